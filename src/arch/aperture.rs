@@ -1,0 +1,4 @@
+//! placeholder
+/// a
+#[derive(Debug)]
+pub struct Apertures;

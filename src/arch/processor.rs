@@ -1,0 +1,7 @@
+//! placeholder
+/// p
+#[derive(Debug)]
+pub struct Processor;
+/// s
+#[derive(Debug)]
+pub enum ScratchAddressing {}

@@ -1,0 +1,3 @@
+//! Units, functions, scopes, inlining, variables, types and line rows.
+
+pub mod types;

@@ -1,0 +1,1 @@
+//! A typed value as a person reads it.

@@ -1,0 +1,486 @@
+//! The one error type of the crate: what is wrong, in which operation, where in the file, and which
+//! sentence of the specification says so.
+//!
+//! Text is made at the edge, by [`Display`](fmt::Display); everything before it is data that a caller
+//! can match on. Four kinds of trouble are told apart because four different people must act on them:
+//! ill-formed DWARF, missing input ([`ErrorKind::Unavailable`], [`ErrorKind::MissingContext`]),
+//! something this crate cannot do ([`ErrorKind::Unsupported`]) and a [`Limit`].
+
+use core::fmt;
+
+use crate::arch::{AddressSpace, Register};
+
+/// The result of everything in this crate that can fail.
+pub type Result<T, E = Error> = core::result::Result<T, E>;
+
+/// Why there is no answer, and where the reason lies.
+///
+/// One word wide, so that a `Result<(), Error>` travels in a register.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error(Box<Inner>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Inner {
+    kind: ErrorKind,
+    operation: Option<&'static str>,
+    offset: Option<u64>,
+    origin: Option<Origin>,
+}
+
+/// Where the bytes at fault stand in the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// The section's name, `.debug_info` for example.
+    pub section: &'static str,
+    /// The offset of the thing at fault in the section, in bytes.
+    pub offset: u64,
+}
+
+/// What went wrong.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// An operation, instruction, header or table ends before its last byte.
+    Truncated {
+        /// What was being read.
+        what: &'static str,
+    },
+    /// A code that is in no table of operations of the dialect in use.
+    UnknownOperation {
+        /// The operation's first byte.
+        opcode: u8,
+        /// The vendor code after `DW_OP_LLVM_user`.
+        user: Option<u64>,
+    },
+    /// An operation needs more stack entries than there are.
+    StackUnderflow {
+        /// Entries needed.
+        needed: usize,
+        /// Entries present.
+        found: usize,
+    },
+    /// The DWARF breaks a rule of the specification.
+    IllFormed(Rule),
+    /// A stack entry, result or operand is of a kind that does not convert to the one required.
+    TypeMismatch {
+        /// What the specification asks for.
+        expected: &'static str,
+        /// What was there.
+        found: &'static str,
+    },
+    /// Division or remainder by zero.
+    DivideByZero,
+    /// A place would start outside its storage, or bits beyond its end were asked for.
+    OutOfBounds {
+        /// The first bit that is not inside, counted from the start of the storage.
+        bit_offset: i128,
+        /// The size of the storage, in bits.
+        size_in_bits: u128,
+    },
+    /// A value was read from storage that is undefined (optimised away) in part or as a whole.
+    UndefinedRead,
+    /// The debugger does not have the contents of something that the program does have.
+    Unavailable(Resource),
+    /// The expression needs something that the context does not give.
+    MissingContext(Need),
+    /// A limit was reached.
+    Limit {
+        /// Which one.
+        limit: Limit,
+        /// Its value.
+        value: u64,
+    },
+    /// Valid, but outside what this crate does; `spec-notes/` says why.
+    Unsupported(&'static str),
+    /// The debugger's own access failed.
+    Access(String),
+    /// A file, section or table is not what it says it is.
+    Malformed {
+        /// What was being read: "ELF header", "location list", …
+        what: &'static str,
+        /// What was wrong with it.
+        reason: String,
+    },
+    /// Text that does not parse.
+    Syntax {
+        /// What was expected.
+        expected: String,
+        /// What was there.
+        found: String,
+    },
+}
+
+/// A rule of the specification that DWARF can break.
+///
+/// The table gives the sentence and the section; `Display` prints the sentence.
+macro_rules! rules {
+    ($($(#[$doc:meta])* $name:ident: $spec:literal, $text:literal;)*) => {
+        /// A rule of the specification that DWARF can break.
+        #[non_exhaustive]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Rule { $(#[doc = concat!($text, ". Source: ", $spec, ".")] $name,)* }
+
+        impl Rule {
+            /// Every rule, in the order of the specification.
+            pub const ALL: &'static [Rule] = &[$(Rule::$name,)*];
+
+            /// What is wrong when the rule is broken.
+            #[must_use]
+            pub fn text(self) -> &'static str {
+                match self { $(Rule::$name => $text,)* }
+            }
+
+            /// The section that states the rule.
+            #[must_use]
+            pub fn spec(self) -> &'static str {
+                match self { $(Rule::$name => $spec,)* }
+            }
+        }
+    };
+}
+
+rules! {
+    EmptyStackValue: "HET A.2.5.4", "a value is required but the stack is empty at the end";
+    ReservedVendorCode: "HET A.2.5.4.0", "vendor extension code 0 is reserved";
+    IncompleteComposite: "HET A.2.5.4.4.6", "an incomplete composite stands where a complete location is required";
+    BranchTarget: "HET A.2.5.4.2", "a branch goes to a place that is not the start of an operation";
+    ConstTypeSize: "HET A.2.5.4.3.1", "the block of DW_OP_const_type has not the size of its type";
+    LaneRange: "HET A.2.5.4.3.1", "the lane is not below DW_AT_LLVM_lanes";
+    IterationRange: "HET A.2.5.4.3.1", "the iteration is not below DW_AT_LLVM_iterations";
+    NotABaseType: "HET A.2.5.4.3.4", "the operand does not name a base type of the current unit";
+    DerefTypeSize: "HET A.2.5.4.3.4", "the size operand does not match the size of the type";
+    EntryValueKind: "HET A.2.5.4.3.4", "the expression of DW_OP_entry_value gives neither a value nor a register";
+    ReinterpretSize: "DWARF 5 §2.5.1.6", "DW_OP_reinterpret between types of different sizes";
+    AddressSpace: "HET A.2.5.4.4.3", "the address space is not one that the target defines";
+    RegisterNumber: "USAGE \"Register Identifier\"", "the register number is reserved";
+    FrameBaseKind: "HET A.3.3.5", "the frame base is not one memory location, or uses DW_OP_fbreg";
+    ImplicitPointerUse: "HET A.2.5.4.4.5", "an implicit pointer is used in a way that is not allowed";
+    ImplicitPointerTarget: "HET A.2.5.4.4.5", "the entry an implicit pointer refers to has neither location nor constant";
+    PieceKind: "HET A.2.5.4.4.6", "the part is not a location and does not convert to one";
+    PartSize: "HET A.2.5.4.4.6", "a part is larger than what is left of its storage";
+    CompositeSize: "HET A.2.5.4.4.6", "the composite is larger than the largest address space";
+    PieceEnd: "HET A.2.5.4.4.6", "DW_OP_LLVM_piece_end without an incomplete composite on top";
+    ZeroElement: "HET A.2.5.4.4.6", "an element size or count of zero";
+    MaskSize: "HET A.2.5.4.4.6", "the mask has fewer bits than there are elements";
+    OverlayRange: "HET A.2.5.4.4.6", "the overlay does not lie within its base";
+    WrongReference: "HET A.2.5.4.2", "the operand does not refer to a debugging information entry";
+    CfaKind: "HET A.6.4.2.2", "the CFA is not a memory byte address";
+    CfaRule: "HET A.6.4.2.2", "the instruction changes a CFA rule that is missing or is an expression";
+    RuleSize: "HET A.6.4.1", "the rule's result has not the size of the register";
+    RegisterCycle: "HET A.6.4.1", "the register rules depend on each other in a circle";
+    CfiOperation: "HET A.6.4.2", "the operation is not allowed in call frame information";
+}
+
+/// Something only the debugger can supply, and did not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Resource {
+    /// The contents of a register.
+    Register(Register),
+    /// The memory at an address.
+    Memory(AddressSpace, u64),
+}
+
+/// An element of the evaluation context (HET A.2.5.1) that an expression needed.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// A stopped wavefront ("current thread").
+    Wave,
+    /// A lane in focus.
+    Lane,
+    /// An iteration in focus.
+    Iteration,
+    /// A call frame with call frame information.
+    Frame,
+    /// A program location, for a location list.
+    Pc,
+    /// A compilation unit.
+    Unit,
+    /// A subprogram with `DW_AT_frame_base`.
+    FrameBase,
+    /// An object (`DW_OP_push_object_address`).
+    Object,
+    /// A thread-local storage callback.
+    Tls,
+    /// The caller's frame.
+    Caller,
+    /// The apertures of generic addresses.
+    Apertures,
+}
+
+impl Need {
+    /// What is missing, as it reads in a message.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        match self {
+            Need::Wave => "a stopped wave",
+            Need::Lane => "a lane",
+            Need::Iteration => "an iteration",
+            Need::Frame => "a call frame with call frame information",
+            Need::Pc => "a program location",
+            Need::Unit => "a compilation unit",
+            Need::FrameBase => "a subprogram with a frame base",
+            Need::Object => "an object",
+            Need::Tls => "thread-local storage",
+            Need::Caller => "the caller's frame",
+            Need::Apertures => "the apertures of the generic address space",
+        }
+    }
+}
+
+/// A limit on work, so that no input can make it endless.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// Operations executed in one evaluation.
+    Steps,
+    /// Entries on the stack.
+    Stack,
+    /// Nested calls, entry values and composites.
+    Depth,
+    /// Parts of composites created in one evaluation.
+    Parts,
+    /// Bits of a composite, or bits read at once.
+    Bits,
+    /// Nested debugging information entries or types.
+    Dies,
+    /// Call frames unwound.
+    Frames,
+    /// Characters of output.
+    Output,
+}
+
+impl Limit {
+    /// The limit's name, as options spell it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Limit::Steps => "steps",
+            Limit::Stack => "stack",
+            Limit::Depth => "depth",
+            Limit::Parts => "parts",
+            Limit::Bits => "bits",
+            Limit::Dies => "dies",
+            Limit::Frames => "frames",
+            Limit::Output => "output",
+        }
+    }
+}
+
+impl ErrorKind {
+    /// The kind's stable name: `error.kind` of the JSON documents.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            ErrorKind::Truncated { .. } => "truncated",
+            ErrorKind::UnknownOperation { .. } => "unknown-operation",
+            ErrorKind::StackUnderflow { .. } => "stack-underflow",
+            ErrorKind::IllFormed(_) => "ill-formed",
+            ErrorKind::TypeMismatch { .. } => "type-mismatch",
+            ErrorKind::DivideByZero => "divide-by-zero",
+            ErrorKind::OutOfBounds { .. } => "out-of-bounds",
+            ErrorKind::UndefinedRead => "undefined-read",
+            ErrorKind::Unavailable(_) | ErrorKind::Access(_) => "unavailable",
+            ErrorKind::MissingContext(_) => "missing-context",
+            ErrorKind::Limit { .. } => "limit",
+            ErrorKind::Unsupported(_) => "unsupported",
+            ErrorKind::Malformed { .. } => "malformed",
+            ErrorKind::Syntax { .. } => "syntax",
+        }
+    }
+
+    /// The section of the specification that the DWARF breaks; nothing when a limit, the wave or the
+    /// caller is the reason.
+    #[must_use]
+    pub fn spec(&self) -> Option<&'static str> {
+        match self {
+            ErrorKind::Truncated { .. } => Some("DWARF 5 §7"),
+            ErrorKind::UnknownOperation { .. } => Some("HET A.7.7.1"),
+            ErrorKind::StackUnderflow { .. } | ErrorKind::TypeMismatch { .. } => {
+                Some("HET A.2.5.4")
+            }
+            ErrorKind::IllFormed(rule) => Some(rule.spec()),
+            ErrorKind::DivideByZero => Some("DWARF 5 §2.5.1.4"),
+            ErrorKind::OutOfBounds { .. } => Some("HET A.2.5.4.4.1"),
+            ErrorKind::UndefinedRead => Some("HET A.2.5.4.3.4"),
+            ErrorKind::Unavailable(_)
+            | ErrorKind::MissingContext(_)
+            | ErrorKind::Limit { .. }
+            | ErrorKind::Unsupported(_)
+            | ErrorKind::Access(_)
+            | ErrorKind::Malformed { .. }
+            | ErrorKind::Syntax { .. } => None,
+        }
+    }
+}
+
+impl Error {
+    /// An error of this kind, with no place yet.
+    #[must_use]
+    #[cold]
+    pub fn new(kind: ErrorKind) -> Error {
+        Error(Box::new(Inner {
+            kind,
+            operation: None,
+            offset: None,
+            origin: None,
+        }))
+    }
+
+    /// A file, section or table that is not what it says it is.
+    #[must_use]
+    #[cold]
+    pub fn malformed(what: &'static str, reason: impl Into<String>) -> Error {
+        Error::new(ErrorKind::Malformed {
+            what,
+            reason: reason.into(),
+        })
+    }
+
+    /// Adds the operation and its offset in the expression, in bytes. What an inner layer already said
+    /// stays.
+    #[must_use]
+    #[cold]
+    pub fn at_operation(mut self, operation: &'static str, offset: u64) -> Error {
+        if self.0.offset.is_none() {
+            self.0.operation = Some(operation);
+            self.0.offset = Some(offset);
+        }
+        self
+    }
+
+    /// Adds the section the bytes came from and where in it, in bytes. What an inner layer already said
+    /// stays.
+    #[must_use]
+    #[cold]
+    pub fn within(mut self, section: &'static str, offset: u64) -> Error {
+        if self.0.origin.is_none() {
+            self.0.origin = Some(Origin { section, offset });
+        }
+        self
+    }
+
+    /// What went wrong.
+    #[must_use]
+    pub fn kind(&self) -> &ErrorKind {
+        &self.0.kind
+    }
+
+    /// The operation at fault, by its standard name.
+    #[must_use]
+    pub fn operation(&self) -> Option<&'static str> {
+        self.0.operation
+    }
+
+    /// The offset of the operation at fault from the start of its expression, in bytes.
+    #[must_use]
+    pub fn offset(&self) -> Option<u64> {
+        self.0.offset
+    }
+
+    /// Where the expression, entry or table stands in the file.
+    #[must_use]
+    pub fn origin(&self) -> Option<&Origin> {
+        self.0.origin.as_ref()
+    }
+}
+
+impl From<ErrorKind> for Error {
+    #[cold]
+    fn from(kind: ErrorKind) -> Error {
+        Error::new(kind)
+    }
+}
+
+impl From<Rule> for Error {
+    #[cold]
+    fn from(rule: Rule) -> Error {
+        Error::new(ErrorKind::IllFormed(rule))
+    }
+}
+
+impl From<Need> for Error {
+    #[cold]
+    fn from(need: Need) -> Error {
+        Error::new(ErrorKind::MissingContext(need))
+    }
+}
+
+impl core::error::Error for Error {}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let inner = &*self.0;
+        if let Some(origin) = &inner.origin {
+            write!(f, "{}+{:#x}: ", origin.section, origin.offset)?;
+        }
+        if let (Some(operation), Some(offset)) = (inner.operation, inner.offset) {
+            write!(f, "{operation} at byte {offset}: ")?;
+        }
+        write!(f, "{}", inner.kind)?;
+        if let Some(spec) = inner.kind.spec() {
+            write!(f, " [{spec}]")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ErrorKind::Truncated { what } => write!(f, "{what} ends too early"),
+            ErrorKind::UnknownOperation { opcode, user: None } => {
+                write!(f, "unknown operation {opcode:#04x}")
+            }
+            ErrorKind::UnknownOperation {
+                opcode,
+                user: Some(user),
+            } => {
+                write!(
+                    f,
+                    "unknown operation {opcode:#04x} with vendor code {user:#x}"
+                )
+            }
+            ErrorKind::StackUnderflow { needed, found } => {
+                write!(f, "needs {needed} stack entries, there are {found}")
+            }
+            ErrorKind::IllFormed(rule) => f.write_str(rule.text()),
+            ErrorKind::TypeMismatch { expected, found } => {
+                write!(f, "needs {expected}, found {found}")
+            }
+            ErrorKind::DivideByZero => f.write_str("division by zero"),
+            ErrorKind::OutOfBounds {
+                bit_offset,
+                size_in_bits,
+            } => {
+                write!(
+                    f,
+                    "bit {bit_offset} is outside a storage of {size_in_bits} bits"
+                )
+            }
+            ErrorKind::UndefinedRead => f.write_str("the value is undefined (optimised away)"),
+            ErrorKind::Unavailable(Resource::Register(register)) => {
+                write!(f, "the contents of register {register} are not available")
+            }
+            ErrorKind::Unavailable(Resource::Memory(space, address)) => {
+                write!(
+                    f,
+                    "the memory at {}#{address:#x} is not available",
+                    space.name()
+                )
+            }
+            ErrorKind::MissingContext(need) => {
+                write!(f, "needs {}, which was not given", need.text())
+            }
+            ErrorKind::Limit { limit, value } => {
+                write!(f, "the limit `{}` of {value} was reached", limit.name())
+            }
+            ErrorKind::Unsupported(what) => write!(f, "not supported: {what}"),
+            ErrorKind::Access(message) => write!(f, "the debugger's access failed: {message}"),
+            ErrorKind::Malformed { what, reason } => write!(f, "malformed {what}: {reason}"),
+            ErrorKind::Syntax { expected, found } => {
+                write!(f, "expected {expected}, found {found}")
+            }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! The questions an evaluation asks of the debugging information.
+
+use smallvec::SmallVec;
+
+use super::value::BaseType;
+use crate::error::Result;
+use crate::expr;
+
+/// A compilation unit, as far as an expression needs to know it: which one, and how its operands are
+/// encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Unit {
+    /// The unit's number, given out by the [`Resolver`].
+    pub id: u32,
+    /// Sizes and dialect of the unit's expressions.
+    pub encoding: expr::Encoding,
+}
+
+/// The bytes of one operation expression, and where they came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExpressionBytes<'a> {
+    /// The operations.
+    pub bytes: &'a [u8],
+    /// The unit that contains the expression.
+    pub unit: Unit,
+    /// The section the bytes stand in, `.debug_info` or `.debug_loclists` for example.
+    pub section: &'static str,
+    /// The offset of the first byte in that section.
+    pub offset: u64,
+}
+
+/// The value of an attribute like `DW_AT_location`, which is an expression or a list of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LocationAttribute<'a> {
+    /// One operation expression (class `exprloc`).
+    Expression(ExpressionBytes<'a>),
+    /// A location list (class `loclist`).
+    List {
+        /// The unit whose attribute it is.
+        unit: Unit,
+        /// The offset of the list in `.debug_loclists` or `.debug_loc`.
+        offset: u64,
+    },
+}
+
+/// A reference to a debugging information entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DieReference {
+    /// Counted in bytes from the start of the header of the current unit.
+    InUnit(u64),
+    /// Counted in bytes from the start of `.debug_info`.
+    InSection(u64),
+}
+
+/// What `DW_OP_call*` or an implicit pointer finds at an entry. Source: HET A.2.5.4.2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Procedure<'a> {
+    /// `DW_AT_location`.
+    Location(LocationAttribute<'a>),
+    /// `DW_AT_const_value`: the bytes of the value, in target order.
+    Constant(&'a [u8]),
+    /// Neither.
+    Nothing,
+}
+
+/// What an evaluation asks of the debugging information.
+///
+/// All addresses are those of the code object; the evaluation adds the load address.
+pub trait Resolver<'a> {
+    /// The location or constant of the entry that `die`, in an expression of `unit`, refers to.
+    ///
+    /// # Errors
+    /// [`Rule::WrongReference`](crate::error::Rule::WrongReference) if there is no entry there.
+    fn procedure(&self, unit: Unit, die: DieReference) -> Result<Procedure<'a>>;
+
+    /// The base type at `offset`, in bytes from the start of the unit's header.
+    ///
+    /// # Errors
+    /// [`Rule::NotABaseType`](crate::error::Rule::NotABaseType) if there is none.
+    fn base_type(&self, unit: Unit, offset: u64) -> Result<BaseType>;
+
+    /// Entry `index` of the unit's part of `.debug_addr`.
+    ///
+    /// # Errors
+    /// If the unit has no such entry.
+    fn address(&self, unit: Unit, index: u64) -> Result<u64>;
+
+    /// The expressions of the location list at `offset` that hold at `pc` (an address of the code
+    /// object): all bounded entries that contain it or, when there is none, the default entry.
+    ///
+    /// # Errors
+    /// If the list is malformed.
+    fn matching(
+        &self,
+        unit: Unit,
+        offset: u64,
+        pc: u64,
+    ) -> Result<SmallVec<[ExpressionBytes<'a>; 1]>>;
+}

@@ -1,0 +1,14 @@
+//! Reads and writes the DWARF of GPU code: DWARF 5 and AMD's extensions for heterogeneous debugging.
+#![forbid(unsafe_code)]
+
+pub mod arch;
+pub mod debug_info;
+pub mod display;
+pub mod error;
+pub mod eval;
+pub mod expr;
+pub mod location;
+pub mod object;
+pub mod wave;
+
+pub use error::{Error, Result};

@@ -1,0 +1,1 @@
+//! A code object from bytes.
