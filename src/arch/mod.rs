@@ -2,7 +2,8 @@
 //! and apertures. It knows nothing of DWARF bytes or files.
 //!
 //! Source: USAGE, sections "Register Identifier", "Address Space Identifier", "Memory Space
-//! Identifier", "Lane identifier", "Header" (the ELF flags) and "Address Spaces".
+//! Identifier", "Lane identifier", "Processors", "Target ID", "Header" (the ELF flags) and "Address
+//! Spaces".
 
 mod aperture;
 mod processor;
@@ -55,3 +56,11 @@ impl WaveSize {
 /// Source: USAGE "Lane identifier".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Lane(pub u8);
+
+impl Lane {
+    /// Whether a wavefront of this size has the lane.
+    #[must_use]
+    pub const fn is_in(self, wave_size: WaveSize) -> bool {
+        (self.0 as u32) < wave_size.lanes()
+    }
+}
