@@ -10,11 +10,13 @@ mod processor;
 mod register;
 pub mod scratch;
 mod space;
+mod target_id;
 
 pub use aperture::Apertures;
-pub use processor::{Processor, ScratchAddressing};
+pub use processor::{Architecture, FlatScratch, Processor, ScratchAddressing, TargetFeature};
 pub use register::{Register, RegisterClass};
 pub use space::{AddressSpace, MemorySpace};
+pub use target_id::{CodeObjectVersion, FeatureSetting, TargetId};
 
 /// How many lanes a wavefront has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

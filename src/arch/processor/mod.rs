@@ -1,0 +1,289 @@
+//! Processors: their names, their numbers in ELF headers, and what a debugger must know of each.
+//!
+//! The rows stand in `table`; which features a code object was built for is the business of
+//! [`TargetId`](super::TargetId). Sources: USAGE "Processors", "Header" (`EF_AMDGPU_MACH`), "Address
+//! Spaces", "Flat Scratch".
+
+mod table;
+#[cfg(test)]
+mod tests;
+
+use table::Family;
+
+use super::WaveSize;
+
+/// One processor, or one generic processor that stands for several.
+///
+/// All facts are those of what the compiler produces for the processor by default; two processors are
+/// equal if they are the same row of the table.
+#[derive(Clone, Copy)]
+pub struct Processor {
+    name: &'static str,
+    mach: u8,
+    family: &'static Family,
+    features: &'static [TargetFeature],
+    other_names: &'static [&'static str],
+    covers: &'static [&'static str],
+}
+
+impl PartialEq for Processor {
+    fn eq(&self, other: &Processor) -> bool {
+        self.mach == other.mach
+    }
+}
+
+impl Eq for Processor {}
+
+impl core::fmt::Debug for Processor {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Processor")
+            .field("name", &self.name)
+            .field("mach", &self.mach)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The two architectures behind `EM_AMDGPU`. Source: USAGE "Target Triples".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Architecture {
+    /// `r600`: 32-bit code objects, older than GCN. The DWARF of USAGE does not describe it.
+    R600,
+    /// `amdgcn`: 64-bit code objects, GFX6 and later.
+    Amdgcn,
+}
+
+impl Architecture {
+    /// The name, as it begins a target triple.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Architecture::R600 => "r600",
+            Architecture::Amdgcn => "amdgcn",
+        }
+    }
+}
+
+/// A feature that a target id can switch on or off. Source: USAGE "Target Features".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TargetFeature {
+    /// `sramecc`: error correction of the memories on the chip.
+    Sramecc,
+    /// `xnack`: memory accesses that can be replayed after a page fault.
+    Xnack,
+}
+
+impl TargetFeature {
+    /// Every feature, in the order of a canonical target id.
+    pub const ALL: &'static [TargetFeature] = &[TargetFeature::Sramecc, TargetFeature::Xnack];
+
+    /// The name in a target id.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            TargetFeature::Sramecc => "sramecc",
+            TargetFeature::Xnack => "xnack",
+        }
+    }
+}
+
+/// How a wave finds its scratch memory when it makes flat accesses. Source: USAGE "Flat Scratch".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FlatScratch {
+    /// There are no flat accesses, and so no generic address space.
+    Unsupported,
+    /// `FLAT_SCRATCH` holds an offset from a base that is hidden from the wave.
+    Offset,
+    /// `FLAT_SCRATCH` is a pair of scalar registers that holds the address.
+    Absolute,
+    /// The hardware sets `FLAT_SCRATCH` up; it is not a pair of general scalar registers.
+    Architected,
+}
+
+/// What an offset into scratch in a scalar register (stack and frame pointer, SGPR32 and SGPR33) counts.
+///
+/// It follows from the instructions that reach scratch. USAGE says which processors lack the buffer
+/// ("Private Segment Buffer"); what the registers count is seen in the code of LLVM 22, which adds
+/// 0x400 to SGPR32 on `gfx90a` where it adds 16 on `gfx942`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ScratchAddressing {
+    /// `buffer_*` instructions: the register counts bytes of the whole wave, the wave size times as many
+    /// as of one lane.
+    Buffer,
+    /// `scratch_*` instructions: the register counts bytes of one lane.
+    Flat,
+}
+
+impl ScratchAddressing {
+    /// The `private_lane` address that a stack or frame pointer stands for, where it is `value`.
+    #[must_use]
+    pub const fn lane_address(self, value: u32, wave_size: WaveSize) -> u32 {
+        match self {
+            ScratchAddressing::Buffer => value / wave_size.lanes(),
+            ScratchAddressing::Flat => value,
+        }
+    }
+}
+
+impl Processor {
+    /// Every processor, by ascending [`mach`](Processor::mach).
+    pub const ALL: &'static [Processor] = table::PROCESSORS;
+
+    /// The processor with this name: the primary one or, for `amdgcn`, an alternative like `tahiti`.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<&'static Processor> {
+        Processor::ALL
+            .iter()
+            .find(|row| row.name == name || row.other_names.contains(&name))
+    }
+
+    /// The processor with this `EF_AMDGPU_MACH` value: the lowest byte of `e_flags`.
+    #[must_use]
+    pub const fn by_mach(mach: u8) -> Option<&'static Processor> {
+        let mut rows = Processor::ALL;
+        while let [row, rest @ ..] = rows {
+            if row.mach == mach {
+                return Some(row);
+            }
+            rows = rest;
+        }
+        None
+    }
+
+    /// The primary name: `gfx90a`, `gfx11-generic`, `cayman`.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The `EF_AMDGPU_MACH` value.
+    #[must_use]
+    pub const fn mach(&self) -> u8 {
+        self.mach
+    }
+
+    /// Alternative names, `tahiti` for `gfx600` for example.
+    #[must_use]
+    pub const fn other_names(&self) -> &'static [&'static str] {
+        self.other_names
+    }
+
+    /// The architecture it belongs to.
+    #[must_use]
+    pub const fn architecture(&self) -> Architecture {
+        match self.family.generation {
+            Some(_) => Architecture::Amdgcn,
+            None => Architecture::R600,
+        }
+    }
+
+    /// The major number after `gfx`, from 6 to 12; nothing for `r600` processors.
+    #[must_use]
+    pub const fn generation(&self) -> Option<u8> {
+        self.family.generation
+    }
+
+    /// The features a target id for this processor can name.
+    ///
+    /// For `gfx1250` and `gfx1251` this follows USAGE and clang, which know of none, although LLVM 22
+    /// sets both (and LLVM 24 `sramecc`) to *any* in `e_flags`.
+    #[must_use]
+    pub const fn features(&self) -> &'static [TargetFeature] {
+        self.features
+    }
+
+    /// Whether a target id for this processor can name the feature.
+    #[must_use]
+    pub fn supports(&self, feature: TargetFeature) -> bool {
+        self.features.contains(&feature)
+    }
+
+    /// The wave sizes, that of code built without options first. None for `r600` processors.
+    #[must_use]
+    pub const fn wave_sizes(&self) -> &'static [WaveSize] {
+        self.family.wave_sizes
+    }
+
+    /// Whether waves can have this size.
+    #[must_use]
+    pub fn supports_wave_size(&self, wave_size: WaveSize) -> bool {
+        self.wave_sizes().contains(&wave_size)
+    }
+
+    /// The wave size of code built without options; nothing for `r600` processors.
+    #[must_use]
+    pub fn default_wave_size(&self) -> Option<WaveSize> {
+        self.wave_sizes().first().copied()
+    }
+
+    /// How many scalar registers an instruction can name, from `s0`.
+    ///
+    /// USAGE speaks of numbers allocated, which include special registers; these counts are those that
+    /// LLVM 22's assembler accepts.
+    #[must_use]
+    pub const fn max_sgprs(&self) -> u16 {
+        self.family.sgprs
+    }
+
+    /// How many vector registers code can name, from `v0`. Accumulation registers are not counted, also
+    /// where they share a file with these.
+    #[must_use]
+    pub const fn max_vgprs(&self) -> u16 {
+        self.family.vgprs
+    }
+
+    /// How many accumulation registers an instruction can name, from `a0`.
+    #[must_use]
+    pub const fn max_agprs(&self) -> u16 {
+        self.family.agprs
+    }
+
+    /// How flat accesses find scratch.
+    #[must_use]
+    pub const fn flat_scratch(&self) -> FlatScratch {
+        self.family.flat_scratch
+    }
+
+    /// Whether there is a generic address space.
+    #[must_use]
+    pub const fn has_generic_address_space(&self) -> bool {
+        !matches!(self.family.flat_scratch, FlatScratch::Unsupported)
+    }
+
+    /// What scalar registers that point into scratch count; nothing for `r600` processors.
+    ///
+    /// Where flat scratch is architected, there is no scratch buffer to reach it by (USAGE "Private
+    /// Segment Buffer"). On others LLVM can be told to use `scratch_*` as well (`enable-flat-scratch`);
+    /// nothing in a code object says so, and no default does.
+    #[must_use]
+    pub const fn scratch_addressing(&self) -> Option<ScratchAddressing> {
+        match (self.architecture(), self.family.flat_scratch) {
+            (Architecture::R600, _) => None,
+            (Architecture::Amdgcn, FlatScratch::Architected) => Some(ScratchAddressing::Flat),
+            (
+                Architecture::Amdgcn,
+                FlatScratch::Unsupported | FlatScratch::Offset | FlatScratch::Absolute,
+            ) => Some(ScratchAddressing::Buffer),
+        }
+    }
+
+    /// Whether scratch is seen through the generic address space as global memory, at addresses that
+    /// contain the lane ("Globally Accessible Scratch" of USAGE). Code of LLVM 22 then does without the
+    /// private aperture.
+    #[must_use]
+    pub const fn has_globally_accessible_scratch(&self) -> bool {
+        self.family.globally_accessible_scratch
+    }
+
+    /// Whether it is a generic processor: a name for code that runs on several.
+    #[must_use]
+    pub const fn is_generic(&self) -> bool {
+        !self.covers.is_empty()
+    }
+
+    /// Whether code built for this processor can run on `device`: the same one, or one that this generic
+    /// processor stands for. Features and generic versions are not compared.
+    #[must_use]
+    pub fn runs_on(&self, device: &Processor) -> bool {
+        self == device || self.covers.contains(&device.name)
+    }
+}

@@ -1,0 +1,209 @@
+use super::*;
+use crate::arch::WaveSize::{Wave32, Wave64};
+use crate::arch::{CodeObjectVersion, FeatureSetting, TargetId};
+
+/// One line of the recording of what LLVM 22 says of a processor.
+struct Recorded {
+    name: &'static str,
+    flags: u32,
+    sgprs: u16,
+    vgprs: u16,
+    agprs: u16,
+    wave_sizes: Vec<WaveSize>,
+    scratch: Option<ScratchAddressing>,
+}
+
+fn recorded() -> Vec<Recorded> {
+    let count = |word: &str| word.parse().unwrap_or(0);
+    include_str!("llvm-22.txt")
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .map(|line| {
+            let words: Vec<_> = line.split(' ').collect();
+            let [name, flags, sgprs, vgprs, agprs, waves, scratch] = words[..] else {
+                panic!("{line}");
+            };
+            Recorded {
+                name,
+                flags: u32::from_str_radix(flags.strip_prefix("0x").unwrap(), 16).unwrap(),
+                sgprs: count(sgprs),
+                vgprs: count(vgprs),
+                agprs: count(agprs),
+                wave_sizes: waves
+                    .split('/')
+                    .filter_map(|lanes| WaveSize::from_lanes(lanes.parse().ok()?))
+                    .collect(),
+                scratch: match scratch {
+                    "buffer" => Some(ScratchAddressing::Buffer),
+                    "scratch" => Some(ScratchAddressing::Flat),
+                    _ => None,
+                },
+            }
+        })
+        .collect()
+}
+
+#[test]
+fn every_processor_is_as_llvm_has_it() {
+    for line in recorded() {
+        let processor = Processor::by_name(line.name).unwrap();
+        let name = line.name;
+        assert_eq!(u32::from(processor.mach()), line.flags & 0xff, "{name}");
+        assert_eq!(Processor::by_mach(processor.mach()), Some(processor));
+        assert_eq!(processor.max_sgprs(), line.sgprs, "{name}");
+        assert_eq!(processor.max_vgprs(), line.vgprs, "{name}");
+        assert_eq!(processor.max_agprs(), line.agprs, "{name}");
+        assert_eq!(processor.wave_sizes(), line.wave_sizes, "{name}");
+        assert_eq!(processor.scratch_addressing(), line.scratch, "{name}");
+        assert_eq!(processor.is_generic(), line.flags >> 24 == 1, "{name}");
+    }
+}
+
+#[test]
+fn llvm_has_every_processor() {
+    let known: Vec<_> = recorded().iter().map(|line| line.name).collect();
+    for processor in Processor::ALL {
+        assert!(known.contains(&processor.name()), "{processor:?}");
+        for name in processor.other_names() {
+            assert!(known.contains(name), "{name}");
+        }
+    }
+    let names = Processor::ALL.iter().map(|p| 1 + p.other_names().len());
+    assert_eq!(names.sum::<usize>(), known.len());
+}
+
+/// Objects assembled with no feature named: what is supported is *any*, with the exception that
+/// [`Processor::features`] tells of.
+#[test]
+fn supported_features_are_those_that_llvm_leaves_open() {
+    for line in recorded() {
+        let processor = Processor::by_name(line.name).unwrap();
+        let target = TargetId::from_flags(CodeObjectVersion::V6, line.flags).unwrap();
+        for &feature in TargetFeature::ALL {
+            let open = target.setting(feature) == FeatureSetting::Any;
+            let expected = processor.supports(feature) || line.name.starts_with("gfx125");
+            assert_eq!(open, expected, "{}", line.name);
+        }
+    }
+}
+
+#[test]
+fn numbers_and_names_are_unique() {
+    let machs: Vec<_> = Processor::ALL.iter().map(Processor::mach).collect();
+    assert!(machs.is_sorted_by(|a, b| a < b));
+    // The reserved values between those of USAGE's table.
+    for mach in [
+        0, 0x11, 0x1f, 0x27, 0x40, 0x4b, 0x4d, 0x50, 0x56, 0x57, 0x5b, 0x60, 0xff,
+    ] {
+        assert_eq!(Processor::by_mach(mach), None);
+    }
+    for processor in Processor::ALL {
+        for name in processor.other_names().iter().chain([&processor.name]) {
+            assert_eq!(Processor::by_name(name), Some(processor));
+        }
+    }
+    assert_eq!(Processor::by_name("gfx9"), None);
+}
+
+#[test]
+fn generations_are_the_number_in_the_name() {
+    for processor in Processor::ALL {
+        let Some(digits) = processor.name().strip_prefix("gfx") else {
+            assert_eq!(processor.architecture(), Architecture::R600);
+            assert_eq!(processor.generation(), None);
+            continue;
+        };
+        assert_eq!(processor.architecture(), Architecture::Amdgcn);
+        // Two digits follow the major number, or a dash where the processor is generic.
+        let major = match digits.split_once('-') {
+            Some((major, _)) => major,
+            None => digits.split_at(digits.len() - 2).0,
+        };
+        assert_eq!(processor.generation(), major.parse().ok());
+    }
+}
+
+/// The column "Target Properties" of USAGE "Processors".
+#[test]
+fn flat_scratch_is_that_of_the_document() {
+    for (names, flat_scratch) in [
+        (
+            &["cayman", "gfx600", "gfx602"][..],
+            FlatScratch::Unsupported,
+        ),
+        (
+            &["gfx700", "gfx705", "gfx801", "gfx810"],
+            FlatScratch::Offset,
+        ),
+        (
+            &[
+                "gfx900",
+                "gfx908",
+                "gfx90a",
+                "gfx9-generic",
+                "gfx1013",
+                "gfx1030",
+                "gfx10-3-generic",
+            ],
+            FlatScratch::Absolute,
+        ),
+        (
+            &[
+                "gfx942",
+                "gfx950",
+                "gfx9-4-generic",
+                "gfx1100",
+                "gfx1201",
+                "gfx1251",
+            ],
+            FlatScratch::Architected,
+        ),
+    ] {
+        for name in names {
+            let processor = Processor::by_name(name).unwrap();
+            assert_eq!(processor.flat_scratch(), flat_scratch, "{name}");
+            assert_eq!(
+                processor.has_generic_address_space(),
+                flat_scratch != FlatScratch::Unsupported
+            );
+            assert_eq!(
+                processor.has_globally_accessible_scratch(),
+                *name == "gfx1251"
+            );
+        }
+    }
+}
+
+/// USAGE "Generic Processors".
+#[test]
+fn generic_processors_cover_those_of_their_kind() {
+    let generic = Processor::ALL.iter().filter(|p| p.is_generic());
+    assert_eq!(generic.clone().count(), 6);
+    for generic in generic {
+        assert!(generic.name().ends_with("-generic"));
+        for name in generic.covers {
+            let covered = Processor::by_name(name).unwrap();
+            assert!(generic.runs_on(covered));
+            assert!(!covered.runs_on(generic));
+            assert_eq!(covered.generation(), generic.generation());
+            assert_eq!(covered.wave_sizes(), generic.wave_sizes());
+            assert_eq!(covered.scratch_addressing(), generic.scratch_addressing());
+        }
+    }
+    let processor = |name| Processor::by_name(name).unwrap();
+    assert!(!processor("gfx9-generic").runs_on(processor("gfx908")));
+    assert!(!processor("gfx12-generic").runs_on(processor("gfx1250")));
+}
+
+/// LLVM 22 moves the stack pointer of the same kernel, at `-O0`, from 0 to 0x400 on gfx90a and to 16 on
+/// gfx942: 16 bytes a lane, in waves of 64.
+#[test]
+fn stack_pointers_count_bytes_of_the_wave_or_of_a_lane() {
+    let lane_address = |name, value| {
+        let addressing = Processor::by_name(name).unwrap().scratch_addressing();
+        addressing.unwrap().lane_address(value, Wave64)
+    };
+    assert_eq!(lane_address("gfx90a", 0x400), 16);
+    assert_eq!(lane_address("gfx942", 16), 16);
+    assert_eq!(ScratchAddressing::Buffer.lane_address(0x200, Wave32), 16);
+}

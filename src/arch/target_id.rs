@@ -1,0 +1,529 @@
+//! Target ids: the processor a code object was built for, and the features it was built with.
+//!
+//! They stand in the flags of an ELF header and, as text, in metadata, bundles and options. Reading the
+//! header is left to `object`. Sources: USAGE "Target ID", "Header" (the tables of `e_flags`), "Generic
+//! Processor Versioning".
+
+use core::fmt;
+use core::str::FromStr;
+
+use super::{Processor, TargetFeature};
+use crate::error::{Error, ErrorKind, Result};
+
+/// The version of the ABI of code objects, which says how the flags of the ELF header are laid out.
+///
+/// Source: USAGE "Header", `EI_ABIVERSION`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CodeObjectVersion {
+    /// Version 2.
+    V2,
+    /// Version 3.
+    V3,
+    /// Version 4.
+    V4,
+    /// Version 5.
+    V5,
+    /// Version 6.
+    V6,
+}
+
+impl CodeObjectVersion {
+    /// The version by `EI_OSABI` and `EI_ABIVERSION` of an ELF header.
+    ///
+    /// Objects that are not for HSA (PAL, Mesa, and those for no operating system) have no version of
+    /// their own; their flags are those of version 3, which is what LLVM writes. Nothing for versions
+    /// that the table does not have.
+    #[must_use]
+    pub const fn from_elf(os_abi: u8, abi_version: u8) -> Option<CodeObjectVersion> {
+        /// `ELFOSABI_NONE`, `ELFOSABI_AMDGPU_HSA`, `…_PAL` and `…_MESA3D`.
+        const NONE: u8 = 0;
+        const HSA: u8 = 64;
+        const PAL: u8 = 65;
+        const MESA3D: u8 = 66;
+        match (os_abi, abi_version) {
+            (HSA, 0) => Some(CodeObjectVersion::V2),
+            (HSA, 1) | (NONE | PAL | MESA3D, 0) => Some(CodeObjectVersion::V3),
+            (HSA, 2) => Some(CodeObjectVersion::V4),
+            (HSA, 3) => Some(CodeObjectVersion::V5),
+            (HSA, 4) => Some(CodeObjectVersion::V6),
+            _ => None,
+        }
+    }
+}
+
+/// Which setting of a feature the code is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FeatureSetting {
+    /// The processor does not have the feature.
+    Unsupported,
+    /// The code runs with the feature on or off.
+    Any,
+    /// The code runs only with the feature off.
+    Off,
+    /// The code runs only with the feature on.
+    On,
+}
+
+impl FeatureSetting {
+    /// Whether code built for `self` runs on a device set to `device`.
+    #[must_use]
+    pub const fn runs_with(self, device: FeatureSetting) -> bool {
+        match (self, device) {
+            (FeatureSetting::On, FeatureSetting::Off | FeatureSetting::Unsupported)
+            | (FeatureSetting::Off, FeatureSetting::On) => false,
+            (FeatureSetting::Unsupported | FeatureSetting::Any, _)
+            | (_, FeatureSetting::Any)
+            | (FeatureSetting::On, FeatureSetting::On)
+            | (FeatureSetting::Off, FeatureSetting::Off | FeatureSetting::Unsupported) => true,
+        }
+    }
+}
+
+/// What a code object was built for.
+///
+/// Printed as a canonical target id: `gfx90a:sramecc+:xnack-`. A feature that can have any setting, or
+/// that the processor does not have, is not printed, and the generic version never is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TargetId {
+    processor: &'static Processor,
+    sramecc: FeatureSetting,
+    xnack: FeatureSetting,
+    generic_version: u8,
+}
+
+impl TargetId {
+    /// Code for this processor that runs with any setting of the features it supports.
+    #[must_use]
+    pub fn new(processor: &'static Processor) -> TargetId {
+        let setting = |feature| {
+            if processor.supports(feature) {
+                FeatureSetting::Any
+            } else {
+                FeatureSetting::Unsupported
+            }
+        };
+        TargetId {
+            processor,
+            sramecc: setting(TargetFeature::Sramecc),
+            xnack: setting(TargetFeature::Xnack),
+            generic_version: 0,
+        }
+    }
+
+    /// What the `e_flags` of an ELF header say.
+    ///
+    /// Settings are taken from the flags as they are, also where the processor does not support the
+    /// feature: LLVM sets some that USAGE does not list, see [`Processor::features`].
+    ///
+    /// Versions 2 and 3 have one bit a feature and cannot say *any*; a bit that is set reads as *on*, as
+    /// USAGE has it. The flags of version 2 have, by USAGE, no processor; but LLVM, when it still wrote
+    /// version 2, used the layout of version 3, and such flags are read. Where it did not, the processor
+    /// is in a note, and the answer comes from [`from_flags_v2`](TargetId::from_flags_v2).
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`] if the flags name no processor; [`ErrorKind::Malformed`] if they name one
+    /// that the table does not have.
+    pub fn from_flags(version: CodeObjectVersion, flags: u32) -> Result<TargetId> {
+        let [mach, features, _, generic_version] = flags.to_le_bytes();
+        let processor = match (Processor::by_mach(mach), version) {
+            (Some(processor), CodeObjectVersion::V2) if processor.generation().is_none() => {
+                // The low bits are features there, not the number of an r600 processor.
+                return Err(Error::new(ErrorKind::Unsupported(V2)));
+            }
+            (Some(processor), _) => processor,
+            (None, CodeObjectVersion::V2) if mach <= 3 => {
+                return Err(Error::new(ErrorKind::Unsupported(V2)));
+            }
+            (None, _) if mach == 0 => {
+                return Err(Error::new(ErrorKind::Unsupported(
+                    "a code object that does not name its processor",
+                )));
+            }
+            (None, _) => {
+                return Err(Error::malformed(
+                    "ELF flags",
+                    format!("{mach:#04x} is not the number of a known processor"),
+                ));
+            }
+        };
+        let target = TargetId::new(processor);
+        Ok(match version {
+            CodeObjectVersion::V2 | CodeObjectVersion::V3 => TargetId {
+                xnack: one_bit(features, target.xnack),
+                sramecc: one_bit(features >> 1, target.sramecc),
+                ..target
+            },
+            CodeObjectVersion::V4 | CodeObjectVersion::V5 | CodeObjectVersion::V6 => TargetId {
+                xnack: two_bits(features),
+                sramecc: two_bits(features >> 2),
+                generic_version: match version {
+                    CodeObjectVersion::V6 => generic_version,
+                    CodeObjectVersion::V2
+                    | CodeObjectVersion::V3
+                    | CodeObjectVersion::V4
+                    | CodeObjectVersion::V5 => 0,
+                },
+                ..target
+            },
+        })
+    }
+
+    /// What the `e_flags` of a code object of version 2 say, of a processor that its notes name.
+    #[must_use]
+    pub fn from_flags_v2(processor: &'static Processor, flags: u32) -> TargetId {
+        let [features, ..] = flags.to_le_bytes();
+        let target = TargetId::new(processor);
+        TargetId {
+            xnack: one_bit(features, target.xnack),
+            ..target
+        }
+    }
+
+    /// The processor.
+    #[must_use]
+    pub const fn processor(&self) -> &'static Processor {
+        self.processor
+    }
+
+    /// Which setting of the feature the code is for.
+    #[must_use]
+    pub const fn setting(&self, feature: TargetFeature) -> FeatureSetting {
+        match feature {
+            TargetFeature::Sramecc => self.sramecc,
+            TargetFeature::Xnack => self.xnack,
+        }
+    }
+
+    fn setting_mut(&mut self, feature: TargetFeature) -> &mut FeatureSetting {
+        match feature {
+            TargetFeature::Sramecc => &mut self.sramecc,
+            TargetFeature::Xnack => &mut self.xnack,
+        }
+    }
+
+    /// The version of a generic processor's code object, from 1; 0 for one that is not generic, and if
+    /// the id is from text.
+    #[must_use]
+    pub const fn generic_version(&self) -> u8 {
+        self.generic_version
+    }
+
+    /// Whether code for this target runs on `device`: the processors fit, and each feature has a setting
+    /// that does. Generic versions are not compared, since a device has none.
+    #[must_use]
+    pub fn runs_on(&self, device: &TargetId) -> bool {
+        self.processor.runs_on(device.processor)
+            && TargetFeature::ALL
+                .iter()
+                .all(|&feature| self.setting(feature).runs_with(device.setting(feature)))
+    }
+}
+
+const V2: &str = "flags of code object version 2, which do not name the processor";
+
+/// A feature of code object versions 2 and 3: the lowest bit of `flags` means on.
+const fn one_bit(flags: u8, supported: FeatureSetting) -> FeatureSetting {
+    match (flags & 1, supported) {
+        (1, _) => FeatureSetting::On,
+        (_, FeatureSetting::Unsupported) => FeatureSetting::Unsupported,
+        (_, FeatureSetting::Any | FeatureSetting::Off | FeatureSetting::On) => FeatureSetting::Off,
+    }
+}
+
+/// A feature of code object version 4 and later: the two lowest bits of `flags`.
+const fn two_bits(flags: u8) -> FeatureSetting {
+    match flags & 3 {
+        0 => FeatureSetting::Unsupported,
+        1 => FeatureSetting::Any,
+        2 => FeatureSetting::Off,
+        _ => FeatureSetting::On,
+    }
+}
+
+/// The canonical form: features in alphabetical order.
+impl fmt::Display for TargetId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.processor.name())?;
+        for feature in TargetFeature::ALL {
+            match self.setting(*feature) {
+                FeatureSetting::On => write!(f, ":{}+", feature.name())?,
+                FeatureSetting::Off => write!(f, ":{}-", feature.name())?,
+                FeatureSetting::Any | FeatureSetting::Unsupported => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads a target id, canonical or not: `gfx90a:xnack-`, `tahiti`, features in any order; after a target
+/// triple (`amdgcn-amd-amdhsa--gfx90a:xnack+`) too. The form of code object versions 2 and 3
+/// (`gfx906+xnack`) is read where there is a `+` after the processor: features not named are then off.
+///
+/// Errors: [`ErrorKind::Syntax`] if the processor is not known, or a feature is not one that a target id
+/// for this processor can name, or is named twice.
+impl FromStr for TargetId {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<TargetId> {
+        let end = text.find([':', '+']).unwrap_or(text.len());
+        let (head, features) = text.split_at_checked(end).unwrap_or((text, ""));
+        let processor =
+            processor_after_triple(head).ok_or_else(|| syntax("an AMDGPU processor", head))?;
+        let mut target = TargetId::new(processor);
+        if let Some(features) = features.strip_prefix('+') {
+            for feature in processor.features() {
+                *target.setting_mut(*feature) = FeatureSetting::Off;
+            }
+            for name in features.split('+') {
+                // LLVM spelled it so in these versions.
+                let name = if name == "sram-ecc" { "sramecc" } else { name };
+                set(&mut target, name, FeatureSetting::Off, FeatureSetting::On)?;
+            }
+        } else if let Some(features) = features.strip_prefix(':') {
+            for text in features.split(':') {
+                let (name, setting) = if let Some(name) = text.strip_suffix('+') {
+                    (name, FeatureSetting::On)
+                } else if let Some(name) = text.strip_suffix('-') {
+                    (name, FeatureSetting::Off)
+                } else {
+                    return Err(syntax("a feature followed by + or -", text));
+                };
+                set(&mut target, name, FeatureSetting::Any, setting)?;
+            }
+        }
+        Ok(target)
+    }
+}
+
+/// Changes the feature of this name, which has to be `unset` before.
+fn set(
+    target: &mut TargetId,
+    name: &str,
+    unset: FeatureSetting,
+    setting: FeatureSetting,
+) -> Result<()> {
+    let processor = target.processor;
+    let feature = processor
+        .features()
+        .iter()
+        .find(|feature| feature.name() == name)
+        .ok_or_else(|| {
+            let expected = format!(
+                "a feature that a target id for {} can name",
+                processor.name()
+            );
+            Error::new(ErrorKind::Syntax {
+                expected,
+                found: format!("`{name}`"),
+            })
+        })?;
+    let current = target.setting_mut(*feature);
+    if *current != unset {
+        return Err(syntax("each feature once", name));
+    }
+    *current = setting;
+    Ok(())
+}
+
+/// The processor that `text` names, alone or behind a triple of its architecture. The names of generic
+/// processors contain dashes too, so the split is found by the name.
+fn processor_after_triple(text: &str) -> Option<&'static Processor> {
+    if let Some(processor) = Processor::by_name(text) {
+        return Some(processor);
+    }
+    text.match_indices('-').find_map(|(at, _)| {
+        let (triple, name) = text.split_at_checked(at)?;
+        let processor = Processor::by_name(name.strip_prefix('-')?)?;
+        let architecture = processor.architecture().name();
+        triple
+            .split('-')
+            .any(|part| part == architecture)
+            .then_some(processor)
+    })
+}
+
+fn syntax(expected: &str, found: &str) -> Error {
+    Error::new(ErrorKind::Syntax {
+        expected: expected.into(),
+        found: format!("`{found}`"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CodeObjectVersion::{V2, V3, V4, V5, V6};
+    use super::*;
+
+    fn parse(text: &str) -> TargetId {
+        text.parse().unwrap()
+    }
+
+    /// `EI_OSABI` and `EI_ABIVERSION` as USAGE tabulates them.
+    #[test]
+    fn the_header_says_the_version() {
+        for (abi_version, version) in (0..).zip([V2, V3, V4, V5, V6]) {
+            assert_eq!(CodeObjectVersion::from_elf(64, abi_version), Some(version));
+        }
+        for os_abi in [0, 65, 66] {
+            assert_eq!(CodeObjectVersion::from_elf(os_abi, 0), Some(V3));
+            assert_eq!(CodeObjectVersion::from_elf(os_abi, 1), None);
+        }
+        assert_eq!(CodeObjectVersion::from_elf(64, 5), None);
+        assert_eq!(CodeObjectVersion::from_elf(3, 0), None);
+    }
+
+    /// `e_flags` and `amdhsa.target` of objects that clang 22 compiled with `-mcpu=` this target id and
+    /// `-mcode-object-version=` 4, 5 and 6. Only version 6 has the generic ones.
+    #[test]
+    fn flags_of_version_4_and_later_read_as_the_compiler_wrote_them() {
+        let compiled = [
+            ("gfx90a", 0x53f),
+            ("gfx90a:xnack+", 0x73f),
+            ("gfx90a:xnack-", 0x63f),
+            ("gfx90a:sramecc-:xnack+", 0xb3f),
+            ("gfx90a:sramecc+", 0xd3f),
+            ("gfx906:xnack-", 0x62f),
+            ("gfx900:xnack-", 0x22c),
+            ("gfx1010:xnack+", 0x333),
+            ("gfx801:xnack+", 0x328),
+            ("gfx1100", 0x41),
+            ("gfx1030", 0x36),
+        ];
+        for (text, flags) in compiled {
+            for version in [V4, V5, V6] {
+                let target = TargetId::from_flags(version, flags).unwrap();
+                assert_eq!(target.to_string(), text);
+                assert_eq!(target, parse(text));
+            }
+        }
+        for (text, flags) in [
+            ("gfx9-4-generic:xnack-", 0x0100_065f),
+            ("gfx9-generic:xnack+", 0x0100_0351),
+            ("gfx11-generic", 0x0100_0054),
+        ] {
+            let target = TargetId::from_flags(V6, flags).unwrap();
+            assert_eq!(target.to_string(), text);
+            assert_eq!(target.generic_version(), 1);
+            let older = TargetId::from_flags(V5, flags).unwrap();
+            assert_eq!(older, parse(text), "no generic version before version 6");
+        }
+    }
+
+    /// `e_flags` of objects for PAL, assembled by `llvm-mc` 22 with and without `-mattr=-xnack`.
+    #[test]
+    fn flags_of_version_3_have_one_bit_a_feature() {
+        let assembled = [
+            (0x12c, "gfx900:xnack+"),
+            (0x2c, "gfx900:xnack-"),
+            (0x32f, "gfx906:sramecc+:xnack+"),
+            (0x22f, "gfx906:sramecc+:xnack-"),
+            (0x41, "gfx1100"),
+        ];
+        for (flags, text) in assembled {
+            for version in [V2, V3] {
+                let target = TargetId::from_flags(version, flags).unwrap();
+                assert_eq!(target.to_string(), text);
+            }
+        }
+    }
+
+    #[test]
+    fn flags_of_version_2_have_a_bit_for_xnack_and_no_processor() {
+        for flags in 0..=3 {
+            let error = TargetId::from_flags(V2, flags).unwrap_err();
+            assert!(matches!(error.kind(), ErrorKind::Unsupported(_)), "{flags}");
+        }
+        let gfx900 = Processor::by_name("gfx900").unwrap();
+        let text = |flags| TargetId::from_flags_v2(gfx900, flags).to_string();
+        assert_eq!(text(0), "gfx900:xnack-");
+        assert_eq!(text(1), "gfx900:xnack+");
+        // Bit 1 is for the trap handler.
+        assert_eq!(text(2), "gfx900:xnack-");
+        let gfx803 = Processor::by_name("gfx803").unwrap();
+        assert_eq!(TargetId::from_flags_v2(gfx803, 0).to_string(), "gfx803");
+    }
+
+    #[test]
+    fn flags_without_a_known_processor_are_an_error() {
+        let error = TargetId::from_flags(V5, 0x500).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Unsupported(_)));
+        for reserved in [0x11, 0x1f, 0x27, 0x40, 0x60, 0xff] {
+            for version in [V2, V3, V4, V6] {
+                let error = TargetId::from_flags(version, reserved).unwrap_err();
+                assert!(matches!(error.kind(), ErrorKind::Malformed { .. }));
+            }
+        }
+        assert_eq!(
+            TargetId::from_flags(V3, 0x0f).unwrap().to_string(),
+            "cayman"
+        );
+    }
+
+    #[test]
+    fn text_is_read_in_every_form() {
+        let cases = [
+            ("gfx90a:xnack-:sramecc+", "gfx90a:sramecc+:xnack-"),
+            ("tahiti", "gfx600"),
+            ("amdgcn-amd-amdhsa--gfx90a:xnack+", "gfx90a:xnack+"),
+            ("amdgcn-amd-amdhsa-gfx1100", "gfx1100"),
+            ("amdgcn-amd-amdhsa-unknown-gfx1100", "gfx1100"),
+            ("amdgcn-amd-amdhsa--gfx9-4-generic", "gfx9-4-generic"),
+            (
+                "hipv4-amdgcn-amd-amdhsa--gfx906:sramecc-",
+                "gfx906:sramecc-",
+            ),
+            ("r600----cayman", "cayman"),
+            (
+                "amdgcn-amd-amdhsa--gfx906+sram-ecc",
+                "gfx906:sramecc+:xnack-",
+            ),
+            ("gfx906+xnack+sramecc", "gfx906:sramecc+:xnack+"),
+        ];
+        for (text, canonical) in cases {
+            assert_eq!(parse(text).to_string(), canonical, "{text}");
+            assert_eq!(parse(canonical), parse(text));
+        }
+    }
+
+    #[test]
+    fn bad_text_is_an_error() {
+        let bad = [
+            "",
+            "gfx",
+            "gfx90A",
+            "gfx1030:xnack+",
+            "gfx1250:xnack+",
+            "gfx90a:",
+            "gfx90a:xnack",
+            "gfx90a:+",
+            "gfx90a:xnack+:xnack+",
+            "gfx90a:xnack+:xnack-",
+            "gfx90a:tgsplit+",
+            "gfx90a+",
+            "gfx90a+xnack+xnack",
+            "gfx90a+xnack:sramecc+",
+            "x86_64-amd-amdhsa--gfx90a",
+            "r600--gfx90a",
+            "amdgcn-amd-amdhsa--",
+            "amdgcn-amd-amdhsa--gfx90a-",
+        ];
+        for text in bad {
+            let error = text.parse::<TargetId>().unwrap_err();
+            assert!(matches!(error.kind(), ErrorKind::Syntax { .. }), "{text}");
+        }
+    }
+
+    /// USAGE "Generic Processor Versioning" and the descriptions of `sramecc` and `xnack`.
+    #[test]
+    fn code_runs_where_processor_and_features_fit() {
+        let runs = |code: &str, device: &str| parse(code).runs_on(&parse(device));
+        assert!(runs("gfx90a", "gfx90a:sramecc+:xnack-"));
+        assert!(runs("gfx90a:xnack-", "gfx90a:sramecc+:xnack-"));
+        assert!(!runs("gfx90a:xnack+", "gfx90a:sramecc+:xnack-"));
+        assert!(!runs("gfx90a:xnack-", "gfx90a:xnack+"));
+        assert!(runs("gfx11-generic", "gfx1151"));
+        assert!(!runs("gfx11-generic", "gfx1200"));
+        assert!(!runs("gfx1151", "gfx11-generic"));
+        assert!(!runs("gfx90a", "gfx942"));
+    }
+}
