@@ -14,7 +14,7 @@ mod target_id;
 
 pub use aperture::Apertures;
 pub use processor::{Architecture, FlatScratch, Processor, ScratchAddressing, TargetFeature};
-pub use register::{Register, RegisterClass};
+pub use register::{Register, RegisterClass, RegisterKind, RegisterName, RegisterRange};
 pub use space::{AddressSpace, MemorySpace};
 pub use target_id::{CodeObjectVersion, FeatureSetting, TargetId};
 

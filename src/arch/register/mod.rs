@@ -1,0 +1,259 @@
+//! DWARF register numbers: what each one is, and which processors have it.
+//!
+//! The numbers stand in one [table](Register::ranges); names are in `name`. What a register contains
+//! is the business of [`Wave`](crate::wave::Wave). Source: USAGE "Register Identifier".
+
+mod name;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub use name::RegisterName;
+pub use table::{RegisterKind, RegisterRange};
+
+use super::{Processor, WaveSize};
+
+/// A DWARF register number.
+///
+/// Any number can be held, also one that is reserved or beyond the table: DWARF may name such a
+/// register, and only reading it is wrong. [`class`](Register::class) tells.
+///
+/// Registers whose size depends on the wave size have a number for each wave size, so that a number
+/// alone says how large the register is.
+///
+/// ```
+/// use hetdwarf::arch::{Register, WaveSize};
+///
+/// let register = Register::from_name("v42", Some(WaveSize::Wave32)).unwrap();
+/// assert_eq!(register, Register(1578));
+/// assert_eq!(register.size_in_bits(), Some(32 * 32));
+/// assert_eq!(Register(2602).to_string(), "v42", "the same, in a wave of 64 lanes");
+/// assert_eq!(Register(130).class(), None, "reserved");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Register(pub u16);
+
+/// What a register is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RegisterClass {
+    /// The program counter.
+    Pc,
+    /// The execution mask: one bit a lane.
+    Exec,
+    /// The vector condition code: one bit a lane.
+    Vcc,
+    /// The status register.
+    Status,
+    /// A scalar general purpose register.
+    Sgpr,
+    /// A vector general purpose register: 32 bits a lane.
+    Vgpr,
+    /// A vector accumulation register: 32 bits a lane.
+    Agpr,
+}
+
+impl Register {
+    /// The program counter of a 32-bit process. No `amdgcn` processor has one.
+    pub const PC_32: Register = Register(0);
+    /// The execution mask of a wave of 32 lanes.
+    pub const EXEC_32: Register = Register(1);
+    /// The program counter of a 64-bit process.
+    pub const PC_64: Register = Register(16);
+    /// The execution mask of a wave of 64 lanes.
+    pub const EXEC_64: Register = Register(17);
+    /// The status register.
+    pub const STATUS: Register = Register(128);
+    /// The vector condition code of a wave of 32 lanes.
+    pub const VCC_32: Register = Register(512);
+    /// The vector condition code of a wave of 64 lanes.
+    pub const VCC_64: Register = Register(768);
+
+    /// The number.
+    #[must_use]
+    pub const fn number(self) -> u16 {
+        self.0
+    }
+
+    /// The register with this number, or nothing if it is beyond the last number of the table (4095).
+    /// Reserved numbers are registers too, of no [`class`](Register::class).
+    #[must_use]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the cast is done only for numbers of the table, which are of 16 bits"
+    )]
+    pub const fn from_number(number: u64) -> Option<Register> {
+        if let [.., last] = table::RANGES
+            && number <= last.last as u64
+        {
+            Some(Register(number as u16))
+        } else {
+            None
+        }
+    }
+
+    /// The whole table of numbers, ascending and without gaps.
+    #[must_use]
+    pub const fn ranges() -> &'static [RegisterRange] {
+        table::RANGES
+    }
+
+    /// The row of the table the number stands in, or nothing if it is beyond the table.
+    #[must_use]
+    pub const fn range(self) -> Option<&'static RegisterRange> {
+        let mut rows = table::RANGES;
+        while let [row, rest @ ..] = rows {
+            if row.contains(self.0) {
+                return Some(row);
+            }
+            rows = rest;
+        }
+        None
+    }
+
+    const fn kind(self) -> Option<RegisterKind> {
+        match self.range() {
+            Some(range) => range.kind,
+            None => None,
+        }
+    }
+
+    /// What the register is, or nothing if the number is reserved.
+    #[must_use]
+    pub const fn class(self) -> Option<RegisterClass> {
+        match self.kind() {
+            Some(kind) => Some(kind.class),
+            None => None,
+        }
+    }
+
+    /// The number among registers of its class, as the assembler counts: 64 for SGPR64, 512 for VGPR512.
+    /// Nothing for a register that is the only one of its kind, and for a reserved number.
+    #[must_use]
+    pub const fn index(self) -> Option<u16> {
+        let Some(range) = self.range() else {
+            return None;
+        };
+        let Some(kind) = range.kind else {
+            return None;
+        };
+        if kind.class.is_indexed() {
+            Some(self.0 - range.first + kind.first_index)
+        } else {
+            None
+        }
+    }
+
+    /// The size in bits, or nothing if the number is reserved. A vector register has 32 bits a lane,
+    /// with lane 0 at bit 0: 1024 or 2048 bits.
+    #[must_use]
+    pub const fn size_in_bits(self) -> Option<u32> {
+        match self.kind() {
+            Some(kind) => Some(kind.size_in_bits),
+            None => None,
+        }
+    }
+
+    /// Whether the register has 32 bits for every lane.
+    #[must_use]
+    pub const fn is_vector(self) -> bool {
+        matches!(
+            self.class(),
+            Some(RegisterClass::Vgpr | RegisterClass::Agpr)
+        )
+    }
+
+    /// The only wave size the register exists in, or nothing if it is the same in both or reserved.
+    #[must_use]
+    pub const fn wave_size(self) -> Option<WaveSize> {
+        match self.kind() {
+            Some(kind) => kind.wave_size,
+            None => None,
+        }
+    }
+
+    /// The scalar register `sN`, or nothing if no number is assigned to it.
+    #[must_use]
+    pub const fn sgpr(n: u16) -> Option<Register> {
+        // Scalar registers are the same in both wave sizes; either finds them.
+        find(RegisterClass::Sgpr, n, WaveSize::Wave64)
+    }
+
+    /// The vector register `vN` of a wave of this size, or nothing if no number is assigned to it.
+    #[must_use]
+    pub const fn vgpr(n: u16, wave_size: WaveSize) -> Option<Register> {
+        find(RegisterClass::Vgpr, n, wave_size)
+    }
+
+    /// The accumulation register `aN` of a wave of this size, or nothing if no number is assigned to it.
+    #[must_use]
+    pub const fn agpr(n: u16, wave_size: WaveSize) -> Option<Register> {
+        find(RegisterClass::Agpr, n, wave_size)
+    }
+
+    /// The execution mask of a wave of this size.
+    #[must_use]
+    pub const fn exec(wave_size: WaveSize) -> Register {
+        match wave_size {
+            WaveSize::Wave32 => Register::EXEC_32,
+            WaveSize::Wave64 => Register::EXEC_64,
+        }
+    }
+
+    /// The vector condition code of a wave of this size.
+    #[must_use]
+    pub const fn vcc(wave_size: WaveSize) -> Register {
+        match wave_size {
+            WaveSize::Wave32 => Register::VCC_32,
+            WaveSize::Wave64 => Register::VCC_64,
+        }
+    }
+
+    /// The program counter, which is also the column of the return address: that of a 64-bit process,
+    /// since `amdgcn` supports no other.
+    #[must_use]
+    pub const fn pc() -> Register {
+        Register::PC_64
+    }
+
+    /// Whether this processor has the register, in one of the wave sizes it supports.
+    ///
+    /// Reserved numbers are nowhere. Nor is `PC_32`: `amdgcn` knows only 64-bit processes, and of the
+    /// registers of `r600` processors USAGE says nothing, so those have none.
+    ///
+    /// Sources: USAGE "Register Identifier", "Processors"; for the counts, see [`Processor`].
+    #[must_use]
+    pub fn available_on(self, processor: &Processor) -> bool {
+        let in_wave = match self.wave_size() {
+            Some(size) => processor.supports_wave_size(size),
+            None => !processor.wave_sizes().is_empty(),
+        };
+        in_wave
+            && match (self.class(), self.index()) {
+                (Some(RegisterClass::Pc), _) => self == Register::PC_64,
+                (Some(RegisterClass::Exec | RegisterClass::Vcc | RegisterClass::Status), _) => true,
+                (Some(RegisterClass::Sgpr), Some(n)) => n < processor.max_sgprs(),
+                (Some(RegisterClass::Vgpr), Some(n)) => n < processor.max_vgprs(),
+                (Some(RegisterClass::Agpr), Some(n)) => n < processor.max_agprs(),
+                (
+                    Some(RegisterClass::Sgpr | RegisterClass::Vgpr | RegisterClass::Agpr) | None,
+                    _,
+                ) => false,
+            }
+    }
+}
+
+/// The register with this index in its class.
+const fn find(class: RegisterClass, index: u16, wave_size: WaveSize) -> Option<Register> {
+    let mut rows = table::RANGES;
+    while let [row, rest @ ..] = rows {
+        if let Some(kind) = row.kind
+            && kind.class as u8 == class as u8
+            && kind.is_in(wave_size)
+            && let Some(register) = row.at(index)
+        {
+            return Some(register);
+        }
+        rows = rest;
+    }
+    None
+}

@@ -1,0 +1,162 @@
+//! The table of register numbers: every range, the reserved ones included.
+//!
+//! It leaves the questions about one register to [`Register`]. Source: USAGE
+//! "Register Identifier".
+
+use super::{Register, RegisterClass};
+use crate::arch::WaveSize;
+
+/// Consecutive DWARF register numbers with one meaning.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RegisterRange {
+    /// The first number.
+    pub first: u16,
+    /// The last number, which belongs to the range.
+    pub last: u16,
+    /// What the registers are, or nothing if the numbers are reserved.
+    pub kind: Option<RegisterKind>,
+    /// The name USAGE gives the first register, or `reserved`.
+    pub name: &'static str,
+    /// What the registers are for, or what the numbers are reserved for.
+    pub description: &'static str,
+}
+
+/// What the registers of a range have in common.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RegisterKind {
+    /// What they are.
+    pub class: RegisterClass,
+    /// The number of the range's first register in its class: 64 for the range that starts at SGPR64.
+    pub first_index: u16,
+    /// The size of each register, in bits. A vector register has 32 bits for every lane.
+    pub size_in_bits: u32,
+    /// The only wave size the registers exist in, or nothing if they are the same in both.
+    pub wave_size: Option<WaveSize>,
+    /// The assembler's name; the index follows if the class has more than one register.
+    pub assembler_name: &'static str,
+    /// LLVM's name, or USAGE's if LLVM has none; the index follows likewise.
+    pub llvm_name: &'static str,
+    /// Whether `llvm-dwarfdump` of LLVM 22 prints LLVM's name; it prints the number otherwise.
+    pub llvm_dwarfdump_knows: bool,
+}
+
+impl RegisterRange {
+    /// Whether the numbers are reserved.
+    #[must_use]
+    pub const fn is_reserved(&self) -> bool {
+        self.kind.is_none()
+    }
+
+    /// The size of each register, in bits; nothing if the numbers are reserved.
+    #[must_use]
+    pub const fn size_in_bits(&self) -> Option<u32> {
+        match self.kind {
+            Some(kind) => Some(kind.size_in_bits),
+            None => None,
+        }
+    }
+
+    pub(super) const fn contains(&self, number: u16) -> bool {
+        self.first <= number && number <= self.last
+    }
+
+    /// The register of the range with this index in its class.
+    pub(super) const fn at(&self, index: u16) -> Option<Register> {
+        match self.kind {
+            Some(kind)
+                if kind.first_index <= index
+                    && index - kind.first_index <= self.last - self.first =>
+            {
+                Some(Register(self.first + (index - kind.first_index)))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl RegisterKind {
+    /// Whether waves of this size have the registers.
+    pub(super) const fn is_in(&self, wave_size: WaveSize) -> bool {
+        match self.wave_size {
+            Some(only) => only as u8 == wave_size as u8,
+            None => true,
+        }
+    }
+}
+
+impl RegisterClass {
+    /// Whether a class has several registers, told apart by an index.
+    pub(super) const fn is_indexed(self) -> bool {
+        match self {
+            RegisterClass::Sgpr | RegisterClass::Vgpr | RegisterClass::Agpr => true,
+            RegisterClass::Pc
+            | RegisterClass::Exec
+            | RegisterClass::Vcc
+            | RegisterClass::Status => false,
+        }
+    }
+}
+
+/// One row a range: `first..=last: (what it is), "USAGE's name", "what it is for"`. What it is, is either
+/// `reserved` or class and first index, size in bits, wave size, the assembler's name, LLVM's, and whether
+/// `llvm-dwarfdump` prints that.
+macro_rules! ranges {
+    ($($first:literal ..= $last:literal: ($($kind:tt)*), $name:literal, $description:literal;)*) => {
+        pub(super) const RANGES: &[RegisterRange] = &[$(RegisterRange {
+            first: $first,
+            last: $last,
+            kind: ranges!(@kind $($kind)*),
+            name: $name,
+            description: $description,
+        },)*];
+    };
+    (@kind reserved) => { None };
+    (@kind $class:ident $index:literal, $bits:expr, $wave:ident, $assembler:literal, $llvm:literal $knows:ident) => {
+        Some(RegisterKind {
+            class: RegisterClass::$class,
+            first_index: $index,
+            size_in_bits: $bits,
+            wave_size: ranges!(@wave $wave),
+            assembler_name: $assembler,
+            llvm_name: $llvm,
+            llvm_dwarfdump_knows: ranges!(@knows $knows),
+        })
+    };
+    (@wave both) => { None };
+    (@wave wave32) => { Some(WaveSize::Wave32) };
+    (@wave wave64) => { Some(WaveSize::Wave64) };
+    (@knows printed) => { true };
+    (@knows number) => { false };
+}
+
+#[rustfmt::skip]
+ranges! {
+    // numbers     class and index, bits, wave size, names           USAGE's name    for
+       0..=0:     (Pc 0,     32,    both,   "pc",     "PC_32"   number),  "PC_32",        "program counter of a 32-bit process";
+       1..=1:     (Exec 0,   32,    wave32, "exec",   "EXEC_LO" printed), "EXEC_MASK_32", "execution mask";
+       2..=15:    (reserved),                                             "reserved",     "often used registers that have an operation each";
+      16..=16:    (Pc 0,     64,    both,   "pc",     "PC_REG"  printed), "PC_64",        "program counter of a 64-bit process";
+      17..=17:    (Exec 0,   64,    wave64, "exec",   "EXEC"    printed), "EXEC_MASK_64", "execution mask";
+      18..=31:    (reserved),                                             "reserved",     "often used registers that have an operation each";
+      32..=95:    (Sgpr 0,   32,    both,   "s",      "SGPR"    printed), "SGPR0",        "scalar general purpose";
+      96..=127:   (reserved),                                             "reserved",     "often used registers with a number of one byte";
+     128..=128:   (Status 0, 32,    both,   "status", "STATUS"  number),  "STATUS",       "wave status";
+     129..=511:   (reserved),                                             "reserved",     "further scalar architectural registers";
+     512..=512:   (Vcc 0,    32,    wave32, "vcc",    "VCC_LO"  number),  "VCC_32",       "vector condition code";
+     513..=767:   (reserved),                                             "reserved",     "further vector architectural registers of wave32";
+     768..=768:   (Vcc 0,    64,    wave64, "vcc",    "VCC"     number),  "VCC_64",       "vector condition code";
+     769..=1023:  (reserved),                                             "reserved",     "further vector architectural registers of wave64";
+    1024..=1087:  (reserved),                                             "reserved",     "padding";
+    1088..=1129:  (Sgpr 64,  32,    both,   "s",      "SGPR"    printed), "SGPR64",       "scalar general purpose";
+    1130..=1535:  (reserved),                                             "reserved",     "further scalar general purpose registers";
+    1536..=2047:  (Vgpr 0,   32*32, wave32, "v",      "VGPR"    number),  "VGPR0",        "vector general purpose";
+    2048..=2303:  (Agpr 0,   32*32, wave32, "a",      "AGPR"    number),  "AGPR0",        "vector accumulation";
+    2304..=2559:  (reserved),                                             "reserved",     "further vector accumulation registers of wave32";
+    2560..=2815:  (Vgpr 0,   64*32, wave64, "v",      "VGPR"    printed), "VGPR0",        "vector general purpose";
+    2816..=3071:  (reserved),                                             "reserved",     "further vector general purpose registers of wave64";
+    3072..=3327:  (Agpr 0,   64*32, wave64, "a",      "AGPR"    printed), "AGPR0",        "vector accumulation";
+    3328..=3583:  (reserved),                                             "reserved",     "further vector accumulation registers of wave64";
+    3584..=4095:  (Vgpr 512, 32*32, wave32, "v",      "VGPR"    number),  "VGPR512",      "vector general purpose, the second block";
+}
