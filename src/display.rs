@@ -1,1 +1,0 @@
-//! A typed value as a person reads it.

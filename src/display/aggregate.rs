@@ -1,0 +1,159 @@
+//! Arrays, vectors, structures, classes and unions. Sources: DWARF 5 §5.5 and §5.7.
+
+use core::fmt::{self, Write as _};
+
+use super::bits::State;
+use super::{INCOMPLETE, Part, Printer, character, shape};
+use crate::debug_info::types::{Member, Type, TypeId, TypeKind};
+
+/// What all rows of an array have in common.
+#[derive(Debug)]
+struct Grid {
+    element: TypeId,
+    /// The size of an element and its distance from the next, in bits.
+    element_size: u64,
+    stride: u64,
+    /// How the elements are encoded if they are characters.
+    text: Option<character::Kind>,
+    vector: bool,
+}
+
+impl<'a> Printer<'a> {
+    /// Prints an array or vector.
+    pub(super) fn array(&mut self, ty: &Type, part: Part) -> fmt::Result {
+        let TypeKind::Array {
+            element,
+            dimensions,
+            stride_in_bits,
+            vector,
+        } = &ty.kind
+        else {
+            return self.out.put(INCOMPLETE);
+        };
+        let element_size = shape::size_in_bits(self.table, *element);
+        let counts: Option<Vec<u64>> = dimensions.iter().map(|d| d.count).collect();
+        let (Some(element_size), Some(counts)) = (element_size, counts) else {
+            return self.out.put(INCOMPLETE);
+        };
+        if counts.is_empty() {
+            return self.out.put(INCOMPLETE);
+        }
+        let stride = stride_in_bits.unwrap_or(element_size);
+        let base = shape::resolve(self.table, *element);
+        let text = if let (TypeKind::Base(kind), false) = (&base.ty.kind, vector) {
+            character::Kind::of(kind, base.base_name)
+        } else {
+            None
+        };
+        let grid = Grid {
+            element: *element,
+            element_size,
+            stride,
+            text: text.filter(|kind| kind.bit_size() == stride),
+            vector: *vector,
+        };
+        self.rows(&grid, &counts, part)
+    }
+
+    /// Prints what the remaining `counts` of an array's dimensions span: rows, a string, or an element.
+    fn rows(&mut self, grid: &Grid, counts: &[u64], part: Part) -> fmt::Result {
+        let Some((&count, inner)) = counts.split_first() else {
+            let element = Part {
+                in_vector: grid.vector,
+                ..part
+            };
+            return self.value(grid.element, element);
+        };
+        if let (Some(kind), []) = (grid.text, inner) {
+            let size = count.saturating_mul(grid.stride);
+            if self.bits.state(part.bit_offset, size) == State::Known {
+                return self.string(kind, part.bit_offset, count);
+            }
+        }
+        let below = inner
+            .iter()
+            .fold(1, |product: u64, &n| product.saturating_mul(n));
+        let stride = below.saturating_mul(grid.stride);
+        let size = if inner.is_empty() {
+            grid.element_size
+        } else {
+            stride
+        };
+        self.elements(count, stride, size, part, &|printer, at| {
+            printer.rows(grid, inner, at)
+        })
+    }
+
+    /// Prints `count` equal parts, `stride` bits apart and `size` bits large, each by `each`.
+    pub(super) fn elements(
+        &mut self,
+        count: u64,
+        stride: u64,
+        size: u64,
+        part: Part,
+        each: &dyn Fn(&mut Printer<'a>, Part) -> fmt::Result,
+    ) -> fmt::Result {
+        if part.depth >= self.options.max_depth {
+            return self.out.put("{...}");
+        }
+        self.out.put("{")?;
+        let (mut index, mut printed) = (0u64, 0u64);
+        while index < count && printed < self.options.max_elements {
+            if index > 0 {
+                self.out.put(", ")?;
+            }
+            let at = part.inner(index.saturating_mul(stride));
+            each(self, at)?;
+            let run = self.bits.run(at.bit_offset, stride, size, count - index);
+            if run > self.options.repeats {
+                write!(self.out, " <repeats {run} times>")?;
+                index = index.saturating_add(run);
+                printed = printed.saturating_add(self.options.repeats.max(1));
+            } else {
+                index = index.saturating_add(1);
+                printed = printed.saturating_add(1);
+            }
+        }
+        self.out.put(if index < count { "...}" } else { "}" })
+    }
+
+    /// Prints a structure, class or union: its bases and members.
+    pub(super) fn record(&mut self, ty: &Type, members: &[Member], part: Part) -> fmt::Result {
+        if ty.byte_size.is_none() && members.is_empty() {
+            return self.out.put(INCOMPLETE);
+        }
+        if part.depth >= self.options.max_depth {
+            return self.out.put("{...}");
+        }
+        let mut separator = "{";
+        for member in members {
+            self.out.put(separator)?;
+            separator = ", ";
+            self.member(member, part)?;
+        }
+        if members.iter().all(|member| member.is_base) {
+            write!(self.out, "{separator}<No data fields>")?;
+        }
+        self.out.put("}")
+    }
+
+    /// Prints one member with its name.
+    fn member(&mut self, member: &Member, part: Part) -> fmt::Result {
+        if member.is_base {
+            let base = shape::resolve(self.table, member.ty).ty;
+            let name = member.name.as_ref().or(base.name.as_ref());
+            write!(self.out, "<{}> = ", name.map_or("(anonymous)", |name| name))?;
+        } else if let Some(name) = &member.name {
+            write!(self.out, "{name} = ")?;
+        }
+        // A virtual base stands where the virtual table says, which is not among the bytes.
+        let Some(bit_offset) = member.bit_offset else {
+            return self.out.put(INCOMPLETE);
+        };
+        let at = Part {
+            bit_field: member.bit_size,
+            ..part.inner(bit_offset)
+        };
+        self.value(member.ty, at)
+    }
+}

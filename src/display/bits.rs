@@ -1,0 +1,274 @@
+//! Bits of a value by their position, and whether they are known.
+//!
+//! What they mean is left to the printers. Bit 0 is the lowest bit of the first byte, as everything on
+//! AMDGPU is little-endian.
+#![warn(
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss
+)]
+
+use core::ops::Range;
+
+use super::{Mask, TypedBytes};
+
+/// Whether a scalar can be printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// All bits are known.
+    Known,
+    /// Some bit has no value.
+    OptimizedOut,
+    /// Some bit has a value that the debugger could not read.
+    Unavailable,
+}
+
+impl State {
+    /// What stands in the place of the value; nothing if it is known.
+    pub(super) fn text(self) -> Option<&'static str> {
+        match self {
+            State::Known => None,
+            State::OptimizedOut => Some("<optimized out>"),
+            State::Unavailable => Some("<unavailable>"),
+        }
+    }
+}
+
+/// The bytes of a value with their masks. Bits past the last byte are unavailable, so that a type larger
+/// than what was read prints what there is.
+#[derive(Debug)]
+pub(super) struct Bits<'a> {
+    bytes: &'a [u8],
+    undefined: &'a Mask,
+    unavailable: Mask,
+    size: u64,
+}
+
+/// The range of `size` bits at `offset`, cut at the end of the number range.
+fn range(offset: u64, size: u64) -> Range<u64> {
+    offset..offset.saturating_add(size)
+}
+
+impl<'a> Bits<'a> {
+    pub(super) fn new(value: &TypedBytes<'a>) -> Bits<'a> {
+        let size = u64::try_from(value.bytes.len()).map_or(u64::MAX, |n| n.saturating_mul(8));
+        let mut unavailable = value.unavailable.clone();
+        unavailable.insert(size..u64::MAX);
+        Bits {
+            bytes: value.bytes,
+            undefined: value.undefined,
+            unavailable,
+            size,
+        }
+    }
+
+    /// Whether every one of `size` bits at `offset` is known, and if not, why.
+    pub(super) fn state(&self, offset: u64, size: u64) -> State {
+        if self.undefined.overlaps(range(offset, size)) {
+            State::OptimizedOut
+        } else if self.unavailable.overlaps(range(offset, size)) {
+            State::Unavailable
+        } else {
+            State::Known
+        }
+    }
+
+    /// Whether anything is known of `size` bits at `offset`; of no bits at all it is.
+    pub(super) fn state_of_all(&self, offset: u64, size: u64) -> State {
+        if size == 0 {
+            State::Known
+        } else if self.undefined.covers(range(offset, size)) {
+            State::OptimizedOut
+        } else if self.unavailable.covers(range(offset, size)) {
+            State::Unavailable
+        } else {
+            State::Known
+        }
+    }
+
+    /// Eight bits at `offset`; zero past the end.
+    fn byte(&self, offset: u64) -> u8 {
+        let byte = |index: u64| {
+            usize::try_from(index)
+                .ok()
+                .and_then(|i| self.bytes.get(i))
+                .copied()
+                .unwrap_or(0)
+        };
+        let (index, shift) = (offset / 8, offset % 8);
+        let pair = u16::from_le_bytes([byte(index), byte(index.saturating_add(1))]);
+        pair.checked_shr(u32::try_from(shift).unwrap_or(0))
+            .unwrap_or(0)
+            .to_le_bytes()[0]
+    }
+
+    /// `size` bits at `offset`, at most 128 of them, zero-extended.
+    pub(super) fn unsigned(&self, offset: u64, size: u64) -> u128 {
+        let mut bytes = [0; 16];
+        for (byte, at) in bytes
+            .iter_mut()
+            .zip((offset..offset.saturating_add(size)).step_by(8))
+        {
+            *byte = self.byte(at);
+        }
+        let excess = 128u64.saturating_sub(size);
+        let excess = u32::try_from(excess).unwrap_or(128);
+        let low = u128::MAX.checked_shr(excess).unwrap_or(0);
+        u128::from_le_bytes(bytes) & low
+    }
+
+    /// `size` bits at `offset`, at most 128 of them, as a number of two's complement.
+    pub(super) fn signed(&self, offset: u64, size: u64) -> i128 {
+        let excess = u32::try_from(128u64.saturating_sub(size)).unwrap_or(128);
+        let value = self.unsigned(offset, size).checked_shl(excess).unwrap_or(0);
+        value.cast_signed().checked_shr(excess).unwrap_or(0)
+    }
+
+    /// How many of `left` elements, `size` bits large and `stride` bits apart, look like the one at
+    /// `first` before one does not; that one counts.
+    pub(super) fn run(&self, first: u64, stride: u64, size: u64, left: u64) -> u64 {
+        // Behind the bytes all elements are alike, however many the type claims.
+        if stride == 0 || size == 0 || first >= self.size {
+            return left;
+        }
+        if let Some(run) = self
+            .run_of_bytes(first, stride, left)
+            .filter(|_| size == stride)
+        {
+            return run;
+        }
+        let next = |index: u64| first.saturating_add(index.saturating_mul(stride));
+        (1..left)
+            .find(|&index| !self.same(first, next(index), size))
+            .unwrap_or(left)
+    }
+
+    /// The same for elements of whole bytes without gaps, all known as far as the bytes go; nothing
+    /// otherwise. It compares each byte with the one a stride further, which is fast.
+    fn run_of_bytes(&self, first: u64, stride: u64, left: u64) -> Option<u64> {
+        let end = first
+            .saturating_add(left.saturating_mul(stride))
+            .min(self.size);
+        let known = self.state(first, end.saturating_sub(first)) == State::Known;
+        if !known || !first.is_multiple_of(8) || !stride.is_multiple_of(8) {
+            return None;
+        }
+        let index = |bit: u64| usize::try_from(bit / 8).ok();
+        let bytes = self.bytes.get(index(first)?..index(end)?)?;
+        let step = index(stride)?;
+        let later = bytes.get(step..)?;
+        let whole = bytes.len().checked_div(step)?;
+        let same = bytes
+            .iter()
+            .zip(later)
+            .take_while(|(left, right)| left == right)
+            .count();
+        let run = same.checked_div(step)?.saturating_add(1).min(whole);
+        u64::try_from(run).ok()
+    }
+
+    /// Whether `size` bits at `a` and at `b` are missing alike, and equal.
+    fn same(&self, a: u64, b: u64, size: u64) -> bool {
+        let same_shape = |mask: &Mask| {
+            let from = |start: u64| {
+                mask.within(range(start, size))
+                    .map(move |r| r.start.saturating_sub(start)..r.end.saturating_sub(start))
+            };
+            mask.is_empty() || from(a).eq(from(b))
+        };
+        same_shape(self.undefined) && same_shape(&self.unavailable) && self.same_bits(a, b, size)
+    }
+
+    /// Whether `size` bits at `a` and at `b` are equal, taking those past the end as zero.
+    fn same_bits(&self, a: u64, b: u64, size: u64) -> bool {
+        let size = size.min(self.size);
+        let whole = size / 8;
+        let rest = size % 8;
+        let slice = |start: u64| {
+            let start = usize::try_from(start / 8).ok()?;
+            let len = usize::try_from(whole).ok()?;
+            self.bytes.get(start..start.checked_add(len)?)
+        };
+        let equal = match (slice(a), slice(b)) {
+            (Some(left), Some(right)) if a.is_multiple_of(8) && b.is_multiple_of(8) => {
+                left == right
+            }
+            _ => (0..whole).all(|i| {
+                let skip = i.saturating_mul(8);
+                self.byte(a.saturating_add(skip)) == self.byte(b.saturating_add(skip))
+            }),
+        };
+        let tail = whole.saturating_mul(8);
+        equal
+            && self.unsigned(a.saturating_add(tail), rest)
+                == self.unsigned(b.saturating_add(tail), rest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One bit at a time: its value and whether it is there.
+    fn bit(value: &TypedBytes<'_>, at: u64) -> (bool, State) {
+        let known = usize::try_from(at / 8)
+            .ok()
+            .and_then(|byte| value.bytes.get(byte));
+        let state = if value.undefined.overlaps(at..at + 1) {
+            State::OptimizedOut
+        } else if known.is_none() || value.unavailable.overlaps(at..at + 1) {
+            State::Unavailable
+        } else {
+            State::Known
+        };
+        (known.is_some_and(|byte| byte >> (at % 8) & 1 == 1), state)
+    }
+
+    #[test]
+    fn numbers_are_the_sums_of_their_bits() {
+        let bytes = [0x5a, 0xc3, 0x0f, 0x81, 0xff, 0x00, 0x7e];
+        let value = TypedBytes::known(&bytes);
+        let bits = Bits::new(&value);
+        for offset in 0..64 {
+            for size in 0..=40u64 {
+                let sum: u128 = (0..size)
+                    .map(|i| u128::from(bit(&value, offset + i).0) << i)
+                    .sum();
+                assert_eq!(bits.unsigned(offset, size), sum);
+                let negative = size > 0 && bit(&value, offset + size - 1).0;
+                let signed = i128::try_from(sum).unwrap() - if negative { 1 << size } else { 0 };
+                assert_eq!(bits.signed(offset, size), signed);
+            }
+        }
+        assert_eq!(
+            Bits::new(&TypedBytes::known(&[0xff; 16])).signed(0, 128),
+            -1
+        );
+    }
+
+    #[test]
+    fn runs_are_counted_like_one_element_after_the_other() {
+        let bytes = [7, 7, 7, 7, 7, 7, 1, 7, 1, 7, 1, 7, 0, 0, 0];
+        let some: Mask = [33..40, 90..91].into_iter().collect();
+        for undefined in [&Mask::new(), &some] {
+            let value = TypedBytes {
+                undefined,
+                ..TypedBytes::known(&bytes)
+            };
+            let bits = Bits::new(&value);
+            for (first, stride) in (0..130).flat_map(|a| (1..40).map(move |b| (a, b))) {
+                for (size, left) in [(stride, 9), (stride, 3), (stride.min(5), 9)] {
+                    let element =
+                        |n: u64| (0..size).map(move |i| bit(&value, first + n * stride + i));
+                    let alike = |n: &u64| element(*n).eq(element(0));
+                    let run = (1..left).take_while(alike).count() as u64 + 1;
+                    assert_eq!(
+                        bits.run(first, stride, size, left).min(left),
+                        run,
+                        "{first} {stride}"
+                    );
+                }
+            }
+        }
+    }
+}

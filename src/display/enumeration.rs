@@ -1,0 +1,75 @@
+//! Enumerations, by the names of their values. Source: DWARF 5 §5.7.
+
+use core::fmt::{self, Write as _};
+
+use super::{INCOMPLETE, Part, Printer, scalar, shape};
+use crate::debug_info::types::{Enumerator, Type, TypeId, TypeKind};
+
+impl Printer<'_> {
+    /// Prints an enumerator's name, a sum of flags, or the number.
+    pub(super) fn enumeration(
+        &mut self,
+        ty: &Type,
+        underlying: TypeId,
+        enumerators: &[Enumerator],
+        part: Part,
+    ) -> fmt::Result {
+        let full = ty.byte_size.map(|bytes| bytes.saturating_mul(8));
+        let Some(full) = full.or_else(|| shape::size_in_bits(self.table, underlying)) else {
+            return self.out.put(INCOMPLETE);
+        };
+        let size = part.bit_field.unwrap_or(full);
+        if let Some(lost) = self.bits.state(part.bit_offset, size).text() {
+            return self.out.put(lost);
+        }
+        if size > 128 {
+            return self.hexadecimal(part.bit_offset, size);
+        }
+        let behind = &shape::resolve(self.table, underlying).ty.kind;
+        let signed = if let TypeKind::Base(base) = behind {
+            scalar::is_signed(base.encoding)
+        } else {
+            enumerators.iter().any(|e| e.value < 0)
+        };
+        let value = self.bits.signed(part.bit_offset, size);
+        let bits = self.bits.unsigned(part.bit_offset, size);
+        // Producers write the constants of an unsigned type with a sign, or those of a signed one
+        // without; only the bits that the type has count.
+        let excess = u32::try_from(128u64.saturating_sub(full)).unwrap_or(0);
+        let low = |value: u128| value.checked_shl(excess).unwrap_or(0);
+        let held = if signed { value.cast_unsigned() } else { bits };
+        if let Some(found) = enumerators
+            .iter()
+            .find(|e| low(e.value.cast_unsigned()) == low(held))
+        {
+            self.out.put(&found.name)
+        } else if enumerators.iter().all(is_flag) && bits != 0 {
+            self.flags(enumerators, bits)
+        } else {
+            self.integer(signed, part.bit_offset, size)
+        }
+    }
+
+    /// Prints the flags that are set in `bits`, in the order of their declaration.
+    fn flags(&mut self, enumerators: &[Enumerator], bits: u128) -> fmt::Result {
+        let mut left = bits;
+        let mut separator = "(";
+        for flag in enumerators {
+            let bit = flag.value.cast_unsigned();
+            if left & bit != 0 {
+                write!(self.out, "{separator}{}", flag.name)?;
+                separator = " | ";
+                left &= !bit;
+            }
+        }
+        if left != 0 {
+            write!(self.out, "{separator}unknown: {left:#x}")?;
+        }
+        self.out.put(")")
+    }
+}
+
+/// Whether an enumerator can be one of several in a value: no flag, or one.
+fn is_flag(enumerator: &Enumerator) -> bool {
+    enumerator.value >= 0 && enumerator.value.count_ones() <= 1
+}

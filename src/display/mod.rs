@@ -1,0 +1,229 @@
+//! A typed value as a person reads it: C-like text, in the form that gdb has for the same value.
+//!
+//! It leaves to others where the bytes came from; a value is its bytes, its type, and which of its bits
+//! are missing. No part of a value costs the rest of it: `{x = 1, y = <optimized out>}`.
+//!
+//! What differs from gdb, on purpose: a character is `'a'` without its number, a floating-point number
+//! has as few digits as read back to the same bits, a pointer has no symbol and, outside the default
+//! address space, the name of its space: `private_lane#0x10`.
+//!
+//! Sources: DWARF 5 §5 and §7.8; HET A.5.1 (vector base types).
+
+mod aggregate;
+mod bits;
+mod character;
+mod enumeration;
+mod float;
+mod mask;
+mod output;
+mod pointer;
+mod scalar;
+mod shape;
+#[cfg(test)]
+mod tests;
+
+use core::fmt;
+
+use crate::debug_info::types::{Type, TypeId, TypeKind, TypeTable};
+use bits::Bits;
+pub use mask::Mask;
+use output::Output;
+
+/// A value: its bytes, and which of its bits are missing.
+#[derive(Clone, Copy, Debug)]
+pub struct TypedBytes<'a> {
+    /// The bytes in address order, so that bit 0 of a mask is the lowest bit of the first byte. Missing
+    /// bits are zero, so that elements that miss the same bits look alike. Bytes that the type has beyond
+    /// these are unavailable.
+    pub bytes: &'a [u8],
+    /// Bits that the program does not hold any more; they print as `<optimized out>`.
+    pub undefined: &'a Mask,
+    /// Bits that the debugger could not read; they print as `<unavailable>`.
+    pub unavailable: &'a Mask,
+}
+
+impl<'a> TypedBytes<'a> {
+    /// A value that is known as a whole.
+    #[must_use]
+    pub fn known(bytes: &'a [u8]) -> TypedBytes<'a> {
+        const NONE: &Mask = &Mask::new();
+        TypedBytes {
+            bytes,
+            undefined: NONE,
+            unavailable: NONE,
+        }
+    }
+}
+
+/// How much of a value is printed.
+///
+/// The defaults are gdb's, `max_chars` excepted, which gdb has no equal of: it bounds what a matrix of
+/// matrices, or a type made to do harm, can print.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Elements printed of one array, and characters of one string; `...` stands for the rest. A run of
+    /// repeated elements that is printed as one counts as `repeats`.
+    pub max_elements: u64,
+    /// Equal neighbours are printed one by one up to this number, and as `0 <repeats 15 times>` above.
+    pub repeats: u64,
+    /// Nested structures and arrays; deeper ones print as `{...}`.
+    pub max_depth: u32,
+    /// Characters printed in all; `...` stands for the rest.
+    pub max_chars: usize,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            max_elements: 200,
+            repeats: 10,
+            max_depth: 20,
+            max_chars: 65536,
+        }
+    }
+}
+
+/// Prints a value of type `id` of `table` to `out`.
+///
+/// There is a text for every type and every byte: what cannot be read prints as `<optimized out>`,
+/// `<unavailable>` or `<incomplete type>` in its place.
+///
+/// # Errors
+/// Only those of `out`.
+///
+/// Source: what gdb 13 prints for the same value.
+pub fn print(
+    table: &TypeTable,
+    id: TypeId,
+    value: &TypedBytes<'_>,
+    options: &Options,
+    out: &mut dyn fmt::Write,
+) -> fmt::Result {
+    let mut printer = Printer {
+        table,
+        bits: Bits::new(value),
+        options,
+        out: Output::new(out, options.max_chars),
+    };
+    let printed = printer.whole(id);
+    printer.out.finish(printed)
+}
+
+/// The text of a value of type `id` of `table`; see [`print()`].
+///
+/// ```
+/// use hetdwarf::debug_info::types::{Type, TypeKind, TypeTable};
+/// use hetdwarf::display::{self, Mask, Options, TypedBytes};
+///
+/// let mut table = TypeTable::default();
+/// let ty = table.add(Type { name: None, byte_size: Some(8), kind: TypeKind::Unspecified });
+/// let mut value = TypedBytes::known(&[0x10, 0, 0, 0, 0, 0, 0, 0]);
+/// assert_eq!(display::to_string(&table, ty, &value, &Options::default()), "0x10");
+///
+/// let lost = Mask::from_iter([0..64]);
+/// value.undefined = &lost;
+/// assert_eq!(display::to_string(&table, ty, &value, &Options::default()), "<optimized out>");
+/// ```
+#[must_use]
+pub fn to_string(
+    table: &TypeTable,
+    id: TypeId,
+    value: &TypedBytes<'_>,
+    options: &Options,
+) -> String {
+    let mut text = String::new();
+    let printed = print(table, id, value, options, &mut text);
+    debug_assert!(printed.is_ok(), "a String takes everything");
+    text
+}
+
+/// Where in the value a part stands, and what its surroundings ask for.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    /// The first bit.
+    bit_offset: u64,
+    /// The size of a bit-field.
+    bit_field: Option<u64>,
+    /// Whether it is an element of a vector, where characters are numbers.
+    in_vector: bool,
+    /// How many structures and arrays it stands in.
+    depth: u32,
+}
+
+impl Part {
+    /// The part `bit_offset` bits further in, one level deeper.
+    fn inner(self, bit_offset: u64) -> Part {
+        Part {
+            bit_offset: self.bit_offset.saturating_add(bit_offset),
+            bit_field: None,
+            in_vector: false,
+            depth: self.depth.saturating_add(1),
+        }
+    }
+}
+
+/// What is being printed, and to where.
+#[derive(Debug)]
+struct Printer<'a> {
+    table: &'a TypeTable,
+    bits: Bits<'a>,
+    options: &'a Options,
+    out: Output<'a>,
+}
+
+impl<'a> Printer<'a> {
+    /// Prints the value itself. As in gdb, only here does `<optimized out>` stand for a structure; one
+    /// that is part of another shows its members, each lost.
+    fn whole(&mut self, id: TypeId) -> fmt::Result {
+        let size = shape::size_in_bits(self.table, id).unwrap_or(0);
+        if let Some(lost) = self.bits.state_of_all(0, size).text() {
+            return self.out.put(lost);
+        }
+        let part = Part {
+            bit_offset: 0,
+            bit_field: None,
+            in_vector: false,
+            depth: 0,
+        };
+        self.value(id, part)
+    }
+
+    /// Prints the part of the value that has type `id`.
+    fn value(&mut self, id: TypeId, part: Part) -> fmt::Result {
+        let resolved = shape::resolve(self.table, id);
+        let ty = resolved.ty;
+        match &ty.kind {
+            TypeKind::Void => self.out.put("void"),
+            TypeKind::Base(base) => self.base(base, resolved.base_name, part),
+            TypeKind::Pointer {
+                kind,
+                address_space,
+                ..
+            } => self.pointer(*kind, *address_space, ty.byte_size, part),
+            TypeKind::Array { .. } => self.array(ty, part),
+            TypeKind::Record { members, .. } => self.record(ty, members, part),
+            TypeKind::Enumeration {
+                underlying,
+                enumerators,
+            } => self.enumeration(ty, *underlying, enumerators, part),
+            TypeKind::MemberPointer { class, target } => {
+                self.member_pointer(ty, *class, *target, part)
+            }
+            TypeKind::Function { .. } => self.out.put("<function>"),
+            TypeKind::Unspecified => self.unspecified(ty, part),
+            TypeKind::Typedef(_) | TypeKind::Qualified(..) => self.out.put(INCOMPLETE),
+        }
+    }
+
+    /// A type this crate does not read: its bits, where their number is known.
+    fn unspecified(&mut self, ty: &Type, part: Part) -> fmt::Result {
+        match ty.byte_size {
+            Some(size) => self.hexadecimal(part.bit_offset, size.saturating_mul(8)),
+            None => self.out.put(INCOMPLETE),
+        }
+    }
+}
+
+/// What stands in the place of a value whose size or place the debugging information does not give.
+const INCOMPLETE: &str = "<incomplete type>";

@@ -1,0 +1,128 @@
+//! Base types: integers, truth values, characters, floating-point and complex numbers, and vectors of
+//! them.
+//!
+//! Sources: DWARF 5 §5.1.1 and §7.8; HET A.5.1 (`DW_AT_LLVM_vector_size`).
+
+use core::fmt::{self, Write as _};
+
+use super::{Part, Printer, character, float};
+use crate::eval::{BaseType, Encoding};
+
+/// `DW_ATE_complex_float`: two floating-point numbers, the real part first.
+const COMPLEX_FLOAT: u8 = 0x03;
+
+/// The largest integer printed in decimal, in bits; larger ones are hexadecimal.
+const MAX_DECIMAL_BITS: u64 = 128;
+
+impl Printer<'_> {
+    /// Prints a base type called `name`.
+    pub(super) fn base(&mut self, base: &BaseType, name: Option<&str>, part: Part) -> fmt::Result {
+        let lanes = base.elements;
+        if lanes > 1 && base.bit_size.is_multiple_of(lanes) && part.bit_field.is_none() {
+            let element = BaseType {
+                bit_size: base.bit_size.checked_div(lanes).unwrap_or(0),
+                elements: 1,
+                ..*base
+            };
+            let size = element.bit_size.into();
+            return self.elements(lanes.into(), size, size, part, &|printer, at| {
+                let at = Part {
+                    in_vector: true,
+                    ..at
+                };
+                printer.base(&element, name, at)
+            });
+        }
+        let size = part.bit_field.unwrap_or(base.bit_size.into());
+        if let Some(lost) = self.bits.state(part.bit_offset, size).text() {
+            return self.out.put(lost);
+        }
+        match base.encoding {
+            Encoding::Signed
+            | Encoding::SignedChar
+            | Encoding::Unsigned
+            | Encoding::UnsignedChar
+            | Encoding::Utf => match character::Kind::of(base, name) {
+                Some(kind) if kind.bit_size() == size && !part.in_vector => {
+                    self.character(kind, part.bit_offset)
+                }
+                _ => self.integer(is_signed(base.encoding), part.bit_offset, size),
+            },
+            Encoding::Generic => self.integer(false, part.bit_offset, size),
+            Encoding::Boolean => self.boolean(part.bit_offset, size),
+            Encoding::Float => self.float(name, part.bit_offset, size),
+            Encoding::Address => self.address(base.address_space, part.bit_offset, size),
+            Encoding::Other(COMPLEX_FLOAT) => self.complex(name, part.bit_offset, size),
+            Encoding::Other(_) => self.hexadecimal(part.bit_offset, size),
+        }
+    }
+
+    /// Prints an integer in decimal.
+    pub(super) fn integer(&mut self, signed: bool, offset: u64, size: u64) -> fmt::Result {
+        if let Some(lost) = self.bits.state(offset, size).text() {
+            self.out.put(lost)
+        } else if size > MAX_DECIMAL_BITS {
+            self.hexadecimal(offset, size)
+        } else if signed {
+            write!(self.out, "{}", self.bits.signed(offset, size))
+        } else {
+            write!(self.out, "{}", self.bits.unsigned(offset, size))
+        }
+    }
+
+    /// Prints `true`, `false` or, for what is neither, the number.
+    fn boolean(&mut self, offset: u64, size: u64) -> fmt::Result {
+        if size > MAX_DECIMAL_BITS {
+            return self.hexadecimal(offset, size);
+        }
+        match self.bits.unsigned(offset, size) {
+            0 => self.out.put("false"),
+            1 => self.out.put("true"),
+            other => write!(self.out, "{other}"),
+        }
+    }
+
+    /// Prints a floating-point number; the bits of one whose format has no name here.
+    fn float(&mut self, name: Option<&str>, offset: u64, size: u64) -> fmt::Result {
+        let bits = u64::try_from(self.bits.unsigned(offset, size)).unwrap_or(0);
+        if let Some(format) = float::format(size, name) {
+            return float::print(&mut self.out, format, bits);
+        }
+        write!(self.out, "<{size}-bit float ")?;
+        self.hexadecimal(offset, size)?;
+        self.out.put(">")
+    }
+
+    /// Prints a complex number.
+    fn complex(&mut self, name: Option<&str>, offset: u64, size: u64) -> fmt::Result {
+        let half = size / 2;
+        self.float(name, offset, half)?;
+        self.out.put(" + ")?;
+        self.float(name, offset.saturating_add(half), half)?;
+        self.out.put("i")
+    }
+
+    /// Prints bits as one hexadecimal number.
+    pub(super) fn hexadecimal(&mut self, offset: u64, size: u64) -> fmt::Result {
+        if let Some(lost) = self.bits.state(offset, size).text() {
+            return self.out.put(lost);
+        }
+        self.out.put("0x")?;
+        let mut leading = true;
+        for nibble in (0..size.div_ceil(4)).rev() {
+            let skip = nibble.saturating_mul(4);
+            let width = size.saturating_sub(skip).min(4);
+            let digit = self.bits.unsigned(offset.saturating_add(skip), width);
+            leading &= digit == 0 && nibble != 0;
+            if !leading {
+                write!(self.out, "{digit:x}")?;
+            }
+        }
+        if size == 0 { self.out.put("0") } else { Ok(()) }
+    }
+}
+
+/// Whether the highest bit of an integer of this encoding is its sign.
+pub(super) fn is_signed(encoding: Encoding) -> bool {
+    matches!(encoding, Encoding::Signed | Encoding::SignedChar)
+}

@@ -1,0 +1,78 @@
+//! What a type is below its names, and how large.
+
+use crate::debug_info::types::{Dimension, Type, TypeId, TypeKind, TypeTable};
+
+/// How many typedefs and qualifiers are followed. Types of a damaged file may name each other in a
+/// circle; no real chain comes near this.
+const MAX_STEPS: u32 = 256;
+
+/// How many arrays of arrays are measured, likewise.
+const MAX_NESTING: u32 = 64;
+
+/// Typedefs that make characters of integers.
+const CHARACTER_NAMES: &[&str] = &["wchar_t", "char16_t", "char32_t"];
+
+/// A type without typedefs and qualifiers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Resolved<'a> {
+    /// The type itself; a typedef or qualifier only where they go in a circle.
+    pub(super) ty: &'a Type,
+    /// The name that says how the bits of a base type are meant where the encoding does not: that of a
+    /// character type, which C has as typedefs of integers, else the base type's own.
+    pub(super) base_name: Option<&'a str>,
+}
+
+/// The type that `id` stands for.
+pub(super) fn resolve(table: &TypeTable, id: TypeId) -> Resolved<'_> {
+    let mut character = None;
+    let mut ty = table.get(id);
+    for _ in 0..MAX_STEPS {
+        let name = ty.name.as_deref();
+        character = character.or(name.filter(|name| CHARACTER_NAMES.contains(name)));
+        let (TypeKind::Typedef(target) | TypeKind::Qualified(_, target)) = ty.kind else {
+            break;
+        };
+        ty = table.get(target);
+    }
+    Resolved {
+        ty,
+        base_name: character.or(ty.name.as_deref()),
+    }
+}
+
+/// The size of a type in bits, padding included; nothing where it is not known.
+pub(super) fn size_in_bits(table: &TypeTable, id: TypeId) -> Option<u64> {
+    let mut ty = resolve(table, id).ty;
+    let mut count = 1u64;
+    for _ in 0..MAX_NESTING {
+        if let Some(bytes) = ty.byte_size {
+            return bytes.checked_mul(8)?.checked_mul(count);
+        }
+        if let TypeKind::Base(base) = &ty.kind {
+            let size = u64::from(base.bit_size).next_multiple_of(8);
+            return size.checked_mul(count);
+        }
+        let TypeKind::Array {
+            element,
+            dimensions,
+            stride_in_bits,
+            ..
+        } = &ty.kind
+        else {
+            return None;
+        };
+        count = count.checked_mul(elements(dimensions)?)?;
+        if let Some(stride) = stride_in_bits {
+            return stride.checked_mul(count);
+        }
+        ty = resolve(table, *element).ty;
+    }
+    None
+}
+
+/// How many elements an array of these dimensions has; nothing where that is not known.
+pub(super) fn elements(dimensions: &[Dimension]) -> Option<u64> {
+    dimensions
+        .iter()
+        .try_fold(1u64, |product, d| product.checked_mul(d.count?))
+}
