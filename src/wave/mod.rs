@@ -1,11 +1,14 @@
 //! What a debugger supplies: the contents of a stopped wavefront's registers and memory.
 //!
-//! [`Wave`] is the whole integration: a debugger implements it over its process access. `Snapshot` is
+//! [`Wave`] is the whole integration: a debugger implements it over its process access. [`Snapshot`] is
 //! the same in a file. Neither knows anything of DWARF.
+
+mod snapshot;
 
 use core::ops::Range;
 
 use crate::arch::{Apertures, Register, WaveSize};
+pub use snapshot::{Dispatch, Snapshot};
 
 /// A memory that really exists, as opposed to a view of one: `private_lane` and `generic` addresses are
 /// translated before a debugger is asked.

@@ -1,0 +1,99 @@
+//! What is known of one register.
+#![warn(clippy::arithmetic_side_effects, clippy::cast_possible_truncation)]
+
+use core::ops::Range;
+
+use crate::wave::AccessError;
+
+/// The bytes of a register, and which of its dwords are known: those of the lanes of a vector register,
+/// all of any other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Contents {
+    /// The lowest byte first. The bytes of an unknown lane are zero.
+    bytes: Vec<u8>,
+    /// Bit N for dword N; a register has 64 at most.
+    known: u64,
+}
+
+impl Contents {
+    /// A register that is known as a whole.
+    pub(super) fn scalar(bytes: &[u8]) -> Contents {
+        Contents {
+            bytes: bytes.to_vec(),
+            known: u64::MAX,
+        }
+    }
+
+    /// A vector register of at most 64 lanes, lane 0 first.
+    pub(super) fn vector(lanes: &[Option<u32>]) -> Contents {
+        let bit =
+            |(lane, value): (u32, &Option<u32>)| value.and(1u64.checked_shl(lane)).unwrap_or(0);
+        Contents {
+            bytes: lanes
+                .iter()
+                .flat_map(|value| value.unwrap_or(0).to_le_bytes())
+                .collect(),
+            known: (0u32..)
+                .zip(lanes)
+                .map(bit)
+                .fold(0, |known, bit| known | bit),
+        }
+    }
+
+    /// The low 64 bits, whether known or not.
+    pub(super) fn low(&self) -> u64 {
+        self.bytes
+            .iter()
+            .take(8)
+            .rev()
+            .fold(0, |value, &byte| value << 8 | u64::from(byte))
+    }
+
+    /// The values of the lanes of a vector register, lane 0 first.
+    #[cfg(feature = "serde")]
+    pub(super) fn lanes(&self) -> impl Iterator<Item = Option<u32>> {
+        let (dwords, _) = self.bytes.as_chunks::<4>();
+        (0u32..).zip(dwords).map(|(lane, &dword)| {
+            let known = self.known.checked_shr(lane).unwrap_or(0) & 1 == 1;
+            known.then_some(u32::from_le_bytes(dword))
+        })
+    }
+
+    /// The `len` bytes of `bits`.
+    pub(super) fn read(&self, bits: Range<u32>, len: usize) -> Result<&[u8], AccessError> {
+        let range = self.range(&bits, len)?;
+        self.bytes.get(range).ok_or_else(|| misuse(&bits, len))
+    }
+
+    /// The `len` bytes of `bits`, to be replaced.
+    pub(super) fn write(&mut self, bits: Range<u32>, len: usize) -> Result<&mut [u8], AccessError> {
+        let range = self.range(&bits, len)?;
+        self.bytes.get_mut(range).ok_or_else(|| misuse(&bits, len))
+    }
+
+    /// Where `bits` lie among the bytes, all of which are known.
+    fn range(&self, bits: &Range<u32>, len: usize) -> Result<Range<usize>, AccessError> {
+        let whole = bits.start.is_multiple_of(8) && bits.end.is_multiple_of(8);
+        let (start, end) = (bits.start as usize / 8, bits.end as usize / 8);
+        let fits = end.checked_sub(start) == Some(len) && end <= self.bytes.len();
+        if !whole || !fits {
+            return Err(misuse(bits, len));
+        }
+        let mut dwords = (bits.start / 32)..bits.end.div_ceil(32);
+        let known = |dword| self.known.checked_shr(dword).unwrap_or(0) & 1 == 1;
+        if len == 0 || dwords.all(known) {
+            Ok(start..end)
+        } else {
+            Err(AccessError::Unavailable)
+        }
+    }
+}
+
+/// A caller that does not keep to what [`Wave::read_register`](crate::wave::Wave::read_register) asks.
+fn misuse(bits: &Range<u32>, len: usize) -> AccessError {
+    let (start, end) = (bits.start, bits.end);
+    AccessError::Failed(
+        format!("bits {start} to {end} of a register do not lie in it, or are not {len} bytes")
+            .into(),
+    )
+}

@@ -1,0 +1,146 @@
+//! What is known of one memory.
+#![warn(clippy::arithmetic_side_effects, clippy::cast_possible_truncation)]
+
+use core::ops::Range;
+
+use super::fault;
+use crate::arch::AddressSpace;
+use crate::error::Result;
+use crate::wave::Memory;
+
+/// The size of an address in a process, in bytes; USAGE "Address Spaces" knows no other.
+const PROCESS_ADDRESS_BYTES: u8 = 8;
+
+/// The address space whose addresses a memory has.
+pub(super) const fn address_space(memory: Memory) -> AddressSpace {
+    match memory {
+        Memory::Global => AddressSpace::None,
+        Memory::Region => AddressSpace::Region,
+        Memory::Local => AddressSpace::Local,
+        Memory::PrivateWave => AddressSpace::PrivateWave,
+    }
+}
+
+/// The size of a memory, in bytes, whatever is really there.
+const fn size(memory: Memory) -> u128 {
+    address_space(memory).size_in_bits(PROCESS_ADDRESS_BYTES) / 8
+}
+
+/// Fails unless `len` bytes at `address` end within the memory.
+pub(super) fn check(memory: Memory, address: u64, len: usize) -> Result<()> {
+    let (end, size) = (end(address, len), size(memory));
+    if end <= size {
+        return Ok(());
+    }
+    let name = address_space(memory).name();
+    Err(fault(format!(
+        "{name} has {size:#x} bytes, but {len:#x} bytes at {address:#x} end at {end:#x}"
+    )))
+}
+
+/// The address behind the last of `len` bytes.
+fn end(address: u64, len: usize) -> u128 {
+    u128::from(address).saturating_add(len as u128)
+}
+
+/// Bytes that follow each other, at least one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Region {
+    address: u64,
+    bytes: Vec<u8>,
+}
+
+impl Region {
+    fn end(&self) -> u128 {
+        end(self.address, self.bytes.len())
+    }
+
+    /// Where `len` bytes at `address` stand among these, if all do.
+    fn position(&self, address: u64, len: usize) -> Option<Range<usize>> {
+        let start = usize::try_from(address.checked_sub(self.address)?).ok()?;
+        let end = start.checked_add(len)?;
+        (end <= self.bytes.len()).then_some(start..end)
+    }
+}
+
+/// All bytes that are known, in regions that neither overlap nor touch, in ascending order; so a read
+/// never needs more than one of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Regions(Vec<Region>);
+
+impl Regions {
+    /// Every region's address and bytes, in ascending order.
+    #[cfg(feature = "serde")]
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &[u8])> {
+        self.0
+            .iter()
+            .map(|region| (region.address, region.bytes.as_slice()))
+    }
+
+    /// The number of the only region that can hold the byte at `address`.
+    fn find(&self, address: u64) -> Option<usize> {
+        self.0
+            .partition_point(|region| region.address <= address)
+            .checked_sub(1)
+    }
+
+    /// The `len` bytes at `address`; nothing if one of them is not known.
+    pub(super) fn read(&self, address: u64, len: usize) -> Option<&[u8]> {
+        let region = self.0.get(self.find(address)?)?;
+        region.bytes.get(region.position(address, len)?)
+    }
+
+    /// The `len` bytes at `address`, to be replaced; nothing if one of them is not known.
+    pub(super) fn write(&mut self, address: u64, len: usize) -> Option<&mut [u8]> {
+        let index = self.find(address)?;
+        let region = self.0.get_mut(index)?;
+        let position = region.position(address, len)?;
+        region.bytes.get_mut(position)
+    }
+
+    /// Adds `bytes`, at least one, at `address`; they lie within the memory. In ascending order of
+    /// addresses, any number of regions takes time in proportion to their bytes.
+    ///
+    /// Fails with an address where other bytes are known already; then nothing changes.
+    pub(super) fn insert(&mut self, address: u64, bytes: &[u8]) -> Result<(), u64> {
+        let (start, end) = (u128::from(address), end(address, bytes.len()));
+        let first = self.0.partition_point(|region| region.end() < start);
+        let last = self
+            .0
+            .partition_point(|region| u128::from(region.address) <= end);
+        for region in self.0.get(first..last).unwrap_or_default() {
+            agree(region, address, bytes)?;
+        }
+        let added = Region {
+            address,
+            bytes: bytes.to_vec(),
+        };
+        let mut touched: Vec<Region> = self.0.splice(first..last, []).collect();
+        let place = touched.partition_point(|region| region.address <= address);
+        touched.insert(place, added);
+        let mut parts = touched.into_iter();
+        let mut whole = parts.next().unwrap_or_default();
+        for part in parts {
+            let known = whole.end().saturating_sub(part.address.into());
+            let tail = usize::try_from(known)
+                .ok()
+                .and_then(|known| part.bytes.get(known..));
+            whole.bytes.extend_from_slice(tail.unwrap_or_default());
+        }
+        self.0.insert(first, whole);
+        Ok(())
+    }
+}
+
+/// Fails with the first address where both `region` and `bytes` at `address` have a byte, but not the
+/// same.
+fn agree(region: &Region, address: u64, bytes: &[u8]) -> Result<(), u64> {
+    let start = address.max(region.address);
+    let before = |from: u64| usize::try_from(start.saturating_sub(from)).unwrap_or(usize::MAX);
+    let left = region.bytes.iter().skip(before(region.address));
+    let right = bytes.iter().skip(before(address));
+    match left.zip(right).position(|(left, right)| left != right) {
+        Some(differs) => Err(start.saturating_add(differs as u64)),
+        None => Ok(()),
+    }
+}

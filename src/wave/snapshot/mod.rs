@@ -1,0 +1,298 @@
+//! [`Snapshot`]: one stopped wavefront in memory and, with the feature `serde`, in a file of the form
+//! `hetdwarf-wave/1`.
+//!
+//! It answers what a debugger answers, and leaves to others what the registers and bytes mean. A register
+//! or byte that nobody gave is unavailable.
+
+mod contents;
+#[cfg(feature = "serde")]
+mod json;
+mod memory;
+#[cfg(feature = "serde")]
+mod read;
+#[cfg(test)]
+mod tests;
+#[cfg(feature = "serde")]
+mod write;
+
+use core::ops::Range;
+use std::collections::BTreeMap;
+
+use super::{AccessError, Memory, Wave};
+use crate::arch::{Apertures, Lane, Register, WaveSize};
+use crate::error::{Error, Result};
+use contents::Contents;
+use memory::Regions;
+
+/// One stopped wavefront, with all that is known of it.
+///
+/// ```
+/// use hetdwarf::arch::{Register, WaveSize};
+/// use hetdwarf::wave::{Memory, Snapshot, Wave};
+///
+/// let mut wave = Snapshot::new("gfx1100", WaveSize::Wave32, 0x1a1c);
+/// wave.add_memory(Memory::Local, 0x10, &[0x2a, 0, 0, 0])?;
+///
+/// let mut word = [0; 4];
+/// wave.read_memory(Memory::Local, 0x10, &mut word).unwrap();
+/// assert_eq!(u32::from_le_bytes(word), 42);
+/// assert!(wave.read_memory(Memory::Local, 0x12, &mut word).is_err());
+///
+/// wave.read_register(Register::PC_64, 0..32, &mut word).unwrap();
+/// assert_eq!(u32::from_le_bytes(word), 0x1a1c);
+/// # Ok::<(), hetdwarf::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snapshot {
+    /// The processor, as in `-mcpu`: `gfx1100`, `gfx90a:xnack+`.
+    pub target: String,
+    /// What is added to an address of the code object to get a run-time address.
+    pub load_address: u64,
+    /// Where the generic address space shows local and private memory; nothing if unknown.
+    pub apertures: Option<Apertures>,
+    /// What the wave is a part of; nothing if unknown.
+    pub dispatch: Option<Dispatch>,
+    wave_size: WaveSize,
+    focus_lane: Option<Lane>,
+    /// By DWARF number; always with `PC_64`.
+    registers: BTreeMap<Register, Contents>,
+    memory: BTreeMap<Memory, Regions>,
+}
+
+/// The dispatch that a wave belongs to, and its place in it.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Dispatch {
+    /// The wave's work-group, counted in work-groups: x, y and z.
+    pub workgroup_id: [u32; 3],
+    /// The size of a work-group, in work-items.
+    pub workgroup_size: [u32; 3],
+    /// The size of the dispatch, in work-items.
+    pub grid_size: [u32; 3],
+    /// Which wave of its work-group it is, from 0.
+    pub wave_in_group: u32,
+}
+
+impl Snapshot {
+    /// A wave of which nothing is known but where it stands.
+    ///
+    /// * `pc`: a run-time address.
+    #[must_use]
+    pub fn new(target: impl Into<String>, wave_size: WaveSize, pc: u64) -> Snapshot {
+        Snapshot {
+            target: target.into(),
+            load_address: 0,
+            apertures: None,
+            dispatch: None,
+            wave_size,
+            focus_lane: None,
+            registers: BTreeMap::from([(Register::PC_64, Contents::scalar(&pc.to_le_bytes()))]),
+            memory: BTreeMap::new(),
+        }
+    }
+
+    /// The run-time address of the next instruction.
+    #[must_use]
+    pub fn pc(&self) -> u64 {
+        self.registers
+            .get(&Register::PC_64)
+            .map_or(0, Contents::low)
+    }
+
+    /// The lane that the user looks at; nothing if none is chosen.
+    #[must_use]
+    pub fn focus_lane(&self) -> Option<Lane> {
+        self.focus_lane
+    }
+
+    /// Chooses the lane that the user looks at.
+    ///
+    /// # Errors
+    /// If the wave has no such lane.
+    pub fn set_focus_lane(&mut self, lane: Option<Lane>) -> Result<()> {
+        let lanes = self.wave_size.lanes();
+        match lane {
+            Some(Lane(lane)) if u32::from(lane) >= lanes => Err(fault(format!(
+                "expected a lane below {lanes}, found {lane}"
+            ))),
+            lane => {
+                self.focus_lane = lane;
+                Ok(())
+            }
+        }
+    }
+
+    /// Gives a register that all lanes share its value, zero-extended to the register's size.
+    ///
+    /// # Errors
+    /// If the value has more bits than the register, or the register is reserved, of the other wave
+    /// size, or a vector register.
+    pub fn set_register(&mut self, register: Register, value: u64) -> Result<()> {
+        let size = self.size_of(register)?;
+        if register.is_vector() {
+            let lanes = self.wave_size.lanes();
+            return Err(fault(format!(
+                "expected a list of {lanes} lanes, found one value"
+            )));
+        }
+        let bytes = value.to_le_bytes();
+        let fits = size >= u64::BITS || value.checked_shr(size).unwrap_or(0) == 0;
+        let bytes = bytes.get(..size.div_ceil(8) as usize).filter(|_| fits);
+        let Some(bytes) = bytes else {
+            return Err(fault(format!(
+                "expected a value of {size} bits, found {value:#x}"
+            )));
+        };
+        self.registers.insert(register, Contents::scalar(bytes));
+        Ok(())
+    }
+
+    /// Gives a vector register the value of each lane, from lane 0; nothing for a lane that is not known.
+    ///
+    /// # Errors
+    /// If there are not as many values as lanes, or the register is reserved, of the other wave size, or
+    /// no vector register.
+    pub fn set_lanes(&mut self, register: Register, lanes: &[Option<u32>]) -> Result<()> {
+        self.size_of(register)?;
+        if !register.is_vector() {
+            return Err(fault("expected one value, found a list of lanes".into()));
+        }
+        let expected = self.wave_size.lanes();
+        if lanes.len() != expected as usize {
+            let found = lanes.len();
+            return Err(fault(format!(
+                "expected a list of {expected} lanes, found {found}"
+            )));
+        }
+        self.registers.insert(register, Contents::vector(lanes));
+        Ok(())
+    }
+
+    /// Gives the bytes at `address` of `memory`.
+    ///
+    /// # Errors
+    /// If they reach past the end of the memory, or differ from bytes given before; then nothing changes.
+    pub fn add_memory(&mut self, memory: Memory, address: u64, bytes: &[u8]) -> Result<()> {
+        memory::check(memory, address, bytes.len())?;
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let regions = self.memory.entry(memory).or_default();
+        regions.insert(address, bytes).map_err(|address| {
+            let name = memory::address_space(memory).name();
+            fault(format!(
+                "two regions have different bytes at {address:#x} of {name}"
+            ))
+        })
+    }
+
+    /// Reads a file of the form `hetdwarf-wave/1`. Fields that the form does not have are passed over.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Malformed`](crate::error::ErrorKind::Malformed) if it is not of that form; the text
+    /// says which field, and what was expected there.
+    #[cfg(feature = "serde")]
+    pub fn from_json(text: &[u8]) -> Result<Snapshot> {
+        read::from_json(text)
+    }
+
+    /// The file of the form `hetdwarf-wave/1` that [`from_json`](Snapshot::from_json) reads back to the
+    /// same snapshot.
+    #[cfg(feature = "serde")]
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        write::Document(self).to_string()
+    }
+
+    /// The size of a register that this wave can have, in bits.
+    fn size_of(&self, register: Register) -> Result<u32> {
+        let number = register.number();
+        let Some(size) = register.size_in_bits() else {
+            return Err(fault(format!("DWARF register {number} is reserved")));
+        };
+        match register.wave_size() {
+            Some(other) if other != self.wave_size => Err(fault(format!(
+                "expected a register of {} lanes, found DWARF register {number}, which has {}",
+                self.wave_size.lanes(),
+                other.lanes()
+            ))),
+            _ => Ok(size),
+        }
+    }
+}
+
+/// An error of a snapshot.
+fn fault(reason: String) -> Error {
+    Error::malformed("wave snapshot", reason)
+}
+
+impl Wave for Snapshot {
+    fn wave_size(&self) -> WaveSize {
+        self.wave_size
+    }
+
+    fn read_register(
+        &self,
+        register: Register,
+        bits: Range<u32>,
+        out: &mut [u8],
+    ) -> Result<(), AccessError> {
+        let contents = self
+            .registers
+            .get(&register)
+            .ok_or(AccessError::Unavailable)?;
+        let bytes = contents.read(bits, out.len())?;
+        out.copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn read_memory(&self, memory: Memory, address: u64, out: &mut [u8]) -> Result<(), AccessError> {
+        if out.is_empty() {
+            return Ok(());
+        }
+        let regions = self.memory.get(&memory).ok_or(AccessError::Unavailable)?;
+        let bytes = regions
+            .read(address, out.len())
+            .ok_or(AccessError::Unavailable)?;
+        out.copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn apertures(&self) -> Option<Apertures> {
+        self.apertures
+    }
+
+    fn write_register(
+        &mut self,
+        register: Register,
+        bits: Range<u32>,
+        bytes: &[u8],
+    ) -> Result<(), AccessError> {
+        let contents = self
+            .registers
+            .get_mut(&register)
+            .ok_or(AccessError::Unavailable)?;
+        contents.write(bits, bytes.len())?.copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn write_memory(
+        &mut self,
+        memory: Memory,
+        address: u64,
+        bytes: &[u8],
+    ) -> Result<(), AccessError> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let regions = self
+            .memory
+            .get_mut(&memory)
+            .ok_or(AccessError::Unavailable)?;
+        let slot = regions
+            .write(address, bytes.len())
+            .ok_or(AccessError::Unavailable)?;
+        slot.copy_from_slice(bytes);
+        Ok(())
+    }
+}

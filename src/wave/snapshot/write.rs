@@ -1,0 +1,115 @@
+//! Writing a file of the form `hetdwarf-wave/1`, a register or region a line.
+
+use core::fmt;
+
+use super::contents::Contents;
+use super::read::FORMAT;
+use super::{Dispatch, Snapshot, memory};
+use crate::arch::{Apertures, Lane, Register};
+
+/// A snapshot whose text is its file.
+#[derive(Debug)]
+pub(super) struct Document<'a>(pub(super) &'a Snapshot);
+
+impl fmt::Display for Document<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let snapshot = self.0;
+        writeln!(f, "{{\"format\": \"{FORMAT}\",")?;
+        writeln!(
+            f,
+            " \"target\": {},",
+            serde_json::Value::from(snapshot.target.as_str())
+        )?;
+        writeln!(f, " \"wave_size\": {},", snapshot.wave_size.lanes())?;
+        writeln!(f, " \"pc\": \"{:#x}\",", snapshot.pc())?;
+        writeln!(f, " \"load_address\": \"{:#x}\",", snapshot.load_address)?;
+        if let Some(Lane(lane)) = snapshot.focus_lane {
+            writeln!(f, " \"focus_lane\": {lane},")?;
+        }
+        f.write_str(" \"registers\": {")?;
+        let mut separator = "\n  ";
+        for (&register, contents) in &snapshot.registers {
+            // The document has it on its own.
+            if register != Register::PC_64 {
+                f.write_str(separator)?;
+                self::register(f, register, contents)?;
+                separator = ",\n  ";
+            }
+        }
+        f.write_str("},\n \"memory\": [")?;
+        let mut separator = "\n  ";
+        for (&memory, regions) in &snapshot.memory {
+            let space = memory::address_space(memory).name();
+            for (address, bytes) in regions.iter() {
+                write!(
+                    f,
+                    "{separator}{{\"space\": \"{space}\", \"address\": \"{address:#x}\", "
+                )?;
+                write!(f, "\"bytes\": \"{}\"}}", Hex(bytes))?;
+                separator = ",\n  ";
+            }
+        }
+        f.write_str("]")?;
+        if let Some(Apertures {
+            shared_base,
+            private_base,
+        }) = snapshot.apertures
+        {
+            write!(
+                f,
+                ",\n \"apertures\": {{\"shared_base\": \"{shared_base:#x}\", "
+            )?;
+            write!(f, "\"private_base\": \"{private_base:#x}\"}}")?;
+        }
+        if let Some(dispatch) = &snapshot.dispatch {
+            self::dispatch(f, dispatch)?;
+        }
+        f.write_str("}\n")
+    }
+}
+
+/// Writes the field of a register.
+fn register(f: &mut fmt::Formatter<'_>, register: Register, contents: &Contents) -> fmt::Result {
+    write!(f, "\"{register}\": ")?;
+    if !register.is_vector() {
+        return write!(f, "\"{:#x}\"", contents.low());
+    }
+    let mut separator = "[";
+    for lane in contents.lanes() {
+        f.write_str(separator)?;
+        match lane {
+            Some(value) => write!(f, "\"{value:#x}\"")?,
+            None => f.write_str("null")?,
+        }
+        separator = ", ";
+    }
+    f.write_str("]")
+}
+
+/// Writes the field of the dispatch.
+fn dispatch(f: &mut fmt::Formatter<'_>, dispatch: &Dispatch) -> fmt::Result {
+    let Dispatch {
+        workgroup_id,
+        workgroup_size,
+        grid_size,
+        wave_in_group,
+    } = dispatch;
+    write!(
+        f,
+        ",\n \"dispatch\": {{\"workgroup_id\": {workgroup_id:?}, "
+    )?;
+    write!(
+        f,
+        "\"workgroup_size\": {workgroup_size:?}, \"grid_size\": {grid_size:?}, "
+    )?;
+    write!(f, "\"wave_in_group\": {wave_in_group}}}")
+}
+
+/// Bytes as hexadecimal digits, in address order.
+struct Hex<'a>(&'a [u8]);
+
+impl fmt::Display for Hex<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
