@@ -7,6 +7,7 @@ pub mod display;
 pub mod error;
 pub mod eval;
 pub mod expr;
+pub mod frame;
 pub mod location;
 pub mod object;
 pub mod wave;

@@ -214,9 +214,9 @@ mod tests {
         let known = usize::try_from(at / 8)
             .ok()
             .and_then(|byte| value.bytes.get(byte));
-        let state = if value.undefined.overlaps(at..at + 1) {
+        let state = if value.undefined.overlaps(at..at.saturating_add(1)) {
             State::OptimizedOut
-        } else if known.is_none() || value.unavailable.overlaps(at..at + 1) {
+        } else if known.is_none() || value.unavailable.overlaps(at..at.saturating_add(1)) {
             State::Unavailable
         } else {
             State::Known

@@ -14,7 +14,6 @@ mod bits;
 mod character;
 mod enumeration;
 mod float;
-mod mask;
 mod output;
 mod pointer;
 mod scalar;
@@ -25,8 +24,8 @@ mod tests;
 use core::fmt;
 
 use crate::debug_info::types::{Type, TypeId, TypeKind, TypeTable};
+pub use crate::location::Mask;
 use bits::Bits;
-pub use mask::Mask;
 use output::Output;
 
 /// A value: its bytes, and which of its bits are missing.

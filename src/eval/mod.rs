@@ -1,10 +1,31 @@
 //! The stack machine: operation expressions evaluated to values and location descriptions.
 //!
 //! It knows no debugging information entries: what an expression refers to is asked of a [`Resolver`],
-//! what a call frame knows of a frame. Source: HET A.2.5.
+//! what a call frame knows of a [`Frame`], and the contents of storage of a [`Wave`](crate::wave::Wave).
+//! Each family of operations has a file of its own: [`stack`], [`control`], [`arithmetic`], [`memory`],
+//! [`register`], [`implicit`], [`composite`].
+//!
+//! Source: HET A.2.5. Where the text leaves room: `spec-notes/evaluation.md`.
 
+mod arithmetic;
+mod composite;
+mod context;
+mod control;
+mod implicit;
+mod legacy;
+mod machine;
+mod memory;
+mod per_lane;
+mod register;
 mod resolver;
+mod stack;
 mod value;
 
+pub use context::{
+    Context, Frame, LaneFocus, Limits, Outcome, Reading, ResultKind, Subprogram, Tls,
+};
+pub use legacy::{LegacyBase, LegacyFrame, rewrite_legacy};
+pub use machine::evaluate;
+pub use per_lane::{PerLane, locate, locate_lanes};
 pub use resolver::{DieReference, ExpressionBytes, LocationAttribute, Procedure, Resolver, Unit};
-pub use value::{BaseType, Encoding};
+pub use value::{BaseType, Encoding, Value};

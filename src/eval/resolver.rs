@@ -16,6 +16,17 @@ pub struct Unit {
     pub encoding: expr::Encoding,
 }
 
+impl Unit {
+    /// No unit in particular: for expressions that refer to none, like those of call frame information.
+    #[must_use]
+    pub const fn unknown(encoding: expr::Encoding) -> Unit {
+        Unit {
+            id: u32::MAX,
+            encoding,
+        }
+    }
+}
+
 /// The bytes of one operation expression, and where they came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExpressionBytes<'a> {
@@ -27,6 +38,19 @@ pub struct ExpressionBytes<'a> {
     pub section: &'static str,
     /// The offset of the first byte in that section.
     pub offset: u64,
+}
+
+impl<'a> ExpressionBytes<'a> {
+    /// An expression that is in no section.
+    #[must_use]
+    pub const fn alone(bytes: &'a [u8], unit: Unit) -> ExpressionBytes<'a> {
+        ExpressionBytes {
+            bytes,
+            unit,
+            section: "",
+            offset: 0,
+        }
+    }
 }
 
 /// The value of an attribute like `DW_AT_location`, which is an expression or a list of them.

@@ -1,6 +1,11 @@
-//! Values and their base types. Source: HET A.2.5.2.
+//! Values and their base types, and the arithmetic on them.
+//!
+//! Sources: HET A.2.5.2, DWARF 5 §2.5.1.4 to §2.5.1.6; where they are silent, `spec-notes/values.md`.
+
+use half::f16;
 
 use crate::arch::AddressSpace;
+use crate::error::{ErrorKind, Result};
 
 /// How the bits of a value are read (`DW_AT_encoding`).
 #[non_exhaustive]
@@ -40,4 +45,434 @@ pub struct BaseType {
     pub elements: u32,
     /// The address space of a [`Encoding::Address`] type; the default space for any other.
     pub address_space: AddressSpace,
+}
+
+/// A value: a type and up to 128 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Value {
+    /// How to read the bits.
+    pub base_type: BaseType,
+    /// The bits; those above the type's size are zero.
+    pub bits: u128,
+}
+
+/// An operation on two values of one type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Binary {
+    Plus,
+    Minus,
+    Mul,
+    Div,
+    Mod,
+    And,
+    Or,
+    Xor,
+}
+
+/// The direction and filling of a shift.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shift {
+    Left,
+    RightLogical,
+    RightArithmetic,
+}
+
+/// An operation on one value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unary {
+    Abs,
+    Neg,
+    Not,
+}
+
+/// A comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Relation {
+    Eq,
+    Ge,
+    Gt,
+    Le,
+    Lt,
+    Ne,
+}
+
+/// A number that a value stands for.
+#[derive(Clone, Copy)]
+enum Number {
+    Signed(i128),
+    Unsigned(u128),
+    Float(f64),
+}
+
+impl BaseType {
+    /// The generic type of this many bits.
+    #[must_use]
+    pub const fn generic(bit_size: u32) -> BaseType {
+        BaseType::scalar(Encoding::Generic, bit_size)
+    }
+
+    /// A type with one element.
+    #[must_use]
+    pub const fn scalar(encoding: Encoding, bit_size: u32) -> BaseType {
+        BaseType {
+            encoding,
+            bit_size,
+            elements: 1,
+            address_space: AddressSpace::None,
+        }
+    }
+
+    /// The size in bytes, rounded up.
+    #[must_use]
+    pub const fn byte_size(&self) -> u32 {
+        self.bit_size.div_ceil(8)
+    }
+
+    /// Whether values are integers (HET A.2.5.2); addresses are taken as integers too.
+    #[must_use]
+    pub fn is_integral(&self) -> bool {
+        self.elements == 1
+            && match self.encoding {
+                Encoding::Generic
+                | Encoding::Address
+                | Encoding::Boolean
+                | Encoding::Signed
+                | Encoding::SignedChar
+                | Encoding::Unsigned
+                | Encoding::UnsignedChar
+                | Encoding::Utf => true,
+                Encoding::Float | Encoding::Other(_) => false,
+            }
+    }
+
+    /// Whether the highest bit is a sign.
+    #[must_use]
+    pub fn is_signed(&self) -> bool {
+        matches!(self.encoding, Encoding::Signed | Encoding::SignedChar)
+    }
+
+    fn is_float(&self) -> bool {
+        self.elements == 1
+            && self.encoding == Encoding::Float
+            && matches!(self.bit_size, 16 | 32 | 64)
+    }
+
+    fn mask(&self) -> u128 {
+        mask(self.bit_size)
+    }
+}
+
+pub(super) fn mask(bit_size: u32) -> u128 {
+    u128::MAX
+        .checked_shl(bit_size)
+        .map_or(u128::MAX, |above| !above)
+}
+
+/// The number whose two's complement of `bit_size` bits is `bits`.
+pub(super) fn sign_extend(bits: u128, bit_size: u32) -> i128 {
+    let unused = 128u32.saturating_sub(bit_size);
+    // Shifting by 128 bits is what is left of a number of no bits.
+    bits.checked_shl(unused)
+        .map_or(0, |shifted| shifted.cast_signed() >> unused)
+}
+
+impl Value {
+    /// A value whose bits above the type's size are dropped.
+    #[must_use]
+    pub fn new(base_type: BaseType, bits: u128) -> Value {
+        Value {
+            base_type,
+            bits: bits & base_type.mask(),
+        }
+    }
+
+    /// A value of the generic type.
+    #[must_use]
+    pub fn generic(bits: u64, bit_size: u32) -> Value {
+        Value::new(BaseType::generic(bit_size), bits.into())
+    }
+
+    /// The value as a signed number: that of a signed type by its sign, of the generic type too, of any other
+    /// as it is.
+    ///
+    /// # Errors
+    /// [`ErrorKind::TypeMismatch`] if the type is not integral.
+    pub fn to_signed(&self) -> Result<i128> {
+        if !self.base_type.is_integral() {
+            return Err(not_integral());
+        }
+        if self.base_type.is_signed() || self.base_type.encoding == Encoding::Generic {
+            return Ok(sign_extend(self.bits, self.base_type.bit_size));
+        }
+        Ok(i128::try_from(self.bits).unwrap_or(i128::MAX))
+    }
+
+    fn number(&self) -> Result<Number> {
+        let ty = &self.base_type;
+        if ty.is_float() {
+            let bits = self.bits.to_le_bytes();
+            let [a, b, c, d, e, f, g, h, ..] = bits;
+            return Ok(Number::Float(match ty.bit_size {
+                16 => f16::from_le_bytes([a, b]).to_f64(),
+                32 => f32::from_le_bytes([a, b, c, d]).into(),
+                _ => f64::from_le_bytes([a, b, c, d, e, f, g, h]),
+            }));
+        }
+        if !ty.is_integral() {
+            return Err(unsupported());
+        }
+        Ok(if ty.is_signed() {
+            Number::Signed(sign_extend(self.bits, ty.bit_size))
+        } else {
+            Number::Unsigned(self.bits)
+        })
+    }
+
+    /// Whether the value is not zero.
+    ///
+    /// # Errors
+    /// [`ErrorKind::TypeMismatch`] if the type is not integral.
+    pub fn is_true(&self) -> Result<bool> {
+        if !self.base_type.is_integral() {
+            return Err(not_integral());
+        }
+        Ok(self.bits != 0)
+    }
+
+    pub(super) fn binary(&self, operation: Binary, other: &Value) -> Result<Value> {
+        let ty = self.base_type;
+        if ty != other.base_type {
+            return Err(ErrorKind::TypeMismatch {
+                expected: "two values of one type",
+                found: "two types",
+            }
+            .into());
+        }
+        if ty.is_float() {
+            return self.binary_float(operation, other);
+        }
+        if !ty.is_integral() {
+            return Err(unsupported());
+        }
+        let (a, b) = (self.bits, other.bits);
+        // Signed numbers of 128 bits cannot overflow in the narrower operations, and wrap in theirs.
+        let (sa, sb) = (sign_extend(a, ty.bit_size), sign_extend(b, ty.bit_size));
+        let signed_division = ty.is_signed() || ty.encoding == Encoding::Generic;
+        if matches!(operation, Binary::Div | Binary::Mod) && b == 0 {
+            return Err(ErrorKind::DivideByZero.into());
+        }
+        let bits = match operation {
+            Binary::Plus => a.wrapping_add(b),
+            Binary::Minus => a.wrapping_sub(b),
+            Binary::Mul => a.wrapping_mul(b),
+            Binary::Div if signed_division => sa.wrapping_div(sb).cast_unsigned(),
+            Binary::Div => a.wrapping_div(b),
+            Binary::Mod if ty.is_signed() => sa.wrapping_rem(sb).cast_unsigned(),
+            Binary::Mod => a.wrapping_rem(b),
+            Binary::And => a & b,
+            Binary::Or => a | b,
+            Binary::Xor => a ^ b,
+        };
+        Ok(Value::new(ty, bits))
+    }
+
+    fn binary_float(&self, operation: Binary, other: &Value) -> Result<Value> {
+        let (Number::Float(a), Number::Float(b)) = (self.number()?, other.number()?) else {
+            return Err(unsupported());
+        };
+        // Doubles hold halves and floats exactly, and rounding their result once more gives the same as
+        // computing in the narrower type (the double has more than twice its digits).
+        let result = match operation {
+            Binary::Plus => a + b,
+            Binary::Minus => a - b,
+            Binary::Mul => a * b,
+            Binary::Div => a / b,
+            Binary::Mod | Binary::And | Binary::Or | Binary::Xor => return Err(not_integral()),
+        };
+        Ok(Value::new(
+            self.base_type,
+            float_bits(result, self.base_type.bit_size),
+        ))
+    }
+
+    pub(super) fn shift(&self, shift: Shift, by: &Value) -> Result<Value> {
+        let ty = self.base_type;
+        if !ty.is_integral() || !by.base_type.is_integral() {
+            return Err(not_integral());
+        }
+        if by.base_type.is_signed() && by.to_signed()? < 0 {
+            return Err(ErrorKind::TypeMismatch {
+                expected: "a shift by 0 or more bits",
+                found: "a negative one",
+            }
+            .into());
+        }
+        // Everything is shifted out from the type's size on.
+        let count = u32::try_from(by.bits).unwrap_or(u32::MAX).min(ty.bit_size);
+        let bits = match shift {
+            Shift::Left => self.bits.checked_shl(count).unwrap_or(0),
+            Shift::RightLogical => self.bits.checked_shr(count).unwrap_or(0),
+            Shift::RightArithmetic => {
+                (sign_extend(self.bits, ty.bit_size) >> count.min(127)).cast_unsigned()
+            }
+        };
+        Ok(Value::new(ty, bits))
+    }
+
+    pub(super) fn unary(&self, operation: Unary) -> Result<Value> {
+        let ty = self.base_type;
+        if ty.is_float() {
+            // Of a float only the sign changes, also where it is no number.
+            let sign = 1u128
+                .checked_shl(ty.bit_size.saturating_sub(1))
+                .unwrap_or(0);
+            return match operation {
+                Unary::Abs => Ok(Value::new(ty, self.bits & !sign)),
+                Unary::Neg => Ok(Value::new(ty, self.bits ^ sign)),
+                Unary::Not => Err(not_integral()),
+            };
+        }
+        if !ty.is_integral() {
+            return Err(unsupported());
+        }
+        let has_sign = ty.is_signed() || ty.encoding == Encoding::Generic;
+        let signed = sign_extend(self.bits, ty.bit_size);
+        let bits = match operation {
+            Unary::Abs if has_sign => signed.wrapping_abs().cast_unsigned(),
+            Unary::Abs => self.bits,
+            Unary::Neg => signed.wrapping_neg().cast_unsigned(),
+            Unary::Not => !self.bits,
+        };
+        Ok(Value::new(ty, bits))
+    }
+
+    pub(super) fn compare(&self, relation: Relation, other: &Value) -> Result<bool> {
+        let ty = self.base_type;
+        if ty != other.base_type {
+            return Err(ErrorKind::TypeMismatch {
+                expected: "two values of one type",
+                found: "two types",
+            }
+            .into());
+        }
+        let ordering = if ty.is_integral() {
+            let signed = ty.is_signed() || ty.encoding == Encoding::Generic;
+            Some(if signed {
+                sign_extend(self.bits, ty.bit_size).cmp(&sign_extend(other.bits, ty.bit_size))
+            } else {
+                self.bits.cmp(&other.bits)
+            })
+        } else {
+            match (self.number()?, other.number()?) {
+                (Number::Float(a), Number::Float(b)) => a.partial_cmp(&b),
+                (_, _) => return Err(unsupported()),
+            }
+        };
+        Ok(match relation {
+            Relation::Eq => ordering.is_some_and(core::cmp::Ordering::is_eq),
+            // Not a number differs from everything.
+            Relation::Ne => !ordering.is_some_and(core::cmp::Ordering::is_eq),
+            Relation::Ge => ordering.is_some_and(core::cmp::Ordering::is_ge),
+            Relation::Gt => ordering.is_some_and(core::cmp::Ordering::is_gt),
+            Relation::Le => ordering.is_some_and(core::cmp::Ordering::is_le),
+            Relation::Lt => ordering.is_some_and(core::cmp::Ordering::is_lt),
+        })
+    }
+
+    /// `DW_OP_convert`: the same number in another type, as near as that can hold it.
+    ///
+    /// Integers wrap; a float becomes the nearest integer towards zero, and the largest or smallest where
+    /// the integer has no such number. Conversions between address spaces are not made here.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`] for types that are not computed with.
+    pub fn convert(&self, to: BaseType) -> Result<Value> {
+        let number = self.number()?;
+        if to.is_float() {
+            let bits = match number {
+                // Straight from the integer, so that it is rounded once.
+                #[expect(
+                    clippy::cast_precision_loss,
+                    reason = "rounding is what conversion to a float means"
+                )]
+                Number::Signed(value) if to.bit_size == 32 => u128::from((value as f32).to_bits()),
+                #[expect(
+                    clippy::cast_precision_loss,
+                    reason = "rounding is what conversion to a float means"
+                )]
+                Number::Unsigned(value) if to.bit_size == 32 => {
+                    u128::from((value as f32).to_bits())
+                }
+                #[expect(
+                    clippy::cast_precision_loss,
+                    reason = "rounding is what conversion to a float means"
+                )]
+                Number::Signed(value) => float_bits(value as f64, to.bit_size),
+                #[expect(
+                    clippy::cast_precision_loss,
+                    reason = "rounding is what conversion to a float means"
+                )]
+                Number::Unsigned(value) => float_bits(value as f64, to.bit_size),
+                Number::Float(value) => float_bits(value, to.bit_size),
+            };
+            return Ok(Value::new(to, bits));
+        }
+        if !to.is_integral() {
+            return Err(unsupported());
+        }
+        let bits = match number {
+            Number::Signed(value) => value.cast_unsigned(),
+            Number::Unsigned(value) => value,
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "the nearest number towards zero"
+            )]
+            Number::Float(value) if to.is_signed() => {
+                let most = (to.mask() >> 1).cast_signed();
+                (value as i128).clamp(-most - 1, most).cast_unsigned()
+            }
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "the nearest number, at least 0"
+            )]
+            Number::Float(value) => (value as u128).min(to.mask()),
+        };
+        Ok(Value::new(to, bits))
+    }
+
+    /// The bytes in target order, as many as the type has.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let length = usize::try_from(self.base_type.byte_size())
+            .unwrap_or(16)
+            .min(16);
+        self.bits.to_le_bytes().into_iter().take(length).collect()
+    }
+}
+
+fn float_bits(value: f64, bit_size: u32) -> u128 {
+    match bit_size {
+        16 => f16::from_f64(value).to_bits().into(),
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "rounding to the narrower float"
+        )]
+        32 => (value as f32).to_bits().into(),
+        _ => value.to_bits().into(),
+    }
+}
+
+#[cold]
+fn not_integral() -> crate::Error {
+    ErrorKind::TypeMismatch {
+        expected: "an integral value",
+        found: "a value of another type",
+    }
+    .into()
+}
+
+#[cold]
+fn unsupported() -> crate::Error {
+    ErrorKind::Unsupported("arithmetic on a value of this type").into()
 }

@@ -1,4 +1,42 @@
-//! Operations of DWARF expressions.
+//! Operations of DWARF expressions: one table of them all, and from it decoding, encoding, printing,
+//! parsing and building.
+//!
+//! What operations *do* is left to [`eval`](crate::eval). Sources: HET A.2.5.4 and A.7.7, DWARF 5 §2.5
+//! and §7.7.
+//!
+//! ```
+//! use hetdwarf::expr::{self, Encoding};
+//! use fallible_iterator::FallibleIterator;
+//!
+//! let bytes = expr::parse("DW_OP_regx SGPR33, DW_OP_deref_size 0x4, DW_OP_lit5, DW_OP_LLVM_form_aspace_address",
+//!     &expr::ParseOptions::default())?.encode(Encoding::AMDGPU)?;
+//! assert_eq!(bytes, [0x90, 0x41, 0x94, 0x04, 0x35, 0xe9, 0x02]);
+//! let names: Vec<_> = expr::operations(&bytes, Encoding::AMDGPU).map(|item| Ok(item.name().to_string())).collect()?;
+//! assert_eq!(names, ["DW_OP_regx", "DW_OP_deref_size", "DW_OP_lit5", "DW_OP_LLVM_form_aspace_address"]);
+//! # Ok::<(), hetdwarf::Error>(())
+//! ```
+
+mod build;
+mod cursor;
+mod decode;
+mod encode;
+mod operand;
+mod parse;
+mod print;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub use build::{Builder, Label};
+pub use decode::{Code, Item, Operations, operations};
+pub use encode::encode_operation;
+pub use operand::{OperandKind, OperandValue};
+pub use parse::{Expression, ParseOptions, parse};
+pub use print::{BaseTypeNames, Printer, RegisterStyle};
+pub use table::{Codes, Opcode, Operation, ROWS, Row, Since, StackEffect};
+
+pub(crate) use cursor::Cursor;
+pub(crate) use decode::read_operation;
 
 /// The sizes and codes that operands of expressions depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -17,10 +55,43 @@ pub enum Dialect {
     /// Today's: `DW_OP_LLVM_user` (0xe9) and a vendor code.
     #[default]
     User,
+    /// Today's, and vendor codes agreed upon in private for operations that have none.
+    UserWith(PrivateCodes),
     /// Codes of one byte, 0xe1 to 0xec, as emitted from 2020 to 2022.
     OneByte,
     /// The codes of the first draft.
     Draft,
+}
+
+/// Vendor codes for operations that the specification leaves without one ("TBA" in HET A.7.7.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct PrivateCodes {
+    /// `DW_OP_LLVM_aspace_implicit_pointer`.
+    pub aspace_implicit_pointer: Option<u16>,
+    /// `DW_OP_LLVM_push_iteration`.
+    pub push_iteration: Option<u16>,
+    /// `DW_OP_LLVM_overlay`.
+    pub overlay: Option<u16>,
+    /// `DW_OP_LLVM_bit_overlay`.
+    pub bit_overlay: Option<u16>,
+}
+
+impl PrivateCodes {
+    /// The operations that have no vendor code of their own.
+    pub const OPERATIONS: [Opcode; 4] = [
+        Opcode::AspaceImplicitPointer,
+        Opcode::PushIteration,
+        Opcode::Overlay,
+        Opcode::BitOverlay,
+    ];
+
+    /// Codes for expressions that are built and evaluated in memory and never written to a file.
+    pub const IN_MEMORY: PrivateCodes = PrivateCodes {
+        aspace_implicit_pointer: Some(0xff01),
+        push_iteration: Some(0xff02),
+        overlay: Some(0xff03),
+        bit_overlay: Some(0xff04),
+    };
 }
 
 impl Encoding {
@@ -30,4 +101,13 @@ impl Encoding {
         offset_size: 4,
         dialect: Dialect::User,
     };
+
+    /// The same sizes, with a code for every operation; for expressions that never leave memory.
+    #[must_use]
+    pub const fn in_memory(self) -> Encoding {
+        Encoding {
+            dialect: Dialect::UserWith(PrivateCodes::IN_MEMORY),
+            ..self
+        }
+    }
 }

@@ -1,1 +1,382 @@
-//! What an expression denotes.
+//! What an expression denotes: places in storage, as plain data, and the reading and writing of their
+//! bits through a [`Wave`](crate::wave::Wave).
+//!
+//! A [`Place`] is HET's *single location description*, a [`Location`] its *location description*. How
+//! they were computed is left to [`eval`](crate::eval); nothing here re-runs an expression.
+//!
+//! A location may stand for **all lanes at once**: the bit offset of a place then grows by the same step
+//! from lane to lane ([`Place::lane_step`]), and a place in per-lane memory means each lane's own
+//! ([`LaneSelect::Each`]). That is how a variable in a vector register costs one evaluation and one read
+//! for 64 lanes.
+//!
+//! Sources: HET A.2.5.3 (location descriptions), A.2.5.4.4 (the kinds of storage).
+
+mod composite;
+mod lanes;
+mod mask;
+mod memory;
+mod read;
+mod write;
+
+use core::fmt;
+
+pub(crate) use composite::{Bounds, Link};
+pub use composite::{Composite, Part, Parts};
+pub use lanes::{LaneBits, read_lanes};
+pub use mask::Mask;
+pub(crate) use read::read_value;
+pub use read::{Access, Bits, read};
+pub use write::write;
+
+use crate::arch::{AddressSpace, Lane, Register, WaveSize};
+use crate::error::{ErrorKind, Result};
+
+/// Where composite storages and their parts live. The caller makes one, and drops it when it is done with
+/// the locations.
+#[derive(Default)]
+pub struct Arena<'a> {
+    pub(crate) composites: typed_arena::Arena<Composite<'a>>,
+    pub(crate) parts: typed_arena::Arena<Part<'a>>,
+    pub(crate) places: typed_arena::Arena<Place<'a>>,
+    pub(crate) pointers: typed_arena::Arena<ImplicitPointer>,
+    pub(crate) building: typed_arena::Arena<Link<'a>>,
+    pub(crate) bytes: typed_arena::Arena<u8>,
+}
+
+impl fmt::Debug for Arena<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Arena")
+            .field("composites", &self.composites.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Arena<'_> {
+    /// An empty arena. Its first chunks are small; it grows as it is used.
+    #[must_use]
+    pub fn new() -> Self {
+        Arena {
+            composites: typed_arena::Arena::with_capacity(0),
+            parts: typed_arena::Arena::with_capacity(0),
+            places: typed_arena::Arena::with_capacity(0),
+            pointers: typed_arena::Arena::with_capacity(0),
+            building: typed_arena::Arena::with_capacity(0),
+            bytes: typed_arena::Arena::with_capacity(0),
+        }
+    }
+
+    /// Keeps bytes, those of an expression for example, as long as the locations made of them.
+    pub fn keep(&self, bytes: Vec<u8>) -> &[u8] {
+        self.bytes.alloc_extend(bytes)
+    }
+}
+
+/// The location of an object: one place or several that hold the same value.
+///
+/// Source: HET A.2.5.3.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Location<'a> {
+    /// One place.
+    One(Place<'a>),
+    /// Several; the object is written to all and read from any.
+    Many(&'a [Place<'a>]),
+}
+
+/// A position in a storage: HET's *single location description*.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Place<'a> {
+    /// What holds the bits.
+    pub storage: Storage<'a>,
+    /// Where the object starts, in bits from the start of the storage; of lane 0, if the place stands for
+    /// all lanes.
+    pub bit_offset: u128,
+    /// By how many bits the offset grows from one lane to the next; 0 unless the place stands for all
+    /// lanes at once.
+    pub lane_step: i64,
+}
+
+/// What holds bits.
+///
+/// Source: HET A.2.5.3, "five kinds of location storage", and HET A.2.5.4.4.5 for implicit pointers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Storage<'a> {
+    /// No value is available.
+    Undefined,
+    /// The memory of an address space.
+    Memory {
+        /// Which space.
+        space: AddressSpace,
+        /// Whose memory it is, if the space is specific to a lane: that of the lane for which the place was
+        /// made, whatever lane reads it.
+        lane: LaneSelect,
+    },
+    /// A register of the wave.
+    Register(Register),
+    /// A value of up to 16 bytes that can only be read.
+    Value {
+        /// The bits, the lowest first.
+        bits: u128,
+        /// How many, at most 128.
+        bit_size: u16,
+    },
+    /// A constant of any size that can only be read.
+    Constant(&'a [u8]),
+    /// A pointer that was optimised away although what it points to is known.
+    ImplicitPointer(&'a ImplicitPointer),
+    /// Bits from several places.
+    Composite(&'a Composite<'a>),
+}
+
+/// Whose memory a place in a lane-specific address space is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LaneSelect {
+    /// The space is not specific to a lane, or no lane was known.
+    None,
+    /// One lane's.
+    One(Lane),
+    /// Each lane's own: the place stands for all lanes at once.
+    Each,
+}
+
+/// A pointer that was optimised away. Source: HET A.2.5.4.4.5, `DW_OP_implicit_pointer`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ImplicitPointer {
+    /// The offset, in `.debug_info`, of the entry that describes what it points to.
+    pub entry: u64,
+    /// Bytes from the start of that object.
+    pub byte_offset: i64,
+    /// The address space of the pointer.
+    pub space: AddressSpace,
+    /// The size of the pointer, in bits.
+    pub bit_size: u16,
+    /// The unit of the expression that made it, as the resolver numbers units.
+    pub unit: u32,
+}
+
+impl<'a> Location<'a> {
+    /// The undefined location.
+    pub const UNDEFINED: Location<'static> = Location::One(Place::UNDEFINED);
+
+    /// All of a register.
+    #[must_use]
+    pub const fn register(register: Register) -> Location<'a> {
+        Location::One(Place::new(Storage::Register(register), 0))
+    }
+
+    /// The places, at least one.
+    #[must_use]
+    pub fn places(&self) -> &[Place<'a>] {
+        match self {
+            Location::One(place) => core::slice::from_ref(place),
+            Location::Many(places) => places,
+        }
+    }
+
+    /// The only place; nothing if there are several.
+    #[must_use]
+    pub fn single(&self) -> Option<&Place<'a>> {
+        match self.places() {
+            [place] => Some(place),
+            _ => None,
+        }
+    }
+
+    /// The byte address and the space, if this is a *memory byte address* location (HET A.2.5.4.4.3).
+    #[must_use]
+    pub fn byte_address(&self) -> Option<(AddressSpace, u64)> {
+        let place = self.single()?;
+        let Storage::Memory { space, .. } = place.storage else {
+            return None;
+        };
+        if place.lane_step != 0 || !place.bit_offset.is_multiple_of(8) {
+            return None;
+        }
+        Some((space, u64::try_from(place.bit_offset / 8).ok()?))
+    }
+
+    /// Moves every place by `bits`, which may be negative.
+    ///
+    /// An undefined place is left as it is (HET A.2.5.4.4.2). Storage is not read.
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfBounds`] if a place would start before bit 0 or at or after the end of its storage;
+    /// see `spec-notes/locations.md`.
+    ///
+    /// Source: HET A.2.5.4.4.1, `DW_OP_LLVM_bit_offset`.
+    pub fn offset_by_bits(&self, bits: i128, arena: &'a Arena<'a>) -> Result<Location<'a>> {
+        self.move_by(bits, 0, None, arena)
+    }
+
+    /// Moves every place by `bits` plus `step` for every lane.
+    pub(crate) fn move_by(
+        &self,
+        bits: i128,
+        step: i64,
+        lanes: Option<WaveSize>,
+        arena: &'a Arena<'a>,
+    ) -> Result<Location<'a>> {
+        match self {
+            Location::One(place) => Ok(Location::One(place.moved(bits, step, lanes)?)),
+            Location::Many(places) => {
+                let moved: Result<Vec<_>> = places
+                    .iter()
+                    .map(|place| place.moved(bits, step, lanes))
+                    .collect();
+                Ok(Location::Many(arena.places.alloc_extend(moved?)))
+            }
+        }
+    }
+
+    /// The places of this and another location together.
+    pub(crate) fn union(self, other: Location<'a>, arena: &'a Arena<'a>) -> Location<'a> {
+        Location::Many(
+            arena
+                .places
+                .alloc_extend(self.places().iter().chain(other.places()).copied()),
+        )
+    }
+
+    /// Whether the location differs from lane to lane.
+    #[must_use]
+    pub fn stands_for_all_lanes(&self) -> bool {
+        self.places().iter().any(Place::stands_for_all_lanes)
+    }
+
+    /// The smallest number of bits left in the storage of a place, from where it starts: HET's *rbss(L)*.
+    #[must_use]
+    pub fn bits_left(&self) -> u128 {
+        self.places()
+            .iter()
+            .map(|place| place.bits_left())
+            .min()
+            .unwrap_or(0)
+    }
+}
+
+impl<'a> Place<'a> {
+    /// The undefined place.
+    pub const UNDEFINED: Place<'static> = Place::new(Storage::Undefined, 0);
+
+    /// A place that is the same for all lanes.
+    #[must_use]
+    pub const fn new(storage: Storage<'a>, bit_offset: u128) -> Place<'a> {
+        Place {
+            storage,
+            bit_offset,
+            lane_step: 0,
+        }
+    }
+
+    /// Where the object starts for a lane, in bits; nothing if that is before the start of the storage.
+    #[must_use]
+    pub fn bit_offset_in(&self, lane: Lane) -> Option<u128> {
+        if self.lane_step == 0 {
+            return Some(self.bit_offset);
+        }
+        let step = i128::from(self.lane_step).checked_mul(lane.0.into())?;
+        self.bit_offset.checked_add_signed(step)
+    }
+
+    /// Whether the place differs from lane to lane.
+    #[must_use]
+    pub fn stands_for_all_lanes(&self) -> bool {
+        self.lane_step != 0
+            || match self.storage {
+                Storage::Memory { lane, .. } => lane == LaneSelect::Each,
+                Storage::Composite(composite) => composite.stands_for_all_lanes(),
+                Storage::Undefined
+                | Storage::Register(_)
+                | Storage::Value { .. }
+                | Storage::Constant(_)
+                | Storage::ImplicitPointer(_) => false,
+            }
+    }
+
+    /// The size of the storage, in bits; of undefined storage, which has none, the largest number.
+    #[must_use]
+    pub fn storage_bits(&self) -> u128 {
+        match self.storage {
+            Storage::Undefined => u128::MAX,
+            Storage::Memory { space, .. } => space.size_in_bits(8),
+            Storage::Register(register) => register.size_in_bits().unwrap_or(0).into(),
+            Storage::Value { bit_size, .. } => bit_size.into(),
+            Storage::Constant(bytes) => (bytes.len() as u128).saturating_mul(8),
+            Storage::ImplicitPointer(pointer) => pointer.bit_size.into(),
+            Storage::Composite(composite) => composite.bit_size(),
+        }
+    }
+
+    /// The bits of the storage from where the object starts; of a place that stands for all lanes, the
+    /// fewest of any.
+    #[must_use]
+    pub fn bits_left(&self) -> u128 {
+        if let Storage::Undefined = self.storage {
+            return u128::MAX;
+        }
+        // Lane 63 is farther than any that exists where the offset grows.
+        let last = if self.lane_step > 0 {
+            self.bit_offset_in(self.last_lane())
+        } else {
+            Some(self.bit_offset)
+        };
+        self.storage_bits()
+            .saturating_sub(last.unwrap_or(u128::MAX))
+    }
+
+    /// The last lane for which a place that stands for all of them exists.
+    fn last_lane(&self) -> Lane {
+        let wave_size = match self.storage {
+            Storage::Register(register) => register.wave_size(),
+            Storage::Undefined
+            | Storage::Memory { .. }
+            | Storage::Value { .. }
+            | Storage::Constant(_)
+            | Storage::ImplicitPointer(_)
+            | Storage::Composite(_) => None,
+        };
+        if wave_size == Some(WaveSize::Wave32) {
+            Lane(31)
+        } else {
+            Lane(63)
+        }
+    }
+
+    fn moved(&self, bits: i128, step: i64, lanes: Option<WaveSize>) -> Result<Place<'a>> {
+        if let Storage::Undefined = self.storage {
+            return Ok(*self);
+        }
+        let size_in_bits = self.storage_bits();
+        let out_of_bounds = |offset: Option<i128>| ErrorKind::OutOfBounds {
+            bit_offset: offset.unwrap_or(i128::MAX),
+            size_in_bits,
+        };
+        let lane_step = self
+            .lane_step
+            .checked_add(step)
+            .ok_or_else(|| out_of_bounds(None))?;
+        let first = i128::try_from(self.bit_offset)
+            .ok()
+            .and_then(|offset| offset.checked_add(bits));
+        let last_lane = lanes.map_or(0, |size| size.lanes().saturating_sub(1));
+        let last = first.and_then(|first| {
+            first.checked_add(i128::from(lane_step).checked_mul(last_lane.into())?)
+        });
+        // The offset grows or shrinks evenly, so that all lanes are inside if the first and the last are.
+        for offset in [first, last] {
+            let inside = offset
+                .and_then(|offset| u128::try_from(offset).ok())
+                .is_some_and(|offset| offset < size_in_bits);
+            if !inside {
+                return Err(out_of_bounds(offset).into());
+            }
+        }
+        let bit_offset = first
+            .and_then(|first| u128::try_from(first).ok())
+            .ok_or_else(|| out_of_bounds(first))?;
+        Ok(Place {
+            storage: self.storage,
+            bit_offset,
+            lane_step,
+        })
+    }
+}

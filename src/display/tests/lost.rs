@@ -1,5 +1,9 @@
-use super::*;
+#![expect(
+    clippy::single_range_in_vec_init,
+    reason = "a mask of one range is meant"
+)]
 
+use super::*;
 impl Types {
     fn print_with(&self, ty: TypeId, bytes: &[u8], undefined: &Mask, missing: &Mask) -> String {
         let value = TypedBytes {

@@ -104,6 +104,7 @@ fn an_integer_is_a_number_or_text() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a list of cases")]
 fn errors_say_which_field_and_what_was_expected() {
     let vector = FILE
         .split("\"v0\": ")

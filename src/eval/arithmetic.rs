@@ -1,0 +1,209 @@
+//! Arithmetic, logic, comparison and conversion. Sources: HET A.2.5.4.3.2 and A.2.5.4.3.3, USAGE "Base
+//! Type Conversions".
+
+use super::context::LaneFocus;
+use super::machine::Machine;
+use super::stack::{Entry, Linear};
+use super::value::{BaseType, Binary, Encoding, Relation, Shift, Unary, Value};
+use crate::arch::{AddressSpace, Apertures, scratch};
+use crate::error::{Error, ErrorKind, Need, Result, Rule};
+
+/// An operation on two values of the generic type of 64 bits, for the usual case.
+pub(super) type Fast = Option<fn(u64, u64) -> u64>;
+
+pub(super) const PLUS: Fast = Some(u64::wrapping_add);
+pub(super) const MINUS: Fast = Some(u64::wrapping_sub);
+pub(super) const MUL: Fast = Some(u64::wrapping_mul);
+pub(super) const AND: Fast = Some(|a, b| a & b);
+pub(super) const OR: Fast = Some(|a, b| a | b);
+pub(super) const XOR: Fast = Some(|a, b| a ^ b);
+
+impl<'a> Machine<'_, '_, 'a> {
+    #[inline]
+    pub(super) fn binary(&mut self, operation: Binary, fast: Fast) -> Result<()> {
+        self.need(2)?;
+        if let (Some(fast), [.., Entry::Generic(a), Entry::Generic(b)]) =
+            (fast, self.stack.as_mut_slice())
+            && self.generic_bits == 64
+        {
+            *a = fast(*a, *b);
+            self.stack.pop();
+            return Ok(());
+        }
+        self.binary_slow(operation)
+    }
+
+    fn binary_slow(&mut self, operation: Binary) -> Result<()> {
+        if self.context.lane == LaneFocus::All
+            && let Some(result) = self.binary_linear(operation)?
+        {
+            return self.push(result);
+        }
+        let b = self.pop_value()?;
+        let a = self.pop_value()?;
+        self.push(Entry::from_value(a.binary(operation, &b)?))
+    }
+
+    /// Adds, subtracts or multiplies where an operand differs from lane to lane; nothing, and nothing
+    /// popped, where the general way must do it.
+    fn binary_linear(&mut self, operation: Binary) -> Result<Option<Entry<'a>>> {
+        let [.., a, b] = *self.stack.as_slice() else {
+            return Ok(None);
+        };
+        let (Some(a), Some(b)) = (linear(a), linear(b)) else {
+            return Ok(None);
+        };
+        if (a.step, b.step) == (0, 0) || self.generic_bits != 64 {
+            return Ok(None);
+        }
+        let (base, step) = match operation {
+            Binary::Plus => (a.base.wrapping_add(b.base), a.step.wrapping_add(b.step)),
+            Binary::Minus => (a.base.wrapping_sub(b.base), a.step.wrapping_sub(b.step)),
+            Binary::Mul if b.step == 0 => {
+                (a.base.wrapping_mul(b.base), a.step.wrapping_mul(b.base))
+            }
+            Binary::Mul if a.step == 0 => {
+                (a.base.wrapping_mul(b.base), a.base.wrapping_mul(b.step))
+            }
+            Binary::Mul | Binary::Div | Binary::Mod | Binary::And | Binary::Or | Binary::Xor => {
+                return Err(self.needs_lane());
+            }
+        };
+        self.stack.pop();
+        self.stack.pop();
+        Ok(Some(Entry::Linear { base, step }))
+    }
+
+    pub(super) fn plus_constant(&mut self, constant: u64) -> Result<()> {
+        match self.stack.last_mut() {
+            Some(Entry::Generic(value)) if self.generic_bits == 64 => {
+                *value = value.wrapping_add(constant);
+                return Ok(());
+            }
+            Some(Entry::Linear { base, .. }) => {
+                *base = base.wrapping_add(constant);
+                return Ok(());
+            }
+            Some(_) | None => {}
+        }
+        let value = self.pop_value()?;
+        // The constant is read as the type of the value it is added to (DWARF 5 §2.5.1.4).
+        let constant = Value::generic(constant, 64).convert(value.base_type)?;
+        self.push(Entry::from_value(value.binary(Binary::Plus, &constant)?))
+    }
+
+    pub(super) fn shift(&mut self, shift: Shift) -> Result<()> {
+        self.need(2)?;
+        if let [.., Entry::Linear { base, step }, Entry::Generic(count)] = self.stack.as_mut_slice()
+            && shift == Shift::Left
+            && *count < 64
+        {
+            *base <<= *count;
+            *step <<= *count;
+            self.stack.pop();
+            return Ok(());
+        }
+        let by = self.pop_value()?;
+        let value = self.pop_value()?;
+        self.push(Entry::from_value(value.shift(shift, &by)?))
+    }
+
+    pub(super) fn unary(&mut self, operation: Unary) -> Result<()> {
+        let value = self.pop_value()?;
+        self.push(Entry::from_value(value.unary(operation)?))
+    }
+
+    pub(super) fn compare(&mut self, relation: Relation) -> Result<()> {
+        self.need(2)?;
+        let b = self.pop_value()?;
+        let a = self.pop_value()?;
+        self.push(Entry::Generic(a.compare(relation, &b)?.into()))
+    }
+
+    pub(super) fn convert(&mut self, base_type: u64) -> Result<()> {
+        let to = self.type_or_generic(base_type)?;
+        let value = self.pop_value()?;
+        let from = value.base_type;
+        let spaces = from.address_space != to.address_space
+            && (from.encoding, to.encoding) == (Encoding::Address, Encoding::Address);
+        let converted = if spaces {
+            self.convert_address(&value, to)?
+        } else {
+            value.convert(to)?
+        };
+        self.push(Entry::from_value(converted))
+    }
+
+    pub(super) fn reinterpret(&mut self, base_type: u64) -> Result<()> {
+        let to = self.type_or_generic(base_type)?;
+        let value = self.pop_value()?;
+        if value.base_type.bit_size != to.bit_size {
+            return Err(Rule::ReinterpretSize.into());
+        }
+        self.push(Entry::from_value(Value::new(to, value.bits)))
+    }
+
+    /// The type at an offset, where 0 means the generic type and needs no unit.
+    fn type_or_generic(&self, offset: u64) -> Result<BaseType> {
+        if offset == 0 {
+            Ok(self.generic())
+        } else {
+            self.base_type(offset)
+        }
+    }
+
+    /// Converts an address from one space to another, as an address space cast does.
+    fn convert_address(&mut self, value: &Value, to: BaseType) -> Result<Value> {
+        let (from, into) = (value.base_type.address_space, to.address_space);
+        let address = u64::try_from(value.bits).unwrap_or(u64::MAX);
+        let refuse = || {
+            let found = "one that is not in it";
+            Error::from(ErrorKind::TypeMismatch {
+                expected: "an address of the space it is converted to",
+                found,
+            })
+        };
+        let wave = self.context.wave.ok_or(Error::from(Need::Wave))?;
+        let apertures = wave.apertures().ok_or(Error::from(Need::Apertures));
+        let result = match (from, into) {
+            // A private pointer of a lane is one of the wave at the place of the lane's byte.
+            (AddressSpace::Generic, AddressSpace::PrivateWave) => {
+                let private = apertures?.pointer_from_generic(AddressSpace::PrivateLane, address);
+                let private = private
+                    .and_then(|address| u32::try_from(address).ok())
+                    .ok_or_else(refuse)?;
+                match self.context.lane {
+                    LaneFocus::One(lane) => {
+                        scratch::wave_address(private, lane, wave.wave_size()).ok_or_else(refuse)?
+                    }
+                    LaneFocus::None => return Err(Need::Lane.into()),
+                    LaneFocus::All => return Err(self.needs_lane()),
+                }
+            }
+            // Without apertures everything is global.
+            (AddressSpace::Generic, AddressSpace::None) => {
+                match Apertures::resolve(wave.apertures(), address) {
+                    (AddressSpace::None, address) => address,
+                    (_, _) => return Err(refuse()),
+                }
+            }
+            (AddressSpace::Generic, _) => apertures?
+                .pointer_from_generic(into, address)
+                .ok_or_else(refuse)?,
+            (_, AddressSpace::Generic) => apertures?
+                .pointer_to_generic(from, address)
+                .ok_or_else(refuse)?,
+            (_, _) => return Err(refuse()),
+        };
+        Ok(Value::new(to, result.into()))
+    }
+}
+
+/// The entry as a value that grows evenly from lane to lane, if it is of the generic type.
+fn linear(entry: Entry<'_>) -> Option<Linear> {
+    match entry {
+        Entry::Generic(base) => Some(Linear { base, step: 0 }),
+        Entry::Linear { base, step } => Some(Linear { base, step }),
+        Entry::Typed(_) | Entry::Pointer(_) | Entry::Location(_) | Entry::Incomplete(_) => None,
+    }
+}

@@ -1,0 +1,209 @@
+//! What an expression is evaluated in. Source: HET A.2.5.1.
+
+use core::fmt;
+
+use super::resolver::{LocationAttribute, Resolver};
+use super::value::Value;
+use crate::arch::{Lane, Processor, Register};
+use crate::error::Result;
+use crate::location::{Arena, Location};
+use crate::wave::Wave;
+
+/// The kind of result that is required ("current result kind").
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ResultKind {
+    /// Whatever the expression gives.
+    #[default]
+    Any,
+    /// A location; a value is converted where HET allows it.
+    Location,
+    /// A value; a location is converted where HET allows it.
+    Value,
+}
+
+/// What an evaluation gives.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Outcome<'a> {
+    /// A value.
+    Value(Value),
+    /// A location.
+    Location(Location<'a>),
+}
+
+/// The lane for which an expression is evaluated ("current lane").
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LaneFocus {
+    /// None: what needs a lane fails.
+    #[default]
+    None,
+    /// One.
+    One(Lane),
+    /// All at once: the result may stand for all lanes.
+    All,
+}
+
+/// How strictly the text is followed where real producers do not; see `spec-notes/reading.md`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reading {
+    /// By the letter.
+    #[default]
+    ByTheLetter,
+    /// As gdb does: `DW_OP_breg*` of a register that is narrower than an address zero-extends it.
+    Tolerant,
+}
+
+/// How much work an evaluation may do. Real code does not come near the defaults.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Operations executed, those of called expressions included.
+    pub steps: u32,
+    /// Entries on the stack.
+    pub stack: u32,
+    /// Nested calls, location lists, frame bases and entry values, and composites within composites.
+    pub depth: u16,
+    /// Parts of one composite, where each was made by an operation of its own.
+    pub parts: u32,
+    /// Bits read at once.
+    pub bits: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            steps: 1 << 17,
+            stack: 1 << 12,
+            depth: 32,
+            parts: 1 << 16,
+            bits: 1 << 24,
+        }
+    }
+}
+
+/// A call frame: where its registers are, and what its caller is ("current call frame").
+///
+/// The frame at the top of the stack has its registers in the wave itself; those below find them through
+/// the call frame information of the frames above.
+pub trait Frame<'a> {
+    /// Where `register` is while this frame waits for its callee.
+    ///
+    /// # Errors
+    /// If the call frame information cannot tell.
+    fn register(&self, register: Register) -> Result<Location<'a>>;
+
+    /// Where `register` was saved when the frame was entered (`DW_OP_LLVM_call_frame_entry_reg`).
+    ///
+    /// # Errors
+    /// If the call frame information cannot tell.
+    fn entry_register(&self, register: Register) -> Result<Location<'a>>;
+
+    /// The canonical frame address.
+    ///
+    /// # Errors
+    /// If the call frame information cannot tell.
+    fn cfa(&self) -> Result<Location<'a>>;
+
+    /// Calls `visit` with the frame that called this one and the address of its call site in the code
+    /// object. Gives whether there is such a frame.
+    ///
+    /// # Errors
+    /// If the call frame information cannot tell, and those of `visit`.
+    fn with_caller(&self, visit: &mut dyn FnMut(&dyn Frame<'a>, u64) -> Result<()>)
+    -> Result<bool>;
+}
+
+/// The subprogram that contains the program location, as far as expressions refer to it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Subprogram<'a> {
+    /// `DW_AT_frame_base`.
+    pub frame_base: Option<LocationAttribute<'a>>,
+    /// `DW_AT_LLVM_lanes`.
+    pub lanes: Option<u64>,
+    /// `DW_AT_LLVM_iterations`, if it is a constant.
+    pub iterations: Option<u64>,
+}
+
+/// Makes a location of an offset into thread-local storage.
+pub type Tls<'c, 'a> = &'c dyn Fn(u64) -> Result<Location<'a>>;
+
+/// What an expression is evaluated in. An element that is not there is missed only by expressions that
+/// need it.
+///
+/// ```
+/// use hetdwarf::eval::{Context, ExpressionBytes, Outcome, ResultKind, Unit, evaluate};
+/// use hetdwarf::expr::{Encoding, ParseOptions, parse};
+/// use hetdwarf::location::Arena;
+///
+/// let bytes = parse("DW_OP_lit6, DW_OP_lit7, DW_OP_mul", &ParseOptions::default())?.encode(Encoding::AMDGPU)?;
+/// let arena = Arena::new();
+/// let expression = ExpressionBytes::alone(&bytes, Unit::unknown(Encoding::AMDGPU));
+/// let Outcome::Value(value) = evaluate(expression, ResultKind::Value, &Context::new(&arena))? else { unreachable!() };
+/// assert_eq!(value.bits, 42);
+/// # Ok::<(), hetdwarf::Error>(())
+/// ```
+#[derive(Clone, Copy)]
+pub struct Context<'c, 'a> {
+    /// Where composites are stored.
+    pub arena: &'a Arena<'a>,
+    /// The stopped wave ("current thread").
+    pub wave: Option<&'c dyn Wave>,
+    /// The processor ("current target architecture"), where it matters.
+    pub processor: Option<&'static Processor>,
+    /// The lane in focus.
+    pub lane: LaneFocus,
+    /// The iteration in focus.
+    pub iteration: Option<u64>,
+    /// The call frame; without one the wave's own registers are meant.
+    pub frame: Option<&'c dyn Frame<'a>>,
+    /// The program location, as an address of the code object.
+    pub pc: Option<u64>,
+    /// What is added to an address of the code object to get one of the process.
+    pub load_address: u64,
+    /// The debugging information.
+    pub resolver: Option<&'c dyn Resolver<'a>>,
+    /// The subprogram at the program location.
+    pub subprogram: Option<Subprogram<'a>>,
+    /// The object ("current object").
+    pub object: Option<Location<'a>>,
+    /// What is on the stack at the start, the lowest entry first.
+    pub initial_stack: &'c [Outcome<'a>],
+    /// Thread-local storage.
+    pub tls: Option<Tls<'c, 'a>>,
+    /// How strictly to read.
+    pub reading: Reading,
+    /// How much work to do.
+    pub limits: Limits,
+}
+
+impl<'c, 'a> Context<'c, 'a> {
+    /// A context with nothing in it.
+    #[must_use]
+    pub fn new(arena: &'a Arena<'a>) -> Context<'c, 'a> {
+        Context {
+            arena,
+            wave: None,
+            processor: None,
+            lane: LaneFocus::None,
+            iteration: None,
+            frame: None,
+            pc: None,
+            load_address: 0,
+            resolver: None,
+            subprogram: None,
+            object: None,
+            initial_stack: &[],
+            tls: None,
+            reading: Reading::ByTheLetter,
+            limits: Limits::default(),
+        }
+    }
+}
+
+impl fmt::Debug for Context<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context")
+            .field("lane", &self.lane)
+            .field("pc", &self.pc)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,131 @@
+//! Branches and calls. Source: HET A.2.5.4.2.
+
+use fallible_iterator::FallibleIterator;
+
+use super::context::Context;
+use super::machine::Machine;
+use super::resolver::{DieReference, LocationAttribute, Procedure, Resolver};
+use super::stack::Entry;
+use crate::error::{Error, ErrorKind, Limit, Need, Result, Rule};
+use crate::expr::{Cursor, operations};
+use crate::location::{Location, Place, Storage};
+
+impl<'c, 'a> Machine<'_, 'c, 'a> {
+    pub(super) fn resolver(&self) -> Result<&'c dyn Resolver<'a>> {
+        self.context.resolver.ok_or_else(|| Need::Unit.into())
+    }
+
+    pub(super) fn branch_if(&mut self, distance: i16) -> Result<()> {
+        // A value that differs from lane to lane is refused here, and each lane then branches for itself.
+        if self.pop_value()?.is_true()? {
+            self.branch(distance)
+        } else {
+            Ok(())
+        }
+    }
+
+    pub(super) fn branch(&mut self, distance: i16) -> Result<()> {
+        let bytes = self.here.expression.bytes;
+        let target = self
+            .here
+            .cursor
+            .position()
+            .checked_add_signed(distance.into());
+        let Some(target) = target.filter(|target| *target <= bytes.len()) else {
+            return Err(Rule::BranchTarget.into());
+        };
+        self.check_target(target)?;
+        let Some(mut cursor) = Some(Cursor::new(bytes)) else {
+            return Ok(());
+        };
+        cursor.bytes(target as u64)?;
+        self.here.cursor = cursor;
+        Ok(())
+    }
+
+    /// A branch must go to the start of an operation, as decoded from the first byte, or to the end.
+    fn check_target(&mut self, target: usize) -> Result<()> {
+        if target == self.here.valid_target {
+            return Ok(());
+        }
+        let expression = self.here.expression;
+        let mut items = operations(expression.bytes, expression.unit.encoding);
+        let mut at = 0;
+        let mut count = 0;
+        while at < target {
+            match items.next()? {
+                Some(item) => at = item.end,
+                None => break,
+            }
+            count += 1;
+        }
+        // Finding the start of an operation is work like executing those before it.
+        self.charge(count)?;
+        if at != target {
+            return Err(Rule::BranchTarget.into());
+        }
+        self.here.valid_target = target;
+        Ok(())
+    }
+
+    pub(super) fn call(&mut self, die: DieReference) -> Result<()> {
+        match self.resolver()?.procedure(self.unit(), die)? {
+            Procedure::Location(LocationAttribute::Expression(expression)) => {
+                self.enter()?;
+                self.callers.push(self.here);
+                self.here = super::machine::Activation {
+                    expression,
+                    cursor: Cursor::new(expression.bytes),
+                    valid_target: usize::MAX,
+                };
+                Ok(())
+            }
+            Procedure::Location(list @ LocationAttribute::List { .. }) => {
+                let context = Context {
+                    initial_stack: &[],
+                    ..*self.context
+                };
+                let location = self.nested(&list, &context)?;
+                self.push(Entry::Location(location))
+            }
+            Procedure::Constant(bytes) => self.push(Entry::Location(Location::One(Place::new(
+                Storage::Constant(bytes),
+                0,
+            )))),
+            Procedure::Nothing => Ok(()),
+        }
+    }
+
+    /// Goes one level deeper.
+    pub(super) fn enter(&mut self) -> Result<()> {
+        let limit = self.context.limits.depth;
+        match self.budget.depth.checked_sub(1) {
+            Some(depth) => {
+                self.budget.depth = depth;
+                Ok(())
+            }
+            None => Err(ErrorKind::Limit {
+                limit: Limit::Depth,
+                value: limit.into(),
+            }
+            .into()),
+        }
+    }
+
+    /// Evaluates the location of another attribute on a stack of its own.
+    pub(super) fn nested(
+        &mut self,
+        attribute: &LocationAttribute<'a>,
+        context: &Context<'_, 'a>,
+    ) -> Result<Location<'a>> {
+        self.enter()?;
+        let result = super::per_lane::locate_within(attribute, context, self.budget);
+        self.budget.depth = self.budget.depth.saturating_add(1);
+        result
+    }
+}
+
+/// The program location, which a location list needs.
+pub(super) fn pc(context: &Context<'_, '_>) -> Result<u64> {
+    context.pc.ok_or(Error::from(Need::Pc))
+}

@@ -1,0 +1,179 @@
+//! Implicit locations, and pointers that were optimised away. Source: HET A.2.5.4.4.5.
+
+use super::context::Context;
+use super::machine::Machine;
+use super::resolver::{DieReference, Procedure, Unit};
+use super::stack::Entry;
+use super::value::Encoding;
+use crate::arch::AddressSpace;
+use crate::error::{ErrorKind, Result, Rule};
+use crate::location::{ImplicitPointer, Location, Place, Storage};
+
+impl<'a> Machine<'_, '_, 'a> {
+    pub(super) fn stack_value(&mut self) -> Result<()> {
+        let entry = self.pop()?;
+        let storage = if let Entry::Pointer(pointer) = entry {
+            // A pointer goes back to the location it came from.
+            Storage::ImplicitPointer(pointer)
+        } else {
+            let value = self.value_of(entry)?;
+            let bit_size = u16::try_from(value.base_type.bit_size).unwrap_or(u16::MAX);
+            Storage::Value {
+                bits: value.bits,
+                bit_size,
+            }
+        };
+        self.push(Entry::Location(Location::One(Place::new(storage, 0))))
+    }
+
+    pub(super) fn implicit_pointer(
+        &mut self,
+        entry: u64,
+        byte_offset: i64,
+        space: AddressSpace,
+    ) -> Result<()> {
+        let unit = self.unit();
+        let bit_size =
+            u16::try_from(space.address_size_in_bits(unit.encoding.address_size)).unwrap_or(64);
+        let pointer = ImplicitPointer {
+            entry,
+            byte_offset,
+            space,
+            bit_size,
+            unit: unit.id,
+        };
+        let pointer = &*self.context.arena.pointers.alloc(pointer);
+        self.push(Entry::Location(Location::One(Place::new(
+            Storage::ImplicitPointer(pointer),
+            0,
+        ))))
+    }
+
+    /// The implicit pointer that `bits` bits of a location hold as a whole; nothing if they hold none.
+    ///
+    /// # Errors
+    /// [`Rule::ImplicitPointerUse`] if they hold a part of one, or one and something else.
+    pub(super) fn implicit_pointer_at(
+        &self,
+        location: &Location<'a>,
+        bits: u32,
+    ) -> Result<Option<&'a ImplicitPointer>> {
+        let Some(place) = location.single() else {
+            return Ok(None);
+        };
+        match place.storage {
+            Storage::ImplicitPointer(pointer)
+                if place.bit_offset == 0 && bits == u32::from(pointer.bit_size) =>
+            {
+                Ok(Some(pointer))
+            }
+            Storage::ImplicitPointer(_) => Err(Rule::ImplicitPointerUse.into()),
+            Storage::Composite(_) => self.implicit_pointer_in(place, bits),
+            Storage::Undefined
+            | Storage::Memory { .. }
+            | Storage::Register(_)
+            | Storage::Value { .. }
+            | Storage::Constant(_) => Ok(None),
+        }
+    }
+
+    /// The same for a composite: all bits must be those of one pointer, in order.
+    fn implicit_pointer_in(
+        &self,
+        place: &Place<'a>,
+        bits: u32,
+    ) -> Result<Option<&'a ImplicitPointer>> {
+        let mut found: Option<&ImplicitPointer> = None;
+        let mut other = false;
+        let mut done = 0u32;
+        while done < bits {
+            let Some((leaf, left)) = leaf_at(place, done.into()) else {
+                return Ok(None);
+            };
+            match leaf.storage {
+                Storage::ImplicitPointer(pointer) => {
+                    // The same storage, and consecutive bits of it from its first on.
+                    let same = found.is_none_or(|found| core::ptr::eq(found, pointer));
+                    if !same || leaf.bit_offset != u128::from(done) {
+                        return Err(Rule::ImplicitPointerUse.into());
+                    }
+                    found = Some(pointer);
+                }
+                Storage::Undefined
+                | Storage::Memory { .. }
+                | Storage::Register(_)
+                | Storage::Value { .. }
+                | Storage::Constant(_)
+                | Storage::Composite(_) => other = true,
+            }
+            done = done.saturating_add(u32::try_from(left).unwrap_or(u32::MAX).max(1));
+        }
+        match found {
+            Some(pointer) if !other && u32::from(pointer.bit_size) == bits => Ok(Some(pointer)),
+            Some(_) => Err(Rule::ImplicitPointerUse.into()),
+            None => Ok(None),
+        }
+    }
+
+    /// The location that an implicit pointer points to.
+    pub(super) fn follow(&mut self, pointer: &ImplicitPointer) -> Result<Location<'a>> {
+        let unit = Unit {
+            id: pointer.unit,
+            ..self.unit()
+        };
+        let context = Context {
+            object: None,
+            initial_stack: &[],
+            ..*self.context
+        };
+        let location = match self
+            .resolver()?
+            .procedure(unit, DieReference::InSection(pointer.entry))?
+        {
+            Procedure::Location(attribute) => self.nested(&attribute, &context)?,
+            Procedure::Constant(bytes) => Location::One(Place::new(Storage::Constant(bytes), 0)),
+            Procedure::Nothing => return Err(Rule::ImplicitPointerTarget.into()),
+        };
+        location.move_by(
+            i128::from(pointer.byte_offset).saturating_mul(8),
+            0,
+            self.lanes(),
+            self.context.arena,
+        )
+    }
+
+    /// An integer that is taken from the stack for its bits, and how many it has.
+    pub(super) fn pop_mask(&mut self) -> Result<(u128, u32)> {
+        let value = self.pop_value()?;
+        if !value.base_type.is_integral() {
+            return Err(ErrorKind::TypeMismatch {
+                expected: "a mask",
+                found: "no integer",
+            }
+            .into());
+        }
+        debug_assert!(value.base_type.encoding != Encoding::Float);
+        Ok((value.bits, value.base_type.bit_size))
+    }
+}
+
+/// The innermost place that holds bit `bit` of a place, moved there, and how many bits it holds from there on.
+fn leaf_at<'a>(place: &Place<'a>, bit: u128) -> Option<(Place<'a>, u128)> {
+    let mut here = Place {
+        bit_offset: place.bit_offset.checked_add(bit)?,
+        ..*place
+    };
+    let mut left = u128::MAX;
+    // Composites are nested to a limited depth.
+    while let Storage::Composite(composite) = here.storage {
+        let part = composite.part_at(here.bit_offset)?;
+        let within = here.bit_offset.checked_sub(part.start)?;
+        left = left.min(part.bit_size.checked_sub(within)?);
+        let inner = part.location.single()?;
+        here = Place {
+            bit_offset: inner.bit_offset.checked_add(within)?,
+            ..*inner
+        };
+    }
+    Some((here, left))
+}

@@ -1,0 +1,463 @@
+//! The loop: operation after operation, and the result at the end. Source: HET A.2.5.4.
+
+use smallvec::SmallVec;
+
+use super::arithmetic;
+use super::context::{Context, LaneFocus, Outcome, ResultKind};
+use super::resolver::{DieReference, ExpressionBytes, Unit};
+use super::stack::Entry;
+use super::value::{BaseType, Binary, Relation, Shift, Unary, Value};
+use crate::arch::AddressSpace;
+use crate::error::{Error, ErrorKind, Limit, Need, Result, Rule};
+use crate::expr::{Cursor, Opcode, Operation, read_operation};
+use crate::location::{Access, Location, Place, Storage};
+
+/// Evaluates an operation expression.
+///
+/// # Errors
+/// [`ErrorKind::IllFormed`], [`ErrorKind::TypeMismatch`] and their like if the expression breaks a rule;
+/// [`ErrorKind::MissingContext`] if the context lacks something it needs; [`ErrorKind::Unavailable`] if
+/// the wave does; [`ErrorKind::Limit`] if a limit is reached. The error names the operation and its offset.
+///
+/// Source: HET A.2.5.4.
+pub fn evaluate<'a>(
+    expression: ExpressionBytes<'a>,
+    kind: ResultKind,
+    context: &Context<'_, 'a>,
+) -> Result<Outcome<'a>> {
+    let mut budget = Budget::new(context);
+    let (outcome, _) = run(expression, kind, context, &mut budget)?;
+    Ok(outcome)
+}
+
+/// What an evaluation and all those within it have left.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Budget {
+    pub(super) steps: u32,
+    pub(super) depth: u16,
+    /// Whether anything depended on the lane.
+    pub(super) used_lane: bool,
+    /// Whether something could not be done for all lanes at once.
+    pub(super) needs_lane: bool,
+}
+
+impl Budget {
+    pub(super) fn new(context: &Context<'_, '_>) -> Budget {
+        Budget {
+            steps: context.limits.steps,
+            depth: context.limits.depth,
+            used_lane: false,
+            needs_lane: false,
+        }
+    }
+}
+
+/// Evaluates an expression; also gives the last operation that was executed.
+pub(super) fn run<'a>(
+    expression: ExpressionBytes<'a>,
+    kind: ResultKind,
+    context: &Context<'_, 'a>,
+    budget: &mut Budget,
+) -> Result<(Outcome<'a>, Option<Opcode>)> {
+    let mut machine = Machine {
+        context,
+        stack: SmallVec::new(),
+        here: Activation {
+            expression,
+            cursor: Cursor::new(expression.bytes),
+            valid_target: usize::MAX,
+        },
+        callers: SmallVec::new(),
+        last: None,
+        generic_bits: u32::from(expression.unit.encoding.address_size).saturating_mul(8),
+        budget,
+    };
+    for entry in context.initial_stack {
+        machine.push(match *entry {
+            Outcome::Value(value) => Entry::from_value(value),
+            Outcome::Location(location) => Entry::Location(location),
+        })?;
+    }
+    machine.execute_all()?;
+    let last = machine.last;
+    machine.finish(kind).map(|outcome| (outcome, last))
+}
+
+/// An expression that is being executed, and how far.
+#[derive(Clone, Copy)]
+pub(super) struct Activation<'a> {
+    pub(super) expression: ExpressionBytes<'a>,
+    pub(super) cursor: Cursor<'a>,
+    /// A branch target that is known to be the start of an operation.
+    pub(super) valid_target: usize,
+}
+
+pub(super) struct Machine<'m, 'c, 'a> {
+    pub(super) context: &'m Context<'c, 'a>,
+    pub(super) stack: SmallVec<[Entry<'a>; 8]>,
+    pub(super) here: Activation<'a>,
+    /// The expressions that called this one on the same stack, the outermost first.
+    pub(super) callers: SmallVec<[Activation<'a>; 1]>,
+    pub(super) last: Option<Opcode>,
+    /// The size of the generic type.
+    pub(super) generic_bits: u32,
+    pub(super) budget: &'m mut Budget,
+}
+
+impl<'a> Machine<'_, '_, 'a> {
+    pub(super) fn unit(&self) -> Unit {
+        self.here.expression.unit
+    }
+
+    pub(super) fn generic(&self) -> BaseType {
+        BaseType::generic(self.generic_bits)
+    }
+
+    /// Takes `count` steps from the budget.
+    pub(super) fn charge(&mut self, count: u32) -> Result<()> {
+        let Some(steps) = self.budget.steps.checked_sub(count) else {
+            return Err(ErrorKind::Limit {
+                limit: Limit::Steps,
+                value: self.context.limits.steps.into(),
+            }
+            .into());
+        };
+        self.budget.steps = steps;
+        Ok(())
+    }
+
+    /// Says that the expression must be evaluated for one lane after the other.
+    #[cold]
+    pub(super) fn needs_lane(&mut self) -> Error {
+        self.budget.needs_lane = true;
+        Need::Lane.into()
+    }
+
+    /// What a location is read with.
+    pub(super) fn access(&self) -> Result<Access<'_>> {
+        let lane = match self.context.lane {
+            LaneFocus::One(lane) => Some(lane),
+            LaneFocus::None | LaneFocus::All => None,
+        };
+        let wave = self.context.wave.ok_or(Error::from(Need::Wave))?;
+        Ok(Access {
+            wave,
+            lane,
+            max_bits: self.context.limits.bits,
+        })
+    }
+
+    fn execute_all(&mut self) -> Result<()> {
+        loop {
+            if self.here.cursor.is_empty() {
+                match self.callers.pop() {
+                    Some(caller) => {
+                        self.here = caller;
+                        self.budget.depth = self.budget.depth.saturating_add(1);
+                        continue;
+                    }
+                    None => return Ok(()),
+                }
+            }
+            let at = self.here.cursor.position();
+            let expression = self.here.expression;
+            match self.step() {
+                Ok(()) => {}
+                Err((error, opcode)) => {
+                    let name = opcode.map_or("?", Opcode::name);
+                    let error = error.at_operation(name, at as u64);
+                    let placed = !expression.section.is_empty();
+                    return Err(if placed {
+                        error.within(expression.section, expression.offset)
+                    } else {
+                        error
+                    });
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn step(&mut self) -> Result<(), (Error, Option<Opcode>)> {
+        let encoding = self.here.expression.unit.encoding;
+        self.charge(1).map_err(|error| (error, None))?;
+        let (_, operation) =
+            read_operation(&mut self.here.cursor, encoding).map_err(|error| (error, None))?;
+        let opcode = operation.opcode();
+        #[cfg(debug_assertions)]
+        let before = self.stack.len();
+        self.execute(operation)
+            .map_err(|error| (error, Some(opcode)))?;
+        #[cfg(debug_assertions)]
+        self.check_effect(opcode, before);
+        self.last = Some(opcode);
+        Ok(())
+    }
+
+    /// Compares what an operation did to the stack with its row of the table.
+    #[cfg(debug_assertions)]
+    fn check_effect(&self, opcode: Opcode, before: usize) {
+        if let crate::expr::StackEffect::Fixed { pops, pushes } = opcode.row().effect {
+            let after = before
+                .checked_sub(pops.into())
+                .and_then(|rest| rest.checked_add(pushes.into()));
+            debug_assert_eq!(after, Some(self.stack.len()), "{}", opcode.name());
+        }
+    }
+
+    #[expect(
+        clippy::too_many_lines,
+        reason = "one line for each operation; what they do is elsewhere"
+    )]
+    fn execute(&mut self, operation: Operation<'a>) -> Result<()> {
+        match operation {
+            // Literals, HET A.2.5.4.3.1.
+            Operation::Lit { value } | Operation::Const1u { value } => {
+                self.push_literal(value.into())
+            }
+            Operation::Const2u { value } => self.push_literal(value.into()),
+            Operation::Const4u { value } => self.push_literal(value.into()),
+            Operation::Const8u { value } | Operation::Constu { value } => self.push_literal(value),
+            Operation::Const1s { value } => self.push_literal(i64::from(value).cast_unsigned()),
+            Operation::Const2s { value } => self.push_literal(i64::from(value).cast_unsigned()),
+            Operation::Const4s { value } => self.push_literal(i64::from(value).cast_unsigned()),
+            Operation::Const8s { value } | Operation::Consts { value } => {
+                self.push_literal(value.cast_unsigned())
+            }
+            Operation::Constx { index } => {
+                let value = self.resolver()?.address(self.unit(), index)?;
+                self.push_literal(value)
+            }
+            Operation::ConstType { base_type, bytes } => self.const_type(base_type, bytes),
+            Operation::PushLane => self.push_lane(),
+            Operation::PushIteration => self.push_iteration(),
+
+            // Stack operations, HET A.2.5.4.1.
+            Operation::Dup => self.pick(0),
+            Operation::Over => self.pick(1),
+            Operation::Pick { index } => self.pick(index.into()),
+            Operation::Drop => self.drop(),
+            Operation::Swap => self.swap(),
+            Operation::Rot => self.rot(),
+
+            // Control flow, HET A.2.5.4.2.
+            Operation::Nop | Operation::LlvmNop | Operation::GnuUninit => Ok(()),
+            Operation::Skip { distance } => self.branch(distance),
+            Operation::Bra { distance } => self.branch_if(distance),
+            Operation::Call2 { entry } => self.call(DieReference::InUnit(entry.into())),
+            Operation::Call4 { entry } => self.call(DieReference::InUnit(entry.into())),
+            Operation::CallRef { entry } => self.call(DieReference::InSection(entry)),
+            Operation::Eq => self.compare(Relation::Eq),
+            Operation::Ge => self.compare(Relation::Ge),
+            Operation::Gt => self.compare(Relation::Gt),
+            Operation::Le => self.compare(Relation::Le),
+            Operation::Lt => self.compare(Relation::Lt),
+            Operation::Ne => self.compare(Relation::Ne),
+
+            // Arithmetic and logic, HET A.2.5.4.3.2.
+            Operation::Plus => self.binary(Binary::Plus, arithmetic::PLUS),
+            Operation::Minus => self.binary(Binary::Minus, arithmetic::MINUS),
+            Operation::Mul => self.binary(Binary::Mul, arithmetic::MUL),
+            Operation::Div => self.binary(Binary::Div, None),
+            Operation::Mod => self.binary(Binary::Mod, None),
+            Operation::And => self.binary(Binary::And, arithmetic::AND),
+            Operation::Or => self.binary(Binary::Or, arithmetic::OR),
+            Operation::Xor => self.binary(Binary::Xor, arithmetic::XOR),
+            Operation::PlusUconst { value } => self.plus_constant(value),
+            Operation::Shl => self.shift(Shift::Left),
+            Operation::Shr => self.shift(Shift::RightLogical),
+            Operation::Shra => self.shift(Shift::RightArithmetic),
+            Operation::Abs => self.unary(Unary::Abs),
+            Operation::Neg => self.unary(Unary::Neg),
+            Operation::Not => self.unary(Unary::Not),
+            Operation::Convert { base_type } => self.convert(base_type),
+            Operation::Reinterpret { base_type } => self.reinterpret(base_type),
+
+            // Special values, HET A.2.5.4.3.4.
+            Operation::Deref => self.deref(),
+            Operation::DerefSize { byte_size } => self.deref_size(byte_size),
+            Operation::DerefType {
+                byte_size,
+                base_type,
+            } => self.deref_type(byte_size, base_type),
+            Operation::Xderef => {
+                self.swap()?;
+                self.form_aspace_address()?;
+                self.deref()
+            }
+            Operation::XderefSize { byte_size } => {
+                self.swap()?;
+                self.form_aspace_address()?;
+                self.deref_size(byte_size)
+            }
+            Operation::XderefType {
+                byte_size,
+                base_type,
+            } => {
+                self.swap()?;
+                self.form_aspace_address()?;
+                self.deref_type(byte_size, base_type)
+            }
+            Operation::RegvalType {
+                register,
+                base_type,
+            } => self.regval_type(register, base_type),
+            Operation::EntryValue { expression } => self.entry_value(expression),
+
+            // Locations in general, HET A.2.5.4.4.1 and A.2.5.4.4.2.
+            Operation::Offset => self.offset(8),
+            Operation::BitOffset => self.offset(1),
+            Operation::OffsetUconst { byte_offset } => {
+                self.offset_constant(i128::from(byte_offset).saturating_mul(8))
+            }
+            Operation::PushObjectAddress => {
+                let object = self.context.object.ok_or(Error::from(Need::Object))?;
+                self.push(Entry::Location(object))
+            }
+            Operation::CallFrameEntryReg { register } => self.call_frame_entry_reg(register),
+            Operation::Undefined => self.push(Entry::Location(Location::UNDEFINED)),
+
+            // Memory, HET A.2.5.4.4.3.
+            Operation::Addr { address } => self.push_address(address),
+            Operation::Addrx { index } => {
+                let address = self.resolver()?.address(self.unit(), index)?;
+                self.push_address(address)
+            }
+            Operation::FormAspaceAddress => self.form_aspace_address(),
+            Operation::FormTlsAddress => self.form_tls_address(),
+            Operation::CallFrameCfa => self.call_frame_cfa(),
+            Operation::Fbreg { offset } => self.fbreg(offset),
+            Operation::Breg { register, offset } => {
+                self.breg(register.into(), offset, AddressSpace::None)
+            }
+            Operation::Bregx { register, offset } => {
+                self.breg(register, offset, AddressSpace::None)
+            }
+            Operation::AspaceBregx { register, offset } => {
+                let space = self.pop_address_space()?;
+                self.breg(register, offset, space)
+            }
+
+            // Registers, HET A.2.5.4.4.4.
+            Operation::Reg { register } => self.push_register(register.into()),
+            Operation::Regx { register } => self.push_register(register),
+
+            // Implicit locations, HET A.2.5.4.4.5.
+            Operation::ImplicitValue { bytes } => self.push(Entry::Location(Location::One(
+                Place::new(Storage::Constant(bytes), 0),
+            ))),
+            Operation::StackValue => self.stack_value(),
+            Operation::ImplicitPointer { entry, offset } => {
+                self.implicit_pointer(entry, offset, AddressSpace::None)
+            }
+            Operation::AspaceImplicitPointer { entry, offset } => {
+                let space = self.pop_address_space()?;
+                self.implicit_pointer(entry, offset, space)
+            }
+
+            // Composites, HET A.2.5.4.4.6.
+            Operation::Piece { byte_size } => {
+                self.piece(u128::from(byte_size).saturating_mul(8), 0)
+            }
+            Operation::BitPiece {
+                bit_size,
+                bit_offset,
+            } => self.piece(bit_size.into(), bit_offset),
+            Operation::PieceEnd => self.piece_end(),
+            Operation::Extend { bit_size, count } => self.extend(bit_size, count),
+            Operation::SelectBitPiece { bit_size, count } => self.select_bit_piece(bit_size, count),
+            Operation::Overlay => self.overlay(8),
+            Operation::BitOverlay => self.overlay(1),
+        }
+    }
+
+    /// The result, of the kind that is required.
+    fn finish(mut self, kind: ResultKind) -> Result<Outcome<'a>> {
+        let Some(top) = self.stack.pop() else {
+            return match kind {
+                ResultKind::Any | ResultKind::Location => {
+                    Ok(Outcome::Location(Location::UNDEFINED))
+                }
+                ResultKind::Value => Err(Rule::EmptyStackValue.into()),
+            };
+        };
+        let top = match top {
+            Entry::Incomplete(link) => Entry::Location(self.complete(link)),
+            Entry::Generic(_)
+            | Entry::Typed(_)
+            | Entry::Linear { .. }
+            | Entry::Pointer(_)
+            | Entry::Location(_) => top,
+        };
+        match (kind, top) {
+            (ResultKind::Location, top) => self.location_of(top).map(Outcome::Location),
+            (ResultKind::Any, Entry::Location(location)) => Ok(Outcome::Location(location)),
+            // There is no value that an implicit pointer could be given back as; its location is the same.
+            (ResultKind::Any, Entry::Pointer(pointer)) => Ok(Outcome::Location(Location::One(
+                Place::new(Storage::ImplicitPointer(pointer), 0),
+            ))),
+            (ResultKind::Any | ResultKind::Value, top) => self.value_of(top).map(Outcome::Value),
+        }
+    }
+
+    fn push_literal(&mut self, value: u64) -> Result<()> {
+        let value = self.truncate(value);
+        self.push(Entry::Generic(value))
+    }
+
+    /// The low bits that the generic type has.
+    #[inline]
+    pub(super) fn truncate(&self, value: u64) -> u64 {
+        if self.generic_bits >= 64 {
+            value
+        } else {
+            value & !(u64::MAX << self.generic_bits)
+        }
+    }
+
+    fn const_type(&mut self, base_type: u64, bytes: &'a [u8]) -> Result<()> {
+        let ty = self.base_type(base_type)?;
+        if ty.byte_size() as usize != bytes.len() {
+            return Err(Rule::ConstTypeSize.into());
+        }
+        if bytes.len() > 16 {
+            return Err(
+                ErrorKind::Unsupported("a value of more than 16 bytes on the stack").into(),
+            );
+        }
+        let mut bits = [0; 16];
+        for (to, from) in bits.iter_mut().zip(bytes) {
+            *to = *from;
+        }
+        self.push(Entry::from_value(Value::new(ty, u128::from_le_bytes(bits))))
+    }
+
+    fn push_lane(&mut self) -> Result<()> {
+        self.budget.used_lane = true;
+        let lanes = self
+            .context
+            .subprogram
+            .and_then(|subprogram| subprogram.lanes);
+        match self.context.lane {
+            LaneFocus::None => Err(Need::Lane.into()),
+            LaneFocus::One(lane) if lanes.is_some_and(|lanes| u64::from(lane.0) >= lanes) => {
+                Err(Rule::LaneRange.into())
+            }
+            LaneFocus::One(lane) => self.push(Entry::Generic(lane.0.into())),
+            LaneFocus::All if lanes.is_some() => Err(self.needs_lane()),
+            LaneFocus::All => self.push(Entry::Linear { base: 0, step: 1 }),
+        }
+    }
+
+    fn push_iteration(&mut self) -> Result<()> {
+        let iteration = self.context.iteration.ok_or(Error::from(Need::Iteration))?;
+        let iterations = self
+            .context
+            .subprogram
+            .and_then(|subprogram| subprogram.iterations);
+        if iterations.is_some_and(|iterations| iteration >= iterations) {
+            return Err(Rule::IterationRange.into());
+        }
+        self.push_literal(iteration)
+    }
+}

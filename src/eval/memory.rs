@@ -1,0 +1,285 @@
+//! Memory locations, and reading values from locations. Sources: HET A.2.5.4.4.3 and A.2.5.4.3.4.
+
+use super::context::{Context, LaneFocus, Outcome, Reading, ResultKind};
+use super::machine::{Machine, run};
+use super::resolver::{ExpressionBytes, LocationAttribute};
+use super::stack::{Entry, Linear};
+use super::value::{BaseType, Encoding, Value};
+use crate::arch::AddressSpace;
+use crate::error::{Error, ErrorKind, Need, Result, Rule};
+use crate::expr::{Opcode, operations};
+use crate::location::{Location, Storage, read_value};
+
+impl<'a> Machine<'_, '_, 'a> {
+    /// Pushes the location of an address of the code object.
+    pub(super) fn push_address(&mut self, address: u64) -> Result<()> {
+        let base = self.truncate(address.wrapping_add(self.context.load_address));
+        let location = self.memory(AddressSpace::None, Linear { base, step: 0 })?;
+        self.push(Entry::Location(location))
+    }
+
+    pub(super) fn form_aspace_address(&mut self) -> Result<()> {
+        self.need(2)?;
+        let space = self.pop_address_space()?;
+        if let Some(address) = self.pop_linear()? {
+            let location = self.memory(space, address)?;
+            return self.push(Entry::Location(location));
+        }
+        let entry = self.pop()?;
+        let location = if let Entry::Pointer(pointer) = entry {
+            if pointer.space != space {
+                return Err(Rule::ImplicitPointerUse.into());
+            }
+            self.follow(pointer)?
+        } else {
+            let value = self.value_of(entry)?;
+            if !value.base_type.is_integral() {
+                let found = "no integer";
+                let expected = "an address";
+                return Err(ErrorKind::TypeMismatch { expected, found }.into());
+            }
+            // Only the low bits count (HET: "the least significant S bits").
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "addresses have at most 64 bits"
+            )]
+            let base = value.bits as u64;
+            self.memory(space, Linear { base, step: 0 })?
+        };
+        self.push(Entry::Location(location))
+    }
+
+    pub(super) fn form_tls_address(&mut self) -> Result<()> {
+        let offset = self.pop_value()?;
+        if !offset.base_type.is_integral() {
+            return Err(ErrorKind::TypeMismatch {
+                expected: "an offset",
+                found: "no integer",
+            }
+            .into());
+        }
+        let tls = self.context.tls.ok_or(Error::from(Need::Tls))?;
+        let location = tls(u64::try_from(offset.bits).unwrap_or(u64::MAX))?;
+        self.push(Entry::Location(location))
+    }
+
+    pub(super) fn call_frame_cfa(&mut self) -> Result<()> {
+        let cfa = self.context.frame.ok_or(Error::from(Need::Frame))?.cfa()?;
+        self.push(Entry::Location(cfa))
+    }
+
+    pub(super) fn fbreg(&mut self, offset: i64) -> Result<()> {
+        let frame_base = self
+            .context
+            .subprogram
+            .and_then(|subprogram| subprogram.frame_base);
+        let frame_base = frame_base.ok_or(Error::from(Need::FrameBase))?;
+        self.refuse_fbreg(&frame_base)?;
+        let context = Context {
+            object: None,
+            initial_stack: &[],
+            ..*self.context
+        };
+        let location = self.nested(&frame_base, &context)?;
+        let location = match location.single().map(|place| place.storage) {
+            // A register stands for the memory it points to.
+            Some(Storage::Register(_)) => {
+                let base = self.address_in(&location, AddressSpace::None)?;
+                self.memory(AddressSpace::None, Linear { base, step: 0 })?
+            }
+            Some(Storage::Memory { .. }) => location,
+            Some(
+                Storage::Undefined
+                | Storage::Value { .. }
+                | Storage::Constant(_)
+                | Storage::ImplicitPointer(_)
+                | Storage::Composite(_),
+            )
+            | None => return Err(Rule::FrameBaseKind.into()),
+        };
+        let moved = location.move_by(
+            i128::from(offset).saturating_mul(8),
+            0,
+            self.lanes(),
+            self.context.arena,
+        )?;
+        self.push(Entry::Location(moved))
+    }
+
+    /// A frame base that refers to itself is ill-formed (HET A.3.3.5); without this the depth would end it.
+    fn refuse_fbreg(&mut self, frame_base: &LocationAttribute<'a>) -> Result<()> {
+        use fallible_iterator::FallibleIterator;
+        let LocationAttribute::Expression(expression) = frame_base else {
+            return Ok(());
+        };
+        // The usual frame base is one operation.
+        let mut items = operations(expression.bytes, expression.unit.encoding);
+        while let Ok(Some(item)) = items.next() {
+            if item.operation.opcode() == Opcode::Fbreg {
+                return Err(Rule::FrameBaseKind.into());
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn breg(&mut self, register: u64, offset: i64, space: AddressSpace) -> Result<()> {
+        let location = self.register_location(register)?;
+        let base = self
+            .address_in(&location, space)?
+            .wrapping_add(offset.cast_unsigned());
+        let location = self.memory(space, Linear { base, step: 0 })?;
+        self.push(Entry::Location(location))
+    }
+
+    /// The address of a space that the start of a location holds.
+    pub(super) fn address_in(
+        &mut self,
+        location: &Location<'a>,
+        space: AddressSpace,
+    ) -> Result<u64> {
+        let bits = space.address_size_in_bits(self.unit().encoding.address_size);
+        let narrower = u32::try_from(location.bits_left())
+            .ok()
+            .filter(|left| *left < bits);
+        let bits = match (self.context.reading, narrower) {
+            (Reading::Tolerant, Some(left)) => left,
+            (Reading::Tolerant, None) | (Reading::ByTheLetter, _) => bits,
+        };
+        let value = self.read(location, bits)?;
+        Ok(u64::try_from(value).unwrap_or(u64::MAX))
+    }
+
+    /// Reads bits that are the same for all lanes.
+    pub(super) fn read(&mut self, location: &Location<'a>, bit_size: u32) -> Result<u128> {
+        if self.context.lane == LaneFocus::All && location.stands_for_all_lanes() {
+            return Err(self.needs_lane());
+        }
+        read_value(location, bit_size, &self.access()?)
+    }
+
+    pub(super) fn deref(&mut self) -> Result<()> {
+        self.deref_as(self.generic())
+    }
+
+    pub(super) fn deref_size(&mut self, byte_size: u8) -> Result<()> {
+        let bits = u32::from(byte_size).saturating_mul(8);
+        if bits >= self.generic_bits {
+            return self.deref();
+        }
+        let location = self.pop_location()?;
+        if let Some(pointer) = self.implicit_pointer_at(&location, bits)? {
+            return self.push(Entry::Pointer(pointer));
+        }
+        let value = self.read(&location, bits)?;
+        self.push(Entry::Generic(u64::try_from(value).unwrap_or(u64::MAX)))
+    }
+
+    pub(super) fn deref_type(&mut self, byte_size: u8, base_type: u64) -> Result<()> {
+        let ty = self.base_type(base_type)?;
+        if ty.byte_size() != u32::from(byte_size) {
+            return Err(Rule::DerefTypeSize.into());
+        }
+        self.deref_as(ty)
+    }
+
+    pub(super) fn regval_type(&mut self, register: u64, base_type: u64) -> Result<()> {
+        let ty = self.base_type(base_type)?;
+        let location = self.register_location(register)?;
+        self.push(Entry::Location(location))?;
+        self.deref_as(ty)
+    }
+
+    fn deref_as(&mut self, ty: BaseType) -> Result<()> {
+        let location = self.pop_location()?;
+        if ty.bit_size > 128 {
+            return Err(
+                ErrorKind::Unsupported("a value of more than 16 bytes on the stack").into(),
+            );
+        }
+        if let Some(pointer) = self.implicit_pointer_at(&location, ty.bit_size)? {
+            return self.push(Entry::Pointer(pointer));
+        }
+        let value = self.read(&location, ty.bit_size)?;
+        self.push(Entry::from_value(Value::new(ty, value)))
+    }
+
+    pub(super) fn entry_value(&mut self, bytes: &'a [u8]) -> Result<()> {
+        let frame = self.context.frame.ok_or(Error::from(Need::Frame))?;
+        let expression = ExpressionBytes {
+            bytes,
+            ..self.here.expression
+        };
+        self.enter()?;
+        let mut result = None;
+        let here = *self.context;
+        let budget = &mut *self.budget;
+        frame.with_caller(&mut |caller, call_site| {
+            let context = Context {
+                frame: Some(caller),
+                pc: Some(call_site),
+                subprogram: None,
+                object: None,
+                initial_stack: &[],
+                ..here
+            };
+            result = Some(run(expression, ResultKind::Any, &context, budget)?);
+            Ok(())
+        })?;
+        self.budget.depth = self.budget.depth.saturating_add(1);
+        match result.ok_or(Error::from(Need::Caller))? {
+            (Outcome::Value(value), _) => self.push(Entry::from_value(value)),
+            (Outcome::Location(location), Some(Opcode::Reg | Opcode::Regx)) => {
+                // The type of a register is the integer that fills it; what is not wider than an address is
+                // generic, so that the expression can go on computing with it.
+                let bits = u32::try_from(location.bits_left())
+                    .unwrap_or(u32::MAX)
+                    .min(128);
+                let value = self.read(&location, bits)?;
+                let wide = bits > self.generic_bits;
+                let ty = if wide {
+                    BaseType::scalar(Encoding::Unsigned, bits)
+                } else {
+                    self.generic()
+                };
+                self.push(Entry::from_value(Value::new(ty, value)))
+            }
+            (Outcome::Location(_), _) => Err(Rule::EntryValueKind.into()),
+        }
+    }
+
+    pub(super) fn offset(&mut self, scale: i64) -> Result<()> {
+        self.need(2)?;
+        let (base, step) = self.pop_displacement()?;
+        let location = self.pop_location()?;
+        let bits = base.saturating_mul(scale.into());
+        let step = step.saturating_mul(scale);
+        let lanes = self.lanes();
+        if step != 0 && !can_step(&location) {
+            return Err(self.needs_lane());
+        }
+        let moved = location.move_by(bits, step, lanes, self.context.arena)?;
+        self.push(Entry::Location(moved))
+    }
+
+    pub(super) fn offset_constant(&mut self, bits: i128) -> Result<()> {
+        let location = self.pop_location()?;
+        let moved = location.move_by(bits, 0, self.lanes(), self.context.arena)?;
+        self.push(Entry::Location(moved))
+    }
+
+    /// The lanes that a location stands for, if it is made for all at once.
+    pub(super) fn lanes(&self) -> Option<crate::arch::WaveSize> {
+        match self.context.lane {
+            LaneFocus::All => self.context.wave.map(crate::wave::Wave::wave_size),
+            LaneFocus::None | LaneFocus::One(_) => None,
+        }
+    }
+}
+
+/// Whether all lanes of a location that grows from lane to lane can be kept as one.
+fn can_step(location: &Location<'_>) -> bool {
+    location
+        .places()
+        .iter()
+        .all(|place| matches!(place.storage, Storage::Register(_) | Storage::Memory { .. }))
+}

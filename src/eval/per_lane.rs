@@ -1,0 +1,120 @@
+//! The location of an attribute, for one lane or for all.
+//!
+//! Sources: HET A.2.5.5 (location lists); A.4.1 and A.3.3.5 for how attributes are evaluated.
+
+use super::context::{Context, LaneFocus, Outcome, ResultKind};
+use super::machine::{Budget, run};
+use super::resolver::LocationAttribute;
+use crate::arch::Lane;
+use crate::error::{Error, Need, Result};
+use crate::location::Location;
+
+/// Where an object is in each lane.
+#[derive(Clone, Debug)]
+pub enum PerLane<'a> {
+    /// One location that is the same for all lanes or stands for all of them.
+    All(Location<'a>),
+    /// A location, or the reason why there is none, for each lane from 0.
+    Each(Vec<Result<Location<'a>>>),
+}
+
+impl<'a> PerLane<'a> {
+    /// The location for a lane.
+    ///
+    /// # Errors
+    /// The reason why the lane has none.
+    pub fn lane(&self, lane: Lane) -> Result<Location<'a>> {
+        match self {
+            PerLane::All(location) => Ok(*location),
+            PerLane::Each(lanes) => lanes
+                .get(usize::from(lane.0))
+                .cloned()
+                .unwrap_or(Err(Need::Lane.into())),
+        }
+    }
+}
+
+/// Evaluates the location of an attribute (`DW_AT_location`, `DW_AT_frame_base`, …).
+///
+/// Of a location list all entries that hold at the program location are evaluated; the result has the
+/// places of them all, and is undefined where none holds.
+///
+/// # Errors
+/// As [`evaluate`](super::evaluate); [`Need::Pc`] for a list without a program location.
+pub fn locate<'a>(
+    attribute: &LocationAttribute<'a>,
+    context: &Context<'_, 'a>,
+) -> Result<Location<'a>> {
+    locate_within(attribute, context, &mut Budget::new(context))
+}
+
+/// Evaluates the location of an attribute for every lane of the wave, once where that is possible.
+///
+/// # Errors
+/// What is wrong for every lane; what is wrong for some lanes only is in [`PerLane::Each`].
+pub fn locate_lanes<'a>(
+    attribute: &LocationAttribute<'a>,
+    context: &Context<'_, 'a>,
+) -> Result<PerLane<'a>> {
+    let wave = context.wave.ok_or(Error::from(Need::Wave))?;
+    let all = Context {
+        lane: LaneFocus::All,
+        ..*context
+    };
+    let mut budget = Budget::new(&all);
+    match locate_within(attribute, &all, &mut budget) {
+        Ok(location) => Ok(PerLane::All(location)),
+        // What did not look at the lane goes wrong in every lane alike.
+        Err(error) if !budget.used_lane && !budget.needs_lane => Err(error),
+        Err(_) => {
+            let each = wave.wave_size().all_lanes().map(|lane| {
+                let context = Context {
+                    lane: LaneFocus::One(lane),
+                    ..*context
+                };
+                locate(attribute, &context)
+            });
+            Ok(PerLane::Each(each.collect()))
+        }
+    }
+}
+
+pub(super) fn locate_within<'a>(
+    attribute: &LocationAttribute<'a>,
+    context: &Context<'_, 'a>,
+    budget: &mut Budget,
+) -> Result<Location<'a>> {
+    match *attribute {
+        LocationAttribute::Expression(expression) => {
+            let (outcome, _) = run(expression, ResultKind::Location, context, budget)?;
+            Ok(location(outcome))
+        }
+        LocationAttribute::List { unit, offset } => {
+            let resolver = context.resolver.ok_or(Error::from(Need::Unit))?;
+            let pc = super::control::pc(context)?;
+            let context = Context {
+                object: None,
+                initial_stack: &[],
+                ..*context
+            };
+            let mut result: Option<Location<'a>> = None;
+            for expression in resolver.matching(unit, offset, pc)? {
+                let (outcome, _) = run(expression, ResultKind::Location, &context, budget)?;
+                let location = location(outcome);
+                result = Some(match result {
+                    Some(result) => result.union(location, context.arena),
+                    None => location,
+                });
+            }
+            Ok(result.unwrap_or(Location::UNDEFINED))
+        }
+    }
+}
+
+/// The location of a result that was required to be one.
+fn location(outcome: Outcome<'_>) -> Location<'_> {
+    match outcome {
+        Outcome::Location(location) => location,
+        Outcome::Value(_) => Location::UNDEFINED,
+    }
+}

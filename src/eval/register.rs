@@ -1,0 +1,38 @@
+//! Register locations. Sources: HET A.2.5.4.4.4, and A.2.5.4.4.1 for `DW_OP_LLVM_call_frame_entry_reg`.
+
+use super::machine::Machine;
+use super::stack::Entry;
+use crate::arch::Register;
+use crate::error::{Error, Result, Rule};
+use crate::location::Location;
+
+impl<'a> Machine<'_, '_, 'a> {
+    pub(super) fn push_register(&mut self, number: u64) -> Result<()> {
+        let location = self.register_location(number)?;
+        self.push(Entry::Location(location))
+    }
+
+    /// Where a register is in the current frame.
+    pub(super) fn register_location(&self, number: u64) -> Result<Location<'a>> {
+        let register = register(number)?;
+        match self.context.frame {
+            Some(frame) => frame.register(register),
+            None => Ok(Location::register(register)),
+        }
+    }
+
+    pub(super) fn call_frame_entry_reg(&mut self, number: u64) -> Result<()> {
+        let register = register(number)?;
+        let location = match self.context.frame {
+            Some(frame) => frame.entry_register(register)?,
+            // Without call frame information the default rule holds: same value.
+            None => Location::register(register),
+        };
+        self.push(Entry::Location(location))
+    }
+}
+
+/// A register that may be reserved, but not beyond the table.
+fn register(number: u64) -> Result<Register> {
+    Register::from_number(number).ok_or(Error::from(Rule::RegisterNumber))
+}

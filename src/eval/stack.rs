@@ -1,0 +1,333 @@
+//! Stack entries, the conversions between values and locations, and the stack operations.
+//!
+//! Sources: HET A.2.5.4.1 (stack operations), A.2.5.4.4.3 (implicit conversions).
+
+use super::context::LaneFocus;
+use super::machine::Machine;
+use super::value::{BaseType, Encoding, Value};
+use crate::arch::AddressSpace;
+use crate::error::{ErrorKind, Limit, Result, Rule};
+use crate::location::{ImplicitPointer, LaneSelect, Location, Place, Storage};
+
+/// What can be on the stack.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Entry<'a> {
+    /// A value of the generic type; bits above its size are zero.
+    Generic(u64),
+    /// A value of the generic type that grows evenly from lane to lane: `base + step * lane`, modulo 2^64.
+    /// Only where all lanes are evaluated at once.
+    Linear { base: u64, step: u64 },
+    /// A value of any other type.
+    Typed(Value),
+    /// The value of a pointer that was optimised away.
+    Pointer(&'a ImplicitPointer),
+    /// A location.
+    Location(Location<'a>),
+    /// A composite to which parts can be added: its last part.
+    Incomplete(&'a crate::location::Link<'a>),
+}
+
+impl Entry<'_> {
+    pub(super) fn from_value(value: Value) -> Self {
+        match (value.base_type.encoding, u64::try_from(value.bits)) {
+            (Encoding::Generic, Ok(bits)) => Entry::Generic(bits),
+            (_, _) => Entry::Typed(value),
+        }
+    }
+}
+
+/// A value of the generic type that is the same for all lanes or grows evenly.
+#[derive(Clone, Copy)]
+pub(super) struct Linear {
+    pub(super) base: u64,
+    pub(super) step: u64,
+}
+
+impl<'a> Machine<'_, '_, 'a> {
+    #[inline]
+    pub(super) fn push(&mut self, entry: Entry<'a>) -> Result<()> {
+        let limit = self.context.limits.stack;
+        if self.stack.len() >= limit as usize {
+            return Err(ErrorKind::Limit {
+                limit: Limit::Stack,
+                value: limit.into(),
+            }
+            .into());
+        }
+        self.stack.push(entry);
+        Ok(())
+    }
+
+    #[inline]
+    pub(super) fn pop(&mut self) -> Result<Entry<'a>> {
+        self.stack.pop().ok_or_else(|| {
+            ErrorKind::StackUnderflow {
+                needed: 1,
+                found: 0,
+            }
+            .into()
+        })
+    }
+
+    /// Fails unless the stack has `needed` entries.
+    pub(super) fn need(&self, needed: usize) -> Result<()> {
+        let found = self.stack.len();
+        if found < needed {
+            return Err(ErrorKind::StackUnderflow { needed, found }.into());
+        }
+        Ok(())
+    }
+
+    /// Pops a value that is the same for all lanes.
+    pub(super) fn pop_value(&mut self) -> Result<Value> {
+        let entry = self.pop()?;
+        self.value_of(entry)
+    }
+
+    /// Pops a location.
+    pub(super) fn pop_location(&mut self) -> Result<Location<'a>> {
+        let entry = self.pop()?;
+        self.location_of(entry)
+    }
+
+    /// Pops a value of the generic type that may differ from lane to lane; nothing if it has another type,
+    /// which is then still there.
+    pub(super) fn pop_linear(&mut self) -> Result<Option<Linear>> {
+        let entry = self
+            .stack
+            .last()
+            .copied()
+            .ok_or(ErrorKind::StackUnderflow {
+                needed: 1,
+                found: 0,
+            })?;
+        let linear = match entry {
+            Entry::Generic(base) => Linear { base, step: 0 },
+            Entry::Linear { base, step } => Linear { base, step },
+            Entry::Location(location) => match self.address_of(&location) {
+                Some(linear) => linear,
+                None => return Err(not_a_value(&location)),
+            },
+            Entry::Incomplete(_) => return Err(Rule::IncompleteComposite.into()),
+            Entry::Typed(_) | Entry::Pointer(_) => return Ok(None),
+        };
+        self.stack.pop();
+        Ok(Some(linear))
+    }
+
+    /// The address that a location in the default space converts to (HET A.2.5.4.4.3).
+    fn address_of(&self, location: &Location<'a>) -> Option<Linear> {
+        let place = location.single()?;
+        let default = matches!(
+            place.storage,
+            Storage::Memory {
+                space: AddressSpace::None,
+                ..
+            }
+        );
+        if !default || !place.bit_offset.is_multiple_of(8) || place.lane_step % 8 != 0 {
+            return None;
+        }
+        let base = self.truncate(u64::try_from(place.bit_offset / 8).ok()?);
+        Some(Linear {
+            base,
+            step: (place.lane_step / 8).cast_unsigned(),
+        })
+    }
+
+    /// The value of an entry.
+    pub(super) fn value_of(&mut self, entry: Entry<'a>) -> Result<Value> {
+        match entry {
+            Entry::Generic(value) => Ok(Value::generic(value, self.generic_bits)),
+            Entry::Typed(value) => Ok(value),
+            Entry::Linear { .. } => Err(self.needs_lane()),
+            Entry::Pointer(_) => Err(Rule::ImplicitPointerUse.into()),
+            Entry::Incomplete(_) => Err(Rule::IncompleteComposite.into()),
+            Entry::Location(location) => match self.address_of(&location) {
+                Some(Linear { base, step: 0 }) => Ok(Value::generic(base, self.generic_bits)),
+                Some(_) => Err(self.needs_lane()),
+                None => Err(not_a_value(&location)),
+            },
+        }
+    }
+
+    /// The location that an entry is or converts to.
+    pub(super) fn location_of(&mut self, entry: Entry<'a>) -> Result<Location<'a>> {
+        match entry {
+            Entry::Location(location) => Ok(location),
+            Entry::Generic(address) => self.memory(
+                AddressSpace::None,
+                Linear {
+                    base: address,
+                    step: 0,
+                },
+            ),
+            Entry::Linear { base, step } => self.memory(AddressSpace::None, Linear { base, step }),
+            Entry::Pointer(pointer) if pointer.space == AddressSpace::None => self.follow(pointer),
+            Entry::Pointer(_) => Err(Rule::ImplicitPointerUse.into()),
+            Entry::Incomplete(_) => Err(Rule::IncompleteComposite.into()),
+            Entry::Typed(_) => Err(ErrorKind::TypeMismatch {
+                expected: "a location",
+                found: "a value that is not generic",
+            }
+            .into()),
+        }
+    }
+
+    /// The memory location at a byte address of a space, cut to the space's address size.
+    pub(super) fn memory(&mut self, space: AddressSpace, address: Linear) -> Result<Location<'a>> {
+        let bits = space.address_size_in_bits(self.unit().encoding.address_size);
+        let mask = if bits >= 64 {
+            u64::MAX
+        } else {
+            !(u64::MAX << bits)
+        };
+        let Linear { base, step } = address;
+        let mut lane_step = 0;
+        if step != 0 {
+            // All lanes at once only while no lane's address wraps around.
+            let lanes = self
+                .context
+                .wave
+                .map_or(64, |wave| wave.wave_size().lanes());
+            let last = i128::from(step.cast_signed()) * i128::from(lanes.saturating_sub(1))
+                + i128::from(base & mask);
+            if u64::try_from(last).is_ok_and(|last| last <= mask) {
+                lane_step = step
+                    .cast_signed()
+                    .checked_mul(8)
+                    .ok_or_else(|| self.needs_lane())?;
+            } else {
+                return Err(self.needs_lane());
+            }
+        }
+        let lane = match (is_lane_specific(space), self.context.lane) {
+            (false, _) | (true, LaneFocus::None) => LaneSelect::None,
+            (true, LaneFocus::One(lane)) => LaneSelect::One(lane),
+            (true, LaneFocus::All) => {
+                self.budget.used_lane = true;
+                LaneSelect::Each
+            }
+        };
+        let bit_offset = u128::from(base & mask) * 8;
+        Ok(Location::One(Place {
+            storage: Storage::Memory { space, lane },
+            bit_offset,
+            lane_step,
+        }))
+    }
+
+    /// Pops the identifier of an address space.
+    pub(super) fn pop_address_space(&mut self) -> Result<AddressSpace> {
+        let value = self.pop_value()?;
+        if !value.base_type.is_integral() {
+            return Err(ErrorKind::TypeMismatch {
+                expected: "an address space",
+                found: "no integer",
+            }
+            .into());
+        }
+        let space = u64::try_from(value.bits)
+            .ok()
+            .and_then(AddressSpace::from_number);
+        space.ok_or_else(|| Rule::AddressSpace.into())
+    }
+
+    /// Pops a displacement: a signed number for each lane, as `base + step * lane`.
+    pub(super) fn pop_displacement(&mut self) -> Result<(i128, i64)> {
+        match self.pop_linear()? {
+            Some(Linear { base, step: 0 }) => {
+                Ok((super::value::sign_extend(base.into(), self.generic_bits), 0))
+            }
+            Some(Linear { base, step }) => {
+                let (base, step) = (base.cast_signed(), step.cast_signed());
+                // Far from where either could wrap around in any lane.
+                if base.unsigned_abs() > 1 << 62 || step.unsigned_abs() > 1 << 48 {
+                    return Err(self.needs_lane());
+                }
+                Ok((base.into(), step))
+            }
+            None => Ok((self.pop_value()?.to_signed()?, 0)),
+        }
+    }
+
+    pub(super) fn base_type(&self, offset: u64) -> Result<BaseType> {
+        self.resolver()?.base_type(self.unit(), offset)
+    }
+
+    /// An entry that stack operations may touch.
+    fn whole(entry: Entry<'a>) -> Result<Entry<'a>> {
+        match entry {
+            Entry::Incomplete(_) => Err(Rule::IncompleteComposite.into()),
+            Entry::Generic(_)
+            | Entry::Linear { .. }
+            | Entry::Typed(_)
+            | Entry::Pointer(_)
+            | Entry::Location(_) => Ok(entry),
+        }
+    }
+
+    pub(super) fn pick(&mut self, index: usize) -> Result<()> {
+        let found = self.stack.len();
+        let needed = index.saturating_add(1);
+        let entry = found
+            .checked_sub(needed)
+            .and_then(|at| self.stack.get(at))
+            .copied();
+        let entry = entry.ok_or(ErrorKind::StackUnderflow { needed, found })?;
+        self.push(Self::whole(entry)?)
+    }
+
+    pub(super) fn drop(&mut self) -> Result<()> {
+        let entry = self.pop()?;
+        Self::whole(entry).map(|_| ())
+    }
+
+    pub(super) fn swap(&mut self) -> Result<()> {
+        self.need(2)?;
+        let (a, b) = (Self::whole(self.pop()?)?, Self::whole(self.pop()?)?);
+        self.push(a)?;
+        self.push(b)
+    }
+
+    pub(super) fn rot(&mut self) -> Result<()> {
+        self.need(3)?;
+        let (a, b, c) = (
+            Self::whole(self.pop()?)?,
+            Self::whole(self.pop()?)?,
+            Self::whole(self.pop()?)?,
+        );
+        self.push(a)?;
+        self.push(c)?;
+        self.push(b)
+    }
+}
+
+/// Whether memory of a space belongs to a lane: generic addresses may be private ones.
+fn is_lane_specific(space: AddressSpace) -> bool {
+    matches!(space, AddressSpace::PrivateLane | AddressSpace::Generic)
+}
+
+#[cold]
+fn not_a_value(location: &Location<'_>) -> crate::Error {
+    let found = match location.places() {
+        [place] => match place.storage {
+            Storage::Undefined => "an undefined location",
+            Storage::Memory {
+                space: AddressSpace::None,
+                ..
+            } => "a location that is not at a whole byte",
+            Storage::Memory { .. } => "a location in another address space",
+            Storage::Register(_) => "a register location",
+            Storage::Value { .. } | Storage::Constant(_) => "an implicit location",
+            Storage::ImplicitPointer(_) => "an implicit pointer",
+            Storage::Composite(_) => "a composite location",
+        },
+        _ => "a location with several places",
+    };
+    ErrorKind::TypeMismatch {
+        expected: "a value",
+        found,
+    }
+    .into()
+}

@@ -1,0 +1,287 @@
+//! Building expressions, refusing nonsense early.
+
+use super::table::{Opcode, Operation, StackEffect};
+use super::{Dialect, Encoding, encode_operation};
+use crate::arch::{AddressSpace, Register, WaveSize};
+use crate::error::{ErrorKind, Result, Rule};
+
+/// A place in an expression that branches can go to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Label(usize);
+
+/// Builds an expression operation by operation.
+///
+/// It refuses what no consumer could evaluate: operations without a code in the dialect, reserved
+/// registers and address spaces, elements of size zero, and, as long as no branch or call hides the depth
+/// of the stack, operations that need more entries than there are.
+///
+/// ```
+/// use hetdwarf::arch::{Register, WaveSize};
+/// use hetdwarf::expr::{Builder, Encoding, Printer};
+///
+/// // One lane's dword of a vector register.
+/// let v4 = Register::vgpr(4, WaveSize::Wave64).unwrap();
+/// let mut builder = Builder::new(Encoding::AMDGPU);
+/// builder.lane_of_vector(v4)?;
+/// let bytes = builder.finish()?;
+/// assert_eq!(Printer::new(Encoding::AMDGPU).expression(&bytes),
+///     "DW_OP_regx VGPR4, DW_OP_LLVM_user DW_OP_LLVM_push_lane, DW_OP_lit4, DW_OP_mul, DW_OP_LLVM_user DW_OP_LLVM_offset");
+/// # Ok::<(), hetdwarf::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Builder {
+    bytes: Vec<u8>,
+    encoding: Encoding,
+    /// How many entries the stack has here; nothing behind operations whose effect is not fixed.
+    depth: Option<usize>,
+    labels: Vec<Option<usize>>,
+    /// Where a distance must be written, and the label it leads to.
+    branches: Vec<(usize, Label)>,
+}
+
+impl Builder {
+    /// An empty expression that starts with an empty stack.
+    #[must_use]
+    pub fn new(encoding: Encoding) -> Builder {
+        Builder::with_initial_stack(encoding, 0)
+    }
+
+    /// An empty expression that starts with some entries on the stack, the CFA of a register rule for
+    /// example.
+    #[must_use]
+    pub fn with_initial_stack(encoding: Encoding, entries: usize) -> Builder {
+        Builder {
+            bytes: Vec::new(),
+            encoding,
+            depth: Some(entries),
+            labels: Vec::new(),
+            branches: Vec::new(),
+        }
+    }
+
+    /// Appends an operation.
+    ///
+    /// # Errors
+    /// If it has no code in the dialect, if an operand breaks a rule, or if the stack has too few entries.
+    pub fn push(&mut self, operation: Operation<'_>) -> Result<&mut Builder> {
+        check_operands(&operation)?;
+        let name = operation.opcode().name();
+        let at = self.bytes.len();
+        let depth = self
+            .next_depth(&operation)
+            .map_err(|e| e.at_operation(name, at as u64))?;
+        encode_operation(&operation, self.encoding, &mut self.bytes)
+            .inspect_err(|_| self.bytes.truncate(at))
+            .map_err(|e| e.at_operation(name, at as u64))?;
+        self.depth = depth;
+        Ok(self)
+    }
+
+    /// Appends the shortest operation that pushes `value` with the generic type.
+    ///
+    /// # Errors
+    /// None; the result is that of [`push`](Builder::push).
+    pub fn constant(&mut self, value: u64) -> Result<&mut Builder> {
+        let shortest = match value {
+            #[expect(clippy::cast_possible_truncation, reason = "the range says so")]
+            0..=31 => Operation::Lit { value: value as u8 },
+            #[expect(clippy::cast_possible_truncation, reason = "the range says so")]
+            32..=0xff => Operation::Const1u { value: value as u8 },
+            0x100..=0xffff_ffff_ffff => Operation::Constu { value },
+            _ => Operation::Const8u { value },
+        };
+        self.push(shortest)
+    }
+
+    /// Appends the shortest operation that pushes the location of `register`.
+    ///
+    /// # Errors
+    /// [`Rule::RegisterNumber`] if the number is reserved.
+    pub fn register(&mut self, register: Register) -> Result<&mut Builder> {
+        self.push(match u8::try_from(register.number()) {
+            Ok(register @ 0..=31) => Operation::Reg { register },
+            _ => Operation::Regx {
+                register: register.number().into(),
+            },
+        })
+    }
+
+    /// Appends the location of the focused lane's dword of a vector register.
+    ///
+    /// # Errors
+    /// [`ErrorKind::TypeMismatch`] if `register` is not a vector register.
+    pub fn lane_of_vector(&mut self, register: Register) -> Result<&mut Builder> {
+        if !register.is_vector() {
+            let found = "a register that is the same for all lanes";
+            return Err(ErrorKind::TypeMismatch {
+                expected: "a vector register",
+                found,
+            }
+            .into());
+        }
+        self.register(register)?
+            .push(Operation::PushLane)?
+            .push(Operation::Lit { value: 4 })?
+            .push(Operation::Mul)?
+            .push(Operation::Offset)
+    }
+
+    /// Appends the location of the focused lane's stack slot: `frame_register` holds a private address,
+    /// per lane where scratch is reached by `scratch_*` instructions, else scaled by the wave size.
+    ///
+    /// * `scaled_by`: the wave size by which the register is scaled; nothing if it is not.
+    /// * `byte_offset`: of the slot from that address.
+    ///
+    /// # Errors
+    /// [`Rule::RegisterNumber`] if the register's number is reserved.
+    pub fn stack_slot(
+        &mut self,
+        frame_register: Register,
+        scaled_by: Option<WaveSize>,
+        byte_offset: u64,
+    ) -> Result<&mut Builder> {
+        self.register(frame_register)?
+            .push(Operation::DerefSize { byte_size: 4 })?;
+        if let Some(wave_size) = scaled_by {
+            self.constant(wave_size.lanes().trailing_zeros().into())?
+                .push(Operation::Shr)?;
+        }
+        self.constant(byte_offset)?
+            .push(Operation::Plus)?
+            .form_address(AddressSpace::PrivateLane)
+    }
+
+    /// Appends the operations that make a location in `space` of the address on the stack.
+    ///
+    /// # Errors
+    /// [`ErrorKind::StackUnderflow`] if the stack is known to be empty.
+    pub fn form_address(&mut self, space: AddressSpace) -> Result<&mut Builder> {
+        self.constant(space.number().into())?
+            .push(Operation::FormAspaceAddress)
+    }
+
+    /// A label that is not placed yet.
+    pub fn label(&mut self) -> Label {
+        self.labels.push(None);
+        Label(self.labels.len().saturating_sub(1))
+    }
+
+    /// Places a label here.
+    pub fn place(&mut self, label: Label) -> &mut Builder {
+        if let Some(slot) = self.labels.get_mut(label.0) {
+            *slot = Some(self.bytes.len());
+        }
+        // Branches come here with a stack that was not followed.
+        self.depth = None;
+        self
+    }
+
+    /// Appends a branch to `label`, taken unless the top entry is zero.
+    ///
+    /// # Errors
+    /// [`ErrorKind::StackUnderflow`] if the stack is known to be empty.
+    pub fn branch_if(&mut self, label: Label) -> Result<&mut Builder> {
+        self.push(Operation::Bra { distance: 0 })?;
+        Ok(self.remember(label))
+    }
+
+    /// Appends a branch to `label`.
+    ///
+    /// # Errors
+    /// None; the result is that of [`push`](Builder::push).
+    pub fn branch(&mut self, label: Label) -> Result<&mut Builder> {
+        self.push(Operation::Skip { distance: 0 })?;
+        Ok(self.remember(label))
+    }
+
+    fn remember(&mut self, label: Label) -> &mut Builder {
+        self.branches
+            .push((self.bytes.len().saturating_sub(2), label));
+        self
+    }
+
+    /// The bytes of the expression.
+    ///
+    /// # Errors
+    /// [`Rule::BranchTarget`] if a label was not placed or is out of a branch's reach.
+    pub fn finish(mut self) -> Result<Vec<u8>> {
+        for (at, label) in &self.branches {
+            let target = self
+                .labels
+                .get(label.0)
+                .copied()
+                .flatten()
+                .and_then(|target| i64::try_from(target).ok());
+            let end = i64::try_from(at.saturating_add(2)).ok();
+            let distance = target
+                .zip(end)
+                .and_then(|(target, end)| i16::try_from(target.checked_sub(end)?).ok());
+            let field = self.bytes.get_mut(*at..at.saturating_add(2));
+            let (Some(distance), Some(field)) = (distance, field) else {
+                return Err(Rule::BranchTarget.into());
+            };
+            field.copy_from_slice(&distance.to_le_bytes());
+        }
+        Ok(self.bytes)
+    }
+
+    /// The depth of the stack behind `operation`, where it is known.
+    fn next_depth(&self, operation: &Operation<'_>) -> Result<Option<usize>> {
+        let Some(found) = self.depth else {
+            return Ok(None);
+        };
+        let (needed, pushes) = match (operation, operation.opcode().row().effect) {
+            (Operation::Pick { index }, _) => {
+                let needed = usize::from(*index).saturating_add(1);
+                (needed, needed.saturating_add(1))
+            }
+            (_, StackEffect::Fixed { pops, pushes }) => (pops.into(), pushes.into()),
+            (_, StackEffect::Varies) => return Ok(None),
+        };
+        match found.checked_sub(needed) {
+            // What follows an unconditional branch is reached from somewhere else.
+            Some(_) if operation.opcode() == Opcode::Skip => Ok(None),
+            Some(rest) => Ok(rest.checked_add(pushes)),
+            None => Err(ErrorKind::StackUnderflow { needed, found }.into()),
+        }
+    }
+}
+
+/// Refuses operands that break a rule whatever the context.
+fn check_operands(operation: &Operation<'_>) -> Result<()> {
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "most operations have no operand that can be wrong"
+    )]
+    match *operation {
+        Operation::Reg { register } | Operation::Breg { register, .. } => {
+            check_register(register.into())
+        }
+        Operation::Regx { register }
+        | Operation::Bregx { register, .. }
+        | Operation::AspaceBregx { register, .. }
+        | Operation::CallFrameEntryReg { register }
+        | Operation::RegvalType { register, .. } => check_register(register),
+        Operation::Extend { bit_size, count } | Operation::SelectBitPiece { bit_size, count }
+            if bit_size == 0 || count == 0 =>
+        {
+            Err(Rule::ZeroElement.into())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_register(number: u64) -> Result<()> {
+    match Register::from_number(number).and_then(Register::class) {
+        Some(_) => Ok(()),
+        None => Err(Rule::RegisterNumber.into()),
+    }
+}
+
+impl Builder {
+    /// The dialect the expression is built in.
+    #[must_use]
+    pub fn dialect(&self) -> Dialect {
+        self.encoding.dialect
+    }
+}

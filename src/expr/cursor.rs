@@ -1,0 +1,260 @@
+//! A position in the bytes of an expression.
+
+use crate::error::{ErrorKind, Result};
+
+/// Reads little-endian numbers and LEB128 from a slice; never past its end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cursor<'a> {
+    rest: &'a [u8],
+    length: usize,
+}
+
+impl<'a> Cursor<'a> {
+    /// At the first of `bytes`.
+    pub(crate) fn new(bytes: &'a [u8]) -> Cursor<'a> {
+        Cursor {
+            rest: bytes,
+            length: bytes.len(),
+        }
+    }
+
+    /// How many bytes were read.
+    #[inline]
+    pub(crate) fn position(&self) -> usize {
+        self.length.saturating_sub(self.rest.len())
+    }
+
+    /// Whether nothing is left.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    /// The bytes that were not read.
+    pub(crate) fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    #[inline]
+    fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        let Some((head, rest)) = self.rest.split_first_chunk::<N>() else {
+            return truncated("an operand");
+        };
+        self.rest = rest;
+        Ok(*head)
+    }
+
+    #[inline]
+    pub(crate) fn u8(&mut self) -> Result<u8> {
+        let [byte] = self.array()?;
+        Ok(byte)
+    }
+
+    #[inline]
+    pub(crate) fn u16(&mut self) -> Result<u16> {
+        Ok(u16::from_le_bytes(self.array()?))
+    }
+
+    #[inline]
+    pub(crate) fn u32(&mut self) -> Result<u32> {
+        Ok(u32::from_le_bytes(self.array()?))
+    }
+
+    #[inline]
+    pub(crate) fn u64(&mut self) -> Result<u64> {
+        Ok(u64::from_le_bytes(self.array()?))
+    }
+
+    /// An address or an offset of `size` bytes.
+    #[inline]
+    pub(crate) fn sized(&mut self, size: u8) -> Result<u64> {
+        match size {
+            8 => self.u64(),
+            4 => self.u32().map(u64::from),
+            2 => self.u16().map(u64::from),
+            _ => Err(ErrorKind::Unsupported("an address size other than 2, 4 or 8 bytes").into()),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn bytes(&mut self, size: u64) -> Result<&'a [u8]> {
+        let split = usize::try_from(size)
+            .ok()
+            .and_then(|size| self.rest.split_at_checked(size));
+        let Some((head, rest)) = split else {
+            return truncated("a block");
+        };
+        self.rest = rest;
+        Ok(head)
+    }
+
+    /// An unsigned LEB128; one that does not fit into 64 bits gives the largest number, which no limit or
+    /// table accepts.
+    #[inline]
+    pub(crate) fn uleb(&mut self) -> Result<u64> {
+        // Nearly every operand is below 128.
+        if let Some((&byte, rest)) = self.rest.split_first()
+            && byte < 0x80
+        {
+            self.rest = rest;
+            return Ok(byte.into());
+        }
+        let (value, fits) = self.leb(false)?;
+        Ok(if fits { value } else { u64::MAX })
+    }
+
+    /// A signed LEB128; one that does not fit gives the number of the same sign that is farthest from zero.
+    #[inline]
+    pub(crate) fn sleb(&mut self) -> Result<i64> {
+        let (value, fits) = self.leb(true)?;
+        let value = value.cast_signed();
+        Ok(match (fits, value < 0) {
+            (true, _) => value,
+            (false, true) => i64::MIN,
+            (false, false) => i64::MAX,
+        })
+    }
+
+    /// The low 64 bits of an unsigned LEB128 (HET A.2.5.4.3.1: a literal that is too large is truncated).
+    #[inline]
+    pub(crate) fn uleb_truncated(&mut self) -> Result<u64> {
+        self.leb(false).map(|(value, _)| value)
+    }
+
+    /// The low 64 bits of a signed LEB128.
+    #[inline]
+    pub(crate) fn sleb_truncated(&mut self) -> Result<i64> {
+        self.leb(true).map(|(value, _)| value.cast_signed())
+    }
+
+    /// The low 64 bits of a LEB128, and whether the bits above say nothing.
+    fn leb(&mut self, signed: bool) -> Result<(u64, bool)> {
+        let mut value = 0u64;
+        let mut shift = 0u32;
+        let mut fits = true;
+        loop {
+            let Some((&byte, rest)) = self.rest.split_first() else {
+                return truncated("a LEB128 number");
+            };
+            self.rest = rest;
+            let payload = u64::from(byte & 0x7f);
+            let negative = signed && byte & 0x40 != 0;
+            if shift < 64 {
+                value |= payload << shift;
+                // Of the tenth byte one bit belongs to the value; the others must repeat the sign.
+                if shift == 63
+                    && payload >> 1 != (if signed && payload & 1 == 1 { 0x3f } else { 0 })
+                {
+                    fits = false;
+                }
+            } else if payload
+                != (if signed && value.cast_signed() < 0 {
+                    0x7f
+                } else {
+                    0
+                })
+            {
+                fits = false;
+            }
+            shift = shift.saturating_add(7);
+            if byte & 0x80 == 0 {
+                if negative && shift < 64 {
+                    value |= u64::MAX << shift;
+                }
+                return Ok((value, fits));
+            }
+        }
+    }
+}
+
+#[cold]
+fn truncated<T>(what: &'static str) -> Result<T> {
+    Err(ErrorKind::Truncated { what }.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // The examples of DWARF 5 §7.6, tables 7.7 and 7.8, and the edges of 64 bits.
+    #[test]
+    fn leb128_numbers_of_the_standard() {
+        let unsigned: &[(&[u8], u64)] = &[
+            (&[2], 2),
+            (&[127], 127),
+            (&[0x80, 1], 128),
+            (&[0x81, 1], 129),
+            (&[0x82, 1], 130),
+            (&[0xb9, 0x64], 12857),
+            (
+                &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1],
+                u64::MAX,
+            ),
+            // Padding changes nothing.
+            (
+                &[
+                    0x82, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0,
+                ],
+                2,
+            ),
+        ];
+        for (bytes, value) in unsigned {
+            let mut cursor = Cursor::new(bytes);
+            assert_eq!(cursor.uleb().unwrap(), *value);
+            assert!(cursor.is_empty());
+        }
+        let signed: &[(&[u8], i64)] = &[
+            (&[2], 2),
+            (&[0x7e], -2),
+            (&[0xff, 0], 127),
+            (&[0x81, 0x7f], -127),
+            (&[0x80, 1], 128),
+            (&[0x80, 0x7f], -128),
+            (&[0x81, 1], 129),
+            (&[0xff, 0x7e], -129),
+            (
+                &[0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x7f],
+                i64::MIN,
+            ),
+            (
+                &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0],
+                i64::MAX,
+            ),
+            (
+                &[
+                    0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f,
+                ],
+                -1,
+            ),
+        ];
+        for (bytes, value) in signed {
+            assert_eq!(Cursor::new(bytes).sleb().unwrap(), *value, "{bytes:x?}");
+        }
+    }
+
+    #[test]
+    fn a_number_of_more_than_64_bits_is_truncated_as_a_constant_and_huge_as_anything_else() {
+        let bytes = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f];
+        assert_eq!(Cursor::new(&bytes).uleb_truncated().unwrap(), u64::MAX);
+        let bytes = [
+            0x85, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 1,
+        ];
+        assert_eq!(Cursor::new(&bytes).uleb_truncated().unwrap(), 5);
+        assert_eq!(Cursor::new(&bytes).uleb().unwrap(), u64::MAX);
+    }
+
+    #[test]
+    fn every_prefix_of_a_number_is_truncated() {
+        let bytes = [0xff, 0xff, 0xff, 0x7f];
+        for end in 0..bytes.len() {
+            let mut cursor = Cursor::new(&bytes[..end]);
+            assert!(matches!(
+                cursor.uleb().unwrap_err().kind(),
+                ErrorKind::Truncated { .. }
+            ));
+        }
+        assert!(Cursor::new(&[1, 2, 3]).u32().is_err());
+        assert!(Cursor::new(&[1, 2, 3]).bytes(4).is_err());
+        assert!(Cursor::new(&[1, 2, 3]).bytes(u64::MAX).is_err());
+    }
+}

@@ -1,0 +1,446 @@
+//! Expressions from the text that [`Printer`](super::Printer) writes.
+
+use super::operand::{OperandKind, OperandValue};
+use super::table::{Opcode, Operation, ROWS};
+use super::{Encoding, encode_operation};
+use crate::arch::{Register, WaveSize};
+use crate::error::{ErrorKind, Result};
+
+/// How text is read where it leaves a choice.
+#[derive(Clone, Copy, Debug)]
+pub struct ParseOptions {
+    /// Which vector registers `VGPR4`, `AGPR0`, `EXEC` and `VCC` mean.
+    pub wave_size: WaveSize,
+    /// The sizes and codes in expressions nested in others (`DW_OP_entry_value`).
+    pub encoding: Encoding,
+    /// What `(0x0000002a)` counts from: the offset of the unit's header in `.debug_info`. A base type
+    /// without parentheses counts from the header.
+    pub unit_offset: u64,
+}
+
+impl Default for ParseOptions {
+    /// 64 lanes, the encoding of AMDGPU, and a unit at the start of `.debug_info`.
+    fn default() -> ParseOptions {
+        ParseOptions {
+            wave_size: WaveSize::Wave64,
+            encoding: Encoding::AMDGPU,
+            unit_offset: 0,
+        }
+    }
+}
+
+/// An operation that owns its blocks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Parsed {
+    opcode: Opcode,
+    operands: Vec<Operand>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Operand {
+    Unsigned(u64),
+    Signed(i64),
+    Bytes(Vec<u8>),
+}
+
+/// An expression in memory, from text or a [`Builder`](super::Builder). It has no codes yet.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Expression {
+    operations: Vec<Parsed>,
+}
+
+impl Expression {
+    /// The number of operations.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.operations.len()
+    }
+
+    /// Whether there is no operation.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.operations.is_empty()
+    }
+
+    /// Appends an operation.
+    pub fn push(&mut self, operation: Operation<'_>) {
+        let operands = operation
+            .operands()
+            .iter()
+            .map(|operand| match *operand {
+                OperandValue::Unsigned(value) => Operand::Unsigned(value),
+                OperandValue::Signed(value) => Operand::Signed(value),
+                OperandValue::Bytes(bytes) => Operand::Bytes(bytes.to_vec()),
+            })
+            .collect();
+        self.operations.push(Parsed {
+            opcode: operation.opcode(),
+            operands,
+        });
+    }
+
+    /// The operations, in order.
+    pub fn operations(&self) -> impl Iterator<Item = Operation<'_>> {
+        self.operations.iter().filter_map(|parsed| {
+            let operands: Vec<_> = parsed
+                .operands
+                .iter()
+                .map(|operand| match operand {
+                    Operand::Unsigned(value) => OperandValue::Unsigned(*value),
+                    Operand::Signed(value) => OperandValue::Signed(*value),
+                    Operand::Bytes(bytes) => OperandValue::Bytes(bytes),
+                })
+                .collect();
+            Operation::from_operands(parsed.opcode, &operands)
+        })
+    }
+
+    /// The bytes in an encoding; with [`Encoding::in_memory`] every operation has a code.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`] names an operation that has no code in the dialect;
+    /// [`ErrorKind::Syntax`] an operand that does not fit.
+    pub fn encode(&self, encoding: Encoding) -> Result<Vec<u8>> {
+        let mut out = Vec::new();
+        for operation in self.operations() {
+            encode_operation(&operation, encoding, &mut out)?;
+        }
+        Ok(out)
+    }
+}
+
+/// Parses operations separated by commas, as llvm-dwarfdump prints them.
+///
+/// `DW_OP_LLVM_user` may be left out, and so may the prefixes `DW_OP_` and `DW_OP_LLVM_`; a register may
+/// be a name of the assembler (`v42`), LLVM's (`VGPR42`) or a number.
+///
+/// # Errors
+/// [`ErrorKind::Syntax`] says what was expected and what was there.
+pub fn parse(text: &str, options: &ParseOptions) -> Result<Expression> {
+    parse_nested(text, options, 0)
+}
+
+fn parse_nested(text: &str, options: &ParseOptions, depth: u32) -> Result<Expression> {
+    let mut expression = Expression::default();
+    let text = text.trim();
+    if text.is_empty() {
+        return Ok(expression);
+    }
+    for part in split_at_commas(text) {
+        expression
+            .operations
+            .push(parse_operation(part.trim(), options, depth)?);
+    }
+    Ok(expression)
+}
+
+/// Splits at the commas that stand outside of parentheses and quotes.
+fn split_at_commas(text: &str) -> impl Iterator<Item = &str> {
+    let mut depth = 0i32;
+    let mut quoted = false;
+    text.split(move |c| {
+        match c {
+            '"' => quoted = !quoted,
+            '(' if !quoted => depth = depth.saturating_add(1),
+            ')' if !quoted => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == ',' && depth == 0 && !quoted
+    })
+}
+
+fn syntax<T>(expected: impl Into<String>, found: &str) -> Result<T> {
+    let found = if found.is_empty() {
+        "nothing".to_owned()
+    } else {
+        format!("`{found}`")
+    };
+    Err(ErrorKind::Syntax {
+        expected: expected.into(),
+        found,
+    }
+    .into())
+}
+
+fn parse_operation(text: &str, options: &ParseOptions, depth: u32) -> Result<Parsed> {
+    let text = text
+        .strip_prefix("DW_OP_LLVM_user")
+        .map_or(text, str::trim_start);
+    let end = text
+        .find(|c: char| c.is_whitespace() || c == '(')
+        .unwrap_or(text.len());
+    let (name, rest) = text.split_at(end);
+    let Some((opcode, member)) = find(name) else {
+        return syntax("the name of an operation", name);
+    };
+    let mut words = Words {
+        rest,
+        options,
+        depth,
+    };
+    let mut operands = Vec::new();
+    let mut register_and_offset = None;
+    for kind in opcode.row().operands {
+        #[expect(
+            clippy::wildcard_enum_match_arm,
+            reason = "all other kinds are read without looking at their neighbours"
+        )]
+        let operand = match kind {
+            OperandKind::Member => {
+                // What follows the name of a family repeats the register's name; only an offset is news.
+                if opcode != Opcode::Lit {
+                    register_and_offset = words.family_register();
+                }
+                Operand::Unsigned(member.into())
+            }
+            OperandKind::Register => {
+                let (register, offset) = words.register()?;
+                register_and_offset = offset;
+                Operand::Unsigned(register)
+            }
+            OperandKind::Displacement => match register_and_offset.take() {
+                Some(offset) => Operand::Signed(offset),
+                None => Operand::Signed(words.signed()?),
+            },
+            kind => words.operand(*kind)?,
+        };
+        operands.push(operand);
+    }
+    words.end(name)?;
+    let parsed = Parsed { opcode, operands };
+    // An operand may be a number and yet too large for its field.
+    let one = Expression {
+        operations: vec![parsed],
+    };
+    let fits =
+        one.operations().next().is_some() && one.encode(options.encoding.in_memory()).is_ok();
+    match one.operations.into_iter().next() {
+        Some(parsed) if fits => Ok(parsed),
+        Some(_) | None => syntax(format!("operands that fit {name}"), rest.trim()),
+    }
+}
+
+/// The operation with a name, and the number in its family.
+fn find(name: &str) -> Option<(Opcode, u8)> {
+    let prefixes = ["", "DW_OP_", "DW_OP_LLVM_"];
+    prefixes
+        .iter()
+        .find_map(|prefix| {
+            ROWS.iter().find_map(|row| {
+                let rest = name.strip_prefix(row.name.strip_prefix(prefix)?)?;
+                if row.family == 1 {
+                    return rest.is_empty().then_some((row.opcode, 0));
+                }
+                let number = rest
+                    .bytes()
+                    .all(|b| b.is_ascii_digit())
+                    .then(|| rest.parse::<u8>().ok())
+                    .flatten()?;
+                (number < row.family).then_some((row.opcode, number))
+            })
+        })
+        .or_else(|| gnu(name))
+}
+
+/// GNU's names for operations of DWARF 5.
+fn gnu(name: &str) -> Option<(Opcode, u8)> {
+    let opcode = match name.strip_prefix("DW_OP_GNU_")? {
+        "push_tls_address" => Opcode::FormTlsAddress,
+        "addr_index" => Opcode::Addrx,
+        "const_index" => Opcode::Constx,
+        rest => {
+            ROWS.iter()
+                .find(|row| {
+                    row.codes.gnu.is_some() && row.name.strip_prefix("DW_OP_") == Some(rest)
+                })?
+                .opcode
+        }
+    };
+    Some((opcode, 0))
+}
+
+/// The operands of one operation, not yet read.
+struct Words<'t> {
+    rest: &'t str,
+    options: &'t ParseOptions,
+    depth: u32,
+}
+
+impl<'t> Words<'t> {
+    fn peek(&self) -> &'t str {
+        let rest = self.rest.trim_start();
+        rest.split_whitespace().next().unwrap_or("")
+    }
+
+    fn word(&mut self) -> &'t str {
+        let rest = self.rest.trim_start();
+        let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
+        let (word, rest) = rest.split_at(end);
+        self.rest = rest;
+        word
+    }
+
+    fn end(&self, name: &str) -> Result<()> {
+        match self.rest.trim() {
+            "" => Ok(()),
+            rest => syntax(format!("no more operands of {name}"), rest),
+        }
+    }
+
+    fn unsigned(&mut self) -> Result<u64> {
+        let word = self.word();
+        parse_number(word)
+            .and_then(|value| u64::try_from(value).ok())
+            .map_or_else(|| syntax("a number", word), Ok)
+    }
+
+    fn signed(&mut self) -> Result<i64> {
+        let word = self.word();
+        let value = parse_number(word);
+        // A number like 0xffffffffffffffff is the same 64 bits as -1.
+        let value = value.and_then(|value| {
+            i64::try_from(value)
+                .ok()
+                .or_else(|| u64::try_from(value).ok().map(u64::cast_signed))
+        });
+        value.map_or_else(|| syntax("a signed number", word), Ok)
+    }
+
+    /// A register, and the offset if it is written to it: `SGPR33+4`.
+    fn register(&mut self) -> Result<(u64, Option<i64>)> {
+        let word = self.word();
+        let split = word
+            .char_indices()
+            .skip(1)
+            .find(|(_, c)| matches!(c, '+' | '-'))
+            .map_or(word.len(), |(i, _)| i);
+        let (name, offset) = word.split_at(split);
+        let number = parse_number(name).and_then(|number| u64::try_from(number).ok());
+        let named = || {
+            Register::from_name(name, Some(self.options.wave_size))
+                .map(|register| u64::from(register.number()))
+        };
+        let Some(register) = number.or_else(named) else {
+            return syntax("a register", word);
+        };
+        if offset.is_empty() {
+            return Ok((register, None));
+        }
+        match parse_number(offset).and_then(|offset| i64::try_from(offset).ok()) {
+            Some(offset) => Ok((register, Some(offset))),
+            None => syntax("a register and an offset", word),
+        }
+    }
+
+    /// What may stand behind `DW_OP_reg16` and `DW_OP_breg16`: the register's name, with or without offset.
+    fn family_register(&mut self) -> Option<i64> {
+        let word = self.peek();
+        let is_name = word.starts_with(|c: char| c.is_ascii_alphabetic());
+        is_name
+            .then(|| self.register().ok().and_then(|(_, offset)| offset))
+            .flatten()
+    }
+
+    fn operand(&mut self, kind: OperandKind) -> Result<Operand> {
+        Ok(match kind {
+            OperandKind::S8
+            | OperandKind::S16
+            | OperandKind::S32
+            | OperandKind::S64
+            | OperandKind::Branch
+            | OperandKind::Sleb
+            | OperandKind::WideSleb
+            | OperandKind::Displacement => Operand::Signed(self.signed()?),
+            OperandKind::Block1 | OperandKind::Block => Operand::Bytes(self.block()?),
+            OperandKind::Expression => Operand::Bytes(self.expression()?),
+            OperandKind::BaseType => Operand::Unsigned(self.base_type()?),
+            OperandKind::Member
+            | OperandKind::U8
+            | OperandKind::U16
+            | OperandKind::U32
+            | OperandKind::U64
+            | OperandKind::Uleb
+            | OperandKind::WideUleb
+            | OperandKind::Register
+            | OperandKind::Address
+            | OperandKind::SectionReference => Operand::Unsigned(self.unsigned()?),
+        })
+    }
+
+    /// A length and as many bytes.
+    fn block(&mut self) -> Result<Vec<u8>> {
+        let length = self.unsigned()?;
+        let mut bytes = Vec::new();
+        // The text bounds the work: every byte is a word of it.
+        for _ in 0..length {
+            let word = self.word();
+            match parse_number(word).and_then(|value| u8::try_from(value).ok()) {
+                Some(byte) => bytes.push(byte),
+                None => return syntax(format!("{length} bytes"), word),
+            }
+        }
+        Ok(bytes)
+    }
+
+    /// An expression in parentheses.
+    fn expression(&mut self) -> Result<Vec<u8>> {
+        const DEPTH: u32 = 16;
+        let text = self.rest.trim();
+        let inner = text
+            .strip_prefix('(')
+            .and_then(|text| text.strip_suffix(')'));
+        let (Some(inner), true) = (inner, self.depth < DEPTH) else {
+            return syntax("an expression in parentheses", text);
+        };
+        self.rest = "";
+        parse_nested(inner, self.options, self.depth.saturating_add(1))?
+            .encode(self.options.encoding.in_memory())
+    }
+
+    /// `0x2a`, counted from the unit's header, or `(0x0000002a) "int"`, counted from the section's start.
+    fn base_type(&mut self) -> Result<u64> {
+        let word = self.peek();
+        let Some(inner) = word
+            .strip_prefix('(')
+            .and_then(|word| word.strip_suffix(')'))
+        else {
+            return self.unsigned();
+        };
+        self.word();
+        if let Some(rest) = self.rest.trim_start().strip_prefix('"') {
+            let Some((_, rest)) = rest.split_once('"') else {
+                return syntax("the end of a name", rest);
+            };
+            self.rest = rest;
+        }
+        let offset = parse_number(inner).and_then(|offset| u64::try_from(offset).ok());
+        match offset.and_then(|offset| offset.checked_sub(self.options.unit_offset)) {
+            Some(offset) => Ok(offset),
+            None => syntax("the offset of a base type of the unit", word),
+        }
+    }
+}
+
+/// A number in decimal or, after `0x`, in hexadecimal, with or without a sign.
+pub(crate) fn parse_number(text: &str) -> Option<i128> {
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    };
+    // Rust's own parser would take a second sign.
+    if !digits.starts_with(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
+    let value = match digits
+        .strip_prefix("0x")
+        .or_else(|| digits.strip_prefix("0X"))
+    {
+        Some(digits) if digits.starts_with(|c: char| c.is_ascii_hexdigit()) => {
+            u64::from_str_radix(digits, 16).ok()?
+        }
+        Some(_) => return None,
+        None => digits.parse::<u64>().ok()?,
+    };
+    let value = i128::from(value);
+    Some(if negative { -value } else { value })
+}

@@ -1,0 +1,200 @@
+//! Expressions as text, as llvm-dwarfdump prints them.
+
+use core::fmt::{self, Write};
+
+use fallible_iterator::FallibleIterator;
+
+use super::operand::{OperandKind, OperandValue};
+use super::{Code, Encoding, Item, operations};
+use crate::arch::Register;
+
+/// Which registers are printed by name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RegisterStyle {
+    /// All that have one: `DW_OP_regx VGPR42` also in code for 32 lanes.
+    #[default]
+    Names,
+    /// Those that llvm-dwarfdump 22 names: not the vector registers of code for 32 lanes, and none behind
+    /// `DW_OP_LLVM_user`.
+    LlvmDwarfdump,
+}
+
+/// Finds the names of base types, to print `(0x0000002a) "int"`.
+pub trait BaseTypeNames {
+    /// The offset in `.debug_info` and the name of the base type at `offset` bytes from the header of the
+    /// expression's unit; nothing if there is no base type.
+    fn base_type_name(&self, offset: u64) -> Option<(u64, String)>;
+}
+
+/// Prints expressions.
+#[derive(Clone, Copy)]
+pub struct Printer<'n> {
+    encoding: Encoding,
+    style: RegisterStyle,
+    names: Option<&'n dyn BaseTypeNames>,
+}
+
+impl fmt::Debug for Printer<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Printer")
+            .field("encoding", &self.encoding)
+            .field("style", &self.style)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'n> Printer<'n> {
+    /// For expressions of this encoding.
+    #[must_use]
+    pub fn new(encoding: Encoding) -> Printer<'n> {
+        Printer {
+            encoding,
+            style: RegisterStyle::default(),
+            names: None,
+        }
+    }
+
+    /// Chooses which registers are named.
+    #[must_use]
+    pub fn style(self, style: RegisterStyle) -> Printer<'n> {
+        Printer { style, ..self }
+    }
+
+    /// Gives the names of base types.
+    #[must_use]
+    pub fn names(self, names: &'n dyn BaseTypeNames) -> Printer<'n> {
+        Printer {
+            names: Some(names),
+            ..self
+        }
+    }
+
+    /// The operations of `bytes`, separated by commas.
+    ///
+    /// Where they cannot be decoded the text ends in `<decoding error>` and the remaining bytes.
+    #[must_use]
+    pub fn expression(&self, bytes: &[u8]) -> String {
+        let mut out = String::new();
+        // Writing to a string does not fail.
+        let _ = self.write(bytes, &mut out, 0);
+        out
+    }
+
+    /// One operation.
+    #[must_use]
+    pub fn item(&self, item: &Item<'_>) -> String {
+        let mut out = String::new();
+        let _ = self.write_item(item, &mut out, 0);
+        out
+    }
+
+    fn write(&self, bytes: &[u8], out: &mut String, depth: u32) -> fmt::Result {
+        let mut items = operations(bytes, self.encoding);
+        let mut end = 0;
+        let mut separator = "";
+        loop {
+            match items.next() {
+                Ok(Some(item)) => {
+                    out.push_str(separator);
+                    self.write_item(&item, out, depth)?;
+                    end = item.end;
+                }
+                Ok(None) => return Ok(()),
+                Err(_) => {
+                    write!(out, "{separator}<decoding error>")?;
+                    for byte in bytes.get(end..).unwrap_or_default() {
+                        write!(out, " {byte:02x}")?;
+                    }
+                    return Ok(());
+                }
+            }
+            separator = ", ";
+        }
+    }
+
+    fn write_item(&self, item: &Item<'_>, out: &mut String, depth: u32) -> fmt::Result {
+        /// Entry values within entry values mean nothing; a few are printed, so that text stays linear.
+        const DEPTH: u32 = 4;
+        let vendor = matches!(item.code, Code::User(_));
+        if vendor {
+            out.push_str("DW_OP_LLVM_user ");
+        }
+        write!(out, "{}", item.name())?;
+        let row = item.operation.opcode().row();
+        let mut named = None;
+        for (kind, value) in row.operands.iter().zip(item.operation.operands()) {
+            match (kind, value) {
+                (OperandKind::Member, value) => {
+                    if row.name != "DW_OP_lit" {
+                        named = self.write_register(value, vendor, out)?;
+                    }
+                }
+                (OperandKind::Register, value) => {
+                    named = self.write_register(value, vendor, out)?;
+                    if let (None, OperandValue::Unsigned(number)) = (named, value) {
+                        write!(out, " {number:#x}")?;
+                    }
+                }
+                (OperandKind::Displacement, OperandValue::Signed(value)) if named.is_some() => {
+                    write!(out, "{value:+}")?
+                }
+                (OperandKind::BaseType, OperandValue::Unsigned(offset)) => {
+                    self.write_base_type(offset, out)?
+                }
+                (OperandKind::Expression, OperandValue::Bytes(bytes)) => {
+                    out.push('(');
+                    if depth < DEPTH {
+                        self.write(bytes, out, depth + 1)?;
+                    } else {
+                        out.push_str("...");
+                    }
+                    out.push(')');
+                }
+                (_, OperandValue::Unsigned(value)) => write!(out, " {value:#x}")?,
+                (_, OperandValue::Signed(value)) => write!(out, " {value:+}")?,
+                (_, OperandValue::Bytes(bytes)) => {
+                    write!(out, " {:#x}", bytes.len())?;
+                    for byte in bytes {
+                        write!(out, " {byte:#04x}")?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Prints a register's name, if it has one that is printed.
+    fn write_register(
+        &self,
+        value: OperandValue<'_>,
+        vendor: bool,
+        out: &mut String,
+    ) -> Result<Option<Register>, fmt::Error> {
+        let register = u64::try_from(value).ok().and_then(Register::from_number);
+        let Some(register) = register else {
+            return Ok(None);
+        };
+        let hidden = self.style == RegisterStyle::LlvmDwarfdump
+            && (vendor || !register.llvm_dwarfdump_knows());
+        match register.llvm_name() {
+            Some(name) if !hidden => {
+                write!(out, " {name}")?;
+                Ok(Some(register))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn write_base_type(&self, offset: u64, out: &mut String) -> fmt::Result {
+        if offset == 0 {
+            return out.write_str(" 0x0");
+        }
+        let Some(names) = self.names else {
+            return write!(out, " {offset:#x}");
+        };
+        match names.base_type_name(offset) {
+            Some((offset, name)) => write!(out, " ({offset:#010x}) \"{name}\""),
+            None => write!(out, " <invalid base_type ref: {offset:#x}>"),
+        }
+    }
+}

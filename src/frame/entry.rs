@@ -1,0 +1,505 @@
+//! CIEs and FDEs. Sources: HET A.6.4.1, DWARF 5 §6.4.1; for `.eh_frame` the LSB Core Specification,
+//! "Exception Frames".
+
+use fallible_iterator::FallibleIterator;
+
+use super::augmentation::Augmentation;
+use crate::arch::Register;
+use crate::error::{Error, Result};
+use crate::expr::Cursor;
+
+/// Which section the entries are from: they are laid out differently.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SectionKind {
+    /// `.debug_frame`.
+    DebugFrame,
+    /// `.eh_frame`.
+    EhFrame,
+}
+
+/// A section of call frame information.
+#[derive(Clone, Copy, Debug)]
+pub struct FrameSection<'a> {
+    bytes: &'a [u8],
+    kind: SectionKind,
+    /// Where the section is loaded, for pointers relative to their own place.
+    address: u64,
+    address_size: u8,
+}
+
+/// An entry of either kind.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Entry<'a> {
+    /// What several FDEs share.
+    Cie(Cie<'a>),
+    /// The rows of a function.
+    Fde(Fde<'a>),
+    /// The terminator of `.eh_frame`.
+    Terminator(u64),
+}
+
+/// A Common Information Entry.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cie<'a> {
+    /// Where it starts in the section, in bytes.
+    pub offset: u64,
+    /// The size of offsets: 4 in the 32-bit format, 8 in the 64-bit format.
+    pub offset_size: u8,
+    /// What the length field says: bytes after it.
+    pub length: u64,
+    /// 1, 3 or 4.
+    pub version: u8,
+    /// The augmentation string.
+    pub augmentation_text: &'a str,
+    /// What it means.
+    pub augmentation: Augmentation<'a>,
+    /// The size of an address, in bytes.
+    pub address_size: u8,
+    /// The size of a segment selector, in bytes.
+    pub segment_selector_size: u8,
+    /// By which advances are multiplied, in bytes.
+    pub code_alignment_factor: u64,
+    /// By which factored offsets are multiplied, in bytes.
+    pub data_alignment_factor: i64,
+    /// The column of the return address.
+    pub return_address_register: u64,
+    /// The instructions that every FDE starts with.
+    pub initial_instructions: &'a [u8],
+    /// Where they start in the section.
+    pub instructions_offset: u64,
+    /// How `.eh_frame` encodes addresses (`DW_EH_PE_*`); nothing in `.debug_frame`.
+    pub pointer_encoding: Option<u8>,
+}
+
+/// A Frame Description Entry.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fde<'a> {
+    /// Where it starts in the section, in bytes.
+    pub offset: u64,
+    /// What the length field says: bytes after it.
+    pub length: u64,
+    /// The CIE it goes with.
+    pub cie: Cie<'a>,
+    /// The first address, in the code object.
+    pub initial_location: u64,
+    /// How many bytes of code.
+    pub address_range: u64,
+    /// The instructions.
+    pub instructions: &'a [u8],
+    /// Where they start in the section.
+    pub instructions_offset: u64,
+}
+
+impl Fde<'_> {
+    /// The first address past the code.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.initial_location.saturating_add(self.address_range)
+    }
+
+    /// Whether an address is in the code.
+    #[must_use]
+    pub fn contains(&self, pc: u64) -> bool {
+        self.initial_location <= pc && pc < self.end()
+    }
+}
+
+impl Cie<'_> {
+    /// The column of the return address as a register, if there is such a register.
+    #[must_use]
+    pub fn return_address(&self) -> Option<Register> {
+        Register::from_number(self.return_address_register)
+    }
+}
+
+/// The fields that every entry starts with.
+struct Header<'a> {
+    offset: u64,
+    offset_size: u8,
+    length: u64,
+    id: u64,
+    id_offset: u64,
+    body: Cursor<'a>,
+    end: u64,
+}
+
+impl<'a> FrameSection<'a> {
+    /// The entries of a section.
+    ///
+    /// * `address`: where the section is loaded; matters for `.eh_frame` only.
+    /// * `address_size`: of entries that do not say, in bytes.
+    #[must_use]
+    pub fn new(
+        bytes: &'a [u8],
+        kind: SectionKind,
+        address: u64,
+        address_size: u8,
+    ) -> FrameSection<'a> {
+        FrameSection {
+            bytes,
+            kind,
+            address,
+            address_size,
+        }
+    }
+
+    /// The `.debug_frame` of an AMDGPU code object.
+    #[must_use]
+    pub fn debug_frame(bytes: &'a [u8]) -> FrameSection<'a> {
+        FrameSection::new(bytes, SectionKind::DebugFrame, 0, 8)
+    }
+
+    /// The section's name.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self.kind {
+            SectionKind::DebugFrame => ".debug_frame",
+            SectionKind::EhFrame => ".eh_frame",
+        }
+    }
+
+    /// The bytes of the section.
+    #[must_use]
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// Which section it is.
+    #[must_use]
+    pub fn kind(&self) -> SectionKind {
+        self.kind
+    }
+
+    /// All entries, in order. It ends with the first entry whose length is wrong; what is wrong within an
+    /// entry is an item of its own, and the next entry follows.
+    #[must_use]
+    pub fn entries(&self) -> Entries<'a> {
+        Entries {
+            section: *self,
+            next: 0,
+        }
+    }
+
+    /// The CIE at an offset.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn cie_at(&self, offset: u64) -> Result<Cie<'a>> {
+        let header = self
+            .header(offset)?
+            .ok_or_else(|| self.malformed(offset, "CIE", "it lies past the end"))?;
+        if !self.is_cie(&header) {
+            return Err(self.malformed(offset, "CIE pointer", "there is no CIE at this offset"));
+        }
+        self.cie(header)
+    }
+
+    /// The FDE at an offset.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn fde_at(&self, offset: u64) -> Result<Fde<'a>> {
+        let header = self
+            .header(offset)?
+            .ok_or_else(|| self.malformed(offset, "FDE", "it lies past the end"))?;
+        if self.is_cie(&header) || header.length == 0 {
+            return Err(self.malformed(offset, "FDE", "there is no FDE at this offset"));
+        }
+        self.fde(header)
+    }
+
+    fn malformed(&self, offset: u64, what: &'static str, reason: &str) -> Error {
+        Error::malformed(what, reason).within(self.name(), offset)
+    }
+
+    /// The header at `offset`; nothing at the end of the section.
+    fn header(&self, offset: u64) -> Result<Option<Header<'a>>> {
+        let start = usize::try_from(offset)
+            .ok()
+            .and_then(|offset| self.bytes.get(offset..))
+            .unwrap_or_default();
+        if start.is_empty() {
+            return Ok(None);
+        }
+        let place = |error: Error| error.within(self.name(), offset);
+        let mut cursor = Cursor::new(start);
+        let mut length = u64::from(cursor.u32().map_err(place)?);
+        let mut offset_size = 4;
+        if length == 0xffff_ffff {
+            length = cursor.u64().map_err(place)?;
+            offset_size = 8;
+        } else if length >= 0xffff_fff0 {
+            return Err(self.malformed(
+                offset,
+                "entry length",
+                "0xfffffff0 to 0xfffffffe are reserved",
+            ));
+        }
+        let after_length = offset.saturating_add(cursor.position() as u64);
+        let end = after_length.saturating_add(length);
+        let body = cursor.bytes(length).map_err(|_| {
+            self.malformed(
+                offset,
+                "entry length",
+                "it goes past the end of the section",
+            )
+        })?;
+        let mut body = Cursor::new(body);
+        if length == 0 {
+            return Ok(Some(Header {
+                offset,
+                offset_size,
+                length,
+                id: 0,
+                id_offset: after_length,
+                body,
+                end,
+            }));
+        }
+        let id = match self.kind {
+            SectionKind::DebugFrame => body.sized(offset_size).map_err(place)?,
+            // The pointer of `.eh_frame` has four bytes in both formats.
+            SectionKind::EhFrame => body.u32().map_err(place)?.into(),
+        };
+        Ok(Some(Header {
+            offset,
+            offset_size,
+            length,
+            id,
+            id_offset: after_length,
+            body,
+            end,
+        }))
+    }
+
+    fn is_cie(&self, header: &Header<'_>) -> bool {
+        match self.kind {
+            SectionKind::DebugFrame => {
+                header.id
+                    == if header.offset_size == 8 {
+                        u64::MAX
+                    } else {
+                        0xffff_ffff
+                    }
+            }
+            SectionKind::EhFrame => header.id == 0,
+        }
+    }
+
+    fn cie(&self, header: Header<'a>) -> Result<Cie<'a>> {
+        let offset = header.offset;
+        self.cie_fields(header)
+            .map_err(|error| error.within(self.name(), offset))
+    }
+
+    fn cie_fields(&self, header: Header<'a>) -> Result<Cie<'a>> {
+        let Header {
+            offset,
+            offset_size,
+            length,
+            mut body,
+            end,
+            ..
+        } = header;
+        let version = body.u8()?;
+        if !matches!(version, 1 | 3 | 4) {
+            return Err(Error::malformed(
+                "CIE version",
+                format!("{version} is none of 1, 3 and 4"),
+            ));
+        }
+        let text = read_string(&mut body)?;
+        let mut cie = Cie {
+            offset,
+            offset_size,
+            length,
+            version,
+            augmentation_text: text,
+            augmentation: Augmentation::parse(text),
+            address_size: self.address_size,
+            segment_selector_size: 0,
+            code_alignment_factor: 1,
+            data_alignment_factor: 1,
+            return_address_register: 0,
+            initial_instructions: &[],
+            instructions_offset: end,
+            pointer_encoding: None,
+        };
+        if !cie.augmentation.is_known() {
+            // Nothing after the string can be relied upon (HET A.6.4.1).
+            return Ok(cie);
+        }
+        if version >= 4 {
+            cie.address_size = body.u8()?;
+            cie.segment_selector_size = body.u8()?;
+        }
+        cie.code_alignment_factor = body.uleb()?;
+        cie.data_alignment_factor = body.sleb()?;
+        cie.return_address_register = if version == 1 {
+            body.u8()?.into()
+        } else {
+            body.uleb()?
+        };
+        if let Augmentation::EhFrame(text) = cie.augmentation {
+            let size = body.uleb()?;
+            let mut data = Cursor::new(body.bytes(size)?);
+            cie.pointer_encoding = Some(read_eh_augmentation(text, &mut data, cie.address_size)?);
+        }
+        cie.initial_instructions = body.rest();
+        cie.instructions_offset = end.saturating_sub(body.rest().len() as u64);
+        Ok(cie)
+    }
+
+    fn fde(&self, header: Header<'a>) -> Result<Fde<'a>> {
+        let offset = header.offset;
+        self.fde_fields(header)
+            .map_err(|error| error.within(self.name(), offset))
+    }
+
+    fn fde_fields(&self, header: Header<'a>) -> Result<Fde<'a>> {
+        let Header {
+            offset,
+            length,
+            id,
+            id_offset,
+            mut body,
+            end,
+            ..
+        } = header;
+        let cie_offset = match self.kind {
+            SectionKind::DebugFrame => Some(id),
+            SectionKind::EhFrame => id_offset.checked_sub(id),
+        };
+        let cie_offset = cie_offset
+            .ok_or_else(|| Error::malformed("CIE pointer", "it lies before the section"))?;
+        let cie = self.cie_at(cie_offset)?;
+        body.bytes(cie.segment_selector_size.into())?;
+        let (initial_location, address_range) = match cie.pointer_encoding {
+            None => (body.sized(cie.address_size)?, body.sized(cie.address_size)?),
+            Some(encoding) => {
+                let place = self
+                    .address
+                    .wrapping_add(end)
+                    .wrapping_sub(body.rest().len() as u64);
+                let start = read_pointer(&mut body, encoding, place, cie.address_size)?;
+                // The range has the format of the start, but is a plain number.
+                let range = read_pointer(&mut body, encoding & 0x0f, 0, cie.address_size)?;
+                let size = body.uleb()?;
+                body.bytes(size)?;
+                (start, range)
+            }
+        };
+        let known = cie.augmentation.is_known();
+        let instructions = if known { body.rest() } else { &[] };
+        let instructions_offset = end.saturating_sub(instructions.len() as u64);
+        Ok(Fde {
+            offset,
+            length,
+            cie,
+            initial_location,
+            address_range,
+            instructions,
+            instructions_offset,
+        })
+    }
+}
+
+fn read_string<'a>(cursor: &mut Cursor<'a>) -> Result<&'a str> {
+    /// Every FDE reads the string of its CIE, so that a long one would cost the square of the section.
+    const LONGEST: usize = 1024;
+    let length = cursor
+        .rest()
+        .iter()
+        .take(LONGEST)
+        .position(|byte| *byte == 0);
+    let length = length.ok_or_else(|| Error::malformed("augmentation string", "it has no end"))?;
+    let bytes = cursor.bytes(length as u64)?;
+    cursor.u8()?;
+    core::str::from_utf8(bytes)
+        .map_err(|_| Error::malformed("augmentation string", "it is not UTF-8"))
+}
+
+/// Reads the augmentation data of a CIE of `.eh_frame`; gives the encoding of addresses.
+fn read_eh_augmentation(text: &str, data: &mut Cursor<'_>, address_size: u8) -> Result<u8> {
+    let mut encoding = 0;
+    for letter in text.chars().skip(1) {
+        match letter {
+            'R' => encoding = data.u8()?,
+            'L' => drop(data.u8()?),
+            'P' => {
+                let personality = data.u8()?;
+                read_pointer(data, personality, 0, address_size)?;
+            }
+            // `S` and `B` have no data.
+            _ => {}
+        }
+    }
+    Ok(encoding)
+}
+
+/// Reads a pointer of `.eh_frame`; `place` is its own address.
+fn read_pointer(
+    cursor: &mut Cursor<'_>,
+    encoding: u8,
+    place: u64,
+    address_size: u8,
+) -> Result<u64> {
+    let value = match encoding & 0x0f {
+        0x00 => cursor.sized(address_size)?,
+        0x01 => cursor.uleb()?,
+        0x02 => cursor.u16()?.into(),
+        0x03 => cursor.u32()?.into(),
+        0x04 | 0x0c => cursor.u64()?,
+        0x09 => cursor.sleb()?.cast_unsigned(),
+        0x0a => i64::from(cursor.u16()?.cast_signed()).cast_unsigned(),
+        0x0b => i64::from(cursor.u32()?.cast_signed()).cast_unsigned(),
+        _ => {
+            return Err(Error::malformed(
+                "pointer encoding",
+                format!("{encoding:#x} is not known"),
+            ));
+        }
+    };
+    match encoding & 0xf0 {
+        0x00 => Ok(value),
+        0x10 => Ok(value.wrapping_add(place)),
+        _ => Err(Error::malformed(
+            "pointer encoding",
+            format!("{encoding:#x} is not known"),
+        )),
+    }
+}
+
+/// The entries of a section, in order.
+#[derive(Clone, Debug)]
+pub struct Entries<'a> {
+    section: FrameSection<'a>,
+    next: u64,
+}
+
+impl<'a> FallibleIterator for Entries<'a> {
+    type Item = Entry<'a>;
+    type Error = Error;
+
+    fn next(&mut self) -> Result<Option<Entry<'a>>> {
+        let offset = self.next;
+        let header = match self.section.header(offset) {
+            Ok(Some(header)) => header,
+            Ok(None) => return Ok(None),
+            Err(error) => {
+                self.next = u64::MAX;
+                return Err(error);
+            }
+        };
+        self.next = header.end;
+        if header.length == 0 {
+            return Ok(Some(Entry::Terminator(offset)));
+        }
+        let entry = if self.section.is_cie(&header) {
+            self.section.cie(header).map(Entry::Cie)
+        } else {
+            self.section.fde(header).map(Entry::Fde)
+        };
+        entry.map(Some)
+    }
+}

@@ -1,0 +1,246 @@
+//! Call frame instructions: one table, and their decoding. Sources: HET A.6.4.2 and A.7.24, DWARF 5
+//! §6.4.2 and §7.24.
+
+use fallible_iterator::FallibleIterator;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::expr::{Cursor, OperandValue};
+use smallvec::SmallVec;
+
+/// A kind of operand of a call frame instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CfaOperand {
+    /// In the low six bits of the code: a distance in units of the code alignment factor.
+    SmallDelta,
+    /// In the low six bits of the code: a register.
+    SmallRegister,
+    /// A distance of one byte, in units of the code alignment factor.
+    Delta1,
+    /// A distance of two bytes.
+    Delta2,
+    /// A distance of four bytes.
+    Delta4,
+    /// A distance of eight bytes.
+    Delta8,
+    /// An address.
+    Address,
+    /// Unsigned LEB128: a register.
+    Register,
+    /// Unsigned LEB128: an offset in bytes.
+    Offset,
+    /// Unsigned LEB128: an offset in units of the data alignment factor.
+    Factored,
+    /// Signed LEB128: an offset in units of the data alignment factor.
+    SignedFactored,
+    /// Unsigned LEB128: an address space.
+    Space,
+    /// A block: an expression.
+    Expression,
+}
+
+/// A row of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct CfaRow {
+    /// Which instruction.
+    pub opcode: CfaOpcode,
+    /// Its name.
+    pub name: &'static str,
+    /// Its code; of those with an operand in the low six bits, with zeros there.
+    pub code: u8,
+    /// Its operands.
+    pub operands: &'static [CfaOperand],
+    /// Where it is specified.
+    pub spec: &'static str,
+}
+
+macro_rules! operand_type {
+    (Expression) => { &'a [u8] };
+    (SignedFactored) => { i64 };
+    ($other:ident) => { u64 };
+}
+
+macro_rules! read_operand {
+    (SmallDelta, $cursor:ident, $low:ident, $size:ident) => {
+        $low
+    };
+    (SmallRegister, $cursor:ident, $low:ident, $size:ident) => {
+        $low
+    };
+    (Delta1, $cursor:ident, $low:ident, $size:ident) => {
+        $cursor.u8()?.into()
+    };
+    (Delta2, $cursor:ident, $low:ident, $size:ident) => {
+        $cursor.u16()?.into()
+    };
+    (Delta4, $cursor:ident, $low:ident, $size:ident) => {
+        $cursor.u32()?.into()
+    };
+    (Delta8, $cursor:ident, $low:ident, $size:ident) => {
+        $cursor.u64()?
+    };
+    (Address, $cursor:ident, $low:ident, $size:ident) => {
+        $cursor.sized($size)?
+    };
+    (SignedFactored, $cursor:ident, $low:ident, $size:ident) => {
+        $cursor.sleb()?
+    };
+    (Expression, $cursor:ident, $low:ident, $size:ident) => {{
+        let size = $cursor.uleb()?;
+        $cursor.bytes(size)?
+    }};
+    ($uleb:ident, $cursor:ident, $low:ident, $size:ident) => {
+        $cursor.uleb()?
+    };
+}
+
+macro_rules! instructions {
+    ($($opcode:ident $name:literal $code:literal $(( $($field:ident : $kind:ident),+ ))? $spec:literal;)*) => {
+        /// A call frame instruction without its operands.
+        #[non_exhaustive]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum CfaOpcode { $(#[doc = concat!("`", $name, "`. Source: ", $spec, ".")] $opcode,)* }
+
+        /// A call frame instruction with its operands, as they are encoded.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[allow(missing_docs, reason = "the fields' names and the standard say it all")]
+        pub enum Instruction<'a> {
+            $(#[doc = concat!("`", $name, "`. Source: ", $spec, ".")] $opcode $({ $($field: operand_type!($kind)),+ })?,)*
+        }
+
+        /// Every call frame instruction.
+        pub const CFA_ROWS: &[CfaRow] = &[$(CfaRow {
+            opcode: CfaOpcode::$opcode,
+            name: $name,
+            code: $code,
+            operands: &[$($(CfaOperand::$kind),+)?],
+            spec: $spec,
+        },)*];
+
+        impl<'a> Instruction<'a> {
+            /// The instruction without its operands.
+            #[must_use]
+            pub const fn opcode(&self) -> CfaOpcode {
+                match self { $(Instruction::$opcode $({ $($field: _),+ })? => CfaOpcode::$opcode,)* }
+            }
+
+            /// The instruction's name.
+            #[must_use]
+            pub const fn name(&self) -> &'static str {
+                match self { $(Instruction::$opcode $({ $($field: _),+ })? => $name,)* }
+            }
+
+            /// The operands with their kinds, in the order of the encoding.
+            #[must_use]
+            pub fn operands(&self) -> SmallVec<[(CfaOperand, OperandValue<'a>); 3]> {
+                match *self {
+                    $(Instruction::$opcode $({ $($field),+ })? => {
+                        SmallVec::from_slice(&[$($((CfaOperand::$kind, OperandValue::from($field))),+)?])
+                    })*
+                }
+            }
+
+            fn read(cursor: &mut Cursor<'a>, address_size: u8) -> Result<Instruction<'a>> {
+                let byte = cursor.u8()?;
+                let (code, low) = if byte & 0xc0 == 0 { (byte, 0) } else { (byte & 0xc0, u64::from(byte & 0x3f)) };
+                let _ = low;
+                Ok(match code {
+                    $($code => Instruction::$opcode $({ $($field: read_operand!($kind, cursor, low, address_size)),+ })?,)*
+                    _ => return Err(ErrorKind::UnknownOperation { opcode: byte, user: None }.into()),
+                })
+            }
+        }
+    };
+}
+
+#[rustfmt::skip]
+instructions! {
+    // opcode               name                             code  operands                                                     source
+    AdvanceLoc              "DW_CFA_advance_loc"             0x40  (delta: SmallDelta)                                          "DWARF 5 §6.4.2.1";
+    Offset                  "DW_CFA_offset"                  0x80  (register: SmallRegister, offset: Factored)                  "HET A.6.4.2.3";
+    Restore                 "DW_CFA_restore"                 0xc0  (register: SmallRegister)                                    "HET A.6.4.2.3";
+    Nop                     "DW_CFA_nop"                     0x00                                                               "DWARF 5 §6.4.2.5";
+    SetLoc                  "DW_CFA_set_loc"                 0x01  (address: Address)                                           "DWARF 5 §6.4.2.1";
+    AdvanceLoc1             "DW_CFA_advance_loc1"            0x02  (delta: Delta1)                                              "DWARF 5 §6.4.2.1";
+    AdvanceLoc2             "DW_CFA_advance_loc2"            0x03  (delta: Delta2)                                              "DWARF 5 §6.4.2.1";
+    AdvanceLoc4             "DW_CFA_advance_loc4"            0x04  (delta: Delta4)                                              "DWARF 5 §6.4.2.1";
+    OffsetExtended          "DW_CFA_offset_extended"         0x05  (register: Register, offset: Factored)                       "HET A.6.4.2.3";
+    RestoreExtended         "DW_CFA_restore_extended"        0x06  (register: Register)                                         "HET A.6.4.2.3";
+    Undefined               "DW_CFA_undefined"               0x07  (register: Register)                                         "HET A.6.4.2.3";
+    SameValue               "DW_CFA_same_value"              0x08  (register: Register)                                         "HET A.6.4.2.3";
+    Register                "DW_CFA_register"                0x09  (register: Register, saved_in: Register)                     "HET A.6.4.2.3";
+    RememberState           "DW_CFA_remember_state"          0x0a                                                               "DWARF 5 §6.4.2.4";
+    RestoreState            "DW_CFA_restore_state"           0x0b                                                               "DWARF 5 §6.4.2.4";
+    DefCfa                  "DW_CFA_def_cfa"                 0x0c  (register: Register, offset: Offset)                         "HET A.6.4.2.2";
+    DefCfaRegister          "DW_CFA_def_cfa_register"        0x0d  (register: Register)                                         "HET A.6.4.2.2";
+    DefCfaOffset            "DW_CFA_def_cfa_offset"          0x0e  (offset: Offset)                                             "HET A.6.4.2.2";
+    DefCfaExpression        "DW_CFA_def_cfa_expression"      0x0f  (expression: Expression)                                     "HET A.6.4.2.2";
+    Expression              "DW_CFA_expression"              0x10  (register: Register, expression: Expression)                 "HET A.6.4.2.3";
+    OffsetExtendedSf        "DW_CFA_offset_extended_sf"      0x11  (register: Register, offset: SignedFactored)                 "HET A.6.4.2.3";
+    DefCfaSf                "DW_CFA_def_cfa_sf"              0x12  (register: Register, offset: SignedFactored)                 "HET A.6.4.2.2";
+    DefCfaOffsetSf          "DW_CFA_def_cfa_offset_sf"       0x13  (offset: SignedFactored)                                     "HET A.6.4.2.2";
+    ValOffset               "DW_CFA_val_offset"              0x14  (register: Register, offset: Factored)                       "HET A.6.4.2.3";
+    ValOffsetSf             "DW_CFA_val_offset_sf"           0x15  (register: Register, offset: SignedFactored)                 "HET A.6.4.2.3";
+    ValExpression           "DW_CFA_val_expression"          0x16  (register: Register, expression: Expression)                 "HET A.6.4.2.3";
+    GnuArgsSize             "DW_CFA_GNU_args_size"           0x2e  (size: Offset)                                               "LSB Core, \"DWARF Extensions\"";
+    GnuNegativeOffsetExtended "DW_CFA_GNU_negative_offset_extended" 0x2f (register: Register, offset: Factored)                 "LSB Core, \"DWARF Extensions\"";
+    LlvmDefAspaceCfa        "DW_CFA_LLVM_def_aspace_cfa"     0x30  (register: Register, offset: Offset, space: Space)           "HET A.6.4.2.2";
+    LlvmDefAspaceCfaSf      "DW_CFA_LLVM_def_aspace_cfa_sf"  0x31  (register: Register, offset: SignedFactored, space: Space)   "HET A.6.4.2.2";
+}
+
+/// An instruction in its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InstructionItem<'a> {
+    /// The offset of its first byte in the section.
+    pub offset: u64,
+    /// The instruction.
+    pub instruction: Instruction<'a>,
+}
+
+/// The instructions of an entry, in order. It ends with the first error and stays ended.
+#[derive(Clone, Debug)]
+pub struct Instructions<'a> {
+    cursor: Cursor<'a>,
+    start: u64,
+    address_size: u8,
+    section: &'static str,
+}
+
+impl<'a> Instructions<'a> {
+    /// The instructions in `bytes`, which start at `start` in `section`.
+    #[must_use]
+    pub fn new(
+        bytes: &'a [u8],
+        start: u64,
+        address_size: u8,
+        section: &'static str,
+    ) -> Instructions<'a> {
+        Instructions {
+            cursor: Cursor::new(bytes),
+            start,
+            address_size,
+            section,
+        }
+    }
+}
+
+impl<'a> FallibleIterator for Instructions<'a> {
+    type Item = InstructionItem<'a>;
+    type Error = Error;
+
+    fn next(&mut self) -> Result<Option<InstructionItem<'a>>> {
+        if self.cursor.is_empty() {
+            return Ok(None);
+        }
+        let offset = self.start.saturating_add(self.cursor.position() as u64);
+        match Instruction::read(&mut self.cursor, self.address_size) {
+            Ok(instruction) => Ok(Some(InstructionItem {
+                offset,
+                instruction,
+            })),
+            Err(error) => {
+                self.cursor = Cursor::new(&[]);
+                Err(error.within(self.section, offset))
+            }
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! Call frame information as text, as llvm-dwarfdump prints it.
+
+use core::fmt::Write;
+
+use fallible_iterator::FallibleIterator;
+
+use super::entry::{Cie, Entry, Fde, FrameSection};
+use super::instruction::{CfaOperand, Instruction, Instructions};
+use super::row::{CfaRule, RegisterRule, Row, Rows};
+use crate::arch::{AddressSpace, Register};
+use crate::error::Result;
+use crate::expr::{Dialect, Encoding, OperandValue, Printer, RegisterStyle};
+
+/// Prints the entries of a section.
+#[derive(Clone, Copy, Debug)]
+pub struct FramePrinter<'a> {
+    section: FrameSection<'a>,
+    style: RegisterStyle,
+    dialect: Dialect,
+}
+
+impl<'a> FramePrinter<'a> {
+    /// A printer for the entries of `section`.
+    #[must_use]
+    pub fn new(
+        section: FrameSection<'a>,
+        style: RegisterStyle,
+        dialect: Dialect,
+    ) -> FramePrinter<'a> {
+        FramePrinter {
+            section,
+            style,
+            dialect,
+        }
+    }
+
+    /// An entry: its header, its instructions, and its rows.
+    ///
+    /// # Errors
+    /// If its instructions are malformed; what came before is in `out`.
+    pub fn entry(&self, entry: &Entry<'a>, out: &mut String) -> Result<()> {
+        // Writing to a string does not fail.
+        match entry {
+            Entry::Cie(cie) => self.cie(cie, out),
+            Entry::Fde(fde) => self.fde(fde, out),
+            Entry::Terminator(offset) => {
+                let _ = writeln!(out, "{offset:08x} ZERO terminator");
+                Ok(())
+            }
+        }
+    }
+
+    fn cie(&self, cie: &Cie<'a>, out: &mut String) -> Result<()> {
+        let wide = cie.offset_size == 8;
+        let length = if wide {
+            format!("{:016x}", cie.length)
+        } else {
+            format!("{:08x}", cie.length)
+        };
+        let id = if wide { "ffffffffffffffff" } else { "ffffffff" };
+        let _ = writeln!(out, "{:08x} {length} {id} CIE", cie.offset);
+        let _ = writeln!(
+            out,
+            "  Format:                {}",
+            if wide { "DWARF64" } else { "DWARF32" }
+        );
+        let _ = writeln!(out, "  Version:               {}", cie.version);
+        let _ = writeln!(
+            out,
+            "  Augmentation:          \"{}\"",
+            cie.augmentation_text
+        );
+        if cie.version >= 4 {
+            let _ = writeln!(out, "  Address size:          {}", cie.address_size);
+            let _ = writeln!(
+                out,
+                "  Segment desc size:     {}",
+                cie.segment_selector_size
+            );
+        }
+        let _ = writeln!(
+            out,
+            "  Code alignment factor: {}",
+            cie.code_alignment_factor
+        );
+        let _ = writeln!(
+            out,
+            "  Data alignment factor: {}",
+            cie.data_alignment_factor
+        );
+        let _ = writeln!(
+            out,
+            "  Return address column: {}",
+            cie.return_address_register
+        );
+        out.push('\n');
+        self.instructions(
+            cie,
+            cie.initial_instructions,
+            cie.instructions_offset,
+            None,
+            out,
+        )?;
+        out.push('\n');
+        let row = Rows::initial(cie, self.section.name())?;
+        if !row.is_empty() {
+            let _ = writeln!(out, "  {}", self.row(&row, cie));
+        }
+        Ok(())
+    }
+
+    fn fde(&self, fde: &Fde<'a>, out: &mut String) -> Result<()> {
+        let cie = &fde.cie;
+        let wide = cie.offset_size == 8;
+        let number = |value: u64| {
+            if wide {
+                format!("{value:016x}")
+            } else {
+                format!("{value:08x}")
+            }
+        };
+        let _ = writeln!(
+            out,
+            "{:08x} {} {} FDE cie={:08x} pc={:08x}...{:08x}",
+            fde.offset,
+            number(fde.length),
+            number(cie.offset),
+            cie.offset,
+            fde.initial_location,
+            fde.end()
+        );
+        let _ = writeln!(
+            out,
+            "  Format:       {}",
+            if wide { "DWARF64" } else { "DWARF32" }
+        );
+        self.instructions(
+            cie,
+            fde.instructions,
+            fde.instructions_offset,
+            Some(fde.initial_location),
+            out,
+        )?;
+        out.push('\n');
+        let mut rows = Rows::new(fde, self.section.name())?;
+        while let Some(row) = rows.next()? {
+            if !row.is_empty() {
+                let _ = writeln!(out, "  {:#x}: {}", row.start, self.row(row, cie));
+            }
+        }
+        Ok(())
+    }
+
+    /// `start` is the address that advances count from; nothing in a CIE.
+    fn instructions(
+        &self,
+        cie: &Cie<'a>,
+        bytes: &'a [u8],
+        offset: u64,
+        start: Option<u64>,
+        out: &mut String,
+    ) -> Result<()> {
+        let mut address = start;
+        let mut items = Instructions::new(bytes, offset, cie.address_size, self.section.name());
+        while let Some(item) = items.next()? {
+            let _ = writeln!(
+                out,
+                "  {}",
+                self.instruction(&item.instruction, cie, &mut address)
+            );
+        }
+        Ok(())
+    }
+
+    /// One instruction; `address` is that of the row so far, and moved by advances.
+    #[must_use]
+    pub fn instruction(
+        &self,
+        instruction: &Instruction<'a>,
+        cie: &Cie<'a>,
+        address: &mut Option<u64>,
+    ) -> String {
+        let mut out = format!("{}:", instruction.name());
+        for (kind, value) in instruction.operands() {
+            let _ = match (kind, value) {
+                (
+                    CfaOperand::SmallDelta
+                    | CfaOperand::Delta1
+                    | CfaOperand::Delta2
+                    | CfaOperand::Delta4
+                    | CfaOperand::Delta8,
+                    OperandValue::Unsigned(delta),
+                ) => {
+                    let distance = delta.wrapping_mul(cie.code_alignment_factor);
+                    *address = address.map(|address| address.wrapping_add(distance));
+                    match address {
+                        Some(address) => write!(out, " {distance} to {address:#x}"),
+                        None => write!(out, " {distance}"),
+                    }
+                }
+                (CfaOperand::Address, OperandValue::Unsigned(value)) => {
+                    *address = Some(value);
+                    write!(out, " {value:#x}")
+                }
+                (
+                    CfaOperand::SmallRegister | CfaOperand::Register,
+                    OperandValue::Unsigned(register),
+                ) => {
+                    write!(out, " {}", self.register(register))
+                }
+                (CfaOperand::Factored, OperandValue::Unsigned(value)) => {
+                    write!(
+                        out,
+                        " {}",
+                        value.cast_signed().wrapping_mul(cie.data_alignment_factor)
+                    )
+                }
+                (CfaOperand::SignedFactored, OperandValue::Signed(value)) => {
+                    write!(out, " {}", value.wrapping_mul(cie.data_alignment_factor))
+                }
+                (CfaOperand::Offset, OperandValue::Unsigned(value)) => write!(out, " +{value}"),
+                (CfaOperand::Space, OperandValue::Unsigned(space)) => {
+                    write!(out, " in {}", self.space(space))
+                }
+                (_, OperandValue::Bytes(bytes)) => write!(out, " {}", self.expression(bytes, cie)),
+                (_, OperandValue::Unsigned(value)) => write!(out, " {value}"),
+                (_, OperandValue::Signed(value)) => write!(out, " {value}"),
+            };
+        }
+        out
+    }
+
+    /// A row, without its address.
+    #[must_use]
+    pub fn row(&self, row: &Row<'a>, cie: &Cie<'a>) -> String {
+        let mut out = String::from("CFA=");
+        match row.cfa {
+            CfaRule::None => out.push_str("unspecified"),
+            CfaRule::Expression(bytes) => out.push_str(&self.expression(bytes, cie)),
+            CfaRule::Register {
+                register,
+                offset,
+                space,
+            } => {
+                let _ = write!(out, "{}{offset:+}", self.register(register));
+                if space != u64::from(AddressSpace::None.number()) {
+                    let _ = write!(out, " in {}", self.space(space));
+                }
+            }
+        }
+        let mut separator = ": ";
+        for (register, rule) in row.rules() {
+            let _ = write!(
+                out,
+                "{separator}{}={}",
+                self.register(*register),
+                self.rule(*rule, cie)
+            );
+            separator = ", ";
+        }
+        out
+    }
+
+    /// A register's rule.
+    #[must_use]
+    pub fn rule(&self, rule: RegisterRule<'a>, cie: &Cie<'a>) -> String {
+        let cfa = |offset: i64| {
+            if offset == 0 {
+                "CFA".to_owned()
+            } else {
+                format!("CFA{offset:+}")
+            }
+        };
+        match rule {
+            RegisterRule::Undefined => "undefined".to_owned(),
+            RegisterRule::SameValue => "same".to_owned(),
+            RegisterRule::Offset(offset) => format!("[{}]", cfa(offset)),
+            RegisterRule::ValOffset(offset) => cfa(offset),
+            RegisterRule::Register(register) => self.register(register),
+            RegisterRule::Expression(bytes) => format!("[{}]", self.expression(bytes, cie)),
+            RegisterRule::ValExpression(bytes) => self.expression(bytes, cie),
+            RegisterRule::Architectural => "architectural".to_owned(),
+        }
+    }
+
+    fn expression(&self, bytes: &[u8], cie: &Cie<'a>) -> String {
+        let encoding = Encoding {
+            address_size: cie.address_size,
+            offset_size: cie.offset_size,
+            dialect: self.dialect,
+        };
+        Printer::new(encoding).style(self.style).expression(bytes)
+    }
+
+    fn register(&self, number: u64) -> String {
+        let register = Register::from_number(number);
+        let shown = register.filter(|register| {
+            self.style == RegisterStyle::Names || register.llvm_dwarfdump_knows()
+        });
+        match shown.and_then(Register::llvm_name) {
+            Some(name) => name.to_string(),
+            None => format!("reg{number}"),
+        }
+    }
+
+    fn space(&self, number: u64) -> String {
+        match AddressSpace::from_number(number) {
+            Some(space) if self.style == RegisterStyle::Names => space.llvm_name().to_owned(),
+            Some(_) | None => format!("addrspace{number}"),
+        }
+    }
+}

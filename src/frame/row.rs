@@ -1,0 +1,397 @@
+//! Rows: what the instructions say of each address. Source: HET A.6.4.1 and A.6.4.2.
+
+use fallible_iterator::FallibleIterator;
+
+use super::entry::{Cie, Fde};
+use super::instruction::{Instruction, Instructions};
+use crate::arch::AddressSpace;
+use crate::error::{Error, ErrorKind, Limit, Result, Rule};
+
+/// How the canonical frame address is found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CfaRule<'a> {
+    /// It is not said.
+    #[default]
+    None,
+    /// The address in a register plus an offset, in a space.
+    Register {
+        /// The register's number.
+        register: u64,
+        /// Bytes that are added.
+        offset: i64,
+        /// The number of the address space.
+        space: u64,
+    },
+    /// What an expression gives.
+    Expression(&'a [u8]),
+}
+
+/// How a register of the caller is found. Source: HET A.6.4.1, "The register rules are".
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RegisterRule<'a> {
+    /// It cannot be found.
+    Undefined,
+    /// It is unchanged. AMDGPU's default.
+    SameValue,
+    /// In memory at the CFA plus an offset in bytes.
+    Offset(i64),
+    /// It is the address at the CFA plus an offset in bytes.
+    ValOffset(i64),
+    /// In another register, by its number.
+    Register(u64),
+    /// At the location that an expression gives.
+    Expression(&'a [u8]),
+    /// The value that an expression gives.
+    ValExpression(&'a [u8]),
+    /// As the augmentation says.
+    Architectural,
+}
+
+/// The rules that hold from one address to another.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Row<'a> {
+    /// The first address.
+    pub start: u64,
+    /// The first address past it.
+    pub end: u64,
+    /// The rule of the CFA.
+    pub cfa: CfaRule<'a>,
+    rules: Vec<(u64, RegisterRule<'a>)>,
+}
+
+impl<'a> Row<'a> {
+    /// The rule of a register, by its number; nothing if none was given, which means the default rule.
+    #[must_use]
+    pub fn rule(&self, register: u64) -> Option<RegisterRule<'a>> {
+        let at = self
+            .rules
+            .binary_search_by_key(&register, |(number, _)| *number)
+            .ok()?;
+        self.rules.get(at).map(|(_, rule)| *rule)
+    }
+
+    /// All rules that were given, by ascending register number.
+    #[must_use]
+    pub fn rules(&self) -> &[(u64, RegisterRule<'a>)] {
+        &self.rules
+    }
+
+    /// Whether nothing was said at all.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.cfa == CfaRule::None && self.rules.is_empty()
+    }
+
+    fn set(&mut self, register: u64, rule: Option<RegisterRule<'a>>) -> Result<()> {
+        /// Twice as many as there are registers.
+        const RULES: usize = 8192;
+        match (
+            self.rules
+                .binary_search_by_key(&register, |(number, _)| *number),
+            rule,
+        ) {
+            (Ok(at), Some(rule)) => {
+                if let Some((_, slot)) = self.rules.get_mut(at) {
+                    *slot = rule;
+                }
+            }
+            (Ok(at), None) => drop(self.rules.remove(at)),
+            (Err(_), Some(_)) if self.rules.len() >= RULES => {
+                return Err(ErrorKind::Limit {
+                    limit: Limit::Parts,
+                    value: RULES as u64,
+                }
+                .into());
+            }
+            (Err(at), Some(rule)) => self.rules.insert(at, (register, rule)),
+            (Err(_), None) => {}
+        }
+        Ok(())
+    }
+}
+
+/// The rows of an FDE, one after the other. It ends with the first error and stays ended.
+#[derive(Clone, Debug)]
+pub struct Rows<'a> {
+    cie: Cie<'a>,
+    instructions: Instructions<'a>,
+    row: Row<'a>,
+    /// The rules behind the initial instructions, for `DW_CFA_restore`.
+    initial: Row<'a>,
+    remembered: Vec<Row<'a>>,
+    /// The start of the row that comes next.
+    next_start: u64,
+    end: u64,
+    done: bool,
+}
+
+impl<'a> Rows<'a> {
+    /// The rows of an FDE; `section` is the name of the section it is from.
+    ///
+    /// # Errors
+    /// If the initial instructions of its CIE are wrong.
+    pub fn new(fde: &Fde<'a>, section: &'static str) -> Result<Rows<'a>> {
+        let mut rows = Rows::start(&fde.cie, section)?;
+        rows.instructions = Instructions::new(
+            fde.instructions,
+            fde.instructions_offset,
+            fde.cie.address_size,
+            section,
+        );
+        rows.row.start = fde.initial_location;
+        rows.next_start = fde.initial_location;
+        rows.end = fde.end();
+        Ok(rows)
+    }
+
+    /// The rules that the initial instructions of a CIE give, as a row of no address.
+    ///
+    /// # Errors
+    /// If an instruction is wrong.
+    pub fn initial(cie: &Cie<'a>, section: &'static str) -> Result<Row<'a>> {
+        Rows::start(cie, section).map(|rows| rows.initial)
+    }
+
+    fn start(cie: &Cie<'a>, section: &'static str) -> Result<Rows<'a>> {
+        let instructions = Instructions::new(
+            cie.initial_instructions,
+            cie.instructions_offset,
+            cie.address_size,
+            section,
+        );
+        let mut rows = Rows {
+            cie: cie.clone(),
+            instructions: instructions.clone(),
+            row: Row::default(),
+            initial: Row::default(),
+            remembered: Vec::new(),
+            next_start: 0,
+            end: u64::MAX,
+            done: false,
+        };
+        let mut items = instructions;
+        while let Some(item) = items.next()? {
+            // An advance in a CIE has no address to start from; it changes nothing.
+            rows.execute(item.instruction)
+                .map_err(|e| e.within(section, item.offset))?;
+        }
+        rows.initial = rows.row.clone();
+        Ok(rows)
+    }
+
+    /// The next row.
+    ///
+    /// # Errors
+    /// [`Rule::CfaRule`] and their like if an instruction breaks a rule; the error says where it stands.
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "the row is lent, so that rows cost nothing to step through"
+    )]
+    pub fn next(&mut self) -> Result<Option<&Row<'a>>> {
+        if self.done {
+            return Ok(None);
+        }
+        self.row.start = self.next_start;
+        loop {
+            let item = self.instructions.next().inspect_err(|_| self.done = true)?;
+            let Some(item) = item else {
+                self.done = true;
+                self.row.end = self.end.max(self.row.start);
+                return Ok(Some(&self.row));
+            };
+            let next = self
+                .execute(item.instruction)
+                .inspect_err(|_| self.done = true);
+            if let Some(next) = next.map_err(|e| e.within(".debug_frame", item.offset))? {
+                self.next_start = next;
+                self.row.end = next;
+                return Ok(Some(&self.row));
+            }
+        }
+    }
+
+    /// The row that holds at an address; nothing if there is none.
+    ///
+    /// # Errors
+    /// As [`next`](Rows::next).
+    pub fn row_at(mut self, pc: u64) -> Result<Option<Row<'a>>> {
+        while let Some(row) = self.next()? {
+            if row.start <= pc && pc < row.end {
+                return Ok(Some(self.row));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Executes an instruction; gives the start of the next row if it begins one.
+    fn execute(&mut self, instruction: Instruction<'a>) -> Result<Option<u64>> {
+        match instruction {
+            Instruction::Nop | Instruction::GnuArgsSize { .. } => {}
+            Instruction::AdvanceLoc { delta }
+            | Instruction::AdvanceLoc1 { delta }
+            | Instruction::AdvanceLoc2 { delta }
+            | Instruction::AdvanceLoc4 { delta } => {
+                let distance = delta.checked_mul(self.cie.code_alignment_factor);
+                let next = distance.and_then(|distance| self.row.start.checked_add(distance));
+                return next
+                    .map(Some)
+                    .ok_or_else(|| Error::malformed("advance", "it goes past the last address"));
+            }
+            Instruction::SetLoc { address } => {
+                if address < self.row.start {
+                    return Err(Error::malformed("advance", "it goes backwards"));
+                }
+                return Ok(Some(address));
+            }
+            Instruction::RememberState => self.remember()?,
+            Instruction::RestoreState => {
+                let saved = self.remembered.pop();
+                let saved = saved.ok_or_else(|| {
+                    Error::malformed("DW_CFA_restore_state", "nothing was remembered")
+                })?;
+                self.row.cfa = saved.cfa;
+                self.row.rules = saved.rules;
+            }
+            Instruction::Restore { register } | Instruction::RestoreExtended { register } => {
+                self.row.set(register, self.initial.rule(register))?;
+            }
+            Instruction::DefCfa { .. }
+            | Instruction::DefCfaSf { .. }
+            | Instruction::DefCfaRegister { .. }
+            | Instruction::DefCfaOffset { .. }
+            | Instruction::DefCfaOffsetSf { .. }
+            | Instruction::DefCfaExpression { .. }
+            | Instruction::LlvmDefAspaceCfa { .. }
+            | Instruction::LlvmDefAspaceCfaSf { .. } => self.define_cfa(instruction)?,
+            Instruction::Undefined { .. }
+            | Instruction::SameValue { .. }
+            | Instruction::Offset { .. }
+            | Instruction::OffsetExtended { .. }
+            | Instruction::OffsetExtendedSf { .. }
+            | Instruction::GnuNegativeOffsetExtended { .. }
+            | Instruction::ValOffset { .. }
+            | Instruction::ValOffsetSf { .. }
+            | Instruction::Register { .. }
+            | Instruction::Expression { .. }
+            | Instruction::ValExpression { .. } => self.define_register(instruction)?,
+        }
+        Ok(None)
+    }
+
+    fn remember(&mut self) -> Result<()> {
+        /// Compilers nest two or three.
+        const DEPTH: usize = 64;
+        if self.remembered.len() >= DEPTH {
+            return Err(ErrorKind::Limit {
+                limit: Limit::Depth,
+                value: DEPTH as u64,
+            }
+            .into());
+        }
+        self.remembered.push(self.row.clone());
+        Ok(())
+    }
+
+    fn factored(&self, offset: i64) -> i64 {
+        offset.wrapping_mul(self.cie.data_alignment_factor)
+    }
+
+    /// HET A.6.4.2.2.
+    fn define_cfa(&mut self, instruction: Instruction<'a>) -> Result<()> {
+        let none = u64::from(AddressSpace::None.number());
+        let old = || match self.row.cfa {
+            CfaRule::Register {
+                register,
+                offset,
+                space,
+            } => Ok((register, offset, space)),
+            CfaRule::None | CfaRule::Expression(_) => Err(Error::from(Rule::CfaRule)),
+        };
+        #[expect(
+            clippy::wildcard_enum_match_arm,
+            reason = "called for these instructions only"
+        )]
+        let (register, offset, space) = match instruction {
+            Instruction::DefCfa { register, offset } => (register, offset.cast_signed(), none),
+            Instruction::DefCfaSf { register, offset } => (register, self.factored(offset), none),
+            Instruction::LlvmDefAspaceCfa {
+                register,
+                offset,
+                space,
+            } => (register, offset.cast_signed(), space),
+            Instruction::LlvmDefAspaceCfaSf {
+                register,
+                offset,
+                space,
+            } => (register, self.factored(offset), space),
+            Instruction::DefCfaRegister { register } => {
+                let (_, offset, space) = old()?;
+                (register, offset, space)
+            }
+            Instruction::DefCfaOffset { offset } => {
+                let (register, _, space) = old()?;
+                (register, offset.cast_signed(), space)
+            }
+            Instruction::DefCfaOffsetSf { offset } => {
+                let (register, _, space) = old()?;
+                (register, self.factored(offset), space)
+            }
+            Instruction::DefCfaExpression { expression } => {
+                self.row.cfa = CfaRule::Expression(expression);
+                return Ok(());
+            }
+            _ => return Ok(()),
+        };
+        self.row.cfa = CfaRule::Register {
+            register,
+            offset,
+            space,
+        };
+        Ok(())
+    }
+
+    /// HET A.6.4.2.3.
+    fn define_register(&mut self, instruction: Instruction<'a>) -> Result<()> {
+        #[expect(
+            clippy::wildcard_enum_match_arm,
+            reason = "called for these instructions only"
+        )]
+        let (register, rule) = match instruction {
+            Instruction::Undefined { register } => (register, RegisterRule::Undefined),
+            Instruction::SameValue { register } => (register, RegisterRule::SameValue),
+            Instruction::Offset { register, offset }
+            | Instruction::OffsetExtended { register, offset } => (
+                register,
+                RegisterRule::Offset(self.factored(offset.cast_signed())),
+            ),
+            Instruction::OffsetExtendedSf { register, offset } => {
+                (register, RegisterRule::Offset(self.factored(offset)))
+            }
+            Instruction::GnuNegativeOffsetExtended { register, offset } => (
+                register,
+                RegisterRule::Offset(self.factored(offset.cast_signed()).wrapping_neg()),
+            ),
+            Instruction::ValOffset { register, offset } => (
+                register,
+                RegisterRule::ValOffset(self.factored(offset.cast_signed())),
+            ),
+            Instruction::ValOffsetSf { register, offset } => {
+                (register, RegisterRule::ValOffset(self.factored(offset)))
+            }
+            Instruction::Register { register, saved_in } => {
+                (register, RegisterRule::Register(saved_in))
+            }
+            Instruction::Expression {
+                register,
+                expression,
+            } => (register, RegisterRule::Expression(expression)),
+            Instruction::ValExpression {
+                register,
+                expression,
+            } => (register, RegisterRule::ValExpression(expression)),
+            _ => return Ok(()),
+        };
+        self.row.set(register, Some(rule))
+    }
+}

@@ -1,0 +1,49 @@
+//! Why unwinding ends.
+
+/// Why there is no further frame.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stopped {
+    /// The return address is undefined: this is the outermost frame.
+    ReturnAddressUndefined,
+    /// There is no call frame information for the program location.
+    NoCfi,
+    /// The program location is in no function.
+    NoFunction,
+    /// The same frame came up again.
+    Cycle,
+    /// The limit on frames was reached.
+    Limit,
+    /// The call frame information is wrong or needs what is not available.
+    Error,
+}
+
+impl Stopped {
+    /// The reason's stable name: `stopped` of the JSON documents.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Stopped::ReturnAddressUndefined => "return-address-undefined",
+            Stopped::NoCfi => "no-cfi",
+            Stopped::NoFunction => "no-function",
+            Stopped::Cycle => "cycle",
+            Stopped::Limit => "limit",
+            Stopped::Error => "error",
+        }
+    }
+
+    /// The reason, for people.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        match self {
+            Stopped::ReturnAddressUndefined => {
+                "the return address is undefined: this is the outermost frame"
+            }
+            Stopped::NoCfi => "there is no call frame information for this code",
+            Stopped::NoFunction => "this code is in no function",
+            Stopped::Cycle => "the same frame came up again",
+            Stopped::Limit => "the limit on frames was reached",
+            Stopped::Error => "the call frame information cannot be used",
+        }
+    }
+}

@@ -1,0 +1,671 @@
+//! Unwinding: the frames of a stopped wave, and where the registers of each are.
+//!
+//! Nothing is copied: a register of a caller is a location, made of the locations that the frames above
+//! it give, and read only when somebody asks. Source: HET A.6.4.
+
+use core::cell::{Cell, OnceCell, RefCell};
+use std::collections::BTreeMap;
+
+use super::entry::Cie;
+use super::index::FrameIndex;
+use super::row::{CfaRule, RegisterRule, Row};
+use super::stop::Stopped;
+use crate::arch::{AddressSpace, Processor, Register, ScratchAddressing};
+use crate::error::{Error, ErrorKind, Limit, Result, Rule};
+use crate::eval::{
+    Context, ExpressionBytes, Frame, LaneFocus, Limits, Outcome, Reading, ResultKind, Unit,
+    evaluate,
+};
+use crate::expr::{Dialect, Encoding};
+use crate::location::{Access, Arena, Location, Place, Storage, read_value};
+use crate::wave::Wave;
+
+/// What unwinding starts from.
+#[derive(Clone, Copy)]
+pub struct Unwind<'c, 'a> {
+    /// The stopped wave.
+    pub wave: &'c dyn Wave,
+    /// The call frame information of the code object.
+    pub cfi: &'c FrameIndex<'a>,
+    /// Where the code object is loaded.
+    pub load_address: u64,
+    /// The processor: its calling convention is used where the reading is tolerant.
+    pub processor: Option<&'static Processor>,
+    /// How strictly to read.
+    pub reading: Reading,
+    /// The lane for which a CFA in per-lane memory is made.
+    pub lane: LaneFocus,
+    /// The codes of heterogeneous operations.
+    pub dialect: Dialect,
+    /// Limits of each expression.
+    pub limits: Limits,
+    /// The most frames that are unwound.
+    pub max_frames: usize,
+    /// Where locations live.
+    pub arena: &'a Arena<'a>,
+}
+
+impl core::fmt::Debug for Unwind<'_, '_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Unwind")
+            .field("load_address", &self.load_address)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'c, 'a> Unwind<'c, 'a> {
+    /// By the letter, with no lane, the default limits, and at most 1024 frames.
+    #[must_use]
+    pub fn new(
+        wave: &'c dyn Wave,
+        cfi: &'c FrameIndex<'a>,
+        load_address: u64,
+        arena: &'a Arena<'a>,
+    ) -> Unwind<'c, 'a> {
+        Unwind {
+            wave,
+            cfi,
+            load_address,
+            processor: None,
+            reading: Reading::ByTheLetter,
+            lane: LaneFocus::None,
+            dialect: Dialect::User,
+            limits: Limits::default(),
+            max_frames: 1024,
+            arena,
+        }
+    }
+}
+
+/// The frames of a stopped wave.
+#[derive(Debug)]
+pub struct CallStack<'c, 'a> {
+    unwind: Unwind<'c, 'a>,
+    frames: Vec<Activation<'a>>,
+    stopped: Stopped,
+    error: Option<Error>,
+    found: RefCell<BTreeMap<(usize, Register), Option<Found<'a>>>>,
+    /// Whether anything since this was last cleared depended on EXEC having no rule.
+    assumed_exec: Cell<bool>,
+    depth: Cell<u16>,
+}
+
+/// What is known of one frame.
+#[derive(Debug)]
+struct Activation<'a> {
+    /// As an address of the code object: the program counter, or the return address.
+    pc: u64,
+    row: Option<(Cie<'a>, Row<'a>)>,
+    cfa: OnceCell<Result<Location<'a>>>,
+}
+
+/// Where a register was found, and what that rests on.
+#[derive(Clone, Debug)]
+struct Found<'a> {
+    location: Result<Location<'a>>,
+    assumed_exec: bool,
+}
+
+/// One call frame.
+#[derive(Clone, Copy, Debug)]
+pub struct CallFrame<'s, 'c, 'a> {
+    stack: &'s CallStack<'c, 'a>,
+    level: usize,
+}
+
+/// Unwinds the call stack of a wave that is stopped at `pc`, an address of the process.
+///
+/// There is always the frame at `pc`; why there are no more is said by [`CallStack::stopped`].
+#[must_use]
+pub fn unwind<'c, 'a>(start: Unwind<'c, 'a>, pc: u64) -> CallStack<'c, 'a> {
+    let mut stack = CallStack {
+        unwind: start,
+        frames: Vec::new(),
+        stopped: Stopped::NoCfi,
+        error: None,
+        found: RefCell::new(BTreeMap::new()),
+        assumed_exec: Cell::new(false),
+        depth: Cell::new(0),
+    };
+    let mut pc = pc.wrapping_sub(start.load_address);
+    loop {
+        match stack.push(pc) {
+            Ok(next) => pc = next,
+            Err((stopped, error)) => {
+                stack.stopped = stopped;
+                stack.error = error;
+                return stack;
+            }
+        }
+    }
+}
+
+impl<'c, 'a> CallStack<'c, 'a> {
+    /// The frames, the innermost first.
+    pub fn frames(&self) -> impl ExactSizeIterator<Item = CallFrame<'_, 'c, 'a>> {
+        (0..self.frames.len()).map(|level| CallFrame { stack: self, level })
+    }
+
+    /// A frame by its level; 0 is the innermost.
+    #[must_use]
+    pub fn frame(&self, level: usize) -> Option<CallFrame<'_, 'c, 'a>> {
+        (level < self.frames.len()).then_some(CallFrame { stack: self, level })
+    }
+
+    /// Why there is no further frame.
+    #[must_use]
+    pub fn stopped(&self) -> Stopped {
+        self.stopped
+    }
+
+    /// What went wrong, if the stack ends because something did.
+    #[must_use]
+    pub fn error(&self) -> Option<&Error> {
+        self.error.as_ref()
+    }
+
+    /// Adds the frame at `pc`, an address of the code object; gives the return address.
+    fn push(&mut self, pc: u64) -> Result<u64, (Stopped, Option<Error>)> {
+        let failed = |error: Error| {
+            let limit = matches!(error.kind(), ErrorKind::Limit { .. });
+            let stopped = if limit {
+                Stopped::Limit
+            } else {
+                Stopped::Error
+            };
+            (stopped, Some(error))
+        };
+        if self.frames.len() >= self.unwind.max_frames {
+            return Err((Stopped::Limit, None));
+        }
+        let level = self.frames.len();
+        let lookup = if level == 0 { pc } else { pc.wrapping_sub(1) };
+        let row = self.unwind.cfi.row_at(lookup);
+        let (row, error) = match row {
+            Ok(row) => (row.map(|(fde, row)| (fde.cie, row)), None),
+            Err(error) => (None, Some(error)),
+        };
+        let known = row.as_ref().is_some_and(|(_, row)| !row.is_empty());
+        let column = row.as_ref().and_then(|(cie, _)| cie.return_address());
+        self.frames.push(Activation {
+            pc,
+            row,
+            cfa: OnceCell::new(),
+        });
+        if let Some(error) = error {
+            return Err(failed(error));
+        }
+        if !known {
+            return Err((Stopped::NoCfi, None));
+        }
+        let frame = CallFrame { stack: self, level };
+        if frame.is_repeated() {
+            return Err((Stopped::Cycle, None));
+        }
+        let Some(column) = column else {
+            return Err((Stopped::Error, Some(Rule::RegisterNumber.into())));
+        };
+        let location = frame.return_address_location(column).map_err(failed)?;
+        let undefined = location
+            .places()
+            .iter()
+            .all(|place| matches!(place.storage, Storage::Undefined));
+        if undefined {
+            return Err((Stopped::ReturnAddressUndefined, None));
+        }
+        let access = Access {
+            wave: self.unwind.wave,
+            lane: None,
+            max_bits: self.unwind.limits.bits,
+        };
+        let bits = column.size_in_bits().unwrap_or(64);
+        match read_value(&location, bits, &access) {
+            Ok(address) => {
+                let address = u64::try_from(address).unwrap_or(u64::MAX);
+                Ok(address.wrapping_sub(self.unwind.load_address))
+            }
+            Err(error) if *error.kind() == ErrorKind::UndefinedRead => {
+                Err((Stopped::ReturnAddressUndefined, None))
+            }
+            Err(error) => Err(failed(error)),
+        }
+    }
+}
+
+impl<'c, 'a> CallFrame<'_, 'c, 'a> {
+    /// 0 for the innermost frame.
+    #[must_use]
+    pub fn level(&self) -> usize {
+        self.level
+    }
+
+    fn activation(&self) -> Option<&Activation<'a>> {
+        self.stack.frames.get(self.level)
+    }
+
+    /// The program counter or, of a caller, the return address; an address of the process.
+    #[must_use]
+    pub fn pc(&self) -> u64 {
+        self.code_address()
+            .wrapping_add(self.stack.unwind.load_address)
+    }
+
+    /// The same as an address of the code object.
+    #[must_use]
+    pub fn code_address(&self) -> u64 {
+        self.activation().map_or(0, |activation| activation.pc)
+    }
+
+    /// The address by which rows, functions, lines and locations are looked up, in the code object: of a
+    /// caller that of a byte of the call.
+    #[must_use]
+    pub fn lookup_address(&self) -> u64 {
+        let pc = self.code_address();
+        if self.level == 0 {
+            pc
+        } else {
+            pc.wrapping_sub(1)
+        }
+    }
+
+    /// The row of call frame information; nothing if there is none for the frame's code.
+    #[must_use]
+    pub fn row(&self) -> Option<&Row<'a>> {
+        self.activation()
+            .and_then(|activation| activation.row.as_ref())
+            .map(|(_, row)| row)
+    }
+
+    /// The frame that this one called.
+    #[must_use]
+    pub fn callee(&self) -> Option<Self> {
+        self.level.checked_sub(1).map(|level| CallFrame {
+            stack: self.stack,
+            level,
+        })
+    }
+
+    /// Whether a frame further in has the same program location and CFA.
+    fn is_repeated(&self) -> bool {
+        let Ok(cfa) = self.cfa() else { return false };
+        let mut frame = self.callee();
+        // Only neighbours are compared: real recursion moves the CFA, and a longer circle ends at the limit.
+        for _ in 0..4 {
+            let Some(here) = frame else { return false };
+            if here.code_address() == self.code_address()
+                && here.cfa().is_ok_and(|other| other == cfa)
+            {
+                return true;
+            }
+            frame = here.callee();
+        }
+        false
+    }
+
+    fn encoding(&self) -> Encoding {
+        let address_size = self
+            .activation()
+            .and_then(|activation| activation.row.as_ref())
+            .map_or(8, |(cie, _)| cie.address_size);
+        Encoding {
+            address_size,
+            offset_size: 4,
+            dialect: self.stack.unwind.dialect,
+        }
+    }
+
+    /// Evaluates an expression of the frame's call frame information.
+    fn evaluate(
+        &self,
+        bytes: &'a [u8],
+        kind: ResultKind,
+        initial_stack: &[Outcome<'a>],
+    ) -> Result<Outcome<'a>> {
+        /// Expressions refer to registers of other frames, whose rules are expressions; rows of real code
+        /// get by with three.
+        const DEPTH: u16 = 24;
+        let unwind = &self.stack.unwind;
+        let depth = self.stack.depth.get();
+        if depth >= DEPTH {
+            return Err(ErrorKind::Limit {
+                limit: Limit::Depth,
+                value: DEPTH.into(),
+            }
+            .into());
+        }
+        let context = Context {
+            wave: Some(unwind.wave),
+            processor: unwind.processor,
+            lane: unwind.lane,
+            frame: Some(self),
+            pc: Some(self.lookup_address()),
+            load_address: unwind.load_address,
+            initial_stack,
+            reading: unwind.reading,
+            limits: unwind.limits,
+            ..Context::new(unwind.arena)
+        };
+        let section = unwind.cfi.section();
+        // The expression is a part of the section, so that its offset is the distance of the two.
+        let offset =
+            (bytes.as_ptr() as usize).saturating_sub(section.bytes().as_ptr() as usize) as u64;
+        let unit = Unit::unknown(self.encoding());
+        let expression = ExpressionBytes {
+            bytes,
+            unit,
+            section: section.name(),
+            offset,
+        };
+        self.stack.depth.set(depth.saturating_add(1));
+        let result = evaluate(expression, kind, &context);
+        self.stack.depth.set(depth);
+        result
+    }
+
+    fn locate(&self, bytes: &'a [u8], initial_stack: &[Outcome<'a>]) -> Result<Location<'a>> {
+        match self.evaluate(bytes, ResultKind::Location, initial_stack)? {
+            Outcome::Location(location) => Ok(location),
+            Outcome::Value(_) => Ok(Location::UNDEFINED),
+        }
+    }
+
+    fn compute_cfa(&self) -> Result<Location<'a>> {
+        let row = self.row().ok_or(Error::from(crate::error::Need::Frame))?;
+        let location = match row.cfa {
+            CfaRule::None => return Err(crate::error::Need::Frame.into()),
+            CfaRule::Expression(bytes) => self.locate(bytes, &[])?,
+            CfaRule::Register {
+                register,
+                offset,
+                space,
+            } => {
+                let space =
+                    AddressSpace::from_number(space).ok_or(Error::from(Rule::AddressSpace))?;
+                let register =
+                    Register::from_number(register).ok_or(Error::from(Rule::RegisterNumber))?;
+                self.address_in_register(register, offset, space)?
+            }
+        };
+        if location.byte_address().is_none() {
+            return Err(Rule::CfaKind.into());
+        }
+        Ok(location)
+    }
+
+    /// As `DW_OP_LLVM_aspace_bregx` (HET A.6.4.2.2).
+    fn address_in_register(
+        &self,
+        register: Register,
+        offset: i64,
+        space: AddressSpace,
+    ) -> Result<Location<'a>> {
+        let unwind = &self.stack.unwind;
+        let location = self.register(register)?;
+        let size = space.address_size_in_bits(self.encoding().address_size);
+        let left = u32::try_from(location.bits_left()).unwrap_or(u32::MAX);
+        let bits = if unwind.reading == Reading::Tolerant {
+            size.min(left)
+        } else {
+            size
+        };
+        let access = Access {
+            wave: unwind.wave,
+            lane: None,
+            max_bits: unwind.limits.bits,
+        };
+        let value = u64::try_from(read_value(&location, bits, &access)?).unwrap_or(u64::MAX);
+        let mask = if size >= 64 {
+            u64::MAX
+        } else {
+            !(u64::MAX << size)
+        };
+        let address = value.wrapping_add(offset.cast_unsigned()) & mask;
+        let lane = match (space.is_lane_specific(), unwind.lane) {
+            (true, LaneFocus::One(lane)) => crate::location::LaneSelect::One(lane),
+            (true, LaneFocus::All) => crate::location::LaneSelect::Each,
+            (true, LaneFocus::None) | (false, _) => crate::location::LaneSelect::None,
+        };
+        Ok(Location::One(Place::new(
+            Storage::Memory { space, lane },
+            u128::from(address).saturating_mul(8),
+        )))
+    }
+
+    /// Where the return address is.
+    fn return_address_location(&self, column: Register) -> Result<Location<'a>> {
+        let rule = self.row().and_then(|row| row.rule(column.number().into()));
+        if let (Reading::Tolerant, Some(RegisterRule::Expression(bytes))) =
+            (self.stack.unwind.reading, rule)
+        {
+            // GCC gives the return address itself where the text asks for where it is: an expression that
+            // ends in a plain value cannot mean a location. See `spec-notes/frames.md`.
+            let cfa = self.cfa().map(Outcome::Location);
+            let initial: &[Outcome<'a>] = cfa.as_ref().map_or(&[], core::slice::from_ref);
+            if let Outcome::Value(value) = self.evaluate(bytes, ResultKind::Any, initial)? {
+                let bit_size = u16::try_from(value.base_type.bit_size).unwrap_or(64);
+                return Ok(Location::One(Place::new(
+                    Storage::Value {
+                        bits: value.bits,
+                        bit_size,
+                    },
+                    0,
+                )));
+            }
+        }
+        self.entry_register(column)
+    }
+
+    /// Where a register was when the frame was entered, and whether that rests on EXEC having no rule:
+    /// LLVM gives none, although registers are saved under it (see `spec-notes/frames.md`).
+    ///
+    /// # Errors
+    /// As [`Frame::entry_register`].
+    pub fn recovered(&self, register: Register) -> Result<(Location<'a>, bool)> {
+        let found = self.find(register);
+        found
+            .location
+            .map(|location| (location, found.assumed_exec))
+    }
+
+    /// The rule by which the caller's register is found; `SameValue` if the row says nothing.
+    #[must_use]
+    pub fn rule(&self, register: Register) -> RegisterRule<'a> {
+        self.row()
+            .and_then(|row| row.rule(register.number().into()))
+            .unwrap_or(RegisterRule::SameValue)
+    }
+
+    fn find(&self, register: Register) -> Found<'a> {
+        // From the innermost frame outwards, so that what a frame needs from those further in is there:
+        // the depth of nested evaluations then does not grow with the number of frames.
+        for level in 0..self.level {
+            let frame = CallFrame {
+                stack: self.stack,
+                level,
+            };
+            if frame.rule(register) != RegisterRule::SameValue {
+                frame.find_here(register);
+            }
+        }
+        self.find_here(register)
+    }
+
+    /// [`find`](CallFrame::find), once the frames further in are done.
+    fn find_here(&self, register: Register) -> Found<'a> {
+        let key = (self.level, register);
+        let known = self.stack.found.borrow().get(&key).cloned();
+        match known {
+            Some(Some(found)) => {
+                if found.assumed_exec {
+                    self.stack.assumed_exec.set(true);
+                }
+                return found;
+            }
+            Some(None) => {
+                return Found {
+                    location: Err(Rule::RegisterCycle.into()),
+                    assumed_exec: false,
+                };
+            }
+            None => {}
+        }
+        self.stack.found.borrow_mut().insert(key, None);
+        let outer = self.stack.assumed_exec.replace(false);
+        let location = self.apply(register);
+        let found = Found {
+            location,
+            assumed_exec: self.stack.assumed_exec.get(),
+        };
+        self.stack.assumed_exec.set(outer || found.assumed_exec);
+        self.stack
+            .found
+            .borrow_mut()
+            .insert(key, Some(found.clone()));
+        found
+    }
+
+    /// Applies a register's rule. Source: HET A.6.4.1.
+    fn apply(&self, register: Register) -> Result<Location<'a>> {
+        let given = self
+            .row()
+            .and_then(|row| row.rule(register.number().into()));
+        let unwind = &self.stack.unwind;
+        if given.is_none() {
+            if register.class() == Some(crate::arch::RegisterClass::Exec) {
+                self.stack.assumed_exec.set(true);
+            }
+            if unwind.reading == Reading::Tolerant
+                && Some(register) == Register::sgpr(32)
+                && let Some(location) = self.stack_pointer_from_cfa()
+            {
+                return Ok(location);
+            }
+        }
+        let cfa_outcome = || self.cfa().map(Outcome::Location);
+        match given.unwrap_or(RegisterRule::SameValue) {
+            RegisterRule::Undefined => Ok(Location::UNDEFINED),
+            RegisterRule::SameValue => self.register(register),
+            RegisterRule::Offset(offset) => {
+                let bits = i128::from(offset).saturating_mul(8);
+                self.cfa()?.offset_by_bits(bits, unwind.arena)
+            }
+            RegisterRule::ValOffset(offset) => {
+                let (space, address) = self
+                    .cfa()?
+                    .byte_address()
+                    .ok_or(Error::from(Rule::CfaKind))?;
+                let size = space.address_size_in_bits(self.encoding().address_size);
+                if register.size_in_bits() != Some(size) {
+                    return Err(Rule::RuleSize.into());
+                }
+                self.cfa()?
+                    .offset_by_bits(i128::from(offset).saturating_mul(8), unwind.arena)?;
+                let bits = u128::from(address.wrapping_add_signed(offset));
+                Ok(Location::One(Place::new(
+                    Storage::Value {
+                        bits,
+                        bit_size: u16::try_from(size).unwrap_or(64),
+                    },
+                    0,
+                )))
+            }
+            RegisterRule::Register(number) => {
+                let saved_in =
+                    Register::from_number(number).ok_or(Error::from(Rule::RegisterNumber))?;
+                if saved_in.size_in_bits() != register.size_in_bits() {
+                    return Err(Rule::RuleSize.into());
+                }
+                self.register(saved_in)
+            }
+            RegisterRule::Expression(bytes) => self.locate(bytes, &[cfa_outcome()?]),
+            RegisterRule::ValExpression(bytes) => {
+                let Outcome::Value(value) =
+                    self.evaluate(bytes, ResultKind::Value, &[cfa_outcome()?])?
+                else {
+                    return Err(Rule::RuleSize.into());
+                };
+                if register.size_in_bits() != Some(value.base_type.bit_size) {
+                    return Err(Rule::RuleSize.into());
+                }
+                let bit_size = u16::try_from(value.base_type.bit_size).unwrap_or(u16::MAX);
+                Ok(Location::One(Place::new(
+                    Storage::Value {
+                        bits: value.bits,
+                        bit_size,
+                    },
+                    0,
+                )))
+            }
+            RegisterRule::Architectural => {
+                Err(ErrorKind::Unsupported("an architectural register rule").into())
+            }
+        }
+    }
+
+    /// The caller's stack pointer: the CFA is what it was at the call (USAGE "Calling Convention").
+    fn stack_pointer_from_cfa(&self) -> Option<Location<'a>> {
+        let (AddressSpace::PrivateWave, address) = self.cfa().ok()?.byte_address()? else {
+            return None;
+        };
+        let unwind = &self.stack.unwind;
+        let value = match unwind.processor?.scratch_addressing()? {
+            ScratchAddressing::Buffer => address,
+            ScratchAddressing::Flat => {
+                address.checked_div(unwind.wave.wave_size().lanes().into())?
+            }
+        };
+        Some(Location::One(Place::new(
+            Storage::Value {
+                bits: value.into(),
+                bit_size: 32,
+            },
+            0,
+        )))
+    }
+}
+
+impl<'a> Frame<'a> for CallFrame<'_, '_, 'a> {
+    fn register(&self, register: Register) -> Result<Location<'a>> {
+        // A caller's registers are where the frames further in left them; the nearest that says something
+        // about this one decides.
+        let mut frame = *self;
+        while let Some(callee) = frame.callee() {
+            let default = callee
+                .row()
+                .is_none_or(|row| row.rule(register.number().into()).is_none());
+            let special = register.class() == Some(crate::arch::RegisterClass::Exec)
+                || Some(register) == Register::sgpr(32);
+            if !default || special {
+                return callee.find(register).location;
+            }
+            frame = callee;
+        }
+        Ok(Location::register(register))
+    }
+
+    fn entry_register(&self, register: Register) -> Result<Location<'a>> {
+        self.find(register).location
+    }
+
+    fn cfa(&self) -> Result<Location<'a>> {
+        match self.activation() {
+            Some(activation) => activation.cfa.get_or_init(|| self.compute_cfa()).clone(),
+            None => Err(crate::error::Need::Frame.into()),
+        }
+    }
+
+    fn with_caller(
+        &self,
+        visit: &mut dyn FnMut(&dyn Frame<'a>, u64) -> Result<()>,
+    ) -> Result<bool> {
+        let Some(caller) = self
+            .level
+            .checked_add(1)
+            .and_then(|level| self.stack.frame(level))
+        else {
+            return Ok(false);
+        };
+        visit(&caller, caller.lookup_address())?;
+        Ok(true)
+    }
+}

@@ -1,0 +1,417 @@
+//! Composite storage: bits that come from several places.
+//!
+//! Vectors whose elements follow a rule (`DW_OP_LLVM_extend`, `DW_OP_LLVM_select_bit_piece`) are kept as
+//! the rule, so that they cost the same for any number of elements. Source: HET A.2.5.4.4.6.
+
+use super::{Arena, Location};
+use crate::error::{ErrorKind, Limit, Result, Rule};
+
+/// A complete composite storage.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Composite<'a> {
+    kind: Kind<'a>,
+    bit_size: u128,
+    depth: u16,
+    all_lanes: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind<'a> {
+    /// Parts with their own sizes.
+    Parts(&'a [Part<'a>]),
+    /// The same location for every element.
+    Repeat {
+        location: Location<'a>,
+        element: u128,
+    },
+    /// Element N at N times the element's size in one of two locations.
+    Select {
+        zero: Location<'a>,
+        one: Location<'a>,
+        mask: u128,
+        element: u128,
+    },
+}
+
+/// A part of a composite.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Part<'a> {
+    /// Where its bits are.
+    pub location: Location<'a>,
+    /// Where it starts in the composite, in bits.
+    pub start: u128,
+    /// Its size, in bits.
+    pub bit_size: u128,
+}
+
+/// A part of an incomplete composite, and the parts before it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Link<'a> {
+    part: Part<'a>,
+    before: Option<&'a Link<'a>>,
+    count: u32,
+}
+
+/// What composites may be made of at most.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    pub(crate) parts: u32,
+    pub(crate) depth: u16,
+    pub(crate) bits: u128,
+}
+
+impl<'a> Composite<'a> {
+    /// The size, in bits.
+    #[must_use]
+    pub fn bit_size(&self) -> u128 {
+        self.bit_size
+    }
+
+    /// How many parts there are.
+    #[must_use]
+    pub fn part_count(&self) -> u128 {
+        match self.kind {
+            Kind::Parts(parts) => parts.len() as u128,
+            Kind::Repeat { element, .. } | Kind::Select { element, .. } => {
+                self.bit_size.checked_div(element).unwrap_or(0)
+            }
+        }
+    }
+
+    /// The parts, in order.
+    #[must_use]
+    pub fn parts(&self) -> Parts<'a> {
+        Parts {
+            composite: *self,
+            next: 0,
+        }
+    }
+
+    /// The part that contains a bit; nothing past the end.
+    #[must_use]
+    pub fn part_at(&self, bit: u128) -> Option<Part<'a>> {
+        if bit >= self.bit_size {
+            return None;
+        }
+        match self.kind {
+            Kind::Parts(parts) => {
+                let after = parts.partition_point(|part| part.start <= bit);
+                // Parts of no size share their start with the next one.
+                parts
+                    .get(..after)?
+                    .iter()
+                    .rev()
+                    .find(|part| part.bit_size != 0)
+                    .copied()
+            }
+            Kind::Repeat { element, .. } | Kind::Select { element, .. } => {
+                self.element(bit.checked_div(element)?)
+            }
+        }
+    }
+
+    /// Part number `index`.
+    fn element(&self, index: u128) -> Option<Part<'a>> {
+        match self.kind {
+            Kind::Parts(parts) => parts.get(usize::try_from(index).ok()?).copied(),
+            Kind::Repeat { location, element } => {
+                let start = index
+                    .checked_mul(element)
+                    .filter(|start| *start < self.bit_size)?;
+                Some(Part {
+                    location,
+                    start,
+                    bit_size: element,
+                })
+            }
+            Kind::Select {
+                zero,
+                one,
+                mask,
+                element,
+            } => {
+                let start = index
+                    .checked_mul(element)
+                    .filter(|start| *start < self.bit_size)?;
+                let chosen = if mask.checked_shr(u32::try_from(index).ok()?)? & 1 == 1 {
+                    one
+                } else {
+                    zero
+                };
+                // Checked when the composite was made.
+                let place = chosen.single().copied();
+                let location = match place {
+                    Some(place) => Location::One(super::Place {
+                        bit_offset: place.bit_offset.checked_add(start)?,
+                        ..place
+                    }),
+                    None => chosen,
+                };
+                Some(Part {
+                    location,
+                    start,
+                    bit_size: element,
+                })
+            }
+        }
+    }
+
+    /// How deep composites are nested; 1 if no part is a composite.
+    pub(crate) fn depth(&self) -> u16 {
+        self.depth
+    }
+
+    pub(crate) fn stands_for_all_lanes(&self) -> bool {
+        self.all_lanes
+    }
+
+    /// `DW_OP_LLVM_extend`: `count` elements of `element` bits, all at `location`.
+    ///
+    /// # Errors
+    /// As HET A.2.5.4.4.6 says, or a limit.
+    pub(crate) fn repeat(
+        location: Location<'a>,
+        element: u64,
+        count: u64,
+        bounds: Bounds,
+    ) -> Result<Composite<'a>> {
+        if element == 0 || count == 0 {
+            return Err(Rule::ZeroElement.into());
+        }
+        let bit_size = u128::from(element).saturating_mul(count.into());
+        check_part(&location, element.into())?;
+        let (depth, all_lanes) = nesting([&location], bounds)?;
+        check_size(bit_size, bounds)?;
+        Ok(Composite {
+            kind: Kind::Repeat {
+                location,
+                element: element.into(),
+            },
+            bit_size,
+            depth,
+            all_lanes,
+        })
+    }
+
+    /// `DW_OP_LLVM_select_bit_piece`: element N from `one` where bit N of `mask` is set, else from `zero`.
+    ///
+    /// Only the location that an element is taken from is checked for it; see `spec-notes/locations.md`.
+    ///
+    /// # Errors
+    /// As HET A.2.5.4.4.6 says, or a limit.
+    pub(crate) fn select(
+        zero: Location<'a>,
+        one: Location<'a>,
+        mask: (u128, u32),
+        element: u64,
+        count: u64,
+        bounds: Bounds,
+        arena: &'a Arena<'a>,
+    ) -> Result<Composite<'a>> {
+        if element == 0 || count == 0 {
+            return Err(Rule::ZeroElement.into());
+        }
+        let (mask, mask_bits) = mask;
+        if u64::from(mask_bits) < count {
+            return Err(Rule::MaskSize.into());
+        }
+        let bit_size = u128::from(element).saturating_mul(count.into());
+        check_size(bit_size, bounds)?;
+        let (depth, all_lanes) = nesting([&zero, &one], bounds)?;
+        // Offsets grow with the element, so that the last one taken from a location decides.
+        let used = if count >= 128 {
+            u128::MAX
+        } else {
+            !(u128::MAX << count)
+        };
+        for (location, taken) in [(&zero, !mask & used), (&one, mask & used)] {
+            if taken != 0 {
+                let last = u128::from(127u32.saturating_sub(taken.leading_zeros()));
+                check_element(
+                    location,
+                    last.saturating_mul(element.into()),
+                    element.into(),
+                )?;
+            }
+        }
+        let element = u128::from(element);
+        if let (Some(_), Some(_)) = (zero.single(), one.single()) {
+            return Ok(Composite {
+                kind: Kind::Select {
+                    zero,
+                    one,
+                    mask,
+                    element,
+                },
+                bit_size,
+                depth,
+                all_lanes,
+            });
+        }
+        // With several places each element has as many; there are at most 128 elements.
+        let mut parts = Vec::new();
+        for index in 0..count {
+            let chosen = if mask >> index & 1 == 1 { &one } else { &zero };
+            let start = u128::from(index).saturating_mul(element);
+            let location =
+                chosen.offset_by_bits(i128::try_from(start).unwrap_or(i128::MAX), arena)?;
+            parts.push(Part {
+                location,
+                start,
+                bit_size: element,
+            });
+        }
+        Ok(Composite {
+            kind: Kind::Parts(arena.parts.alloc_extend(parts)),
+            bit_size,
+            depth,
+            all_lanes,
+        })
+    }
+}
+
+impl<'a> Link<'a> {
+    /// Appends a part, as `DW_OP_bit_piece` does.
+    ///
+    /// # Errors
+    /// As HET A.2.5.4.4.6 says, or a limit.
+    pub(crate) fn append(
+        before: Option<&'a Link<'a>>,
+        location: Location<'a>,
+        bit_size: u128,
+        bounds: Bounds,
+    ) -> Result<Link<'a>> {
+        check_part(&location, bit_size)?;
+        let start = before.map_or(0, |link| link.part.start.saturating_add(link.part.bit_size));
+        check_size(start.saturating_add(bit_size), bounds)?;
+        let count = before.map_or(0, |link| link.count).saturating_add(1);
+        if count > bounds.parts {
+            return Err(ErrorKind::Limit {
+                limit: Limit::Parts,
+                value: bounds.parts.into(),
+            }
+            .into());
+        }
+        nesting([&location], bounds)?;
+        Ok(Link {
+            part: Part {
+                location,
+                start,
+                bit_size,
+            },
+            before,
+            count,
+        })
+    }
+
+    /// Completes the composite.
+    pub(crate) fn complete(&self, arena: &'a Arena<'a>) -> Composite<'a> {
+        let mut links = Vec::with_capacity(self.count as usize);
+        let mut next = Some(self);
+        while let Some(link) = next {
+            links.push(link.part);
+            next = link.before;
+        }
+        let parts = arena.parts.alloc_extend(links.into_iter().rev());
+        let depth = parts
+            .iter()
+            .map(|part| depth_of(&part.location))
+            .max()
+            .unwrap_or(0);
+        let all_lanes = parts
+            .iter()
+            .any(|part| part.location.stands_for_all_lanes());
+        let bit_size = self.part.start.saturating_add(self.part.bit_size);
+        Composite {
+            kind: Kind::Parts(parts),
+            bit_size,
+            depth: depth.saturating_add(1),
+            all_lanes,
+        }
+    }
+}
+
+fn depth_of(location: &Location<'_>) -> u16 {
+    let depth = |place: &super::Place<'_>| match place.storage {
+        super::Storage::Composite(composite) => composite.depth(),
+        super::Storage::Undefined
+        | super::Storage::Memory { .. }
+        | super::Storage::Register(_)
+        | super::Storage::Value { .. }
+        | super::Storage::Constant(_)
+        | super::Storage::ImplicitPointer(_) => 0,
+    };
+    location.places().iter().map(depth).max().unwrap_or(0)
+}
+
+fn nesting<'l, 'a: 'l, const N: usize>(
+    parts: [&'l Location<'a>; N],
+    bounds: Bounds,
+) -> Result<(u16, bool)> {
+    let depth = parts
+        .iter()
+        .map(|part| depth_of(part))
+        .max()
+        .unwrap_or(0)
+        .saturating_add(1);
+    if depth > bounds.depth {
+        return Err(ErrorKind::Limit {
+            limit: Limit::Depth,
+            value: bounds.depth.into(),
+        }
+        .into());
+    }
+    Ok((depth, parts.iter().any(|part| part.stands_for_all_lanes())))
+}
+
+fn check_size(bit_size: u128, bounds: Bounds) -> Result<()> {
+    if bit_size > bounds.bits {
+        return Err(Rule::CompositeSize.into());
+    }
+    Ok(())
+}
+
+/// All bits of a part must lie within its storage.
+fn check_part(location: &Location<'_>, bit_size: u128) -> Result<()> {
+    if location.bits_left() < bit_size {
+        return Err(Rule::PartSize.into());
+    }
+    Ok(())
+}
+
+/// The same for an element at `offset` bits from `location`, which must itself start inside (HET A.2.5.4.4.1).
+fn check_element(location: &Location<'_>, offset: u128, bit_size: u128) -> Result<()> {
+    for place in location.places() {
+        let left = place.bits_left();
+        if left <= offset {
+            let bit_offset = place.bit_offset.saturating_add(offset);
+            let bit_offset = i128::try_from(bit_offset).unwrap_or(i128::MAX);
+            return Err(ErrorKind::OutOfBounds {
+                bit_offset,
+                size_in_bits: place.storage_bits(),
+            }
+            .into());
+        }
+        if left.saturating_sub(offset) < bit_size {
+            return Err(Rule::PartSize.into());
+        }
+    }
+    Ok(())
+}
+
+/// The parts of a composite, in order.
+#[derive(Clone, Debug)]
+pub struct Parts<'a> {
+    composite: Composite<'a>,
+    next: u128,
+}
+
+impl<'a> Iterator for Parts<'a> {
+    type Item = Part<'a>;
+
+    fn next(&mut self) -> Option<Part<'a>> {
+        let part = self.composite.element(self.next)?;
+        self.next = self.next.saturating_add(1);
+        Some(part)
+    }
+}

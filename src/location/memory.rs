@@ -1,0 +1,135 @@
+//! The memory behind address spaces: from a place to what a debugger can be asked for.
+//!
+//! Sources: USAGE "Address Space Identifier" (the interleaving), USAGE "Address Spaces" (apertures).
+
+use super::LaneSelect;
+use crate::arch::{AddressSpace, Apertures, Lane, scratch};
+use crate::error::{Error, ErrorKind, Need, Result};
+use crate::wave::{AccessError, Memory, Wave};
+
+/// A run of bytes that is contiguous in a real memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Run {
+    pub(super) memory: Memory,
+    pub(super) address: u64,
+    /// Where the run starts in what was asked for, in bytes.
+    pub(super) start: usize,
+    pub(super) length: usize,
+}
+
+/// The lane whose memory a place is, when `reader` looks at it.
+pub(super) fn lane_of(select: LaneSelect, reader: Option<Lane>) -> Option<Lane> {
+    match select {
+        LaneSelect::None => None,
+        LaneSelect::One(lane) => Some(lane),
+        LaneSelect::Each => reader,
+    }
+}
+
+/// Calls `visit` for each run of the `length` bytes at `address`, in order.
+///
+/// # Errors
+/// Those of `visit`, and [`Need::Lane`] if the memory is a lane's and no lane is known.
+pub(super) fn for_each_run(
+    wave: &dyn Wave,
+    space: AddressSpace,
+    lane: Option<Lane>,
+    address: u64,
+    length: usize,
+    visit: &mut dyn FnMut(Run) -> Result<()>,
+) -> Result<()> {
+    let whole = |memory| Run {
+        memory,
+        address,
+        start: 0,
+        length,
+    };
+    match space {
+        AddressSpace::None => visit(whole(Memory::Global)),
+        AddressSpace::Region => visit(whole(Memory::Region)),
+        AddressSpace::Local => visit(whole(Memory::Local)),
+        AddressSpace::PrivateWave => visit(whole(Memory::PrivateWave)),
+        AddressSpace::PrivateLane => {
+            let lane = lane.ok_or(Error::from(Need::Lane))?;
+            let runs = u32::try_from(address).ok();
+            let runs = runs
+                .and_then(|address| scratch::runs(address, length as u64, lane, wave.wave_size()));
+            let Some(runs) = runs else {
+                return Err(ErrorKind::MissingContext(Need::Lane).into());
+            };
+            for run in runs {
+                visit(Run {
+                    memory: Memory::PrivateWave,
+                    address: run.wave_address,
+                    start: usize::try_from(run.offset).unwrap_or(usize::MAX),
+                    length: run.length.into(),
+                })?;
+            }
+            Ok(())
+        }
+        AddressSpace::Generic => {
+            let mut start = 0usize;
+            while start < length {
+                let here = address.saturating_add(start as u64);
+                let rest = length.saturating_sub(start);
+                let (space, segment_address) = Apertures::resolve(wave.apertures(), here);
+                // Apertures start and end at multiples of 2^32: what is before the next one is all in one.
+                let in_segment = (1u64 << 32).saturating_sub(here & 0xffff_ffff);
+                let part = usize::try_from(in_segment).unwrap_or(usize::MAX).min(rest);
+                for_each_run(wave, space, lane, segment_address, part, &mut |run| {
+                    visit(Run {
+                        start: run.start.saturating_add(start),
+                        ..run
+                    })
+                })?;
+                start = start.saturating_add(part);
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Asks the debugger for the bytes at an offset.
+type Fetch<'f> = &'f mut dyn FnMut(usize, &mut [u8]) -> Result<(), AccessError>;
+
+/// Fetches `out.len()` bytes by `fetch(offset, out)`, and in smaller pieces where not all are available.
+///
+/// `missing` is called with the ranges, in bytes, that are not.
+///
+/// # Errors
+/// [`ErrorKind::Access`](crate::error::ErrorKind::Access) if the debugger's own access failed.
+pub(super) fn fetch_available(
+    fetch: Fetch<'_>,
+    out: &mut [u8],
+    missing: &mut dyn FnMut(core::ops::Range<usize>),
+) -> Result<()> {
+    // Halves that are still to be fetched, the nearest last; at most one for each bit of the length.
+    let mut pending = Vec::new();
+    pending.push(0..out.len());
+    while let Some(range) = pending.pop() {
+        let Some(bytes) = out.get_mut(range.clone()) else {
+            continue;
+        };
+        match fetch(range.start, bytes) {
+            Ok(()) => {}
+            Err(AccessError::Unavailable) if range.len() > 1 => {
+                let middle = range.start.midpoint(range.end);
+                pending.push(middle..range.end);
+                pending.push(range.start..middle);
+            }
+            Err(AccessError::Unavailable) => {
+                bytes.fill(0);
+                missing(range);
+            }
+            Err(error @ (AccessError::ReadOnly | AccessError::Failed(_))) => {
+                return Err(access_error(&error));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cold]
+pub(super) fn access_error(error: &AccessError) -> Error {
+    ErrorKind::Access(error.to_string()).into()
+}

@@ -1,0 +1,413 @@
+//! Reading the bits of a location for one lane.
+
+use core::ops::Range;
+
+use smallvec::{SmallVec, smallvec};
+
+use super::memory::{fetch_available, for_each_run, lane_of};
+use super::{Location, Mask, Place, Storage};
+use crate::arch::{Lane, Register};
+use crate::error::{Error, ErrorKind, Limit, Resource, Result};
+use crate::wave::Wave;
+
+/// Whom to ask for bits, and on whose behalf.
+#[derive(Clone, Copy)]
+pub struct Access<'w> {
+    /// The stopped wave.
+    pub wave: &'w dyn Wave,
+    /// The lane that reads, which decides what a location that stands for all lanes means.
+    pub lane: Option<Lane>,
+    /// The most bits that are read at once, and visits of parts for it.
+    pub max_bits: u64,
+}
+
+impl core::fmt::Debug for Access<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Access")
+            .field("lane", &self.lane)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Bits that were read. Those that could not be are zero, and in one of the masks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bits {
+    /// The bits, the first in the lowest bit of the first byte; unused bits of the last byte are zero.
+    pub bytes: Vec<u8>,
+    /// How many bits.
+    pub bit_size: u64,
+    /// The bits that have no value (optimised away).
+    pub undefined: Mask,
+    /// The bits that have a value which the debugger does not know.
+    pub unavailable: Mask,
+}
+
+impl Bits {
+    /// Whether every bit has a value that is known.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.undefined.is_empty() && self.unavailable.is_empty()
+    }
+
+    fn zero(bit_size: u64) -> Bits {
+        let length = usize::try_from(bit_size.div_ceil(8)).unwrap_or(0);
+        Bits {
+            bytes: vec![0; length],
+            bit_size,
+            undefined: Mask::new(),
+            unavailable: Mask::new(),
+        }
+    }
+}
+
+/// Reads `bit_size` bits from where `location` starts.
+///
+/// Where there are several places, the bits come from the first that has them all. An implicit pointer
+/// has no bits that could be read: they are undefined.
+///
+/// # Errors
+/// [`ErrorKind::OutOfBounds`] if the storage has fewer bits; [`ErrorKind::Access`] if the debugger's
+/// access failed; [`ErrorKind::Limit`] above `max_bits`.
+///
+/// Source: HET A.2.5.3 and A.2.5.4.3.4, `DW_OP_deref_type`.
+pub fn read(location: &Location<'_>, bit_size: u64, access: &Access<'_>) -> Result<Bits> {
+    let limit = || {
+        Error::from(ErrorKind::Limit {
+            limit: Limit::Bits,
+            value: access.max_bits,
+        })
+    };
+    if bit_size > access.max_bits {
+        return Err(limit());
+    }
+    let mut reader = Reader {
+        access,
+        bits: Bits::zero(bit_size),
+        visits: access.max_bits.max(64),
+    };
+    reader.location(location, 0, bit_size, 0)?;
+    Ok(reader.bits)
+}
+
+/// Reads up to 128 bits that must all be there.
+///
+/// # Errors
+/// As [`read`], and [`ErrorKind::UndefinedRead`] or [`ErrorKind::Unavailable`] if a bit has no value.
+pub(crate) fn read_value(
+    location: &Location<'_>,
+    bit_size: u32,
+    access: &Access<'_>,
+) -> Result<u128> {
+    if let Location::One(place) = location
+        && let Some(value) = read_fast(place, bit_size, access)?
+    {
+        return Ok(value);
+    }
+    let bits = read(location, bit_size.into(), access)?;
+    if !bits.undefined.is_empty() {
+        return Err(ErrorKind::UndefinedRead.into());
+    }
+    if !bits.unavailable.is_empty() {
+        return Err(unavailable(location).into());
+    }
+    let mut value = [0; 16];
+    for (to, from) in value.iter_mut().zip(&bits.bytes) {
+        *to = *from;
+    }
+    Ok(u128::from_le_bytes(value))
+}
+
+/// What nearly every read is: whole bytes of a register or of plain memory.
+fn read_fast(place: &Place<'_>, bit_size: u32, access: &Access<'_>) -> Result<Option<u128>> {
+    if place.lane_step != 0
+        || !place.bit_offset.is_multiple_of(8)
+        || !bit_size.is_multiple_of(8)
+        || bit_size > 128
+    {
+        return Ok(None);
+    }
+    if place.bits_left() < bit_size.into() {
+        return Err(out_of_bounds(place, bit_size.into()));
+    }
+    let mut value = [0; 16];
+    let Some(out) = value.get_mut(..(bit_size / 8) as usize) else {
+        return Ok(None);
+    };
+    let done = match place.storage {
+        Storage::Register(register) => {
+            let Ok(start) = u32::try_from(place.bit_offset) else {
+                return Ok(None);
+            };
+            access
+                .wave
+                .read_register(register, start..start.saturating_add(bit_size), out)
+                .is_ok()
+        }
+        Storage::Memory {
+            space: crate::arch::AddressSpace::None,
+            ..
+        } => {
+            let Ok(address) = u64::try_from(place.bit_offset / 8) else {
+                return Ok(None);
+            };
+            access
+                .wave
+                .read_memory(crate::wave::Memory::Global, address, out)
+                .is_ok()
+        }
+        Storage::Undefined
+        | Storage::Memory { .. }
+        | Storage::Value { .. }
+        | Storage::Constant(_)
+        | Storage::ImplicitPointer(_)
+        | Storage::Composite(_) => false,
+    };
+    // Whatever went wrong, the thorough way finds out what.
+    Ok(done.then(|| u128::from_le_bytes(value)))
+}
+
+#[cold]
+fn unavailable(location: &Location<'_>) -> ErrorKind {
+    let place = location
+        .places()
+        .first()
+        .copied()
+        .unwrap_or(Place::UNDEFINED);
+    let address = || u64::try_from(place.bit_offset / 8).unwrap_or(u64::MAX);
+    match place.storage {
+        Storage::Memory { space, .. } => ErrorKind::Unavailable(Resource::Memory(space, address())),
+        Storage::Register(register) => ErrorKind::Unavailable(Resource::Register(register)),
+        Storage::Composite(composite) => match composite.parts().next() {
+            Some(part) if composite.depth() <= 1 => unavailable(&part.location),
+            Some(_) | None => ErrorKind::Access("a part is not available".to_owned()),
+        },
+        Storage::Undefined
+        | Storage::Value { .. }
+        | Storage::Constant(_)
+        | Storage::ImplicitPointer(_) => ErrorKind::UndefinedRead,
+    }
+}
+
+#[cold]
+pub(super) fn out_of_bounds(place: &Place<'_>, bit_size: u128) -> Error {
+    let last = place.bit_offset.saturating_add(bit_size).saturating_sub(1);
+    let bit_offset = i128::try_from(last).unwrap_or(i128::MAX);
+    ErrorKind::OutOfBounds {
+        bit_offset,
+        size_in_bits: place.storage_bits(),
+    }
+    .into()
+}
+
+struct Reader<'r, 'w> {
+    access: &'r Access<'w>,
+    bits: Bits,
+    /// How many more places may be visited: composites of composites of several places multiply.
+    visits: u64,
+}
+
+impl Reader<'_, '_> {
+    /// Reads `count` bits, `offset` bits into `location`, to bit `to` of the result.
+    fn location(
+        &mut self,
+        location: &Location<'_>,
+        offset: u128,
+        count: u64,
+        to: u64,
+    ) -> Result<()> {
+        match location {
+            Location::One(place) => self.place(place, offset, count, to),
+            Location::Many(places) => self.first_complete(places, offset, count, to),
+        }
+    }
+
+    /// Reads from the first of `places` that has all bits, or else from the first.
+    fn first_complete(
+        &mut self,
+        places: &[Place<'_>],
+        offset: u128,
+        count: u64,
+        to: u64,
+    ) -> Result<()> {
+        let mut first = None;
+        for place in places {
+            let mut reader = Reader {
+                access: self.access,
+                bits: Bits::zero(count),
+                visits: self.visits,
+            };
+            let result = reader.place(place, offset, count, 0);
+            self.visits = reader.visits;
+            let complete = result.is_ok() && reader.bits.is_complete();
+            if complete || first.is_none() {
+                first = Some(result.map(|()| reader.bits));
+            }
+            if complete {
+                break;
+            }
+        }
+        let Some(bits) = first.transpose()? else {
+            return Ok(());
+        };
+        copy_bits(&bits.bytes, 0, &mut self.bits.bytes, to, count);
+        for (from, into) in [
+            (&bits.undefined, &mut self.bits.undefined),
+            (&bits.unavailable, &mut self.bits.unavailable),
+        ] {
+            for range in from.ranges() {
+                into.insert(range.start.saturating_add(to)..range.end.saturating_add(to));
+            }
+        }
+        Ok(())
+    }
+
+    fn place(&mut self, place: &Place<'_>, offset: u128, count: u64, to: u64) -> Result<()> {
+        if count == 0 {
+            return Ok(());
+        }
+        let Some(visits) = self.visits.checked_sub(1) else {
+            return Err(ErrorKind::Limit {
+                limit: Limit::Parts,
+                value: self.access.max_bits,
+            }
+            .into());
+        };
+        self.visits = visits;
+        let start = match (place.lane_step, self.access.lane) {
+            (0, _) => Some(place.bit_offset),
+            (_, Some(lane)) => place.bit_offset_in(lane),
+            (_, None) => return Err(crate::error::Need::Lane.into()),
+        };
+        let start = start.and_then(|start| start.checked_add(offset));
+        let end = start.and_then(|start| start.checked_add(count.into()));
+        let range = start
+            .zip(end)
+            .filter(|(_, end)| *end <= place.storage_bits());
+        let Some((start, _)) = range else {
+            return Err(out_of_bounds(place, offset.saturating_add(count.into())));
+        };
+        match place.storage {
+            Storage::Undefined | Storage::ImplicitPointer(_) => {
+                self.bits.undefined.insert(to..to.saturating_add(count))
+            }
+            Storage::Value { bits, .. } => {
+                copy_bits(&bits.to_le_bytes(), start, &mut self.bits.bytes, to, count)
+            }
+            Storage::Constant(bytes) => copy_bits(bytes, start, &mut self.bits.bytes, to, count),
+            Storage::Register(register) => self.register(register, start, count, to)?,
+            Storage::Memory { space, lane } => {
+                let lane = lane_of(lane, self.access.lane);
+                let wave = self.access.wave;
+                self.bytes(start, count, to, &mut |first, out, missing| {
+                    for_each_run(wave, space, lane, first, out.len(), &mut |run| {
+                        let end = run.start.saturating_add(run.length);
+                        let Some(out) = out.get_mut(run.start..end) else {
+                            return Ok(());
+                        };
+                        let mut fetch = |at: usize, out: &mut [u8]| {
+                            wave.read_memory(run.memory, run.address.wrapping_add(at as u64), out)
+                        };
+                        fetch_available(&mut fetch, out, &mut |range| {
+                            missing(
+                                range.start.saturating_add(run.start)
+                                    ..range.end.saturating_add(run.start),
+                            );
+                        })
+                    })
+                })?;
+            }
+            Storage::Composite(composite) => {
+                let mut done = 0u64;
+                while done < count {
+                    let at = start.saturating_add(done.into());
+                    let Some(part) = composite.part_at(at) else {
+                        return Err(out_of_bounds(place, count.into()));
+                    };
+                    let within = at.saturating_sub(part.start);
+                    let left = part
+                        .bit_size
+                        .saturating_sub(within)
+                        .min(count.saturating_sub(done).into());
+                    let left = u64::try_from(left).unwrap_or(u64::MAX);
+                    self.location(&part.location, within, left, to.saturating_add(done))?;
+                    done = done.saturating_add(left);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn register(&mut self, register: Register, start: u128, count: u64, to: u64) -> Result<()> {
+        let wave = self.access.wave;
+        self.bytes(start, count, to, &mut |first, out, missing| {
+            let mut fetch = |at: usize, out: &mut [u8]| {
+                let bit = |byte: usize| {
+                    u32::try_from(first.saturating_add(byte as u64).saturating_mul(8))
+                        .unwrap_or(u32::MAX)
+                };
+                wave.read_register(register, bit(at)..bit(at.saturating_add(out.len())), out)
+            };
+            fetch_available(&mut fetch, out, missing)
+        })
+    }
+
+    /// Reads the whole bytes that contain `count` bits from bit `start` of a storage, by
+    /// `fetch(first byte, out, missing)`, and keeps the bits.
+    #[expect(
+        clippy::type_complexity,
+        reason = "one function to fetch with, named by the sentence above"
+    )]
+    fn bytes(
+        &mut self,
+        start: u128,
+        count: u64,
+        to: u64,
+        fetch: &mut dyn FnMut(u64, &mut [u8], &mut dyn FnMut(Range<usize>)) -> Result<()>,
+    ) -> Result<()> {
+        let first = u64::try_from(start / 8).unwrap_or(u64::MAX);
+        let skip = u64::from((start % 8) as u8);
+        let length = usize::try_from(skip.saturating_add(count).div_ceil(8)).unwrap_or(0);
+        let mut buffer: SmallVec<[u8; 64]> = smallvec![0; length];
+        let unavailable = &mut self.bits.unavailable;
+        fetch(first, &mut buffer, &mut |missing| {
+            // Bytes of the storage, as bits of the result.
+            let bit = |byte: usize| {
+                (byte as u64)
+                    .saturating_mul(8)
+                    .saturating_sub(skip)
+                    .min(count)
+                    .saturating_add(to)
+            };
+            unavailable.insert(bit(missing.start)..bit(missing.end));
+        })?;
+        copy_bits(&buffer, skip.into(), &mut self.bits.bytes, to, count);
+        // Bits of a byte that is not available are zero even if the debugger left something there.
+        Ok(())
+    }
+}
+
+/// Copies `count` bits from bit `from_bit` of `from` to bit `to_bit` of `to`. Bits outside of either are
+/// left out.
+pub(super) fn copy_bits(from: &[u8], from_bit: u128, to: &mut [u8], to_bit: u64, count: u64) {
+    let Ok(from_bit) = u64::try_from(from_bit) else {
+        return;
+    };
+    if from_bit.is_multiple_of(8) && to_bit.is_multiple_of(8) && count.is_multiple_of(8) {
+        let byte = |bit: u64| usize::try_from(bit / 8).unwrap_or(usize::MAX);
+        let source = from.get(byte(from_bit)..).unwrap_or_default();
+        let target = to.get_mut(byte(to_bit)..).unwrap_or_default();
+        for (to, from) in target.iter_mut().zip(source).take(byte(count)) {
+            *to = *from;
+        }
+        return;
+    }
+    for i in 0..count {
+        let (source, target) = (from_bit.saturating_add(i), to_bit.saturating_add(i));
+        let index = |bit: u64| usize::try_from(bit / 8).unwrap_or(usize::MAX);
+        let (Some(from), Some(to)) = (from.get(index(source)), to.get_mut(index(target))) else {
+            return;
+        };
+        let bit = from >> (source % 8) & 1;
+        *to = *to & !(1 << (target % 8)) | bit << (target % 8);
+    }
+}
