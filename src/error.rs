@@ -108,6 +108,13 @@ pub enum ErrorKind {
         /// What was there.
         found: String,
     },
+    /// A choice that fits none of the things to choose from, or several.
+    Selection {
+        /// What was asked for.
+        wanted: String,
+        /// Everything there is to choose from, or, when several fit, those.
+        candidates: Vec<String>,
+    },
 }
 
 /// A rule of the specification that DWARF can break.
@@ -248,6 +255,10 @@ pub enum Limit {
     Frames,
     /// Characters of output.
     Output,
+    /// Bytes made from a file's: decompressed, relocated or copied.
+    Decompressed,
+    /// Entries of one table in a file: bundle entries, symbols' names, metadata values.
+    Entries,
 }
 
 impl Limit {
@@ -263,6 +274,8 @@ impl Limit {
             Limit::Dies => "dies",
             Limit::Frames => "frames",
             Limit::Output => "output",
+            Limit::Decompressed => "decompressed",
+            Limit::Entries => "entries",
         }
     }
 }
@@ -286,6 +299,7 @@ impl ErrorKind {
             ErrorKind::Unsupported(_) => "unsupported",
             ErrorKind::Malformed { .. } => "malformed",
             ErrorKind::Syntax { .. } => "syntax",
+            ErrorKind::Selection { .. } => "selection",
         }
     }
 
@@ -309,7 +323,8 @@ impl ErrorKind {
             | ErrorKind::Unsupported(_)
             | ErrorKind::Access(_)
             | ErrorKind::Malformed { .. }
-            | ErrorKind::Syntax { .. } => None,
+            | ErrorKind::Syntax { .. }
+            | ErrorKind::Selection { .. } => None,
         }
     }
 }
@@ -480,6 +495,10 @@ impl fmt::Display for ErrorKind {
             ErrorKind::Malformed { what, reason } => write!(f, "malformed {what}: {reason}"),
             ErrorKind::Syntax { expected, found } => {
                 write!(f, "expected {expected}, found {found}")
+            }
+            ErrorKind::Selection { wanted, candidates } => {
+                write!(f, "{wanted}; choose one of:")?;
+                candidates.iter().try_for_each(|c| write!(f, "\n  {c}"))
             }
         }
     }
