@@ -1,1 +1,286 @@
-//! A code object from bytes.
+//! A code object from bytes: ELF, relocations, compressed sections, offload bundles, kernel descriptors
+//! and metadata notes.
+//!
+//! It gives sections, symbols, code bytes and kernels; what the debug sections mean is the business of
+//! `debug_info` and `frame`.
+//!
+//! * [`code_objects`] finds the code objects in any file that can hold some, [`select`] chooses one,
+//!   [`code_object`] does both;
+//! * [`CodeObject`] is one of them, opened;
+//! * [`ObjectInfo`] is what there is to say of one at a glance.
+//!
+//! Source: USAGE "ELF Code Object", "Code Object Metadata", "Kernel Descriptor"; "Clang Offload Bundler".
+
+#![warn(
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss
+)]
+
+mod bytes;
+mod compression;
+mod containers;
+mod contents;
+pub mod descriptor;
+mod elf;
+mod identify;
+mod image;
+mod info;
+mod kernel;
+mod limit;
+pub mod metadata;
+mod note;
+pub mod relocation;
+mod section;
+mod symbol;
+mod target;
+#[cfg(test)]
+#[allow(
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    reason = "a test that overflows has failed"
+)]
+mod testing;
+
+pub use compression::Method as CompressionMethod;
+pub use containers::{
+    EmbeddedCodeObject, Place, Selector, code_object, code_object_with, code_objects,
+    code_objects_with, select,
+};
+pub use descriptor::KernelDescriptor;
+pub use elf::OsAbi;
+pub use info::{DebugSectionInfo, KernelInfo, ObjectInfo};
+pub use kernel::Kernel;
+pub use limit::Limits;
+pub use metadata::{KernelMetadata, Metadata};
+pub use section::{Section, SectionKind};
+pub use symbol::{Symbol, SymbolKind, SymbolSection};
+
+use std::sync::OnceLock;
+
+use contents::{Contents, Loaded};
+use descriptor::Generation;
+use elf::Elf;
+use relocation::Unresolved;
+
+use crate::arch::TargetId;
+use crate::error::Result;
+
+/// One code object: an ELF64 file for AMDGPU, linked (`ET_DYN`), relocatable (`ET_REL`) or the `.dwo`
+/// beside one.
+///
+/// Opening it reads headers only; contents are read, decompressed and relocated when they are asked for,
+/// and kept. Several threads can share it.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use hetdwarf::object::{CodeObject, Selector, code_object};
+///
+/// let file = std::fs::read("dwarf-tests/fixtures/object/ccob3.hipfb")?;
+/// let embedded = code_object(&file, &Selector::parse("gfx90a"))?;
+/// let object = CodeObject::parse(&embedded.data)?;
+///
+/// let kernels = object.kernels()?;
+/// assert_eq!(kernels[0].name, "divergent");
+/// let descriptor = kernels[0].descriptor.as_ref().ok_or("no descriptor")?;
+/// assert_eq!(descriptor.accumulation_offset(), Some(8));
+/// let unit = object.section(".debug_info")?.ok_or("no debugging information")?;
+/// assert_eq!(unit[4..6], [5, 0], "the version of DWARF");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct CodeObject<'data> {
+    elf: Elf<'data>,
+    target: TargetId,
+    sections: Vec<Section<'data>>,
+    contents: Contents<'data>,
+    symbols: OnceLock<Result<Vec<Symbol<'data>>>>,
+}
+
+impl<'data> CodeObject<'data> {
+    /// Opens a code object, with the default [`Limits`].
+    ///
+    /// # Errors
+    /// [`Malformed`](crate::error::ErrorKind::Malformed) if the bytes are not a code object (it says what
+    /// they are instead) or a header is wrong; [`Unsupported`](crate::error::ErrorKind::Unsupported) for
+    /// version 2 and processors without DWARF.
+    pub fn parse(data: &'data [u8]) -> Result<CodeObject<'data>> {
+        CodeObject::parse_with(data, &Limits::default())
+    }
+
+    /// Opens a code object.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse).
+    pub fn parse_with(data: &'data [u8], limits: &Limits) -> Result<CodeObject<'data>> {
+        let elf = Elf::parse(data)?;
+        let target = target::of_elf(&elf)?;
+        let sections = section::read_all(&elf)?;
+        let contents = Contents::new(&elf, &sections, limits.decompressed)?;
+        Ok(CodeObject {
+            elf,
+            target,
+            sections,
+            contents,
+            symbols: OnceLock::new(),
+        })
+    }
+
+    /// The processor and its features.
+    #[must_use]
+    pub fn target(&self) -> &TargetId {
+        &self.target
+    }
+
+    /// The operating system the code is for.
+    #[must_use]
+    pub fn os_abi(&self) -> OsAbi {
+        self.elf.os_abi
+    }
+
+    /// `e_ident[EI_ABIVERSION]`; for `amdhsa` 1 to 4, see
+    /// [`code_object_version`](Self::code_object_version).
+    #[must_use]
+    pub fn abi_version(&self) -> u8 {
+        self.elf.abi_version
+    }
+
+    /// The version of code objects, 3 to 6; nothing for other systems than `amdhsa`, which do not have
+    /// such versions.
+    #[must_use]
+    pub fn code_object_version(&self) -> Option<u8> {
+        match self.elf.os_abi {
+            OsAbi::Hsa => self.elf.abi_version.checked_add(2),
+            OsAbi::None | OsAbi::Pal | OsAbi::Mesa3d | OsAbi::Other(_) => None,
+        }
+    }
+
+    /// `e_flags` as a number.
+    #[must_use]
+    pub fn flags(&self) -> u32 {
+        self.elf.flags
+    }
+
+    /// Whether the object has not been linked (`ET_REL`).
+    ///
+    /// Then its allocated sections have addresses that were made up: code sections come first, from 0, in
+    /// the order of the file, each aligned; the other allocated sections follow. Sections, symbols,
+    /// relocated contents and [`read_image`](Self::read_image) all use these. An object with one code
+    /// section has it at 0, as other tools show it; with several (`-ffunction-sections`) other tools show
+    /// each at 0, and one cannot tell them apart.
+    #[must_use]
+    pub fn is_relocatable(&self) -> bool {
+        self.elf.relocatable
+    }
+
+    /// All sections, in the order of the file; the index is that of the section header table, so the
+    /// first one is the null section.
+    #[must_use]
+    pub fn sections(&self) -> &[Section<'data>] {
+        &self.sections
+    }
+
+    /// The contents of the section with this name, decompressed and relocated; nothing if there is none
+    /// or it has no bytes in the file.
+    ///
+    /// `.debug_info` also finds `.zdebug_info`. In a relocatable object all debug sections of one name
+    /// (type units have one each) are joined in the order of the file, as a linker would join them.
+    /// Relocations that cannot be applied are listed by
+    /// [`unresolved_relocations`](Self::unresolved_relocations).
+    ///
+    /// # Errors
+    /// If the contents are outside the file, do not decompress, are larger than the limit, or have
+    /// relocations outside the section or to symbols that do not exist.
+    pub fn section(&self, name: &str) -> Result<Option<&[u8]>> {
+        Ok(self.load(name)?.map(|loaded| &*loaded.bytes))
+    }
+
+    /// The relocations of a section that could not be applied, by ascending entry in the file, at most
+    /// 2^16 of them for each section; none in a linked object.
+    ///
+    /// # Errors
+    /// As [`section`](Self::section).
+    pub fn unresolved_relocations(&self, name: &str) -> Result<&[Unresolved]> {
+        Ok(self
+            .load(name)?
+            .map_or(&[][..], |loaded| &loaded.unresolved))
+    }
+
+    fn load(&self, name: &str) -> Result<Option<&Loaded<'data>>> {
+        let by_name = |name: &str| self.sections.iter().position(|s| s.name == name);
+        let by_standard_name = || self.sections.iter().position(|s| s.standard_name() == name);
+        match by_name(name).or_else(by_standard_name) {
+            Some(index) => self.contents.load(&self.elf, &self.sections, index),
+            None => Ok(None),
+        }
+    }
+
+    /// The symbols of `.symtab` or, in a stripped object, `.dynsym`, in the order of the file.
+    ///
+    /// # Errors
+    /// If the table is malformed.
+    pub fn symbols(&self) -> Result<&[Symbol<'data>]> {
+        self.symbols
+            .get_or_init(|| symbol::read_all(&self.elf, &self.sections))
+            .as_ref()
+            .map(Vec::as_slice)
+            .map_err(Clone::clone)
+    }
+
+    /// The `len` bytes of the loaded image at `address`, code or constants.
+    ///
+    /// Nothing if one segment (in a relocatable object, one section) does not have all of them in the
+    /// file: unmapped, zeros that take no space, or contents that are malformed. Dynamic relocations
+    /// (`.rela.dyn`, which a loader applies to pointers in data) are not applied.
+    #[must_use]
+    pub fn read_image(&self, address: u64, len: usize) -> Option<&[u8]> {
+        let section = |index| {
+            let loaded = self
+                .contents
+                .load(&self.elf, &self.sections, index)
+                .ok()??;
+            Some(&*loaded.bytes)
+        };
+        image::read(
+            &self.elf,
+            &self.sections,
+            section,
+            address,
+            u64::try_from(len).ok()?,
+        )
+    }
+
+    /// What the metadata notes say; nothing if there are none.
+    ///
+    /// # Errors
+    /// [`Unsupported`](crate::error::ErrorKind::Unsupported) for the YAML of version 2; if a note is
+    /// malformed.
+    pub fn metadata(&self) -> Result<Option<Metadata>> {
+        metadata::read_notes(&self.elf)
+    }
+
+    /// All kernels, sorted by name: those with a descriptor (a symbol that ends in `.kd`) and those that
+    /// only the metadata mention.
+    ///
+    /// # Errors
+    /// If the symbols or the metadata are malformed.
+    pub fn kernels(&self) -> Result<Vec<Kernel>> {
+        kernel::read_all(self, self.metadata()?.as_ref())
+    }
+
+    /// The generation that kernel descriptors are read by; nothing for a processor of none.
+    #[must_use]
+    pub fn generation(&self) -> Option<Generation> {
+        Generation::of_processor(self.target.processor().name())
+    }
+}
+
+#[cfg(test)]
+#[allow(
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    reason = "a test that overflows has failed"
+)]
+mod tests;

@@ -1,0 +1,171 @@
+//! Clang offload bundles, plain and compressed, one or several in a row.
+//!
+//! Sources: "Clang Offload Bundler", "Bundled Binary File Layout"; the compressed header is that which
+//! clang 16 to 22 write.
+
+use super::{Finder, Place, Source};
+use crate::error::{Error, ErrorKind, Result};
+use crate::object::bytes::{self, slice_at, tail_at, u16_at, u32_at, u64_at};
+use crate::object::compression::{Compressed, Method};
+use crate::object::identify::{BUNDLE_MAGIC, CCOB_MAGIC, FileKind};
+
+/// The longest bundle entry ID: real ones have less than a hundred bytes.
+const MAX_ID: u64 = 512;
+
+impl<'data> Finder<'data> {
+    /// Bundles one after the other; between them, any bytes (linkers align each to a page).
+    pub(super) fn bundles(&mut self, data: &'data [u8], place: &Place) -> Result<()> {
+        let mut offset = 0;
+        while let Some((at, bundle)) = next_bundle(data, offset) {
+            self.entries.charge(1)?;
+            let mut place = place.clone();
+            place.offset = place.offset.saturating_add(at);
+            let size = if bundle.starts_with(CCOB_MAGIC) {
+                self.compressed_bundle(bundle, place)?
+            } else {
+                self.bundle(Source::File(bundle), &place)?
+            };
+            offset = at.saturating_add(size.max(1));
+        }
+        Ok(())
+    }
+
+    /// The bundle that `data` starts with; how many bytes it has.
+    fn bundle(&mut self, bundle: Source<'data, '_>, place: &Place) -> Result<u64> {
+        let data = bundle.bytes();
+        let header = Header { data };
+        let count = header.number(bytes::len(BUNDLE_MAGIC))?;
+        let mut at = bytes::len(BUNDLE_MAGIC).saturating_add(8);
+        let mut end = at;
+        for _ in 0..count {
+            self.entries.charge(1)?;
+            let (offset, size, id_size) = (
+                header.number(at)?,
+                header.number(at.saturating_add(8))?,
+                header.number(at.saturating_add(16))?,
+            );
+            let id_at = at.saturating_add(24);
+            let id = slice_at(data, id_at, id_size).filter(|_| id_size <= MAX_ID);
+            let id = id.ok_or_else(|| {
+                Error::malformed(
+                    "bundle",
+                    format!("the ID of the entry at {at:#x} cannot have {id_size} bytes"),
+                )
+            })?;
+            let id = String::from_utf8_lossy(id).into_owned();
+            self.entry(&id, bundle, offset, size, place)?;
+            at = id_at.saturating_add(id_size);
+            end = end.max(at).max(offset.saturating_add(size));
+        }
+        Ok(end)
+    }
+
+    /// The compressed bundle that `data` starts with; how many bytes it has.
+    fn compressed_bundle(&mut self, data: &'data [u8], mut place: Place) -> Result<u64> {
+        let header = CompressedHeader::read(data)?;
+        let body = match header.total_size {
+            Some(total) => slice_at(data, 0, total).and_then(|d| tail_at(d, header.size)),
+            None => tail_at(data, header.size),
+        };
+        let compressed = Compressed {
+            method: header.method,
+            size: header.uncompressed_size,
+            data: body.ok_or(ErrorKind::Truncated {
+                what: "compressed bundle",
+            })?,
+        };
+        let (bundle, used) = compressed.decompress(&self.made)?;
+        if FileKind::of(&bundle) != FileKind::Bundle {
+            return Err(Error::malformed(
+                "compressed bundle",
+                format!("inside is {}", FileKind::of(&bundle).description(&bundle)),
+            ));
+        }
+        place.compression = Some(header.method);
+        self.bundle(Source::Made(&bundle), &place)?;
+        self.made.release(header.uncompressed_size);
+        let used = u64::try_from(used).unwrap_or(u64::MAX);
+        Ok(header
+            .total_size
+            .unwrap_or(header.size.saturating_add(used)))
+    }
+}
+
+/// The next bundle at or after `from`: its offset, and everything from there on.
+fn next_bundle(data: &[u8], from: u64) -> Option<(u64, &[u8])> {
+    let rest = tail_at(data, from)?;
+    // One pass for both, so that a file of many bundles is searched once.
+    let starts = |at: &usize| {
+        let here = rest.get(*at..).unwrap_or(&[]);
+        here.starts_with(BUNDLE_MAGIC) || here.starts_with(CCOB_MAGIC)
+    };
+    let at = (0..rest.len()).find(starts)?;
+    let at = u64::try_from(at).ok()?;
+    Some((from.checked_add(at)?, tail_at(rest, at)?))
+}
+
+/// Numbers of a bundle's header.
+struct Header<'a> {
+    data: &'a [u8],
+}
+
+impl Header<'_> {
+    fn number(&self, offset: u64) -> Result<u64> {
+        u64_at(self.data, offset).ok_or_else(|| {
+            ErrorKind::Truncated {
+                what: "bundle header",
+            }
+            .into()
+        })
+    }
+}
+
+/// What stands before the data of a compressed bundle.
+struct CompressedHeader {
+    size: u64,
+    method: Method,
+    /// With the header; version 1 does not say.
+    total_size: Option<u64>,
+    uncompressed_size: u64,
+}
+
+impl CompressedHeader {
+    /// All versions: `CCOB`, version (2 bytes), method (2 bytes: 0 zlib, 1 zstd). Then, with numbers of 4
+    /// bytes: version 1, the uncompressed size; version 2, the total size first. With numbers of 8 bytes:
+    /// version 3, both. At the end 8 bytes of a hash, which is not checked: it tells bundles apart, and
+    /// both methods have checksums of their own.
+    fn read(data: &[u8]) -> Result<CompressedHeader> {
+        const WHAT: &str = "compressed bundle header";
+        let truncated = || Error::from(ErrorKind::Truncated { what: WHAT });
+        let version = u16_at(data, 4).ok_or_else(truncated)?;
+        let method = match u16_at(data, 6).ok_or_else(truncated)? {
+            0 => Method::Zlib,
+            1 => Method::Zstd,
+            other => {
+                return Err(Error::malformed(
+                    WHAT,
+                    format!("method {other} is neither zlib (0) nor zstd (1)"),
+                ));
+            }
+        };
+        let small = |offset| u32_at(data, offset).map(u64::from).ok_or_else(truncated);
+        let large = |offset| u64_at(data, offset).ok_or_else(truncated);
+        let (size, total_size, uncompressed_size) = match version {
+            1 => (20, None, small(8)?),
+            2 => (24, Some(small(8)?), small(12)?),
+            3 => (32, Some(large(8)?), large(16)?),
+            other => {
+                return Err(Error::malformed(
+                    WHAT,
+                    format!("version {other} is not 1, 2 or 3"),
+                ));
+            }
+        };
+        Ok(CompressedHeader {
+            size,
+            method,
+            total_size,
+            uncompressed_size,
+        })
+    }
+}

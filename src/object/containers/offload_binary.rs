@@ -1,0 +1,126 @@
+//! LLVM's offload binaries, the contents of `.llvm.offloading`: one or several in a row.
+//!
+//! Source: "Clang Offload Packager", "Binary Format"; version 2 of the format, with several entries, is
+//! that of LLVM 23. The numbers of offload kinds are those that LLVM 22 writes (bits) and the document
+//! has (1, 2, 3).
+
+use super::{Finder, Place, Source};
+use crate::error::{Error, ErrorKind, Result};
+use crate::object::bytes::{slice_at, tail_at, u16_at, u32_at, u64_at};
+use crate::object::identify::OFFLOAD_MAGIC;
+
+const WHAT: &str = "offload binary";
+/// The longest key or value that is looked at.
+const MAX_TEXT: usize = 512;
+/// The most keys of one entry that are looked at; real ones have a handful.
+const MAX_KEYS: u64 = 64;
+
+impl<'data> Finder<'data> {
+    /// Offload binaries one after the other, with zeros between them.
+    pub(super) fn offload_binaries(&mut self, data: &'data [u8], place: &Place) -> Result<()> {
+        let mut rest = data;
+        let mut place = place.clone();
+        while rest.starts_with(OFFLOAD_MAGIC) {
+            let size = u64_at(rest, 8).ok_or_else(truncated)?;
+            let binary = slice_at(rest, 0, size).ok_or_else(truncated)?;
+            self.offload_binary(binary, &place)?;
+            let after = tail_at(rest, size.max(1)).unwrap_or(&[]);
+            let zeros = after.iter().take_while(|&&b| b == 0).count();
+            let next = after.get(zeros..).unwrap_or(&[]);
+            let step = rest.len().saturating_sub(next.len());
+            place.offset = place
+                .offset
+                .saturating_add(u64::try_from(step).unwrap_or(u64::MAX));
+            rest = next;
+        }
+        if rest.is_empty() {
+            return Ok(());
+        }
+        Err(Error::malformed(
+            WHAT,
+            format!("at {:#x} there is no further one", place.offset),
+        ))
+    }
+
+    fn offload_binary(&mut self, data: &'data [u8], place: &Place) -> Result<()> {
+        let version = u32_at(data, 4).ok_or_else(truncated)?;
+        let entries = u64_at(data, 16).ok_or_else(truncated)?;
+        let (count, stride) = match version {
+            // The size of the one entry.
+            1 => (1, 0),
+            2 => (u64_at(data, 24).ok_or_else(truncated)?, 40),
+            other => {
+                return Err(Error::malformed(
+                    WHAT,
+                    format!("version {other} is neither 1 nor 2"),
+                ));
+            }
+        };
+        let mut at = entries;
+        for _ in 0..count {
+            self.entries.charge(1)?;
+            let entry = tail_at(data, at).ok_or_else(truncated)?;
+            let number = |offset| u64_at(entry, offset).ok_or_else(truncated);
+            let (image, size) = (number(24)?, number(32)?);
+            let strings = Strings {
+                data,
+                table: number(8)?,
+                count: number(16)?,
+                stride: if version == 1 { 16 } else { 24 },
+            };
+            let kind = u16_at(entry, 2).ok_or_else(truncated)?;
+            let id = entry_id(kind, &strings);
+            self.entry(&id, Source::File(data), image, size, place)?;
+            at = at.saturating_add(stride);
+        }
+        Ok(())
+    }
+}
+
+fn truncated() -> Error {
+    ErrorKind::Truncated { what: WHAT }.into()
+}
+
+/// The entry's ID as clang's bundler would write it.
+fn entry_id(kind: u16, strings: &Strings<'_>) -> String {
+    let kind = match kind {
+        1 => "openmp",
+        2 => "cuda",
+        3 | 4 => "hip",
+        8 => "sycl",
+        _ => "",
+    };
+    let triple = strings.get("triple").unwrap_or_default();
+    let triple = triple.trim_end_matches('-');
+    match strings.get("arch") {
+        Some(arch) => format!("{kind}-{triple}--{arch}"),
+        None => format!("{kind}-{triple}-"),
+    }
+}
+
+/// The keys and values of an entry.
+struct Strings<'a> {
+    data: &'a [u8],
+    table: u64,
+    count: u64,
+    stride: u64,
+}
+
+impl Strings<'_> {
+    fn get(&self, key: &str) -> Option<String> {
+        let mut at = self.table;
+        for _ in 0..self.count.min(MAX_KEYS) {
+            if self.text(u64_at(self.data, at)?)? == key {
+                return self.text(u64_at(self.data, at.checked_add(8)?)?);
+            }
+            at = at.checked_add(self.stride)?;
+        }
+        None
+    }
+
+    fn text(&self, offset: u64) -> Option<String> {
+        let tail = tail_at(self.data, offset)?;
+        let text = tail.iter().take(MAX_TEXT).position(|&b| b == 0)?;
+        Some(String::from_utf8_lossy(tail.get(..text)?).into_owned())
+    }
+}

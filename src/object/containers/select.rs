@@ -1,0 +1,113 @@
+//! Choosing one of the code objects of a file.
+//!
+//! Source: "Clang Offload Bundler", "Target ID", "Compatibility Rules for Target ID".
+
+use super::EmbeddedCodeObject;
+use crate::arch::TargetId;
+use crate::error::{ErrorKind, Result};
+use crate::object::target::{self, Fit};
+
+/// Which code object of a file.
+#[non_exhaustive]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Selector {
+    /// The only one there is.
+    #[default]
+    Only,
+    /// That with this [`index`](EmbeddedCodeObject::index).
+    Index(usize),
+    /// That for this target ID, or with this bundle entry ID.
+    ///
+    /// The first of these rules that any code object meets decides, and only one may meet it: the text is
+    /// its `id` or `target`; it is for the same processor and has every feature that the text names
+    /// (`gfx90a` takes one for `gfx90a:xnack+`); for the same processor, where it leaves features open that
+    /// the text names (`gfx90a:xnack+` takes one for `gfx90a`); for a generic processor that stands for
+    /// that of the text.
+    Target(String),
+}
+
+impl Selector {
+    /// A number is an index, anything else a target or entry ID.
+    #[must_use]
+    pub fn parse(text: &str) -> Selector {
+        match text.parse() {
+            Ok(index) => Selector::Index(index),
+            Err(_) => Selector::Target(text.to_owned()),
+        }
+    }
+}
+
+/// Chooses one of the code objects of a file.
+///
+/// # Errors
+/// [`ErrorKind::Selection`] with what there is to choose from, if none or several fit.
+pub fn select<'a, 'data>(
+    objects: &'a [EmbeddedCodeObject<'data>],
+    selector: &Selector,
+) -> Result<&'a EmbeddedCodeObject<'data>> {
+    match selector {
+        Selector::Only => match objects {
+            [only] => Ok(only),
+            _ => Err(several(
+                format!("there are {} code objects", objects.len()),
+                objects.iter(),
+            )),
+        },
+        Selector::Index(index) => objects.iter().find(|o| o.index == *index).ok_or_else(|| {
+            several(
+                format!("there is no code object number {index}"),
+                objects.iter(),
+            )
+        }),
+        Selector::Target(text) => by_target(objects, text),
+    }
+}
+
+fn by_target<'a, 'data>(
+    objects: &'a [EmbeddedCodeObject<'data>],
+    text: &str,
+) -> Result<&'a EmbeddedCodeObject<'data>> {
+    // A code object that is in no bundle has no ID.
+    let exact = |o: &EmbeddedCodeObject<'_>| !text.is_empty() && (o.id == text || o.target == text);
+    let wanted = text.parse::<TargetId>();
+    let fits = |o: &EmbeddedCodeObject<'_>, fit: Fit| match (&wanted, o.target.parse()) {
+        (Ok(wanted), Ok(found)) => target::fits(&found, wanted, fit),
+        _ => false,
+    };
+    let rules: [&dyn Fn(&EmbeddedCodeObject<'_>) -> bool; 4] = [
+        &exact,
+        &|o| fits(o, Fit::Named),
+        &|o| fits(o, Fit::Compatible),
+        &|o| fits(o, Fit::Generic),
+    ];
+    for rule in rules {
+        let fitting: Vec<_> = objects.iter().filter(|o| rule(o)).collect();
+        match *fitting {
+            [] => {}
+            [one] => return Ok(one),
+            _ => {
+                return Err(several(
+                    format!("{} code objects fit {text}", fitting.len()),
+                    fitting.into_iter(),
+                ));
+            }
+        }
+    }
+    Err(several(
+        format!("no code object fits {text}"),
+        objects.iter(),
+    ))
+}
+
+fn several<'a, 'data: 'a>(
+    wanted: String,
+    candidates: impl Iterator<Item = &'a EmbeddedCodeObject<'data>>,
+) -> crate::Error {
+    ErrorKind::Selection {
+        wanted,
+        candidates: candidates
+            .map(|o| format!("{}: {} at {}", o.index, o.target, o.place))
+            .collect(),
+    }
+    .into()
+}

@@ -1,0 +1,269 @@
+//! The contents of sections: decompressed, relocated where nobody has linked, each once and only when
+//! asked for.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use object::LittleEndian as LE;
+
+use super::bytes;
+use super::elf::{Elf, RawSection};
+use super::limit::Budget;
+use super::relocation::{self, Unresolved};
+use super::section::{self, Section, SectionKind};
+use crate::error::{Error, Limit, Result};
+
+/// Bytes as every reader after this sees them.
+#[derive(Debug)]
+pub(super) struct Loaded<'data> {
+    pub(super) bytes: Cow<'data, [u8]>,
+    pub(super) unresolved: Vec<Unresolved>,
+}
+
+/// Contents that belong together: of one section or, in a relocatable object, of all debug sections of
+/// one name.
+#[derive(Debug)]
+struct Group<'data> {
+    members: Vec<usize>,
+    loaded: OnceLock<Result<Option<Loaded<'data>>>>,
+}
+
+/// All contents of a code object.
+#[derive(Debug)]
+pub(super) struct Contents<'data> {
+    groups: Vec<Group<'data>>,
+    /// The group of each section.
+    group_of: Vec<usize>,
+    /// For each section that has any, the index of the section with its relocations.
+    relocations_of: BTreeMap<usize, usize>,
+    /// Bytes made so far.
+    made: Budget,
+    /// Relocations applied so far: tables that overlap could multiply them.
+    applied: Budget,
+}
+
+impl<'data> Contents<'data> {
+    pub(super) fn new(
+        elf: &Elf<'data>,
+        sections: &[Section<'data>],
+        decompressed_limit: u64,
+    ) -> Result<Contents<'data>> {
+        let mut groups: Vec<Group<'data>> = Vec::new();
+        let mut group_of = Vec::with_capacity(sections.len());
+        let mut by_name = BTreeMap::new();
+        for (index, section) in sections.iter().enumerate() {
+            let joins = elf.relocatable && section.is_debug() && !section.allocated;
+            let next = groups.len();
+            let group = if joins {
+                *by_name.entry(section.standard_name()).or_insert(next)
+            } else {
+                next
+            };
+            match groups.get_mut(group) {
+                Some(existing) => existing.members.push(index),
+                None => groups.push(Group {
+                    members: vec![index],
+                    loaded: OnceLock::new(),
+                }),
+            }
+            group_of.push(group);
+        }
+        let relocations_of = match elf.relocatable {
+            true => relocation_tables(elf.sections)?,
+            false => BTreeMap::new(),
+        };
+        Ok(Contents {
+            groups,
+            group_of,
+            relocations_of,
+            made: Budget::new(Limit::Decompressed, decompressed_limit),
+            // An entry has at least one byte, and no two share it.
+            applied: Budget::new(Limit::Entries, bytes::len(elf.data)),
+        })
+    }
+
+    /// The contents of the group that the section with this index belongs to; nothing if there are none
+    /// in the file.
+    pub(super) fn load(
+        &self,
+        elf: &Elf<'data>,
+        sections: &[Section<'data>],
+        index: usize,
+    ) -> Result<Option<&Loaded<'data>>> {
+        let group = self.group_of.get(index).and_then(|&g| self.groups.get(g));
+        let Some(group) = group else {
+            return Ok(None);
+        };
+        group
+            .loaded
+            .get_or_init(|| self.load_group(elf, sections, group))
+            .as_ref()
+            .map(Option::as_ref)
+            .map_err(Clone::clone)
+    }
+
+    fn load_group(
+        &self,
+        elf: &Elf<'data>,
+        sections: &[Section<'data>],
+        group: &Group<'data>,
+    ) -> Result<Option<Loaded<'data>>> {
+        if let [index] = *group.members {
+            return self.load_one(elf, sections, index);
+        }
+        let mut all = Loaded {
+            bytes: Cow::Owned(Vec::new()),
+            unresolved: Vec::new(),
+        };
+        for &index in &group.members {
+            let (Some(section), Some(one)) =
+                (sections.get(index), self.load_one(elf, sections, index)?)
+            else {
+                continue;
+            };
+            if let Cow::Borrowed(bytes) = one.bytes {
+                self.made.charge(bytes::len(bytes))?;
+            }
+            let joined = all.bytes.to_mut();
+            // The address is where this part belongs; alignment leaves zeros before it.
+            let gap = section.address.checked_sub(bytes::len(joined));
+            let start = usize::try_from(section.address).ok();
+            let (Some(gap), Some(start)) = (gap, start) else {
+                return Err(Error::malformed(
+                    "section",
+                    "its size is not that of its header",
+                ));
+            };
+            self.made.charge(gap)?;
+            joined.resize(start, 0);
+            joined.extend_from_slice(&one.bytes);
+            all.unresolved
+                .extend(one.unresolved.into_iter().map(|mut u| {
+                    u.offset = u.offset.saturating_add(section.address);
+                    u
+                }));
+        }
+        Ok(Some(all))
+    }
+
+    fn load_one(
+        &self,
+        elf: &Elf<'data>,
+        sections: &[Section<'data>],
+        index: usize,
+    ) -> Result<Option<Loaded<'data>>> {
+        let (Some(raw), Some(section)) = (elf.sections.get(index), sections.get(index)) else {
+            return Ok(None);
+        };
+        let load = || {
+            let Some(stored) = elf.stored(raw)? else {
+                return Ok(None);
+            };
+            let bytes = match section::compressed(elf, raw, &section.name)? {
+                Some(compressed) => Cow::Owned(compressed.decompress(&self.made)?.0),
+                None => Cow::Borrowed(stored),
+            };
+            self.relocate(elf, sections, index, bytes).map(Some)
+        };
+        load().map_err(|e: Error| e.within(static_name(section), 0))
+    }
+
+    fn relocate(
+        &self,
+        elf: &Elf<'data>,
+        sections: &[Section<'data>],
+        index: usize,
+        mut bytes: Cow<'data, [u8]>,
+    ) -> Result<Loaded<'data>> {
+        let mut unresolved = Vec::new();
+        let table = self
+            .relocations_of
+            .get(&index)
+            .and_then(|&table| elf.sections.get(table));
+        if let (Some(table), Some(target)) = (table, sections.get(index)) {
+            self.applied.charge(relocation::count(table))?;
+            if let Cow::Borrowed(bytes) = bytes {
+                self.made.charge(bytes::len(bytes))?;
+            }
+            unresolved = relocation::apply(elf, sections, table, target, bytes.to_mut())?;
+        }
+        Ok(Loaded { bytes, unresolved })
+    }
+}
+
+/// Which section's relocations are where.
+fn relocation_tables(sections: &[RawSection]) -> Result<BTreeMap<usize, usize>> {
+    let mut tables = BTreeMap::new();
+    for (index, raw) in sections.iter().enumerate() {
+        if !relocation::is_table(raw) {
+            continue;
+        }
+        let target = usize::try_from(raw.sh_info.get(LE)).unwrap_or(usize::MAX);
+        if tables.insert(target, index).is_some() {
+            return Err(Error::malformed(
+                "relocation section",
+                format!("section {target} has two"),
+            ));
+        }
+    }
+    Ok(tables)
+}
+
+/// The section's name as an error can carry it.
+pub(super) fn static_name(section: &Section<'_>) -> &'static str {
+    /// The names that errors mention; a section of any other name is called by its kind.
+    const NAMES: &[&str] = &[
+        ".debug_abbrev",
+        ".debug_addr",
+        ".debug_aranges",
+        ".debug_frame",
+        ".debug_info",
+        ".debug_line",
+        ".debug_line_str",
+        ".debug_loc",
+        ".debug_loclists",
+        ".debug_macinfo",
+        ".debug_macro",
+        ".debug_names",
+        ".debug_pubnames",
+        ".debug_pubtypes",
+        ".debug_gnu_pubnames",
+        ".debug_gnu_pubtypes",
+        ".debug_ranges",
+        ".debug_rnglists",
+        ".debug_str",
+        ".debug_str_offsets",
+        ".debug_types",
+        ".debug_abbrev.dwo",
+        ".debug_info.dwo",
+        ".debug_line.dwo",
+        ".debug_loc.dwo",
+        ".debug_loclists.dwo",
+        ".debug_macro.dwo",
+        ".debug_rnglists.dwo",
+        ".debug_str.dwo",
+        ".debug_str_offsets.dwo",
+        ".debug_types.dwo",
+        ".debug_cu_index",
+        ".debug_tu_index",
+        ".text",
+        ".rodata",
+        ".data",
+        ".note",
+        ".symtab",
+        ".dynsym",
+    ];
+    let standard = section.standard_name();
+    let known = NAMES.iter().find(|&&name| name == standard);
+    known.copied().unwrap_or(match section.kind {
+        SectionKind::Code => "a code section",
+        SectionKind::Data | SectionKind::ReadOnlyData | SectionKind::Zeros => "a data section",
+        SectionKind::Debug => "a debug section",
+        SectionKind::Note
+        | SectionKind::Symbols
+        | SectionKind::Strings
+        | SectionKind::Relocations
+        | SectionKind::Other => "a section",
+    })
+}

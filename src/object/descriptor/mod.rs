@@ -1,0 +1,185 @@
+//! Kernel descriptors: 64 bytes for each kernel that tell the hardware how to start it.
+//!
+//! [`Field`] has every field of the document's tables, one row each, with its bits on each generation;
+//! the methods of [`KernelDescriptor`] derive what a debugger asks for. What a launch makes of the
+//! values (initial registers, scratch set-up) is not here.
+//!
+//! Source: USAGE "Kernel Descriptor"; where its tables disagree with its assembler directives, the
+//! comment at the row says so.
+
+mod field;
+mod generation;
+
+pub use field::{Field, Placement, Word};
+pub use generation::Generation;
+
+use super::bytes::u64_at;
+use crate::arch::WaveSize;
+
+/// A kernel descriptor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelDescriptor {
+    /// Its address in the code object.
+    pub address: u64,
+    /// The 64 bytes.
+    pub bytes: [u8; KernelDescriptor::SIZE],
+    /// The generation whose tables say what the bits mean; nothing for a processor of none of them.
+    pub generation: Option<Generation>,
+}
+
+impl KernelDescriptor {
+    /// The size of a descriptor, in bytes.
+    pub const SIZE: usize = 64;
+
+    /// The value of a field, not scaled; nothing if the generation has no such field. Without a
+    /// generation only the fields that all of them have at the same bits are known.
+    #[must_use]
+    pub fn field(&self, field: Field) -> Option<u64> {
+        let placement = match self.generation {
+            Some(generation) => field.placement(generation)?,
+            None => field.common_placement()?,
+        };
+        Some(self.bits(placement.first_bit(), placement.width()))
+    }
+
+    /// All fields of the generation with their values, in the order of the tables.
+    pub fn fields(&self) -> impl Iterator<Item = (Field, u64)> + '_ {
+        Field::ALL
+            .iter()
+            .filter_map(|&field| self.field(field).map(|value| (field, value)))
+    }
+
+    /// Numbers of bits that are set though the generation has no field there; counted from the start
+    /// of the descriptor.
+    pub fn reserved_bits(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..512).filter(|&bit| {
+            let covered = self.generation.is_none_or(|generation| {
+                Field::ALL
+                    .iter()
+                    .filter_map(|field| field.placement(generation))
+                    .any(|p| p.covers(bit))
+            });
+            !covered && self.bits(bit, 1) == 1
+        })
+    }
+
+    /// `width` bits, at most 64, from bit `first` of the descriptor; they do not cross a multiple of 64.
+    fn bits(&self, first: u32, width: u32) -> u64 {
+        let word = u64_at(&self.bytes, u64::from(first / 64) * 8).unwrap_or(0);
+        let shifted = word.checked_shr(first % 64).unwrap_or(0);
+        let unused = 64_u32.saturating_sub(width);
+        let mask = u64::MAX.checked_shr(unused).unwrap_or(0);
+        shifted & mask
+    }
+
+    fn value(&self, field: Field) -> u64 {
+        self.field(field).unwrap_or(0)
+    }
+
+    fn small(&self, field: Field) -> u32 {
+        u32::try_from(self.value(field)).unwrap_or(u32::MAX)
+    }
+
+    /// The address of the kernel's first instruction in the code object.
+    #[must_use]
+    pub fn entry(&self) -> u64 {
+        self.address
+            .wrapping_add(self.value(Field::KernelCodeEntryByteOffset))
+    }
+
+    /// Where a kernel with preloaded arguments starts on firmware that can preload: 256 bytes after
+    /// [`entry`](Self::entry). Nothing if it has none.
+    ///
+    /// Source: USAGE "Preloaded Kernel Arguments".
+    #[must_use]
+    pub fn preload_entry(&self) -> Option<u64> {
+        (self.value(Field::KernargPreloadSpecLength) != 0).then(|| self.entry().wrapping_add(256))
+    }
+
+    /// Local memory of a work-group, in bytes, without what is allocated at dispatch.
+    #[must_use]
+    pub fn group_segment_fixed_size(&self) -> u32 {
+        self.small(Field::GroupSegmentFixedSize)
+    }
+
+    /// Scratch of one lane, in bytes, without a dynamic stack.
+    #[must_use]
+    pub fn private_segment_fixed_size(&self) -> u32 {
+        self.small(Field::PrivateSegmentFixedSize)
+    }
+
+    /// The size of the arguments, in bytes; 0 if not said.
+    #[must_use]
+    pub fn kernarg_size(&self) -> u32 {
+        self.small(Field::KernargSize)
+    }
+
+    /// How many lanes the wavefronts have; nothing without a generation.
+    #[must_use]
+    pub fn wave_size(&self) -> Option<WaveSize> {
+        self.generation?;
+        Some(match self.field(Field::EnableWavefrontSize32) {
+            Some(1) => WaveSize::Wave32,
+            _ => WaveSize::Wave64,
+        })
+    }
+
+    /// How many vector registers a lane has, rounded up as the descriptor counts them; with the
+    /// accumulation registers where both share one file (GFX90A to GFX950).
+    #[must_use]
+    pub fn vector_registers(&self) -> Option<u32> {
+        let granule = self.generation?.vgpr_granule(self.wave_size()?);
+        let blocks = self.small(Field::GranulatedWorkitemVgprCount);
+        blocks.checked_add(1)?.checked_mul(granule)
+    }
+
+    /// The number of the first accumulation register in the shared file: `accum_offset` of the
+    /// assembler. Nothing on targets without a shared file.
+    #[must_use]
+    pub fn accumulation_offset(&self) -> Option<u32> {
+        let blocks = u32::try_from(self.field(Field::AccumOffset)?).ok()?;
+        blocks.checked_add(1)?.checked_mul(4)
+    }
+
+    /// How many accumulation registers a lane has; nothing on targets without any.
+    #[must_use]
+    pub fn accumulation_registers(&self) -> Option<u32> {
+        let all = self.vector_registers()?;
+        if self.generation? == Generation::Gfx908 {
+            // A second file of the same size.
+            return Some(all);
+        }
+        Some(all.saturating_sub(self.accumulation_offset()?))
+    }
+
+    /// How many scalar registers a wavefront has, rounded up as the descriptor counts them, with VCC
+    /// and the like.
+    #[must_use]
+    pub fn scalar_registers(&self) -> Option<u32> {
+        let generation = self.generation?;
+        let blocks = self.small(Field::GranulatedWavefrontSgprCount);
+        match generation {
+            Generation::Gfx6 | Generation::Gfx7 | Generation::Gfx8 => {
+                blocks.checked_add(1)?.checked_mul(8)
+            }
+            // Stored as 2 * max(0, ceil(n / 16) - 1).
+            Generation::Gfx9
+            | Generation::Gfx908
+            | Generation::Gfx90a
+            | Generation::Gfx942
+            | Generation::Gfx950 => (blocks / 2).checked_add(1)?.checked_mul(16),
+            // Not counted: every wavefront has all of them.
+            Generation::Gfx10 | Generation::Gfx11 | Generation::Gfx120 | Generation::Gfx125 => {
+                Some(128)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    reason = "a test that overflows has failed"
+)]
+mod tests;

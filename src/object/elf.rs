@@ -1,0 +1,241 @@
+//! The ELF header and tables of a code object, checked once; everything else asks this module.
+//!
+//! Sources: ELF gABI; USAGE "ELF Code Object", "Header".
+
+use object::LittleEndian as LE;
+use object::elf::{self, FileHeader64, ProgramHeader64, SectionHeader64};
+use object::pod::{self, Pod};
+use object::read::elf::FileHeader as _;
+
+use super::bytes::{slice_at, u16_at};
+use super::identify::FileKind;
+use crate::error::{Error, ErrorKind, Limit, Result};
+
+/// The header type of every code object.
+pub(super) type Header = FileHeader64<LE>;
+/// A section header of every code object.
+pub(super) type RawSection = SectionHeader64<LE>;
+/// A program header of every code object.
+pub(super) type RawSegment = ProgramHeader64<LE>;
+
+const EM_AMDGPU: u16 = 224;
+
+/// The operating system a code object is for (`e_ident[EI_OSABI]`).
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum OsAbi {
+    /// `ELFOSABI_NONE`, 0: not said.
+    None,
+    /// `ELFOSABI_AMDGPU_HSA`, 64: `amdhsa`, the one with kernel descriptors.
+    Hsa,
+    /// `ELFOSABI_AMDGPU_PAL`, 65: `amdpal`.
+    Pal,
+    /// `ELFOSABI_AMDGPU_MESA3D`, 66: `mesa3d`.
+    Mesa3d,
+    /// Any other number.
+    Other(u8),
+}
+
+impl OsAbi {
+    /// The ABI with this number.
+    #[must_use]
+    pub fn from_number(number: u8) -> OsAbi {
+        match number {
+            0 => OsAbi::None,
+            64 => OsAbi::Hsa,
+            65 => OsAbi::Pal,
+            66 => OsAbi::Mesa3d,
+            other => OsAbi::Other(other),
+        }
+    }
+
+    /// The number in the file.
+    #[must_use]
+    pub fn number(self) -> u8 {
+        match self {
+            OsAbi::None => 0,
+            OsAbi::Hsa => 64,
+            OsAbi::Pal => 65,
+            OsAbi::Mesa3d => 66,
+            OsAbi::Other(number) => number,
+        }
+    }
+
+    /// The name in a target triple; `unknown` where there is none.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            OsAbi::Hsa => "amdhsa",
+            OsAbi::Pal => "amdpal",
+            OsAbi::Mesa3d => "mesa3d",
+            OsAbi::None | OsAbi::Other(_) => "unknown",
+        }
+    }
+}
+
+/// The header and tables of an ELF64 file for AMDGPU, still as the file holds them.
+#[derive(Debug)]
+pub(super) struct Elf<'data> {
+    pub(super) data: &'data [u8],
+    pub(super) os_abi: OsAbi,
+    /// `e_ident[EI_ABIVERSION]`.
+    pub(super) abi_version: u8,
+    pub(super) flags: u32,
+    pub(super) relocatable: bool,
+    pub(super) sections: &'data [RawSection],
+    /// The contents of the table of section names.
+    pub(super) section_names: &'data [u8],
+    pub(super) segments: &'data [RawSegment],
+}
+
+impl<'data> Elf<'data> {
+    /// Reads the header and finds the tables.
+    pub(super) fn parse(data: &'data [u8]) -> Result<Elf<'data>> {
+        let kind = FileKind::of(data);
+        if kind != FileKind::CodeObject {
+            let hint = match kind.is_container() {
+                true => ", which can have code objects inside",
+                false => "",
+            };
+            return Err(Error::malformed(
+                "code object",
+                format!("this is {}{hint}", kind.description(data)),
+            ));
+        }
+        let header = Header::parse(data).map_err(|e| bad("ELF header", e))?;
+        let relocatable = match header.e_type(LE) {
+            elf::ET_REL => true,
+            elf::ET_DYN | elf::ET_EXEC => false,
+            other => {
+                return Err(Error::malformed(
+                    "code object",
+                    format!(
+                        "e_type {} is neither ET_REL (1), ET_EXEC (2) nor ET_DYN (3)",
+                        other.0
+                    ),
+                ));
+            }
+        };
+        let (sections, section_names) = section_table(header, data)?;
+        Ok(Elf {
+            data,
+            os_abi: OsAbi::from_number(header.e_ident().os_abi.0),
+            abi_version: header.e_ident().abi_version,
+            flags: header.e_flags(LE).0,
+            relocatable,
+            sections,
+            section_names,
+            segments: header
+                .program_headers(LE, data)
+                .map_err(|e| bad("ELF program headers", e))?,
+        })
+    }
+
+    /// The stored bytes of a section; nothing for one without any (`SHT_NOBITS`).
+    pub(super) fn stored(&self, section: &RawSection) -> Result<Option<&'data [u8]>> {
+        if section.sh_type.get(LE) == elf::SHT_NOBITS {
+            return Ok(None);
+        }
+        slice_at(
+            self.data,
+            section.sh_offset.get(LE),
+            section.sh_size.get(LE),
+        )
+        .map(Some)
+        .ok_or_else(|| Error::malformed("section", "it reaches beyond the end of the file"))
+    }
+}
+
+/// The section headers, and the bytes of the table their names are in.
+pub(super) fn section_table<'data>(
+    header: &Header,
+    data: &'data [u8],
+) -> Result<(&'data [RawSection], &'data [u8])> {
+    const WHAT: &str = "ELF section headers";
+    let sections = header.section_headers(LE, data).map_err(|e| bad(WHAT, e))?;
+    if sections.is_empty() {
+        return Ok((sections, &[]));
+    }
+    let index = header
+        .section_strings_index(LE, data)
+        .map_err(|e| bad(WHAT, e))?;
+    let names = sections
+        .get(index.0)
+        .and_then(|s| slice_at(data, s.sh_offset.get(LE), s.sh_size.get(LE)))
+        .ok_or_else(|| Error::malformed(WHAT, "the table of section names is not in the file"))?;
+    Ok((sections, names))
+}
+
+/// The number of an ELF file's machine (`e_machine`), whatever the machine.
+pub(super) fn machine(data: &[u8]) -> Option<u16> {
+    u16_at(data, 18)
+}
+
+/// Whether the bytes start as an ELF64 little-endian file for AMDGPU.
+pub(super) fn is_amdgpu(data: &[u8]) -> bool {
+    data.starts_with(b"\x7fELF\x02\x01") && machine(data) == Some(EM_AMDGPU)
+}
+
+pub(super) fn bad(what: &'static str, error: object::read::Error) -> Error {
+    Error::malformed(what, error.to_string())
+}
+
+/// A table as the entries it is made of.
+pub(super) fn whole_entries<'data, T: Pod>(
+    what: &'static str,
+    bytes: &'data [u8],
+) -> Result<&'data [T]> {
+    if !bytes.len().is_multiple_of(size_of::<T>()) {
+        return Err(Error::malformed(
+            what,
+            format!(
+                "its {} bytes are not a whole number of entries of {} bytes",
+                bytes.len(),
+                size_of::<T>()
+            ),
+        ));
+    }
+    pod::slice_from_all_bytes(bytes).map_err(|()| Error::malformed(what, "it is misaligned"))
+}
+
+/// Strings out of a table, with a bound on what all of them together may cost.
+///
+/// Strings in a table may overlap, so a file of `n` bytes can name `n²` bytes of them.
+#[derive(Debug)]
+pub(super) struct Names<'data> {
+    table: &'data [u8],
+    left: u64,
+    total: u64,
+}
+
+impl<'data> Names<'data> {
+    /// Strings of `table`, in a file of `file_size` bytes.
+    pub(super) fn new(table: &'data [u8], file_size: usize) -> Names<'data> {
+        // Linkers share the tails of names; sixteen times the file is far beyond what that gives.
+        let total = (file_size as u64).saturating_mul(16);
+        Names {
+            table,
+            left: total,
+            total,
+        }
+    }
+
+    /// The string that starts at `offset`, without its final NUL.
+    pub(super) fn get(&mut self, offset: u32) -> Result<&'data [u8]> {
+        let bad = |reason: &str| Error::malformed("string table", reason);
+        let tail = usize::try_from(offset)
+            .ok()
+            .and_then(|start| self.table.get(start..))
+            .ok_or_else(|| bad(&format!("offset {offset:#x} is outside")))?;
+        let name = tail
+            .iter()
+            .position(|&b| b == 0)
+            .and_then(|end| tail.get(..end));
+        let used = name.unwrap_or(tail).len() as u64;
+        self.left = self.left.checked_sub(used).ok_or(ErrorKind::Limit {
+            limit: Limit::Entries,
+            value: self.total,
+        })?;
+        name.ok_or_else(|| bad(&format!("the string at {offset:#x} has no end")))
+    }
+}

@@ -1,0 +1,111 @@
+//! What a file is, by its first bytes: for choosing how to open it, and for saying what it is when that
+//! fails.
+
+use super::elf;
+
+/// What a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FileKind {
+    /// An ELF64 file for AMDGPU.
+    CodeObject,
+    /// Any other ELF64 little-endian file.
+    HostElf,
+    /// A 32-bit ELF file.
+    Elf32,
+    /// A big-endian ELF file.
+    BigEndianElf,
+    /// A clang offload bundle.
+    Bundle,
+    /// A compressed clang offload bundle.
+    CompressedBundle,
+    /// LLVM's offload binary, the contents of `.llvm.offloading`.
+    OffloadBinary,
+    /// A static archive.
+    Archive,
+    /// A static archive whose members are other files.
+    ThinArchive,
+    /// LLVM bitcode.
+    Bitcode,
+    /// No bytes at all.
+    Empty,
+    /// Something else.
+    Unknown,
+}
+
+/// The first bytes of a plain bundle.
+pub(super) const BUNDLE_MAGIC: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
+/// The first bytes of a compressed bundle.
+pub(super) const CCOB_MAGIC: &[u8] = b"CCOB";
+/// The first bytes of LLVM's offload binary.
+pub(super) const OFFLOAD_MAGIC: &[u8] = &[0x10, 0xff, 0x10, 0xad];
+
+impl FileKind {
+    /// Tells by the first bytes.
+    pub(super) fn of(data: &[u8]) -> FileKind {
+        const MAGICS: &[(&[u8], FileKind)] = &[
+            (b"\x7fELF\x01", FileKind::Elf32),
+            (b"\x7fELF\x02\x02", FileKind::BigEndianElf),
+            (b"\x7fELF\x02\x01", FileKind::HostElf),
+            (BUNDLE_MAGIC, FileKind::Bundle),
+            (CCOB_MAGIC, FileKind::CompressedBundle),
+            (OFFLOAD_MAGIC, FileKind::OffloadBinary),
+            (b"!<arch>\n", FileKind::Archive),
+            (b"!<thin>\n", FileKind::ThinArchive),
+            (b"BC\xc0\xde", FileKind::Bitcode),
+        ];
+        if data.is_empty() {
+            return FileKind::Empty;
+        }
+        if elf::is_amdgpu(data) {
+            return FileKind::CodeObject;
+        }
+        MAGICS
+            .iter()
+            .find(|(magic, _)| data.starts_with(magic))
+            .map_or(FileKind::Unknown, |&(_, kind)| kind)
+    }
+
+    /// Whether code objects can be inside.
+    pub(super) fn is_container(self) -> bool {
+        matches!(
+            self,
+            FileKind::HostElf
+                | FileKind::Bundle
+                | FileKind::CompressedBundle
+                | FileKind::OffloadBinary
+                | FileKind::Archive
+        )
+    }
+
+    /// What it is, for a person who expected a code object.
+    pub(super) fn description(self, data: &[u8]) -> String {
+        let fixed = match self {
+            FileKind::CodeObject => "an AMDGPU code object",
+            FileKind::HostElf => {
+                let machine = elf::machine(data).unwrap_or(0);
+                let name = match machine {
+                    3 => " (i386)",
+                    62 => " (x86-64)",
+                    183 => " (AArch64)",
+                    190 => " (CUDA)",
+                    243 => " (RISC-V)",
+                    _ => "",
+                };
+                return format!("an ELF file for machine {machine}{name}, not for AMDGPU (224)");
+            }
+            FileKind::Elf32 => "a 32-bit ELF file; AMDGPU code objects are ELF64",
+            FileKind::BigEndianElf => {
+                "a big-endian ELF file; AMDGPU code objects are little-endian"
+            }
+            FileKind::Bundle => "an offload bundle",
+            FileKind::CompressedBundle => "a compressed offload bundle",
+            FileKind::OffloadBinary => "an offload binary",
+            FileKind::Archive => "a static archive",
+            FileKind::ThinArchive => "a thin archive: its members are other files, open those",
+            FileKind::Bitcode => "LLVM bitcode, not compiled yet",
+            FileKind::Empty => "an empty file",
+            FileKind::Unknown => "neither an ELF file nor an offload bundle",
+        };
+        fixed.to_owned()
+    }
+}

@@ -1,0 +1,52 @@
+//! The loaded image of a code object: which bytes an address stands for, before dynamic relocation.
+//!
+//! Source: ELF gABI "Program Header"; USAGE "Sections".
+
+use object::LittleEndian as LE;
+use object::elf;
+
+use super::bytes::slice_at;
+use super::elf::Elf;
+use super::section::Section;
+
+/// The `len` bytes at `address`; nothing unless one segment (or section, where nobody has linked) has
+/// all of them in the file.
+pub(super) fn read<'a>(
+    elf: &'a Elf<'_>,
+    sections: &[Section<'_>],
+    section_bytes: impl Fn(usize) -> Option<&'a [u8]>,
+    address: u64,
+    len: u64,
+) -> Option<&'a [u8]> {
+    let loadable = elf
+        .segments
+        .iter()
+        .filter(|s| s.p_type.get(LE) == elf::PT_LOAD);
+    if !elf.relocatable && loadable.clone().next().is_some() {
+        let segment = loadable
+            .into_iter()
+            .find(|s| contains(s.p_vaddr.get(LE), s.p_filesz.get(LE), address))?;
+        let in_segment = address.checked_sub(segment.p_vaddr.get(LE))?;
+        if in_segment.checked_add(len)? > segment.p_filesz.get(LE) {
+            return None;
+        }
+        return slice_at(
+            elf.data,
+            segment.p_offset.get(LE).checked_add(in_segment)?,
+            len,
+        );
+    }
+    let (index, section) = sections
+        .iter()
+        .enumerate()
+        .find(|(_, s)| s.allocated && contains(s.address, s.size, address))?;
+    slice_at(
+        section_bytes(index)?,
+        address.checked_sub(section.address)?,
+        len,
+    )
+}
+
+fn contains(start: u64, size: u64, address: u64) -> bool {
+    address.checked_sub(start).is_some_and(|at| at < size)
+}

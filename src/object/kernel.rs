@@ -1,0 +1,96 @@
+//! Kernels: descriptor symbols and metadata joined by name.
+//!
+//! Source: USAGE "Symbols" (`*link-name*.kd`) and "Code Object V3 Metadata" (`.symbol`).
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use super::CodeObject;
+use super::descriptor::KernelDescriptor;
+use super::metadata::{KernelMetadata, Metadata};
+use super::symbol::SymbolSection;
+use crate::error::Result;
+
+/// The end of the name of a kernel descriptor's symbol.
+const SUFFIX: &str = ".kd";
+
+/// One kernel.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kernel {
+    /// The name as the linker sees it: that of the descriptor's symbol without `.kd`, which is also the
+    /// name of the symbol of the code.
+    pub name: String,
+    /// The descriptor; nothing if there is no symbol for it or its bytes are not in the file.
+    pub descriptor: Option<KernelDescriptor>,
+    /// What the metadata say; nothing if they do not mention it.
+    pub metadata: Option<KernelMetadata>,
+}
+
+impl Kernel {
+    /// The address of the first instruction in the code object.
+    #[must_use]
+    pub fn entry(&self) -> Option<u64> {
+        self.descriptor.as_ref().map(KernelDescriptor::entry)
+    }
+
+    /// How many lanes the wavefronts have, by the descriptor or else by the metadata.
+    #[must_use]
+    pub fn wave_size(&self) -> Option<crate::arch::WaveSize> {
+        let stated = || self.metadata.as_ref()?.wavefront_size;
+        self.descriptor
+            .as_ref()
+            .and_then(KernelDescriptor::wave_size)
+            .or_else(|| crate::arch::WaveSize::from_lanes(stated()?))
+    }
+}
+
+/// All kernels, sorted by name.
+pub(super) fn read_all(
+    object: &CodeObject<'_>,
+    metadata: Option<&Metadata>,
+) -> Result<Vec<Kernel>> {
+    let mut kernels: BTreeMap<Cow<'_, str>, Kernel> = BTreeMap::new();
+    for symbol in object.symbols()? {
+        let defined = matches!(symbol.section, SymbolSection::Index(_));
+        let name = symbol.name.strip_suffix(SUFFIX);
+        if let (true, Some(name)) = (defined, name.filter(|name| !name.is_empty())) {
+            kernels.insert(
+                Cow::Owned(name.to_owned()),
+                Kernel {
+                    name: name.to_owned(),
+                    descriptor: descriptor(object, symbol.address),
+                    metadata: None,
+                },
+            );
+        }
+    }
+    for stated in metadata.map_or(&[][..], Metadata::kernels) {
+        let symbol = stated.symbol.as_deref().or(stated.name.as_deref());
+        let Some(symbol) = symbol else {
+            continue;
+        };
+        let name = symbol.strip_suffix(SUFFIX).unwrap_or(symbol);
+        let kernel = kernels
+            .entry(Cow::Borrowed(name))
+            .or_insert_with(|| Kernel {
+                name: name.to_owned(),
+                descriptor: None,
+                metadata: None,
+            });
+        // A second description of the same kernel does not replace the first.
+        if kernel.metadata.is_none() {
+            kernel.metadata = Some(stated.clone());
+        }
+    }
+    Ok(kernels.into_values().collect())
+}
+
+fn descriptor(object: &CodeObject<'_>, address: u64) -> Option<KernelDescriptor> {
+    let bytes = object.read_image(address, KernelDescriptor::SIZE)?;
+    Some(KernelDescriptor {
+        address,
+        bytes: bytes.try_into().ok()?,
+        generation: object.generation(),
+    })
+}

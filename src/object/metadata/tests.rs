@@ -1,0 +1,163 @@
+use rmpv::Value as Pack;
+
+use super::*;
+use crate::error::Limit;
+
+fn encode(value: &Pack) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    rmpv::encode::write_value(&mut bytes, value).unwrap();
+    bytes
+}
+
+fn map(entries: Vec<(&str, Pack)>) -> Pack {
+    Pack::Map(
+        entries
+            .into_iter()
+            .map(|(key, value)| (key.into(), value))
+            .collect(),
+    )
+}
+
+#[test]
+fn known_keys_go_to_their_fields_and_the_rest_is_kept() {
+    let kernel = map(vec![
+        (".name", "k".into()),
+        (".symbol", "k.kd".into()),
+        (".sgpr_count", 300.into()),
+        (
+            ".reqd_workgroup_size",
+            Pack::Array(vec![64.into(), 1.into(), 1.into()]),
+        ),
+        (".uses_dynamic_stack", true.into()),
+        // LLVM writes integers for this boolean.
+        (".workgroup_processor_mode", 1.into()),
+        (
+            ".args",
+            Pack::Array(vec![map(vec![
+                (".offset", 8.into()),
+                (".value_kind", "by_value".into()),
+                (".is_const", false.into()),
+            ])]),
+        ),
+        (".mine", Pack::F64(1.5)),
+        // Not of the type that the table says.
+        (".vgpr_count", "many".into()),
+        (".kind", Pack::Nil),
+        // A second time.
+        (".name", "other".into()),
+    ]);
+    let document = map(vec![
+        ("amdhsa.version", Pack::Array(vec![1.into(), 2.into()])),
+        ("amdhsa.target", "amdgcn-amd-amdhsa--gfx90a".into()),
+        ("amdhsa.printf", Pack::Array(vec!["1:1:4:%d".into()])),
+        ("amdhsa.kernels", Pack::Array(vec![kernel])),
+        ("amdpal.pipelines", Pack::Array(vec![(-1).into()])),
+    ]);
+    let metadata = Metadata::parse(&encode(&document)).unwrap();
+    assert_eq!(metadata.version, Some([1, 2]));
+    assert_eq!(
+        metadata.target.as_deref(),
+        Some("amdgcn-amd-amdhsa--gfx90a")
+    );
+    assert_eq!(
+        metadata.printf.as_deref(),
+        Some(&["1:1:4:%d".to_owned()][..])
+    );
+    assert_eq!(
+        metadata.other,
+        [(
+            Value::Text("amdpal.pipelines".into()),
+            Value::List(vec![Value::Integer(-1)])
+        )]
+    );
+    let [kernel] = metadata.kernels() else {
+        panic!("{metadata:?}");
+    };
+    assert_eq!(kernel.name.as_deref(), Some("k"));
+    assert_eq!(kernel.sgpr_count, Some(300));
+    assert_eq!(kernel.reqd_workgroup_size, Some([64, 1, 1]));
+    assert_eq!(kernel.uses_dynamic_stack, Some(true));
+    assert_eq!(kernel.workgroup_processor_mode, Some(true));
+    assert_eq!(kernel.vgpr_count, None);
+    let args = kernel.args.as_ref().unwrap();
+    assert_eq!(args[0].offset, Some(8));
+    assert_eq!(args[0].value_kind.as_deref(), Some("by_value"));
+    assert_eq!(args[0].is_const, Some(false));
+    let other: Vec<_> = kernel.other.iter().map(|(key, _)| key.clone()).collect();
+    let expected = [".mine", ".vgpr_count", ".kind", ".name"];
+    assert_eq!(other, expected.map(|key| Value::Text(key.into())));
+    assert_eq!(kernel.other[0].1, Value::Float(1.5));
+}
+
+#[test]
+fn tables_have_each_key_once() {
+    for keys in [Metadata::KEYS, KernelMetadata::KEYS, ArgumentMetadata::KEYS] {
+        for (index, key) in keys.iter().enumerate() {
+            assert!(!keys[..index].iter().any(|other| other.name == key.name));
+            assert!((3..=6).contains(&key.since));
+        }
+    }
+    // By the table of USAGE 11 keys of a kernel are required.
+    let required = KernelMetadata::KEYS.iter().filter(|key| key.required);
+    assert_eq!(required.count(), 11);
+}
+
+#[test]
+fn cut_anywhere_it_ends_too_early() {
+    let document = encode(&map(vec![
+        ("amdhsa.version", Pack::Array(vec![1.into(), 2.into()])),
+        (
+            "amdhsa.kernels",
+            Pack::Array(vec![map(vec![(".name", "kernel".into())])]),
+        ),
+    ]));
+    assert!(Metadata::parse(&document).is_ok());
+    for len in 0..document.len() {
+        let error = Metadata::parse(&document[..len]).unwrap_err();
+        assert!(error.to_string().contains("ends too early"), "{len}");
+    }
+}
+
+fn limit(document: &[u8]) -> bool {
+    matches!(
+        Metadata::parse(document).unwrap_err().kind(),
+        ErrorKind::Limit {
+            limit: Limit::Entries,
+            ..
+        }
+    )
+}
+
+#[test]
+fn depth_and_numbers_are_limited() {
+    // Lists in lists; a list of nearly 2^32 values with none behind it; five million nils; a list of
+    // empty maps.
+    let error = Metadata::parse(&[0x91; 100_000]).unwrap_err();
+    assert!(error.to_string().contains("nested too deeply"), "{error}");
+    assert!(Metadata::parse(b"\xdd\xff\xff\xff\xff").is_err());
+    assert!(Metadata::parse(b"\xdf\xff\xff\xff\xff").is_err());
+    assert!(Metadata::parse(b"\xdb\xff\xff\xff\xff").is_err());
+    let mut nils = b"\x81\xa1x\xdd\x00\x4c\x4b\x40".to_vec();
+    nils.resize(nils.len() + 5_000_000, 0xc0);
+    assert!(limit(&nils));
+    let mut maps = b"\x81\xaeamdhsa.kernels\xdc\xff\xff".to_vec();
+    maps.resize(maps.len() + 0xffff, 0x80);
+    assert!(limit(&maps));
+}
+
+#[test]
+fn what_is_not_a_map_is_refused() {
+    for document in [&b"\x01"[..], b"\x90", b"\xc0", b"\xa1x"] {
+        let error = Metadata::parse(document).unwrap_err();
+        assert!(error.to_string().contains("not a map"), "{error}");
+    }
+    // Text that is not UTF-8 is not lost, nor an error.
+    let metadata = Metadata::parse(b"\x81\xa2\xff\xfe\xc4\x01\x07").unwrap();
+    assert_eq!(
+        metadata.other,
+        [(
+            Value::Text("\u{fffd}\u{fffd}".into()),
+            Value::Bytes(vec![7])
+        )]
+    );
+}

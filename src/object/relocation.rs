@@ -1,0 +1,337 @@
+//! Relocations: what each type computes, and applying those of one section.
+//!
+//! Only relocatable code objects need them, and only once, when a section is loaded; everything after
+//! sees plain bytes. Source: USAGE "Relocation Records".
+
+use object::LittleEndian as LE;
+use object::elf::{self, Rel64, Rela64};
+use object::read::elf::CrelIterator;
+
+use super::elf::{Elf, RawSection, bad, whole_entries};
+use super::section::Section;
+use super::symbol::{self, RawSymbols, SymbolSection};
+use crate::error::{Error, Result};
+
+/// The most relocations listed as unresolved, of one section.
+const MAX_UNRESOLVED: usize = 1 << 16;
+
+/// The part of the file that a relocation changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Width {
+    Nothing,
+    Word16,
+    Word32,
+    Word64,
+}
+
+impl Width {
+    fn bytes(self) -> usize {
+        match self {
+            Width::Nothing => 0,
+            Width::Word16 => 2,
+            Width::Word32 => 4,
+            Width::Word64 => 8,
+        }
+    }
+}
+
+/// What a relocation computes, in the letters of the table: S symbol, A addend, P place, B base (0
+/// here), G and GOT the global offset table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Formula {
+    Nothing,
+    /// S + A.
+    Absolute,
+    /// (S + A) >> 32.
+    AbsoluteHigh,
+    /// S + A - P.
+    Relative,
+    /// (S + A - P) >> 32.
+    RelativeHigh,
+    /// ((S + A - P) - 4) / 4.
+    Branch,
+    /// B + A.
+    Base,
+    /// G + GOT + A - P: there is no global offset table before linking.
+    Got,
+}
+
+macro_rules! relocation_types {
+    ($($number:literal $variant:ident $name:literal $width:ident $formula:ident;)*) => {
+        /// A type of relocation.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum RelocationType {
+            $(#[doc = concat!("`", $name, "`, ", stringify!($number), ".")] $variant,)*
+            /// A number that the table does not have.
+            Unknown(u32),
+        }
+
+        impl RelocationType {
+            /// The type with this number.
+            #[must_use]
+            pub fn from_number(number: u32) -> RelocationType {
+                match number {
+                    $($number => RelocationType::$variant,)*
+                    other => RelocationType::Unknown(other),
+                }
+            }
+
+            /// The name in the table; nothing for a number that it does not have.
+            #[must_use]
+            pub fn name(self) -> Option<&'static str> {
+                match self {
+                    $(RelocationType::$variant => Some($name),)*
+                    RelocationType::Unknown(_) => None,
+                }
+            }
+
+            fn rule(self) -> Option<(Width, Formula)> {
+                match self {
+                    $(RelocationType::$variant => Some((Width::$width, Formula::$formula)),)*
+                    RelocationType::Unknown(_) => None,
+                }
+            }
+        }
+    };
+}
+
+relocation_types! {
+    0  None          "R_AMDGPU_NONE"          Nothing Nothing;
+    1  Abs32Lo       "R_AMDGPU_ABS32_LO"      Word32  Absolute;
+    2  Abs32Hi       "R_AMDGPU_ABS32_HI"      Word32  AbsoluteHigh;
+    3  Abs64         "R_AMDGPU_ABS64"         Word64  Absolute;
+    4  Rel32         "R_AMDGPU_REL32"         Word32  Relative;
+    5  Rel64         "R_AMDGPU_REL64"         Word64  Relative;
+    6  Abs32         "R_AMDGPU_ABS32"         Word32  Absolute;
+    7  GotPcRel      "R_AMDGPU_GOTPCREL"      Word32  Got;
+    8  GotPcRel32Lo  "R_AMDGPU_GOTPCREL32_LO" Word32  Got;
+    9  GotPcRel32Hi  "R_AMDGPU_GOTPCREL32_HI" Word32  Got;
+    10 Rel32Lo       "R_AMDGPU_REL32_LO"      Word32  Relative;
+    11 Rel32Hi       "R_AMDGPU_REL32_HI"      Word32  RelativeHigh;
+    13 Relative64    "R_AMDGPU_RELATIVE64"    Word64  Base;
+    14 Rel16         "R_AMDGPU_REL16"         Word16  Branch;
+}
+
+/// A relocation that could not be applied as the table says.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unresolved {
+    /// The offset of the field in its section, in bytes.
+    pub offset: u64,
+    /// The relocation's type.
+    pub kind: RelocationType,
+    /// Why not, and what was done instead.
+    pub reason: UnresolvedReason,
+}
+
+/// Why a relocation could not be applied as the table says.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnresolvedReason {
+    /// The type is not in the table; the field is as the file has it.
+    UnknownType,
+    /// It needs a global offset table, which only a linker makes; the field is as the file has it.
+    NeedsGot,
+    /// The symbol has no address in this object (undefined, common, in local memory); 0 was taken.
+    NoAddress(SymbolSection),
+    /// The value does not fit into the field; its low bits were stored.
+    Overflow,
+}
+
+/// One relocation, whichever of the three kinds of table (`SHT_REL`, `SHT_RELA`, `SHT_CREL`) it is in.
+struct Entry {
+    offset: u64,
+    kind: u32,
+    symbol: u32,
+    /// Nothing if the addend is what the field holds.
+    addend: Option<i64>,
+}
+
+/// The relocations of the section `target` applied to `bytes`, which are its contents.
+///
+/// Returns those that could not be.
+pub(super) fn apply(
+    elf: &Elf<'_>,
+    sections: &[Section<'_>],
+    table: &RawSection,
+    target: &Section<'_>,
+    bytes: &mut [u8],
+) -> Result<Vec<Unresolved>> {
+    let link = usize::try_from(table.sh_link.get(LE)).unwrap_or(usize::MAX);
+    let symbols = RawSymbols::in_section(elf, link)?;
+    let mut unresolved = Vec::new();
+    for_each_entry(elf, table, |entry| {
+        let value = symbol_value(elf, sections, &symbols, entry.symbol)?;
+        let kind = RelocationType::from_number(entry.kind);
+        let result = apply_one(&entry, kind, value, target.address, bytes)?;
+        if let Some(reason) = result
+            && unresolved.len() < MAX_UNRESOLVED
+        {
+            unresolved.push(Unresolved {
+                offset: entry.offset,
+                kind,
+                reason,
+            });
+        }
+        Ok(())
+    })?;
+    Ok(unresolved)
+}
+
+/// Whether the section holds relocations.
+pub(super) fn is_table(section: &RawSection) -> bool {
+    matches!(
+        section.sh_type.get(LE),
+        elf::SHT_REL | elf::SHT_RELA | elf::SHT_CREL
+    )
+}
+
+/// At least as many relocations as the table can hold.
+pub(super) fn count(table: &RawSection) -> u64 {
+    let size = table.sh_size.get(LE);
+    match table.sh_type.get(LE) {
+        elf::SHT_REL => size / 16,
+        elf::SHT_RELA => size / 24,
+        _ => size,
+    }
+}
+
+fn for_each_entry(
+    elf: &Elf<'_>,
+    table: &RawSection,
+    mut with: impl FnMut(Entry) -> Result<()>,
+) -> Result<()> {
+    const TABLE: &str = "relocation section";
+    let bytes = elf.stored(table)?.unwrap_or(&[]);
+    let kind = table.sh_type.get(LE);
+    if kind == elf::SHT_REL {
+        for raw in whole_entries::<Rel64<LE>>(TABLE, bytes)? {
+            with(Entry {
+                offset: raw.r_offset.get(LE),
+                kind: raw.r_type(LE).0,
+                symbol: raw.r_sym(LE),
+                addend: None,
+            })?;
+        }
+    } else if kind == elf::SHT_CREL {
+        let entries = CrelIterator::new(bytes).map_err(|e| bad(TABLE, e))?;
+        let explicit = entries.is_rela();
+        for raw in entries {
+            let raw = raw.map_err(|e| bad(TABLE, e))?;
+            with(Entry {
+                offset: raw.r_offset,
+                kind: raw.r_type.0,
+                symbol: raw.r_sym,
+                addend: explicit.then_some(raw.r_addend),
+            })?;
+        }
+    } else {
+        for raw in whole_entries::<Rela64<LE>>(TABLE, bytes)? {
+            with(Entry {
+                offset: raw.r_offset.get(LE),
+                kind: raw.r_type(LE, false).0,
+                symbol: raw.r_sym(LE, false),
+                addend: Some(raw.r_addend.get(LE)),
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// S, or why the symbol has none. Number 0 is the symbol that is always 0.
+fn symbol_value(
+    elf: &Elf<'_>,
+    sections: &[Section<'_>],
+    symbols: &RawSymbols<'_>,
+    number: u32,
+) -> Result<Result<u64, SymbolSection>> {
+    if number == 0 {
+        return Ok(Ok(0));
+    }
+    let bad = || Error::malformed("relocation", format!("there is no symbol {number}"));
+    let index = usize::try_from(number).map_err(|_| bad())?;
+    let (raw, section) = symbols.get(index).ok_or_else(bad)?;
+    match section {
+        SymbolSection::Absolute | SymbolSection::Index(_) => {
+            symbol::address(raw.st_value.get(LE), section, elf.relocatable, sections)
+                .map(Ok)
+                .ok_or_else(bad)
+        }
+        SymbolSection::Undefined
+        | SymbolSection::Common
+        | SymbolSection::Lds
+        | SymbolSection::Reserved(_) => Ok(Err(section)),
+    }
+}
+
+fn apply_one(
+    entry: &Entry,
+    kind: RelocationType,
+    symbol: Result<u64, SymbolSection>,
+    section_address: u64,
+    bytes: &mut [u8],
+) -> Result<Option<UnresolvedReason>> {
+    let Some((width, formula)) = kind.rule() else {
+        return Ok(Some(UnresolvedReason::UnknownType));
+    };
+    let field = usize::try_from(entry.offset)
+        .ok()
+        .and_then(|start| bytes.get_mut(start..start.checked_add(width.bytes())?))
+        .ok_or_else(|| {
+            Error::malformed(
+                "relocation",
+                format!("offset {:#x} is not in its section", entry.offset),
+            )
+        })?;
+    // The addend of a `SHT_REL` relocation is zero-extended (USAGE, "A").
+    let addend = match entry.addend {
+        Some(addend) => addend.cast_unsigned(),
+        None => read_field(field),
+    };
+    let place = section_address.wrapping_add(entry.offset);
+    let absolute = symbol.unwrap_or(0).wrapping_add(addend);
+    let relative = absolute.wrapping_sub(place);
+    let value = match formula {
+        Formula::Nothing => return Ok(None),
+        Formula::Got => return Ok(Some(UnresolvedReason::NeedsGot)),
+        Formula::Absolute => absolute,
+        Formula::AbsoluteHigh => absolute >> 32,
+        Formula::Relative => relative,
+        Formula::RelativeHigh => relative >> 32,
+        Formula::Branch => (relative.wrapping_sub(4).cast_signed() >> 2).cast_unsigned(),
+        Formula::Base => addend,
+    };
+    write_field(field, value);
+    Ok(match symbol {
+        Err(section) if formula != Formula::Base => Some(UnresolvedReason::NoAddress(section)),
+        _ if !fits(kind, value) => Some(UnresolvedReason::Overflow),
+        _ => None,
+    })
+}
+
+/// Whether the value fits, for the types whose formula has no mask.
+fn fits(kind: RelocationType, value: u64) -> bool {
+    let signed = value.cast_signed();
+    if kind == RelocationType::Abs32 {
+        u32::try_from(value).is_ok() || i32::try_from(signed).is_ok()
+    } else if kind == RelocationType::Rel32 {
+        i32::try_from(signed).is_ok()
+    } else if kind == RelocationType::Rel16 {
+        i16::try_from(signed).is_ok()
+    } else {
+        true
+    }
+}
+
+fn read_field(field: &[u8]) -> u64 {
+    field
+        .iter()
+        .rev()
+        .fold(0, |value, &byte| (value << 8) | u64::from(byte))
+}
+
+fn write_field(field: &mut [u8], value: u64) {
+    for (byte, new) in field.iter_mut().zip(value.to_le_bytes()) {
+        *byte = new;
+    }
+}

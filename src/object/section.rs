@@ -1,0 +1,283 @@
+//! The sections of a code object, and the addresses of those of a relocatable one.
+//!
+//! In a linked code object a section's address is the linker's. In a relocatable one every section
+//! header says 0, which would make several code sections one; so [`assign_addresses`] lays them out.
+//! Relocations and symbols use the result.
+//!
+//! Sources: ELF gABI "Sections"; USAGE "Sections".
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use object::LittleEndian as LE;
+use object::elf;
+
+use super::compression::{Compressed, Method};
+use super::elf::{Elf, Names, RawSection};
+use crate::error::{Error, Result};
+
+/// One section of a code object.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Section<'data> {
+    /// The name as the file has it: `.zdebug_info` stays that.
+    pub name: Cow<'data, str>,
+    /// What the section holds.
+    pub kind: SectionKind,
+    /// The address of the first byte, in bytes. Linked: the linker's, 0 if not allocated. Relocatable:
+    /// assigned, see [`CodeObject::is_relocatable`](super::CodeObject::is_relocatable).
+    pub address: u64,
+    /// The size of the contents, in bytes, decompressed; as the headers claim, not checked.
+    pub size: u64,
+    /// Where the contents are in the file, in bytes.
+    pub offset: u64,
+    /// The bytes occupied in the file; less than `size` if compressed, 0 without contents.
+    pub stored_size: u64,
+    /// How the contents are compressed.
+    pub compression: Option<Method>,
+    /// The alignment of `address`, in bytes; a power of two.
+    pub alignment: u64,
+    /// Whether it is part of the loaded image (`SHF_ALLOC`).
+    pub allocated: bool,
+    /// Whether it holds instructions (`SHF_EXECINSTR`).
+    pub executable: bool,
+    /// Whether it can be written to (`SHF_WRITE`).
+    pub writable: bool,
+}
+
+/// What a section holds.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SectionKind {
+    /// Instructions.
+    Code,
+    /// Data that can be written to.
+    Data,
+    /// Data that cannot.
+    ReadOnlyData,
+    /// Zeros that take no space in the file (`SHT_NOBITS`), or contents that were stripped.
+    Zeros,
+    /// Debugging information: the name starts with `.debug_` or `.zdebug_`.
+    Debug,
+    /// Notes.
+    Note,
+    /// A symbol table.
+    Symbols,
+    /// Strings of a symbol or section table.
+    Strings,
+    /// Relocations.
+    Relocations,
+    /// Anything else.
+    Other,
+}
+
+impl Section<'_> {
+    /// Whether debugging information is inside.
+    #[must_use]
+    pub fn is_debug(&self) -> bool {
+        is_debug_name(&self.name)
+    }
+
+    /// The name without the `z` of the old kind of compression.
+    #[must_use]
+    pub fn standard_name(&self) -> Cow<'_, str> {
+        match self.name.strip_prefix(".zdebug_") {
+            Some(rest) => Cow::Owned(format!(".debug_{rest}")),
+            None => Cow::Borrowed(&self.name),
+        }
+    }
+
+    /// The first address after the section; nothing if that is beyond 2^64.
+    #[must_use]
+    pub fn end(&self) -> Option<u64> {
+        self.address.checked_add(self.size)
+    }
+}
+
+fn is_debug_name(name: &str) -> bool {
+    name.starts_with(".debug_") || name.starts_with(".zdebug_")
+}
+
+/// Reads all section headers, the first (null) one included so that indices are those of the file.
+pub(super) fn read_all<'data>(elf: &Elf<'data>) -> Result<Vec<Section<'data>>> {
+    let mut names = Names::new(elf.section_names, elf.data.len());
+    let mut sections = Vec::with_capacity(elf.sections.len());
+    for raw in elf.sections {
+        sections.push(read(elf, raw, &mut names)?);
+    }
+    if elf.relocatable {
+        assign_addresses(&mut sections)?;
+    }
+    Ok(sections)
+}
+
+fn read<'data>(
+    elf: &Elf<'data>,
+    raw: &RawSection,
+    names: &mut Names<'data>,
+) -> Result<Section<'data>> {
+    let name = String::from_utf8_lossy(names.get(raw.sh_name.get(LE))?);
+    let flags = raw.sh_flags.get(LE);
+    let stored_size = match raw.sh_type.get(LE) {
+        elf::SHT_NOBITS => 0,
+        _ => raw.sh_size.get(LE),
+    };
+    // A header that cannot be read is reported when the contents are asked for.
+    let compressed = compressed(elf, raw, &name).ok().flatten();
+    Ok(Section {
+        kind: kind(raw, &name),
+        address: raw.sh_addr.get(LE),
+        size: compressed.map_or(raw.sh_size.get(LE), |c| c.size),
+        offset: raw.sh_offset.get(LE),
+        stored_size,
+        compression: compressed.map(|c| c.method),
+        alignment: raw.sh_addralign.get(LE).max(1),
+        allocated: flags.contains(elf::SHF_ALLOC),
+        executable: flags.contains(elf::SHF_EXECINSTR),
+        writable: flags.contains(elf::SHF_WRITE),
+        name,
+    })
+}
+
+/// The compressed contents of a section; nothing if it is not compressed.
+pub(super) fn compressed<'data>(
+    elf: &Elf<'data>,
+    raw: &RawSection,
+    name: &str,
+) -> Result<Option<Compressed<'data>>> {
+    let Some(stored) = elf.stored(raw)? else {
+        return Ok(None);
+    };
+    if raw.sh_flags.get(LE).contains(elf::SHF_COMPRESSED) {
+        Compressed::from_elf(stored).map(Some)
+    } else if name.starts_with(".zdebug_") {
+        Compressed::from_zdebug(stored).map(Some)
+    } else {
+        Ok(None)
+    }
+}
+
+fn kind(raw: &RawSection, name: &str) -> SectionKind {
+    let flags = raw.sh_flags.get(LE);
+    match raw.sh_type.get(LE) {
+        elf::SHT_NOBITS => SectionKind::Zeros,
+        elf::SHT_NOTE => SectionKind::Note,
+        elf::SHT_SYMTAB | elf::SHT_DYNSYM => SectionKind::Symbols,
+        elf::SHT_STRTAB => SectionKind::Strings,
+        elf::SHT_REL | elf::SHT_RELA | elf::SHT_CREL => SectionKind::Relocations,
+        elf::SHT_PROGBITS if is_debug_name(name) => SectionKind::Debug,
+        elf::SHT_PROGBITS if flags.contains(elf::SHF_EXECINSTR) => SectionKind::Code,
+        elf::SHT_PROGBITS if flags.contains(elf::SHF_ALLOC | elf::SHF_WRITE) => SectionKind::Data,
+        elf::SHT_PROGBITS if flags.contains(elf::SHF_ALLOC) => SectionKind::ReadOnlyData,
+        _ => SectionKind::Other,
+    }
+}
+
+/// Gives the sections of a relocatable code object addresses.
+///
+/// Code sections come first, from 0, then the other allocated ones; each group in the order of the
+/// file, each section aligned. So an object with one code section has it at 0, as every other reader
+/// has. Debug sections of the same name (type units come in groups of sections) follow each other from
+/// 0, as in the section that a linker would make of them; any other section is at 0.
+fn assign_addresses(sections: &mut [Section<'_>]) -> Result<()> {
+    let mut image = 0;
+    for code in [true, false] {
+        for section in sections
+            .iter_mut()
+            .filter(|s| s.allocated && s.executable == code)
+        {
+            image = place(section, image)?;
+        }
+    }
+    let mut ends = BTreeMap::new();
+    for section in sections.iter_mut().filter(|s| !s.allocated) {
+        if section.is_debug() {
+            let end = ends
+                .entry(section.standard_name().into_owned())
+                .or_insert(0);
+            *end = place(section, *end)?;
+        }
+    }
+    Ok(())
+}
+
+/// Puts a section at the first aligned address from `start` on; the address after it.
+fn place(section: &mut Section<'_>, start: u64) -> Result<u64> {
+    let bad = |reason: &str| Error::malformed("section header", reason);
+    if !section.alignment.is_power_of_two() {
+        return Err(bad(&format!(
+            "alignment {:#x} is not a power of two",
+            section.alignment
+        )));
+    }
+    section.address = start
+        .checked_next_multiple_of(section.alignment)
+        .ok_or_else(|| bad("alignment is too large"))?;
+    section
+        .end()
+        .ok_or_else(|| bad("the sections are larger than the address space"))
+}
+
+#[cfg(test)]
+#[allow(
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    reason = "a test that overflows has failed"
+)]
+mod tests {
+    use super::*;
+
+    fn section(name: &'static str, size: u64, alignment: u64, code: bool) -> Section<'static> {
+        let debug = is_debug_name(name);
+        Section {
+            name: name.into(),
+            kind: SectionKind::Other,
+            address: 0,
+            size,
+            offset: 0,
+            stored_size: size,
+            compression: None,
+            alignment,
+            allocated: !debug,
+            executable: code,
+            writable: false,
+        }
+    }
+
+    fn addresses(sections: &mut [Section<'_>]) -> Vec<u64> {
+        assign_addresses(sections).unwrap();
+        sections.iter().map(|s| s.address).collect()
+    }
+
+    #[test]
+    fn code_comes_first_and_every_section_is_aligned() {
+        let mut sections = [
+            section(".rodata", 0x41, 64, false),
+            section(".text.a", 0x1c, 4, true),
+            section(".text.b", 8, 256, true),
+            section(".data", 8, 8, false),
+        ];
+        // .text.a at 0; .text.b at the next multiple of 256; .rodata after 0x108, at a multiple of 64;
+        // .data after 0x181.
+        assert_eq!(addresses(&mut sections), [0x140, 0, 0x100, 0x188]);
+    }
+
+    #[test]
+    fn debug_sections_of_one_name_follow_each_other() {
+        let mut sections = [
+            section(".debug_info", 10, 1, false),
+            section(".debug_line", 7, 1, false),
+            section(".debug_info", 20, 4, false),
+            section(".zdebug_info", 5, 1, false),
+        ];
+        assert_eq!(addresses(&mut sections), [0, 0, 12, 32]);
+    }
+
+    #[test]
+    fn an_image_beyond_the_address_space_is_refused() {
+        let mut sections = [section(".a", u64::MAX, 1, true), section(".b", 2, 1, true)];
+        assert!(assign_addresses(&mut sections).is_err());
+        let mut sections = [section(".a", 1, 3, true)];
+        assert!(assign_addresses(&mut sections).is_err());
+    }
+}

@@ -1,0 +1,72 @@
+//! Targets as code objects and bundles state them, by way of [`TargetId`].
+//!
+//! Sources: USAGE "Header", "Target ID".
+
+use object::LittleEndian as LE;
+use object::read::elf::FileHeader as _;
+
+use super::elf::{Elf, Header};
+use crate::arch::{CodeObjectVersion, FeatureSetting, TargetFeature, TargetId};
+use crate::error::{Error, ErrorKind, Result};
+
+/// The target of a code object, by its header.
+pub(super) fn of_elf(elf: &Elf<'_>) -> Result<TargetId> {
+    let version = CodeObjectVersion::from_elf(elf.os_abi.number(), elf.abi_version);
+    let version = version.ok_or_else(|| {
+        Error::malformed(
+            "ELF header",
+            format!(
+                "ABI version {} of OS ABI {} is not known",
+                elf.abi_version,
+                elf.os_abi.number()
+            ),
+        )
+    })?;
+    let target = TargetId::from_flags(version, elf.flags)?;
+    if target.processor().generation().is_none() {
+        return Err(ErrorKind::Unsupported("processors of the r600 architecture").into());
+    }
+    Ok(target)
+}
+
+/// The target of what may be a code object, if its header can be read.
+pub(super) fn of_header(data: &[u8]) -> Option<TargetId> {
+    let header = Header::parse(data).ok()?;
+    let ident = header.e_ident();
+    let version = CodeObjectVersion::from_elf(ident.os_abi.0, ident.abi_version)?;
+    TargetId::from_flags(version, header.e_flags(LE).0).ok()
+}
+
+/// The target ID at the end of a bundle entry ID: kind, triple of four parts (three in old ones), target
+/// ID, with dashes between.
+pub(super) fn at_end_of_id(id: &str) -> &str {
+    let parts = || id.splitn(6, '-');
+    parts().nth(5).or_else(|| parts().nth(4)).unwrap_or("")
+}
+
+/// How closely a code object's target has to fit one that a person named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fit {
+    /// The same processor, and each feature named has that setting.
+    Named,
+    /// The same processor, and no feature named has the other setting.
+    Compatible,
+    /// It runs there: also a generic processor that stands for the one named.
+    Generic,
+}
+
+/// Whether the target `found` fits `wanted`.
+pub(super) fn fits(found: &TargetId, wanted: &TargetId, fit: Fit) -> bool {
+    let open = |setting| matches!(setting, FeatureSetting::Any | FeatureSetting::Unsupported);
+    let all = |rule: &dyn Fn(FeatureSetting, FeatureSetting) -> bool| {
+        TargetFeature::ALL
+            .iter()
+            .all(|&feature| rule(found.setting(feature), wanted.setting(feature)))
+    };
+    let same = found.processor() == wanted.processor();
+    match fit {
+        Fit::Named => same && all(&|f, w| open(w) || f == w),
+        Fit::Compatible => same && all(&|f, w| open(w) || open(f) || f == w),
+        Fit::Generic => found.runs_on(wanted),
+    }
+}
