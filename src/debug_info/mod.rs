@@ -1,3 +1,161 @@
-//! Units, functions, scopes, inlining, variables, types and line rows.
+//! Units, functions, scopes, inlining, variables, types and line rows: what a debugger asks of the
+//! debugging information of one code object, and the answers to what expressions ask of it.
+//!
+//! gimli parses the standard's encodings. Operation expressions stay bytes: `expr` decodes them, `eval`
+//! evaluates them, and call frame information is the business of `frame`.
+//! Sources: DWARF 5 §2 to §7 (also versions 2 to 4, and GNU's split DWARF 4); HET A.2.2, A.2.5.5, A.3,
+//! A.4, A.5, A.6.2, A.7.5.
+//!
+//! A [`DebugInfo`] borrows the sections and reads what is asked for when it is asked for. Everything that
+//! can be cut short by malformed input is: what is missing in an answer is nothing, `None`, or a
+//! `problem` beside it, unless the answer as a whole cannot be given.
 
+mod abbreviation;
+mod address_index;
+pub mod attribute;
+mod budget;
+mod constant;
+mod die;
+mod file;
+mod function;
+mod line;
+mod location_list;
+mod range_map;
+mod ranges;
+mod read_type;
+mod resolver;
+mod scope;
+mod source_file;
+mod split;
+mod type_entry;
+mod type_name;
 pub mod types;
+mod unit;
+mod unit_index;
+mod value;
+mod variable;
+mod walk;
+
+use core::cell::{Cell, OnceCell, RefCell};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+pub use die::{Die, DieId};
+pub use function::{Declaration, Function, Iterations, Simt};
+pub use line::{LineTable, Row, SourceLine};
+pub use location_list::{LocationEntries, LocationEntry, LocationRange};
+pub use scope::InlinedCall;
+pub use source_file::SourceFile;
+pub use type_name::type_name;
+pub use unit::{Language, UnitId, UnitInfo, UnitKind};
+pub use value::Value;
+pub use variable::{StartScope, Variable, VariableKind};
+pub use walk::Dies;
+
+use crate::error::{Error, Result};
+use crate::expr::Dialect;
+use address_index::AddressIndex;
+use file::File;
+use unit::UnitEntry;
+
+/// Bytes of a section, as gimli reads them. AMDGPU is little-endian.
+pub type Bytes<'a> = gimli::EndianSlice<'a, gimli::LittleEndian>;
+
+/// Line tables by file and offset.
+type LineTables<'a> = BTreeMap<(usize, usize), Result<Arc<LineTable<'a>>>>;
+
+/// The debugging information of a code object, and of the `.dwo` files that belong to it.
+#[derive(Debug)]
+pub struct DebugInfo<'a> {
+    /// The code object, then each `.dwo` file.
+    files: Vec<File<'a>>,
+    /// Sorted by file, section and offset.
+    units: Vec<UnitEntry<'a>>,
+    /// Why the headers could not be followed to the end of a section.
+    broken: Option<Error>,
+    dialect: Dialect,
+    /// Type units by file and signature.
+    signatures: BTreeMap<(usize, u64), DieId>,
+    addresses: OnceCell<AddressIndex>,
+    aranges: OnceCell<AddressIndex>,
+    lines: RefCell<LineTables<'a>>,
+    /// The bytes of all their headers.
+    lines_read: Cell<usize>,
+}
+
+impl<'a> DebugInfo<'a> {
+    /// Loads the debugging information. `section` gives the bytes of a section by its name
+    /// (`.debug_info`, …), empty if there is none; relocations are applied and compressed sections are
+    /// decompressed already.
+    ///
+    /// Nothing but the headers of units is read, and no fault in them is an error here: it is the last
+    /// item of [`units`](DebugInfo::units).
+    ///
+    /// # Errors
+    /// What `section` fails with.
+    pub fn load(section: impl FnMut(&'static str) -> Result<&'a [u8]>) -> Result<DebugInfo<'a>> {
+        let mut info = DebugInfo {
+            files: Vec::new(),
+            units: Vec::new(),
+            broken: None,
+            dialect: Dialect::default(),
+            signatures: BTreeMap::new(),
+            addresses: OnceCell::new(),
+            aranges: OnceCell::new(),
+            lines: RefCell::new(BTreeMap::new()),
+            lines_read: Cell::new(0),
+        };
+        info.add_file(File::load(false, section)?);
+        Ok(info)
+    }
+
+    /// Reads expressions with the codes of `dialect` instead of today's.
+    #[must_use]
+    pub fn with_dialect(mut self, dialect: Dialect) -> DebugInfo<'a> {
+        self.dialect = dialect;
+        self
+    }
+
+    /// Adds the units of a file, and gives the number that the first of them got.
+    fn add_file(&mut self, mut file: File<'a>) -> usize {
+        let number = self.files.len();
+        let first = self.units.len();
+        let (headers, broken) = file.headers();
+        self.broken = self.broken.take().or(broken);
+        self.files.push(file);
+        for header in headers {
+            let Ok(id) = u32::try_from(self.units.len()).map(UnitId) else {
+                break;
+            };
+            let entry = UnitEntry::new(header, number);
+            if let Some((signature, type_offset)) = entry.type_signature() {
+                let offset = entry.offset().saturating_add(type_offset) as u64;
+                // Linkers keep one of several equal units; of several all are as good.
+                self.signatures
+                    .entry((number, signature))
+                    .or_insert(DieId { unit: id, offset });
+            }
+            self.units.push(entry);
+        }
+        first
+    }
+
+    /// The type with this signature: of the same file, else of the code object, else of any.
+    fn type_with_signature(&self, file: usize, signature: u64) -> Option<DieId> {
+        let find = |file| self.signatures.get(&(file, signature)).copied();
+        find(file).or_else(|| (0..self.files.len()).find_map(find))
+    }
+}
+
+/// Text of the input. What is not UTF-8 is replaced, and only then copied and therefore cut: a small
+/// file can name one long string many times.
+fn lossy(bytes: &[u8]) -> Cow<'_, str> {
+    match core::str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => {
+            let head = bytes.get(..4096).unwrap_or(bytes);
+            Cow::Owned(String::from_utf8_lossy(head).into_owned())
+        }
+    }
+}

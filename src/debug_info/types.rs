@@ -3,6 +3,9 @@
 //! A [`Type`] refers to others by [`TypeId`], so that types that contain themselves need no recursion
 //! to hold. Sources: DWARF 5 §5; HET A.5; USAGE "Memory Space Identifier", "Address Space Identifier".
 
+use std::collections::BTreeMap;
+
+use super::die::DieId;
 use crate::arch::{AddressSpace, MemorySpace};
 use crate::eval::BaseType;
 
@@ -13,8 +16,9 @@ pub struct TypeId(pub u32);
 /// A type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Type {
-    /// The name in the source without any `struct` or `enum`; nothing for types that are written in
-    /// terms of others (pointers, arrays) or are anonymous.
+    /// The name in the source without any `struct` or `enum`, with the namespaces and classes it is in
+    /// (`geom::Point`); nothing for types that are written in terms of others (pointers, arrays) or are
+    /// anonymous.
     pub name: Option<String>,
     /// The size, in bytes, where it is known without evaluating anything.
     pub byte_size: Option<u64>,
@@ -26,7 +30,7 @@ pub struct Type {
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TypeKind {
-    /// `void`, or a reference to an entry that is missing.
+    /// `void`.
     Void,
     /// An integer, float, character or vector of them (`DW_TAG_base_type`).
     Base(BaseType),
@@ -75,7 +79,8 @@ pub enum TypeKind {
     Function {
         /// What it returns.
         result: TypeId,
-        /// What it takes.
+        /// What it takes. What may follow the named parameters of a variadic function is one more, of a
+        /// type [`Unspecified`](TypeKind::Unspecified) with the name `...`.
         parameters: Vec<TypeId>,
     },
     /// A pointer to a member of a class.
@@ -85,7 +90,8 @@ pub enum TypeKind {
         /// The member's type.
         target: TypeId,
     },
-    /// `DW_TAG_unspecified_type`, `decltype(nullptr)` for example, and kinds this crate does not read.
+    /// `DW_TAG_unspecified_type`, `decltype(nullptr)` for example; kinds this crate does not read; and a
+    /// type that is missing or malformed.
     Unspecified,
 }
 
@@ -158,9 +164,26 @@ pub struct Enumerator {
 }
 
 /// All types that were asked for, each once.
+///
+/// A table belongs to one [`DebugInfo`](super::DebugInfo): the entries of another one would be mistaken
+/// for its own.
 #[derive(Clone, Debug, Default)]
 pub struct TypeTable {
     types: Vec<Type>,
+    by_entry: BTreeMap<DieId, TypeId>,
+    void: Option<TypeId>,
+    ellipsis: Option<TypeId>,
+}
+
+impl Type {
+    /// A type of which nothing is known.
+    pub(super) const fn unspecified() -> Type {
+        Type {
+            name: None,
+            byte_size: None,
+            kind: TypeKind::Unspecified,
+        }
+    }
 }
 
 impl TypeTable {
@@ -187,5 +210,49 @@ impl TypeTable {
         if let Some(slot) = self.types.get_mut(id.0 as usize) {
             *slot = ty;
         }
+    }
+
+    /// The type that was read from this entry, if it was.
+    #[must_use]
+    pub fn number_of(&self, entry: DieId) -> Option<TypeId> {
+        self.by_entry.get(&entry).copied()
+    }
+
+    /// Notes which entry a type is read from.
+    pub(super) fn remember(&mut self, entry: DieId, id: TypeId) {
+        self.by_entry.insert(entry, id);
+    }
+
+    /// Undoes [`remember`](TypeTable::remember) for an entry that could not be read.
+    pub(super) fn forget(&mut self, entry: DieId) {
+        self.by_entry.remove(&entry);
+    }
+
+    /// `void`.
+    pub(super) fn void(&mut self) -> TypeId {
+        if let Some(id) = self.void {
+            return id;
+        }
+        let id = self.add(Type {
+            name: None,
+            byte_size: None,
+            kind: TypeKind::Void,
+        });
+        self.void = Some(id);
+        id
+    }
+
+    /// The `...` of variadic functions.
+    pub(super) fn ellipsis(&mut self) -> TypeId {
+        if let Some(id) = self.ellipsis {
+            return id;
+        }
+        let id = self.add(Type {
+            name: Some("...".to_owned()),
+            byte_size: None,
+            kind: TypeKind::Unspecified,
+        });
+        self.ellipsis = Some(id);
+        id
     }
 }

@@ -1,0 +1,236 @@
+//! The attributes of HET, told apart from others that have the same codes, and the names of attributes
+//! and tags that gimli does not know.
+//!
+//! LLVM assigned codes to some of the extensions that differ from those of HET, and HET's codes to other
+//! attributes. Both are read; an attribute is what its code, its tag and the class of its form make it.
+//! What an attribute's value means is left to the modules that ask for it.
+//! Sources: HET A.7.5.4 and its appendix "Attributes by Tag Value"; the codes that LLVM assigned.
+
+use std::borrow::Cow;
+
+use gimli::constants::*;
+use gimli::{AttributeValue, DwAt, DwTag};
+
+use super::Bytes;
+
+/// The class of a form. Source: DWARF 5 §7.5.5, as far as the extensions need it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// A number.
+    Constant,
+    /// An operation expression.
+    Exprloc,
+    /// A location list.
+    Loclist,
+    /// Text.
+    String,
+    /// Any other class.
+    Other,
+}
+
+/// One row: an attribute, its codes, and where it may stand.
+macro_rules! extensions {
+    ($($variant:ident, $name:literal, $llvm:expr, $het:expr, $classes:expr, $tags:expr, $what:literal;)*) => {
+        /// An attribute of HET.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Extension { $(#[doc = concat!("`", $name, "`: ", $what, ".")] $variant,)* }
+
+        /// Every attribute of HET.
+        pub const EXTENSIONS: &[ExtensionRow] = &[$(ExtensionRow {
+            extension: Extension::$variant, name: $name, llvm: $llvm, het: $het,
+            classes: &$classes, tags: &$tags,
+        },)*];
+    };
+}
+
+/// What the specifications say of an attribute.
+#[derive(Debug)]
+pub struct ExtensionRow {
+    /// The attribute.
+    pub extension: Extension,
+    /// Its name.
+    pub name: &'static str,
+    /// The code that LLVM assigned.
+    pub llvm: Option<DwAt>,
+    /// The code in HET A.7.5.4.
+    pub het: Option<DwAt>,
+    /// The classes its forms may have.
+    pub classes: &'static [Class],
+    /// The tags it may stand on.
+    pub tags: &'static [DwTag],
+}
+
+use Class::{Constant, Exprloc, Loclist, String as Text};
+
+const SUBPROGRAMS: [DwTag; 3] = [
+    DW_TAG_subprogram,
+    DW_TAG_inlined_subroutine,
+    DW_TAG_entry_point,
+];
+const POINTERS: [DwTag; 4] = [
+    DW_TAG_pointer_type,
+    DW_TAG_reference_type,
+    DW_TAG_rvalue_reference_type,
+    DW_TAG_base_type,
+];
+const POINTERS_AND_OBJECTS: [DwTag; 6] = [
+    DW_TAG_pointer_type,
+    DW_TAG_reference_type,
+    DW_TAG_rvalue_reference_type,
+    DW_TAG_variable,
+    DW_TAG_formal_parameter,
+    DW_TAG_constant,
+];
+const UNITS: [DwTag; 4] = [
+    DW_TAG_compile_unit,
+    DW_TAG_partial_unit,
+    DW_TAG_skeleton_unit,
+    DW_TAG_type_unit,
+];
+
+#[rustfmt::skip]
+extensions! {
+//  attribute     name                         LLVM                HET                 classes                       tags                  what it is
+    MemorySpace,  "DW_AT_LLVM_memory_space",   Some(DwAt(0x3e0f)), None,               [Constant],                   POINTERS_AND_OBJECTS, "the memory space of the source language";
+    AddressSpace, "DW_AT_LLVM_address_space",  Some(DwAt(0x3e10)), None,               [Constant],                   POINTERS,             "the address space a pointer points into";
+    Lanes,        "DW_AT_LLVM_lanes",          Some(DwAt(0x3e11)), Some(DwAt(0x3e0a)), [Constant],                   SUBPROGRAMS,          "how many lanes a wavefront has";
+    LanePc,       "DW_AT_LLVM_lane_pc",        Some(DwAt(0x3e12)), Some(DwAt(0x3e0b)), [Exprloc, Loclist],           SUBPROGRAMS,          "where each lane conceptually is";
+    VectorSize,   "DW_AT_LLVM_vector_size",    Some(DwAt(0x3e13)), Some(DwAt(0x3e0c)), [Constant],                   [DW_TAG_base_type],   "how many elements a vector base type has";
+    ActiveLane,   "DW_AT_LLVM_active_lane",    None,               Some(DwAt(0x3e08)), [Exprloc, Loclist],           SUBPROGRAMS,          "which lanes the source language sees as active";
+    Augmentation, "DW_AT_LLVM_augmentation",   None,               Some(DwAt(0x3e09)), [Text],                       UNITS,                "which extensions a unit uses";
+    Iterations,   "DW_AT_LLVM_iterations",     None,               Some(DwAt(0x3e0a)), [Constant, Exprloc, Loclist], SUBPROGRAMS,          "how many iterations of a loop run at once";
+}
+
+/// Names that gimli does not have, for attributes whose code means nothing else. Where HET uses the
+/// code too, [`EXTENSIONS`] comes first.
+#[rustfmt::skip]
+const OTHER_NAMES: &[(DwAt, &str)] = &[
+    (LANGUAGE_NAME, "DW_AT_language_name"),
+    (DwAt(0x91), "DW_AT_language_version"),
+    (DwAt(0x3e03), "DW_AT_LLVM_tag_offset"),
+    (DwAt(0x3e04), "DW_AT_LLVM_ptrauth_key"),
+    (DwAt(0x3e05), "DW_AT_LLVM_ptrauth_address_discriminated"),
+    (DwAt(0x3e06), "DW_AT_LLVM_ptrauth_extra_discriminator"),
+    (DwAt(0x3e07), "DW_AT_LLVM_apinotes"),
+    (DwAt(0x3e08), "DW_AT_LLVM_ptrauth_isa_pointer"),
+    (DwAt(0x3e09), "DW_AT_LLVM_ptrauth_authenticates_null_values"),
+    (DwAt(0x3e0a), "DW_AT_LLVM_ptrauth_authentication_mode"),
+    (DwAt(0x3e0b), "DW_AT_LLVM_num_extra_inhabitants"),
+    (DwAt(0x3e0c), "DW_AT_LLVM_stmt_sequence"),
+];
+
+/// `DW_AT_language_name` of DWARF 6.
+pub(super) const LANGUAGE_NAME: DwAt = DwAt(0x90);
+
+/// `DW_CC_LLVM_DeviceKernel`, once called `DW_CC_LLVM_OpenCLKernel`.
+pub(super) const DEVICE_KERNEL: u64 = 0xc7;
+
+/// Tags that gimli has no name for.
+const OTHER_TAGS: &[(DwTag, &str)] = &[
+    (DwTag(0x4300), "DW_TAG_LLVM_ptrauth_type"),
+    (DwTag(0x6000), "DW_TAG_LLVM_annotation"),
+];
+
+impl ExtensionRow {
+    /// Whether an attribute with this code, on this tag and of this class is the row's.
+    fn is(&self, tag: DwTag, code: DwAt, class: Class) -> bool {
+        (self.llvm == Some(code) || self.het == Some(code))
+            && self.classes.contains(&class)
+            && self.tags.contains(&tag)
+    }
+}
+
+/// Which attribute of HET an attribute is, if it is one.
+///
+/// Of two that share a code and fit both, `DW_AT_LLVM_lanes` and a constant `DW_AT_LLVM_iterations`
+/// (both 0x3e0a in HET A.7.5.4), it is the first: nearly every function has lanes.
+#[must_use]
+pub fn extension(tag: DwTag, attribute: &gimli::Attribute<Bytes<'_>>) -> Option<Extension> {
+    let code = attribute.name();
+    // Most attributes end here.
+    if !EXTENSIONS
+        .iter()
+        .any(|row| row.llvm == Some(code) || row.het == Some(code))
+    {
+        return None;
+    }
+    let class = class(&attribute.raw_value());
+    EXTENSIONS
+        .iter()
+        .find(|row| row.is(tag, code, class))
+        .map(|row| row.extension)
+}
+
+/// The class of a value. Before DWARF 4 expressions had block forms (DWARF 3 §7.5.4); no extension is of
+/// class block, so that there is no doubt.
+fn class(value: &AttributeValue<Bytes<'_>>) -> Class {
+    use AttributeValue as V;
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "classes that no extension has are not told apart"
+    )]
+    match value {
+        V::Block(_) | V::Exprloc(_) => Exprloc,
+        V::SecOffset(_) | V::LocationListsRef(_) | V::DebugLocListsIndex(_) => Loclist,
+        V::Data1(_)
+        | V::Data2(_)
+        | V::Data4(_)
+        | V::Data8(_)
+        | V::Data16(_)
+        | V::Sdata(_)
+        | V::Udata(_) => Constant,
+        V::String(_)
+        | V::DebugStrRef(_)
+        | V::DebugStrOffsetsIndex(_)
+        | V::DebugLineStrRef(_)
+        | V::DebugStrRefSup(_) => Text,
+        _ => Class::Other,
+    }
+}
+
+/// The name of an attribute as it stands on `tag`: `DW_AT_unknown_` and its code in hexadecimal if it
+/// has none.
+#[must_use]
+pub fn attribute_name(tag: DwTag, attribute: &gimli::Attribute<Bytes<'_>>) -> Cow<'static, str> {
+    let code = attribute.name();
+    if let Some(extension) = extension(tag, attribute) {
+        return Cow::Borrowed(extension.name());
+    }
+    let other = OTHER_NAMES.iter().find(|(other, _)| *other == code);
+    match code.static_string().or(other.map(|(_, name)| *name)) {
+        Some(name) => Cow::Borrowed(name),
+        None => Cow::Owned(format!("DW_AT_unknown_{:x}", code.0)),
+    }
+}
+
+/// The name of a tag: `DW_TAG_unknown_` and its code in hexadecimal if it has none.
+#[must_use]
+pub fn tag_name(tag: DwTag) -> Cow<'static, str> {
+    let other = OTHER_TAGS.iter().find(|(other, _)| *other == tag);
+    match tag.static_string().or(other.map(|(_, name)| *name)) {
+        Some(name) => Cow::Borrowed(name),
+        None => Cow::Owned(format!("DW_TAG_unknown_{:x}", tag.0)),
+    }
+}
+
+impl Extension {
+    /// The attribute's name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        EXTENSIONS
+            .iter()
+            .find(|row| row.extension == self)
+            .map_or("", |row| row.name)
+    }
+}
+
+/// Whether a tag is that of a structure, class, interface or union.
+pub(super) fn is_record(tag: DwTag) -> bool {
+    [
+        DW_TAG_structure_type,
+        DW_TAG_class_type,
+        DW_TAG_union_type,
+        DW_TAG_interface_type,
+    ]
+    .contains(&tag)
+}

@@ -1,0 +1,54 @@
+//! How much of the input one question may read or keep.
+//!
+//! Entries refer to lists and to each other, so a small file can make a naive reader look at the same
+//! bytes again and again. Everything that follows such a reference pays for it here.
+
+use crate::error::{ErrorKind, Limit, Result};
+
+/// What is left of a limit.
+#[derive(Debug)]
+pub(super) struct Budget {
+    limit: Limit,
+    total: u64,
+    left: u64,
+}
+
+impl Budget {
+    /// Entries and ranges looked at in one question; a million times what real code asks for.
+    pub(super) fn reading() -> Budget {
+        Budget::new(Limit::Dies, 1 << 24)
+    }
+
+    /// Entries and ranges kept in memory by one question.
+    pub(super) fn keeping() -> Budget {
+        Budget::new(Limit::Dies, 1 << 22)
+    }
+
+    /// Bytes of text kept in memory by one question.
+    pub(super) fn text() -> Budget {
+        Budget::new(Limit::Output, 1 << 26)
+    }
+
+    fn new(limit: Limit, total: u64) -> Budget {
+        Budget {
+            limit,
+            total,
+            left: total,
+        }
+    }
+
+    /// Pays for `amount` things.
+    pub(super) fn charge(&mut self, amount: u64) -> Result<()> {
+        match self.left.checked_sub(amount) {
+            Some(left) => {
+                self.left = left;
+                Ok(())
+            }
+            None => Err(ErrorKind::Limit {
+                limit: self.limit,
+                value: self.total,
+            }
+            .into()),
+        }
+    }
+}

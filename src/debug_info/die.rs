@@ -1,0 +1,233 @@
+//! Debugging information entries: where they are, and reading one.
+//!
+//! gimli parses them. Walking over many is left to `walk`, what attributes say to `value`. Sources:
+//! DWARF 5 §2.1 to §2.3, §7.5.2.
+
+use gimli::{AttributeValue, DwAt, DwTag, SectionId};
+
+use super::attribute::{self, Extension};
+use super::unit::{UnitEntry, UnitId};
+use super::walk::Dies;
+use super::{Bytes, DebugInfo};
+use crate::error::{Error, Result};
+
+/// How many attributes an entry may have. Attributes whose value stands in the abbreviation take no
+/// space in the entry, so without a bound a small file could have any number of them. Real entries have
+/// about twenty.
+const ATTRIBUTES: usize = 512;
+
+/// Where an entry is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DieId {
+    /// Its unit.
+    pub unit: UnitId,
+    /// Its offset in bytes from the start of the section the unit is in.
+    pub offset: u64,
+}
+
+/// An entry.
+#[derive(Clone, Debug)]
+pub struct Die<'a> {
+    unit: UnitId,
+    unit_offset: usize,
+    entry: gimli::DebuggingInformationEntry<Bytes<'a>>,
+}
+
+impl<'a> Die<'a> {
+    /// `unit_offset` is that of the unit's header in its section.
+    pub(super) fn new(
+        unit: UnitId,
+        unit_offset: usize,
+        entry: gimli::DebuggingInformationEntry<Bytes<'a>>,
+    ) -> Die<'a> {
+        Die {
+            unit,
+            unit_offset,
+            entry,
+        }
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn id(&self) -> DieId {
+        DieId {
+            unit: self.unit,
+            offset: self.unit_offset.saturating_add(self.entry.offset().0) as u64,
+        }
+    }
+
+    /// Its tag.
+    #[must_use]
+    pub fn tag(&self) -> DwTag {
+        self.entry.tag()
+    }
+
+    /// How deep it lies below the entry where the walk that found it started.
+    #[must_use]
+    pub fn depth(&self) -> usize {
+        usize::try_from(self.entry.depth()).unwrap_or(0)
+    }
+
+    /// Whether it is the null entry that ends a list of children.
+    #[must_use]
+    pub fn is_null(&self) -> bool {
+        self.entry.is_null()
+    }
+
+    /// Whether its abbreviation announces children.
+    #[must_use]
+    pub fn has_children(&self) -> bool {
+        self.entry.has_children()
+    }
+
+    /// Its attributes, in order, as gimli reads them; [`DebugInfo::value`] says what one means.
+    #[must_use]
+    pub fn attributes(&self) -> &[gimli::Attribute<Bytes<'a>>] {
+        self.entry.attrs()
+    }
+
+    /// The attribute with this code.
+    #[must_use]
+    pub fn attribute(&self, name: DwAt) -> Option<&gimli::Attribute<Bytes<'a>>> {
+        self.entry.attr(name)
+    }
+
+    /// An attribute of HET, under whichever code it has.
+    #[must_use]
+    pub fn extension(&self, extension: Extension) -> Option<&gimli::Attribute<Bytes<'a>>> {
+        self.attributes()
+            .iter()
+            .find(|attribute| attribute::extension(self.tag(), attribute) == Some(extension))
+    }
+
+    /// Whether a flag is set.
+    #[must_use]
+    pub fn flag(&self, name: DwAt) -> bool {
+        self.entry.attr_value(name) == Some(AttributeValue::Flag(true))
+    }
+
+    /// A constant that is not negative.
+    #[must_use]
+    pub fn unsigned(&self, name: DwAt) -> Option<u64> {
+        self.attribute(name)?.udata_value()
+    }
+}
+
+impl<'a> DebugInfo<'a> {
+    /// The entry at `id`.
+    ///
+    /// # Errors
+    /// If the unit is malformed, or no entry starts there.
+    pub fn die(&self, id: DieId) -> Result<Die<'a>> {
+        let entry = self.entry(id.unit)?;
+        let unit = &self.contents(id.unit)?.gimli;
+        let place = |error| self.unit_error("entry", id, error);
+        let offset = usize::try_from(id.offset)
+            .ok()
+            .and_then(|offset| offset.checked_sub(entry.offset()))
+            .ok_or_else(|| place(gimli::Error::OffsetOutOfBounds(id.offset)))?;
+        let raw = unit.entries_raw(Some(gimli::UnitOffset(offset)));
+        let mut die = gimli::DebuggingInformationEntry::null();
+        self.read_entry(id, &mut raw.map_err(place)?, &mut die)?;
+        if die.is_null() {
+            return Err(place(gimli::Error::NoEntryAtGivenOffset(id.offset)));
+        }
+        Ok(Die::new(id.unit, entry.offset(), die))
+    }
+
+    /// Reads the next entry, which is the one at `id`.
+    pub(super) fn read_entry(
+        &self,
+        id: DieId,
+        raw: &mut gimli::EntriesRaw<'_, Bytes<'a>>,
+        entry: &mut gimli::DebuggingInformationEntry<Bytes<'a>>,
+    ) -> Result<()> {
+        let place = |error| self.unit_error("entry", id, error);
+        entry.offset = raw.next_offset();
+        entry.depth = raw.next_depth();
+        let Some(abbreviation) = raw.read_abbreviation().map_err(place)? else {
+            entry.set_null();
+            return Ok(());
+        };
+        if abbreviation.attributes().len() > ATTRIBUTES {
+            let section = self.section_of(id.unit)?;
+            return Err(
+                Error::malformed("entry", "it has too many attributes").within(section, id.offset)
+            );
+        }
+        entry.tag = abbreviation.tag();
+        entry.has_children = abbreviation.has_children();
+        raw.read_attributes(abbreviation.attributes(), &mut entry.attrs)
+            .map_err(place)
+    }
+
+    /// The first entry of a unit.
+    ///
+    /// # Errors
+    /// If there is no such unit, or it is malformed.
+    pub fn root(&self, unit: UnitId) -> Result<Die<'a>> {
+        Ok(self.contents(unit)?.root.clone())
+    }
+
+    /// The entry at `offset` of `section`, one of `.debug_info`, `.debug_types` and their `.dwo` forms;
+    /// nothing if no unit reaches so far. Of several `.dwo` files it is the first that does.
+    #[must_use]
+    pub fn die_at(&self, section: &str, offset: u64) -> Option<DieId> {
+        let offset = usize::try_from(offset).ok()?;
+        let ids = [SectionId::DebugInfo, SectionId::DebugTypes];
+        let files = self.files.iter().enumerate();
+        files
+            .flat_map(|(number, file)| ids.map(|id| (number, file.section_name(id), id)))
+            .filter(|(_, name, _)| *name == section)
+            .find_map(|(number, _, id)| self.find_die(number, id, offset))
+    }
+
+    /// All entries of a unit in the order of the section, null entries too. The first has depth 0.
+    ///
+    /// # Errors
+    /// If there is no such unit, or it is malformed. The iterator ends with its first error.
+    pub fn dies(&self, unit: UnitId) -> Result<Dies<'_, 'a>> {
+        let root = self.contents(unit)?.root.id();
+        self.subtree(root)
+    }
+
+    /// The entry at `id`, depth 0, and everything below it, null entries too.
+    ///
+    /// # Errors
+    /// If there is no such unit, or it is malformed. The iterator ends with its first error.
+    pub fn subtree(&self, id: DieId) -> Result<Dies<'_, 'a>> {
+        self.walk(id).map(Dies::new)
+    }
+
+    /// The unit that holds `offset` of a section, if the offset is behind the unit's header.
+    pub(super) fn find_die(&self, file: usize, section: SectionId, offset: usize) -> Option<DieId> {
+        let types = section == SectionId::DebugTypes;
+        let key = |entry: &UnitEntry<'a>| {
+            let types = entry.header.section() == SectionId::DebugTypes;
+            (entry.file, types, entry.offset())
+        };
+        let after = self
+            .units
+            .partition_point(|entry| key(entry) <= (file, types, offset));
+        let index = after.checked_sub(1)?;
+        let entry = self.units.get(index)?;
+        let inside = gimli::UnitOffset(offset.checked_sub(entry.offset())?);
+        (entry.file == file
+            && entry.header.section() == section
+            && inside.is_in_bounds(&entry.header))
+        .then_some(DieId {
+            unit: UnitId(u32::try_from(index).ok()?),
+            offset: offset as u64,
+        })
+    }
+
+    /// An error of gimli's about the entry at `id`.
+    pub(super) fn unit_error(&self, what: &'static str, id: DieId, error: gimli::Error) -> Error {
+        let place = self.entry(id.unit).and_then(|entry| {
+            let offset = usize::try_from(id.offset).unwrap_or(usize::MAX);
+            let section = entry.header.section();
+            Ok(self.file(entry)?.error(what, section, offset, error))
+        });
+        place.unwrap_or_else(|error| error)
+    }
+}

@@ -1,0 +1,198 @@
+//! The debug sections of one file: the code object, or a `.dwo` file that belongs to it.
+//!
+//! It gives gimli the sections and says where in them an error of gimli's happened. It leaves what is
+//! in them to the other modules. Source: DWARF 5 §7.3.
+
+use gimli::{Section, SectionId};
+
+use super::Bytes;
+use super::abbreviation::AbbreviationTables;
+use crate::error::{Error, Result};
+
+/// The sections of one file.
+#[derive(Debug)]
+pub(super) struct File<'a> {
+    /// As gimli wants them. Its cache of abbreviations is not used.
+    pub(super) dwarf: gimli::Dwarf<Bytes<'a>>,
+    /// Whether it is a `.dwo` file, whose sections have other names.
+    pub(super) split: bool,
+    /// `.debug_loc`, `.debug_loclists` and `.debug_rnglists`, which gimli keeps to itself.
+    pub(super) loc: Bytes<'a>,
+    pub(super) loclists: Bytes<'a>,
+    pub(super) rnglists: Bytes<'a>,
+    abbreviations: AbbreviationTables,
+}
+
+impl<'a> File<'a> {
+    /// Loads the sections. `section` gives the bytes of one by its name, empty if there is none.
+    pub(super) fn load(
+        split: bool,
+        mut section: impl FnMut(&'static str) -> Result<&'a [u8]>,
+    ) -> Result<File<'a>> {
+        let empty = Bytes::new(&[], gimli::LittleEndian);
+        let mut file = File {
+            dwarf: gimli::Dwarf::default(),
+            split,
+            loc: empty,
+            loclists: empty,
+            rnglists: empty,
+            abbreviations: AbbreviationTables::new([], 0),
+        };
+        let dwarf = gimli::Dwarf::load(|id| -> Result<Bytes<'a>> {
+            let name = if split {
+                id.dwo_name()
+            } else {
+                Some(id.name())
+            };
+            let bytes = match name {
+                Some(name) => Bytes::new(section(name)?, gimli::LittleEndian),
+                None => empty,
+            };
+            if id == SectionId::DebugLoc {
+                file.loc = bytes;
+            } else if id == SectionId::DebugLocLists {
+                file.loclists = bytes;
+            } else if id == SectionId::DebugRngLists {
+                file.rnglists = bytes;
+            }
+            Ok(bytes)
+        })?;
+        file.dwarf = dwarf;
+        Ok(file)
+    }
+
+    /// The headers of all units, with the error that ended the reading if one did.
+    pub(super) fn headers(&mut self) -> (Vec<gimli::UnitHeader<Bytes<'a>>>, Option<Error>) {
+        let mut headers = Vec::new();
+        let mut broken = None;
+        let mut next = 0;
+        let mut info = self.dwarf.units();
+        loop {
+            match info.next() {
+                Ok(Some(header)) => {
+                    next = header
+                        .offset()
+                        .0
+                        .saturating_add(header.length_including_self());
+                    headers.push(header);
+                }
+                Ok(None) => break,
+                Err(error) => {
+                    let id = SectionId::DebugInfo;
+                    broken = Some(self.error("unit header", id, next, error));
+                    break;
+                }
+            }
+        }
+        next = 0;
+        let mut types = self.dwarf.type_units();
+        loop {
+            match types.next() {
+                Ok(Some(header)) => {
+                    next = header
+                        .offset()
+                        .0
+                        .saturating_add(header.length_including_self());
+                    headers.push(header);
+                }
+                Ok(None) => break,
+                Err(error) => {
+                    let id = SectionId::DebugTypes;
+                    broken = Some(self.error("unit header", id, next, error));
+                    break;
+                }
+            }
+        }
+        self.abbreviations = AbbreviationTables::new(
+            headers.iter().map(|header| header.debug_abbrev_offset().0),
+            self.dwarf.debug_abbrev.reader().slice().len(),
+        );
+        (headers, broken)
+    }
+
+    /// The abbreviations of a unit.
+    pub(super) fn abbreviations(
+        &self,
+        header: &gimli::UnitHeader<Bytes<'a>>,
+    ) -> Result<std::sync::Arc<gimli::Abbreviations>> {
+        let offset = header.debug_abbrev_offset().0;
+        self.abbreviations
+            .get(*self.dwarf.debug_abbrev.reader(), offset)
+            .map_err(|error| self.error("abbreviations", SectionId::DebugAbbrev, offset, error))
+    }
+
+    /// A section's name in this kind of file.
+    pub(super) fn section_name(&self, id: SectionId) -> &'static str {
+        match id.dwo_name() {
+            Some(name) if self.split => name,
+            _ => id.name(),
+        }
+    }
+
+    /// An error of gimli's with its place: where in the section `id` the input ended too early, else
+    /// `offset`, where the thing that was being read starts.
+    pub(super) fn error(
+        &self,
+        what: &'static str,
+        id: SectionId,
+        offset: usize,
+        error: gimli::Error,
+    ) -> Error {
+        let mut offset = offset;
+        if let gimli::Error::UnexpectedEof(place) = error
+            && let Some((_, found, at)) = self.dwarf.lookup_offset_id(place)
+            && found == id
+        {
+            offset = at;
+        }
+        Error::malformed(what, error.to_string()).within(self.section_name(id), offset as u64)
+    }
+}
+
+/// Reads entry `index` of a table of offsets that starts at `base`, and adds `base` to it, as the
+/// tables at the head of `.debug_loclists` and `.debug_rnglists` ask for (DWARF 5 §7.28, §7.29).
+pub(super) fn offset_in_table(
+    section: Bytes<'_>,
+    base: usize,
+    index: usize,
+    format: gimli::Format,
+) -> Option<usize> {
+    let size = usize::from(format.word_size());
+    let start = base.checked_add(index.checked_mul(size)?)?;
+    let bytes = section.slice().get(start..start.checked_add(size)?)?;
+    let offset = match bytes.try_into() {
+        Ok(eight) => u64::from_le_bytes(eight),
+        Err(_) => u64::from(u32::from_le_bytes(bytes.try_into().ok()?)),
+    };
+    base.checked_add(usize::try_from(offset).ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_in_a_table_count_from_its_base() {
+        let section = [9, 9, 4, 0, 0, 0, 8, 0, 0, 0, 0xff, 0xff, 0xff, 0xff];
+        let at = |base, index| {
+            let section = Bytes::new(&section, gimli::LittleEndian);
+            offset_in_table(section, base, index, gimli::Format::Dwarf32)
+        };
+        assert_eq!(at(2, 0), Some(6));
+        assert_eq!(at(2, 1), Some(10));
+        assert_eq!(at(2, 3), None);
+        assert_eq!(at(usize::MAX, 1), None);
+        assert_eq!(at(2, usize::MAX), None);
+    }
+
+    #[test]
+    fn offsets_of_64_bits_do_not_wrap() {
+        let section = [0xff; 8];
+        let section = Bytes::new(&section, gimli::LittleEndian);
+        assert_eq!(
+            offset_in_table(section, 0, 0, gimli::Format::Dwarf64),
+            Some(usize::MAX)
+        );
+        assert_eq!(offset_in_table(section, 1, 0, gimli::Format::Dwarf64), None);
+    }
+}

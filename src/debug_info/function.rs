@@ -1,0 +1,217 @@
+//! Functions: which one contains an address, and what its entry says.
+//!
+//! It leaves blocks and inlining to `scope`, variables to `variable`. Sources: DWARF 5 §3.3; HET A.3.3.5;
+//! USAGE for `DW_CC_LLVM_DeviceKernel`.
+
+use core::ops::Range;
+use std::borrow::Cow;
+
+use gimli::constants::{
+    DW_AT_artificial, DW_AT_calling_convention, DW_AT_decl_column, DW_AT_decl_file,
+    DW_AT_decl_line, DW_AT_external, DW_AT_frame_base, DW_AT_name,
+};
+
+use super::attribute::{DEVICE_KERNEL, Extension};
+use super::die::{Die, DieId};
+use super::source_file::SourceFile;
+use super::unit::UnitId;
+use super::walk::Chain;
+use super::{Bytes, DebugInfo};
+use crate::error::{Error, Result};
+use crate::eval::LocationAttribute;
+
+/// Where something is declared in the source.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Declaration {
+    /// The file; nothing if the line table does not have it.
+    pub file: Option<SourceFile>,
+    /// The line, from 1.
+    pub line: Option<u64>,
+    /// The column, from 1.
+    pub column: Option<u64>,
+}
+
+/// How many loop iterations run at once (`DW_AT_LLVM_iterations`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Iterations<'a> {
+    /// Always as many.
+    Constant(u64),
+    /// As many as an expression says.
+    Location(LocationAttribute<'a>),
+}
+
+/// How a function uses the lanes of a wavefront. Source: HET A.3.3.5, items 4 to 7.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Simt<'a> {
+    /// `DW_AT_LLVM_lanes`; absent it is 1.
+    pub lanes: Option<u64>,
+    /// `DW_AT_LLVM_lane_pc`: where each lane conceptually is.
+    pub lane_pc: Option<LocationAttribute<'a>>,
+    /// `DW_AT_LLVM_active_lane`: the mask of active lanes; absent it is EXEC.
+    pub active_lane: Option<LocationAttribute<'a>>,
+    /// `DW_AT_LLVM_iterations`; absent it is 1.
+    pub iterations: Option<Iterations<'a>>,
+}
+
+/// A function with code (`DW_TAG_subprogram`).
+#[non_exhaustive]
+#[derive(Clone, Debug)]
+pub struct Function<'a> {
+    /// Its entry.
+    pub die: DieId,
+    /// Its name in the source, without namespace or class.
+    pub name: Option<Cow<'a, str>>,
+    /// The namespaces and classes it is declared in, as `a::b`.
+    pub qualifier: Option<String>,
+    /// Its name for the linker, where that is another one.
+    pub linkage_name: Option<Cow<'a, str>>,
+    /// Where it is declared.
+    pub declaration: Declaration,
+    /// The addresses of its code.
+    pub ranges: Vec<Range<u64>>,
+    /// `DW_AT_frame_base`.
+    pub frame_base: Option<LocationAttribute<'a>>,
+    /// How it uses lanes.
+    pub simt: Simt<'a>,
+    /// The entry of the type it returns; nothing for `void`.
+    pub result: Option<DieId>,
+    /// Whether it is a kernel (`DW_CC_LLVM_DeviceKernel`); HIP kernels do not say so.
+    pub is_kernel: bool,
+    /// Whether other units can see it.
+    pub external: bool,
+    /// Whether the compiler made it up.
+    pub artificial: bool,
+    /// Why an attribute is missing that the entry has.
+    pub problem: Option<Error>,
+}
+
+impl<'a> DebugInfo<'a> {
+    /// The function whose code contains `pc`, an address of the code object. Of nested ones it is the
+    /// innermost; inlined calls are not functions, see [`inlined_chain`](DebugInfo::inlined_chain).
+    ///
+    /// # Errors
+    /// If none is found, but something that might have led to one could not be read.
+    pub fn find_function(&self, pc: u64) -> Result<Option<Function<'a>>> {
+        let Some(unit) = self.find_unit(pc)? else {
+            return Ok(None);
+        };
+        let index = self.index(unit)?;
+        let number = index.functions.get(pc);
+        let id = number.and_then(|number| index.function_entries.get(number as usize));
+        match (id, &index.broken) {
+            (Some(id), _) => self.function(*id).map(Some),
+            (None, Some(error)) => Err(error.clone()),
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// All functions with code of a unit and of the partial units it imports, in the order of their
+    /// entries.
+    ///
+    /// # Errors
+    /// If the unit cannot be read. Of one that breaks off it gives what comes before.
+    pub fn functions(&self, unit: UnitId) -> Result<Vec<Function<'a>>> {
+        let entries = &self.index(unit)?.function_entries;
+        entries.iter().map(|id| self.function(*id)).collect()
+    }
+
+    /// Reads the function whose entry is at `id`.
+    ///
+    /// # Errors
+    /// If there is no entry. Attributes that cannot be read are left out; the first of them is the
+    /// function's `problem`.
+    pub fn function(&self, id: DieId) -> Result<Function<'a>> {
+        let chain = self.chain(self.die(id)?);
+        let mut problem = None;
+        let mut keep = Keep(&mut problem);
+        let own = chain.entries().next();
+        let ranges = own.map(|die| self.ranges(die)).transpose();
+        let ranges = keep.value(ranges).unwrap_or_default();
+        let frame_base = chain
+            .find(DW_AT_frame_base)
+            .and_then(|(die, attribute)| keep.value(self.location(die, attribute)));
+        let simt = self.simt(&chain, &mut keep);
+        let result = keep.value(self.type_of(&chain));
+        let convention = chain.find(DW_AT_calling_convention);
+        let convention = convention.and_then(|(_, attribute)| attribute.udata_value());
+        Ok(Function {
+            die: id,
+            name: self.chain_string(&chain, DW_AT_name),
+            qualifier: chain
+                .entries()
+                .rev()
+                .find_map(|die| self.qualifier(die.id())),
+            linkage_name: self.linkage_name(&chain),
+            declaration: self.declaration(&chain),
+            ranges,
+            frame_base,
+            simt,
+            result,
+            is_kernel: convention == Some(DEVICE_KERNEL),
+            external: chain.flag(DW_AT_external),
+            artificial: chain.flag(DW_AT_artificial),
+            problem,
+        })
+    }
+
+    /// What an entry says of lanes.
+    pub(super) fn simt(&self, chain: &Chain<'a>, keep: &mut Keep<'_>) -> Simt<'a> {
+        let location = |extension, keep: &mut Keep<'_>| {
+            let (die, attribute) = chain.find_extension(extension)?;
+            keep.value(self.location(die, attribute))
+        };
+        let lanes = chain.find_extension(Extension::Lanes);
+        let iterations = chain.find_extension(Extension::Iterations);
+        let iterations = iterations.and_then(|(_, attribute)| attribute.udata_value());
+        Simt {
+            lanes: lanes.and_then(|(_, attribute)| attribute.udata_value()),
+            lane_pc: location(Extension::LanePc, keep),
+            active_lane: location(Extension::ActiveLane, keep),
+            iterations: match iterations {
+                Some(count) => Some(Iterations::Constant(count)),
+                None => location(Extension::Iterations, keep).map(Iterations::Location),
+            },
+        }
+    }
+
+    /// Where an entry says it is declared.
+    pub(super) fn declaration(&self, chain: &Chain<'a>) -> Declaration {
+        let number = |name| {
+            let (_, attribute) = chain.find(name)?;
+            attribute.udata_value()
+        };
+        let file = chain
+            .find(DW_AT_decl_file)
+            .and_then(|(die, attribute)| self.source_file_of(die, attribute));
+        Declaration {
+            file,
+            line: number(DW_AT_decl_line).filter(|line| *line != 0),
+            column: number(DW_AT_decl_column).filter(|column| *column != 0),
+        }
+    }
+
+    /// The file whose number an attribute gives; nothing if it cannot be found.
+    pub(super) fn source_file_of(
+        &self,
+        die: &Die<'a>,
+        attribute: &gimli::Attribute<Bytes<'a>>,
+    ) -> Option<SourceFile> {
+        let number = self.value(die, attribute).ok()?.unsigned()?;
+        self.source_file(die.id().unit, number).ok()?
+    }
+}
+
+/// Keeps the first error of several attempts whose values can be missing.
+pub(super) struct Keep<'p>(pub(super) &'p mut Option<Error>);
+
+impl Keep<'_> {
+    pub(super) fn value<T>(&mut self, result: Result<Option<T>>) -> Option<T> {
+        match result {
+            Ok(value) => value,
+            Err(error) => {
+                self.0.get_or_insert(error);
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! Line rows: which line of the source an address belongs to.
+//!
+//! gimli decodes line programs and executes their instructions; this module keeps the rows in an order
+//! that can be searched. The names of files are left to `source_file`. Source: DWARF 5 §6.2.
+
+use core::cell::OnceCell;
+use core::ops::Range;
+use std::sync::Arc;
+
+use gimli::{DebugLineOffset, LineInstruction, LineRow, SectionId};
+
+use super::range_map::RangeMap;
+use super::ranges::is_discarded;
+use super::source_file::SourceFile;
+use super::unit::UnitId;
+use super::{Bytes, DebugInfo};
+use crate::error::{Error, Result};
+
+/// How many times its section all line table headers together may be large. Tables are read once each,
+/// so they fit in once unless they overlap.
+const OVERLAP: usize = 8;
+
+/// The row of the line table that an address belongs to.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceLine {
+    /// The unit whose table has the row.
+    pub unit: UnitId,
+    /// The file; nothing if the table does not have it.
+    pub file: Option<SourceFile>,
+    /// The line, from 1; 0 for code that belongs to no line.
+    pub line: u64,
+    /// The column, from 1; 0 for the line as a whole.
+    pub column: u64,
+    /// Whether the first address of the row is a recommended place for a breakpoint.
+    pub is_stmt: bool,
+    /// Which of several blocks of the same line it is; 0 if there is only one.
+    pub discriminator: u64,
+    /// The addresses of the row: up to the next row with a higher address.
+    pub range: Range<u64>,
+}
+
+/// One row of a line table. Source: DWARF 5 §6.2.2.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The address, in the code object.
+    pub address: u64,
+    /// The number of the file in the table.
+    pub file: u64,
+    /// The line, from 1; 0 for code that belongs to no line.
+    pub line: u64,
+    /// The column, from 1; 0 for the line as a whole.
+    pub column: u64,
+    /// The instruction set.
+    pub isa: u64,
+    /// Which of several blocks of the same line it is.
+    pub discriminator: u64,
+    /// Whether it is a recommended place for a breakpoint.
+    pub is_stmt: bool,
+    /// Whether a basic block starts here.
+    pub basic_block: bool,
+    /// Whether the prologue of a function is over here.
+    pub prologue_end: bool,
+    /// Whether the epilogue of a function starts here.
+    pub epilogue_begin: bool,
+    /// Whether it is the first address behind a sequence of instructions, and no row of its own.
+    pub end_sequence: bool,
+}
+
+/// A line table: the files it names, and its rows.
+#[derive(Debug)]
+pub struct LineTable<'a> {
+    pub(super) program: gimli::IncompleteLineProgram<Bytes<'a>>,
+    /// The number of the file with the table.
+    pub(super) file: usize,
+    rows: OnceCell<Rows<'a>>,
+}
+
+/// What executing a line program gives.
+#[derive(Debug)]
+pub(super) struct Rows<'a> {
+    rows: Vec<Row>,
+    /// Ranges of numbers in `rows`, by address.
+    sequences: RangeMap<(usize, usize)>,
+    /// The header with the files that `DW_LNE_define_file` added.
+    pub(super) header: gimli::LineProgramHeader<Bytes<'a>>,
+    /// What ended the program before its end.
+    broken: Option<Error>,
+}
+
+impl<'a> LineTable<'a> {
+    /// The version of the table.
+    #[must_use]
+    pub fn version(&self) -> u16 {
+        self.program.header().version()
+    }
+
+    /// How many files the header lists.
+    #[must_use]
+    pub fn file_count(&self) -> usize {
+        self.program.header().file_names().len()
+    }
+
+    /// The number of the first file in the header: 1 before DWARF 5, else 0.
+    #[must_use]
+    pub fn first_file(&self) -> u64 {
+        u64::from(self.version() < 5)
+    }
+
+    /// All rows, in the order of the program. Of a program that breaks off it gives the rows before, and
+    /// the error in [`problem`](LineTable::problem).
+    #[must_use]
+    pub fn rows(&self) -> &[Row] {
+        &self.executed().rows
+    }
+
+    /// What ended the program before its end, if something did.
+    #[must_use]
+    pub fn problem(&self) -> Option<&Error> {
+        self.executed().broken.as_ref()
+    }
+
+    /// The row that `pc` belongs to, and the address of the next row: the last row at or before `pc` in
+    /// the sequence that contains it.
+    #[must_use]
+    pub fn find(&self, pc: u64) -> Option<(&Row, Range<u64>)> {
+        let executed = self.executed();
+        let (first, end) = executed.sequences.get(pc)?;
+        let rows = executed.rows.get(first..end)?;
+        let after = rows.partition_point(|row| row.address <= pc);
+        let row = rows.get(after.checked_sub(1)?)?;
+        let next = rows.get(after)?;
+        Some((row, row.address..next.address))
+    }
+
+    pub(super) fn executed(&self) -> &Rows<'a> {
+        self.rows.get_or_init(|| execute(&self.program))
+    }
+}
+
+impl<'a> DebugInfo<'a> {
+    /// The row of the line table that `pc`, an address of the code object, belongs to. For a return
+    /// address look up the address before it.
+    ///
+    /// # Errors
+    /// If no row is found, but something that might have led to one could not be read.
+    pub fn line_at(&self, pc: u64) -> Result<Option<SourceLine>> {
+        let Some(unit) = self.find_unit(pc)? else {
+            return Ok(None);
+        };
+        let Some(table) = self.line_table(unit)? else {
+            return Ok(None);
+        };
+        let Some((row, range)) = table.find(pc) else {
+            return match table.problem() {
+                Some(error) => Err(error.clone()),
+                None => Ok(None),
+            };
+        };
+        Ok(Some(SourceLine {
+            unit,
+            file: self.source_file(unit, row.file)?,
+            line: row.line,
+            column: row.column,
+            is_stmt: row.is_stmt,
+            discriminator: row.discriminator,
+            range,
+        }))
+    }
+
+    /// The line table of a unit; that of its skeleton for a split unit. Units may share one.
+    ///
+    /// # Errors
+    /// If the header of the table is malformed. Faults in the program are no error; see
+    /// [`LineTable::problem`].
+    pub fn line_table(&self, unit: UnitId) -> Result<Option<Arc<LineTable<'a>>>> {
+        let Some((unit, offset)) = self.line_offset(unit)? else {
+            return Ok(None);
+        };
+        let entry = self.entry(unit)?;
+        let key = (entry.file, offset);
+        if let Some(table) = self.lines.borrow().get(&key) {
+            return table.clone().map(Some);
+        }
+        let table = self.read_line_table(unit, offset).map(Arc::new);
+        self.lines.borrow_mut().insert(key, table.clone());
+        table.map(Some)
+    }
+
+    /// The unit that has the line table of `unit`, and where the table is.
+    pub(super) fn line_offset(&self, unit: UnitId) -> Result<Option<(UnitId, usize)>> {
+        if let Some(offset) = self.contents(unit)?.line_offset {
+            return Ok(Some((unit, offset)));
+        }
+        let Some(partner) = self.entry(unit)?.partner else {
+            return Ok(None);
+        };
+        let offset = self.contents(partner)?.line_offset;
+        Ok(offset.map(|offset| (partner, offset)))
+    }
+
+    fn read_line_table(&self, unit: UnitId, offset: usize) -> Result<LineTable<'a>> {
+        let entry = self.entry(unit)?;
+        let file = self.file(entry)?;
+        let error = |error| file.error("line table", SectionId::DebugLine, offset, error);
+        let place = |reason: &str| {
+            let section = file.section_name(SectionId::DebugLine);
+            Error::malformed("line table", reason).within(section, offset as u64)
+        };
+        let size = gimli::Section::reader(&file.dwarf.debug_line).slice().len();
+        let read = self.lines_read.get();
+        if read > size.saturating_mul(OVERLAP) {
+            return Err(place("too many line tables overlap"));
+        }
+        let program = file
+            .dwarf
+            .debug_line
+            .program(
+                DebugLineOffset(offset),
+                entry.header.address_size(),
+                None,
+                None,
+            )
+            .map_err(error)?;
+        self.lines_read
+            .set(read.saturating_add(program.header().header_length()));
+        Ok(LineTable {
+            program,
+            file: entry.file,
+            rows: OnceCell::new(),
+        })
+    }
+}
+
+/// Executes a line program. gimli executes the instructions; the loop is ours because its own would
+/// overflow on the lowest possible `DW_LNS_advance_line`.
+fn execute<'a>(program: &gimli::IncompleteLineProgram<Bytes<'a>>) -> Rows<'a> {
+    let mut program = program.clone();
+    let mut rows = Vec::new();
+    let mut sequences = Vec::new();
+    let broken = run(&mut program, &mut rows, &mut sequences).err();
+    let offset = program.header().offset().0 as u64;
+    Rows {
+        sequences: RangeMap::new(sequences),
+        rows,
+        header: program.header().clone(),
+        broken: broken.map(|error| {
+            Error::malformed("line program", error.to_string()).within(".debug_line", offset)
+        }),
+    }
+}
+
+fn run<'a>(
+    program: &mut gimli::IncompleteLineProgram<Bytes<'a>>,
+    rows: &mut Vec<Row>,
+    sequences: &mut Vec<(Range<u64>, (usize, usize))>,
+) -> gimli::Result<()> {
+    let size = program.header().address_size();
+    let mut instructions = program.header().instructions();
+    let mut row = LineRow::new(program.header());
+    let mut first = 0;
+    // Code that the linker threw away has no rows.
+    let mut discarded = false;
+    while let Some(instruction) = instructions.next_instruction(program.header())? {
+        if let LineInstruction::AdvanceLine(i64::MIN) = instruction {
+            return Err(gimli::Error::BadSignedLeb128);
+        }
+        if let LineInstruction::SetAddress(address) = instruction {
+            discarded = address < row.address() || is_discarded(address, size);
+        }
+        if !row.execute(instruction, program)? {
+            continue;
+        }
+        if !discarded {
+            rows.push(to_row(&row));
+        }
+        if row.end_sequence() {
+            if let Some(start) = rows.get(first) {
+                sequences.push((start.address..row.address(), (first, rows.len())));
+            }
+            first = rows.len();
+            discarded = false;
+        }
+        row.reset(program.header());
+    }
+    Ok(())
+}
+
+fn to_row(row: &LineRow) -> Row {
+    let column = match row.column() {
+        gimli::ColumnType::LeftEdge => 0,
+        gimli::ColumnType::Column(column) => column.get(),
+    };
+    Row {
+        address: row.address(),
+        file: row.file_index(),
+        line: row.line().map_or(0, core::num::NonZeroU64::get),
+        column,
+        isa: row.isa(),
+        discriminator: row.discriminator(),
+        is_stmt: row.is_stmt(),
+        basic_block: row.basic_block(),
+        prologue_end: row.prologue_end(),
+        epilogue_begin: row.epilogue_begin(),
+        end_sequence: row.end_sequence(),
+    }
+}

@@ -1,0 +1,146 @@
+//! The addresses that an entry covers.
+//!
+//! It leaves to others what an entry is. Sources: DWARF 5 §2.17, §7.28; DWARF 4 §2.17.3.
+
+use core::ops::Range;
+
+use gimli::{RangeListsOffset, constants};
+
+use super::DebugInfo;
+use super::budget::Budget;
+use super::die::{Die, DieId};
+use super::value::Value;
+use crate::error::{Error, Result};
+
+/// What an entry's attributes say of its addresses.
+enum Covered {
+    /// There are no such attributes, or only a first address.
+    Unsaid,
+    One(Range<u64>),
+    List(u64),
+}
+
+impl<'a> DebugInfo<'a> {
+    /// The address ranges of an entry, in the order of its list; empty ranges are left out, and those of
+    /// code that the linker threw away as far as they say so (they start at the two highest addresses).
+    ///
+    /// # Errors
+    /// If the attributes or the range list are malformed.
+    pub fn ranges(&self, die: &Die<'a>) -> Result<Vec<Range<u64>>> {
+        self.ranges_within(die, &mut Budget::keeping())
+    }
+
+    /// The same; what is kept is paid for.
+    pub(super) fn ranges_within(
+        &self,
+        die: &Die<'a>,
+        budget: &mut Budget,
+    ) -> Result<Vec<Range<u64>>> {
+        let mut ranges = Vec::new();
+        self.for_each_range(die, budget, |range| {
+            ranges.push(range);
+            false
+        })?;
+        Ok(ranges)
+    }
+
+    /// Whether an entry says which addresses it covers.
+    pub(super) fn says_ranges(&self, die: &Die<'a>) -> bool {
+        !matches!(self.covered(die), Ok(Covered::Unsaid))
+    }
+
+    /// Whether an entry covers `pc`.
+    pub(super) fn covers(&self, die: &Die<'a>, pc: u64, budget: &mut Budget) -> Result<bool> {
+        self.for_each_range(die, budget, |range| range.contains(&pc))
+    }
+
+    /// Gives the ranges of an entry to `found` until it says that that is enough; whether it said so.
+    pub(super) fn for_each_range(
+        &self,
+        die: &Die<'a>,
+        budget: &mut Budget,
+        mut found: impl FnMut(Range<u64>) -> bool,
+    ) -> Result<bool> {
+        budget.charge(1)?;
+        match self.covered(die)? {
+            Covered::Unsaid => Ok(false),
+            Covered::One(range) => Ok(range.start < range.end && found(range)),
+            Covered::List(offset) => self.for_each_in_list(die.id(), offset, budget, found),
+        }
+    }
+
+    /// The same for the range list at `offset`, which the entry at `id` refers to.
+    pub(super) fn for_each_in_list(
+        &self,
+        id: DieId,
+        offset: u64,
+        budget: &mut Budget,
+        mut found: impl FnMut(Range<u64>) -> bool,
+    ) -> Result<bool> {
+        let error = |error| self.unit_error("range list", id, error);
+        let entry = self.entry(id.unit)?;
+        let unit = &self.contents(id.unit)?.gimli;
+        let offset = RangeListsOffset(usize::try_from(offset).unwrap_or(usize::MAX));
+        let dwarf = &self.file(entry)?.dwarf;
+        let mut list = dwarf.ranges(unit, offset).map_err(error)?;
+        while let Some(range) = list.next().map_err(error)? {
+            budget.charge(1)?;
+            if range.begin < range.end && found(range.begin..range.end) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn covered(&self, die: &Die<'a>) -> Result<Covered> {
+        if let Some(attribute) = die.attribute(constants::DW_AT_ranges)
+            && let Value::RangeList(offset) = self.value(die, attribute)?
+        {
+            return Ok(Covered::List(offset));
+        }
+        let address = |name| -> Result<Option<Value<'a>>> {
+            let attribute = die.attribute(name);
+            attribute
+                .map(|attribute| self.value(die, attribute))
+                .transpose()
+        };
+        let Some(Value::Address(low)) = address(constants::DW_AT_low_pc)? else {
+            return Ok(Covered::Unsaid);
+        };
+        let high = match address(constants::DW_AT_high_pc)? {
+            Some(Value::Address(high)) => Some(high),
+            Some(Value::Unsigned(size)) => low.checked_add(size),
+            Some(Value::Signed(size)) => low.checked_add_signed(size),
+            Some(_) => None,
+            None => return Ok(Covered::Unsaid),
+        };
+        let high = high.ok_or_else(|| {
+            Error::malformed(
+                "address range",
+                "DW_AT_high_pc is no address behind DW_AT_low_pc",
+            )
+            .within(
+                self.section_of(die.id().unit).unwrap_or(".debug_info"),
+                die.id().offset,
+            )
+        })?;
+        let size = self.entry(die.id().unit)?.header.address_size();
+        Ok(if is_discarded(low, size) {
+            Covered::One(0..0)
+        } else {
+            Covered::One(low..high)
+        })
+    }
+}
+
+/// Whether an address stands for code that the linker threw away: the two highest addresses
+/// (DWARF 6 issue 200609.1; the second is for the lists of DWARF 4, where the first has a meaning).
+pub(super) fn is_discarded(address: u64, address_size: u8) -> bool {
+    let highest = match address_size {
+        1 => u64::from(u8::MAX),
+        2 => u64::from(u16::MAX),
+        4 => u64::from(u32::MAX),
+        _ => u64::MAX,
+    };
+    address == highest || address == highest.saturating_sub(1)
+}

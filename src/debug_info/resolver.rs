@@ -1,0 +1,134 @@
+//! What expressions ask of the debugging information.
+//!
+//! Sources: HET A.2.5.4.2 (calls), A.2.5.4.3 (base types, `DW_OP_addrx`, `DW_OP_constx`), A.2.5.5
+//! (location lists).
+
+use fallible_iterator::FallibleIterator;
+use gimli::SectionId;
+use gimli::constants::{DW_AT_const_value, DW_AT_location, DW_TAG_base_type};
+use smallvec::SmallVec;
+
+use super::DebugInfo;
+use super::die::DieId;
+use super::location_list::LocationRange;
+use super::unit::UnitId;
+use crate::error::{Error, Result, Rule};
+use crate::eval::{BaseType, DieReference, ExpressionBytes, Procedure, Resolver, Unit};
+
+/// How many entries of a location list may hold at one address; compilers write one.
+const MATCHES: usize = 1 << 12;
+
+impl DebugInfo<'_> {
+    /// Where a reference from an expression of `unit` leads.
+    ///
+    /// # Errors
+    /// [`Rule::WrongReference`] if it leads out of the unit or section.
+    pub fn resolve(&self, unit: Unit, reference: DieReference) -> Result<DieId> {
+        let entry = self.entry(UnitId(unit.id))?;
+        let (section, offset, inside) = match reference {
+            DieReference::InUnit(offset) => {
+                let start = entry.offset() as u64;
+                let offset = start.checked_add(offset);
+                (entry.header.section(), offset, Some(UnitId(unit.id)))
+            }
+            DieReference::InSection(offset) => (SectionId::DebugInfo, Some(offset), None),
+        };
+        offset
+            .and_then(|offset| usize::try_from(offset).ok())
+            .and_then(|offset| self.find_die(entry.file, section, offset))
+            .filter(|id| inside.is_none_or(|unit| unit == id.unit))
+            .ok_or_else(|| {
+                let section = self.section_of(UnitId(unit.id)).unwrap_or(".debug_info");
+                Error::from(Rule::WrongReference).within(section, offset.unwrap_or(u64::MAX))
+            })
+    }
+}
+
+/// For a reference, because a constant that is written as a number has no bytes in the file: the
+/// `DebugInfo` makes and keeps them, so they live as long as it does. Pass `&info` where a resolver is
+/// owned and `&&info` where one is borrowed.
+impl<'d> Resolver<'d> for &'d DebugInfo<'_> {
+    fn procedure(&self, unit: Unit, die: DieReference) -> Result<Procedure<'d>> {
+        let info: &'d DebugInfo<'_> = self;
+        let id = info.resolve(unit, die)?;
+        let place = |_| {
+            let section = info.section_of(id.unit).unwrap_or(".debug_info");
+            Error::from(Rule::WrongReference).within(section, id.offset)
+        };
+        let chain = info.chain(info.die(id).map_err(place)?);
+        if let Some((die, attribute)) = chain.find(DW_AT_location)
+            && let Some(location) = info.location(die, attribute)?
+        {
+            return Ok(Procedure::Location(location));
+        }
+        if chain.find(DW_AT_const_value).is_some()
+            && let Some(bytes) = info.constant_at(id)?
+        {
+            return Ok(Procedure::Constant(bytes));
+        }
+        Ok(Procedure::Nothing)
+    }
+
+    fn base_type(&self, unit: Unit, offset: u64) -> Result<BaseType> {
+        let place = || {
+            let section = self.section_of(UnitId(unit.id)).unwrap_or(".debug_info");
+            let start = self
+                .entry(UnitId(unit.id))
+                .map_or(0, |entry| entry.offset());
+            let offset = offset.saturating_add(start as u64);
+            Error::from(Rule::NotABaseType).within(section, offset)
+        };
+        let die = self
+            .resolve(unit, DieReference::InUnit(offset))
+            .and_then(|id| self.die(id))
+            .map_err(|_| place())?;
+        if die.tag() != DW_TAG_base_type {
+            return Err(place());
+        }
+        self.base_type_of(&die)
+    }
+
+    fn address(&self, unit: Unit, index: u64) -> Result<u64> {
+        let id = UnitId(unit.id);
+        let entry = self.entry(id)?;
+        let file = self.file(entry)?;
+        let contents = self.contents(id)?;
+        let error = |error| {
+            let base = contents.gimli.addr_base.0;
+            file.error("address index", SectionId::DebugAddr, base, error)
+        };
+        let index =
+            usize::try_from(index).map_err(|_| error(gimli::Error::OffsetOutOfBounds(index)))?;
+        file.dwarf
+            .address(&contents.gimli, gimli::DebugAddrIndex(index))
+            .map_err(error)
+    }
+
+    fn matching(
+        &self,
+        unit: Unit,
+        offset: u64,
+        pc: u64,
+    ) -> Result<SmallVec<[ExpressionBytes<'d>; 1]>> {
+        let mut bounded = SmallVec::new();
+        let mut default = SmallVec::new();
+        let mut entries = self.location_list(UnitId(unit.id), offset)?;
+        while let Some(entry) = entries.next()? {
+            match entry.range {
+                LocationRange::Bounded(range) if range.contains(&pc) => {
+                    bounded.push(entry.expression);
+                }
+                LocationRange::Bounded(_) => {}
+                LocationRange::Default => default.push(entry.expression),
+            }
+            if bounded.len().max(default.len()) > MATCHES {
+                return Err(crate::error::ErrorKind::Limit {
+                    limit: crate::error::Limit::Parts,
+                    value: MATCHES as u64,
+                }
+                .into());
+            }
+        }
+        Ok(if bounded.is_empty() { default } else { bounded })
+    }
+}

@@ -1,0 +1,205 @@
+//! Blocks and inlined calls: which of them contain an address.
+//!
+//! It leaves to `variable` what they declare. Sources: DWARF 5 §3.3.8, §3.5; HET A.3.3.5.
+
+use core::ops::Range;
+use std::borrow::Cow;
+
+use gimli::DwTag;
+use gimli::constants::{
+    DW_AT_call_column, DW_AT_call_file, DW_AT_call_line, DW_AT_name,
+    DW_TAG_GNU_formal_parameter_pack, DW_TAG_catch_block, DW_TAG_constant, DW_TAG_formal_parameter,
+    DW_TAG_inlined_subroutine, DW_TAG_lexical_block, DW_TAG_try_block, DW_TAG_variable,
+    DW_TAG_with_stmt,
+};
+
+use super::DebugInfo;
+use super::budget::Budget;
+use super::die::{Die, DieId};
+use super::function::{Declaration, Function, Keep, Simt};
+use super::source_file::SourceFile;
+use crate::error::{Error, ErrorKind, Result};
+
+/// A call that the compiler replaced by the body of the function (`DW_TAG_inlined_subroutine`).
+#[non_exhaustive]
+#[derive(Clone, Debug)]
+pub struct InlinedCall<'a> {
+    /// Its entry.
+    pub die: DieId,
+    /// The abstract instance: the entry of the function that was inlined.
+    pub origin: Option<DieId>,
+    /// The name of the function in the source, without namespace or class.
+    pub name: Option<Cow<'a, str>>,
+    /// The namespaces and classes the function is declared in, as `a::b`.
+    pub qualifier: Option<String>,
+    /// The name of the function for the linker, where that is another one.
+    pub linkage_name: Option<Cow<'a, str>>,
+    /// Where the function is declared.
+    pub declaration: Declaration,
+    /// The file of the call.
+    pub call_file: Option<SourceFile>,
+    /// The line of the call, from 1.
+    pub call_line: Option<u64>,
+    /// The column of the call, from 1.
+    pub call_column: Option<u64>,
+    /// The addresses of the body.
+    pub ranges: Vec<Range<u64>>,
+    /// How it uses lanes, where that differs from the function it is in.
+    pub simt: Simt<'a>,
+    /// Why an attribute is missing that the entry has.
+    pub problem: Option<Error>,
+}
+
+/// A function, block or inlined call that contains an address.
+#[derive(Debug)]
+pub(super) struct Scope<'a> {
+    pub(super) die: Die<'a>,
+    /// The scope around it; the function has none.
+    pub(super) parent: Option<usize>,
+    pub(super) depth: isize,
+}
+
+/// The scopes of a function that contain an address, and what they declare.
+#[derive(Debug)]
+pub(super) struct Scopes<'a> {
+    /// In the order of the section; the function comes first.
+    pub(super) scopes: Vec<Scope<'a>>,
+    /// Parameters, variables and constants, each with the number of its scope, in the order of the
+    /// section.
+    pub(super) objects: Vec<(usize, Die<'a>)>,
+}
+
+impl<'a> DebugInfo<'a> {
+    /// The inlined calls of `function` that contain `pc`, an address of the code object, innermost
+    /// first.
+    ///
+    /// # Errors
+    /// If the entries of the function are malformed.
+    pub fn inlined_chain(&self, function: &Function<'a>, pc: u64) -> Result<Vec<InlinedCall<'a>>> {
+        let scopes = self.scopes_at(function.die, pc)?.scopes;
+        let mut budget = Budget::keeping();
+        // Scopes that overlap without nesting contradict each other; the last one counts.
+        let mut calls = Vec::new();
+        let mut next = deepest(&scopes);
+        while let Some(scope) = next.and_then(|number| scopes.get(number)) {
+            if scope.die.tag() == DW_TAG_inlined_subroutine {
+                calls.push(self.inlined_call(&scope.die, &mut budget));
+            }
+            next = scope.parent;
+        }
+        Ok(calls)
+    }
+
+    fn inlined_call(&self, die: &Die<'a>, budget: &mut Budget) -> InlinedCall<'a> {
+        let mut problem = None;
+        let mut keep = Keep(&mut problem);
+        let chain = self.chain(die.clone());
+        let ranges = keep.value(self.ranges_within(die, budget).map(Some));
+        let simt = self.simt(&chain, &mut keep);
+        let call_file = die.attribute(DW_AT_call_file);
+        InlinedCall {
+            die: die.id(),
+            origin: chain.entries().nth(1).map(Die::id),
+            name: self.chain_string(&chain, DW_AT_name),
+            qualifier: chain
+                .entries()
+                .rev()
+                .find_map(|die| self.qualifier(die.id())),
+            linkage_name: self.linkage_name(&chain),
+            declaration: self.declaration(&chain),
+            call_file: call_file.and_then(|attribute| self.source_file_of(die, attribute)),
+            call_line: die.unsigned(DW_AT_call_line).filter(|line| *line != 0),
+            call_column: die
+                .unsigned(DW_AT_call_column)
+                .filter(|column| *column != 0),
+            ranges: ranges.unwrap_or_default(),
+            simt,
+            problem,
+        }
+    }
+
+    /// The scopes of the function at `id` that contain `pc`, with what they declare.
+    ///
+    /// A block without addresses belongs to the scope around it: old compilers write such blocks, and
+    /// new ones for what was optimised away.
+    pub(super) fn scopes_at(&self, id: DieId, pc: u64) -> Result<Scopes<'a>> {
+        let mut walk = self.walk(id)?;
+        let mut budget = Budget::reading();
+        let mut found = Scopes {
+            scopes: Vec::new(),
+            objects: Vec::new(),
+        };
+        // The entries the walk is inside of: their depths, and the scopes that declarations belong to.
+        let mut open: Vec<(isize, usize)> = Vec::new();
+        while let Some(entry) = walk.next_entry()? {
+            let (depth, tag) = (entry.depth(), entry.tag());
+            while open.last().is_some_and(|(outer, _)| *outer >= depth) {
+                open.pop();
+            }
+            let Some(&(_, scope)) = open.last() else {
+                open.push((depth, 0));
+                found.scopes.push(Scope {
+                    die: walk.die(),
+                    parent: None,
+                    depth,
+                });
+                continue;
+            };
+            if is_object(tag) {
+                found.objects.push((scope, walk.die()));
+                walk.skip_children()?;
+            } else if tag == DW_TAG_GNU_formal_parameter_pack {
+                open.push((depth, scope));
+            } else if !is_block(tag) && tag != DW_TAG_inlined_subroutine {
+                walk.skip_children()?;
+            } else {
+                let die = walk.die();
+                if tag == DW_TAG_lexical_block && !self.says_ranges(&die) {
+                    open.push((depth, scope));
+                } else if self.covers(&die, pc, &mut budget).or_else(unless_limit)? {
+                    open.push((depth, found.scopes.len()));
+                    found.scopes.push(Scope {
+                        die,
+                        parent: Some(scope),
+                        depth,
+                    });
+                } else {
+                    walk.skip_children()?;
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// A block whose addresses are malformed is passed over: what the other blocks declare is worth having.
+fn unless_limit(error: Error) -> Result<bool> {
+    if let ErrorKind::Limit { .. } = error.kind() {
+        return Err(error);
+    }
+    Ok(false)
+}
+
+/// The number of the deepest scope; of several the last.
+fn deepest(scopes: &[Scope<'_>]) -> Option<usize> {
+    let numbered = scopes.iter().enumerate();
+    numbered
+        .max_by_key(|(number, scope)| (scope.depth, *number))
+        .map(|(number, _)| number)
+}
+
+/// Whether an entry opens a scope within a function without being one.
+pub(super) fn is_block(tag: DwTag) -> bool {
+    [
+        DW_TAG_lexical_block,
+        DW_TAG_try_block,
+        DW_TAG_catch_block,
+        DW_TAG_with_stmt,
+    ]
+    .contains(&tag)
+}
+
+/// Whether an entry is a parameter, variable or constant.
+pub(super) fn is_object(tag: DwTag) -> bool {
+    [DW_TAG_formal_parameter, DW_TAG_variable, DW_TAG_constant].contains(&tag)
+}

@@ -1,0 +1,163 @@
+//! Files of the source: their paths, and their text where the line table carries it.
+//!
+//! Reading the table is left to `line`. Sources: DWARF 5 §6.2.4; HET A.6.2.4.1 (`DW_LNCT_LLVM_source`).
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use gimli::SectionId;
+
+use super::line::LineTable;
+use super::unit::UnitId;
+use super::{Bytes, DebugInfo, lossy};
+use crate::error::{Error, Result};
+
+/// How many bytes a path may have; a longer one is cut. Tables can join one long directory to any number
+/// of files.
+const PATH: usize = 4096;
+
+/// A file of the source.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SourceFile {
+    /// Its number in the line table of the unit.
+    pub index: u64,
+    /// Its path: the directory joined to the name, as `llvm-dwarfdump` prints `DW_AT_decl_file`
+    /// (`./calls.cl`).
+    pub path: Arc<str>,
+}
+
+impl SourceFile {
+    /// The plain name, without directories.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or_default()
+    }
+}
+
+impl<'a> DebugInfo<'a> {
+    /// A file of the line table of a unit, by its number; nothing if the table does not have it.
+    ///
+    /// # Errors
+    /// If the header of the table is malformed.
+    pub fn source_file(&self, unit: UnitId, index: u64) -> Result<Option<SourceFile>> {
+        let Some(table) = self.line_table(unit)? else {
+            return Ok(None);
+        };
+        // Units that share a table need not share the directory it counts from.
+        let paths = &self.entry(unit)?.paths;
+        let known = paths.borrow().get(&index).cloned();
+        let path = match known {
+            Some(path) => path,
+            None => {
+                let path = self.path(unit, &table, index)?;
+                paths.borrow_mut().insert(index, path.clone());
+                path
+            }
+        };
+        Ok(path.map(|path| SourceFile { index, path }))
+    }
+
+    /// The text of a source file, where the line table carries it (`DW_LNCT_LLVM_source`). A file that is
+    /// known to be empty is a single line end.
+    ///
+    /// # Errors
+    /// If the header of the table is malformed, or the text is not where the table says.
+    pub fn embedded_source(&self, unit: UnitId, index: u64) -> Result<Option<Cow<'a, str>>> {
+        let Some(table) = self.line_table(unit)? else {
+            return Ok(None);
+        };
+        let source = table.program.header().file(index);
+        let Some(source) = source.and_then(gimli::FileEntry::source) else {
+            return Ok(None);
+        };
+        let text = self.line_string(unit, &table, source)?;
+        Ok((!text.is_empty()).then(|| String::from_utf8_lossy(text)))
+    }
+
+    /// The path of a file: relative to the directory the compiler ran in if the table says no more.
+    fn path(&self, unit: UnitId, table: &LineTable<'a>, index: u64) -> Result<Option<Arc<str>>> {
+        let header = table.program.header();
+        let before_5 = header.version() < 5;
+        if before_5 && index == 0 {
+            return Ok(None);
+        }
+        let entry = match header.file(index) {
+            Some(entry) => Some(entry),
+            // Perhaps the program defines it.
+            None if before_5 => table.executed().header.file(index),
+            None => None,
+        };
+        let Some(entry) = entry else {
+            return Ok(None);
+        };
+        let name = lossy(self.line_string(unit, table, entry.path_name())?);
+        if name.starts_with('/') {
+            return Ok(Some(cut(&name).into()));
+        }
+        let number = entry.directory_index();
+        let directory = match entry.directory(header) {
+            // Before DWARF 5, directory 0 is that of the unit, which comes first below.
+            Some(value) if !(before_5 && number == 0) => {
+                lossy(self.line_string(unit, table, value)?)
+            }
+            _ => Cow::Borrowed(""),
+        };
+        let mut path = String::new();
+        // From DWARF 5 on, directory 0 is that of the unit itself.
+        if !directory.starts_with('/') && (before_5 || number != 0) {
+            let comp_dir = self.comp_dir(unit)?;
+            join(&mut path, &comp_dir);
+        }
+        join(&mut path, &directory);
+        join(&mut path, &name);
+        Ok(Some(cut(&path).into()))
+    }
+
+    fn comp_dir(&self, unit: UnitId) -> Result<Cow<'a, str>> {
+        let own = self.unit_info(unit)?;
+        if own.comp_dir.is_some() {
+            return Ok(own.comp_dir.unwrap_or_default());
+        }
+        let Some(partner) = own.partner else {
+            return Ok(Cow::Borrowed(""));
+        };
+        Ok(self.unit_info(partner)?.comp_dir.unwrap_or_default())
+    }
+
+    fn line_string(
+        &self,
+        unit: UnitId,
+        table: &LineTable<'a>,
+        value: gimli::AttributeValue<Bytes<'a>>,
+    ) -> Result<&'a [u8]> {
+        let file = self
+            .files
+            .get(table.file)
+            .ok_or_else(|| Error::malformed("line table", "its file is not loaded"))?;
+        let offset = table.program.header().offset().0;
+        let error = |error| file.error("line table", SectionId::DebugLine, offset, error);
+        let holder = self.line_offset(unit)?.map_or(unit, |(unit, _)| unit);
+        let unit = &self.contents(holder)?.gimli;
+        file.dwarf
+            .attr_string(unit, value)
+            .map(|text| text.slice())
+            .map_err(error)
+    }
+}
+
+/// Appends a part to a path, as file systems join them.
+fn join(path: &mut String, part: &str) {
+    let part = part.get(..PATH.min(part.len())).unwrap_or(part);
+    if !path.is_empty() && !path.ends_with('/') && !part.is_empty() {
+        path.push('/');
+    }
+    path.push_str(part);
+}
+
+/// The start of a path, if it is longer than any path.
+fn cut(path: &str) -> &str {
+    let end = (0..=PATH.min(path.len()))
+        .rev()
+        .find(|end| path.is_char_boundary(*end));
+    path.get(..end.unwrap_or(0)).unwrap_or(path)
+}

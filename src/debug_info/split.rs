@@ -1,0 +1,77 @@
+//! Split DWARF: units whose entries are in a `.dwo` file.
+//!
+//! Skeletons and split units are paired by the number they share; `unit` takes from the skeleton what the
+//! split unit leaves to it. Packages (`.dwp`) are not read. Sources: DWARF 5 §3.1.2, §3.1.3, §7.3.2, and
+//! GNU's extension of DWARF 4 (`DW_AT_GNU_dwo_id`).
+
+use core::cell::{OnceCell, RefCell};
+use std::collections::BTreeMap;
+
+use super::DebugInfo;
+use super::file::File;
+use super::unit::{UnitEntry, UnitId, UnitKind};
+use crate::error::Result;
+
+impl<'a> DebugInfo<'a> {
+    /// Adds the units of a `.dwo` file. `section` gives the bytes of a section by its name
+    /// (`.debug_info.dwo`, …), empty if there is none.
+    ///
+    /// A unit whose number no skeleton has stays without addresses: its
+    /// [`partner`](super::UnitInfo::partner) is nothing.
+    ///
+    /// # Errors
+    /// What `section` fails with.
+    pub fn with_split(
+        mut self,
+        section: impl FnMut(&'static str) -> Result<&'a [u8]>,
+    ) -> Result<DebugInfo<'a>> {
+        let mut file = File::load(true, section)?;
+        if let Some(main) = self.files.first() {
+            file.dwarf.make_dwo(&main.dwarf);
+        }
+        let first = self.add_file(file);
+        self.addresses = OnceCell::new();
+        self.aranges = OnceCell::new();
+        let skeletons: BTreeMap<u64, UnitId> = self
+            .unit_ids()
+            .take(first)
+            .zip(&self.units)
+            .filter(|(_, entry)| entry.file == 0)
+            .filter_map(|(id, entry)| Some((self.dwo_id(id, entry)?, id)))
+            .collect();
+        let pairs: Vec<(UnitId, UnitId)> = self
+            .unit_ids()
+            .zip(&self.units)
+            .skip(first)
+            .filter_map(|(id, entry)| Some((*skeletons.get(&self.dwo_id(id, entry)?)?, id)))
+            .collect();
+        for (skeleton, split) in pairs {
+            self.pair(skeleton, split);
+            self.pair(split, skeleton);
+        }
+        Ok(self)
+    }
+
+    fn pair(&mut self, unit: UnitId, partner: UnitId) {
+        if let Some(entry) = self.units.get_mut(unit.0 as usize) {
+            entry.partner = Some(partner);
+            // What was read before the partner was known lacks its bases.
+            entry.contents = OnceCell::new();
+            entry.index = OnceCell::new();
+            entry.constants = OnceCell::new();
+            entry.paths = RefCell::default();
+        }
+    }
+
+    /// The number a unit shares with its partner.
+    fn dwo_id(&self, id: UnitId, entry: &UnitEntry<'a>) -> Option<u64> {
+        let paired = match entry.kind() {
+            UnitKind::Skeleton | UnitKind::SplitCompile => true,
+            // GNU's extension uses plain units, and puts the number into the first entry.
+            UnitKind::Compile => entry.header.version() == 4,
+            UnitKind::Partial | UnitKind::Type | UnitKind::SplitType => false,
+        };
+        let unit = paired.then(|| self.contents(id))?;
+        unit.ok()?.gimli.dwo_id.map(|id| id.0)
+    }
+}

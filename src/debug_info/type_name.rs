@@ -1,0 +1,230 @@
+//! Names of types, written as C writes them.
+//!
+//! As `llvm-dwarfdump` prints them: `int *`, `const char *`, `int (*)(int, ...)`, `float[3][4]`, a record
+//! or enumeration by its bare name; an anonymous one is `struct {...}` here. Source: DWARF 5 §5.
+
+use super::types::{Dimension, PointerKind, Qualifier, RecordKind, TypeId, TypeKind, TypeTable};
+
+/// How many types may be wrapped around each other in one name, and how long a name gets before it is
+/// cut.
+const DEPTH: usize = 64;
+const LENGTH: usize = 1 << 14;
+
+/// The name of a type, as C writes it. A name that nests too deep or gets too long ends in `...`.
+#[must_use]
+pub fn type_name(table: &TypeTable, ty: TypeId) -> String {
+    Namer {
+        table,
+        left: LENGTH,
+    }
+    .name(ty, DEPTH)
+}
+
+struct Namer<'t> {
+    table: &'t TypeTable,
+    /// How many characters may still be written, counting all parts.
+    left: usize,
+}
+
+impl Namer<'_> {
+    /// Goes from the outside of a type to its inside, as its declaration in C is read from the name
+    /// outwards: a pointer to an array is `(*)[4]` around the name of the element.
+    fn name(&mut self, ty: TypeId, depth: usize) -> String {
+        let table = self.table;
+        // What stands where the name of a variable would, and qualifiers that wait for what they qualify.
+        let mut declarator = String::new();
+        let mut waiting: Vec<Qualifier> = Vec::new();
+        let mut next = ty;
+        let mut space = false;
+        // Whether a pointer to a member was the last thing seen.
+        let mut of_member = false;
+        for _ in 0..depth {
+            let ty = table.get(next);
+            match &ty.kind {
+                TypeKind::Qualified(qualifier, target) => {
+                    if !waiting.contains(qualifier) {
+                        waiting.push(*qualifier);
+                    }
+                    next = *target;
+                    continue;
+                }
+                TypeKind::Pointer { kind, target, .. } => {
+                    let sign = match kind {
+                        PointerKind::Pointer => "*",
+                        PointerKind::Reference => "&",
+                        PointerKind::RvalueReference => "&&",
+                    };
+                    declarator = self.prefix(sign, &mut waiting, &declarator, *target);
+                    (next, space) = (*target, true);
+                }
+                TypeKind::MemberPointer { class, target } => {
+                    let sign = format!("{}::*", self.inner(*class, depth));
+                    declarator = self.prefix(&sign, &mut waiting, &declarator, *target);
+                    (next, space, of_member) = (*target, true, true);
+                    continue;
+                }
+                TypeKind::Array {
+                    element,
+                    dimensions,
+                    ..
+                } => {
+                    declarator.push_str(&brackets(dimensions));
+                    next = *element;
+                }
+                TypeKind::Function { result, parameters } => {
+                    let first = parameters.first().map(|first| &table.get(*first).kind);
+                    let this = of_member && matches!(first, Some(TypeKind::Pointer { .. }));
+                    let list: Vec<String> = parameters
+                        .iter()
+                        .skip(usize::from(this))
+                        .map(|parameter| self.inner(*parameter, depth))
+                        .collect();
+                    declarator = format!("{declarator}({})", list.join(", "));
+                    (next, space) = (*result, true);
+                }
+                TypeKind::Void
+                | TypeKind::Base(_)
+                | TypeKind::Record { .. }
+                | TypeKind::Enumeration { .. }
+                | TypeKind::Typedef(_)
+                | TypeKind::Unspecified => {
+                    let own = plain(ty.name.as_deref(), &ty.kind);
+                    return self.finish(&waiting, own, &declarator, space);
+                }
+            }
+            of_member = false;
+            if declarator.len() > self.left {
+                break;
+            }
+        }
+        self.finish(&waiting, "...", &declarator, space)
+    }
+
+    /// A name within a name.
+    fn inner(&mut self, ty: TypeId, depth: usize) -> String {
+        match depth.checked_sub(1) {
+            Some(depth @ 1..) if self.left > 0 => self.name(ty, depth),
+            _ => "...".to_owned(),
+        }
+    }
+
+    /// Puts a pointer's sign and qualifiers in front of a declarator, in parentheses where what follows
+    /// the declarator would bind more tightly.
+    fn prefix(
+        &self,
+        sign: &str,
+        waiting: &mut Vec<Qualifier>,
+        declarator: &str,
+        target: TypeId,
+    ) -> String {
+        let mut text = sign.to_owned();
+        let qualifiers: Vec<&str> = waiting.drain(..).map(keyword).collect();
+        text.push_str(&qualifiers.join(" "));
+        if !qualifiers.is_empty() && declarator.starts_with(['*', '&']) {
+            text.push(' ');
+        }
+        text.push_str(declarator);
+        let mut target = self.table.get(target);
+        for _ in 0..DEPTH {
+            let TypeKind::Qualified(_, inner) = &target.kind else {
+                break;
+            };
+            target = self.table.get(*inner);
+        }
+        match target.kind {
+            TypeKind::Array { .. } | TypeKind::Function { .. } => format!("({text})"),
+            TypeKind::Void
+            | TypeKind::Base(_)
+            | TypeKind::Pointer { .. }
+            | TypeKind::Record { .. }
+            | TypeKind::Enumeration { .. }
+            | TypeKind::Typedef(_)
+            | TypeKind::Qualified(..)
+            | TypeKind::MemberPointer { .. }
+            | TypeKind::Unspecified => text,
+        }
+    }
+
+    fn finish(
+        &mut self,
+        waiting: &[Qualifier],
+        own: &str,
+        declarator: &str,
+        space: bool,
+    ) -> String {
+        let mut text = String::new();
+        for qualifier in waiting {
+            text.push_str(keyword(*qualifier));
+            text.push(' ');
+        }
+        text.push_str(own);
+        if space && !declarator.is_empty() {
+            text.push(' ');
+        }
+        text.push_str(declarator);
+        if text.len() > self.left {
+            let cut = (0..=self.left).rev().find(|at| text.is_char_boundary(*at));
+            text.truncate(cut.unwrap_or(0));
+            text.push_str("...");
+        }
+        self.left = self.left.saturating_sub(text.len());
+        text
+    }
+}
+
+/// The name of a type that is not written in terms of others.
+fn plain<'t>(name: Option<&'t str>, kind: &TypeKind) -> &'t str {
+    match name {
+        // The name clang gives to the type of a literal is no C++.
+        Some("decltype(nullptr)") => return "std::nullptr_t",
+        Some(name) => return name,
+        None => {}
+    }
+    match kind {
+        TypeKind::Void => "void",
+        TypeKind::Record {
+            kind: RecordKind::Structure,
+            ..
+        } => "struct {...}",
+        TypeKind::Record {
+            kind: RecordKind::Class,
+            ..
+        } => "class {...}",
+        TypeKind::Record {
+            kind: RecordKind::Union,
+            ..
+        } => "union {...}",
+        TypeKind::Enumeration { .. } => "enum {...}",
+        TypeKind::Base(_)
+        | TypeKind::Pointer { .. }
+        | TypeKind::Array { .. }
+        | TypeKind::Typedef(_)
+        | TypeKind::Qualified(..)
+        | TypeKind::Function { .. }
+        | TypeKind::MemberPointer { .. }
+        | TypeKind::Unspecified => "<unnamed type>",
+    }
+}
+
+fn brackets(dimensions: &[Dimension]) -> String {
+    let mut text = String::new();
+    for dimension in dimensions {
+        match dimension.count {
+            Some(count) => text.push_str(&format!("[{count}]")),
+            None => text.push_str("[]"),
+        }
+    }
+    if text.is_empty() {
+        text.push_str("[]");
+    }
+    text
+}
+
+fn keyword(qualifier: Qualifier) -> &'static str {
+    match qualifier {
+        Qualifier::Const => "const",
+        Qualifier::Volatile => "volatile",
+        Qualifier::Restrict => "restrict",
+        Qualifier::Atomic => "_Atomic",
+    }
+}

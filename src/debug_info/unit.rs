@@ -1,0 +1,382 @@
+//! Units: the contributions of the source files to the debugging information.
+//!
+//! gimli reads headers and abbreviations. What functions and types a unit has is left to the modules
+//! that ask. Sources: DWARF 5 §3.1, §7.5.1; HET A.3.1.1, A.7.12.
+
+use core::cell::{OnceCell, RefCell};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use gimli::{
+    AttributeValue, DebugLocListsBase, DebugRngListsBase, DebugStrOffsetsBase, DwAt, DwarfFileType,
+    UnitType, constants,
+};
+
+use super::attribute::Extension;
+use super::constant::Constants;
+use super::die::{Die, DieId};
+use super::file::File;
+use super::unit_index::UnitIndex;
+use super::{Bytes, DebugInfo};
+use crate::error::{Error, Result};
+use crate::{eval, expr};
+
+/// The number of a unit in its [`DebugInfo`]: first the units of `.debug_info`, then those of
+/// `.debug_types`, then those of each `.dwo` file, each in the order of their sections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct UnitId(pub u32);
+
+/// What kind of unit it is. Source: DWARF 5 §7.5.1, `DW_UT_*`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnitKind {
+    /// A full compilation unit.
+    Compile,
+    /// A partial unit, imported by others.
+    Partial,
+    /// What a code object keeps of a unit whose entries are in a `.dwo` file.
+    Skeleton,
+    /// The entries that belong to a skeleton.
+    SplitCompile,
+    /// A type, found by its signature.
+    Type,
+    /// A type in a `.dwo` file.
+    SplitType,
+}
+
+/// The source language of a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// `DW_AT_language`, a `DW_LANG_*` code.
+    Code(u64),
+    /// `DW_AT_language_name` of DWARF 6, a `DW_LNAME_*` code.
+    Name(u64),
+}
+
+/// Languages that gimli has no name for. Source: HET A.7.12; the registry of dwarfstd.org.
+const LANGUAGES: &[(Language, &str)] = &[
+    (Language::Code(0x0030), "DW_LANG_HIP"),
+    (Language::Code(0x8100), "DW_LANG_LLVM_HIP"),
+    (Language::Name(0x0003), "DW_LNAME_C"),
+    (Language::Name(0x0004), "DW_LNAME_C_plus_plus"),
+    (Language::Name(0x0015), "DW_LNAME_OpenCL_C"),
+    (Language::Name(0x0029), "DW_LNAME_HIP"),
+];
+
+impl Language {
+    /// The standard's name, `DW_LANG_OpenCL` for example; nothing for a code without a name.
+    #[must_use]
+    pub fn name(self) -> Option<&'static str> {
+        if let Some((_, name)) = LANGUAGES.iter().find(|(language, _)| *language == self) {
+            return Some(name);
+        }
+        match self {
+            Language::Code(code) => constants::DwLang(u16::try_from(code).ok()?).static_string(),
+            Language::Name(_) => None,
+        }
+    }
+}
+
+/// What the header and the first entry of a unit say.
+#[non_exhaustive]
+#[derive(Clone, Debug)]
+pub struct UnitInfo<'a> {
+    /// Its number.
+    pub id: UnitId,
+    /// The section it is in: `.debug_info`, `.debug_types`, `.debug_info.dwo` or `.debug_types.dwo`.
+    pub section: &'static str,
+    /// The offset of its header in that section, in bytes.
+    pub offset: u64,
+    /// Its size with the header, in bytes.
+    pub size: u64,
+    /// The version of DWARF: 2 to 5.
+    pub version: u16,
+    /// The size of an offset into a section, in bytes: 4 in the 32-bit format, 8 in the 64-bit format.
+    pub offset_size: u8,
+    /// The size of an address of the default address space, in bytes.
+    pub address_size: u8,
+    /// What kind of unit it is.
+    pub kind: UnitKind,
+    /// The signature of a type unit.
+    pub signature: Option<u64>,
+    /// The number that a skeleton and its split unit share.
+    pub dwo_id: Option<u64>,
+    /// The compiler (`DW_AT_producer`).
+    pub producer: Option<Cow<'a, str>>,
+    /// The language (`DW_AT_language`, or `DW_AT_language_name` of DWARF 6).
+    pub language: Option<Language>,
+    /// The source file (`DW_AT_name`).
+    pub name: Option<Cow<'a, str>>,
+    /// The directory the compiler ran in (`DW_AT_comp_dir`).
+    pub comp_dir: Option<Cow<'a, str>>,
+    /// The augmentation string (`DW_AT_LLVM_augmentation`, HET A.3.1.1).
+    pub augmentation: Option<Cow<'a, str>>,
+    /// The file with the entries of a skeleton (`DW_AT_dwo_name`).
+    pub dwo_name: Option<Cow<'a, str>>,
+    /// Of a skeleton the split unit, of a split unit the skeleton, where both are loaded.
+    pub partner: Option<UnitId>,
+}
+
+impl UnitInfo<'_> {
+    /// Whether it holds a type for other units to refer to.
+    #[must_use]
+    pub fn is_type_unit(&self) -> bool {
+        matches!(self.kind, UnitKind::Type | UnitKind::SplitType)
+    }
+}
+
+/// A unit, and what has been read of it so far.
+#[derive(Debug)]
+pub(super) struct UnitEntry<'a> {
+    pub(super) header: gimli::UnitHeader<Bytes<'a>>,
+    /// The number of its file: 0 is the code object.
+    pub(super) file: usize,
+    pub(super) partner: Option<UnitId>,
+    pub(super) contents: OnceCell<Result<Unit<'a>>>,
+    pub(super) index: OnceCell<Result<UnitIndex<'a>>>,
+    pub(super) constants: OnceCell<Result<Constants>>,
+    /// Paths of files that were asked for, by their numbers.
+    pub(super) paths: RefCell<BTreeMap<u64, Option<Arc<str>>>>,
+}
+
+/// A unit with its abbreviations and first entry.
+#[derive(Debug)]
+pub(super) struct Unit<'a> {
+    /// For gimli; without the line table, whose faults are no business of the entries.
+    pub(super) gimli: gimli::Unit<Bytes<'a>>,
+    /// The first entry.
+    pub(super) root: Die<'a>,
+    /// `DW_AT_stmt_list`.
+    pub(super) line_offset: Option<usize>,
+}
+
+impl<'a> UnitEntry<'a> {
+    pub(super) fn new(header: gimli::UnitHeader<Bytes<'a>>, file: usize) -> UnitEntry<'a> {
+        UnitEntry {
+            header,
+            file,
+            partner: None,
+            contents: OnceCell::new(),
+            index: OnceCell::new(),
+            constants: OnceCell::new(),
+            paths: RefCell::new(BTreeMap::new()),
+        }
+    }
+
+    /// The offset of the header in its section.
+    pub(super) fn offset(&self) -> usize {
+        self.header.offset().0
+    }
+
+    pub(super) fn kind(&self) -> UnitKind {
+        match self.header.type_() {
+            UnitType::Compilation => UnitKind::Compile,
+            UnitType::Type { .. } => UnitKind::Type,
+            UnitType::Partial => UnitKind::Partial,
+            UnitType::Skeleton(_) => UnitKind::Skeleton,
+            UnitType::SplitCompilation(_) => UnitKind::SplitCompile,
+            UnitType::SplitType { .. } => UnitKind::SplitType,
+        }
+    }
+
+    /// The signature of a type unit, and where in the unit the type is.
+    pub(super) fn type_signature(&self) -> Option<(u64, usize)> {
+        match self.header.type_() {
+            UnitType::Type {
+                type_signature,
+                type_offset,
+            }
+            | UnitType::SplitType {
+                type_signature,
+                type_offset,
+            } => Some((type_signature.0, type_offset.0)),
+            UnitType::Compilation
+            | UnitType::Partial
+            | UnitType::Skeleton(_)
+            | UnitType::SplitCompilation(_) => None,
+        }
+    }
+}
+
+impl<'a> DebugInfo<'a> {
+    /// Every unit, in the order of their numbers; an error for one that cannot be read, and a last
+    /// error if the headers could not be followed to the end of a section.
+    pub fn units(&self) -> impl Iterator<Item = Result<UnitInfo<'a>>> + '_ {
+        self.unit_ids()
+            .map(|id| self.unit_info(id))
+            .chain(self.broken.iter().cloned().map(Err))
+    }
+
+    /// The number of every unit, in order.
+    pub fn unit_ids(&self) -> impl Iterator<Item = UnitId> + use<'a> {
+        (0..u32::try_from(self.units.len()).unwrap_or(u32::MAX)).map(UnitId)
+    }
+
+    /// What the header and the first entry of a unit say.
+    ///
+    /// # Errors
+    /// If there is no such unit, or it is malformed. Strings that cannot be read are left out.
+    pub fn unit_info(&self, id: UnitId) -> Result<UnitInfo<'a>> {
+        let entry = self.entry(id)?;
+        let unit = self.contents(id)?;
+        let root = &unit.root;
+        let text = |name: DwAt| self.string_of(root, root.attribute(name)?);
+        let code = |name: DwAt| root.attribute(name)?.udata_value();
+        let language = code(constants::DW_AT_language)
+            .map(Language::Code)
+            .or_else(|| code(super::attribute::LANGUAGE_NAME).map(Language::Name));
+        Ok(UnitInfo {
+            id,
+            section: self.section_of(id)?,
+            offset: entry.offset() as u64,
+            size: entry.header.length_including_self() as u64,
+            version: entry.header.version(),
+            offset_size: entry.header.format().word_size(),
+            address_size: entry.header.address_size(),
+            kind: entry.kind(),
+            signature: entry.type_signature().map(|(signature, _)| signature),
+            dwo_id: unit.gimli.dwo_id.map(|id| id.0),
+            producer: text(constants::DW_AT_producer),
+            language,
+            name: text(constants::DW_AT_name),
+            comp_dir: text(constants::DW_AT_comp_dir),
+            augmentation: root
+                .extension(Extension::Augmentation)
+                .and_then(|attribute| self.string_of(root, attribute)),
+            dwo_name: text(constants::DW_AT_dwo_name)
+                .or_else(|| text(constants::DW_AT_GNU_dwo_name)),
+            partner: entry.partner,
+        })
+    }
+
+    /// The unit as expressions know it: its number, and the sizes and codes of operands.
+    ///
+    /// # Errors
+    /// If there is no such unit.
+    pub fn eval_unit(&self, id: UnitId) -> Result<eval::Unit> {
+        let header = &self.entry(id)?.header;
+        Ok(eval::Unit {
+            id: id.0,
+            encoding: expr::Encoding {
+                address_size: header.address_size(),
+                offset_size: header.format().word_size(),
+                dialect: self.dialect,
+            },
+        })
+    }
+
+    /// The unit with this number.
+    pub(super) fn entry(&self, id: UnitId) -> Result<&UnitEntry<'a>> {
+        usize::try_from(id.0)
+            .ok()
+            .and_then(|index| self.units.get(index))
+            .ok_or_else(|| Error::malformed("unit number", format!("there is no unit {}", id.0)))
+    }
+
+    /// The file a unit is in.
+    pub(super) fn file(&self, entry: &UnitEntry<'a>) -> Result<&File<'a>> {
+        self.files
+            .get(entry.file)
+            .ok_or_else(|| Error::malformed("unit number", "its file is not loaded"))
+    }
+
+    /// The name of the section a unit is in.
+    pub(super) fn section_of(&self, id: UnitId) -> Result<&'static str> {
+        let entry = self.entry(id)?;
+        Ok(self.file(entry)?.section_name(entry.header.section()))
+    }
+
+    /// The unit with its abbreviations and first entry, which are read when they are first asked for.
+    pub(super) fn contents(&self, id: UnitId) -> Result<&Unit<'a>> {
+        let entry = self.entry(id)?;
+        entry
+            .contents
+            .get_or_init(|| self.read_unit(id, entry))
+            .as_ref()
+            .map_err(Clone::clone)
+    }
+
+    fn read_unit(&self, id: UnitId, entry: &UnitEntry<'a>) -> Result<Unit<'a>> {
+        let file = self.file(entry)?;
+        let header = entry.header;
+        let kind = if file.split {
+            DwarfFileType::Dwo
+        } else {
+            DwarfFileType::Main
+        };
+        let encoding = header.encoding();
+        let mut unit = gimli::Unit {
+            abbreviations: file.abbreviations(&header)?,
+            name: None,
+            comp_dir: None,
+            low_pc: 0,
+            str_offsets_base: DebugStrOffsetsBase::default_for_encoding_and_file(encoding, kind),
+            addr_base: gimli::DebugAddrBase(0),
+            loclists_base: DebugLocListsBase::default_for_encoding_and_file(encoding, kind),
+            rnglists_base: DebugRngListsBase::default_for_encoding_and_file(encoding, kind),
+            line_program: None,
+            dwo_id: match header.type_() {
+                UnitType::Skeleton(id) | UnitType::SplitCompilation(id) => Some(id),
+                UnitType::Compilation
+                | UnitType::Partial
+                | UnitType::Type { .. }
+                | UnitType::SplitType { .. } => None,
+            },
+            header,
+        };
+        let start = entry.offset().saturating_add(header.root_offset().0);
+        let place = |error| file.error("unit", header.section(), start, error);
+        let mut root = gimli::DebuggingInformationEntry::null();
+        let first = DieId {
+            unit: id,
+            offset: start as u64,
+        };
+        let abbreviations = Arc::clone(&unit.abbreviations);
+        let mut raw = header.entries_raw(&abbreviations, None).map_err(place)?;
+        self.read_entry(first, &mut raw, &mut root)?;
+        if root.is_null() {
+            return Err(place(gimli::Error::MissingUnitDie));
+        }
+        let line_offset = set_bases(&mut unit, &root);
+        if let Some(partner) = entry.partner
+            && file.split
+        {
+            // What depends on where the linker put things is said in the skeleton (DWARF 5 §3.1.2).
+            unit.copy_relocated_attributes(&self.contents(partner)?.gimli);
+        }
+        let low_pc = root.attr_value(constants::DW_AT_low_pc);
+        if let Some(Ok(Some(address))) = low_pc.map(|value| file.dwarf.attr_address(&unit, value)) {
+            unit.low_pc = address;
+        }
+        Ok(Unit {
+            root: Die::new(id, entry.offset(), root),
+            gimli: unit,
+            line_offset,
+        })
+    }
+}
+
+/// Takes over what the first entry says of the unit's parts of other sections, and gives the offset of
+/// its line table.
+fn set_bases<'a>(
+    unit: &mut gimli::Unit<Bytes<'a>>,
+    root: &gimli::DebuggingInformationEntry<Bytes<'a>>,
+) -> Option<usize> {
+    let mut line_offset = None;
+    for attribute in root.attrs() {
+        #[expect(
+            clippy::wildcard_enum_match_arm,
+            reason = "all other attributes are read where they are needed"
+        )]
+        match attribute.value() {
+            AttributeValue::DebugLineRef(offset) => line_offset = Some(offset.0),
+            AttributeValue::DebugStrOffsetsBase(base) => unit.str_offsets_base = base,
+            AttributeValue::DebugAddrBase(base) => unit.addr_base = base,
+            AttributeValue::DebugLocListsBase(base) => unit.loclists_base = base,
+            AttributeValue::DebugRngListsBase(base) => unit.rnglists_base = base,
+            AttributeValue::DwoId(id) => unit.dwo_id = unit.dwo_id.or(Some(id)),
+            _ => {}
+        }
+    }
+    line_offset
+}

@@ -1,0 +1,253 @@
+//! What a unit holds at its top level, found in one walk: the functions by their addresses, the
+//! variables of file scope, and which namespace or class each entry is in.
+//!
+//! It notes where entries are and leaves reading them to others. Sources: DWARF 5 §3.1 to §3.3, §5.7.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gimli::{DwTag, constants::*};
+
+use super::attribute;
+use super::budget::Budget;
+use super::die::{Die, DieId};
+use super::range_map::RangeMap;
+use super::unit::UnitId;
+use super::{Bytes, DebugInfo, lossy};
+use crate::error::{Error, Result};
+
+/// How many scopes a qualified name may have.
+const QUALIFIERS: usize = 32;
+
+/// What a unit holds at its top level, and the partial units that it imports.
+#[derive(Debug)]
+pub(super) struct UnitIndex<'a> {
+    /// Numbers in `function_entries`, by address.
+    pub(super) functions: RangeMap<u32>,
+    /// Every subprogram with code, in the order of the section.
+    pub(super) function_entries: Vec<DieId>,
+    /// Every variable and constant of file scope or in a namespace, in the order of the section.
+    pub(super) globals: Vec<DieId>,
+    /// What ended the walk before the end of the unit.
+    pub(super) broken: Option<Error>,
+    scopes: Vec<ScopeName<'a>>,
+    /// The scopes of entries that are not at the top of the unit.
+    scope_of: BTreeMap<DieId, u32>,
+}
+
+/// A namespace, structure, class or union that qualifies the names of what is in it.
+#[derive(Debug)]
+struct ScopeName<'a> {
+    parent: Option<u32>,
+    /// Nothing for an anonymous namespace.
+    name: Option<Bytes<'a>>,
+}
+
+impl UnitIndex<'_> {
+    /// The scopes that an entry is in, as `a::b`; nothing at the top of the unit.
+    fn qualifier(&self, id: DieId) -> Option<String> {
+        let mut names = Vec::new();
+        let mut next = self.scope_of.get(&id).copied();
+        while let Some(scope) = next.and_then(|number| self.scopes.get(number as usize)) {
+            if names.len() == QUALIFIERS {
+                break;
+            }
+            names.push(match scope.name {
+                Some(name) => lossy(name.slice()),
+                None => "(anonymous namespace)".into(),
+            });
+            next = scope.parent;
+        }
+        names.reverse();
+        (!names.is_empty()).then(|| names.join("::"))
+    }
+}
+
+impl<'a> DebugInfo<'a> {
+    /// What a unit holds at its top level; found out when it is first asked for.
+    pub(super) fn index(&self, unit: UnitId) -> Result<&UnitIndex<'a>> {
+        let entry = self.entry(unit)?;
+        entry
+            .index
+            .get_or_init(|| IndexBuilder::build(self, unit))
+            .as_ref()
+            .map_err(Clone::clone)
+    }
+
+    /// The namespaces and classes that an entry is declared in, as `a::b`.
+    pub(super) fn qualifier(&self, id: DieId) -> Option<String> {
+        self.index(id.unit).ok()?.qualifier(id)
+    }
+}
+
+struct IndexBuilder<'d, 'a> {
+    info: &'d DebugInfo<'a>,
+    ranges: Vec<(core::ops::Range<u64>, u32)>,
+    index: UnitIndex<'a>,
+    budget: Budget,
+    /// Units still to walk over, and all that were ever put there.
+    imports: Vec<UnitId>,
+    seen: BTreeSet<UnitId>,
+}
+
+/// An entry that the walk is inside of.
+struct Open {
+    depth: isize,
+    scope: Option<u32>,
+    /// Whether variables here are of file scope.
+    file_scope: bool,
+}
+
+impl<'d, 'a> IndexBuilder<'d, 'a> {
+    fn build(info: &'d DebugInfo<'a>, unit: UnitId) -> Result<UnitIndex<'a>> {
+        info.contents(unit)?;
+        let mut builder = IndexBuilder {
+            info,
+            ranges: Vec::new(),
+            index: UnitIndex {
+                functions: RangeMap::new(Vec::new()),
+                function_entries: Vec::new(),
+                globals: Vec::new(),
+                broken: None,
+                scopes: Vec::new(),
+                scope_of: BTreeMap::new(),
+            },
+            budget: Budget::keeping(),
+            imports: vec![unit],
+            seen: BTreeSet::from([unit]),
+        };
+        while let Some(unit) = builder.imports.pop() {
+            if let Err(error) = builder.walk(unit) {
+                builder.index.broken.get_or_insert(error);
+            }
+        }
+        builder.index.functions = RangeMap::new(builder.ranges);
+        Ok(builder.index)
+    }
+
+    fn walk(&mut self, unit: UnitId) -> Result<()> {
+        let root = self.info.contents(unit)?.root.id();
+        let mut walk = self.info.walk(root)?;
+        let mut open: Vec<Open> = Vec::new();
+        while let Some(entry) = walk.next_entry()? {
+            let (depth, tag) = (entry.depth(), entry.tag());
+            let has_children = entry.has_children();
+            while open.last().is_some_and(|outer| outer.depth >= depth) {
+                open.pop();
+            }
+            let outer = open.last();
+            let scope = outer.and_then(|outer| outer.scope);
+            let file_scope = outer.is_some_and(|outer| outer.file_scope);
+            if is_named(tag)
+                && let Some(scope) = scope
+            {
+                self.index.scope_of.insert(walk.id(), scope);
+            }
+            if tag == DW_TAG_subprogram {
+                self.function(&walk.die());
+            } else if file_scope && (tag == DW_TAG_variable || tag == DW_TAG_constant) {
+                self.index.globals.push(walk.id());
+            } else if tag == DW_TAG_imported_unit {
+                self.import(&walk.die());
+            }
+            if has_children {
+                let inner = if qualifies(tag) {
+                    let name = self.name(walk.die());
+                    self.open_scope(tag, scope, name)
+                } else if tag == DW_TAG_subprogram || tag == DW_TAG_lexical_block {
+                    None // what is local to a function has no qualified name
+                } else {
+                    scope
+                };
+                open.push(Open {
+                    depth,
+                    scope: inner,
+                    file_scope: outer.is_none() || (file_scope && tag == DW_TAG_namespace),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn function(&mut self, die: &Die<'a>) {
+        let number = u32::try_from(self.index.function_entries.len()).unwrap_or(u32::MAX);
+        let before = self.ranges.len();
+        let ranges = &mut self.ranges;
+        let result = self.info.for_each_range(die, &mut self.budget, |range| {
+            ranges.push((range, number));
+            false
+        });
+        if let Err(error) = result {
+            self.index.broken.get_or_insert(error);
+        }
+        if self.ranges.len() > before {
+            self.index.function_entries.push(die.id());
+        }
+    }
+
+    fn import(&mut self, die: &Die<'a>) {
+        let target = die
+            .attribute(DW_AT_import)
+            .and_then(|attribute| self.info.target(die, attribute).ok()?);
+        if let Some(target) = target
+            && self.seen.insert(target.unit)
+        {
+            self.imports.push(target.unit);
+        }
+    }
+
+    /// The scope of what is inside a namespace or class. An unnamed class adds nothing to a name.
+    fn open_scope(
+        &mut self,
+        tag: DwTag,
+        parent: Option<u32>,
+        name: Option<Bytes<'a>>,
+    ) -> Option<u32> {
+        if name.is_none() && tag != DW_TAG_namespace {
+            return parent;
+        }
+        let number = u32::try_from(self.index.scopes.len()).ok()?;
+        self.index.scopes.push(ScopeName { parent, name });
+        Some(number)
+    }
+
+    /// The name of a namespace or class, which may stand in an entry that this one continues, or in a type
+    /// unit.
+    fn name(&self, die: Die<'a>) -> Option<Bytes<'a>> {
+        let definition = self.info.definition(&die);
+        let chain = self.info.chain(die);
+        if let Some((die, name)) = chain.find(DW_AT_name) {
+            return self.text(die, name);
+        }
+        let definition = self.info.die(definition?).ok()?;
+        self.text(&definition, definition.attribute(DW_AT_name)?)
+    }
+
+    fn text(&self, die: &Die<'a>, attribute: &gimli::Attribute<Bytes<'a>>) -> Option<Bytes<'a>> {
+        let unit = die.id().unit;
+        let file = self.info.file(self.info.entry(unit).ok()?).ok()?;
+        let unit = &self.info.contents(unit).ok()?.gimli;
+        file.dwarf.attr_string(unit, attribute.value()).ok()
+    }
+}
+
+/// Whether an entry qualifies the names of what is in it.
+fn qualifies(tag: DwTag) -> bool {
+    tag == DW_TAG_namespace || tag == DW_TAG_module || attribute::is_record(tag)
+}
+
+/// Whether the qualified name of such an entry may be asked for.
+fn is_named(tag: DwTag) -> bool {
+    attribute::is_record(tag)
+        || [
+            DW_TAG_enumeration_type,
+            DW_TAG_typedef,
+            DW_TAG_base_type,
+            DW_TAG_subprogram,
+            DW_TAG_variable,
+            DW_TAG_constant,
+            DW_TAG_namespace,
+            DW_TAG_unspecified_type,
+            DW_TAG_template_alias,
+        ]
+        .contains(&tag)
+}

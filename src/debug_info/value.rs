@@ -1,0 +1,324 @@
+//! What the attributes of entries say.
+//!
+//! Forms become values that need no unit to be understood: addresses instead of indices, offsets in
+//! sections, entries instead of references. What a value means is left to the modules that ask for it.
+//! Sources: DWARF 5 §2.2, §7.5.4 to §7.5.6.
+
+use std::borrow::Cow;
+
+use gimli::{AttributeValue, SectionId};
+
+use super::die::{Die, DieId};
+use super::file::offset_in_table;
+use super::unit::UnitId;
+use super::{Bytes, DebugInfo, attribute, lossy};
+use crate::error::{Error, ErrorKind, Result};
+use crate::eval::{ExpressionBytes, LocationAttribute};
+
+/// What an attribute says.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Value<'a> {
+    /// An address of the code object.
+    Address(u64),
+    /// Uninterpreted bytes.
+    Block(&'a [u8]),
+    /// A constant without a sign, or whose sign depends on what it describes (the data forms).
+    Unsigned(u64),
+    /// A constant with a sign.
+    Signed(i64),
+    /// A constant of 16 bytes.
+    Wide(u128),
+    /// An operation expression.
+    Expression(ExpressionBytes<'a>),
+    /// A flag.
+    Flag(bool),
+    /// A location list, by its offset in the unit's section of location lists.
+    LocationList(u64),
+    /// A range list, by its offset in the unit's section of range lists.
+    RangeList(u64),
+    /// An offset in another section: which one depends on the attribute.
+    SectionOffset(u64),
+    /// An entry.
+    Reference(DieId),
+    /// A type, by the signature of its unit.
+    Signature(u64),
+    /// An entry or string of a supplementary file, by its offset there.
+    Supplementary(u64),
+    /// Text. What is not UTF-8 is replaced, and cut after a few thousand characters.
+    String(Cow<'a, str>),
+}
+
+impl Value<'_> {
+    /// A constant as a number; the data forms as not negative.
+    #[must_use]
+    pub fn number(&self) -> Option<i128> {
+        if let Value::Unsigned(number) = self {
+            Some((*number).into())
+        } else if let Value::Signed(number) = self {
+            Some((*number).into())
+        } else if let Value::Wide(number) = self {
+            Some(number.cast_signed())
+        } else {
+            None
+        }
+    }
+
+    /// A constant that is not negative and fits.
+    #[must_use]
+    pub fn unsigned(&self) -> Option<u64> {
+        u64::try_from(self.number()?).ok()
+    }
+}
+
+impl<'a> DebugInfo<'a> {
+    /// What an attribute of `die` says.
+    ///
+    /// # Errors
+    /// If it refers to something that is not there: an index or offset out of bounds.
+    pub fn value(
+        &self,
+        die: &Die<'a>,
+        attribute: &gimli::Attribute<Bytes<'a>>,
+    ) -> Result<Value<'a>> {
+        use AttributeValue as V;
+        let entry = self.entry(die.id().unit)?;
+        let value = attribute.value();
+        if let Some(constant) = constant(&value) {
+            return Ok(constant);
+        }
+        let extension = attribute::extension(die.tag(), attribute);
+        #[expect(
+            clippy::wildcard_enum_match_arm,
+            reason = "what is left after `constant` are strings"
+        )]
+        match value {
+            V::Addr(address) => Ok(Value::Address(address)),
+            V::DebugAddrIndex(index) => self.indexed_address(die.id(), index),
+            V::Block(block) if extension.is_some() => {
+                self.expression(die, gimli::Expression(block))
+            }
+            V::Block(block) => Ok(Value::Block(block.slice())),
+            V::Exprloc(expression) => self.expression(die, expression),
+            V::LocationListsRef(offset) => Ok(Value::LocationList(offset.0 as u64)),
+            V::SecOffset(offset) if extension.is_some() => Ok(Value::LocationList(offset as u64)),
+            V::SecOffset(offset) => Ok(Value::SectionOffset(offset as u64)),
+            V::DebugLocListsIndex(_) | V::RangeListsRef(_) | V::DebugRngListsIndex(_) => {
+                self.list(die, value)
+            }
+            V::UnitRef(offset) => self.reference(
+                die,
+                entry.header.section(),
+                entry.offset().checked_add(offset.0),
+                Some(die.id().unit),
+            ),
+            V::DebugInfoRef(offset) => {
+                self.reference(die, SectionId::DebugInfo, Some(offset.0), None)
+            }
+            V::DebugTypesRef(signature) => Ok(Value::Signature(signature.0)),
+            V::DebugInfoRefSup(offset) => Ok(Value::Supplementary(offset.0 as u64)),
+            V::DebugStrRefSup(offset) => Ok(Value::Supplementary(offset.0 as u64)),
+            value => self
+                .contents(die.id().unit)
+                .and_then(|unit| {
+                    self.file(entry)?
+                        .dwarf
+                        .attr_string(&unit.gimli, value)
+                        .map_err(|error| self.unit_error("string", die.id(), error))
+                })
+                .map(|text| Value::String(lossy(text.slice()))),
+        }
+    }
+
+    fn indexed_address(
+        &self,
+        place: DieId,
+        index: gimli::DebugAddrIndex<usize>,
+    ) -> Result<Value<'a>> {
+        let file = self.file(self.entry(place.unit)?)?;
+        let unit = &self.contents(place.unit)?.gimli;
+        file.dwarf
+            .address(unit, index)
+            .map(Value::Address)
+            .map_err(|error| self.unit_error("address index", place, error))
+    }
+
+    fn expression(
+        &self,
+        die: &Die<'a>,
+        expression: gimli::Expression<Bytes<'a>>,
+    ) -> Result<Value<'a>> {
+        let entry = self.entry(die.id().unit)?;
+        let file = self.file(entry)?;
+        let whole = if entry.header.section() == SectionId::DebugTypes {
+            gimli::Section::reader(&file.dwarf.debug_types)
+        } else {
+            gimli::Section::reader(&file.dwarf.debug_info)
+        };
+        Ok(Value::Expression(ExpressionBytes {
+            bytes: expression.0.slice(),
+            unit: self.eval_unit(die.id().unit)?,
+            section: self.section_of(die.id().unit)?,
+            offset: expression.0.offset_from(*whole) as u64,
+        }))
+    }
+
+    /// The offset of a location list or range list that is given by an index or a relative offset.
+    fn list(&self, die: &Die<'a>, value: AttributeValue<Bytes<'a>>) -> Result<Value<'a>> {
+        let entry = self.entry(die.id().unit)?;
+        let file = self.file(entry)?;
+        let unit = &self.contents(die.id().unit)?.gimli;
+        let format = entry.header.format();
+        let error = |index: usize| {
+            self.unit_error(
+                "list index",
+                die.id(),
+                gimli::Error::OffsetOutOfBounds(index as u64),
+            )
+        };
+        if let AttributeValue::DebugLocListsIndex(index) = value {
+            return offset_in_table(file.loclists, unit.loclists_base.0, index.0, format)
+                .map(|offset| Value::LocationList(offset as u64))
+                .ok_or_else(|| error(index.0));
+        }
+        if let AttributeValue::DebugRngListsIndex(index) = value {
+            return offset_in_table(file.rnglists, unit.rnglists_base.0, index.0, format)
+                .map(|offset| Value::RangeList(offset as u64))
+                .ok_or_else(|| error(index.0));
+        }
+        match file.dwarf.attr_ranges_offset(unit, value) {
+            Ok(Some(offset)) => Ok(Value::RangeList(offset.0 as u64)),
+            Ok(None) => Err(error(0)),
+            Err(problem) => Err(self.unit_error("range list", die.id(), problem)),
+        }
+    }
+
+    /// The entry at `offset` of a section of the file that `die` is in. `unit` is the unit it must be
+    /// in, if that is given.
+    fn reference(
+        &self,
+        die: &Die<'a>,
+        section: SectionId,
+        offset: Option<usize>,
+        unit: Option<UnitId>,
+    ) -> Result<Value<'a>> {
+        let file = self.entry(die.id().unit)?.file;
+        offset
+            .and_then(|offset| self.find_die(file, section, offset))
+            .filter(|id| unit.is_none_or(|unit| unit == id.unit))
+            .map(Value::Reference)
+            .ok_or_else(|| {
+                let error = gimli::Error::OffsetOutOfBounds(offset.unwrap_or(usize::MAX) as u64);
+                self.unit_error("reference", die.id(), error)
+            })
+    }
+
+    /// The entry that an attribute refers to: directly, or as a type with a signature. Nothing if it is no
+    /// reference.
+    ///
+    /// # Errors
+    /// If the reference leads nowhere, or to something that is not loaded.
+    pub fn target(
+        &self,
+        die: &Die<'a>,
+        attribute: &gimli::Attribute<Bytes<'a>>,
+    ) -> Result<Option<DieId>> {
+        let place = |error: Error| match self.section_of(die.id().unit) {
+            Ok(section) => error.within(section, die.id().offset),
+            Err(_) => error,
+        };
+        match self.value(die, attribute)? {
+            Value::Reference(id) => Ok(Some(id)),
+            Value::Signature(signature) => {
+                let file = self.entry(die.id().unit)?.file;
+                let found = self.type_with_signature(file, signature);
+                found.map(Some).ok_or_else(|| {
+                    let reason = format!("no type unit has the signature {signature:#018x}");
+                    place(Error::malformed("reference", reason))
+                })
+            }
+            Value::Supplementary(_) => Err(place(
+                ErrorKind::Unsupported("supplementary debugging information files").into(),
+            )),
+            Value::Address(_)
+            | Value::Block(_)
+            | Value::Unsigned(_)
+            | Value::Signed(_)
+            | Value::Wide(_)
+            | Value::Expression(_)
+            | Value::Flag(_)
+            | Value::LocationList(_)
+            | Value::RangeList(_)
+            | Value::SectionOffset(_)
+            | Value::String(_) => Ok(None),
+        }
+    }
+
+    /// An attribute that is an expression or a location list.
+    pub(super) fn location(
+        &self,
+        die: &Die<'a>,
+        attribute: &gimli::Attribute<Bytes<'a>>,
+    ) -> Result<Option<LocationAttribute<'a>>> {
+        let value = self.value(die, attribute)?;
+        if let Value::Expression(expression) = value {
+            return Ok(Some(LocationAttribute::Expression(expression)));
+        }
+        let Value::LocationList(offset) = value else {
+            return Ok(None);
+        };
+        let unit = self.eval_unit(die.id().unit)?;
+        Ok(Some(LocationAttribute::List { unit, offset }))
+    }
+
+    /// An attribute's text; nothing if it has none or it cannot be read.
+    pub(super) fn string_of(
+        &self,
+        die: &Die<'a>,
+        attribute: &gimli::Attribute<Bytes<'a>>,
+    ) -> Option<Cow<'a, str>> {
+        match self.value(die, attribute) {
+            Ok(Value::String(text)) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+/// A constant in any form, with the names that gimli gives to the constants of some attributes undone.
+fn constant<'a>(value: &AttributeValue<Bytes<'a>>) -> Option<Value<'a>> {
+    use AttributeValue as V;
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "all others are not constants; `value` has them"
+    )]
+    Some(match *value {
+        V::Data1(value) => Value::Unsigned(value.into()),
+        V::Data2(value) => Value::Unsigned(value.into()),
+        V::Data4(value) => Value::Unsigned(value.into()),
+        V::Data8(value) | V::Udata(value) | V::FileIndex(value) => Value::Unsigned(value),
+        V::Data16(value) => Value::Wide(value),
+        V::Sdata(value) => Value::Signed(value),
+        V::Flag(value) => Value::Flag(value),
+        V::Encoding(value) => Value::Unsigned(value.0.into()),
+        V::DecimalSign(value) => Value::Unsigned(value.0.into()),
+        V::Endianity(value) => Value::Unsigned(value.0.into()),
+        V::Accessibility(value) => Value::Unsigned(value.0.into()),
+        V::Visibility(value) => Value::Unsigned(value.0.into()),
+        V::Virtuality(value) => Value::Unsigned(value.0.into()),
+        V::Language(value) => Value::Unsigned(value.0.into()),
+        V::AddressClass(value) => Value::Unsigned(value.0),
+        V::IdentifierCase(value) => Value::Unsigned(value.0.into()),
+        V::CallingConvention(value) => Value::Unsigned(value.0.into()),
+        V::Inline(value) => Value::Unsigned(value.0.into()),
+        V::Ordering(value) => Value::Unsigned(value.0.into()),
+        V::DwoId(value) => Value::Unsigned(value.0),
+        V::DebugAddrBase(base) => Value::SectionOffset(base.0 as u64),
+        V::DebugLocListsBase(base) => Value::SectionOffset(base.0 as u64),
+        V::DebugRngListsBase(base) => Value::SectionOffset(base.0 as u64),
+        V::DebugStrOffsetsBase(base) => Value::SectionOffset(base.0 as u64),
+        V::DebugLineRef(offset) => Value::SectionOffset(offset.0 as u64),
+        V::DebugMacinfoRef(offset) => Value::SectionOffset(offset.0 as u64),
+        V::DebugMacroRef(offset) => Value::SectionOffset(offset.0 as u64),
+        _ => return None,
+    })
+}

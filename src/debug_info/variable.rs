@@ -1,0 +1,276 @@
+//! Variables: which are in scope at an address, and what their entries say.
+//!
+//! Where a variable is and what it holds is left to `eval` and `display`. Sources: DWARF 5 §4.1,
+//! §3.3.8.2; HET A.4.1.
+
+use core::ops::Range;
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use gimli::constants::{
+    DW_AT_abstract_origin, DW_AT_artificial, DW_AT_const_value, DW_AT_declaration, DW_AT_location,
+    DW_AT_name, DW_AT_specification, DW_AT_start_scope, DW_TAG_constant, DW_TAG_formal_parameter,
+};
+
+use super::DebugInfo;
+use super::attribute::Extension;
+use super::budget::Budget;
+use super::die::{Die, DieId};
+use super::function::{Declaration, Function, Keep};
+use super::scope::{Scope, is_block, is_object};
+use super::unit::UnitId;
+use super::value::Value;
+use crate::arch::MemorySpace;
+use crate::error::{Error, Result};
+use crate::eval::LocationAttribute;
+
+/// What kind of variable it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VariableKind {
+    /// A parameter of a function.
+    Parameter,
+    /// A variable of a function or block.
+    Variable,
+    /// A named constant (`DW_TAG_constant`).
+    Constant,
+    /// A variable of file scope or of a namespace.
+    Global,
+}
+
+/// Where a variable's scope starts, if not at the start of its block (`DW_AT_start_scope`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StartScope {
+    /// So many bytes behind the first address of its block.
+    Offset(u64),
+    /// It is in scope in these addresses.
+    Ranges(Vec<Range<u64>>),
+}
+
+/// A variable, parameter or constant.
+#[non_exhaustive]
+#[derive(Clone, Debug)]
+pub struct Variable<'a> {
+    /// Its entry.
+    pub die: DieId,
+    /// Its name in the source, without namespace or class.
+    pub name: Option<Cow<'a, str>>,
+    /// Its name for the linker, where that is another one.
+    pub linkage_name: Option<Cow<'a, str>>,
+    /// What kind of variable it is.
+    pub kind: VariableKind,
+    /// The entry of its type.
+    pub ty: Option<DieId>,
+    /// Where it is declared.
+    pub declaration: Declaration,
+    /// The function it is in, which may be an inlined one; for a global its namespace or class.
+    pub scope: Option<Cow<'a, str>>,
+    /// The entry of the function, block or inlined call it is in; nothing for a global.
+    pub scope_die: Option<DieId>,
+    /// `DW_AT_location`.
+    pub location: Option<LocationAttribute<'a>>,
+    /// `DW_AT_const_value`, lowest byte first, as long as its type where that is known.
+    pub const_value: Option<Vec<u8>>,
+    /// `DW_AT_LLVM_memory_space`: the memory space of the source language. A number that nobody assigned
+    /// counts as none.
+    pub memory_space: MemorySpace,
+    /// Whether the compiler made it up.
+    pub artificial: bool,
+    /// Whether the entry only declares a variable that is defined elsewhere.
+    pub is_declaration: bool,
+    /// Whether a concrete instance of a function leaves it out: it is in the source, and `die` is its
+    /// entry in the abstract instance, but the code has no trace of it.
+    pub is_omitted: bool,
+    /// `DW_AT_start_scope`.
+    pub start_scope: Option<StartScope>,
+    /// Why an attribute is missing that the entry has.
+    pub problem: Option<Error>,
+}
+
+impl<'a> DebugInfo<'a> {
+    /// What is in scope at `pc`, an address of the code object in `function`: the innermost scope first,
+    /// in the order of the entries within each. After blocks, inlined calls and the function itself
+    /// follow the variables of file scope of the unit.
+    ///
+    /// A scope that is an instance of an inlined function also has the variables of the abstract instance
+    /// that it leaves out, marked [`is_omitted`](Variable::is_omitted): what they hide is not visible in
+    /// the source.
+    ///
+    /// # Errors
+    /// If the entries of the function are malformed.
+    pub fn variables_at(&self, function: &Function<'a>, pc: u64) -> Result<Vec<Variable<'a>>> {
+        let found = self.scopes_at(function.die, pc)?;
+        let names = self.function_names(&found.scopes);
+        let mut objects: Vec<Vec<Die<'a>>> = found.scopes.iter().map(|_| Vec::new()).collect();
+        for (number, die) in found.objects {
+            if let Some(objects) = objects.get_mut(number) {
+                objects.push(die);
+            }
+        }
+        let mut scopes: Vec<_> = found.scopes.iter().zip(names).zip(objects).collect();
+        scopes.sort_by_key(|((scope, _), _)| core::cmp::Reverse(scope.depth));
+        let mut budget = Budget::reading();
+        let mut variables = Vec::new();
+        for ((scope, name), objects) in scopes {
+            self.variables_of_scope(scope, &name, &objects, &mut variables, &mut budget)?;
+        }
+        variables.extend(self.globals(function.die.unit)?);
+        Ok(variables)
+    }
+
+    /// The variables of file scope of a unit, and those in its namespaces, in the order of the entries.
+    /// A declaration that the unit completes by a definition is left out.
+    ///
+    /// # Errors
+    /// If the unit cannot be read.
+    pub fn globals(&self, unit: UnitId) -> Result<Vec<Variable<'a>>> {
+        let index = self.index(unit)?;
+        let mut budget = Budget::keeping();
+        let mut variables = Vec::new();
+        let mut completed = BTreeSet::new();
+        for id in &index.globals {
+            let die = self.die(*id)?;
+            let specification = die.attribute(DW_AT_specification);
+            if let Some(attribute) = specification
+                && let Ok(Some(target)) = self.target(&die, attribute)
+            {
+                completed.insert(target);
+            }
+            let mut variable = self.variable(&die, &mut budget);
+            if variable.kind == VariableKind::Variable {
+                variable.kind = VariableKind::Global;
+            }
+            let chain = self.chain(die);
+            let qualifier = chain
+                .entries()
+                .rev()
+                .find_map(|die| self.qualifier(die.id()));
+            variable.scope = qualifier.map(Cow::Owned);
+            variables.push(variable);
+        }
+        variables.retain(|variable| !completed.contains(&variable.die));
+        Ok(variables)
+    }
+
+    /// Appends the variables of one scope, which declares `objects` and is in the function `name`.
+    fn variables_of_scope(
+        &self,
+        scope: &Scope<'a>,
+        name: &Option<Cow<'a, str>>,
+        objects: &[Die<'a>],
+        variables: &mut Vec<Variable<'a>>,
+        budget: &mut Budget,
+    ) -> Result<()> {
+        let mut present = BTreeSet::new();
+        let mut add = |die: &Die<'a>, is_omitted, budget: &mut Budget| {
+            let mut variable = self.variable(die, budget);
+            variable.scope.clone_from(name);
+            variable.scope_die = Some(scope.die.id());
+            variable.is_omitted = is_omitted;
+            variables.push(variable);
+        };
+        for die in objects {
+            let origins = self.chain(die.clone());
+            present.extend(origins.entries().map(Die::id));
+            add(die, false, budget);
+        }
+        let origin = scope.die.attribute(DW_AT_abstract_origin);
+        let origin = origin.and_then(|origin| self.target(&scope.die, origin).ok()?);
+        if let Some(origin) = origin {
+            for die in self.own_variables(origin, budget)? {
+                if !present.contains(&die.id()) {
+                    add(&die, true, budget);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The parameters, variables and constants that are direct children of an entry.
+    fn own_variables(&self, id: DieId, budget: &mut Budget) -> Result<Vec<Die<'a>>> {
+        let mut walk = self.walk(id)?;
+        let mut found = Vec::new();
+        while let Some(entry) = walk.next_entry()? {
+            if entry.depth() > 0 {
+                if is_object(entry.tag()) {
+                    found.push(walk.die());
+                }
+                walk.skip_children()?;
+            }
+            walk.charge(budget)?;
+        }
+        Ok(found)
+    }
+
+    /// For each scope the name of the function it is in, inlined or not.
+    fn function_names(&self, scopes: &[Scope<'a>]) -> Vec<Option<Cow<'a, str>>> {
+        let mut names: Vec<Option<Cow<'a, str>>> = Vec::with_capacity(scopes.len());
+        for scope in scopes {
+            let outer = scope.parent.and_then(|parent| names.get(parent)?.clone());
+            names.push(if is_block(scope.die.tag()) {
+                outer
+            } else {
+                self.chain_string(&self.chain(scope.die.clone()), DW_AT_name)
+            });
+        }
+        names
+    }
+
+    /// Reads the variable, parameter or constant `die`; its scope is left to the caller.
+    fn variable(&self, die: &Die<'a>, budget: &mut Budget) -> Variable<'a> {
+        let mut problem = None;
+        let mut keep = Keep(&mut problem);
+        let chain = self.chain(die.clone());
+        let ty = keep.value(self.type_of(&chain));
+        let location = chain
+            .find(DW_AT_location)
+            .and_then(|(die, attribute)| keep.value(self.location(die, attribute)));
+        let const_value = keep.value(self.chain_value(&chain, DW_AT_const_value));
+        let const_value = const_value.and_then(|value| self.constant_bytes(&value, ty));
+        let memory_space = chain.find_extension(Extension::MemorySpace);
+        let memory_space = memory_space.and_then(|(_, attribute)| attribute.udata_value());
+        let start_scope = keep.value(self.start_scope(die, budget));
+        let kind = if die.tag() == DW_TAG_formal_parameter {
+            VariableKind::Parameter
+        } else if die.tag() == DW_TAG_constant {
+            VariableKind::Constant
+        } else {
+            VariableKind::Variable
+        };
+        Variable {
+            die: die.id(),
+            name: self.chain_string(&chain, DW_AT_name),
+            linkage_name: self.linkage_name(&chain),
+            kind,
+            ty,
+            declaration: self.declaration(&chain),
+            scope: None,
+            scope_die: None,
+            location,
+            const_value,
+            memory_space: memory_space
+                .and_then(MemorySpace::from_number)
+                .unwrap_or(MemorySpace::None),
+            artificial: chain.flag(DW_AT_artificial),
+            is_declaration: die.flag(DW_AT_declaration),
+            is_omitted: false,
+            start_scope,
+            problem,
+        }
+    }
+
+    fn start_scope(&self, die: &Die<'a>, budget: &mut Budget) -> Result<Option<StartScope>> {
+        let Some(attribute) = die.attribute(DW_AT_start_scope) else {
+            return Ok(None);
+        };
+        let value = self.value(die, attribute)?;
+        let (Value::RangeList(offset) | Value::SectionOffset(offset)) = value else {
+            return Ok(value.unsigned().map(StartScope::Offset));
+        };
+        let mut ranges = Vec::new();
+        self.for_each_in_list(die.id(), offset, budget, |range| {
+            ranges.push(range);
+            false
+        })?;
+        Ok(Some(StartScope::Ranges(ranges)))
+    }
+}

@@ -1,0 +1,259 @@
+//! Walking over entries, and along the references from an entry to what it completes.
+//!
+//! A walk is a loop over the bytes of a unit: how deep entries nest costs nothing. It leaves to others
+//! what to do with an entry. Sources: DWARF 5 §2.3, §2.13, §3.3.8.
+
+use std::borrow::Cow;
+
+use fallible_iterator::FallibleIterator;
+use gimli::{AttributeValue, DwAt, UnitOffset, constants};
+use smallvec::SmallVec;
+
+use super::attribute::Extension;
+use super::budget::Budget;
+use super::die::{Die, DieId};
+use super::unit::UnitId;
+use super::value::Value;
+use super::{Bytes, DebugInfo};
+use crate::error::{Error, Result};
+
+/// How many references an entry may be away from the one that completes it. Real chains have two: an
+/// out-of-line instance, its abstract instance, and the declaration in a class.
+const CHAIN: usize = 8;
+
+/// A walk over an entry and everything below it. The entry it starts with has depth 0.
+#[derive(Debug)]
+pub(super) struct Walk<'d, 'a> {
+    info: &'d DebugInfo<'a>,
+    unit: UnitId,
+    unit_offset: usize,
+    gimli: &'d gimli::Unit<Bytes<'a>>,
+    raw: gimli::EntriesRaw<'d, Bytes<'a>>,
+    /// What to add to the depths that `raw` gives.
+    base: isize,
+    entry: gimli::DebuggingInformationEntry<Bytes<'a>>,
+    started: bool,
+    /// Entries read that nobody has paid for.
+    unpaid: u64,
+}
+
+impl<'d, 'a> Walk<'d, 'a> {
+    /// The next entry, null entries too; nothing at the end. After an error there is nothing more.
+    pub(super) fn next(&mut self) -> Result<Option<&gimli::DebuggingInformationEntry<Bytes<'a>>>> {
+        let depth = self.raw.next_depth().saturating_add(self.base);
+        if self.raw.is_empty() || (self.started && depth <= 0) {
+            return Ok(None);
+        }
+        self.started = true;
+        self.unpaid = self.unpaid.saturating_add(1);
+        let id = self.id_at(self.raw.next_offset());
+        match self.info.read_entry(id, &mut self.raw, &mut self.entry) {
+            Ok(()) => {
+                self.entry.depth = depth;
+                Ok(Some(&self.entry))
+            }
+            Err(error) => {
+                self.base = isize::MIN;
+                Err(error)
+            }
+        }
+    }
+
+    /// Pays for the entries that were read, also those passed over, since the last time.
+    pub(super) fn charge(&mut self, budget: &mut Budget) -> Result<()> {
+        budget.charge(core::mem::take(&mut self.unpaid))
+    }
+
+    /// The next entry that is not null.
+    pub(super) fn next_entry(
+        &mut self,
+    ) -> Result<Option<&gimli::DebuggingInformationEntry<Bytes<'a>>>> {
+        while self.next()?.is_some() {
+            if !self.entry.is_null() {
+                return Ok(Some(&self.entry));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Passes over what is below the entry that was read last.
+    pub(super) fn skip_children(&mut self) -> Result<()> {
+        if !self.entry.has_children() {
+            return Ok(());
+        }
+        let depth = self.entry.depth;
+        let sibling = self.entry.attr_value(constants::DW_AT_sibling);
+        // Forward only: a sibling that lies behind would make the walk endless.
+        if let Some(AttributeValue::UnitRef(sibling)) = sibling
+            && sibling > self.raw.next_offset()
+            && let Ok(raw) = self.gimli.entries_raw(Some(sibling))
+        {
+            self.raw = raw;
+            self.base = depth;
+            return Ok(());
+        }
+        while self.raw.next_depth().saturating_add(self.base) > depth {
+            if self.next()?.is_none() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where the entry that was read last is.
+    pub(super) fn id(&self) -> DieId {
+        self.id_at(self.entry.offset())
+    }
+
+    /// The entry that was read last, to keep.
+    pub(super) fn die(&self) -> Die<'a> {
+        Die::new(self.unit, self.unit_offset, self.entry.clone())
+    }
+
+    fn id_at(&self, offset: UnitOffset) -> DieId {
+        DieId {
+            unit: self.unit,
+            offset: self.unit_offset.saturating_add(offset.0) as u64,
+        }
+    }
+}
+
+/// Entries in the order of their section; see [`DebugInfo::dies`].
+#[derive(Debug)]
+pub struct Dies<'d, 'a> {
+    walk: Walk<'d, 'a>,
+}
+
+impl<'d, 'a> Dies<'d, 'a> {
+    pub(super) fn new(walk: Walk<'d, 'a>) -> Self {
+        Dies { walk }
+    }
+
+    /// Passes over what is below the entry that was given last.
+    ///
+    /// # Errors
+    /// If an entry that is passed over is malformed.
+    pub fn skip_children(&mut self) -> Result<()> {
+        self.walk.skip_children()
+    }
+}
+
+impl<'a> FallibleIterator for Dies<'_, 'a> {
+    type Item = Die<'a>;
+    type Error = Error;
+
+    fn next(&mut self) -> Result<Option<Die<'a>>> {
+        Ok(match self.walk.next()? {
+            Some(_) => Some(self.walk.die()),
+            None => None,
+        })
+    }
+}
+
+/// An entry and those it completes: a concrete instance, the abstract instance it is of, a declaration.
+/// The entry itself comes first.
+#[derive(Debug)]
+pub(super) struct Chain<'a>(SmallVec<[Die<'a>; 2]>);
+
+impl<'a> Chain<'a> {
+    /// The first of the entries that has the attribute, with the attribute.
+    pub(super) fn find(&self, name: DwAt) -> Option<(&Die<'a>, &gimli::Attribute<Bytes<'a>>)> {
+        self.entries()
+            .find_map(|die| Some((die, die.attribute(name)?)))
+    }
+
+    /// The same for an attribute of HET.
+    pub(super) fn find_extension(
+        &self,
+        extension: Extension,
+    ) -> Option<(&Die<'a>, &gimli::Attribute<Bytes<'a>>)> {
+        self.entries()
+            .find_map(|die| Some((die, die.extension(extension)?)))
+    }
+
+    /// Whether any of the entries has the flag.
+    pub(super) fn flag(&self, name: DwAt) -> bool {
+        self.entries().any(|die| die.flag(name))
+    }
+
+    pub(super) fn entries(&self) -> impl DoubleEndedIterator<Item = &Die<'a>> {
+        self.0.iter()
+    }
+}
+
+impl<'a> DebugInfo<'a> {
+    /// Starts to walk over the entry at `id` and everything below it.
+    pub(super) fn walk(&self, id: DieId) -> Result<Walk<'_, 'a>> {
+        let entry = self.entry(id.unit)?;
+        let unit = &self.contents(id.unit)?.gimli;
+        let offset = usize::try_from(id.offset)
+            .ok()
+            .and_then(|offset| offset.checked_sub(entry.offset()))
+            .map(UnitOffset)
+            .ok_or(gimli::Error::OffsetOutOfBounds(id.offset));
+        let raw = offset
+            .and_then(|offset| unit.entries_raw(Some(offset)))
+            .map_err(|error| self.unit_error("entry", id, error))?;
+        Ok(Walk {
+            info: self,
+            unit: id.unit,
+            unit_offset: entry.offset(),
+            gimli: unit,
+            raw,
+            base: 0,
+            entry: gimli::DebuggingInformationEntry::null(),
+            started: false,
+            unpaid: 0,
+        })
+    }
+
+    /// The entry with those it completes. A reference that leads nowhere, or in a circle, ends it: what
+    /// the entry itself says is worth having.
+    pub(super) fn chain(&self, die: Die<'a>) -> Chain<'a> {
+        let mut chain = SmallVec::new();
+        let mut next = Some(die);
+        while let Some(die) = next.take() {
+            if chain.len() < CHAIN {
+                let origin = die
+                    .attribute(constants::DW_AT_abstract_origin)
+                    .or_else(|| die.attribute(constants::DW_AT_specification))
+                    .or_else(|| die.attribute(constants::DW_AT_extension));
+                if let Some(origin) = origin
+                    && let Ok(Some(id)) = self.target(&die, origin)
+                {
+                    next = self.die(id).ok();
+                }
+            }
+            chain.push(die);
+        }
+        Chain(chain)
+    }
+
+    /// What an attribute says that the entry or one that it completes has.
+    pub(super) fn chain_value(&self, chain: &Chain<'a>, name: DwAt) -> Result<Option<Value<'a>>> {
+        match chain.find(name) {
+            Some((die, attribute)) => self.value(die, attribute).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The text of such an attribute; nothing if it cannot be read.
+    pub(super) fn chain_string(&self, chain: &Chain<'a>, name: DwAt) -> Option<Cow<'a, str>> {
+        let (die, attribute) = chain.find(name)?;
+        self.string_of(die, attribute)
+    }
+
+    /// The name the linker uses.
+    pub(super) fn linkage_name(&self, chain: &Chain<'a>) -> Option<Cow<'a, str>> {
+        self.chain_string(chain, constants::DW_AT_linkage_name)
+            .or_else(|| self.chain_string(chain, constants::DW_AT_MIPS_linkage_name))
+    }
+
+    /// The entry that `DW_AT_type` names.
+    pub(super) fn type_of(&self, chain: &Chain<'a>) -> Result<Option<DieId>> {
+        match chain.find(constants::DW_AT_type) {
+            Some((die, attribute)) => self.target(die, attribute),
+            None => Ok(None),
+        }
+    }
+}
