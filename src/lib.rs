@@ -2,14 +2,19 @@
 #![forbid(unsafe_code)]
 
 pub mod arch;
+#[cfg(feature = "cli")]
+pub mod cli;
 pub mod debug_info;
 pub mod display;
 pub mod error;
 pub mod eval;
 pub mod expr;
 pub mod frame;
+pub mod inspect;
 pub mod location;
 pub mod object;
+#[cfg(feature = "serde")]
+pub mod report;
 pub mod wave;
 
 pub use error::{Error, Result};

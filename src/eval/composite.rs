@@ -33,7 +33,12 @@ impl<'a> Machine<'_, '_, 'a> {
                 let location = if bit_offset == 0 {
                     location
                 } else {
-                    location.move_by(bit_offset.into(), 0, self.lanes(), self.context.arena)?
+                    location.move_by(
+                        self.as_displacement(bit_offset),
+                        0,
+                        self.lanes(),
+                        self.context.arena,
+                    )?
                 };
                 match self.stack.last() {
                     Some(Entry::Incomplete(link)) => {
@@ -106,7 +111,8 @@ impl<'a> Machine<'_, '_, 'a> {
             u128::try_from(value.saturating_mul(scale)).map_err(|_| Rule::OverlayRange)
         };
         let (size, offset) = (bits(size)?, bits(offset)?);
-        let base_size = base.bits_left();
+        // Undefined storage has no end: it counts as large as a composite can be.
+        let base_size = base.bits_left().min(self.bounds().bits);
         let end = offset
             .checked_add(size)
             .filter(|end| *end <= base_size)
@@ -132,12 +138,7 @@ impl<'a> Machine<'_, '_, 'a> {
             append(base, offset, bounds)?;
         }
         append(over, size, bounds)?;
-        // What is left of undefined storage has no end; nothing is lost if it is left out.
-        let undefined = base
-            .places()
-            .iter()
-            .any(|place| matches!(place.storage, Storage::Undefined));
-        if base_size > end && !undefined {
+        if base_size > end {
             let displacement = i128::try_from(end).unwrap_or(i128::MAX);
             let rest = base.move_by(displacement, 0, self.lanes(), arena)?;
             append(rest, base_size.saturating_sub(end), bounds)?;

@@ -308,7 +308,8 @@ impl<'a> Machine<'_, '_, 'a> {
             Operation::Offset => self.offset(8),
             Operation::BitOffset => self.offset(1),
             Operation::OffsetUconst { byte_offset } => {
-                self.offset_constant(i128::from(byte_offset).saturating_mul(8))
+                let bytes = self.as_displacement(byte_offset);
+                self.offset_constant(bytes.saturating_mul(8))
             }
             Operation::PushObjectAddress => {
                 let object = self.context.object.ok_or(Error::from(Need::Object))?;

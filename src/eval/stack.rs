@@ -233,6 +233,11 @@ impl<'a> Machine<'_, '_, 'a> {
         space.ok_or_else(|| Rule::AddressSpace.into())
     }
 
+    /// A constant of the generic type as a displacement, which has a sign.
+    pub(super) fn as_displacement(&self, constant: u64) -> i128 {
+        super::value::sign_extend(constant.into(), self.generic_bits)
+    }
+
     /// Pops a displacement: a signed number for each lane, as `base + step * lane`.
     pub(super) fn pop_displacement(&mut self) -> Result<(i128, i64)> {
         match self.pop_linear()? {

@@ -1,0 +1,212 @@
+//! The arguments.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Reads the DWARF of GPU code: variables of stopped waves, lane by lane, call stacks, locations.
+#[derive(Debug, Parser)]
+#[command(
+    name = "hetdwarf",
+    version,
+    propagate_version = true,
+    max_term_width = 100
+)]
+#[command(
+    after_help = "Exit status: 0 done, 1 the answer is bad news, 2 the command could not run."
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Print the variables of a stopped wave, in every lane
+    #[command(
+        after_help = "Example:\n  hetdwarf vars kernel.hsaco --wave stop.json --lane all --name 'v*'"
+    )]
+    Vars(VarsArguments),
+    /// Evaluate an expression
+    #[command(
+        after_help = "Examples:\n  hetdwarf eval --expr 'DW_OP_lit6, DW_OP_lit7, DW_OP_mul'\n  \
+        hetdwarf eval --expr 'regx v4, push_lane, lit4, mul, offset' --wave stop.json --lane all --read 32\n  \
+        hetdwarf eval --batch vectors.jsonl --format json"
+    )]
+    Eval(EvalArguments),
+    /// Print the call stack of a stopped wave
+    #[command(after_help = "Example:\n  hetdwarf unwind kernel.hsaco --wave stop.json --registers")]
+    Unwind(UnwindArguments),
+}
+
+/// How the answer is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON document.
+    Json,
+}
+
+/// Which codes the heterogeneous operations have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DialectName {
+    /// Today's: two codes, of which the first is 0xe9.
+    #[default]
+    User,
+    /// Codes of one byte, as emitted from 2020 to 2022.
+    OneByte,
+    /// The codes of the first draft.
+    Draft,
+}
+
+/// Which code object of a file.
+#[derive(Debug, Args)]
+pub(crate) struct ObjectArguments {
+    /// Of several code objects in the file, the one for this processor (gfx90a, gfx90a:xnack+)
+    #[arg(long, value_name = "TARGET", conflicts_with = "index")]
+    pub(crate) target: Option<String>,
+    /// Of several code objects in the file, the one with this number, from 0
+    #[arg(long, value_name = "N")]
+    pub(crate) index: Option<usize>,
+    /// The .dwo file with the debugging information
+    #[arg(long, value_name = "FILE")]
+    pub(crate) dwo: Option<PathBuf>,
+    /// Which codes the heterogeneous operations have
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) dialect: DialectName,
+}
+
+/// By the letter or as producers need it.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct StrictArguments {
+    /// Read the DWARF by the letter, also where producers mean something else
+    #[arg(long, conflicts_with = "tolerant")]
+    pub(crate) strict: bool,
+    /// Read the DWARF as real producers need it (the default)
+    #[arg(long)]
+    pub(crate) tolerant: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct VarsArguments {
+    /// The code object, or a bundle or host program that contains it
+    pub(crate) object: PathBuf,
+    #[command(flatten)]
+    pub(crate) which: ObjectArguments,
+    /// The stopped wave (hetdwarf-wave/1)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) wave: PathBuf,
+    /// One lane, or all (the default)
+    #[arg(long, value_name = "N|all")]
+    pub(crate) lane: Option<String>,
+    /// The call frame, 0 for the innermost
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) frame: usize,
+    /// Only variables whose name matches
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) name: Option<String>,
+    #[command(flatten)]
+    pub(crate) reading: StrictArguments,
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct UnwindArguments {
+    /// The code object, or a bundle or host program that contains it
+    pub(crate) object: PathBuf,
+    #[command(flatten)]
+    pub(crate) which: ObjectArguments,
+    /// The stopped wave (hetdwarf-wave/1)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) wave: PathBuf,
+    /// The lane for which frames in per-lane memory are found
+    #[arg(long, value_name = "N")]
+    pub(crate) lane: Option<u8>,
+    /// Also show the registers of each frame and where they were found
+    #[arg(long)]
+    pub(crate) registers: bool,
+    #[command(flatten)]
+    pub(crate) reading: StrictArguments,
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+/// The kind of result that is required.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ResultName {
+    /// A location.
+    Location,
+    /// A value.
+    Value,
+    /// Whatever the expression gives.
+    #[default]
+    Any,
+}
+
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("what").required(true).args(["expr", "hex", "batch"]))]
+pub(crate) struct EvalArguments {
+    /// The expression, as llvm-dwarfdump prints it; prefixes may be left out
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) expr: Option<String>,
+    /// The expression's bytes
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) hex: Option<String>,
+    /// Evaluate every line of a file: a JSON object with these options as fields
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["object", "wave", "lane", "result", "read"])]
+    pub(crate) batch: Option<PathBuf>,
+    /// The code object that the expression refers to
+    #[arg(long, value_name = "FILE")]
+    pub(crate) object: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) which: ObjectArguments,
+    /// The offset of the unit's header, in `.debug_info`
+    #[arg(long, value_name = "OFFSET", requires = "object", value_parser = parse_offset)]
+    pub(crate) unit: Option<u64>,
+    /// The stopped wave (hetdwarf-wave/1)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) wave: Option<PathBuf>,
+    /// One lane, or all; without it the lane in the wave's focus
+    #[arg(long, value_name = "N|all")]
+    pub(crate) lane: Option<String>,
+    /// The call frame, 0 for the innermost
+    #[arg(long, value_name = "N", requires = "object", requires = "wave")]
+    pub(crate) frame: Option<usize>,
+    /// The kind of result that is required
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) result: ResultName,
+    /// Also read this many bits at the result
+    #[arg(long, value_name = "BITS")]
+    pub(crate) read: Option<u64>,
+    /// An expression whose result is pushed first; may be given several times
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) initial_stack: Vec<String>,
+    /// An expression whose result is the current object
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) object_location: Option<String>,
+    /// The size of an address, in bytes
+    #[arg(long, value_name = "4|8", default_value_t = 8, value_parser = clap::value_parser!(u8).range(4..=8))]
+    pub(crate) address_size: u8,
+    /// The most operations that are executed
+    #[arg(long, value_name = "N")]
+    pub(crate) max_steps: Option<u32>,
+    /// Read as real producers need it, not by the letter
+    #[arg(long)]
+    pub(crate) tolerant: bool,
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+fn parse_offset(text: &str) -> Result<u64, String> {
+    let number = match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    number.map_err(|_| "expected a number, in decimal or after 0x in hexadecimal".to_owned())
+}

@@ -1,0 +1,83 @@
+//! How a command ends.
+
+use std::io::Write;
+use std::path::Path;
+
+/// The exit status of a command that ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// 0: done.
+    Done,
+    /// 1: the answer is bad news.
+    BadNews,
+}
+
+impl Exit {
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Exit::Done => 0,
+            Exit::BadNews => 1,
+        }
+    }
+}
+
+/// Why a command could not run: exit status 2.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The message, with the file it is about.
+    Message(String),
+    /// Nobody reads the output any more.
+    ClosedPipe,
+}
+
+impl Failure {
+    pub(crate) fn new(message: impl Into<String>) -> Failure {
+        Failure::Message(message.into())
+    }
+
+    /// Something is wrong with a file.
+    pub(crate) fn in_file(path: &Path, error: impl core::fmt::Display) -> Failure {
+        Failure::Message(format!("{}: {error}", path.display()))
+    }
+
+    pub(crate) fn report(&self, err: &mut dyn Write) -> u8 {
+        match self {
+            Failure::Message(message) => {
+                let style = anstyle::AnsiColor::Red.on_default().bold();
+                let _ = writeln!(err, "{style}error{style:#}: {message}");
+                2
+            }
+            Failure::ClosedPipe => 0,
+        }
+    }
+}
+
+impl core::fmt::Display for Failure {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Failure::Message(message) => f.write_str(message),
+            Failure::ClosedPipe => f.write_str("the output was closed"),
+        }
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Failure {
+        if error.kind() == std::io::ErrorKind::BrokenPipe {
+            return Failure::ClosedPipe;
+        }
+        Failure::Message(format!("cannot write the output: {error}"))
+    }
+}
+
+impl From<crate::Error> for Failure {
+    fn from(error: crate::Error) -> Failure {
+        Failure::Message(error.to_string())
+    }
+}
+
+impl From<serde_json::Error> for Failure {
+    fn from(error: serde_json::Error) -> Failure {
+        Failure::Message(format!("cannot write the output: {error}"))
+    }
+}

@@ -1,0 +1,15 @@
+//! What a debugger asks of a stopped wave: its frames, and the variables of each, lane by lane.
+//!
+//! It joins the layers below and adds no rules of its own, but one: how the variables of LLVM without the
+//! extensions are read (`spec-notes/legacy-llvm.md`).
+//!
+//! A debugger loads a [`Program`] once for each code object, and makes a [`Stop`] when a wave stops.
+
+mod legacy;
+mod program;
+mod stop;
+mod variable;
+
+pub use program::Program;
+pub use stop::{Stop, StopFrame, StopOptions};
+pub use variable::{LaneState, LocationReading, VariableValue};

@@ -1,0 +1,120 @@
+//! A code object, ready to be asked.
+
+use std::collections::BTreeSet;
+
+use crate::arch::Processor;
+use crate::debug_info::{DebugInfo, Function};
+use crate::error::Result;
+use crate::expr::Dialect;
+use crate::frame::{FrameIndex, FrameSection, SectionKind};
+use crate::object::CodeObject;
+
+/// A code object with its debugging information and call frame information.
+#[derive(Debug)]
+pub struct Program<'a> {
+    object: &'a CodeObject<'a>,
+    info: DebugInfo<'a>,
+    cfi: FrameIndex<'a>,
+    kernels: BTreeSet<String>,
+    dialect: Dialect,
+}
+
+impl<'a> Program<'a> {
+    /// Loads what is needed to answer questions about a code object. Entries are read when they are asked
+    /// for.
+    ///
+    /// # Errors
+    /// If a debug section cannot be decompressed or relocated.
+    pub fn load(object: &'a CodeObject<'a>) -> Result<Program<'a>> {
+        let info = DebugInfo::load(|name| Ok(object.section(name)?.unwrap_or_default()))?;
+        let cfi = match object.section(".debug_frame")? {
+            Some(bytes) => FrameSection::debug_frame(bytes),
+            None => {
+                let address = object
+                    .sections()
+                    .iter()
+                    .find(|section| section.name == ".eh_frame")
+                    .map_or(0, |s| s.address);
+                FrameSection::new(
+                    object.section(".eh_frame")?.unwrap_or_default(),
+                    SectionKind::EhFrame,
+                    address,
+                    8,
+                )
+            }
+        };
+        // A kernel whose descriptor or metadata is damaged is a kernel less, and no reason to stop.
+        let kernels = object
+            .kernels()
+            .unwrap_or_default()
+            .into_iter()
+            .map(|kernel| kernel.name)
+            .collect();
+        Ok(Program {
+            object,
+            info,
+            cfi: FrameIndex::new(cfi),
+            kernels,
+            dialect: Dialect::User,
+        })
+    }
+
+    /// Adds the debugging information of a `.dwo` file.
+    ///
+    /// # Errors
+    /// If a debug section of it cannot be decompressed or relocated.
+    pub fn with_split(mut self, dwo: &'a CodeObject<'a>) -> Result<Program<'a>> {
+        self.info = self
+            .info
+            .with_split(|name| Ok(dwo.section(name)?.unwrap_or_default()))?;
+        Ok(self)
+    }
+
+    /// Reads expressions with the codes of `dialect` instead of today's.
+    #[must_use]
+    pub fn with_dialect(mut self, dialect: Dialect) -> Program<'a> {
+        self.info = self.info.with_dialect(dialect);
+        self.dialect = dialect;
+        self
+    }
+
+    /// The codes that expressions are read with.
+    #[must_use]
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    /// The code object.
+    #[must_use]
+    pub fn object(&self) -> &'a CodeObject<'a> {
+        self.object
+    }
+
+    /// Its debugging information.
+    #[must_use]
+    pub fn info(&self) -> &DebugInfo<'a> {
+        &self.info
+    }
+
+    /// Its call frame information.
+    #[must_use]
+    pub fn cfi(&self) -> &FrameIndex<'a> {
+        &self.cfi
+    }
+
+    /// The processor it is for.
+    #[must_use]
+    pub fn processor(&self) -> &'static Processor {
+        self.object.target().processor()
+    }
+
+    /// Whether a function is a kernel: by its entry, or by a kernel descriptor of its name.
+    #[must_use]
+    pub fn is_kernel(&self, function: &Function<'_>) -> bool {
+        let named = |name: &Option<std::borrow::Cow<'_, str>>| {
+            name.as_ref()
+                .is_some_and(|name| self.kernels.contains(name.as_ref()))
+        };
+        function.is_kernel || named(&function.linkage_name) || named(&function.name)
+    }
+}

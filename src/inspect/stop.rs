@@ -1,0 +1,236 @@
+//! A stopped wave: its call frames and where they are in the source.
+
+use super::program::Program;
+use crate::arch::{Lane, Register, WaveSize};
+use crate::debug_info::{Function, InlinedCall, SourceLine};
+use crate::error::Result;
+use crate::eval::{Frame, LaneFocus, Limits, Reading};
+use crate::frame::{CallFrame, CallStack, Unwind, unwind};
+use crate::location::{Access, Arena, read_value};
+use crate::wave::Wave;
+
+/// How a stopped wave is read.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug)]
+pub struct StopOptions {
+    /// Where the code object is loaded: added to its addresses to get those of the process.
+    pub load_address: u64,
+    /// By the letter, or as real producers need it: then also the locations of LLVM without the extensions
+    /// are read as they are meant.
+    pub reading: Reading,
+    /// Limits of each expression.
+    pub limits: Limits,
+    /// The most frames that are unwound.
+    pub max_frames: usize,
+}
+
+impl Default for StopOptions {
+    /// Loaded at address 0, tolerant, and at most 1024 frames.
+    fn default() -> StopOptions {
+        StopOptions {
+            load_address: 0,
+            reading: Reading::Tolerant,
+            limits: Limits::default(),
+            max_frames: 1024,
+        }
+    }
+}
+
+impl StopOptions {
+    /// The defaults, for a code object that is loaded at an address.
+    #[must_use]
+    pub fn loaded_at(load_address: u64) -> StopOptions {
+        StopOptions {
+            load_address,
+            ..StopOptions::default()
+        }
+    }
+
+    /// The same with another reading.
+    #[must_use]
+    pub fn reading(self, reading: Reading) -> StopOptions {
+        StopOptions { reading, ..self }
+    }
+}
+
+/// A stopped wave in a program.
+#[derive(Debug)]
+pub struct Stop<'p, 'a> {
+    program: &'p Program<'a>,
+    options: StopOptions,
+    stack: CallStack<'p, 'p>,
+    wave: WaveRef<'p>,
+    arena: &'p Arena<'p>,
+}
+
+/// A wave, which need not say anything about itself.
+#[derive(Clone, Copy)]
+pub(super) struct WaveRef<'p>(pub(super) &'p dyn Wave);
+
+impl core::fmt::Debug for WaveRef<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_tuple("WaveRef").finish_non_exhaustive()
+    }
+}
+
+impl<'p, 'a> Stop<'p, 'a> {
+    /// The stop of a wave at `pc`, an address of the process.
+    #[must_use]
+    pub fn new(
+        program: &'p Program<'a>,
+        wave: &'p dyn Wave,
+        pc: u64,
+        options: StopOptions,
+        arena: &'p Arena<'p>,
+    ) -> Stop<'p, 'a> {
+        let start = Unwind {
+            processor: Some(program.processor()),
+            reading: options.reading,
+            limits: options.limits,
+            max_frames: options.max_frames,
+            lane: LaneFocus::All,
+            dialect: program.dialect(),
+            ..Unwind::new(wave, program.cfi(), options.load_address, arena)
+        };
+        let stack = unwind(start, pc);
+        Stop {
+            program,
+            options,
+            stack,
+            wave: WaveRef(wave),
+            arena,
+        }
+    }
+
+    /// The program.
+    #[must_use]
+    pub fn program(&self) -> &'p Program<'a> {
+        self.program
+    }
+
+    /// How the wave is read.
+    #[must_use]
+    pub fn options(&self) -> &StopOptions {
+        &self.options
+    }
+
+    /// The wave.
+    #[must_use]
+    pub fn wave(&self) -> &'p dyn Wave {
+        self.wave.0
+    }
+
+    /// The call stack, with the reason why it ends.
+    #[must_use]
+    pub fn stack(&self) -> &CallStack<'p, 'p> {
+        &self.stack
+    }
+
+    pub(super) fn arena(&self) -> &'p Arena<'p> {
+        self.arena
+    }
+
+    /// The frames, the innermost first. Inlined calls are part of the frame they are in.
+    pub fn frames(&self) -> impl ExactSizeIterator<Item = StopFrame<'_, 'p, 'a>> {
+        self.stack
+            .frames()
+            .map(|frame| StopFrame { stop: self, frame })
+    }
+
+    /// A frame by its level; 0 is the innermost.
+    #[must_use]
+    pub fn frame(&self, level: usize) -> Option<StopFrame<'_, 'p, 'a>> {
+        self.stack
+            .frame(level)
+            .map(|frame| StopFrame { stop: self, frame })
+    }
+}
+
+/// A call frame, and where it is in the source.
+#[derive(Clone, Copy, Debug)]
+pub struct StopFrame<'s, 'p, 'a> {
+    pub(super) stop: &'s Stop<'p, 'a>,
+    pub(super) frame: CallFrame<'s, 'p, 'p>,
+}
+
+impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
+    /// The stop that it belongs to.
+    #[must_use]
+    pub fn stop(&self) -> &'s Stop<'p, 'a> {
+        self.stop
+    }
+
+    /// The call frame: its program location, registers and CFA.
+    #[must_use]
+    pub fn call_frame(&self) -> CallFrame<'s, 'p, 'p> {
+        self.frame
+    }
+
+    /// The function, not an inlined one; nothing if there is no debugging information for it.
+    ///
+    /// # Errors
+    /// If the debugging information is malformed.
+    pub fn function(&self) -> Result<Option<Function<'a>>> {
+        self.stop
+            .program
+            .info()
+            .find_function(self.frame.lookup_address())
+    }
+
+    /// The inlined calls that contain the program location, the innermost first.
+    ///
+    /// # Errors
+    /// If the debugging information is malformed.
+    pub fn inlined(&self, function: &Function<'a>) -> Result<Vec<InlinedCall<'a>>> {
+        self.stop
+            .program
+            .info()
+            .inlined_chain(function, self.frame.lookup_address())
+    }
+
+    /// The source line.
+    ///
+    /// # Errors
+    /// If the line table is malformed.
+    pub fn line(&self) -> Result<Option<SourceLine>> {
+        self.stop
+            .program
+            .info()
+            .line_at(self.frame.lookup_address())
+    }
+
+    /// The lanes that execute, as a mask: EXEC in this frame. Nothing if it is not available.
+    #[must_use]
+    pub fn exec(&self) -> Option<u64> {
+        let wave = self.stop.wave();
+        let exec = Register::exec(wave.wave_size());
+        let location = self.frame.register(exec).ok()?;
+        let access = Access {
+            wave,
+            lane: None,
+            max_bits: 64,
+        };
+        let mask = read_value(&location, exec.size_in_bits()?, &access).ok()?;
+        u64::try_from(mask).ok()
+    }
+
+    /// Whether a lane executes; all do where EXEC is not available.
+    #[must_use]
+    pub fn is_active(&self, lane: Lane) -> bool {
+        is_active(self.exec(), lane)
+    }
+
+    /// How many lanes the wave has.
+    #[must_use]
+    pub fn wave_size(&self) -> WaveSize {
+        self.stop.wave().wave_size()
+    }
+}
+
+/// Whether a lane is in a mask; every lane is in one that is not known.
+pub(super) fn is_active(mask: Option<u64>, lane: Lane) -> bool {
+    mask.is_none_or(|mask| {
+        mask.checked_shr(lane.0.into())
+            .is_some_and(|mask| mask & 1 == 1)
+    })
+}

@@ -1,0 +1,354 @@
+//! The variables of a frame, and their values in every lane.
+
+use core::cell::Cell;
+
+use super::legacy::{LegacyResolver, is_legacy_llvm, legacy_frame};
+use super::stop::{StopFrame, is_active};
+use crate::arch::Lane;
+use crate::debug_info::types::{TypeId, TypeTable};
+use crate::debug_info::{DebugInfo, Function, Iterations, Variable, type_name};
+use crate::display::{self, Options, TypedBytes};
+use crate::error::{Error, Result};
+use crate::eval::{Context, LaneFocus, PerLane, Reading, Resolver, Subprogram, locate_lanes};
+use crate::location::{Access, Bits, LaneBits, Location, Storage, read, read_lanes};
+
+/// The most bytes of a variable that are read for each lane; what is behind them is not shown.
+const MOST_BYTES: u64 = 1 << 16;
+
+/// How a variable's location was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LocationReading {
+    /// As the DWARF says.
+    Dwarf,
+    /// As LLVM without the extensions means it; see `spec-notes/legacy-llvm.md`.
+    LegacyLlvm,
+}
+
+impl LocationReading {
+    /// The name in JSON documents.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            LocationReading::Dwarf => "dwarf",
+            LocationReading::LegacyLlvm => "legacy-llvm",
+        }
+    }
+}
+
+/// What is known of a variable in a lane.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LaneState {
+    /// All of it.
+    Ok,
+    /// Nothing: it was optimised away here.
+    OptimizedOut,
+    /// Some of it; what is missing is said in its place.
+    Partial,
+    /// Nothing: the debugger does not have the bytes.
+    Unavailable,
+    /// Its location cannot be evaluated.
+    Error(Error),
+    /// The lane does not execute here.
+    Inactive,
+}
+
+impl LaneState {
+    /// The name in JSON documents.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            LaneState::Ok => "ok",
+            LaneState::OptimizedOut => "optimized-out",
+            LaneState::Partial => "partial",
+            LaneState::Unavailable => "unavailable",
+            LaneState::Error(_) => "error",
+            LaneState::Inactive => "inactive",
+        }
+    }
+}
+
+/// A variable with its value in every lane.
+#[derive(Clone, Debug)]
+pub struct VariableValue<'a> {
+    /// The variable.
+    pub variable: Variable<'a>,
+    /// Its type.
+    pub ty: TypeId,
+    /// Its type's name, as the source writes it.
+    pub type_name: String,
+    /// How its location was read.
+    pub reading: LocationReading,
+    contents: Contents<'a>,
+    exec: Option<u64>,
+}
+
+/// Where the bits are.
+#[derive(Clone, Debug)]
+enum Contents<'a> {
+    /// Nowhere.
+    None,
+    /// The same for all lanes.
+    Constant(Bits),
+    /// Read for all lanes at once.
+    Lanes {
+        bits: LaneBits,
+        location: Location<'a>,
+    },
+    /// Lane by lane.
+    Each(Vec<Result<(Bits, Location<'a>)>>),
+    /// It cannot be said.
+    Failed(Error),
+}
+
+impl<'a> VariableValue<'a> {
+    /// The bits of a lane, whether or not it executes.
+    ///
+    /// # Errors
+    /// The reason why the location cannot be evaluated or read.
+    pub fn bits(&self, lane: Lane) -> Result<Option<Bits>> {
+        match &self.contents {
+            Contents::None => Ok(None),
+            Contents::Constant(bits) => Ok(Some(bits.clone())),
+            Contents::Lanes { bits, .. } => Ok(Some(bits.bits(lane))),
+            Contents::Each(lanes) => match lanes.get(usize::from(lane.0)) {
+                Some(Ok((bits, _))) => Ok(Some(bits.clone())),
+                Some(Err(error)) => Err(error.clone()),
+                None => Ok(None),
+            },
+            Contents::Failed(error) => Err(error.clone()),
+        }
+    }
+
+    /// Where the variable is in a lane; nothing if it has no location.
+    #[must_use]
+    pub fn location(&self, lane: Lane) -> Option<Location<'a>> {
+        match &self.contents {
+            Contents::Lanes { location, .. } => Some(*location),
+            Contents::Each(lanes) => lanes
+                .get(usize::from(lane.0))
+                .and_then(|lane| lane.as_ref().ok())
+                .map(|(_, l)| *l),
+            Contents::None | Contents::Constant(_) | Contents::Failed(_) => None,
+        }
+    }
+
+    /// What is known of the variable in a lane.
+    #[must_use]
+    pub fn state(&self, lane: Lane) -> LaneState {
+        if !is_active(self.exec, lane) {
+            return LaneState::Inactive;
+        }
+        match self.bits(lane) {
+            Ok(None) => LaneState::OptimizedOut,
+            Ok(Some(bits)) => {
+                let all = 0..bits.bit_size;
+                if bits.is_complete() {
+                    LaneState::Ok
+                } else if bits.undefined.covers(all.clone()) {
+                    LaneState::OptimizedOut
+                } else if bits.unavailable.covers(all) {
+                    LaneState::Unavailable
+                } else {
+                    LaneState::Partial
+                }
+            }
+            Err(error) => LaneState::Error(error),
+        }
+    }
+
+    /// The value in a lane as a debugger of C prints it, whether or not the lane executes; nothing if there
+    /// are no bits.
+    #[must_use]
+    pub fn text(&self, lane: Lane, types: &TypeTable, options: &Options) -> Option<String> {
+        let bits = self.bits(lane).ok()??;
+        let value = TypedBytes {
+            bytes: &bits.bytes,
+            undefined: &bits.undefined,
+            unavailable: &bits.unavailable,
+        };
+        Some(display::to_string(types, self.ty, &value, options))
+    }
+}
+
+impl<'p> StopFrame<'_, 'p, '_> {
+    /// The variables in scope, the innermost scope first, with their values in every lane; `types` gets
+    /// their types. At the end come those of file scope.
+    ///
+    /// A variable that cannot be read says so itself, and costs the others nothing.
+    ///
+    /// # Errors
+    /// If the entries of the function are malformed.
+    pub fn variables(&self, types: &mut TypeTable) -> Result<Vec<VariableValue<'p>>> {
+        let info = self.stop.program().info();
+        let Some(function) = self.function()? else {
+            return Ok(Vec::new());
+        };
+        let variables = info.variables_at(&function, self.frame.lookup_address())?;
+        let reader = Reader {
+            frame: *self,
+            function: &function,
+            exec: self.exec(),
+        };
+        Ok(variables
+            .into_iter()
+            .map(|variable| reader.read(variable, types))
+            .collect())
+    }
+}
+
+struct Reader<'r, 's, 'p, 'a> {
+    frame: StopFrame<'s, 'p, 'a>,
+    function: &'r Function<'a>,
+    exec: Option<u64>,
+}
+
+impl<'p, 'a> Reader<'_, '_, 'p, 'a> {
+    fn read(&self, variable: Variable<'a>, types: &mut TypeTable) -> VariableValue<'p> {
+        let info = self.frame.stop.program().info();
+        let ty = info.read_type(types, variable.ty);
+        let (ty, type_problem) = match ty {
+            Ok(ty) => (ty, None),
+            Err(error) => (TypeId(u32::MAX), Some(error)),
+        };
+        let reading = Cell::new(LocationReading::Dwarf);
+        let contents = match (type_problem, &variable.problem) {
+            (Some(error), _) => Contents::Failed(error),
+            (None, Some(error)) if variable.location.is_none() => Contents::Failed(error.clone()),
+            (None, _) => self
+                .contents(&variable, &reading)
+                .unwrap_or_else(Contents::Failed),
+        };
+        let type_name = type_name(types, ty);
+        VariableValue {
+            variable,
+            ty,
+            type_name,
+            reading: reading.get(),
+            contents,
+            exec: self.exec,
+        }
+    }
+
+    fn contents(
+        &self,
+        variable: &Variable<'a>,
+        reading: &Cell<LocationReading>,
+    ) -> Result<Contents<'p>> {
+        let stop = self.frame.stop;
+        let info: &'p DebugInfo<'a> = stop.program().info();
+        let size = variable.ty.and_then(|ty| info.byte_size(ty));
+        let Some(attribute) = variable.location else {
+            let Some(value) = &variable.const_value else {
+                return Ok(Contents::None);
+            };
+            let bit_size = (value.len() as u64).saturating_mul(8);
+            return Ok(Contents::Constant(Bits {
+                bytes: value.clone(),
+                bit_size,
+                ..Bits::default()
+            }));
+        };
+        let Some(size) = size else {
+            return Err(Error::malformed("type", "its size is not known"));
+        };
+        let bit_size = size.min(MOST_BYTES).saturating_mul(8);
+        let subprogram = Subprogram {
+            frame_base: self.function.frame_base,
+            lanes: self.function.simt.lanes,
+            iterations: match self.function.simt.iterations {
+                Some(Iterations::Constant(count)) => Some(count),
+                Some(Iterations::Location(_)) | None => None,
+            },
+        };
+        let call_frame = self.frame.frame;
+        let context = Context {
+            wave: Some(stop.wave()),
+            processor: Some(stop.program().processor()),
+            lane: LaneFocus::All,
+            frame: Some(&call_frame),
+            pc: Some(call_frame.lookup_address()),
+            load_address: stop.options().load_address,
+            resolver: Some(&info),
+            subprogram: Some(subprogram),
+            reading: stop.options().reading,
+            limits: stop.options().limits,
+            ..Context::new(stop.arena())
+        };
+        let unit = info.unit_info(variable.die.unit)?;
+        if stop.options().reading == Reading::Tolerant && is_legacy_llvm(&unit) {
+            let frame = legacy_frame(stop.program(), self.function, stop.wave().wave_size());
+            let resolver: &dyn Resolver<'p> = &info;
+            let legacy = LegacyResolver {
+                inner: resolver,
+                frame,
+                arena: stop.arena(),
+                used: Cell::new(false),
+            };
+            let attribute = legacy.attribute(attribute);
+            let location = locate_lanes(
+                &attribute,
+                &Context {
+                    resolver: Some(&legacy),
+                    ..context
+                },
+            );
+            if legacy.used.get() {
+                reading.set(LocationReading::LegacyLlvm);
+            }
+            return self.fetch(location?, bit_size);
+        }
+        self.fetch(locate_lanes(&attribute, &context)?, bit_size)
+    }
+
+    /// Reads the bits.
+    fn fetch(&self, location: PerLane<'p>, bit_size: u64) -> Result<Contents<'p>> {
+        let wave = self.frame.stop.wave();
+        let max_bits = self.frame.stop.options().limits.bits;
+        match location {
+            PerLane::All(location) if is_undefined(&location) => Ok(Contents::None),
+            PerLane::All(location) => match read_lanes(&location, bit_size, wave, max_bits) {
+                Ok(bits) => Ok(Contents::Lanes { bits, location }),
+                // What is wrong in one lane, the end of a register for example, may be right in others.
+                Err(error) if !location.stands_for_all_lanes() => Err(error),
+                Err(_) => Ok(self.fetch_each(|_| Ok(location), bit_size)),
+            },
+            PerLane::Each(lanes) => {
+                let lane_location = |lane: Lane| match lanes.get(usize::from(lane.0)) {
+                    Some(location) => location.clone(),
+                    None => Ok(Location::UNDEFINED),
+                };
+                Ok(self.fetch_each(lane_location, bit_size))
+            }
+        }
+    }
+
+    fn fetch_each(
+        &self,
+        location: impl Fn(Lane) -> Result<Location<'p>>,
+        bit_size: u64,
+    ) -> Contents<'p> {
+        let wave = self.frame.stop.wave();
+        let max_bits = self.frame.stop.options().limits.bits;
+        let each = wave.wave_size().all_lanes().map(|lane| {
+            let location = location(lane)?;
+            let bits = read(
+                &location,
+                bit_size,
+                &Access {
+                    wave,
+                    lane: Some(lane),
+                    max_bits,
+                },
+            )?;
+            Ok((bits, location))
+        });
+        Contents::Each(each.collect())
+    }
+}
+
+fn is_undefined(location: &Location<'_>) -> bool {
+    location
+        .places()
+        .iter()
+        .all(|place| matches!(place.storage, Storage::Undefined))
+}

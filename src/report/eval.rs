@@ -1,0 +1,377 @@
+//! `hetdwarf-eval/1`: the result of an expression, for one lane or all.
+
+use serde::Serialize;
+
+use super::ErrorDocument;
+use super::number::hex_bytes;
+use super::place::{PlaceDocument, places};
+use crate::arch::{Lane, WaveSize};
+use crate::error::{Error, ErrorKind, Limit, Result};
+use crate::eval::{
+    Context, Encoding as ValueEncoding, ExpressionBytes, LaneFocus, Outcome, ResultKind, Unit,
+    evaluate,
+};
+use crate::expr::{Encoding, ParseOptions, parse};
+use crate::location::{Access, Bits, Location, read};
+
+/// The document.
+#[derive(Clone, Debug, Serialize)]
+pub struct EvalDocument {
+    /// `hetdwarf-eval/1`.
+    pub format: &'static str,
+    /// The name that the request gave itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// One answer for each lane.
+    pub lanes: Vec<EvalLane>,
+    /// Why there is no answer at all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<ErrorDocument>,
+}
+
+/// The answer for a lane.
+#[derive(Clone, Debug, Serialize)]
+pub struct EvalLane {
+    /// The lane; null if none was in focus.
+    pub lane: Option<u8>,
+    /// The result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result: Option<ResultDocument>,
+    /// The bits at the result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read: Option<ReadDocument>,
+    /// Why there is no result, or why it cannot be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<ErrorDocument>,
+}
+
+/// A result.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum ResultDocument {
+    /// A location.
+    Location {
+        /// Its places.
+        places: Vec<PlaceDocument>,
+    },
+    /// A value.
+    Value {
+        /// Its type.
+        #[serde(rename = "type")]
+        ty: TypeDocument,
+        /// Its bytes.
+        bytes: String,
+    },
+}
+
+/// The type of a value.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct TypeDocument {
+    /// `generic`, `signed`, `unsigned`, `float`, `boolean`, …
+    pub encoding: &'static str,
+    /// Its size.
+    pub bit_size: u32,
+}
+
+/// Bits that were read.
+#[derive(Clone, Debug, Serialize)]
+pub struct ReadDocument {
+    /// How many.
+    pub bit_size: u64,
+    /// The bits; those that are missing are zero.
+    pub bytes: String,
+    /// Half-open ranges of bits without a value.
+    pub undefined: Vec<[u64; 2]>,
+    /// Half-open ranges of bits whose value is not known.
+    pub unavailable: Vec<[u64; 2]>,
+}
+
+impl From<&Bits> for ReadDocument {
+    fn from(bits: &Bits) -> ReadDocument {
+        ReadDocument {
+            bit_size: bits.bit_size,
+            bytes: hex_bytes(&bits.bytes),
+            undefined: bits
+                .undefined
+                .ranges()
+                .iter()
+                .map(|r| [r.start, r.end])
+                .collect(),
+            unavailable: bits
+                .unavailable
+                .ranges()
+                .iter()
+                .map(|r| [r.start, r.end])
+                .collect(),
+        }
+    }
+}
+
+/// An expression, in either form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// As llvm-dwarfdump prints it.
+    Text(String),
+    /// Its bytes.
+    Bytes(Vec<u8>),
+}
+
+impl Source {
+    /// The bytes in `encoding`, which must have a code for every operation that text may name.
+    fn bytes(&self, encoding: Encoding, wave_size: WaveSize, unit_offset: u64) -> Result<Vec<u8>> {
+        match self {
+            Source::Bytes(bytes) => Ok(bytes.clone()),
+            Source::Text(text) => {
+                let options = ParseOptions {
+                    wave_size,
+                    encoding,
+                    unit_offset,
+                };
+                parse(text, &options)?.encode(encoding)
+            }
+        }
+    }
+}
+
+/// What is to be evaluated.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EvalOptions {
+    /// The lanes: one, all of the wave, or none.
+    pub lane: LaneFocus,
+    /// The kind of result.
+    pub result: ResultKind,
+    /// How many bits to read at the result.
+    pub read: Option<u64>,
+    /// Pushed first, in order.
+    pub initial_stack: Vec<Source>,
+    /// The current object.
+    pub object_location: Option<Source>,
+}
+
+/// An expression and what it is evaluated in.
+#[derive(Clone, Copy, Debug)]
+pub struct EvalRequest<'r, 'c, 'a> {
+    /// The expression.
+    pub expression: &'r Source,
+    /// The rest of what is asked.
+    pub options: &'r EvalOptions,
+    /// What it is evaluated in; lane, object and initial stack are set from the options.
+    pub context: &'r Context<'c, 'a>,
+    /// The unit whose entries it refers to.
+    pub unit: Unit,
+    /// Where that unit's header is in `.debug_info`.
+    pub unit_offset: u64,
+}
+
+/// Evaluates a request.
+///
+/// # Errors
+/// [`ErrorKind::Syntax`] if an expression's text cannot be parsed; everything else is in the document.
+pub fn evaluate_all(request: &EvalRequest<'_, '_, '_>) -> Result<EvalDocument> {
+    let wave_size = request
+        .context
+        .wave
+        .map_or(WaveSize::Wave64, |wave| wave.wave_size());
+    let unit = Unit {
+        encoding: request.unit.encoding.in_memory(),
+        ..request.unit
+    };
+    let bytes = |source: &Source| {
+        let bytes = source.bytes(unit.encoding, wave_size, request.unit_offset)?;
+        Ok::<_, Error>(request.context.arena.keep(bytes))
+    };
+    let options = request.options;
+    let expression = ExpressionBytes::alone(bytes(request.expression)?, unit);
+    let initial: Vec<ExpressionBytes<'_>> = options
+        .initial_stack
+        .iter()
+        .map(|source| Ok(ExpressionBytes::alone(bytes(source)?, unit)))
+        .collect::<Result<_>>()?;
+    let object = options.object_location.as_ref().map(bytes).transpose()?;
+    let object = object.map(|bytes| ExpressionBytes::alone(bytes, unit));
+    let lanes: Vec<Option<Lane>> = match options.lane {
+        LaneFocus::None => vec![None],
+        LaneFocus::One(lane) => vec![Some(lane)],
+        LaneFocus::All => wave_size.all_lanes().map(Some).collect(),
+    };
+    let mut answers = Vec::with_capacity(lanes.len());
+    for lane in lanes {
+        let context = Context {
+            lane: lane.map_or(LaneFocus::None, LaneFocus::One),
+            ..*request.context
+        };
+        answers.push(answer(
+            expression, &initial, object, options, lane, &context,
+        ));
+    }
+    Ok(EvalDocument {
+        format: "hetdwarf-eval/1",
+        id: None,
+        lanes: answers,
+        error: None,
+    })
+}
+
+fn answer<'a>(
+    expression: ExpressionBytes<'a>,
+    initial: &[ExpressionBytes<'a>],
+    object: Option<ExpressionBytes<'a>>,
+    options: &EvalOptions,
+    lane: Option<Lane>,
+    context: &Context<'_, 'a>,
+) -> EvalLane {
+    let outcome = evaluate_one(expression, initial, object, options, context);
+    let number = lane.map(|lane| lane.0);
+    match outcome {
+        Err(error) => EvalLane {
+            lane: number,
+            result: None,
+            read: None,
+            error: Some((&error).into()),
+        },
+        Ok(outcome) => {
+            let read = options
+                .read
+                .map(|bits| read_outcome(&outcome, bits, lane, context))
+                .transpose();
+            let error = read.as_ref().err().map(ErrorDocument::from);
+            let read = read.ok().flatten();
+            EvalLane {
+                lane: number,
+                result: Some(result_document(&outcome, lane)),
+                read,
+                error,
+            }
+        }
+    }
+}
+
+fn evaluate_one<'a>(
+    expression: ExpressionBytes<'a>,
+    initial: &[ExpressionBytes<'a>],
+    object: Option<ExpressionBytes<'a>>,
+    options: &EvalOptions,
+    context: &Context<'_, 'a>,
+) -> Result<Outcome<'a>> {
+    let stack: Vec<Outcome<'a>> = initial
+        .iter()
+        .map(|entry| evaluate(*entry, ResultKind::Any, context))
+        .collect::<Result<_>>()?;
+    let object = match object {
+        Some(object) => match evaluate(object, ResultKind::Location, context)? {
+            Outcome::Location(location) => Some(location),
+            Outcome::Value(_) => None,
+        },
+        None => context.object,
+    };
+    let context = Context {
+        initial_stack: &stack,
+        object,
+        ..*context
+    };
+    evaluate(expression, options.result, &context)
+}
+
+/// The bits at a location, or of a value.
+fn read_outcome(
+    outcome: &Outcome<'_>,
+    bits: u64,
+    lane: Option<Lane>,
+    context: &Context<'_, '_>,
+) -> Result<ReadDocument> {
+    let location = match outcome {
+        Outcome::Location(location) => *location,
+        Outcome::Value(value) => {
+            let bit_size = u16::try_from(value.base_type.bit_size).unwrap_or(u16::MAX);
+            let storage = crate::location::Storage::Value {
+                bits: value.bits,
+                bit_size,
+            };
+            Location::One(crate::location::Place::new(storage, 0))
+        }
+    };
+    let max_bits = context.limits.bits;
+    match context.wave {
+        Some(wave) => Ok(ReadDocument::from(&read(
+            &location,
+            bits,
+            &Access {
+                wave,
+                lane,
+                max_bits,
+            },
+        )?)),
+        None if bits > max_bits => Err(ErrorKind::Limit {
+            limit: Limit::Bits,
+            value: max_bits,
+        }
+        .into()),
+        None => Ok(ReadDocument::from(&read(
+            &location,
+            bits,
+            &Access {
+                wave: &NoWave,
+                lane,
+                max_bits,
+            },
+        )?)),
+    }
+}
+
+/// A wave of which nothing is known, to read constants with.
+struct NoWave;
+
+impl crate::wave::Wave for NoWave {
+    fn wave_size(&self) -> WaveSize {
+        WaveSize::Wave64
+    }
+
+    fn read_register(
+        &self,
+        _: crate::arch::Register,
+        _: core::ops::Range<u32>,
+        _: &mut [u8],
+    ) -> Result<(), crate::wave::AccessError> {
+        Err(crate::wave::AccessError::Unavailable)
+    }
+
+    fn read_memory(
+        &self,
+        _: crate::wave::Memory,
+        _: u64,
+        _: &mut [u8],
+    ) -> Result<(), crate::wave::AccessError> {
+        Err(crate::wave::AccessError::Unavailable)
+    }
+}
+
+fn result_document(outcome: &Outcome<'_>, lane: Option<Lane>) -> ResultDocument {
+    match outcome {
+        Outcome::Location(location) => ResultDocument::Location {
+            places: places(location, lane),
+        },
+        Outcome::Value(value) => ResultDocument::Value {
+            ty: TypeDocument {
+                encoding: encoding_name(value.base_type.encoding),
+                bit_size: value.base_type.bit_size,
+            },
+            bytes: hex_bytes(&value.to_bytes()),
+        },
+    }
+}
+
+/// The name of an encoding in the documents.
+fn encoding_name(encoding: ValueEncoding) -> &'static str {
+    match encoding {
+        ValueEncoding::Generic => "generic",
+        ValueEncoding::Address => "address",
+        ValueEncoding::Boolean => "boolean",
+        ValueEncoding::Float => "float",
+        ValueEncoding::Signed => "signed",
+        ValueEncoding::SignedChar => "signed_char",
+        ValueEncoding::Unsigned => "unsigned",
+        ValueEncoding::UnsignedChar => "unsigned_char",
+        ValueEncoding::Utf => "utf",
+        ValueEncoding::Other(_) => "other",
+    }
+}

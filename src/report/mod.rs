@@ -1,0 +1,47 @@
+//! The JSON documents that other programs rely on, made from what the layers below find out.
+//!
+//! Each document is a structure that is written as JSON, and that people's text is printed from too.
+//! Fields are never renamed or dropped without raising the version in `format`.
+
+mod eval;
+mod number;
+mod place;
+mod unwind;
+mod vars;
+
+pub use eval::{
+    EvalDocument, EvalLane, EvalOptions, EvalRequest, ReadDocument, ResultDocument, Source,
+    TypeDocument, evaluate_all,
+};
+pub use number::{Hex, hex_bytes, parse_hex_bytes};
+pub use place::PlaceDocument;
+pub use unwind::{CfaDocument, FrameDocument, RegisterDocument, RegisterValue, UnwindDocument};
+pub use vars::{DeclarationDocument, LaneDocument, VariableDocument, VarsDocument, VarsFrame};
+
+use crate::error::Error;
+
+/// What went wrong, as the documents say it.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct ErrorDocument {
+    /// The kind's name.
+    pub kind: &'static str,
+    /// The offset of the operation from the start of its expression, in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offset: Option<u64>,
+    /// The operation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub op: Option<&'static str>,
+    /// All of it, for people.
+    pub message: String,
+}
+
+impl From<&Error> for ErrorDocument {
+    fn from(error: &Error) -> ErrorDocument {
+        ErrorDocument {
+            kind: error.kind().name(),
+            offset: error.offset(),
+            op: error.operation(),
+            message: error.to_string(),
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! A place, as the documents write it: `SINGLE` of the interface.
+
+use serde::Serialize;
+
+use super::number::{Hex, hex_bytes};
+use crate::arch::Lane;
+use crate::location::{LaneSelect, Location, Place, Storage};
+
+/// A single location description.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "storage", rename_all = "snake_case")]
+pub enum PlaceDocument {
+    /// Memory.
+    Memory {
+        /// The space's name.
+        address_space: &'static str,
+        /// In bits.
+        bit_offset: Hex,
+        /// The lane whose memory it is.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        lane: Option<u8>,
+    },
+    /// A register.
+    Register {
+        /// The assembler's name.
+        register: String,
+        /// The DWARF number.
+        dwarf: u16,
+        /// In bits.
+        bit_offset: u64,
+    },
+    /// A value.
+    Implicit {
+        /// All of it.
+        bytes: String,
+        /// Its size.
+        bit_size: u64,
+        /// Where the object starts in it.
+        bit_offset: u64,
+    },
+    /// A pointer that was optimised away.
+    ImplicitPointer {
+        /// The entry of what it points to.
+        die: Hex,
+        /// Bytes from the start of that.
+        byte_offset: i64,
+        /// The pointer's space.
+        address_space: &'static str,
+        /// Where the object starts in the pointer.
+        bit_offset: u64,
+    },
+    /// Nothing.
+    Undefined,
+    /// Parts.
+    Composite {
+        /// The sum of the parts' sizes.
+        bit_size: Hex,
+        /// Where the object starts in it.
+        bit_offset: Hex,
+        /// The parts, in order.
+        parts: Vec<PartDocument>,
+        /// Set if there are more parts than are listed.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        parts_left_out: Option<Hex>,
+    },
+}
+
+/// A part of a composite.
+#[derive(Clone, Debug, Serialize)]
+pub struct PartDocument {
+    /// Its size.
+    pub bit_size: Hex,
+    /// Where its bits are.
+    pub places: Vec<PlaceDocument>,
+}
+
+/// How much of a location is written.
+struct Budget {
+    parts: u32,
+}
+
+/// The places of a location, for one lane.
+#[must_use]
+pub(super) fn places(location: &Location<'_>, lane: Option<Lane>) -> Vec<PlaceDocument> {
+    let mut budget = Budget { parts: 4096 };
+    location
+        .places()
+        .iter()
+        .map(|place| document(place, lane, &mut budget))
+        .collect()
+}
+
+fn document(place: &Place<'_>, lane: Option<Lane>, budget: &mut Budget) -> PlaceDocument {
+    let offset = lane
+        .and_then(|lane| place.bit_offset_in(lane))
+        .unwrap_or(place.bit_offset);
+    let bit_offset = u64::try_from(offset).unwrap_or(u64::MAX);
+    match place.storage {
+        Storage::Undefined => PlaceDocument::Undefined,
+        Storage::Memory {
+            space,
+            lane: select,
+        } => PlaceDocument::Memory {
+            address_space: space.name(),
+            bit_offset: Hex(offset),
+            lane: match select {
+                LaneSelect::None => None,
+                LaneSelect::One(lane) => Some(lane.0),
+                LaneSelect::Each => lane.map(|lane| lane.0),
+            },
+        },
+        Storage::Register(register) => PlaceDocument::Register {
+            register: register.to_string(),
+            dwarf: register.number(),
+            bit_offset,
+        },
+        Storage::Value { bits, bit_size } => {
+            let length = usize::from(bit_size.div_ceil(8));
+            let bytes = bits.to_le_bytes();
+            let bytes = hex_bytes(bytes.get(..length).unwrap_or(&bytes));
+            PlaceDocument::Implicit {
+                bytes,
+                bit_size: bit_size.into(),
+                bit_offset,
+            }
+        }
+        Storage::Constant(bytes) => {
+            let bit_size = (bytes.len() as u64).saturating_mul(8);
+            PlaceDocument::Implicit {
+                bytes: hex_bytes(bytes),
+                bit_size,
+                bit_offset,
+            }
+        }
+        Storage::ImplicitPointer(pointer) => PlaceDocument::ImplicitPointer {
+            die: Hex::from(pointer.entry),
+            byte_offset: pointer.byte_offset,
+            address_space: pointer.space.name(),
+            bit_offset,
+        },
+        Storage::Composite(composite) => {
+            let mut parts = Vec::new();
+            for part in composite.parts() {
+                let Some(left) = budget.parts.checked_sub(1) else {
+                    break;
+                };
+                budget.parts = left;
+                let places = part
+                    .location
+                    .places()
+                    .iter()
+                    .map(|place| document(place, lane, budget))
+                    .collect();
+                parts.push(PartDocument {
+                    bit_size: Hex(part.bit_size),
+                    places,
+                });
+            }
+            let left_out = composite.part_count().saturating_sub(parts.len() as u128);
+            PlaceDocument::Composite {
+                bit_size: Hex(composite.bit_size()),
+                bit_offset: Hex(offset),
+                parts,
+                parts_left_out: (left_out > 0).then_some(Hex(left_out)),
+            }
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! `hetdwarf-unwind/1`: the call stack.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::number::Hex;
+use super::vars::VarsFrame;
+use crate::arch::{Lane, Register};
+use crate::error::Result;
+use crate::eval::Frame;
+use crate::frame::{CallFrame, RegisterRule};
+use crate::inspect::{Stop, StopFrame};
+use crate::location::{Access, Bits, read, read_lanes};
+
+/// The document.
+#[derive(Clone, Debug, Serialize)]
+pub struct UnwindDocument {
+    /// `hetdwarf-unwind/1`.
+    pub format: &'static str,
+    /// The frames, the innermost first.
+    pub frames: Vec<FrameDocument>,
+    /// Why there are no more.
+    pub stopped: &'static str,
+    /// The same for people.
+    pub message: String,
+}
+
+/// A frame.
+#[derive(Clone, Debug, Serialize)]
+pub struct FrameDocument {
+    /// Its level; 0 is the innermost.
+    pub index: usize,
+    /// The program location or return address, in the process.
+    pub pc: Hex,
+    /// The function.
+    pub function: Option<String>,
+    /// The functions inlined into it here, the innermost first.
+    pub inlined: Vec<String>,
+    /// The source file's name.
+    pub file: Option<String>,
+    /// The line.
+    pub line: Option<u64>,
+    /// The canonical frame address; null if it is not known.
+    pub cfa: Option<CfaDocument>,
+    /// The registers that rules of frames further in mention, as they were in this frame.
+    pub registers: BTreeMap<String, RegisterDocument>,
+}
+
+/// A canonical frame address.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct CfaDocument {
+    /// The space.
+    pub address_space: &'static str,
+    /// The byte address.
+    pub address: Hex,
+}
+
+/// A register of a caller.
+#[derive(Clone, Debug, Serialize)]
+pub struct RegisterDocument {
+    /// The kind of rule it was found by.
+    pub rule: &'static str,
+    /// Its value; absent if it has none or is not available.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<RegisterValue>,
+    /// Set if it was found by a mask of lanes on entry that has no rule of its own, and may be wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub assumes_exec: Option<bool>,
+    /// Why there is no value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+/// The value of a register.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub enum RegisterValue {
+    /// Of a scalar register.
+    Scalar(Hex),
+    /// Of a vector register, for each lane; null where a lane's is not known.
+    Lanes(Vec<Option<Hex>>),
+}
+
+impl UnwindDocument {
+    /// Describes the call stack of a stop.
+    ///
+    /// # Errors
+    /// If the debugging information of a frame is malformed.
+    pub fn new(stop: &Stop<'_, '_>) -> Result<UnwindDocument> {
+        let frames = stop
+            .frames()
+            .map(|frame| FrameDocument::new(&frame))
+            .collect::<Result<Vec<_>>>()?;
+        let stopped = stop.stack().stopped();
+        let message = match stop.stack().error() {
+            Some(error) => error.to_string(),
+            None => stopped.text().to_owned(),
+        };
+        Ok(UnwindDocument {
+            format: "hetdwarf-unwind/1",
+            frames,
+            stopped: stopped.name(),
+            message,
+        })
+    }
+}
+
+impl FrameDocument {
+    fn new(frame: &StopFrame<'_, '_, '_>) -> Result<FrameDocument> {
+        let VarsFrame {
+            index,
+            function,
+            inlined,
+            file,
+            line,
+        } = VarsFrame::new(frame)?;
+        let call_frame = frame.call_frame();
+        let cfa = call_frame.cfa().ok().and_then(|cfa| cfa.byte_address());
+        let cfa = cfa.map(|(space, address)| CfaDocument {
+            address_space: space.name(),
+            address: Hex::from(address),
+        });
+        let registers = registers(frame);
+        Ok(FrameDocument {
+            index,
+            pc: Hex::from(call_frame.pc()),
+            function,
+            inlined,
+            file,
+            line,
+            cfa,
+            registers,
+        })
+    }
+}
+
+/// The registers that the rules of the frames further in mention, as they were in this frame.
+fn registers(frame: &StopFrame<'_, '_, '_>) -> BTreeMap<String, RegisterDocument> {
+    let mut registers = BTreeMap::new();
+    let mut callee = frame.call_frame().callee();
+    let return_address = Register::pc();
+    while let Some(inner) = callee {
+        for (number, rule) in inner
+            .row()
+            .map(crate::frame::Row::rules)
+            .unwrap_or_default()
+        {
+            let Some(register) = Register::from_number(*number) else {
+                continue;
+            };
+            let known = registers.contains_key(&register.to_string());
+            if known || register == return_address {
+                continue;
+            }
+            if let Some(document) = RegisterDocument::new(frame, register, *rule) {
+                registers.insert(register.to_string(), document);
+            }
+        }
+        callee = inner.callee();
+    }
+    if let Some(stack_pointer) = Register::sgpr(32)
+        && frame.stop().options().reading == crate::eval::Reading::Tolerant
+        && frame.call_frame().callee().is_some()
+        && let Some(document) = RegisterDocument::new(frame, stack_pointer, RegisterRule::SameValue)
+    {
+        registers
+            .entry(stack_pointer.to_string())
+            .or_insert(document);
+    }
+    registers
+}
+
+impl RegisterDocument {
+    /// The register in `frame`; nothing if it is said to be lost there.
+    fn new(
+        frame: &StopFrame<'_, '_, '_>,
+        register: Register,
+        rule: RegisterRule<'_>,
+    ) -> Option<RegisterDocument> {
+        let callee: CallFrame<'_, '_, '_> = frame.call_frame().callee()?;
+        let mut document = RegisterDocument {
+            rule: rule_name(rule),
+            value: None,
+            assumes_exec: None,
+            message: None,
+        };
+        let wave = frame.stop().wave();
+        let max_bits = frame.stop().options().limits.bits;
+        let (location, assumed) = match callee.recovered(register) {
+            Ok(found) => found,
+            Err(error) => {
+                document.message = Some(error.to_string());
+                return Some(document);
+            }
+        };
+        document.assumes_exec = assumed.then_some(true);
+        let bit_size = u64::from(register.size_in_bits()?);
+        // A CFA in per-lane memory stands for all lanes; a scalar register is then the first lane's.
+        let bits = if location.stands_for_all_lanes() {
+            read_lanes(&location, bit_size, wave, max_bits).map(|bits| bits.bits(Lane(0)))
+        } else {
+            let access = Access {
+                wave,
+                lane: None,
+                max_bits,
+            };
+            read(&location, bit_size, &access)
+        };
+        match bits {
+            // What is undefined was not recovered, and is not listed.
+            Ok(bits) if bits.undefined.covers(0..bit_size) => return None,
+            Ok(bits) if register.is_vector() => {
+                let lanes = wave.wave_size().all_lanes();
+                let values = lanes.map(|lane| dword(&bits, lane)).collect();
+                document.value = Some(RegisterValue::Lanes(values));
+            }
+            Ok(bits) if bits.is_complete() => {
+                document.value = Some(RegisterValue::Scalar(Hex::from(number(&bits.bytes))));
+            }
+            Ok(_) => document.message = Some("not available".to_owned()),
+            Err(error) => document.message = Some(error.to_string()),
+        }
+        Some(document)
+    }
+}
+
+fn dword(bits: &Bits, lane: Lane) -> Option<Hex> {
+    let start = u64::from(lane.0).saturating_mul(32);
+    let range = start..start.saturating_add(32);
+    if bits.undefined.overlaps(range.clone()) || bits.unavailable.overlaps(range) {
+        return None;
+    }
+    let at = usize::from(lane.0).saturating_mul(4);
+    bits.bytes
+        .get(at..at.saturating_add(4))
+        .map(|bytes| Hex::from(number(bytes)))
+}
+
+fn number(bytes: &[u8]) -> u64 {
+    bytes
+        .iter()
+        .take(8)
+        .rev()
+        .fold(0, |value, byte| value << 8 | u64::from(*byte))
+}
+
+fn rule_name(rule: RegisterRule<'_>) -> &'static str {
+    match rule {
+        RegisterRule::Undefined => "undefined",
+        RegisterRule::SameValue => "same-value",
+        RegisterRule::Offset(_) => "offset",
+        RegisterRule::ValOffset(_) => "val-offset",
+        RegisterRule::Register(_) => "register",
+        RegisterRule::Expression(_) => "expression",
+        RegisterRule::ValExpression(_) => "val-expression",
+        RegisterRule::Architectural => "architectural",
+    }
+}

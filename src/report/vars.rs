@@ -1,0 +1,228 @@
+//! `hetdwarf-vars/1`: the variables of a frame.
+
+use serde::Serialize;
+
+use super::number::{Hex, hex_bytes};
+use crate::arch::Lane;
+use crate::debug_info::types::TypeTable;
+use crate::debug_info::{SourceFile, VariableKind};
+use crate::display::Options;
+use crate::error::Result;
+use crate::inspect::{LaneState, StopFrame, VariableValue};
+
+/// The document.
+#[derive(Clone, Debug, Serialize)]
+pub struct VarsDocument {
+    /// `hetdwarf-vars/1`.
+    pub format: &'static str,
+    /// The frame's program location, in the process.
+    pub pc: Hex,
+    /// Where that is in the source.
+    pub frame: VarsFrame,
+    /// The variables, the innermost scope first.
+    pub variables: Vec<VariableDocument>,
+}
+
+/// A frame, and where it is in the source.
+#[derive(Clone, Debug, Serialize)]
+pub struct VarsFrame {
+    /// Its level; 0 is the innermost.
+    pub index: usize,
+    /// The function.
+    pub function: Option<String>,
+    /// The functions inlined into it here, the innermost first.
+    pub inlined: Vec<String>,
+    /// The source file's name.
+    pub file: Option<String>,
+    /// The line.
+    pub line: Option<u64>,
+}
+
+/// A variable.
+#[derive(Clone, Debug, Serialize)]
+pub struct VariableDocument {
+    /// Its name; empty if it has none.
+    pub name: String,
+    /// `parameter`, `variable`, `constant` or `global`.
+    pub kind: &'static str,
+    /// Its type's name.
+    #[serde(rename = "type")]
+    pub ty: String,
+    /// The offset of its entry.
+    pub die: Hex,
+    /// Where it is declared.
+    pub decl: DeclarationDocument,
+    /// The function or namespace it is in.
+    pub scope: Option<String>,
+    /// `dwarf` or `legacy-llvm`.
+    pub reading: &'static str,
+    /// Its value in each lane.
+    pub lanes: Vec<LaneDocument>,
+}
+
+/// Where something is declared.
+#[derive(Clone, Debug, Serialize)]
+pub struct DeclarationDocument {
+    /// The file's name.
+    pub file: Option<String>,
+    /// The line.
+    pub line: Option<u64>,
+}
+
+/// A variable in a lane.
+#[derive(Clone, Debug, Serialize)]
+pub struct LaneDocument {
+    /// The lane.
+    pub lane: u8,
+    /// `ok`, `optimized-out`, `partial`, `unavailable`, `error` or `inactive`.
+    pub state: &'static str,
+    /// As a debugger of C prints it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+    /// As in memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<String>,
+    /// Half-open ranges of bits that were optimised away.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub undefined: Vec<[u64; 2]>,
+    /// Half-open ranges of bits that are not available.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unavailable: Vec<[u64; 2]>,
+    /// What is wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+/// The name without its directory.
+pub(super) fn file_name(file: Option<&SourceFile>) -> Option<String> {
+    file.map(|file| file.name().to_owned())
+}
+
+impl VarsFrame {
+    /// Describes a frame.
+    ///
+    /// # Errors
+    /// If the debugging information is malformed.
+    pub fn new(frame: &StopFrame<'_, '_, '_>) -> Result<VarsFrame> {
+        let function = frame.function()?;
+        let line = frame.line()?;
+        let inlined = match &function {
+            Some(function) => frame.inlined(function)?,
+            None => Vec::new(),
+        };
+        let name =
+            |name: &Option<std::borrow::Cow<'_, str>>| name.as_ref().map(|name| name.to_string());
+        Ok(VarsFrame {
+            index: frame.call_frame().level(),
+            function: function.as_ref().and_then(|function| name(&function.name)),
+            inlined: inlined
+                .iter()
+                .map(|call| name(&call.name).unwrap_or_default())
+                .collect(),
+            file: line.as_ref().and_then(|line| file_name(line.file.as_ref())),
+            line: line.as_ref().map(|line| line.line),
+        })
+    }
+}
+
+impl VarsDocument {
+    /// Reads the variables of a frame for some lanes; those that `wanted` says yes to by their names.
+    ///
+    /// # Errors
+    /// If the debugging information of the frame is malformed.
+    pub fn new(
+        frame: &StopFrame<'_, '_, '_>,
+        lanes: &[Lane],
+        wanted: &dyn Fn(&str) -> bool,
+        options: &Options,
+    ) -> Result<VarsDocument> {
+        let mut types = TypeTable::default();
+        let values = frame.variables(&mut types)?;
+        let variables = values
+            .iter()
+            .filter(|value| wanted(value.variable.name.as_deref().unwrap_or_default()))
+            .map(|value| VariableDocument::new(value, lanes, &types, options))
+            .collect();
+        Ok(VarsDocument {
+            format: "hetdwarf-vars/1",
+            pc: Hex::from(frame.call_frame().pc()),
+            frame: VarsFrame::new(frame)?,
+            variables,
+        })
+    }
+}
+
+impl VariableDocument {
+    fn new(
+        value: &VariableValue<'_>,
+        lanes: &[Lane],
+        types: &TypeTable,
+        options: &Options,
+    ) -> VariableDocument {
+        let variable = &value.variable;
+        VariableDocument {
+            name: variable.name.as_deref().unwrap_or_default().to_owned(),
+            kind: match variable.kind {
+                VariableKind::Parameter => "parameter",
+                VariableKind::Variable => "variable",
+                VariableKind::Constant => "constant",
+                VariableKind::Global => "global",
+            },
+            ty: value.type_name.clone(),
+            die: Hex::from(variable.die.offset),
+            decl: DeclarationDocument {
+                file: file_name(variable.declaration.file.as_ref()),
+                line: variable.declaration.line,
+            },
+            scope: variable.scope.as_deref().map(str::to_owned),
+            reading: value.reading.name(),
+            lanes: lanes
+                .iter()
+                .map(|lane| LaneDocument::new(value, *lane, types, options))
+                .collect(),
+        }
+    }
+}
+
+impl LaneDocument {
+    fn new(
+        value: &VariableValue<'_>,
+        lane: Lane,
+        types: &TypeTable,
+        options: &Options,
+    ) -> LaneDocument {
+        let state = value.state(lane);
+        let mut document = LaneDocument {
+            lane: lane.0,
+            state: state.name(),
+            value: None,
+            bytes: None,
+            undefined: Vec::new(),
+            unavailable: Vec::new(),
+            message: None,
+        };
+        match state {
+            LaneState::Ok | LaneState::Partial => {
+                document.value = value.text(lane, types, options);
+                if let Ok(Some(bits)) = value.bits(lane) {
+                    document.bytes = Some(hex_bytes(&bits.bytes));
+                    document.undefined = bits
+                        .undefined
+                        .ranges()
+                        .iter()
+                        .map(|r| [r.start, r.end])
+                        .collect();
+                    document.unavailable = bits
+                        .unavailable
+                        .ranges()
+                        .iter()
+                        .map(|r| [r.start, r.end])
+                        .collect();
+                }
+            }
+            LaneState::Error(error) => document.message = Some(error.to_string()),
+            LaneState::OptimizedOut | LaneState::Unavailable | LaneState::Inactive => {}
+        }
+        document
+    }
+}
