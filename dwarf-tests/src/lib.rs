@@ -1,1 +1,111 @@
+//! What the tests of this package share: fixtures, the command run in this process, and numbers in JSON.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::missing_panics_doc,
+    clippy::print_stderr,
+    reason = "helpers of tests: a failure here is a failure of the test"
+)]
 
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+/// The folder of this package.
+#[must_use]
+pub fn package() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// A file or folder among the fixtures.
+#[must_use]
+pub fn fixture(path: &str) -> PathBuf {
+    package().join("fixtures").join(path)
+}
+
+/// Every file of the corpus that is a code object by itself, in a fixed order.
+#[must_use]
+pub fn corpus() -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for folder in ["llvm22", "llvm24", "rocm-style", "gcc12"] {
+        for entry in std::fs::read_dir(fixture("corpus").join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            let extension = path.extension().and_then(|e| e.to_str());
+            if matches!(extension, Some("hsaco" | "o")) {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    assert!(files.len() > 80, "the corpus is missing");
+    files
+}
+
+/// The folders of the stopped waves.
+#[must_use]
+pub fn wave_cases() -> Vec<PathBuf> {
+    let mut cases: Vec<_> = std::fs::read_dir(fixture("waves"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_dir())
+        .collect();
+    cases.sort();
+    assert!(cases.len() >= 10, "the waves are missing");
+    cases
+}
+
+/// A JSON file.
+#[must_use]
+pub fn json(path: &Path) -> Value {
+    serde_json::from_slice(&std::fs::read(path).unwrap())
+        .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// A number, or a string that is one in decimal or after `0x`.
+#[must_use]
+pub fn number(value: &Value) -> u128 {
+    match value {
+        Value::String(text) => match text.strip_prefix("0x") {
+            Some(digits) => u128::from_str_radix(digits, 16).unwrap(),
+            None => text.parse().unwrap(),
+        },
+        _ => value.as_u64().unwrap_or_else(|| panic!("{value} is no number")).into(),
+    }
+}
+
+/// What a command printed, and how it ended.
+#[derive(Debug)]
+pub struct Ran {
+    /// Standard output, without colours.
+    pub out: String,
+    /// Standard error, without colours.
+    pub err: String,
+    /// The exit status.
+    pub status: u8,
+}
+
+/// Runs `hetdwarf` with arguments, in this process.
+#[must_use]
+pub fn hetdwarf<A: Into<OsString>>(arguments: impl IntoIterator<Item = A>) -> Ran {
+    let arguments = core::iter::once(OsString::from("hetdwarf")).chain(arguments.into_iter().map(Into::into));
+    let mut out = anstream::StripStream::new(Vec::new());
+    let mut err = anstream::StripStream::new(Vec::new());
+    let status = hetdwarf::cli::run(arguments, &mut out, &mut err);
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    Ran { out: text(out.into_inner()), err: text(err.into_inner()), status }
+}
+
+/// An LLVM tool of version 22; nothing, and a line on standard error, if it is not installed.
+#[must_use]
+pub fn llvm_tool(name: &str) -> Option<PathBuf> {
+    let name = format!("{name}-22");
+    let path = std::env::var_os("PATH")?;
+    let found = std::env::split_paths(&path).map(|folder| folder.join(&name)).find(|path| path.is_file());
+    if found.is_none() {
+        eprintln!("SKIPPED: {name} is not installed, so there is nothing to compare with");
+    }
+    found
+}

@@ -1,0 +1,209 @@
+//! The variables of stopped waves, against what is true of them.
+//!
+//! The truth does not come from DWARF: the same source was run on the host (`fixtures/waves/README.md`).
+
+use std::path::Path;
+
+use dwarf_tests::{hetdwarf, json, number, wave_cases};
+use hetdwarf::arch::{Lane, Register};
+use hetdwarf::debug_info::types::{TypeKind, TypeTable};
+use hetdwarf::inspect::{LaneState, Program, Stop, StopOptions, VariableValue};
+use hetdwarf::location::{Access, Arena, LaneSelect, Location, Place, Storage, read};
+use hetdwarf::object::CodeObject;
+use hetdwarf::report::{hex_bytes, parse_hex_bytes};
+use hetdwarf::wave::Snapshot;
+use serde_json::Value;
+
+#[derive(Debug, Default)]
+struct Tally {
+    snapshots: usize,
+    /// Variable × lane values that are right.
+    right: usize,
+    /// Reported as not available, in optimised code.
+    not_available: usize,
+    wrong: Vec<String>,
+}
+
+fn stops<'t>(truth: &'t Value) -> impl Iterator<Item = &'t Value> {
+    truth["snapshots"].as_array().unwrap().iter().filter(|snapshot| snapshot["stop"] == "mark")
+}
+
+/// Compares every variable of every marked snapshot of a case with the truth.
+fn check(case: &Path, object_key: &str, tally: &mut Tally) {
+    let truth = json(&case.join("truth.json"));
+    let unoptimised = truth["optimisation"] == "-O0";
+    let data = std::fs::read(case.join(truth[object_key].as_str().unwrap())).unwrap();
+    let object = CodeObject::parse(&data).unwrap();
+    let program = Program::load(&object).unwrap();
+    for snapshot in stops(&truth) {
+        tally.snapshots += 1;
+        let wave_path = case.join(snapshot["wave"].as_str().unwrap());
+        let wave = Snapshot::from_json(&std::fs::read(&wave_path).unwrap()).unwrap();
+        let arena = Arena::new();
+        let stop = Stop::new(&program, &wave, wave.pc(), StopOptions::loaded_at(wave.load_address), &arena);
+        let mut types = TypeTable::default();
+        let variables = stop.frame(0).unwrap().variables(&mut types).unwrap();
+        for expected in snapshot["variables"].as_array().unwrap() {
+            let name = expected["name"].as_str().unwrap();
+            // The innermost variable of a name is the one that the source means.
+            let found = variables.iter().find(|value| value.variable.name.as_deref() == Some(name));
+            for lane in expected["lanes"].as_array().unwrap() {
+                let number = Lane(u8::try_from(lane["lane"].as_u64().unwrap()).unwrap());
+                let place = format!("{} {object_key} {name} lane {}", wave_path.display(), number.0);
+                match compare(expected, lane, found, number, &types, &wave) {
+                    Ok(true) => tally.right += 1,
+                    Ok(false) if unoptimised => tally.wrong.push(format!("{place}: not available")),
+                    Ok(false) => tally.not_available += 1,
+                    Err(reason) => tally.wrong.push(format!("{place}: {reason}")),
+                }
+            }
+        }
+    }
+}
+
+/// Whether a value is right; false if it is reported as not available.
+fn compare(
+    expected: &Value,
+    lane: &Value,
+    found: Option<&VariableValue<'_>>,
+    number_of_lane: Lane,
+    types: &TypeTable,
+    wave: &Snapshot,
+) -> Result<bool, String> {
+    let Some(found) = found else { return Err("there is no such variable".into()) };
+    match found.state(number_of_lane) {
+        LaneState::Ok | LaneState::Partial => {}
+        LaneState::OptimizedOut | LaneState::Unavailable => return Ok(false),
+        state @ (LaneState::Error(_) | LaneState::Inactive) => return Err(format!("{state:?}")),
+    }
+    let bits = found.bits(number_of_lane).unwrap().unwrap();
+    let want = lane["bytes"].as_str().unwrap();
+    let bytes = match expected["kind"].as_str().unwrap() {
+        "points-to" => pointed_at(found, &bits.bytes, want.len() / 2, types, number_of_lane, wave)?,
+        "part" => {
+            let start = usize::try_from(expected.get("offset").map_or(0, number)).unwrap();
+            bits.bytes.get(start..start + want.len() / 2).ok_or("too short")?.to_vec()
+        }
+        _ => bits.bytes,
+    };
+    // Where the scheduler moved an assignment past the stop, the value before it is what the location has.
+    let moved = expected["dwarf"] == "differs" && lane["dwarf_bytes"].as_str() == Some(&hex_bytes(&bytes));
+    if bytes == parse_hex_bytes(want).unwrap() || moved {
+        return Ok(true);
+    }
+    Err(format!("expected {want}, found {}", hex_bytes(&bytes)))
+}
+
+/// What a pointer points to, in the address space of its type.
+fn pointed_at(
+    variable: &VariableValue<'_>,
+    pointer: &[u8],
+    length: usize,
+    types: &TypeTable,
+    lane: Lane,
+    wave: &Snapshot,
+) -> Result<Vec<u8>, String> {
+    let mut ty = variable.ty;
+    let space = loop {
+        match &types.get(ty).kind {
+            TypeKind::Typedef(target) | TypeKind::Qualified(_, target) => ty = *target,
+            TypeKind::Pointer { address_space, .. } => break *address_space,
+            other => return Err(format!("{other:?} is no pointer")),
+        }
+    };
+    let address = pointer.iter().rev().fold(0u64, |value, byte| value << 8 | u64::from(*byte));
+    let storage = Storage::Memory { space, lane: LaneSelect::One(lane) };
+    let location = Location::One(Place::new(storage, u128::from(address) * 8));
+    let access = Access { wave, lane: Some(lane), max_bits: 1 << 20 };
+    let bits = read(&location, length as u64 * 8, &access).map_err(|error| error.to_string())?;
+    if bits.is_complete() { Ok(bits.bytes) } else { Err(format!("{space:?}#{address:#x} is not all there")) }
+}
+
+fn hold(object_key: &str) {
+    let mut tally = Tally::default();
+    for case in wave_cases() {
+        check(&case, object_key, &mut tally);
+    }
+    let Tally { snapshots, right, not_available, wrong } = &tally;
+    println!("{object_key}: {snapshots} snapshots, {right} values right, {not_available} reported as not available, {} wrong", wrong.len());
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(*right > 7000, "only {right} values were compared");
+}
+
+#[test]
+fn locations_in_the_style_of_rocm_are_right_in_every_lane() {
+    hold("object_rocm");
+}
+
+#[test]
+fn legacy_locations_of_llvm_are_right_in_every_lane() {
+    hold("object");
+}
+
+#[test]
+fn by_the_letter_legacy_locations_are_not_read_as_they_are_meant() {
+    let case = wave_cases().into_iter().find(|case| case.ends_with("calls")).unwrap();
+    let truth = json(&case.join("truth.json"));
+    let wave = stops(&truth).next().unwrap()["wave"].as_str().unwrap();
+    let vars = |strict: &[&str]| {
+        let object = case.join("calls.hsaco").into_os_string();
+        let wave = case.join(wave).into_os_string();
+        let mut arguments = vec!["vars".into(), object, "--wave".into(), wave, "--format".into(), "json".into()];
+        arguments.extend(strict.iter().map(Into::into));
+        let ran = hetdwarf(arguments);
+        let document: Value = serde_json::from_str(&ran.out).unwrap();
+        document["variables"].as_array().unwrap().iter().map(|v| v["reading"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert!(vars(&[]).iter().all(|reading| reading == "legacy-llvm"));
+    assert!(vars(&["--strict"]).iter().all(|reading| reading == "dwarf"));
+}
+
+/// A case works wherever it is, with its own files only.
+#[test]
+fn a_case_can_be_copied() {
+    let case = wave_cases().into_iter().find(|case| case.ends_with("structs")).unwrap();
+    let truth = json(&case.join("truth.json"));
+    let snapshot = stops(&truth).next().unwrap();
+    let folder = std::env::temp_dir().join(format!("hetdwarf-case-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let mut copied = Vec::new();
+    for name in [&truth["object"], &snapshot["wave"]] {
+        let name = name.as_str().unwrap();
+        std::fs::copy(case.join(name), folder.join(name)).unwrap();
+        copied.push(folder.join(name).into_os_string());
+    }
+    let ran = hetdwarf(["vars".into(), copied[0].clone(), "--wave".into(), copied[1].clone()]);
+    assert_eq!((ran.status, ran.err.as_str()), (0, ""));
+    assert!(ran.out.contains("structs.cl"), "{}", ran.out);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// All lanes at once is the same as every lane by itself.
+#[test]
+fn reading_all_lanes_at_once_is_reading_each() {
+    let mut compared = 0;
+    for case in wave_cases() {
+        let truth = json(&case.join("truth.json"));
+        let data = std::fs::read(case.join(truth["object_rocm"].as_str().unwrap())).unwrap();
+        let object = CodeObject::parse(&data).unwrap();
+        let program = Program::load(&object).unwrap();
+        for snapshot in stops(&truth).take(3) {
+            let bytes = std::fs::read(case.join(snapshot["wave"].as_str().unwrap())).unwrap();
+            let wave = Snapshot::from_json(&bytes).unwrap();
+            let arena = Arena::new();
+            let stop = Stop::new(&program, &wave, wave.pc(), StopOptions::loaded_at(wave.load_address), &arena);
+            for variable in stop.frame(0).unwrap().variables(&mut TypeTable::default()).unwrap() {
+                for lane in hetdwarf::wave::Wave::wave_size(&wave).all_lanes() {
+                    let Some(location) = variable.location(lane) else { continue };
+                    let all = variable.bits(lane).unwrap().unwrap();
+                    let access = Access { wave: &wave, lane: Some(lane), max_bits: 1 << 20 };
+                    assert_eq!(read(&location, all.bit_size, &access).unwrap(), all, "{:?}", variable.variable.name);
+                    compared += 1;
+                }
+            }
+        }
+    }
+    assert!(compared > 1000, "only {compared}");
+    // A register that no snapshot lists is unavailable, not zero.
+    assert!(Register::vgpr(0, hetdwarf::arch::WaveSize::Wave32).is_some());
+}
