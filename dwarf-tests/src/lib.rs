@@ -1,13 +1,4 @@
 //! What the tests of this package share: fixtures, the command run in this process, and numbers in JSON.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::missing_panics_doc,
-    clippy::print_stderr,
-    reason = "helpers of tests: a failure here is a failure of the test"
-)]
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -67,12 +58,15 @@ pub fn json(path: &Path) -> Value {
 /// A number, or a string that is one in decimal or after `0x`.
 #[must_use]
 pub fn number(value: &Value) -> u128 {
-    match value {
-        Value::String(text) => match text.strip_prefix("0x") {
-            Some(digits) => u128::from_str_radix(digits, 16).unwrap(),
-            None => text.parse().unwrap(),
-        },
-        _ => value.as_u64().unwrap_or_else(|| panic!("{value} is no number")).into(),
+    let Some(text) = value.as_str() else {
+        return value
+            .as_u64()
+            .unwrap_or_else(|| panic!("{value} is no number"))
+            .into();
+    };
+    match text.strip_prefix("0x") {
+        Some(digits) => u128::from_str_radix(digits, 16).unwrap(),
+        None => text.parse().unwrap(),
     }
 }
 
@@ -90,12 +84,17 @@ pub struct Ran {
 /// Runs `hetdwarf` with arguments, in this process.
 #[must_use]
 pub fn hetdwarf<A: Into<OsString>>(arguments: impl IntoIterator<Item = A>) -> Ran {
-    let arguments = core::iter::once(OsString::from("hetdwarf")).chain(arguments.into_iter().map(Into::into));
+    let arguments =
+        core::iter::once(OsString::from("hetdwarf")).chain(arguments.into_iter().map(Into::into));
     let mut out = anstream::StripStream::new(Vec::new());
     let mut err = anstream::StripStream::new(Vec::new());
     let status = hetdwarf::cli::run(arguments, &mut out, &mut err);
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    Ran { out: text(out.into_inner()), err: text(err.into_inner()), status }
+    Ran {
+        out: text(out.into_inner()),
+        err: text(err.into_inner()),
+        status,
+    }
 }
 
 /// An LLVM tool of version 22; nothing, and a line on standard error, if it is not installed.
@@ -103,7 +102,9 @@ pub fn hetdwarf<A: Into<OsString>>(arguments: impl IntoIterator<Item = A>) -> Ra
 pub fn llvm_tool(name: &str) -> Option<PathBuf> {
     let name = format!("{name}-22");
     let path = std::env::var_os("PATH")?;
-    let found = std::env::split_paths(&path).map(|folder| folder.join(&name)).find(|path| path.is_file());
+    let found = std::env::split_paths(&path)
+        .map(|folder| folder.join(&name))
+        .find(|path| path.is_file());
     if found.is_none() {
         eprintln!("SKIPPED: {name} is not installed, so there is nothing to compare with");
     }

@@ -24,8 +24,12 @@ struct Tally {
     wrong: Vec<String>,
 }
 
-fn stops<'t>(truth: &'t Value) -> impl Iterator<Item = &'t Value> {
-    truth["snapshots"].as_array().unwrap().iter().filter(|snapshot| snapshot["stop"] == "mark")
+fn stops(truth: &Value) -> impl Iterator<Item = &Value> {
+    truth["snapshots"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|snapshot| snapshot["stop"] == "mark")
 }
 
 /// Compares every variable of every marked snapshot of a case with the truth.
@@ -40,16 +44,28 @@ fn check(case: &Path, object_key: &str, tally: &mut Tally) {
         let wave_path = case.join(snapshot["wave"].as_str().unwrap());
         let wave = Snapshot::from_json(&std::fs::read(&wave_path).unwrap()).unwrap();
         let arena = Arena::new();
-        let stop = Stop::new(&program, &wave, wave.pc(), StopOptions::loaded_at(wave.load_address), &arena);
+        let stop = Stop::new(
+            &program,
+            &wave,
+            wave.pc(),
+            StopOptions::loaded_at(wave.load_address),
+            &arena,
+        );
         let mut types = TypeTable::default();
         let variables = stop.frame(0).unwrap().variables(&mut types).unwrap();
         for expected in snapshot["variables"].as_array().unwrap() {
             let name = expected["name"].as_str().unwrap();
             // The innermost variable of a name is the one that the source means.
-            let found = variables.iter().find(|value| value.variable.name.as_deref() == Some(name));
+            let found = variables
+                .iter()
+                .find(|value| value.variable.name.as_deref() == Some(name));
             for lane in expected["lanes"].as_array().unwrap() {
                 let number = Lane(u8::try_from(lane["lane"].as_u64().unwrap()).unwrap());
-                let place = format!("{} {object_key} {name} lane {}", wave_path.display(), number.0);
+                let place = format!(
+                    "{} {object_key} {name} lane {}",
+                    wave_path.display(),
+                    number.0
+                );
                 match compare(expected, lane, found, number, &types, &wave) {
                     Ok(true) => tally.right += 1,
                     Ok(false) if unoptimised => tally.wrong.push(format!("{place}: not available")),
@@ -70,7 +86,9 @@ fn compare(
     types: &TypeTable,
     wave: &Snapshot,
 ) -> Result<bool, String> {
-    let Some(found) = found else { return Err("there is no such variable".into()) };
+    let Some(found) = found else {
+        return Err("there is no such variable".into());
+    };
     match found.state(number_of_lane) {
         LaneState::Ok | LaneState::Partial => {}
         LaneState::OptimizedOut | LaneState::Unavailable => return Ok(false),
@@ -79,15 +97,26 @@ fn compare(
     let bits = found.bits(number_of_lane).unwrap().unwrap();
     let want = lane["bytes"].as_str().unwrap();
     let bytes = match expected["kind"].as_str().unwrap() {
-        "points-to" => pointed_at(found, &bits.bytes, want.len() / 2, types, number_of_lane, wave)?,
+        "points-to" => pointed_at(
+            found,
+            &bits.bytes,
+            want.len() / 2,
+            types,
+            number_of_lane,
+            wave,
+        )?,
         "part" => {
             let start = usize::try_from(expected.get("offset").map_or(0, number)).unwrap();
-            bits.bytes.get(start..start + want.len() / 2).ok_or("too short")?.to_vec()
+            bits.bytes
+                .get(start..start + want.len() / 2)
+                .ok_or("too short")?
+                .to_vec()
         }
         _ => bits.bytes,
     };
     // Where the scheduler moved an assignment past the stop, the value before it is what the location has.
-    let moved = expected["dwarf"] == "differs" && lane["dwarf_bytes"].as_str() == Some(&hex_bytes(&bytes));
+    let moved =
+        expected["dwarf"] == "differs" && lane["dwarf_bytes"].as_str() == Some(&hex_bytes(&bytes));
     if bytes == parse_hex_bytes(want).unwrap() || moved {
         return Ok(true);
     }
@@ -111,12 +140,26 @@ fn pointed_at(
             other => return Err(format!("{other:?} is no pointer")),
         }
     };
-    let address = pointer.iter().rev().fold(0u64, |value, byte| value << 8 | u64::from(*byte));
-    let storage = Storage::Memory { space, lane: LaneSelect::One(lane) };
+    let address = pointer
+        .iter()
+        .rev()
+        .fold(0u64, |value, byte| value << 8 | u64::from(*byte));
+    let storage = Storage::Memory {
+        space,
+        lane: LaneSelect::One(lane),
+    };
     let location = Location::One(Place::new(storage, u128::from(address) * 8));
-    let access = Access { wave, lane: Some(lane), max_bits: 1 << 20 };
+    let access = Access {
+        wave,
+        lane: Some(lane),
+        max_bits: 1 << 20,
+    };
     let bits = read(&location, length as u64 * 8, &access).map_err(|error| error.to_string())?;
-    if bits.is_complete() { Ok(bits.bytes) } else { Err(format!("{space:?}#{address:#x} is not all there")) }
+    if bits.is_complete() {
+        Ok(bits.bytes)
+    } else {
+        Err(format!("{space:?}#{address:#x} is not all there"))
+    }
 }
 
 fn hold(object_key: &str) {
@@ -124,9 +167,22 @@ fn hold(object_key: &str) {
     for case in wave_cases() {
         check(&case, object_key, &mut tally);
     }
-    let Tally { snapshots, right, not_available, wrong } = &tally;
-    println!("{object_key}: {snapshots} snapshots, {right} values right, {not_available} reported as not available, {} wrong", wrong.len());
-    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    let Tally {
+        snapshots,
+        right,
+        not_available,
+        wrong,
+    } = &tally;
+    println!(
+        "{object_key}: {snapshots} snapshots, {right} values right, {not_available} reported as not available, {} wrong",
+        wrong.len()
+    );
+    assert!(
+        wrong.is_empty(),
+        "{} wrong:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
     assert!(*right > 7000, "only {right} values were compared");
 }
 
@@ -142,17 +198,32 @@ fn legacy_locations_of_llvm_are_right_in_every_lane() {
 
 #[test]
 fn by_the_letter_legacy_locations_are_not_read_as_they_are_meant() {
-    let case = wave_cases().into_iter().find(|case| case.ends_with("calls")).unwrap();
+    let case = wave_cases()
+        .into_iter()
+        .find(|case| case.ends_with("calls"))
+        .unwrap();
     let truth = json(&case.join("truth.json"));
     let wave = stops(&truth).next().unwrap()["wave"].as_str().unwrap();
     let vars = |strict: &[&str]| {
         let object = case.join("calls.hsaco").into_os_string();
         let wave = case.join(wave).into_os_string();
-        let mut arguments = vec!["vars".into(), object, "--wave".into(), wave, "--format".into(), "json".into()];
+        let mut arguments = vec![
+            "vars".into(),
+            object,
+            "--wave".into(),
+            wave,
+            "--format".into(),
+            "json".into(),
+        ];
         arguments.extend(strict.iter().map(Into::into));
         let ran = hetdwarf(arguments);
         let document: Value = serde_json::from_str(&ran.out).unwrap();
-        document["variables"].as_array().unwrap().iter().map(|v| v["reading"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        document["variables"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|v| v["reading"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
     };
     assert!(vars(&[]).iter().all(|reading| reading == "legacy-llvm"));
     assert!(vars(&["--strict"]).iter().all(|reading| reading == "dwarf"));
@@ -161,7 +232,10 @@ fn by_the_letter_legacy_locations_are_not_read_as_they_are_meant() {
 /// A case works wherever it is, with its own files only.
 #[test]
 fn a_case_can_be_copied() {
-    let case = wave_cases().into_iter().find(|case| case.ends_with("structs")).unwrap();
+    let case = wave_cases()
+        .into_iter()
+        .find(|case| case.ends_with("structs"))
+        .unwrap();
     let truth = json(&case.join("truth.json"));
     let snapshot = stops(&truth).next().unwrap();
     let folder = std::env::temp_dir().join(format!("hetdwarf-case-{}", std::process::id()));
@@ -172,7 +246,12 @@ fn a_case_can_be_copied() {
         std::fs::copy(case.join(name), folder.join(name)).unwrap();
         copied.push(folder.join(name).into_os_string());
     }
-    let ran = hetdwarf(["vars".into(), copied[0].clone(), "--wave".into(), copied[1].clone()]);
+    let ran = hetdwarf([
+        "vars".into(),
+        copied[0].clone(),
+        "--wave".into(),
+        copied[1].clone(),
+    ]);
     assert_eq!((ran.status, ran.err.as_str()), (0, ""));
     assert!(ran.out.contains("structs.cl"), "{}", ran.out);
     std::fs::remove_dir_all(folder).unwrap();
@@ -191,13 +270,35 @@ fn reading_all_lanes_at_once_is_reading_each() {
             let bytes = std::fs::read(case.join(snapshot["wave"].as_str().unwrap())).unwrap();
             let wave = Snapshot::from_json(&bytes).unwrap();
             let arena = Arena::new();
-            let stop = Stop::new(&program, &wave, wave.pc(), StopOptions::loaded_at(wave.load_address), &arena);
-            for variable in stop.frame(0).unwrap().variables(&mut TypeTable::default()).unwrap() {
+            let stop = Stop::new(
+                &program,
+                &wave,
+                wave.pc(),
+                StopOptions::loaded_at(wave.load_address),
+                &arena,
+            );
+            for variable in stop
+                .frame(0)
+                .unwrap()
+                .variables(&mut TypeTable::default())
+                .unwrap()
+            {
                 for lane in hetdwarf::wave::Wave::wave_size(&wave).all_lanes() {
-                    let Some(location) = variable.location(lane) else { continue };
+                    let Some(location) = variable.location(lane) else {
+                        continue;
+                    };
                     let all = variable.bits(lane).unwrap().unwrap();
-                    let access = Access { wave: &wave, lane: Some(lane), max_bits: 1 << 20 };
-                    assert_eq!(read(&location, all.bit_size, &access).unwrap(), all, "{:?}", variable.variable.name);
+                    let access = Access {
+                        wave: &wave,
+                        lane: Some(lane),
+                        max_bits: 1 << 20,
+                    };
+                    assert_eq!(
+                        read(&location, all.bit_size, &access).unwrap(),
+                        all,
+                        "{:?}",
+                        variable.variable.name
+                    );
                     compared += 1;
                 }
             }

@@ -9,7 +9,10 @@ use serde_json::Value;
 fn vectors(file: &str) -> (PathBuf, Vec<Value>) {
     let path = package().join("vectors").join(file);
     let text = std::fs::read_to_string(&path).unwrap();
-    let vectors = text.lines().filter(|line| !line.trim().is_empty()).map(|line| serde_json::from_str(line).unwrap());
+    let vectors = text
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .map(|line| serde_json::from_str(line).unwrap());
     (path, vectors.collect())
 }
 
@@ -44,7 +47,10 @@ fn compare_result(expected: &Value, answer: &Value) -> Result<(), String> {
         let same = expected["bytes"] == answer["bytes"] && expected["type"] == answer["type"];
         return if same { Ok(()) } else { different() };
     }
-    let (places, found) = (expected["places"].as_array().unwrap(), answer["places"].as_array().unwrap());
+    let (places, found) = (
+        expected["places"].as_array().unwrap(),
+        answer["places"].as_array().unwrap(),
+    );
     if places.len() != found.len() {
         return different();
     }
@@ -53,9 +59,9 @@ fn compare_result(expected: &Value, answer: &Value) -> Result<(), String> {
             let same = match key.as_str() {
                 // What is certain of a composite is told by what is read from it.
                 "parts" => true,
-                "bit_offset" | "dwarf" | "lane" | "bit_size" | "die" => {
-                    found.get(key).is_some_and(|found| number(found) == number(value))
-                }
+                "bit_offset" | "dwarf" | "lane" | "bit_size" | "die" => found
+                    .get(key)
+                    .is_some_and(|found| number(found) == number(value)),
                 _ => found.get(key) == Some(value),
             };
             if !same {
@@ -69,23 +75,44 @@ fn compare_result(expected: &Value, answer: &Value) -> Result<(), String> {
 fn compare_read(expected: &Value, answer: &Value) -> Result<(), String> {
     let bits = |ranges: &Value| -> HashSet<u64> {
         let ranges = ranges.as_array().unwrap().iter();
-        ranges.flat_map(|range| range[0].as_u64().unwrap()..range[1].as_u64().unwrap()).collect()
+        ranges
+            .flat_map(|range| range[0].as_u64().unwrap()..range[1].as_u64().unwrap())
+            .collect()
     };
     let same = answer.is_object()
         && expected["bit_size"] == answer["bit_size"]
         && expected["bytes"] == answer["bytes"]
         && bits(&expected["undefined"]) == bits(&answer["undefined"])
         && bits(&expected["unavailable"]) == bits(&answer["unavailable"]);
-    if same { Ok(()) } else { Err(format!("expected to read {expected}, read {answer}")) }
+    if same {
+        Ok(())
+    } else {
+        Err(format!("expected to read {expected}, read {answer}"))
+    }
 }
 
 fn hold(file: &str, at_least: usize) {
     let (path, vectors) = vectors(file);
-    assert!(vectors.len() >= at_least, "{} has only {} vectors", path.display(), vectors.len());
-    let arguments = ["eval".into(), "--batch".into(), path.clone().into_os_string(), "--format".into(), "json".into()];
+    assert!(
+        vectors.len() >= at_least,
+        "{} has only {} vectors",
+        path.display(),
+        vectors.len()
+    );
+    let arguments = [
+        "eval".into(),
+        "--batch".into(),
+        path.clone().into_os_string(),
+        "--format".into(),
+        "json".into(),
+    ];
     let ran = hetdwarf(arguments);
     assert_eq!((ran.status, ran.err.as_str()), (0, ""));
-    let answers: Vec<Value> = ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let answers: Vec<Value> = ran
+        .out
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
     assert_eq!(answers.len(), vectors.len(), "one answer a line");
     let mut failures = Vec::new();
     let mut lanes = 0;
@@ -95,17 +122,33 @@ fn hold(file: &str, at_least: usize) {
         let found = answer["lanes"].as_array().unwrap();
         let result = if expected.len() == found.len() {
             lanes += expected.len();
-            expected.iter().zip(found).try_for_each(|(expected, found)| compare(expected, found))
+            expected
+                .iter()
+                .zip(found)
+                .try_for_each(|(expected, found)| compare(expected, found))
         } else {
             Err(format!("expected {} lanes, got {answer}", expected.len()))
         };
         // Where the text leaves room an implementation may differ.
         if let (Err(reason), false) = (result, vector["optional"] == true) {
-            failures.push(format!("{}: {}\n  {}\n  {reason}", vector["id"], vector["expr"], vector["why"]));
+            failures.push(format!(
+                "{}: {}\n  {}\n  {reason}",
+                vector["id"], vector["expr"], vector["why"]
+            ));
         }
     }
-    println!("{}: {} vectors, {lanes} lanes compared", path.display(), vectors.len());
-    assert!(failures.is_empty(), "{} of {} fail:\n{}", failures.len(), vectors.len(), failures.join("\n"));
+    println!(
+        "{}: {} vectors, {lanes} lanes compared",
+        path.display(),
+        vectors.len()
+    );
+    assert!(
+        failures.is_empty(),
+        "{} of {} fail:\n{}",
+        failures.len(),
+        vectors.len(),
+        failures.join("\n")
+    );
 }
 
 #[test]
@@ -127,16 +170,37 @@ fn every_vector_has_text_that_means_its_bytes() {
     let mut compared = 0;
     for file in ["spec-examples.jsonl", "from-the-text.jsonl"] {
         for vector in vectors(file).1 {
-            let (Some(text), Some(hex)) = (vector["expr"].as_str(), vector["hex"].as_str()) else { continue };
-            let wave32 = vector["wave"].as_str().is_some_and(|wave| wave.contains("wave32"));
-            let address_size = vector["address_size"].as_u64().map_or(8, |size| u8::try_from(size).unwrap());
+            let (Some(text), Some(hex)) = (vector["expr"].as_str(), vector["hex"].as_str()) else {
+                continue;
+            };
+            let wave32 = vector["wave"]
+                .as_str()
+                .is_some_and(|wave| wave.contains("wave32"));
+            let address_size = vector["address_size"]
+                .as_u64()
+                .map_or(8, |size| u8::try_from(size).unwrap());
             let options = ParseOptions {
-                wave_size: if wave32 { WaveSize::Wave32 } else { WaveSize::Wave64 },
-                encoding: Encoding { address_size, ..Encoding::AMDGPU },
+                wave_size: if wave32 {
+                    WaveSize::Wave32
+                } else {
+                    WaveSize::Wave64
+                },
+                encoding: Encoding {
+                    address_size,
+                    ..Encoding::AMDGPU
+                },
                 unit_offset: 0,
             };
-            let bytes = parse(text, &options).unwrap_or_else(|e| panic!("{text}: {e}")).encode(options.encoding).unwrap();
-            assert_eq!(bytes, parse_hex_bytes(hex).unwrap(), "{}: {text}", vector["id"]);
+            let bytes = parse(text, &options)
+                .unwrap_or_else(|e| panic!("{text}: {e}"))
+                .encode(options.encoding)
+                .unwrap();
+            assert_eq!(
+                bytes,
+                parse_hex_bytes(hex).unwrap(),
+                "{}: {text}",
+                vector["id"]
+            );
             compared += 1;
         }
     }
@@ -158,15 +222,30 @@ fn a_line_that_cannot_be_run_answers_with_an_error_and_the_rest_go_on() {
     ];
     std::fs::write(path, lines.join("\n")).unwrap();
     let ran = hetdwarf(["eval".as_ref(), "--batch".as_ref(), path.as_os_str()]);
-    let answers: Vec<Value> = ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let answers: Vec<Value> = ran
+        .out
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
     assert_eq!(answers.len(), lines.len());
-    assert_eq!(answers[0]["lanes"][0]["result"]["bytes"], "0100000000000000");
+    assert_eq!(
+        answers[0]["lanes"][0]["result"]["bytes"],
+        "0100000000000000"
+    );
     assert_eq!(answers[1]["error"]["kind"], "syntax");
-    assert!(answers[2]["error"]["message"].as_str().unwrap().contains("missing.json"));
+    assert!(
+        answers[2]["error"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("missing.json")
+    );
     assert_eq!(answers[3]["id"], "7");
     assert_eq!(answers[3]["error"]["kind"], "syntax");
     assert_eq!(answers[4]["lanes"][0]["error"]["kind"], "limit");
-    assert_eq!(answers[5]["lanes"][0]["result"]["bytes"], "0200000000000000");
+    assert_eq!(
+        answers[5]["lanes"][0]["result"]["bytes"],
+        "0200000000000000"
+    );
     assert_eq!(ran.status, 0);
     std::fs::remove_dir_all(folder).unwrap();
 }

@@ -199,12 +199,24 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
             .line_at(self.frame.lookup_address())
     }
 
-    /// The lanes that execute, as a mask: EXEC in this frame. Nothing if it is not available.
+    /// The lanes that execute, as a mask: EXEC in this frame.
+    ///
+    /// Nothing if it is not available, or if the frame is a caller's and no rule says what EXEC was there:
+    /// lanes that have diverged since were active at the call. By the letter EXEC is then the same.
     #[must_use]
     pub fn exec(&self) -> Option<u64> {
         let wave = self.stop.wave();
         let exec = Register::exec(wave.wave_size());
-        let location = self.frame.register(exec).ok()?;
+        let location = match self.frame.callee() {
+            None => self.frame.register(exec).ok()?,
+            Some(callee) => {
+                let (location, assumed) = callee.recovered(exec).ok()?;
+                if assumed && self.stop.options.reading == Reading::Tolerant {
+                    return None;
+                }
+                location
+            }
+        };
         let access = Access {
             wave,
             lane: None,
