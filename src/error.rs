@@ -161,6 +161,7 @@ rules! {
     AddressSpace: "HET A.2.5.4.4.3", "the address space is not one that the target defines";
     RegisterNumber: "USAGE \"Register Identifier\"", "the register number is reserved";
     FrameBaseKind: "HET A.3.3.5", "the frame base is not one memory location, or uses DW_OP_fbreg";
+    LanePcKind: "HET A.3.3.5", "DW_AT_LLVM_lane_pc does not give exactly one location";
     ImplicitPointerUse: "HET A.2.5.4.4.5", "an implicit pointer is used in a way that is not allowed";
     ImplicitPointerTarget: "HET A.2.5.4.4.5", "the entry an implicit pointer refers to has neither location nor constant";
     PieceKind: "HET A.2.5.4.4.6", "the part is not a location and does not convert to one";

@@ -37,6 +37,9 @@ pub(crate) enum Command {
     /// Print the call stack of a stopped wave
     #[command(after_help = "Example:\n  hetdwarf unwind kernel.hsaco --wave stop.json --registers")]
     Unwind(UnwindArguments),
+    /// Show where each lane of a stopped wave is
+    #[command(after_help = "Example:\n  hetdwarf lane-pc kernel.hsaco --wave stop.json")]
+    LanePc(LanePcArguments),
 }
 
 /// How the answer is printed.
@@ -131,6 +134,23 @@ pub(crate) struct UnwindArguments {
     pub(crate) registers: bool,
     #[command(flatten)]
     pub(crate) reading: StrictArguments,
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LanePcArguments {
+    /// The code object, or a bundle or host program that contains it
+    pub(crate) object: PathBuf,
+    #[command(flatten)]
+    pub(crate) which: ObjectArguments,
+    /// The stopped wave (hetdwarf-wave/1)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) wave: PathBuf,
+    /// The call frame, 0 for the innermost
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) frame: usize,
     /// How to print
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,

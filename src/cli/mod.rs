@@ -6,6 +6,7 @@ mod arguments;
 mod eval;
 mod failure;
 mod input;
+mod lane_pc;
 mod lanes;
 mod table;
 mod unwind;
@@ -55,5 +56,6 @@ fn dispatch(command: Command, out: &mut dyn Write) -> Result<Exit, Failure> {
         Command::Eval(arguments) => eval::run(&arguments, out),
         Command::Vars(arguments) => vars::run(&arguments, out),
         Command::Unwind(arguments) => unwind::run(&arguments, out),
+        Command::LanePc(arguments) => lane_pc::run(&arguments, out),
     }
 }

@@ -4,6 +4,7 @@
 //! Fields are never renamed or dropped without raising the version in `format`.
 
 mod eval;
+mod lane_pc;
 mod number;
 mod place;
 mod unwind;
@@ -13,6 +14,7 @@ pub use eval::{
     EvalDocument, EvalLane, EvalOptions, EvalRequest, ReadDocument, ResultDocument, Source,
     TypeDocument, evaluate_all,
 };
+pub use lane_pc::{LanePcDocument, LanePcLane};
 pub use number::{Hex, hex_bytes, parse_hex_bytes};
 pub use place::PlaceDocument;
 pub use unwind::{CfaDocument, FrameDocument, RegisterDocument, RegisterValue, UnwindDocument};

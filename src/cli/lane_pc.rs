@@ -1,0 +1,110 @@
+//! `hetdwarf lane-pc`.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use super::arguments::{Format, LanePcArguments};
+use super::failure::{Exit, Failure};
+use super::input::{choose, dialect, read_file, read_wave};
+use crate::inspect::{Program, Stop, StopOptions};
+use crate::location::Arena;
+use crate::object::CodeObject;
+use crate::report::{LanePcDocument, LanePcLane};
+
+pub(crate) fn run(arguments: &LanePcArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+    let path = &arguments.object;
+    let place = |error: crate::Error| Failure::in_file(path, error);
+    let data = read_file(path)?;
+    let embedded = choose(path, &data, &arguments.which)?;
+    let object = CodeObject::parse(&embedded.data).map_err(place)?;
+    let program = Program::load(&object)
+        .map_err(place)?
+        .with_dialect(dialect(arguments.which.dialect));
+    let wave = read_wave(&arguments.wave)?;
+    let arena = Arena::new();
+    let stop = Stop::new(
+        &program,
+        &wave,
+        wave.pc(),
+        StopOptions::loaded_at(wave.load_address),
+        &arena,
+    );
+    let level = arguments.frame;
+    let frame = stop.frame(level).ok_or_else(|| {
+        Failure::new(format!(
+            "--frame {level}: there are {} frames",
+            stop.frames().len()
+        ))
+    })?;
+    let document = LanePcDocument::new(&frame).map_err(place)?;
+    match arguments.format {
+        Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(&document)?)?,
+        Format::Text => print(&document, out)?,
+    }
+    Ok(Exit::Done)
+}
+
+/// A picture: a row for each source line that has lanes, a cell for each lane.
+pub(crate) fn print(document: &LanePcDocument, out: &mut dyn Write) -> Result<(), Failure> {
+    let bold = anstyle::Style::new().bold();
+    writeln!(
+        out,
+        "{bold}{}{bold:#}",
+        document.function.as_deref().unwrap_or("?")
+    )?;
+    let mut rows: BTreeMap<(String, u64, u128), Vec<&LanePcLane>> = BTreeMap::new();
+    for lane in &document.lanes {
+        if let Some(pc) = lane.pc {
+            let key = (
+                lane.file.clone().unwrap_or_default(),
+                lane.line.unwrap_or(0),
+                pc.0,
+            );
+            rows.entry(key).or_default().push(lane);
+        }
+    }
+    let label = |(file, line, pc): &(String, u64, u128)| match *line {
+        0 => format!("{pc:#x}"),
+        line => format!("{file}:{line} ({pc:#x})"),
+    };
+    let width = rows
+        .keys()
+        .map(|key| label(key).chars().count())
+        .max()
+        .unwrap_or(0)
+        .max(4);
+    let tens: String = document
+        .lanes
+        .iter()
+        .map(|lane| {
+            if lane.lane % 8 == 0 {
+                format!("{:<8}", lane.lane)
+            } else {
+                String::new()
+            }
+        })
+        .collect();
+    writeln!(out, "{:width$}  {}", "lane", tens.trim_end())?;
+    for (key, lanes) in &rows {
+        let cells: String = document
+            .lanes
+            .iter()
+            .map(
+                |lane| match lanes.iter().find(|here| here.lane == lane.lane) {
+                    Some(here) if here.active => '●',
+                    Some(_) => '○',
+                    None => '·',
+                },
+            )
+            .collect();
+        writeln!(out, "{:width$}  {cells}", label(key))?;
+    }
+    writeln!(
+        out,
+        "● active  ○ waiting  · elsewhere, or not active on entry"
+    )?;
+    if let Some(message) = &document.message {
+        writeln!(out, "{message}")?;
+    }
+    Ok(())
+}

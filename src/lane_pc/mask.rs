@@ -1,0 +1,108 @@
+//! Where a saved mask of lanes is.
+
+use crate::arch::{AddressSpace, Register, WaveSize};
+use crate::error::{Error, Result, Rule};
+use crate::expr::{Builder, Operation};
+
+/// Where the mask of a region's lanes is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum MaskPlace {
+    /// In EXEC itself.
+    Exec,
+    /// In scalar registers: this one and, of 64 lanes, the next.
+    Scalar(u16),
+    /// In lanes of a vector register: this one and, of 64 lanes, the next.
+    VectorLane {
+        /// The vector register's number.
+        vgpr: u16,
+        /// The lane that holds the low half.
+        lane: u8,
+    },
+    /// In scratch, as the memory of the wave: at the address in a scalar register plus an offset.
+    Scratch {
+        /// The scalar register that holds an address of the whole wave.
+        base: u16,
+        /// Bytes that are added.
+        offset: u64,
+    },
+    /// Always the same lanes.
+    Constant(u64),
+    /// The lanes of one mask that are not in another: those that did not leave.
+    Without(Box<MaskPlace>, Box<MaskPlace>),
+}
+
+impl MaskPlace {
+    /// The lanes of this mask that are not in another.
+    #[must_use]
+    pub fn without(self, gone: MaskPlace) -> MaskPlace {
+        MaskPlace::Without(Box::new(self), Box::new(gone))
+    }
+
+    /// Appends operations that leave the location of the mask.
+    ///
+    /// # Errors
+    /// [`Rule::RegisterNumber`] for a register that does not exist.
+    pub(super) fn push_location(&self, wave_size: WaveSize, builder: &mut Builder) -> Result<()> {
+        let missing = || Error::from(Rule::RegisterNumber);
+        let words: u16 = if wave_size == WaveSize::Wave64 { 2 } else { 1 };
+        match self {
+            MaskPlace::Exec => {
+                builder.register(Register::exec(wave_size))?;
+            }
+            MaskPlace::Scalar(first) if words == 1 => {
+                builder.register(Register::sgpr(*first).ok_or_else(missing)?)?;
+            }
+            MaskPlace::Scalar(first) => {
+                for word in 0..words {
+                    let number = first.checked_add(word).ok_or_else(missing)?;
+                    builder.register(Register::sgpr(number).ok_or_else(missing)?)?;
+                    builder.push(Operation::Piece { byte_size: 4 })?;
+                }
+                // A DWARF procedure that calls this goes on the same stack, where it must be whole.
+                builder.push(Operation::PieceEnd)?;
+            }
+            MaskPlace::VectorLane { vgpr, lane } => {
+                let register = Register::vgpr(*vgpr, wave_size).ok_or_else(missing)?;
+                builder.register(register)?;
+                builder.push(Operation::OffsetUconst {
+                    byte_offset: u64::from(*lane).saturating_mul(4),
+                })?;
+            }
+            MaskPlace::Scratch { base, offset } => {
+                builder.register(Register::sgpr(*base).ok_or_else(missing)?)?;
+                builder.push(Operation::DerefSize { byte_size: 4 })?;
+                builder.push(Operation::PlusUconst { value: *offset })?;
+                builder.form_address(AddressSpace::PrivateWave)?;
+            }
+            MaskPlace::Constant(_) | MaskPlace::Without(_, _) => {
+                self.push_value(wave_size, builder)?;
+                builder.push(Operation::StackValue)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends operations that leave the mask as a value of the generic type.
+    fn push_value(&self, wave_size: WaveSize, builder: &mut Builder) -> Result<()> {
+        match self {
+            MaskPlace::Constant(mask) => {
+                builder.constant(*mask)?;
+            }
+            MaskPlace::Without(mask, gone) => {
+                mask.push_value(wave_size, builder)?;
+                gone.push_value(wave_size, builder)?;
+                builder.push(Operation::Not)?.push(Operation::And)?;
+            }
+            MaskPlace::Exec
+            | MaskPlace::Scalar(_)
+            | MaskPlace::VectorLane { .. }
+            | MaskPlace::Scratch { .. } => {
+                // A composite must not grow into what is below it on the stack.
+                self.push_location(wave_size, builder)?;
+                let byte_size = if wave_size == WaveSize::Wave64 { 8 } else { 4 };
+                builder.push(Operation::DerefSize { byte_size })?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,25 @@
+//! Divergent program locations: from structured control flow to `DW_AT_LLVM_lane_pc`.
+//!
+//! A back end describes a function as a tree of [`Region`]s, each with the mask of lanes that entered it
+//! and the places where lanes that are not active wait. [`Program::new`] makes of it what the debugging
+//! information must say; [`UnitWriter`] puts that into a `gimli::write::Unit`, and [`assembly`] prints
+//! it for an assembler. Reading it back is left to
+//! [`inspect`](crate::inspect), deciding about control flow to the back end.
+//!
+//! The scheme is that of USAGE `DW_AT_LLVM_lane_pc`, with two corrections (`spec-notes/lane-pc.md`): a
+//! DWARF procedure for each region that a lane can wait in, built upon that of the region around it; the
+//! active lanes are overlaid with the program counter.
+
+mod assembly;
+mod gimli_unit;
+mod mask;
+mod program;
+mod region;
+#[cfg(test)]
+mod tests;
+
+pub use assembly::{AssemblyFunction, assembly};
+pub use gimli_unit::{UnitWriter, Written};
+pub use mask::MaskPlace;
+pub use program::{Operand, Procedure, Program, Variable};
+pub use region::{Function, Label, Phase, Region, WholeWave};

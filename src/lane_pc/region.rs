@@ -1,0 +1,200 @@
+//! Structured control flow, as a back end knows it.
+
+use core::ops::Range;
+use std::sync::Arc;
+
+use super::mask::MaskPlace;
+use crate::arch::WaveSize;
+
+/// A point in the code of a function.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Label {
+    /// So many bytes behind the function's first address.
+    Offset(u64),
+    /// A symbol, for back ends that print assembly.
+    Symbol(Arc<str>),
+}
+
+impl Label {
+    /// A symbol.
+    #[must_use]
+    pub fn symbol(name: &str) -> Label {
+        Label::Symbol(name.into())
+    }
+}
+
+impl From<u64> for Label {
+    fn from(offset: u64) -> Label {
+        Label::Offset(offset)
+    }
+}
+
+/// A function.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// Its code.
+    pub code: Range<Label>,
+    /// How many lanes its wavefronts have.
+    pub wave_size: WaveSize,
+    /// The regions of its body, in the order of the code.
+    pub regions: Vec<Region>,
+    /// Sections that run with other lanes than the source says, in the order of the code.
+    pub whole_wave: Vec<WholeWave>,
+}
+
+/// A section of whole or quad wavefront mode: EXEC says which lanes run, and not which are active.
+#[derive(Clone, Debug)]
+pub struct WholeWave {
+    /// The code that runs with another mask, from behind the instruction that sets it.
+    pub code: Range<Label>,
+    /// Where the mask of active lanes is meanwhile.
+    pub active: MaskPlace,
+}
+
+/// Code that lanes enter together and leave one by one.
+///
+/// What belongs to a region is the mask of the lanes that are in it, active or not: those that entered and
+/// did not leave for good. A back end that takes lanes out of a loop from within nested regions takes them
+/// out of the masks of those too, or describes the mask as one [without](MaskPlace::without) the other.
+#[derive(Clone, Debug)]
+pub struct Region {
+    pub(super) mask: Vec<(Range<Label>, MaskPlace)>,
+    pub(super) phases: Vec<Phase>,
+}
+
+/// A part of a region's code during which its inactive lanes wait in one place.
+#[derive(Clone, Debug)]
+pub struct Phase {
+    /// What names of procedures end in: `then`, `else`, `loop`, …
+    pub name: &'static str,
+    /// The code, from behind the instruction that changes EXEC.
+    pub code: Range<Label>,
+    /// Where lanes wait that are in the region and not active.
+    pub wait: Label,
+    /// The regions within, in the order of the code.
+    pub regions: Vec<Region>,
+}
+
+impl Phase {
+    /// A phase without regions in it.
+    #[must_use]
+    pub fn new(name: &'static str, code: Range<Label>, wait: Label) -> Phase {
+        Phase {
+            name,
+            code,
+            wait,
+            regions: Vec::new(),
+        }
+    }
+
+    /// The phase with regions in it, in the order of the code.
+    #[must_use]
+    pub fn containing(mut self, regions: impl IntoIterator<Item = Region>) -> Phase {
+        self.regions.extend(regions);
+        self
+    }
+}
+
+impl Region {
+    /// A region of any shape; `mask` says where its lanes are, for each range of code.
+    #[must_use]
+    pub fn new(
+        mask: impl IntoIterator<Item = (Range<Label>, MaskPlace)>,
+        phases: impl IntoIterator<Item = Phase>,
+    ) -> Region {
+        Region {
+            mask: mask.into_iter().collect(),
+            phases: phases.into_iter().collect(),
+        }
+    }
+
+    /// `if (c) then`: the lanes for which the condition is false wait where it is decided.
+    ///
+    /// * `start`: the instruction that narrows EXEC.
+    /// * `then`: the code behind it, up to the instruction that restores EXEC, inclusive.
+    /// * `mask`: where EXEC was saved.
+    #[must_use]
+    pub fn if_then(
+        start: Label,
+        then: Range<Label>,
+        mask: MaskPlace,
+        regions: Vec<Region>,
+    ) -> Region {
+        let all = start.clone()..then.end.clone();
+        Region::new(
+            [(all, mask)],
+            [Phase::new("then", then, start).containing(regions)],
+        )
+    }
+
+    /// `if (c) then else`: while the first part runs, the lanes of the second wait where the condition is
+    /// decided; while the second runs, those of the first wait behind it.
+    ///
+    /// * `end`: behind the instruction that restores EXEC.
+    #[must_use]
+    pub fn if_then_else(
+        start: Label,
+        then: (Range<Label>, Vec<Region>),
+        otherwise: (Range<Label>, Vec<Region>),
+        end: Label,
+        mask: MaskPlace,
+    ) -> Region {
+        let all = start.clone()..end.clone();
+        let (then, within_then) = then;
+        let (otherwise, within_otherwise) = otherwise;
+        Region::new(
+            [(all, mask)],
+            [
+                Phase::new("then", then, start).containing(within_then),
+                Phase::new("else", otherwise, end).containing(within_otherwise),
+            ],
+        )
+    }
+
+    /// A loop: lanes that have left it wait behind it.
+    ///
+    /// * `body`: the code that runs again and again, with the instruction that restores EXEC.
+    /// * `end`: behind that instruction.
+    #[must_use]
+    pub fn repeat(body: Range<Label>, end: Label, mask: MaskPlace, regions: Vec<Region>) -> Region {
+        Region::new(
+            [(body.clone(), mask)],
+            [Phase::new("loop", body, end).containing(regions)],
+        )
+    }
+
+    /// One iteration of a loop in which lanes may `continue`: they wait where the next iteration is decided.
+    /// It is the only region directly within the loop's.
+    ///
+    /// * `latch`: where the loop's condition is decided; the end of the iteration's code.
+    /// * `mask`: the lanes that take part in this iteration.
+    #[must_use]
+    pub fn iteration(
+        body: Range<Label>,
+        latch: Label,
+        mask: MaskPlace,
+        regions: Vec<Region>,
+    ) -> Region {
+        Region::new(
+            [(body.clone(), mask)],
+            [Phase::new("continue", body, latch).containing(regions)],
+        )
+    }
+
+    /// A function's body in which lanes may return early: they wait where the function ends.
+    ///
+    /// * `mask`: the lanes that were active on entry.
+    #[must_use]
+    pub fn body(code: Range<Label>, exit: Label, mask: MaskPlace, regions: Vec<Region>) -> Region {
+        Region::new(
+            [(code.clone(), mask)],
+            [Phase::new("return", code, exit).containing(regions)],
+        )
+    }
+
+    /// The phases, in the order of the code.
+    #[must_use]
+    pub fn phases(&self) -> &[Phase] {
+        &self.phases
+    }
+}
