@@ -97,6 +97,8 @@ struct Activation<'a> {
     pc: u64,
     row: Option<(Cie<'a>, Row<'a>)>,
     cfa: OnceCell<Result<Location<'a>>>,
+    /// Where the return address was found.
+    return_address: Option<Location<'a>>,
 }
 
 /// Where a register was found, and what that rests on.
@@ -191,6 +193,7 @@ impl<'c, 'a> CallStack<'c, 'a> {
             pc,
             row,
             cfa: OnceCell::new(),
+            return_address: None,
         });
         if let Some(error) = error {
             return Err(failed(error));
@@ -199,19 +202,22 @@ impl<'c, 'a> CallStack<'c, 'a> {
             return Err((Stopped::NoCfi, None));
         }
         let frame = CallFrame { stack: self, level };
-        if frame.is_repeated() {
-            return Err((Stopped::Cycle, None));
-        }
         let Some(column) = column else {
             return Err((Stopped::Error, Some(Rule::RegisterNumber.into())));
         };
         let location = frame.return_address_location(column).map_err(failed)?;
+        if frame.is_repeated(&location) {
+            return Err((Stopped::Cycle, None));
+        }
         let undefined = location
             .places()
             .iter()
             .all(|place| matches!(place.storage, Storage::Undefined));
         if undefined {
             return Err((Stopped::ReturnAddressUndefined, None));
+        }
+        if let Some(activation) = self.frames.get_mut(level) {
+            activation.return_address = Some(location);
         }
         let access = Access {
             wave: self.unwind.wave,
@@ -285,8 +291,8 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
         })
     }
 
-    /// Whether a frame further in has the same program location and CFA.
-    fn is_repeated(&self) -> bool {
+    /// Whether a frame further in has the same program location, CFA and place of the return address.
+    fn is_repeated(&self, return_address: &Location<'a>) -> bool {
         let Ok(cfa) = self.cfa() else { return false };
         let mut frame = self.callee();
         // Only neighbours are compared: real recursion moves the CFA, and a longer circle ends at the limit.
@@ -294,6 +300,9 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
             let Some(here) = frame else { return false };
             if here.code_address() == self.code_address()
                 && here.cfa().is_ok_and(|other| other == cfa)
+                && here
+                    .activation()
+                    .is_some_and(|known| known.return_address.as_ref() == Some(return_address))
             {
                 return true;
             }

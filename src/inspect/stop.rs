@@ -5,7 +5,7 @@ use crate::arch::{Lane, Register, WaveSize};
 use crate::debug_info::{Function, InlinedCall, SourceLine};
 use crate::error::Result;
 use crate::eval::{Frame, LaneFocus, Limits, Reading};
-use crate::frame::{CallFrame, CallStack, Unwind, unwind};
+use crate::frame::{CallFrame, CallStack, Stopped, Unwind, unwind};
 use crate::location::{Access, Arena, read_value};
 use crate::wave::Wave;
 
@@ -112,6 +112,20 @@ impl<'p, 'a> Stop<'p, 'a> {
     #[must_use]
     pub fn options(&self) -> &StopOptions {
         &self.options
+    }
+
+    /// Why there is no frame behind the last. Code that is in no function has no call frame information
+    /// either; that it is in none says more.
+    #[must_use]
+    pub fn stopped(&self) -> Stopped {
+        let last = self.frames().last();
+        let outside = last.is_some_and(|frame| {
+            frame.frame.row().is_none() && frame.function().is_ok_and(|found| found.is_none())
+        });
+        match self.stack.stopped() {
+            Stopped::NoCfi if outside => Stopped::NoFunction,
+            stopped => stopped,
+        }
     }
 
     /// The wave.

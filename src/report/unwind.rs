@@ -92,7 +92,7 @@ impl UnwindDocument {
             .frames()
             .map(|frame| FrameDocument::new(&frame))
             .collect::<Result<Vec<_>>>()?;
-        let stopped = stop.stack().stopped();
+        let stopped = stop.stopped();
         let message = match stop.stack().error() {
             Some(error) => error.to_string(),
             None => stopped.text().to_owned(),
