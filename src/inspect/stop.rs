@@ -122,10 +122,11 @@ impl<'p, 'a> Stop<'p, 'a> {
         let outside = last.is_some_and(|frame| {
             frame.frame.row().is_none() && frame.function().is_ok_and(|found| found.is_none())
         });
-        match self.stack.stopped() {
-            Stopped::NoCfi if outside => Stopped::NoFunction,
-            stopped => stopped,
+        let stopped = self.stack.stopped();
+        if outside && stopped == Stopped::NoCfi {
+            return Stopped::NoFunction;
         }
+        stopped
     }
 
     /// The wave.
