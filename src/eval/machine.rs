@@ -52,13 +52,13 @@ impl Budget {
     }
 }
 
-/// Evaluates an expression; also gives the last operation that was executed.
+/// Evaluates an expression; also gives the register, if pushing that was the last thing it did.
 pub(super) fn run<'a>(
     expression: ExpressionBytes<'a>,
     kind: ResultKind,
     context: &Context<'_, 'a>,
     budget: &mut Budget,
-) -> Result<(Outcome<'a>, Option<Opcode>)> {
+) -> Result<(Outcome<'a>, Option<u64>)> {
     let mut machine = Machine {
         context,
         stack: SmallVec::new(),
@@ -68,7 +68,7 @@ pub(super) fn run<'a>(
             valid_target: usize::MAX,
         },
         callers: SmallVec::new(),
-        last: None,
+        pushed_register: None,
         generic_bits: u32::from(expression.unit.encoding.address_size).saturating_mul(8),
         budget,
     };
@@ -79,8 +79,8 @@ pub(super) fn run<'a>(
         })?;
     }
     machine.execute_all()?;
-    let last = machine.last;
-    machine.finish(kind).map(|outcome| (outcome, last))
+    let register = machine.pushed_register;
+    machine.finish(kind).map(|outcome| (outcome, register))
 }
 
 /// An expression that is being executed, and how far.
@@ -98,7 +98,8 @@ pub(super) struct Machine<'m, 'c, 'a> {
     pub(super) here: Activation<'a>,
     /// The expressions that called this one on the same stack, the outermost first.
     pub(super) callers: SmallVec<[Activation<'a>; 1]>,
-    pub(super) last: Option<Opcode>,
+    /// The register that the last operation pushed.
+    pub(super) pushed_register: Option<u64>,
     /// The size of the generic type.
     pub(super) generic_bits: u32,
     pub(super) budget: &'m mut Budget,
@@ -186,11 +187,11 @@ impl<'a> Machine<'_, '_, 'a> {
         let opcode = operation.opcode();
         #[cfg(debug_assertions)]
         let before = self.stack.len();
+        self.pushed_register = None;
         self.execute(operation)
             .map_err(|error| (error, Some(opcode)))?;
         #[cfg(debug_assertions)]
         self.check_effect(opcode, before);
-        self.last = Some(opcode);
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use super::machine::{Machine, run};
 use super::resolver::{ExpressionBytes, LocationAttribute};
 use super::stack::{Entry, Linear};
 use super::value::{BaseType, Encoding, Value};
-use crate::arch::AddressSpace;
+use crate::arch::{AddressSpace, Register};
 use crate::error::{Error, ErrorKind, Need, Result, Rule};
 use crate::expr::{Opcode, operations};
 use crate::location::{Location, Storage, read_value};
@@ -124,8 +124,13 @@ impl<'a> Machine<'_, '_, 'a> {
 
     pub(super) fn breg(&mut self, register: u64, offset: i64, space: AddressSpace) -> Result<()> {
         let location = self.register_location(register)?;
+        let address_bits = space.address_size_in_bits(self.unit().encoding.address_size);
+        let bits = match (self.context.reading, register_bits(register)) {
+            (Reading::Tolerant, Some(size)) => size.min(address_bits),
+            (Reading::Tolerant, None) | (Reading::ByTheLetter, _) => address_bits,
+        };
         let base = self
-            .address_in(&location, space)?
+            .read_register(register, &location, bits)?
             .wrapping_add(offset.cast_unsigned());
         let location = self.memory(space, Linear { base, step: 0 })?;
         self.push(Entry::Location(location))
@@ -140,11 +145,18 @@ impl<'a> Machine<'_, '_, 'a> {
         let bits = space.address_size_in_bits(self.unit().encoding.address_size);
         let narrower = u32::try_from(location.bits_left())
             .ok()
-            .filter(|left| *left < bits);
+            .filter(|left| (1..bits).contains(left));
         let bits = match (self.context.reading, narrower) {
             (Reading::Tolerant, Some(left)) => left,
             (Reading::Tolerant, None) | (Reading::ByTheLetter, _) => bits,
         };
+        let value = self.read(location, bits)?;
+        Ok(u64::try_from(value).unwrap_or(u64::MAX))
+    }
+
+    /// The low `bits` bits of a register, at most 64, that the frame has at `location`.
+    fn read_register(&mut self, register: u64, location: &Location<'a>, bits: u32) -> Result<u64> {
+        check_register_size(register, bits)?;
         let value = self.read(location, bits)?;
         Ok(u64::try_from(value).unwrap_or(u64::MAX))
     }
@@ -185,6 +197,7 @@ impl<'a> Machine<'_, '_, 'a> {
     pub(super) fn regval_type(&mut self, register: u64, base_type: u64) -> Result<()> {
         let ty = self.base_type(base_type)?;
         let location = self.register_location(register)?;
+        check_register_size(register, ty.bit_size)?;
         self.push(Entry::Location(location))?;
         self.deref_as(ty)
     }
@@ -228,12 +241,12 @@ impl<'a> Machine<'_, '_, 'a> {
         self.budget.depth = self.budget.depth.saturating_add(1);
         match result.ok_or(Error::from(Need::Caller))? {
             (Outcome::Value(value), _) => self.push(Entry::from_value(value)),
-            (Outcome::Location(location), Some(Opcode::Reg | Opcode::Regx)) => {
+            (Outcome::Location(location), Some(register)) => {
                 // The type of a register is the integer that fills it; what is not wider than an address is
-                // generic, so that the expression can go on computing with it.
-                let bits = u32::try_from(location.bits_left())
-                    .unwrap_or(u32::MAX)
-                    .min(128);
+                // generic, so that the expression can go on computing with it. The caller's register may be
+                // anywhere, so that its location does not tell its size.
+                let bits = register_bits(register).map_or(1, |size| size.min(128));
+                check_register_size(register, bits)?;
                 let value = self.read(&location, bits)?;
                 let wide = bits > self.generic_bits;
                 let ty = if wide {
@@ -274,6 +287,27 @@ impl<'a> Machine<'_, '_, 'a> {
             LaneFocus::None | LaneFocus::One(_) => None,
         }
     }
+}
+
+/// The size of a register, in bits; nothing if it is reserved.
+fn register_bits(register: u64) -> Option<u32> {
+    Register::from_number(register)?.size_in_bits()
+}
+
+/// Fails if a register has fewer than `bits` bits. Where a frame has the register does not tell: behind the
+/// place in memory where it was saved there are other things.
+fn check_register_size(register: u64, bits: u32) -> Result<()> {
+    let size = register_bits(register).unwrap_or(0);
+    if bits > size {
+        let bit_offset = i128::from(bits).saturating_sub(1);
+        let size_in_bits = size.into();
+        return Err(ErrorKind::OutOfBounds {
+            bit_offset,
+            size_in_bits,
+        }
+        .into());
+    }
+    Ok(())
 }
 
 /// Whether all lanes of a location that grows from lane to lane can be kept as one.

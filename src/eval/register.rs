@@ -9,6 +9,7 @@ use crate::location::Location;
 impl<'a> Machine<'_, '_, 'a> {
     pub(super) fn push_register(&mut self, number: u64) -> Result<()> {
         let location = self.register_location(number)?;
+        self.pushed_register = Some(number);
         self.push(Entry::Location(location))
     }
 
