@@ -304,6 +304,12 @@ impl<'a> Machine<'_, '_, 'a> {
                 base_type,
             } => self.regval_type(register, base_type),
             Operation::EntryValue { expression } => self.entry_value(expression),
+            Operation::GnuParameterRef { .. } => {
+                Err(ErrorKind::Unsupported("a parameter that only the call site knows").into())
+            }
+            Operation::GnuVariableValue { .. } => {
+                Err(ErrorKind::Unsupported("the value of another variable").into())
+            }
 
             // Locations in general, HET A.2.5.4.4.1 and A.2.5.4.4.2.
             Operation::Offset => self.offset(8),
