@@ -1,11 +1,13 @@
 //! Writing through a location.
 
-use super::memory::{access_error, for_each_run, lane_of};
+use core::ops::Range;
+
+use super::memory::{Run, access_error, for_each_run, lane_of};
 use super::read::{copy_bits, out_of_bounds};
 use super::{Location, Place, Storage};
-use crate::arch::Lane;
+use crate::arch::{Lane, Register};
 use crate::error::{ErrorKind, Limit, Need, Result};
-use crate::wave::{Memory, Wave};
+use crate::wave::Wave;
 
 /// Writes the first `bit_size` bits of `bytes` to every place of `location`.
 ///
@@ -37,32 +39,44 @@ pub fn write(
     }
     let mut plan = Plan {
         lane,
+        wave,
         leaves: Vec::new(),
     };
     plan.location(location, 0, bit_size, 0)?;
-    for leaf in &plan.leaves {
-        leaf.write(bytes, lane, wave)?;
+    for leaf in plan.leaves {
+        leaf.write(bytes, wave)?;
     }
     Ok(())
 }
 
+/// What a debugger is asked to change.
+enum Target {
+    /// Bytes of a register, from this one on.
+    Register(Register, u64),
+    /// Bytes of memories, run after run.
+    Memory(Vec<Run>),
+}
+
 /// Bits that go to one register or memory.
-struct Leaf<'a> {
-    storage: Storage<'a>,
-    start: u128,
+struct Leaf {
+    target: Target,
+    /// Bits of the first byte that stay.
+    skip: u64,
     count: u64,
+    /// The first of the bits that are written.
     from: u64,
 }
 
-struct Plan<'a> {
+struct Plan<'w> {
     lane: Option<Lane>,
-    leaves: Vec<Leaf<'a>>,
+    wave: &'w dyn Wave,
+    leaves: Vec<Leaf>,
 }
 
-impl<'a> Plan<'a> {
+impl Plan<'_> {
     fn location(
         &mut self,
-        location: &Location<'a>,
+        location: &Location<'_>,
         offset: u128,
         count: u64,
         from: u64,
@@ -73,7 +87,7 @@ impl<'a> Plan<'a> {
             .try_for_each(|place| self.place(place, offset, count, from))
     }
 
-    fn place(&mut self, place: &Place<'a>, offset: u128, count: u64, from: u64) -> Result<()> {
+    fn place(&mut self, place: &Place<'_>, offset: u128, count: u64, from: u64) -> Result<()> {
         const LEAVES: usize = 1 << 16;
         if self.leaves.len() >= LEAVES {
             return Err(ErrorKind::Limit {
@@ -103,14 +117,23 @@ impl<'a> Plan<'a> {
                 )
                 .into())
             }
-            Storage::Register(_) | Storage::Memory { .. } => {
-                self.leaves.push(Leaf {
-                    storage: place.storage,
-                    start,
-                    count,
-                    from,
-                });
-                Ok(())
+            Storage::Register(register) => {
+                let target = |first, _| Ok(Target::Register(register, first));
+                self.leaf(start, count, from, target)
+            }
+            Storage::Memory {
+                space,
+                lane: select,
+            } => {
+                let (wave, lane) = (self.wave, lane_of(select, self.lane));
+                self.leaf(start, count, from, |first, length| {
+                    let mut runs = Vec::new();
+                    for_each_run(wave, space, lane, first, length, &mut |run| {
+                        runs.push(run);
+                        Ok(())
+                    })?;
+                    Ok(Target::Memory(runs))
+                })
             }
             Storage::Composite(composite) => {
                 let mut done = 0u64;
@@ -132,76 +155,86 @@ impl<'a> Plan<'a> {
             }
         }
     }
+
+    /// Adds bits from bit `start` of a storage on; `target` gets the first byte and how many there are.
+    fn leaf(
+        &mut self,
+        start: u128,
+        count: u64,
+        from: u64,
+        target: impl FnOnce(u64, usize) -> Result<Target>,
+    ) -> Result<()> {
+        let first = u64::try_from(start / 8).unwrap_or(u64::MAX);
+        let skip = u64::from((start % 8) as u8);
+        let length = usize::try_from(skip.saturating_add(count).div_ceil(8)).unwrap_or(0);
+        let target = target(first, length)?;
+        self.leaves.push(Leaf {
+            target,
+            skip,
+            count,
+            from,
+        });
+        Ok(())
+    }
 }
 
-impl Leaf<'_> {
-    fn write(&self, bytes: &[u8], lane: Option<Lane>, wave: &mut dyn Wave) -> Result<()> {
-        let first = u64::try_from(self.start / 8).unwrap_or(u64::MAX);
-        let skip = u64::from((self.start % 8) as u8);
-        let length = usize::try_from(skip.saturating_add(self.count).div_ceil(8)).unwrap_or(0);
+impl Leaf {
+    fn write(&self, bytes: &[u8], wave: &mut dyn Wave) -> Result<()> {
+        let end = self.skip.saturating_add(self.count);
+        let length = usize::try_from(end.div_ceil(8)).unwrap_or(0);
         let mut buffer = vec![0; length];
-        // A byte of which only some bits change must be read first.
-        let partial = skip != 0 || !self.count.is_multiple_of(8);
-        let change =
-            |buffer: &mut [u8]| copy_bits(bytes, self.from.into(), buffer, skip, self.count);
-        match self.storage {
-            Storage::Register(register) => {
-                let bit = |byte: u64| u32::try_from(byte.saturating_mul(8)).unwrap_or(u32::MAX);
-                let bits = bit(first)..bit(first.saturating_add(length as u64));
-                if partial {
-                    wave.read_register(register, bits.clone(), &mut buffer)
-                        .map_err(|e| access_error(&e))?;
-                }
-                change(&mut buffer);
-                wave.write_register(register, bits, &buffer)
+        // A byte of which only some bits change must be read first; the others need not be known.
+        if self.skip != 0 {
+            self.read_byte(0, &mut buffer, wave)?;
+        }
+        let last = length.saturating_sub(1);
+        if !end.is_multiple_of(8) && (last != 0 || self.skip == 0) {
+            self.read_byte(last, &mut buffer, wave)?;
+        }
+        copy_bits(bytes, self.from.into(), &mut buffer, self.skip, self.count);
+        match &self.target {
+            Target::Register(register, first) => {
+                let bits = register_bits(*first, length);
+                wave.write_register(*register, bits, &buffer)
                     .map_err(|e| access_error(&e))
             }
-            Storage::Memory {
-                space,
-                lane: select,
-            } => {
-                let mut runs: Vec<(Memory, u64, usize, usize)> = Vec::new();
-                for_each_run(
-                    wave,
-                    space,
-                    lane_of(select, lane),
-                    first,
-                    length,
-                    &mut |run| {
-                        runs.push((
-                            run.memory,
-                            run.address,
-                            run.start,
-                            run.start.saturating_add(run.length),
-                        ));
-                        Ok(())
-                    },
-                )?;
-                if partial {
-                    for &(memory, address, start, end) in &runs {
-                        let Some(out) = buffer.get_mut(start..end) else {
-                            continue;
-                        };
-                        wave.read_memory(memory, address, out)
-                            .map_err(|e| access_error(&e))?;
-                    }
-                }
-                change(&mut buffer);
-                for (memory, address, start, end) in runs {
-                    let Some(part) = buffer.get(start..end) else {
-                        continue;
-                    };
-                    wave.write_memory(memory, address, part)
-                        .map_err(|e| access_error(&e))?;
-                }
-                Ok(())
-            }
-            // The plan has no other leaves.
-            Storage::Undefined
-            | Storage::Value { .. }
-            | Storage::Constant(_)
-            | Storage::ImplicitPointer(_)
-            | Storage::Composite(_) => Ok(()),
+            Target::Memory(runs) => runs.iter().try_for_each(|run| {
+                let end = run.start.saturating_add(run.length);
+                let part = buffer.get(run.start..end).unwrap_or_default();
+                wave.write_memory(run.memory, run.address, part)
+                    .map_err(|e| access_error(&e))
+            }),
         }
     }
+
+    /// Reads byte `at` of those that are written.
+    fn read_byte(&self, at: usize, buffer: &mut [u8], wave: &dyn Wave) -> Result<()> {
+        let Some(out) = buffer.get_mut(at..).and_then(|rest| rest.get_mut(..1)) else {
+            return Ok(());
+        };
+        let result = match &self.target {
+            Target::Register(register, first) => {
+                let bits = register_bits(first.saturating_add(at as u64), 1);
+                wave.read_register(*register, bits, out)
+            }
+            Target::Memory(runs) => {
+                let within = |run: &&Run| {
+                    at.checked_sub(run.start)
+                        .is_some_and(|within| within < run.length)
+                };
+                let Some(run) = runs.iter().find(within) else {
+                    return Ok(());
+                };
+                let within = at.saturating_sub(run.start) as u64;
+                wave.read_memory(run.memory, run.address.wrapping_add(within), out)
+            }
+        };
+        result.map_err(|e| access_error(&e))
+    }
+}
+
+/// The bits of `length` bytes of a register.
+fn register_bits(first: u64, length: usize) -> Range<u32> {
+    let bit = |byte: u64| u32::try_from(byte.saturating_mul(8)).unwrap_or(u32::MAX);
+    bit(first)..bit(first.saturating_add(length as u64))
 }
