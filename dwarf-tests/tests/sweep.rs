@@ -62,11 +62,18 @@ impl Wave for Zeros {
 }
 
 /// What an object may do that others must not: its name, a part of the error, and why.
-const EXPLAINED: &[(&str, &str, &str)] = &[(
-    "gcc12/",
-    "DW_OP_GNU_parameter_ref",
-    "a parameter that was optimised away: its value is in an entry of the call site, if the caller has one",
-)];
+const EXPLAINED: &[(&str, &str, &str)] = &[
+    (
+        "gcc12/",
+        "DW_OP_GNU_parameter_ref",
+        "a parameter that was optimised away: its value is in an entry of the call site, if the caller has one",
+    ),
+    (
+        "gcc12/",
+        "outside a storage of 147573952589676412928 bits",
+        "the stack of a wave of zeros starts at address 0: frames end beyond 2^64",
+    ),
+];
 
 #[derive(Debug, Default)]
 struct Tally {
@@ -83,7 +90,8 @@ struct Tally {
 }
 
 impl Tally {
-    fn error(&mut self, error: &Error, place: &str) {
+    /// Counts an error; whether it is explained.
+    fn error(&mut self, error: &Error, place: &str) -> bool {
         let operation = error.operation().unwrap_or_default();
         let text = format!("{} {operation}: {error}", error.kind().name());
         let is_wrong = matches!(
@@ -108,6 +116,7 @@ impl Tally {
             .entry(key)
             .or_insert_with(|| (0, format!("{place}: {text}")));
         entry.0 += 1;
+        explained
     }
 }
 
@@ -176,7 +185,9 @@ fn addresses(program: &Program<'_>, tally: &mut Tally, name: &str) -> BTreeSet<u
         match info.line_table(unit) {
             Ok(Some(table)) => found.extend(table.rows().iter().map(|row| row.address)),
             Ok(None) => {}
-            Err(error) => tally.error(&error, name),
+            Err(error) => {
+                tally.error(&error, name);
+            }
         }
     }
     found
@@ -187,7 +198,10 @@ fn look_at(frame: &StopFrame<'_, '_, '_>, lanes: &[Lane], place: &str, tally: &m
     let mut types = TypeTable::default();
     let variables = match frame.variables(&mut types) {
         Ok(variables) => variables,
-        Err(error) => return tally.error(&error, place),
+        Err(error) => {
+            tally.error(&error, place);
+            return;
+        }
     };
     for value in &variables {
         tally.variables += 1;
@@ -195,12 +209,13 @@ fn look_at(frame: &StopFrame<'_, '_, '_>, lanes: &[Lane], place: &str, tally: &m
         for lane in lanes {
             let state = value.state(*lane);
             let reading = place.rsplit(' ').next().unwrap();
-            *tally
-                .states
-                .entry(format!("{reading} {}", state.name()))
-                .or_default() += 1;
+            let mut state_name = state.name();
             match state {
-                LaneState::Error(error) => tally.error(&error, &format!("{place} {name}")),
+                LaneState::Error(error) => {
+                    if tally.error(&error, &format!("{place} {name}")) {
+                        state_name = "explained";
+                    }
+                }
                 LaneState::Unavailable | LaneState::Inactive => {
                     panic!("{place} {name}: {state:?} in a wave of zeros")
                 }
@@ -213,6 +228,8 @@ fn look_at(frame: &StopFrame<'_, '_, '_>, lanes: &[Lane], place: &str, tally: &m
                 }
                 LaneState::OptimizedOut => {}
             }
+            let state = format!("{reading} {state_name}");
+            *tally.states.entry(state).or_default() += 1;
         }
     }
 }
@@ -220,7 +237,10 @@ fn look_at(frame: &StopFrame<'_, '_, '_>, lanes: &[Lane], place: &str, tally: &m
 fn sweep_object(data: &[u8], name: &str, most: usize, tally: &mut Tally) {
     let object = match CodeObject::parse(data) {
         Ok(object) => object,
-        Err(error) => return tally.error(&error, name),
+        Err(error) => {
+            tally.error(&error, name);
+            return;
+        }
     };
     let dwo = std::fs::read(fixture("corpus/llvm22/small.dwo")).unwrap();
     let dwo = CodeObject::parse(&dwo).unwrap();
