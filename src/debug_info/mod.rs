@@ -159,3 +159,6 @@ fn lossy(bytes: &[u8]) -> Cow<'_, str> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
