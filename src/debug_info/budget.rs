@@ -29,6 +29,11 @@ impl Budget {
         Budget::new(Limit::Output, 1 << 26)
     }
 
+    /// Variables that one question finds by reference instead of in their place.
+    pub(super) fn references() -> Budget {
+        Budget::new(Limit::Dies, 1 << 16)
+    }
+
     fn new(limit: Limit, total: u64) -> Budget {
         Budget {
             limit,
@@ -37,18 +42,22 @@ impl Budget {
         }
     }
 
-    /// Pays for `amount` things.
+    /// Pays for `amount` things. Once it could not, nothing can be paid for any more: what is asked next
+    /// would cost as much as what was refused.
     pub(super) fn charge(&mut self, amount: u64) -> Result<()> {
         match self.left.checked_sub(amount) {
             Some(left) => {
                 self.left = left;
                 Ok(())
             }
-            None => Err(ErrorKind::Limit {
-                limit: self.limit,
-                value: self.total,
+            None => {
+                self.left = 0;
+                Err(ErrorKind::Limit {
+                    limit: self.limit,
+                    value: self.total,
+                }
+                .into())
             }
-            .into()),
         }
     }
 }

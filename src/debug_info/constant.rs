@@ -14,49 +14,56 @@ use super::unit::UnitId;
 use super::value::Value;
 use crate::error::Result;
 
-/// No constant is larger; a larger size is not believed.
-const LARGEST: u64 = 1 << 16;
+/// No number is larger; the size of a larger type is not taken for that of a number.
+const LARGEST_NUMBER: u64 = 16;
 
 /// The constants of a unit by their entries.
 pub(super) type Constants = BTreeMap<DieId, Vec<u8>>;
 
 impl<'a> DebugInfo<'a> {
-    /// A constant as the bytes of an object of type `ty`, the lowest first.
+    /// A constant as the bytes of an object of type `ty`, the lowest first; they are paid for.
     ///
     /// A number is cut or extended to the size of the type. The data forms say nothing of a sign:
     /// compilers use them for what is not negative, or for all bits of the type, so they are extended
     /// with zeros. Nothing if the value is not a constant.
-    pub(super) fn constant_bytes(&self, value: &Value<'a>, ty: Option<DieId>) -> Option<Vec<u8>> {
-        let size = ty
-            .and_then(|ty| self.byte_size(ty))
-            .filter(|size| *size <= LARGEST)
-            .and_then(|size| usize::try_from(size).ok());
-        let (number, natural) = match value {
-            Value::Unsigned(number) | Value::Address(number) => (i128::from(*number), 8),
-            Value::Signed(number) => (i128::from(*number), 8),
-            Value::Wide(number) => (number.cast_signed(), 16),
-            Value::Flag(flag) => (i128::from(*flag), 1),
-            Value::Block(bytes) => return Some(bytes.to_vec()),
-            Value::String(text) => {
-                let mut bytes = text.as_bytes().to_vec();
-                bytes.push(0);
-                if let Some(size) = size {
-                    bytes.resize(size, 0);
-                }
-                return Some(bytes);
-            }
-            Value::Expression(_)
-            | Value::LocationList(_)
-            | Value::RangeList(_)
-            | Value::SectionOffset(_)
-            | Value::Reference(_)
-            | Value::Signature(_)
-            | Value::Supplementary(_) => return None,
+    pub(super) fn constant_bytes(
+        &self,
+        value: &Value<'a>,
+        ty: Option<DieId>,
+        budget: &mut Budget,
+    ) -> Result<Option<Vec<u8>>> {
+        let size = ty.and_then(|ty| self.byte_size(ty));
+        if let Value::Block(bytes) = value {
+            budget.charge(bytes.len() as u64)?;
+            return Ok(Some(bytes.to_vec()));
+        }
+        if let Value::String(text) = value {
+            let terminated = (text.len() as u64).saturating_add(1);
+            let size = size.unwrap_or(terminated);
+            budget.charge(size)?;
+            let mut bytes = text.as_bytes().to_vec();
+            bytes.resize(usize::try_from(size).unwrap_or(0), 0);
+            return Ok(Some(bytes));
+        }
+        let (number, natural) = if let Value::Address(address) = value {
+            (i128::from(*address), 8)
+        } else if let Value::Flag(flag) = value {
+            (i128::from(*flag), 1)
+        } else if let Value::Wide(number) = value {
+            (number.cast_signed(), 16)
+        } else {
+            let Some(number) = value.number() else {
+                return Ok(None);
+            };
+            (number, 8)
         };
+        let size = size.filter(|size| *size <= LARGEST_NUMBER);
+        let size = size.and_then(|size| usize::try_from(size).ok());
         let fill = if number < 0 { 0xff } else { 0 };
         let mut bytes = number.to_le_bytes().to_vec();
         bytes.resize(size.unwrap_or(natural), fill);
-        Some(bytes)
+        budget.charge(bytes.len() as u64)?;
+        Ok(Some(bytes))
     }
 
     /// The bytes of the constant that the entry at `id` holds (`DW_AT_const_value`); nothing if it holds
@@ -81,9 +88,9 @@ impl<'a> DebugInfo<'a> {
             }
             let chain = self.chain(walk.die());
             if let Ok(Some(value)) = self.chain_value(&chain, DW_AT_const_value)
-                && let Some(bytes) = self.constant_bytes(&value, self.type_of(&chain)?)
+                && let Ok(ty) = self.type_of(&chain)
+                && let Some(bytes) = self.constant_bytes(&value, ty, &mut budget)?
             {
-                budget.charge(bytes.len() as u64)?;
                 constants.insert(walk.id(), bytes);
             }
         }

@@ -154,8 +154,11 @@ fn lossy(bytes: &[u8]) -> Cow<'_, str> {
     match core::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
         Err(_) => {
-            let head = bytes.get(..4096).unwrap_or(bytes);
+            let head = bytes.get(..512).unwrap_or(bytes);
             Cow::Owned(String::from_utf8_lossy(head).into_owned())
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

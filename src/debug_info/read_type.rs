@@ -189,18 +189,10 @@ impl<'a> TypeReader<'_, '_, 'a> {
 
     fn record(&mut self, die: &Die<'a>) -> Result<TypeKind> {
         let mut members = Vec::new();
-        let mut walk = self.info.walk(die.id())?;
-        while let Some(entry) = walk.next_entry()? {
-            let (depth, tag) = (entry.depth(), entry.tag());
-            walk.charge(&mut self.entries)?;
-            if depth == 0 {
-                continue;
-            }
-            if tag == DW_TAG_member || tag == DW_TAG_inheritance {
-                members.extend(self.member(&walk.die())?);
-            }
-            if tag != DW_TAG_variant_part {
-                walk.skip_children()?;
+        let mut children = self.info.children(die.id())?;
+        while let Some(child) = children.next(&mut self.entries)? {
+            if child.tag() == DW_TAG_member || child.tag() == DW_TAG_inheritance {
+                members.extend(self.member(&child)?);
             }
         }
         let kind = if die.tag() == DW_TAG_union_type {
@@ -278,22 +270,16 @@ impl<'a> TypeReader<'_, '_, 'a> {
             .direct_type(die)
             .and_then(|ty| self.info.integer(ty));
         let mut enumerators = Vec::new();
-        let mut walk = self.info.walk(die.id())?;
-        while let Some(entry) = walk.next_entry()? {
-            let (depth, tag) = (entry.depth(), entry.tag());
-            walk.charge(&mut self.entries)?;
-            if depth == 0 {
+        let mut children = self.info.children(die.id())?;
+        while let Some(child) = children.next(&mut self.entries)? {
+            if child.tag() != DW_TAG_enumerator {
                 continue;
             }
-            if tag == DW_TAG_enumerator {
-                let child = walk.die();
-                let value = self.info.number(&child, DW_AT_const_value);
-                if let (Some(name), Some(value)) = (self.text_of(&child)?, value) {
-                    let value = as_integer(value, integer);
-                    enumerators.push(Enumerator { name, value });
-                }
+            let value = self.info.number(&child, DW_AT_const_value);
+            if let (Some(name), Some(value)) = (self.text_of(&child)?, value) {
+                let value = as_integer(value, integer);
+                enumerators.push(Enumerator { name, value });
             }
-            walk.skip_children()?;
         }
         Ok(TypeKind::Enumeration {
             underlying: self.target(die),
@@ -303,20 +289,13 @@ impl<'a> TypeReader<'_, '_, 'a> {
 
     fn function(&mut self, die: &Die<'a>) -> Result<TypeKind> {
         let mut parameters = Vec::new();
-        let mut walk = self.info.walk(die.id())?;
-        while let Some(entry) = walk.next_entry()? {
-            let (depth, tag) = (entry.depth(), entry.tag());
-            walk.charge(&mut self.entries)?;
-            if depth == 0 {
-                continue;
-            }
-            if tag == DW_TAG_formal_parameter {
-                let child = walk.die();
+        let mut children = self.info.children(die.id())?;
+        while let Some(child) = children.next(&mut self.entries)? {
+            if child.tag() == DW_TAG_formal_parameter {
                 parameters.push(self.target(&child));
-            } else if tag == DW_TAG_unspecified_parameters {
+            } else if child.tag() == DW_TAG_unspecified_parameters {
                 parameters.push(self.table.ellipsis());
             }
-            walk.skip_children()?;
         }
         Ok(TypeKind::Function {
             result: self.target(die),

@@ -44,7 +44,7 @@ pub struct InlinedCall<'a> {
     pub call_column: Option<u64>,
     /// The addresses of the body.
     pub ranges: Vec<Range<u64>>,
-    /// How it uses lanes, where that differs from the function it is in.
+    /// How it uses lanes, as far as it or the function that was inlined says so.
     pub simt: Simt<'a>,
     /// Why an attribute is missing that the entry has.
     pub problem: Option<Error>,

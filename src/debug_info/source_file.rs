@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 
 /// How many bytes a path may have; a longer one is cut. Tables can join one long directory to any number
 /// of files.
-const PATH: usize = 4096;
+const PATH: usize = 1024;
 
 /// A file of the source.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

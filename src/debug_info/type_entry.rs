@@ -128,14 +128,9 @@ impl<'a> DebugInfo<'a> {
     /// The dimensions of an array. Source: DWARF 5 §5.5, §5.13.
     pub(super) fn dimensions(&self, die: &Die<'a>, budget: &mut Budget) -> Result<Vec<Dimension>> {
         let mut dimensions = Vec::new();
-        let mut walk = self.walk(die.id())?;
-        while let Some(entry) = walk.next_entry()? {
-            let (depth, tag) = (entry.depth(), entry.tag());
-            walk.charge(budget)?;
-            if depth == 0 {
-                continue;
-            }
-            let child = walk.die();
+        let mut children = self.children(die.id())?;
+        while let Some(child) = children.next(budget)? {
+            let tag = child.tag();
             if tag == DW_TAG_subrange_type || tag == DW_TAG_generic_subrange {
                 dimensions.push(self.dimension(&child));
             } else if tag == DW_TAG_enumeration_type {
@@ -145,7 +140,6 @@ impl<'a> DebugInfo<'a> {
                     count: Some(count),
                 });
             }
-            walk.skip_children()?;
             if dimensions.len() > DIMENSIONS {
                 return Err(ErrorKind::Limit {
                     limit: Limit::Dies,
@@ -199,13 +193,12 @@ impl<'a> DebugInfo<'a> {
     }
 
     fn enumerators(&self, die: &Die<'a>, budget: &mut Budget) -> Result<u64> {
-        let mut walk = self.walk(die.id())?;
+        let mut children = self.children(die.id())?;
         let mut count = 0u64;
-        while let Some(entry) = walk.next_entry()? {
-            if entry.tag() == DW_TAG_enumerator {
+        while let Some(child) = children.next(budget)? {
+            if child.tag() == DW_TAG_enumerator {
                 count = count.saturating_add(1);
             }
-            walk.charge(budget)?;
         }
         Ok(count)
     }

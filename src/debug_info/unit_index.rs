@@ -137,7 +137,9 @@ impl<'d, 'a> IndexBuilder<'d, 'a> {
             let outer = open.last();
             let scope = outer.and_then(|outer| outer.scope);
             let file_scope = outer.is_some_and(|outer| outer.file_scope);
-            if is_named(tag)
+            // Before DWARF 5 a static member was a member, and the variable that defines it refers to it.
+            let is_static = tag == DW_TAG_member && entry.attr(DW_AT_external).is_some();
+            if (is_named(tag) || is_static)
                 && let Some(scope) = scope
             {
                 self.index.scope_of.insert(walk.id(), scope);

@@ -45,7 +45,7 @@ pub enum Value<'a> {
     Signature(u64),
     /// An entry or string of a supplementary file, by its offset there.
     Supplementary(u64),
-    /// Text. What is not UTF-8 is replaced, and cut after a few thousand characters.
+    /// Text. What is not UTF-8 is replaced, and cut after a few hundred bytes.
     String(Cow<'a, str>),
 }
 

@@ -86,6 +86,23 @@ pub struct Variable<'a> {
     pub problem: Option<Error>,
 }
 
+/// What one question may read and keep.
+struct Budgets {
+    entries: Budget,
+    omitted: Budget,
+    bytes: Budget,
+}
+
+impl Budgets {
+    fn new() -> Budgets {
+        Budgets {
+            entries: Budget::reading(),
+            omitted: Budget::references(),
+            bytes: Budget::text(),
+        }
+    }
+}
+
 impl<'a> DebugInfo<'a> {
     /// What is in scope at `pc`, an address of the code object in `function`: the innermost scope first,
     /// in the order of the entries within each. After blocks, inlined calls and the function itself
@@ -108,10 +125,10 @@ impl<'a> DebugInfo<'a> {
         }
         let mut scopes: Vec<_> = found.scopes.iter().zip(names).zip(objects).collect();
         scopes.sort_by_key(|((scope, _), _)| core::cmp::Reverse(scope.depth));
-        let mut budget = Budget::reading();
+        let mut budgets = Budgets::new();
         let mut variables = Vec::new();
         for ((scope, name), objects) in scopes {
-            self.variables_of_scope(scope, &name, &objects, &mut variables, &mut budget)?;
+            self.variables_of_scope(scope, &name, &objects, &mut variables, &mut budgets)?;
         }
         variables.extend(self.globals(function.die.unit)?);
         Ok(variables)
@@ -124,7 +141,7 @@ impl<'a> DebugInfo<'a> {
     /// If the unit cannot be read.
     pub fn globals(&self, unit: UnitId) -> Result<Vec<Variable<'a>>> {
         let index = self.index(unit)?;
-        let mut budget = Budget::keeping();
+        let mut budgets = Budgets::new();
         let mut variables = Vec::new();
         let mut completed = BTreeSet::new();
         for id in &index.globals {
@@ -135,7 +152,7 @@ impl<'a> DebugInfo<'a> {
             {
                 completed.insert(target);
             }
-            let mut variable = self.variable(&die, &mut budget);
+            let mut variable = self.variable(&die, &mut budgets);
             if variable.kind == VariableKind::Variable {
                 variable.kind = VariableKind::Global;
             }
@@ -158,11 +175,11 @@ impl<'a> DebugInfo<'a> {
         name: &Option<Cow<'a, str>>,
         objects: &[Die<'a>],
         variables: &mut Vec<Variable<'a>>,
-        budget: &mut Budget,
+        budgets: &mut Budgets,
     ) -> Result<()> {
         let mut present = BTreeSet::new();
-        let mut add = |die: &Die<'a>, is_omitted, budget: &mut Budget| {
-            let mut variable = self.variable(die, budget);
+        let mut add = |die: &Die<'a>, is_omitted, budgets: &mut Budgets| {
+            let mut variable = self.variable(die, budgets);
             variable.scope.clone_from(name);
             variable.scope_die = Some(scope.die.id());
             variable.is_omitted = is_omitted;
@@ -171,14 +188,14 @@ impl<'a> DebugInfo<'a> {
         for die in objects {
             let origins = self.chain(die.clone());
             present.extend(origins.entries().map(Die::id));
-            add(die, false, budget);
+            add(die, false, budgets);
         }
         let origin = scope.die.attribute(DW_AT_abstract_origin);
         let origin = origin.and_then(|origin| self.target(&scope.die, origin).ok()?);
         if let Some(origin) = origin {
-            for die in self.own_variables(origin, budget)? {
+            for die in self.own_variables(origin, budgets)? {
                 if !present.contains(&die.id()) {
-                    add(&die, true, budget);
+                    add(&die, true, budgets);
                 }
             }
         }
@@ -186,17 +203,14 @@ impl<'a> DebugInfo<'a> {
     }
 
     /// The parameters, variables and constants that are direct children of an entry.
-    fn own_variables(&self, id: DieId, budget: &mut Budget) -> Result<Vec<Die<'a>>> {
-        let mut walk = self.walk(id)?;
+    fn own_variables(&self, id: DieId, budgets: &mut Budgets) -> Result<Vec<Die<'a>>> {
+        let mut children = self.children(id)?;
         let mut found = Vec::new();
-        while let Some(entry) = walk.next_entry()? {
-            if entry.depth() > 0 {
-                if is_object(entry.tag()) {
-                    found.push(walk.die());
-                }
-                walk.skip_children()?;
+        while let Some(child) = children.next(&mut budgets.entries)? {
+            if is_object(child.tag()) {
+                budgets.omitted.charge(1)?;
+                found.push(child);
             }
-            walk.charge(budget)?;
         }
         Ok(found)
     }
@@ -216,7 +230,7 @@ impl<'a> DebugInfo<'a> {
     }
 
     /// Reads the variable, parameter or constant `die`; its scope is left to the caller.
-    fn variable(&self, die: &Die<'a>, budget: &mut Budget) -> Variable<'a> {
+    fn variable(&self, die: &Die<'a>, budgets: &mut Budgets) -> Variable<'a> {
         let mut problem = None;
         let mut keep = Keep(&mut problem);
         let chain = self.chain(die.clone());
@@ -225,10 +239,11 @@ impl<'a> DebugInfo<'a> {
             .find(DW_AT_location)
             .and_then(|(die, attribute)| keep.value(self.location(die, attribute)));
         let const_value = keep.value(self.chain_value(&chain, DW_AT_const_value));
-        let const_value = const_value.and_then(|value| self.constant_bytes(&value, ty));
+        let const_value = const_value
+            .and_then(|value| keep.value(self.constant_bytes(&value, ty, &mut budgets.bytes)));
         let memory_space = chain.find_extension(Extension::MemorySpace);
         let memory_space = memory_space.and_then(|(_, attribute)| attribute.udata_value());
-        let start_scope = keep.value(self.start_scope(die, budget));
+        let start_scope = keep.value(self.start_scope(die, &mut budgets.omitted));
         let kind = if die.tag() == DW_TAG_formal_parameter {
             VariableKind::Parameter
         } else if die.tag() == DW_TAG_constant {

@@ -59,11 +59,6 @@ impl<'d, 'a> Walk<'d, 'a> {
         }
     }
 
-    /// Pays for the entries that were read, also those passed over, since the last time.
-    pub(super) fn charge(&mut self, budget: &mut Budget) -> Result<()> {
-        budget.charge(core::mem::take(&mut self.unpaid))
-    }
-
     /// The next entry that is not null.
     pub(super) fn next_entry(
         &mut self,
@@ -115,6 +110,29 @@ impl<'d, 'a> Walk<'d, 'a> {
             unit: self.unit,
             offset: self.unit_offset.saturating_add(offset.0) as u64,
         }
+    }
+}
+
+/// The direct children of an entry, without null entries.
+#[derive(Debug)]
+pub(super) struct Children<'d, 'a> {
+    walk: Walk<'d, 'a>,
+}
+
+impl<'a> Children<'_, 'a> {
+    /// The next child. Everything that is read on the way, also what is below the child before it, is
+    /// paid for.
+    pub(super) fn next(&mut self, budget: &mut Budget) -> Result<Option<Die<'a>>> {
+        if self.walk.started {
+            if self.walk.entry.depth() > 0 {
+                self.walk.skip_children()?;
+            }
+        } else {
+            self.walk.next()?;
+        }
+        let found = self.walk.next_entry()?.is_some();
+        budget.charge(core::mem::take(&mut self.walk.unpaid))?;
+        Ok(found.then(|| self.walk.die()))
     }
 }
 
@@ -204,6 +222,13 @@ impl<'a> DebugInfo<'a> {
             entry: gimli::DebuggingInformationEntry::null(),
             started: false,
             unpaid: 0,
+        })
+    }
+
+    /// The direct children of the entry at `id`.
+    pub(super) fn children(&self, id: DieId) -> Result<Children<'_, 'a>> {
+        Ok(Children {
+            walk: self.walk(id)?,
         })
     }
 

@@ -1,0 +1,80 @@
+//! Tests against the objects in `dwarf-tests/fixtures/debug_info`; its README says where they come from.
+//!
+//! `real` holds what llvm-dwarfdump and llvm-symbolizer say of objects that compilers wrote, `made` what
+//! follows from the specification for an object written by hand, `hostile` what no input may do.
+
+mod hostile;
+mod made;
+mod real;
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use ::object::{Object, ObjectSection};
+
+use super::types::{Type, TypeTable};
+use super::*;
+
+/// The debug sections of a file by name.
+pub(super) type Sections = HashMap<String, Vec<u8>>;
+
+/// Reads a fixture. The `object` layer of this crate is not used: these tests are about what comes after
+/// it.
+pub(super) fn sections(name: &str) -> Sections {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("dwarf-tests/fixtures/debug_info");
+    let bytes = std::fs::read(folder.join(name)).unwrap();
+    let file = ::object::File::parse(bytes.as_slice()).unwrap();
+    file.sections()
+        .filter(|section| section.name().is_ok_and(|name| name.starts_with(".debug")))
+        .map(|section| {
+            let bytes = section.uncompressed_data().unwrap().into_owned();
+            (section.name().unwrap().to_owned(), bytes)
+        })
+        .collect()
+}
+
+/// What [`DebugInfo::load`] asks for.
+pub(super) fn getter<'s>(sections: &'s Sections) -> impl FnMut(&'static str) -> Result<&'s [u8]> {
+    |name| Ok(sections.get(name).map_or(&[], Vec::as_slice))
+}
+
+pub(super) fn load(sections: &Sections) -> DebugInfo<'_> {
+    DebugInfo::load(getter(sections)).unwrap()
+}
+
+/// The entry at an offset of `.debug_info`.
+pub(super) fn at(info: &DebugInfo<'_>, offset: u64) -> DieId {
+    info.die_at(".debug_info", offset).unwrap()
+}
+
+/// Reads the type at an offset of `.debug_info`.
+pub(super) fn read(info: &DebugInfo<'_>, offset: u64) -> (TypeTable, Type) {
+    let mut table = TypeTable::default();
+    let id = info.read_type(&mut table, Some(at(info, offset))).unwrap();
+    let ty = table.get(id).clone();
+    (table, ty)
+}
+
+/// The name of the type at an offset of `.debug_info`.
+pub(super) fn name(info: &DebugInfo<'_>, offset: u64) -> String {
+    let mut table = TypeTable::default();
+    let id = info.read_type(&mut table, Some(at(info, offset))).unwrap();
+    type_name(&table, id)
+}
+
+/// The names of the variables in scope at `pc`, with their scopes.
+pub(super) fn variables(info: &DebugInfo<'_>, pc: u64) -> Vec<(String, String)> {
+    let function = info.find_function(pc).unwrap().unwrap();
+    let text = |text: Option<Cow<'_, str>>| text.unwrap_or_default().into_owned();
+    info.variables_at(&function, pc)
+        .unwrap()
+        .into_iter()
+        .map(|variable| (text(variable.name), text(variable.scope)))
+        .collect()
+}
+
+/// The one range of a list.
+pub(super) fn only(ranges: &[core::ops::Range<u64>]) -> core::ops::Range<u64> {
+    assert_eq!(ranges.len(), 1);
+    ranges[0].clone()
+}
