@@ -4,14 +4,11 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::arch::WaveSize;
+
 /// Reads the DWARF of GPU code: variables of stopped waves, lane by lane, call stacks, locations.
 #[derive(Debug, Parser)]
-#[command(
-    name = "hetdwarf",
-    version,
-    propagate_version = true,
-    max_term_width = 100
-)]
+#[command(name = "hetdwarf", version, propagate_version = true)]
 #[command(
     after_help = "Exit status: 0 done, 1 the answer is bad news, 2 the command could not run."
 )]
@@ -40,6 +37,21 @@ pub(crate) enum Command {
     /// Show where each lane of a stopped wave is
     #[command(after_help = "Example:\n  hetdwarf lane-pc kernel.hsaco --wave stop.json")]
     LanePc(LanePcArguments),
+    /// Print what a code object is: target, kernels and their resources, debugging information
+    #[command(
+        after_help = "Examples:\n  hetdwarf info kernel.hsaco\n  hetdwarf info a.out --target gfx90a"
+    )]
+    Info(InfoArguments),
+    /// Print DWARF register numbers and what they stand for
+    #[command(after_help = "Examples:\n  hetdwarf regs\n  hetdwarf regs 2602\n  \
+        hetdwarf regs v0-v7 --wave-size 32\n  hetdwarf regs --target gfx90a")]
+    Regs(RegsArguments),
+    /// Show what all this is good for, on an example that is built in
+    Demo,
+    /// Print a script that completes the arguments in a shell
+    #[command(after_help = "Example:\n  hetdwarf completions bash > \
+        ~/.local/share/bash-completion/completions/hetdwarf")]
+    Completions(CompletionsArguments),
 }
 
 /// How the answer is printed.
@@ -156,6 +168,44 @@ pub(crate) struct LanePcArguments {
     pub(crate) format: Format,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct InfoArguments {
+    /// A code object, or a bundle or host program that contains some
+    pub(crate) object: PathBuf,
+    /// Of several code objects in the file, the one for this processor (gfx90a, gfx90a:xnack+)
+    #[arg(long, value_name = "TARGET", conflicts_with = "index")]
+    pub(crate) target: Option<String>,
+    /// Of several code objects in the file, the one with this number, from 0
+    #[arg(long, value_name = "N")]
+    pub(crate) index: Option<usize>,
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RegsArguments {
+    /// A name (v42, exec, VGPR42), a DWARF number, or a range (v0-v7, 2560-2815); without it all ranges
+    #[arg(value_name = "NAME|NUMBER|RANGE")]
+    pub(crate) registers: Option<String>,
+    /// Also say which of them this processor has
+    #[arg(long, value_name = "TARGET")]
+    pub(crate) target: Option<String>,
+    /// Only registers that waves of this size have
+    #[arg(long, value_name = "32|64", value_parser = parse_wave_size)]
+    pub(crate) wave_size: Option<WaveSize>,
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArguments {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
 /// The kind of result that is required.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ResultName {
@@ -229,4 +279,11 @@ fn parse_offset(text: &str) -> Result<u64, String> {
         None => text.parse(),
     };
     number.map_err(|_| "expected a number, in decimal or after 0x in hexadecimal".to_owned())
+}
+
+fn parse_wave_size(text: &str) -> Result<WaveSize, String> {
+    let lanes = text.parse().ok();
+    lanes
+        .and_then(WaveSize::from_lanes)
+        .ok_or_else(|| "expected 32 or 64".to_owned())
 }

@@ -5,5 +5,12 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let mut out = anstream::stdout().lock();
     let mut err = anstream::stderr().lock();
-    ExitCode::from(hetdwarf::cli::run(std::env::args_os(), &mut out, &mut err))
+    // That of the terminal, if standard output is one.
+    let width = comfy_table::Table::new().width().map(usize::from);
+    ExitCode::from(hetdwarf::cli::run_with_width(
+        std::env::args_os(),
+        width.unwrap_or(hetdwarf::cli::DEFAULT_WIDTH),
+        &mut out,
+        &mut err,
+    ))
 }

@@ -3,11 +3,15 @@
 //! [`run`] is the whole command, so that it can be tested without a process.
 
 mod arguments;
+mod completions;
+mod demo;
 mod eval;
 mod failure;
+mod info;
 mod input;
 mod lane_pc;
 mod lanes;
+mod regs;
 mod table;
 mod unwind;
 mod vars;
@@ -16,19 +20,37 @@ use std::ffi::OsString;
 use std::io::Write;
 
 use arguments::{Cli, Command};
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 use failure::{Exit, Failure};
+
+/// How many characters a line has where the output is no terminal.
+pub const DEFAULT_WIDTH: usize = 100;
 
 /// Runs the command with `arguments`, the first of which is its name; gives the exit status.
 ///
 /// What is printed may contain escape codes for colours; whoever passes `out` and `err` removes them where
-/// they are not wanted.
+/// they are not wanted. Lines are [`DEFAULT_WIDTH`] wide.
 pub fn run(
     arguments: impl IntoIterator<Item = OsString>,
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> u8 {
-    let cli = match Cli::try_parse_from(arguments) {
+    run_with_width(arguments, DEFAULT_WIDTH, out, err)
+}
+
+/// As [`run`], with tables that fit into lines of `width` characters.
+pub fn run_with_width(
+    arguments: impl IntoIterator<Item = OsString>,
+    width: usize,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> u8 {
+    // Sentences are hard to read in lines longer than that.
+    let command = Cli::command().term_width(width.min(DEFAULT_WIDTH));
+    let parsed = command
+        .try_get_matches_from(arguments)
+        .and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {
             let text = error.render();
@@ -41,7 +63,7 @@ pub fn run(
             return 0;
         }
     };
-    let result = dispatch(cli.command, out).and_then(|exit| {
+    let result = dispatch(cli.command, width, out).and_then(|exit| {
         out.flush()?;
         Ok(exit)
     });
@@ -51,11 +73,15 @@ pub fn run(
     }
 }
 
-fn dispatch(command: Command, out: &mut dyn Write) -> Result<Exit, Failure> {
+fn dispatch(command: Command, width: usize, out: &mut dyn Write) -> Result<Exit, Failure> {
     match command {
         Command::Eval(arguments) => eval::run(&arguments, out),
-        Command::Vars(arguments) => vars::run(&arguments, out),
+        Command::Vars(arguments) => vars::run(&arguments, width, out),
         Command::Unwind(arguments) => unwind::run(&arguments, out),
         Command::LanePc(arguments) => lane_pc::run(&arguments, out),
+        Command::Info(arguments) => info::run(&arguments, out),
+        Command::Regs(arguments) => regs::run(&arguments, out),
+        Command::Demo => demo::run(width, out),
+        Command::Completions(arguments) => completions::run(&arguments, out),
     }
 }

@@ -1,20 +1,50 @@
-//! Tables on a terminal.
+//! Tables on a terminal: columns that are two spaces apart, without lines.
 
-use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
-use comfy_table::{CellAlignment, ContentArrangement, Table};
+use core::ops::Range;
 
-/// A table with a header; columns from `numbers_from` on are aligned to the right.
-pub(crate) fn table(header: &[String], rows: &[Vec<String>], numbers_from: usize) -> String {
+use comfy_table::presets::NOTHING;
+use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, Table};
+
+/// Plain cells.
+pub(crate) fn cells<T: ToString>(texts: impl IntoIterator<Item = T>) -> Vec<Cell> {
+    texts
+        .into_iter()
+        .map(|text| Cell::new(text.to_string()))
+        .collect()
+}
+
+/// A cell for a name.
+pub(crate) fn bold(text: impl ToString) -> Cell {
+    Cell::new(text.to_string()).add_attribute(Attribute::Bold)
+}
+
+/// A cell for what is missing.
+pub(crate) fn faint(text: impl ToString) -> Cell {
+    Cell::new(text.to_string()).add_attribute(Attribute::Dim)
+}
+
+/// A table without a line end after the last row. The columns `numbers` are aligned to the right.
+pub(crate) fn table(
+    header: Option<Vec<Cell>>,
+    rows: Vec<Vec<Cell>>,
+    numbers: Range<usize>,
+) -> String {
     let mut table = Table::new();
     table
-        .load_style(UTF8_HORIZONTAL_ONLY)
+        .load_style(NOTHING)
         .set_content_arrangement(ContentArrangement::Disabled)
-        .set_header(header);
-    for row in rows {
-        table.add_row(row);
+        // The one who reads decides about colours, not what standard output is.
+        .enforce_styling()
+        .style_text_only();
+    if let Some(header) = header {
+        table.set_header(header);
     }
-    for column in table.column_iter_mut().skip(numbers_from) {
-        column.set_cell_alignment(CellAlignment::Right);
+    table.add_rows(rows);
+    for (index, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 2));
+        if numbers.contains(&index) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
     }
-    table.to_string()
+    table.trim_fmt()
 }

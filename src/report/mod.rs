@@ -4,9 +4,11 @@
 //! Fields are never renamed or dropped without raising the version in `format`.
 
 mod eval;
+mod info;
 mod lane_pc;
 mod number;
 mod place;
+mod registers;
 mod unwind;
 mod vars;
 
@@ -14,9 +16,11 @@ pub use eval::{
     EvalDocument, EvalLane, EvalOptions, EvalRequest, ReadDocument, ResultDocument, Source,
     TypeDocument, evaluate_all,
 };
+pub use info::{CallFramesDocument, EmbeddedDocument, InfoDocument, ObjectDocument, UnitDocument};
 pub use lane_pc::{LanePcDocument, LanePcLane};
 pub use number::{Hex, hex_bytes, parse_hex_bytes};
 pub use place::PlaceDocument;
+pub use registers::{RegisterRow, RegistersDocument};
 pub use unwind::{CfaDocument, FrameDocument, RegisterDocument, RegisterValue, UnwindDocument};
 pub use vars::{DeclarationDocument, LaneDocument, VariableDocument, VarsDocument, VarsFrame};
 

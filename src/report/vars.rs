@@ -8,6 +8,7 @@ use crate::debug_info::types::TypeTable;
 use crate::debug_info::{SourceFile, VariableKind};
 use crate::display::Options;
 use crate::error::Result;
+use crate::eval::LocationAttribute;
 use crate::inspect::{LaneState, StopFrame, VariableValue};
 
 /// The document.
@@ -221,8 +222,23 @@ impl LaneDocument {
                 }
             }
             LaneState::Error(error) => document.message = Some(error.to_string()),
-            LaneState::OptimizedOut | LaneState::Unavailable | LaneState::Inactive => {}
+            LaneState::OptimizedOut => document.message = Some(reason(value).to_owned()),
+            LaneState::Unavailable => {
+                document.message = Some("the wave does not say what is there".to_owned());
+            }
+            LaneState::Inactive => {}
         }
         document
+    }
+}
+
+/// Why there is no value where nothing went wrong.
+fn reason(value: &VariableValue<'_>) -> &'static str {
+    let variable = &value.variable;
+    match variable.location {
+        _ if variable.is_omitted => "this instance of the function is without it",
+        None => "it has no location",
+        Some(LocationAttribute::List { .. }) => "it has no location at this address",
+        Some(LocationAttribute::Expression(_)) => "its location is undefined",
     }
 }

@@ -1,0 +1,245 @@
+//! `hetdwarf info`.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use crate::object::{CodeObject, KernelInfo, Selector, code_objects, select};
+use crate::report::{CallFramesDocument, InfoDocument, ObjectDocument, UnitDocument};
+
+use super::arguments::{Format, InfoArguments};
+use super::failure::{Exit, Failure};
+use super::input::read_file;
+use super::table::{bold, cells, table};
+
+pub(crate) fn run(arguments: &InfoArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+    let path = &arguments.object;
+    let place = |error: crate::Error| Failure::in_file(path, error);
+    let data = read_file(path)?;
+    let objects = code_objects(&data).map_err(place)?;
+    let mut document = InfoDocument::new(&objects);
+    let selector = match (&arguments.target, arguments.index) {
+        (Some(target), _) => Some(Selector::Target(target.clone())),
+        (None, Some(index)) => Some(Selector::Index(index)),
+        // What to choose from is the answer.
+        (None, None) if objects.len() > 1 => None,
+        (None, None) => Some(Selector::Only),
+    };
+    if let Some(selector) = selector {
+        let chosen = select(&objects, &selector).map_err(place)?;
+        let object = CodeObject::parse(&chosen.data).map_err(place)?;
+        document.object = Some(ObjectDocument::new(&object, chosen.index).map_err(place)?);
+    }
+    match (arguments.format, &document.object) {
+        (Format::Json, _) => writeln!(out, "{}", serde_json::to_string_pretty(&document)?)?,
+        (Format::Text, Some(object)) => print(object, out)?,
+        (Format::Text, None) => print_list(&document, out)?,
+    }
+    Ok(Exit::Done)
+}
+
+fn print_list(document: &InfoDocument, out: &mut dyn Write) -> Result<(), Failure> {
+    let count = document.objects.len();
+    writeln!(
+        out,
+        "{count} code objects; choose one with --index or --target"
+    )?;
+    let header = cells(["index", "target", "bytes", "entry", "place"]);
+    let rows = document.objects.iter().map(|object| {
+        let id = if object.id.is_empty() {
+            "-"
+        } else {
+            &object.id
+        };
+        let mut row = cells([object.index]);
+        row.push(bold(&object.target));
+        row.extend(cells([&object.size.to_string(), id, &object.place]));
+        row
+    });
+    writeln!(out, "{}", table(Some(header), rows.collect(), 2..3))?;
+    Ok(())
+}
+
+fn print(object: &ObjectDocument, out: &mut dyn Write) -> Result<(), Failure> {
+    let bold = anstyle::Style::new().bold();
+    let info = &object.info;
+    writeln!(out, "{bold}{}{bold:#}", info.target)?;
+    let mut facts = Vec::new();
+    match info.code_object_version {
+        Some(version) => facts.push(format!("code object version {version} of {}", info.os)),
+        None => facts.push(format!("operating system {}", info.os)),
+    }
+    if info.relocatable {
+        facts.push("not linked".to_owned());
+    }
+    let features = object.features.iter();
+    facts.extend(features.map(|(name, setting)| format!("{name} {setting}")));
+    if let Some(version) = object.generic_version {
+        facts.push(format!("generic version {version}"));
+    }
+    facts.push(format!("e_flags {:#x}", info.flags));
+    writeln!(out, "  {}", facts.join(", "))?;
+    writeln!(
+        out,
+        "  {}, {}",
+        counted(info.kernels.len(), "kernel"),
+        counted(info.functions, "function")
+    )?;
+    print_kernels(object, out)?;
+    print_debug_info(object, out)
+}
+
+/// `1 unit`, `2 units`.
+fn counted(count: usize, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
+}
+
+fn print_kernels(object: &ObjectDocument, out: &mut dyn Write) -> Result<(), Failure> {
+    let info = &object.info;
+    if let Some(error) = &info.metadata_error {
+        writeln!(out, "  the metadata cannot be read: {error}")?;
+    }
+    if info.kernels.is_empty() {
+        return Ok(());
+    }
+    let header = cells([
+        "kernel", "wave", "SGPRs", "VGPRs", "AGPRs", "LDS", "scratch", "kernarg", "spills",
+    ]);
+    let rows = info.kernels.iter().map(kernel_row).collect();
+    writeln!(out, "\n{}", table(Some(header), rows, 1..9))?;
+    writeln!(
+        out,
+        "registers: used/allocated; LDS, scratch (of a lane) and kernarg: bytes; spills: SGPRs+VGPRs"
+    )?;
+    Ok(())
+}
+
+fn kernel_row(kernel: &KernelInfo) -> Vec<comfy_table::Cell> {
+    let number = |number: Option<u64>| number.map_or("-".to_owned(), |n| n.to_string());
+    let registers = |used: Option<u64>, allocated: Option<u32>| match (used, allocated) {
+        (None, None) => "-".to_owned(),
+        (used, allocated) => format!("{}/{}", number(used), number(allocated.map(u64::from))),
+    };
+    let scratch = match (kernel.private_segment_size, kernel.dynamic_stack) {
+        (Some(size), Some(true)) => format!("{size}+dynamic"),
+        (size, _) => number(size),
+    };
+    let spills = match (kernel.sgpr_spills, kernel.vgpr_spills) {
+        (None, None) => "-".to_owned(),
+        (scalar, vector) => format!("{}+{}", number(scalar), number(vector)),
+    };
+    let mut row = vec![bold(&kernel.name)];
+    row.extend(cells([
+        number(kernel.wave_size.map(u64::from)),
+        registers(kernel.sgprs_used, kernel.sgprs_allocated),
+        registers(kernel.vgprs_used, kernel.vgprs_allocated),
+        registers(kernel.agprs_used, kernel.agprs_allocated),
+        number(kernel.group_segment_size),
+        scratch,
+        number(kernel.kernarg_size),
+        spills,
+    ]));
+    row
+}
+
+fn print_debug_info(object: &ObjectDocument, out: &mut dyn Write) -> Result<(), Failure> {
+    let sections = &object.info.debug_sections;
+    if sections.is_empty() {
+        writeln!(out, "\nno debugging information")?;
+        return Ok(());
+    }
+    let header = cells(["section", "bytes", "in the file", "compression"]);
+    let rows = sections.iter().map(|section| {
+        let method = section.compression.map_or("", |method| method.name());
+        cells([
+            section.name.clone(),
+            section.size.to_string(),
+            section.stored_size.to_string(),
+            method.to_owned(),
+        ])
+    });
+    writeln!(out, "\n{}", table(Some(header), rows.collect(), 1..3))?;
+    writeln!(out)?;
+    print_units(&object.units, out)?;
+    for problem in &object.unit_problems {
+        writeln!(out, "unit that cannot be read: {problem}")?;
+    }
+    match &object.call_frames {
+        Some(frames) => print_call_frames(frames, out)?,
+        None => writeln!(out, "call frames: no information")?,
+    }
+    Ok(())
+}
+
+/// The units, those that look alike together.
+fn print_units(units: &[UnitDocument], out: &mut dyn Write) -> Result<(), Failure> {
+    let mut kinds: BTreeMap<String, (usize, Vec<&str>)> = BTreeMap::new();
+    for unit in units {
+        let kind = format!(
+            "DWARF {} in the {}-bit format, {} units in {}, {}, by {}",
+            unit.version,
+            unit.format,
+            unit.kind,
+            unit.section,
+            unit.language.as_deref().unwrap_or("no language"),
+            unit.producer.as_deref().unwrap_or("an unknown producer"),
+        );
+        let (count, names) = kinds.entry(kind).or_default();
+        *count = count.saturating_add(1);
+        names.extend(unit.name.as_deref());
+    }
+    if units.is_empty() {
+        writeln!(out, "units: none")?;
+    }
+    /// How many names of source files are worth a line.
+    const NAMES: usize = 4;
+    for (kind, (count, names)) in kinds {
+        let kind = if count == 1 {
+            kind.replacen(" units in ", " unit in ", 1)
+        } else {
+            kind
+        };
+        writeln!(out, "{}: {kind}", counted(count, "unit"))?;
+        let more = names.len().saturating_sub(NAMES);
+        let mut shown = names
+            .get(..names.len().min(NAMES))
+            .unwrap_or_default()
+            .join(", ");
+        if more > 0 {
+            shown.push_str(&format!(" and {more} more"));
+        }
+        if !shown.is_empty() {
+            writeln!(out, "  {shown}")?;
+        }
+    }
+    Ok(())
+}
+
+fn print_call_frames(frames: &CallFramesDocument, out: &mut dyn Write) -> Result<(), Failure> {
+    let CallFramesDocument {
+        section,
+        cies,
+        fdes,
+        fdes_with_rules,
+        augmentations,
+        problem,
+    } = frames;
+    let rules = match fdes_with_rules {
+        0 => "none has rules, so callers cannot be found".to_owned(),
+        all if all == fdes => "all have rules".to_owned(),
+        some => format!("{some} of them have rules"),
+    };
+    writeln!(
+        out,
+        "call frames: {} and {} in {section}; {rules}",
+        counted(*cies, "CIE"),
+        counted(*fdes, "FDE")
+    )?;
+    if !augmentations.is_empty() {
+        writeln!(out, "  augmentations: {}", augmentations.join(", "))?;
+    }
+    if let Some(problem) = problem {
+        writeln!(out, "  not all can be read: {problem}")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,349 @@
+//! Variables of all lanes, as text.
+//!
+//! What is the same in all lanes that execute is said once. Of the rest, short values stand in tables with a
+//! column for each lane, long ones in lists with a line for each value.
+
+use std::io::Write;
+
+use crate::report::{LaneDocument, VariableDocument, VarsDocument, VarsFrame};
+use anstyle::Style;
+use comfy_table::Cell;
+
+use crate::cli::failure::Failure;
+use crate::cli::lanes::ranges;
+use crate::cli::table::{bold, faint, table};
+
+const BOLD: Style = Style::new().bold();
+const FAINT: Style = Style::new().dimmed();
+
+/// The widest value that is shown in a table of lanes.
+const WIDEST: usize = 24;
+
+/// Prints a document with lines of at most `width` characters, where a line can be ended at all.
+pub(crate) fn print(
+    document: &VarsDocument,
+    width: usize,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    writeln!(
+        out,
+        "#{} {BOLD}{}{BOLD:#} (pc {:#x})",
+        document.frame.index,
+        frame_text(&document.frame),
+        document.pc.0
+    )?;
+    let Some(first) = document.variables.first() else {
+        writeln!(out, "no variables in scope")?;
+        return Ok(());
+    };
+    // A lane executes or it does not, whatever the variable.
+    let is_inactive = |lane: &&LaneDocument| lane.state == "inactive";
+    let lanes = |lanes: Vec<&LaneDocument>| lanes.iter().map(|lane| lane.lane).collect::<Vec<_>>();
+    let inactive = lanes(first.lanes.iter().filter(is_inactive).collect());
+    let extent = match (first.lanes.len(), inactive.len()) {
+        (1, _) => Extent::One,
+        (_, 0) => Extent::All,
+        (_, _) => Extent::Active,
+    };
+    if inactive.len() < first.lanes.len() {
+        print_scopes(&document.variables, extent, width, out)?;
+    }
+    match inactive.as_slice() {
+        [] => {}
+        [one] => writeln!(out, "{FAINT}lane {one} is not active here{FAINT:#}")?,
+        many => writeln!(
+            out,
+            "{FAINT}lanes {} are not active here{FAINT:#}",
+            ranges(many)
+        )?,
+    }
+    let legacy: Vec<_> = document
+        .variables
+        .iter()
+        .filter(|v| v.reading == "legacy-llvm")
+        .map(|v| v.name.as_str())
+        .collect();
+    if !legacy.is_empty() {
+        writeln!(
+            out,
+            "read as LLVM means them, not by the letter: {}",
+            legacy.join(", ")
+        )?;
+    }
+    Ok(())
+}
+
+/// Where a frame is, as `helper at k.cl:4`.
+fn frame_text(frame: &VarsFrame) -> String {
+    let mut text = frame.function.clone().unwrap_or_else(|| "?".to_owned());
+    for name in frame.inlined.iter().rev() {
+        text = format!("{name} inlined into {text}");
+    }
+    match (&frame.file, frame.line) {
+        (Some(file), Some(line)) => format!("{text} at {file}:{line}"),
+        (Some(file), None) => format!("{text} in {file}"),
+        (None, _) => text,
+    }
+}
+
+/// Which lanes a value stands for that is said once.
+#[derive(Clone, Copy)]
+enum Extent {
+    One,
+    Active,
+    All,
+}
+
+/// A variable, ready to be laid out.
+struct Entry<'d> {
+    variable: &'d VariableDocument,
+    /// What stands before and behind the name in its declaration.
+    declaration: (String, String),
+    /// The lanes that execute.
+    lanes: Vec<&'d LaneDocument>,
+}
+
+fn print_scopes(
+    variables: &[VariableDocument],
+    extent: Extent,
+    width: usize,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let same_scope = |a: &VariableDocument, b: &VariableDocument| {
+        a.scope == b.scope && (a.kind == "global") == (b.kind == "global")
+    };
+    let scopes: Vec<_> = variables.chunk_by(same_scope).collect();
+    for scope in &scopes {
+        if let ([first, ..], true) = (*scope, scopes.len() > 1) {
+            match (&first.scope, first.kind) {
+                (Some(name), _) => writeln!(out, "in {BOLD}{name}{BOLD:#}:")?,
+                (None, "global") => writeln!(out, "in the file:")?,
+                (None, _) => writeln!(out, "in a function without a name:")?,
+            }
+        }
+        let mut entries: Vec<_> = scope.iter().map(|v| Entry::new(v, scope)).collect();
+        entries.sort_by_key(|entry| entry.variable.kind != "parameter");
+        let (same, different): (Vec<_>, Vec<_>) = entries
+            .into_iter()
+            .partition(|entry| entry.groups().len() <= 1);
+        for entry in &same {
+            entry.print_once(extent, out)?;
+        }
+        let (narrow, wide): (Vec<_>, Vec<_>) = different.into_iter().partition(Entry::is_narrow);
+        print_matrix(&narrow, width, out)?;
+        for entry in &wide {
+            entry.print_groups(out)?;
+        }
+    }
+    Ok(())
+}
+
+impl<'d> Entry<'d> {
+    fn new(variable: &'d VariableDocument, scope: &[VariableDocument]) -> Entry<'d> {
+        let ty = &variable.ty;
+        let (before, mut after) = match ty.split_once('[') {
+            // Lengths stand behind the name; types within parentheses are left as they are.
+            Some((element, lengths)) if !ty.contains('(') => {
+                (format!("{element} "), format!("[{lengths}"))
+            }
+            Some(_) | None if ty.ends_with('*') => (ty.clone(), String::new()),
+            Some(_) | None => (format!("{ty} "), String::new()),
+        };
+        let of_this_name = scope.iter().filter(|other| other.name == variable.name);
+        if let (2.., Some(line)) = (of_this_name.count(), variable.decl.line) {
+            after.push_str(&format!(" (line {line})"));
+        }
+        Entry {
+            variable,
+            declaration: (before, after),
+            lanes: variable
+                .lanes
+                .iter()
+                .filter(|lane| lane.state != "inactive")
+                .collect(),
+        }
+    }
+
+    fn name(&self) -> &str {
+        match self.variable.name.as_str() {
+            "" => "<unnamed>",
+            name => name,
+        }
+    }
+
+    /// `int *g`.
+    fn label(&self) -> String {
+        let (before, after) = &self.declaration;
+        format!("{before}{}{after}", self.name())
+    }
+
+    /// The same with the name in bold.
+    fn styled_label(&self) -> String {
+        let (before, after) = &self.declaration;
+        format!("{before}{BOLD}{}{BOLD:#}{after}", self.name())
+    }
+
+    /// The lanes of each value, in the order of their first lanes.
+    fn groups(&self) -> Vec<(Shown<'d>, Vec<u8>)> {
+        let mut groups: Vec<(Shown<'d>, Vec<u8>)> = Vec::new();
+        for lane in &self.lanes {
+            let shown = Shown::of(lane);
+            match groups.iter_mut().find(|(other, _)| *other == shown) {
+                Some((_, lanes)) => lanes.push(lane.lane),
+                None => groups.push((shown, vec![lane.lane])),
+            }
+        }
+        groups
+    }
+
+    fn is_narrow(&self) -> bool {
+        self.lanes.iter().all(|lane| match Shown::of(lane) {
+            Shown::Value(value) => value.chars().count() <= WIDEST,
+            Shown::Missing { .. } => true,
+        })
+    }
+
+    /// In a line, with the one value that it has.
+    fn print_once(&self, extent: Extent, out: &mut dyn Write) -> Result<(), Failure> {
+        let Some(lane) = self.lanes.first() else {
+            return Ok(());
+        };
+        let shown = Shown::of(lane);
+        let extent = match (extent, shown) {
+            (Extent::One, _) | (_, Shown::Missing { .. }) => "",
+            (Extent::Active, _) => " (all active lanes)",
+            (Extent::All, _) => " (all lanes)",
+        };
+        writeln!(
+            out,
+            "{} = {}{FAINT}{extent}{FAINT:#}",
+            self.styled_label(),
+            shown.text()
+        )?;
+        Ok(())
+    }
+
+    /// In a line for each value.
+    fn print_groups(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        writeln!(out, "{}", self.styled_label())?;
+        for (shown, lanes) in self.groups() {
+            let plural = if lanes.len() == 1 { "" } else { "s" };
+            writeln!(out, "  lane{plural} {}: {}", ranges(&lanes), shown.text())?;
+        }
+        Ok(())
+    }
+}
+
+/// What is said of a variable in a lane.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shown<'d> {
+    Value(&'d str),
+    Missing {
+        state: &'d str,
+        reason: Option<&'d str>,
+    },
+}
+
+impl<'d> Shown<'d> {
+    fn of(lane: &'d LaneDocument) -> Shown<'d> {
+        match &lane.value {
+            Some(value) => Shown::Value(value),
+            None => Shown::Missing {
+                // As in the middle of a value.
+                state: match lane.state {
+                    "optimized-out" => "optimized out",
+                    state => state,
+                },
+                reason: lane.message.as_deref(),
+            },
+        }
+    }
+
+    fn text(self) -> String {
+        match self {
+            Shown::Value(value) => value.to_owned(),
+            Shown::Missing {
+                state,
+                reason: Some(reason),
+            } => format!("{FAINT}<{state}> ({reason}){FAINT:#}"),
+            Shown::Missing {
+                state,
+                reason: None,
+            } => format!("{FAINT}<{state}>{FAINT:#}"),
+        }
+    }
+
+    /// In a table, where missing values are explained below.
+    fn short(self) -> &'d str {
+        match self {
+            Shown::Value(value) => value,
+            Shown::Missing { .. } => "?",
+        }
+    }
+
+    fn cell(self) -> Cell {
+        match self {
+            Shown::Value(value) => Cell::new(value),
+            Shown::Missing { .. } => faint(self.short()),
+        }
+    }
+}
+
+/// Variables over lanes, in as many tables as it takes.
+fn print_matrix(entries: &[Entry<'_>], width: usize, out: &mut dyn Write) -> Result<(), Failure> {
+    let Some(first) = entries.first() else {
+        return Ok(());
+    };
+    let label_width = entries
+        .iter()
+        .map(|entry| entry.label().chars().count())
+        .max()
+        .unwrap_or(0);
+    // Every column is two spaces behind the one before.
+    let widths: Vec<usize> = (0..first.lanes.len())
+        .map(|column| {
+            let cells = entries.iter().filter_map(|entry| entry.lanes.get(column));
+            let widest = cells
+                .map(|lane| Shown::of(lane).short().chars().count())
+                .max();
+            widest.unwrap_or(0).max(2).saturating_add(2)
+        })
+        .collect();
+    let mut start = 0usize;
+    while start < widths.len() {
+        let mut used = label_width;
+        let fits = widths.iter().skip(start).take_while(|width_of_column| {
+            used = used.saturating_add(**width_of_column);
+            used <= width
+        });
+        let end = start.saturating_add(fits.count().max(1));
+        let of_lanes = |entry: &Entry<'_>, cell: &dyn Fn(&LaneDocument) -> Cell| {
+            let lanes = entry.lanes.get(start..end).unwrap_or_default();
+            lanes.iter().map(|lane| cell(lane)).collect::<Vec<_>>()
+        };
+        let mut header = vec![faint("lane")];
+        header.extend(of_lanes(first, &|lane| faint(lane.lane)));
+        let rows = entries.iter().map(|entry| {
+            let mut row = vec![bold(entry.label())];
+            row.extend(of_lanes(entry, &|lane| Shown::of(lane).cell()));
+            row
+        });
+        let text = table(Some(header), rows.collect(), 1..usize::MAX);
+        writeln!(out, "{text}")?;
+        start = end;
+    }
+    for entry in entries {
+        for (shown, lanes) in entry.groups() {
+            if let Shown::Missing { .. } = shown {
+                writeln!(
+                    out,
+                    "{}: ? is {} in {}",
+                    entry.styled_label(),
+                    shown.text(),
+                    ranges(&lanes)
+                )?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,281 @@
+//! `hetdwarf-info/1`: what is in a file, and what there is to say of a code object at a glance.
+//!
+//! What the ELF file says is collected by [`ObjectInfo`]; this adds the debugging information.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fallible_iterator::FallibleIterator;
+use serde::Serialize;
+
+use super::number::Hex;
+use crate::arch::{FeatureSetting, TargetFeature};
+use crate::debug_info::{UnitInfo, UnitKind};
+use crate::error::Result;
+use crate::frame::{CfaOpcode, Entry, FrameSection, Instructions};
+use crate::inspect::Program;
+use crate::object::{CodeObject, EmbeddedCodeObject, ObjectInfo};
+
+/// The document.
+#[derive(Clone, Debug, Serialize)]
+pub struct InfoDocument {
+    /// `hetdwarf-info/1`.
+    pub format: &'static str,
+    /// Every code object of the file.
+    pub objects: Vec<EmbeddedDocument>,
+    /// The one that was asked for; absent if there are several and none was chosen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub object: Option<ObjectDocument>,
+}
+
+/// A code object in a file.
+#[derive(Clone, Debug, Serialize)]
+pub struct EmbeddedDocument {
+    /// Its number, from 0.
+    pub index: usize,
+    /// The bundle entry ID; empty if it is in no bundle.
+    pub id: String,
+    /// The target ID.
+    pub target: String,
+    /// In bytes.
+    pub size: usize,
+    /// Where it was found, for people.
+    pub place: String,
+}
+
+/// A code object at a glance.
+#[derive(Clone, Debug, Serialize)]
+pub struct ObjectDocument {
+    /// Its number among those of the file, from 0.
+    pub index: usize,
+    /// What the ELF file says.
+    #[serde(flatten)]
+    pub info: ObjectInfo,
+    /// The setting of each target feature: `any`, `on`, `off` or `unsupported`.
+    pub features: BTreeMap<&'static str, &'static str>,
+    /// The version of a generic processor; absent for others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub generic_version: Option<u8>,
+    /// The units.
+    pub units: Vec<UnitDocument>,
+    /// What is wrong with units that are not listed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unit_problems: Vec<String>,
+    /// The call frame information; null if there is none.
+    pub call_frames: Option<CallFramesDocument>,
+}
+
+/// A unit.
+#[derive(Clone, Debug, Serialize)]
+pub struct UnitDocument {
+    /// The section it is in.
+    pub section: &'static str,
+    /// The offset of its header.
+    pub offset: Hex,
+    /// The version of DWARF.
+    pub version: u16,
+    /// The format: 32 or 64 bits.
+    pub format: u8,
+    /// In bytes.
+    pub address_size: u8,
+    /// `compile`, `partial`, `skeleton`, `split-compile`, `type` or `split-type`.
+    pub kind: &'static str,
+    /// The compiler.
+    pub producer: Option<String>,
+    /// The language: the standard's name, or its code.
+    pub language: Option<String>,
+    /// The source file.
+    pub name: Option<String>,
+    /// The file with the entries of a skeleton.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dwo_name: Option<String>,
+}
+
+/// Call frame information.
+#[derive(Clone, Debug, Serialize)]
+pub struct CallFramesDocument {
+    /// The section.
+    pub section: &'static str,
+    /// How many CIEs there are.
+    pub cies: usize,
+    /// How many FDEs there are: one for each function, usually.
+    pub fdes: usize,
+    /// How many of them say something: have an instruction that gives a rule, or a CIE that has.
+    pub fdes_with_rules: usize,
+    /// The augmentation strings that are not empty, sorted.
+    pub augmentations: Vec<String>,
+    /// What ended the reading before the end of the section.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+impl InfoDocument {
+    /// Describes the code objects of a file.
+    #[must_use]
+    pub fn new(objects: &[EmbeddedCodeObject<'_>]) -> InfoDocument {
+        InfoDocument {
+            format: "hetdwarf-info/1",
+            objects: objects.iter().map(EmbeddedDocument::new).collect(),
+            object: None,
+        }
+    }
+}
+
+impl EmbeddedDocument {
+    fn new(object: &EmbeddedCodeObject<'_>) -> EmbeddedDocument {
+        EmbeddedDocument {
+            index: object.index,
+            id: object.id.clone(),
+            target: object.target.clone(),
+            size: object.data.len(),
+            place: object.place.to_string(),
+        }
+    }
+}
+
+impl ObjectDocument {
+    /// Describes a code object, the one with number `index` in its file.
+    ///
+    /// # Errors
+    /// If its symbols are malformed, or a debug section cannot be decompressed or relocated. Malformed
+    /// units and call frame information are said in the document.
+    pub fn new<'a>(object: &'a CodeObject<'a>, index: usize) -> Result<ObjectDocument> {
+        let program = Program::load(object)?;
+        let target = object.target();
+        let features = TargetFeature::ALL
+            .iter()
+            .map(|&feature| (feature.name(), setting_name(target.setting(feature))))
+            .collect();
+        let mut units = Vec::new();
+        let mut unit_problems = Vec::new();
+        for unit in program.info().units() {
+            match unit {
+                Ok(unit) => units.push(UnitDocument::new(&unit)),
+                Err(error) => unit_problems.push(error.to_string()),
+            }
+        }
+        let generic = target.processor().is_generic();
+        Ok(ObjectDocument {
+            index,
+            info: ObjectInfo::of(object)?,
+            features,
+            generic_version: generic.then(|| target.generic_version()),
+            units,
+            unit_problems,
+            call_frames: CallFramesDocument::new(program.cfi().section()),
+        })
+    }
+}
+
+/// The name of a feature's setting.
+fn setting_name(setting: FeatureSetting) -> &'static str {
+    match setting {
+        FeatureSetting::Unsupported => "unsupported",
+        FeatureSetting::Any => "any",
+        FeatureSetting::Off => "off",
+        FeatureSetting::On => "on",
+    }
+}
+
+impl UnitDocument {
+    fn new(unit: &UnitInfo<'_>) -> UnitDocument {
+        let text = |text: &Option<std::borrow::Cow<'_, str>>| text.as_ref().map(|t| t.to_string());
+        UnitDocument {
+            section: unit.section,
+            offset: Hex::from(unit.offset),
+            version: unit.version,
+            format: if unit.offset_size == 8 { 64 } else { 32 },
+            address_size: unit.address_size,
+            kind: match unit.kind {
+                UnitKind::Compile => "compile",
+                UnitKind::Partial => "partial",
+                UnitKind::Skeleton => "skeleton",
+                UnitKind::SplitCompile => "split-compile",
+                UnitKind::Type => "type",
+                UnitKind::SplitType => "split-type",
+            },
+            producer: text(&unit.producer),
+            language: unit.language.map(|language| {
+                language
+                    .name()
+                    .map_or_else(|| format!("{language:?}"), str::to_owned)
+            }),
+            name: text(&unit.name),
+            dwo_name: text(&unit.dwo_name),
+        }
+    }
+}
+
+impl CallFramesDocument {
+    /// Describes a section; nothing if it is empty.
+    fn new(section: &FrameSection<'_>) -> Option<CallFramesDocument> {
+        if section.bytes().is_empty() {
+            return None;
+        }
+        let mut document = CallFramesDocument {
+            section: section.name(),
+            cies: 0,
+            fdes: 0,
+            fdes_with_rules: 0,
+            augmentations: Vec::new(),
+            problem: None,
+        };
+        let mut augmentations = BTreeSet::new();
+        // Every FDE brings its CIE along; each is looked at once.
+        let mut says: BTreeMap<u64, bool> = BTreeMap::new();
+        let mut entries = section.entries();
+        loop {
+            match entries.next() {
+                Ok(Some(Entry::Cie(cie))) => {
+                    document.cies = document.cies.saturating_add(1);
+                    augmentations.insert(cie.augmentation_text.to_owned());
+                }
+                Ok(Some(Entry::Fde(fde))) => {
+                    document.fdes = document.fdes.saturating_add(1);
+                    let gives = |bytes, offset| {
+                        gives_a_rule(bytes, offset, fde.cie.address_size, section.name())
+                    };
+                    let cie = &fde.cie;
+                    let by_cie = *says.entry(cie.offset).or_insert_with(|| {
+                        gives(cie.initial_instructions, cie.instructions_offset)
+                    });
+                    if by_cie || gives(fde.instructions, fde.instructions_offset) {
+                        document.fdes_with_rules = document.fdes_with_rules.saturating_add(1);
+                    }
+                }
+                Ok(Some(Entry::Terminator(_))) => {}
+                Ok(None) => break,
+                Err(error) => {
+                    // An entry that is malformed costs only itself, so the first error is the one to say.
+                    document.problem.get_or_insert_with(|| error.to_string());
+                }
+            }
+        }
+        document.augmentations = augmentations
+            .into_iter()
+            .filter(|a| !a.is_empty())
+            .collect();
+        Some(document)
+    }
+}
+
+/// Whether one of the instructions gives a rule; up to the first that is malformed.
+fn gives_a_rule(bytes: &[u8], offset: u64, address_size: u8, section: &'static str) -> bool {
+    let mut instructions = Instructions::new(bytes, offset, address_size, section);
+    while let Ok(Some(item)) = instructions.next() {
+        let moves_on = matches!(
+            item.instruction.opcode(),
+            CfaOpcode::Nop
+                | CfaOpcode::SetLoc
+                | CfaOpcode::AdvanceLoc
+                | CfaOpcode::AdvanceLoc1
+                | CfaOpcode::AdvanceLoc2
+                | CfaOpcode::AdvanceLoc4
+                | CfaOpcode::RememberState
+                | CfaOpcode::RestoreState
+        );
+        if !moves_on {
+            return true;
+        }
+    }
+    false
+}

@@ -1,0 +1,187 @@
+//! `hetdwarf-regs/1`: DWARF register numbers and what they stand for.
+//!
+//! Source: USAGE "Register Identifier"; the table itself is in [`arch`](crate::arch).
+
+use serde::Serialize;
+
+use crate::arch::{Processor, Register, RegisterRange, WaveSize};
+
+/// The document.
+#[derive(Clone, Debug, Serialize)]
+pub struct RegistersDocument {
+    /// `hetdwarf-regs/1`.
+    pub format: &'static str,
+    /// The processor that was asked about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<&'static str>,
+    /// By ascending number.
+    pub registers: Vec<RegisterRow>,
+}
+
+/// Consecutive numbers with one meaning, or one of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RegisterRow {
+    /// The first number.
+    pub first: u16,
+    /// The last number, which belongs to the row.
+    pub last: u16,
+    /// The assembler's name, `v0` or `v0-v255`; absent if the numbers are reserved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// LLVM's name, likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub llvm_name: Option<String>,
+    /// The size of each register; a vector register has 32 bits a lane.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bit_size: Option<u32>,
+    /// The only wave size that has the registers: 32 or 64. Null if both have.
+    pub wave_size: Option<u32>,
+    /// Whether the numbers stand for nothing.
+    pub reserved: bool,
+    /// What the registers are, or what the numbers are reserved for.
+    pub description: &'static str,
+    /// Which of them the processor has: `all`, `none`, or their names. Absent if none was asked about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub available: Option<String>,
+}
+
+impl RegistersDocument {
+    /// The part of the table with numbers from `first` to `last`, both included.
+    ///
+    /// * `wave_size`: leaves out registers that waves of this size do not have, and reserved numbers.
+    /// * `processor`: asks which of the registers it has.
+    /// * `each`: a row for every register, not for every range of numbers.
+    #[must_use]
+    pub fn new(
+        first: u16,
+        last: u16,
+        wave_size: Option<WaveSize>,
+        processor: Option<&'static Processor>,
+        each: bool,
+    ) -> RegistersDocument {
+        let mut registers = Vec::new();
+        for range in Register::ranges() {
+            let (first, last) = (range.first.max(first), range.last.min(last));
+            let in_wave = wave_size.is_none_or(|size| {
+                range
+                    .kind
+                    .is_some_and(|kind| kind.wave_size.is_none_or(|only| only == size))
+            });
+            if first > last || !in_wave {
+                continue;
+            }
+            let row = |first, last| RegisterRow::new(range, first, last, processor);
+            if each && !range.is_reserved() {
+                registers.extend((first..=last).map(|number| row(number, number)));
+            } else {
+                registers.push(row(first, last));
+            }
+        }
+        RegistersDocument {
+            format: "hetdwarf-regs/1",
+            target: processor.map(Processor::name),
+            registers,
+        }
+    }
+}
+
+impl RegisterRow {
+    /// A part of a range.
+    fn new(
+        range: &RegisterRange,
+        first: u16,
+        last: u16,
+        processor: Option<&'static Processor>,
+    ) -> RegisterRow {
+        let kind = range.kind;
+        let registers = Some((first, last)).filter(|_| kind.is_some());
+        RegisterRow {
+            first,
+            last,
+            name: registers.map(|(first, last)| names(first, last)),
+            llvm_name: registers.map(|(first, last)| {
+                let name = |number| Register(number).llvm_name().map(|name| name.to_string());
+                span(name(first), name(last), first == last)
+            }),
+            bit_size: range.size_in_bits(),
+            wave_size: kind.and_then(|kind| kind.wave_size).map(WaveSize::lanes),
+            reserved: range.is_reserved(),
+            description: range.description,
+            available: processor.map(|processor| available(first, last, processor)),
+        }
+    }
+}
+
+/// The assembler's names of the registers with these numbers.
+fn names(first: u16, last: u16) -> String {
+    let name = |number| {
+        Register(number)
+            .assembler_name()
+            .map(|name| name.to_string())
+    };
+    span(name(first), name(last), first == last)
+}
+
+fn span(first: Option<String>, last: Option<String>, one: bool) -> String {
+    match (first, last) {
+        (Some(first), Some(last)) if !one => format!("{first}-{last}"),
+        (Some(first), _) => first,
+        (None, _) => String::new(),
+    }
+}
+
+/// Which registers of a range a processor has. It has those at the start.
+fn available(first: u16, last: u16, processor: &Processor) -> String {
+    let count = (first..=last)
+        .take_while(|number| Register(*number).available_on(processor))
+        .count();
+    let all = usize::from(last.saturating_sub(first)).saturating_add(1);
+    match u16::try_from(count.saturating_sub(1)) {
+        _ if count == 0 => "none".to_owned(),
+        _ if count == all => "all".to_owned(),
+        Ok(more) => names(first, first.saturating_add(more)),
+        Err(_) => "all".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_processor_has_the_first_registers_of_a_range() {
+        // USAGE "Register Identifier": VGPRs of wave64 are 2560 to 2815, AGPRs 3072 to 3327; gfx1100 has no
+        // AGPRs, and gfx90a no waves of 32 lanes.
+        let row = |number, processor| {
+            let processor = Processor::by_name(processor);
+            let rows = RegistersDocument::new(number, number, None, processor, false).registers;
+            (
+                rows[0].name.clone().unwrap(),
+                rows[0].available.clone().unwrap(),
+            )
+        };
+        let pair = |name: &str, available: &str| (name.to_owned(), available.to_owned());
+        assert_eq!(row(2815, "gfx90a"), pair("v255", "all"));
+        assert_eq!(row(3072, "gfx1100"), pair("a0", "none"));
+        assert_eq!(row(1536, "gfx90a"), pair("v0", "none"));
+        let gfx900 = Processor::by_name("gfx900");
+        let sgprs = RegistersDocument::new(1088, 1129, None, gfx900, false).registers;
+        assert_eq!(sgprs[0].available.as_deref(), Some("s64-s101"));
+    }
+
+    #[test]
+    fn the_whole_table_is_there() {
+        let all = RegistersDocument::new(0, u16::MAX, None, None, false).registers;
+        assert_eq!(all.len(), Register::ranges().len());
+        let each = RegistersDocument::new(2560, 2815, None, None, true).registers;
+        assert_eq!(each.len(), 256);
+        assert_eq!(each[42].llvm_name.as_deref(), Some("VGPR42"));
+        let wave32 = RegistersDocument::new(0, u16::MAX, Some(WaveSize::Wave32), None, false);
+        assert!(
+            wave32
+                .registers
+                .iter()
+                .all(|row| !row.reserved && row.wave_size != Some(64))
+        );
+    }
+}
