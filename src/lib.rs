@@ -1,4 +1,6 @@
 //! Reads and writes the DWARF of GPU code: DWARF 5 and AMD's extensions for heterogeneous debugging.
+// The example of the README reads a snapshot, which needs the feature.
+#![cfg_attr(feature = "serde", doc = include_str!("../README.md"))]
 #![forbid(unsafe_code)]
 
 pub mod arch;

@@ -46,7 +46,7 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  hetdwarf regs\n  hetdwarf regs 2602\n  \
         hetdwarf regs v0-v7 --wave-size 32\n  hetdwarf regs --target gfx90a")]
     Regs(RegsArguments),
-    /// Show what all this is good for, on an example that is built in
+    /// Show the variables and the call stack of an example that is built in
     Demo,
     /// Print a script that completes the arguments in a shell
     #[command(after_help = "Example:\n  hetdwarf completions bash > \

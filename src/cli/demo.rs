@@ -32,7 +32,7 @@ pub(crate) fn run(width: usize, out: &mut dyn Write) -> Result<Exit, Failure> {
         .ok_or_else(|| Failure::new("the example has no frames"))?;
     writeln!(
         out,
-        "A wave of {} lanes on {} has stopped here; the kernel was built with -O2:\n",
+        "A wave of {} lanes on {}, built with -O2, has stopped at a MARK (which does nothing).\n",
         wave.wave_size().lanes(),
         program.processor().name()
     )?;
@@ -53,7 +53,7 @@ pub(crate) fn run(width: usize, out: &mut dyn Write) -> Result<Exit, Failure> {
     print_lanes(&frame, out)?;
     writeln!(
         out,
-        "\nThe same on files of your own (`hetdwarf help` lists more; the README says how to write a snapshot):\n  \
+        "\nThe same on files of your own (the README says what is in STOP.json):\n  \
         hetdwarf vars KERNEL.hsaco --wave STOP.json\n  \
         hetdwarf unwind KERNEL.hsaco --wave STOP.json"
     )?;
@@ -106,11 +106,11 @@ fn print_lanes(frame: &StopFrame<'_, '_, '_>, out: &mut dyn Write) -> Result<(),
     let function = frame.function()?;
     let says = function.is_some_and(|function| function.simt.lane_pc.is_some());
     let reason = if says {
-        "DW_AT_LLVM_lane_pc of the function tells"
+        "DW_AT_LLVM_lane_pc tells where"
     } else {
-        "not known, since the compiler wrote no DW_AT_LLVM_lane_pc"
+        "nobody knows where: the compiler wrote no DW_AT_LLVM_lane_pc"
     };
     writeln!(out, "  elsewhere: lanes {}", numbers(&inactive))?;
-    writeln!(out, "    (where is {reason})")?;
+    writeln!(out, "  ({reason})")?;
     Ok(())
 }

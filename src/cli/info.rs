@@ -173,43 +173,50 @@ fn print_debug_info(object: &ObjectDocument, out: &mut dyn Write) -> Result<(), 
 
 /// The units, those that look alike together.
 fn print_units(units: &[UnitDocument], out: &mut dyn Write) -> Result<(), Failure> {
-    let mut kinds: BTreeMap<String, (usize, Vec<&str>)> = BTreeMap::new();
+    let mut kinds: BTreeMap<_, Vec<&UnitDocument>> = BTreeMap::new();
     for unit in units {
-        let kind = format!(
-            "DWARF {} in the {}-bit format, {} units in {}, {}, by {}",
-            unit.version,
-            unit.format,
-            unit.kind,
-            unit.section,
-            unit.language.as_deref().unwrap_or("no language"),
-            unit.producer.as_deref().unwrap_or("an unknown producer"),
-        );
-        let (count, names) = kinds.entry(kind).or_default();
-        *count = count.saturating_add(1);
-        names.extend(unit.name.as_deref());
+        let UnitDocument {
+            section,
+            version,
+            format,
+            kind,
+            language,
+            producer,
+            ..
+        } = unit;
+        let alike = (section, kind, version, format, language, producer);
+        kinds.entry(alike).or_default().push(unit);
     }
     if units.is_empty() {
-        writeln!(out, "units: none")?;
+        writeln!(out, "no units")?;
     }
-    /// How many names of source files are worth a line.
-    const NAMES: usize = 4;
-    for (kind, (count, names)) in kinds {
-        let kind = if count == 1 {
-            kind.replacen(" units in ", " unit in ", 1)
-        } else {
-            kind
+    for ((section, kind, version, format, language, producer), alike) in kinds {
+        writeln!(
+            out,
+            "{} in {section}: DWARF {version}, {format}-bit format{}",
+            counted(alike.len(), &format!("{kind} unit")),
+            language
+                .as_ref()
+                .map_or(String::new(), |l| format!(", {l}"))
+        )?;
+        if let Some(producer) = producer {
+            writeln!(out, "  by {producer}")?;
+        }
+        let name = |unit: &UnitDocument| {
+            let path = unit.name.as_ref().or(unit.dwo_name.as_ref())?;
+            path.rsplit('/').next().map(str::to_owned)
         };
-        writeln!(out, "{}: {kind}", counted(count, "unit"))?;
-        let more = names.len().saturating_sub(NAMES);
-        let mut shown = names
+        /// How many names of files are worth a line.
+        const NAMES: usize = 6;
+        let names: Vec<String> = alike.iter().filter_map(|unit| name(unit)).collect();
+        let shown = names
             .get(..names.len().min(NAMES))
             .unwrap_or_default()
             .join(", ");
-        if more > 0 {
-            shown.push_str(&format!(" and {more} more"));
-        }
-        if !shown.is_empty() {
-            writeln!(out, "  {shown}")?;
+        match names.len().saturating_sub(NAMES) {
+            _ if names.is_empty() => {}
+            0 => writeln!(out, "  {shown}")?,
+            more => writeln!(out, "  {shown} and {more} more")?,
         }
     }
     Ok(())

@@ -116,6 +116,7 @@ fn row(row: &RegisterRow) -> Vec<Cell> {
     cells.push(what);
     if let Some(available) = &row.available {
         cells.push(match available.as_str() {
+            _ if row.reserved => Cell::new(""),
             "all" => Cell::new("yes"),
             "none" => faint("no"),
             some => Cell::new(some),

@@ -3,6 +3,8 @@
 //! What is the same in all lanes that execute is said once. Of the rest, short values stand in tables with a
 //! column for each lane, long ones in lists with a line for each value.
 
+use core::iter::Peekable;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 use crate::report::{LaneDocument, VariableDocument, VarsDocument, VarsFrame};
@@ -45,17 +47,14 @@ pub(crate) fn print(
         (_, 0) => Extent::All,
         (_, _) => Extent::Active,
     };
-    if inactive.len() < first.lanes.len() {
-        print_scopes(&document.variables, extent, width, out)?;
+    let any_active = inactive.len() < first.lanes.len();
+    if any_active {
+        print_scopes(document, extent, width, out)?;
     }
-    match inactive.as_slice() {
-        [] => {}
-        [one] => writeln!(out, "{FAINT}lane {one} is not active here{FAINT:#}")?,
-        many => writeln!(
-            out,
-            "{FAINT}lanes {} are not active here{FAINT:#}",
-            ranges(many)
-        )?,
+    if !inactive.is_empty() {
+        let verb = if inactive.len() == 1 { "is" } else { "are" };
+        let lanes = numbered(&inactive);
+        writeln!(out, "{FAINT}{lanes} {verb} not active here{FAINT:#}")?;
     }
     let legacy: Vec<_> = document
         .variables
@@ -63,7 +62,7 @@ pub(crate) fn print(
         .filter(|v| v.reading == "legacy-llvm")
         .map(|v| v.name.as_str())
         .collect();
-    if !legacy.is_empty() {
+    if any_active && !legacy.is_empty() {
         writeln!(
             out,
             "read as LLVM means them, not by the letter: {}",
@@ -86,6 +85,12 @@ fn frame_text(frame: &VarsFrame) -> String {
     }
 }
 
+/// `lane 3`, `lanes 0-2, 7`.
+fn numbered(lanes: &[u8]) -> String {
+    let plural = if lanes.len() == 1 { "" } else { "s" };
+    format!("lane{plural} {}", ranges(lanes))
+}
+
 /// Which lanes a value stands for that is said once.
 #[derive(Clone, Copy)]
 enum Extent {
@@ -103,25 +108,66 @@ struct Entry<'d> {
     lanes: Vec<&'d LaneDocument>,
 }
 
+/// The variables of each scope, which are next to each other.
+fn scopes(variables: &[VariableDocument]) -> Vec<&[VariableDocument]> {
+    let mut scopes = Vec::new();
+    let mut rest = variables;
+    while let Some(first) = rest.first() {
+        let mut seen = BTreeSet::new();
+        let is_global = |variable: &VariableDocument| variable.kind == "global";
+        let same = rest.iter().take_while(|variable| {
+            variable.scope == first.scope
+                && is_global(variable) == is_global(first)
+                // A function that is inlined into one of the same name would declare everything twice.
+                && (variable.name.is_empty() || seen.insert((&variable.name, variable.decl.line)))
+        });
+        let count = same.count().max(1);
+        let (scope, others) = rest.split_at(count.min(rest.len()));
+        scopes.push(scope);
+        rest = others;
+    }
+    scopes
+}
+
+/// Says which scope the next variables are in; `inlined` are the calls that have not been named yet.
+fn print_heading<'d>(
+    first: &VariableDocument,
+    inlined: &mut Peekable<impl Iterator<Item = &'d String>>,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let name = match (&first.scope, first.kind) {
+        (Some(name), _) => name,
+        (None, "global") => "the file",
+        (None, _) => "a function without a name",
+    };
+    let is_inlined = first.kind != "global" && inlined.next_if(|call| *call == name).is_some();
+    let note = if is_inlined { " (inlined)" } else { "" };
+    writeln!(out, "in {BOLD}{name}{BOLD:#}{note}:")?;
+    Ok(())
+}
+
 fn print_scopes(
-    variables: &[VariableDocument],
+    document: &VarsDocument,
     extent: Extent,
     width: usize,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let same_scope = |a: &VariableDocument, b: &VariableDocument| {
-        a.scope == b.scope && (a.kind == "global") == (b.kind == "global")
-    };
-    let scopes: Vec<_> = variables.chunk_by(same_scope).collect();
+    let scopes = scopes(&document.variables);
+    let mut inlined = document.frame.inlined.iter().peekable();
     for scope in &scopes {
         if let ([first, ..], true) = (*scope, scopes.len() > 1) {
-            match (&first.scope, first.kind) {
-                (Some(name), _) => writeln!(out, "in {BOLD}{name}{BOLD:#}:")?,
-                (None, "global") => writeln!(out, "in the file:")?,
-                (None, _) => writeln!(out, "in a function without a name:")?,
-            }
+            print_heading(first, &mut inlined, out)?;
         }
-        let mut entries: Vec<_> = scope.iter().map(|v| Entry::new(v, scope)).collect();
+        let mut names: BTreeMap<&str, usize> = BTreeMap::new();
+        for variable in *scope {
+            let count = names.entry(&variable.name).or_default();
+            *count = count.saturating_add(1);
+        }
+        let is_shadowed = |v: &VariableDocument| names.get(v.name.as_str()) > Some(&1);
+        let mut entries: Vec<_> = scope
+            .iter()
+            .map(|v| Entry::new(v, is_shadowed(v)))
+            .collect();
         entries.sort_by_key(|entry| entry.variable.kind != "parameter");
         let (same, different): (Vec<_>, Vec<_>) = entries
             .into_iter()
@@ -139,7 +185,8 @@ fn print_scopes(
 }
 
 impl<'d> Entry<'d> {
-    fn new(variable: &'d VariableDocument, scope: &[VariableDocument]) -> Entry<'d> {
+    /// `with_line`: says where it is declared, to tell it from others of its name.
+    fn new(variable: &'d VariableDocument, with_line: bool) -> Entry<'d> {
         let ty = &variable.ty;
         let (before, mut after) = match ty.split_once('[') {
             // Lengths stand behind the name; types within parentheses are left as they are.
@@ -149,8 +196,7 @@ impl<'d> Entry<'d> {
             Some(_) | None if ty.ends_with('*') => (ty.clone(), String::new()),
             Some(_) | None => (format!("{ty} "), String::new()),
         };
-        let of_this_name = scope.iter().filter(|other| other.name == variable.name);
-        if let (2.., Some(line)) = (of_this_name.count(), variable.decl.line) {
+        if let (true, Some(line)) = (with_line, variable.decl.line) {
             after.push_str(&format!(" (line {line})"));
         }
         Entry {
@@ -227,8 +273,7 @@ impl<'d> Entry<'d> {
     fn print_groups(&self, out: &mut dyn Write) -> Result<(), Failure> {
         writeln!(out, "{}", self.styled_label())?;
         for (shown, lanes) in self.groups() {
-            let plural = if lanes.len() == 1 { "" } else { "s" };
-            writeln!(out, "  lane{plural} {}: {}", ranges(&lanes), shown.text())?;
+            writeln!(out, "  {}: {}", numbered(&lanes), shown.text())?;
         }
         Ok(())
     }
@@ -340,10 +385,173 @@ fn print_matrix(entries: &[Entry<'_>], width: usize, out: &mut dyn Write) -> Res
                     "{}: ? is {} in {}",
                     entry.styled_label(),
                     shown.text(),
-                    ranges(&lanes)
+                    numbered(&lanes)
                 )?;
             }
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::{DeclarationDocument, Hex};
+
+    /// A variable with the values of lanes; `!` is inactive, `-` optimised away, `?` an error.
+    fn variable(
+        declaration: &str,
+        kind: &'static str,
+        scope: &str,
+        values: &[&str],
+    ) -> VariableDocument {
+        let (ty, name) = declaration.rsplit_once(' ').unwrap();
+        let lane = |(lane, value): (usize, &&str)| {
+            let (state, value, message) = match *value {
+                "!" => ("inactive", None, None),
+                "-" => ("optimized-out", None, Some("it is nowhere".to_owned())),
+                "?" => ("error", None, Some("byte 3 is bad".to_owned())),
+                value => ("ok", Some(value.to_owned()), None),
+            };
+            LaneDocument {
+                lane: lane.try_into().unwrap(),
+                state,
+                value,
+                bytes: None,
+                undefined: Vec::new(),
+                unavailable: Vec::new(),
+                message,
+            }
+        };
+        let line = if name.ends_with('2') { 2 } else { 1 };
+        VariableDocument {
+            name: name.trim_end_matches('2').to_owned(),
+            kind,
+            ty: ty.to_owned(),
+            die: Hex(0),
+            decl: DeclarationDocument {
+                file: None,
+                line: Some(line),
+            },
+            scope: (!scope.is_empty()).then(|| scope.to_owned()),
+            reading: "dwarf",
+            lanes: values.iter().enumerate().map(lane).collect(),
+        }
+    }
+
+    /// The lines behind the first.
+    fn lines(variables: Vec<VariableDocument>) -> Vec<String> {
+        let document = VarsDocument {
+            format: "hetdwarf-vars/1",
+            pc: Hex(0x10),
+            frame: VarsFrame {
+                index: 0,
+                function: Some("f".to_owned()),
+                inlined: Vec::new(),
+                file: Some("f.cl".to_owned()),
+                line: Some(3),
+            },
+            variables,
+        };
+        let mut out = anstream::StripStream::new(Vec::new());
+        print(&document, 100, &mut out).unwrap();
+        let text = String::from_utf8(out.into_inner()).unwrap();
+        assert!(text.starts_with("#0 f at f.cl:3 (pc 0x10)\n"), "{text}");
+        text.lines().skip(1).map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn parameters_come_first_and_what_is_the_same_is_said_once() {
+        let lines = lines(vec![
+            variable("int i", "variable", "f", &["1", "2"]),
+            variable("int j", "variable", "f", &["3", "3"]),
+            variable("char * p", "parameter", "f", &["0x1", "0x1"]),
+            variable("long[4] q", "parameter", "f", &["{1}", "{2}"]),
+        ]);
+        assert_eq!(
+            lines,
+            [
+                "char * p = 0x1 (all lanes)",
+                "int j = 3 (all lanes)",
+                "lane         0    1",
+                "long q[4]  {1}  {2}",
+                "int i        1    2",
+            ]
+        );
+    }
+
+    #[test]
+    fn lanes_without_a_value_are_explained_below() {
+        let lines = lines(vec![
+            variable("int a", "variable", "f", &["1", "-", "!", "?", "-"]),
+            variable("int b", "variable", "f", &["-", "-", "!", "-", "-"]),
+        ]);
+        assert_eq!(
+            lines,
+            [
+                "int b = <optimized out> (it is nowhere)",
+                "lane   0  1  3  4",
+                "int a  1  ?  ?  ?",
+                "int a: ? is <optimized out> (it is nowhere) in lanes 1, 4",
+                "int a: ? is <error> (byte 3 is bad) in lane 3",
+                "lane 2 is not active here",
+            ]
+        );
+    }
+
+    #[test]
+    fn long_values_have_a_line_each() {
+        let long = "{x = 1, y = 2, z = 3, w = 4}";
+        let lines = lines(vec![variable(
+            "V v",
+            "variable",
+            "f",
+            &[long, "{x = 0}", long, "-"],
+        )]);
+        assert_eq!(
+            lines,
+            [
+                "V v",
+                "  lanes 0, 2: {x = 1, y = 2, z = 3, w = 4}",
+                "  lane 1: {x = 0}",
+                "  lane 3: <optimized out> (it is nowhere)",
+            ]
+        );
+    }
+
+    #[test]
+    fn scopes_and_variables_of_one_name_are_told_apart() {
+        let lines = lines(vec![
+            variable("int i2", "variable", "f", &["1", "1"]),
+            variable("int i", "variable", "f", &["2", "2"]),
+            variable("int i", "variable", "g", &["3", "3"]),
+            variable("int i", "global", "", &["4", "4"]),
+        ]);
+        assert_eq!(
+            lines,
+            [
+                "in f:",
+                "int i (line 2) = 1 (all lanes)",
+                "int i (line 1) = 2 (all lanes)",
+                "in g:",
+                "int i = 3 (all lanes)",
+                "in the file:",
+                "int i = 4 (all lanes)",
+            ]
+        );
+    }
+
+    #[test]
+    fn one_lane_is_a_line_for_each_variable() {
+        let lines = lines(vec![
+            variable("int a", "variable", "f", &["1"]),
+            variable("int b", "variable", "f", &["-"]),
+        ]);
+        assert_eq!(
+            lines,
+            ["int a = 1", "int b = <optimized out> (it is nowhere)"]
+        );
+        let nothing = self::lines(vec![variable("int a", "variable", "f", &["!", "!"])]);
+        assert_eq!(nothing, ["lanes 0-1 are not active here"]);
+    }
 }
