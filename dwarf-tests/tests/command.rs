@@ -31,14 +31,27 @@ fn done(arguments: &str) -> String {
 
 /// `vars` of a case, a wave of it, and more arguments.
 fn vars(case: &str, wave: &str, more: &str) -> String {
-    format!("vars fixtures/waves/{case}/{case}.rocm.hsaco --wave fixtures/waves/{case}/{wave}.json {more}")
+    format!(
+        "vars fixtures/waves/{case}/{case}.rocm.hsaco --wave fixtures/waves/{case}/{wave}.json {more}"
+    )
 }
 
 #[test]
 fn help() {
     assert_snapshot!("help", done("--help"));
-    for command in ["vars", "eval", "unwind", "info", "regs", "demo", "completions"] {
-        assert_snapshot!(format!("help-{command}"), done(&format!("{command} --help")));
+    for command in [
+        "vars",
+        "eval",
+        "unwind",
+        "info",
+        "regs",
+        "demo",
+        "completions",
+    ] {
+        assert_snapshot!(
+            format!("help-{command}"),
+            done(&format!("{command} --help"))
+        );
     }
     assert!(done("--version").starts_with("hetdwarf "));
 }
@@ -47,7 +60,10 @@ fn help() {
 fn the_demo_fits_on_a_screen() {
     let text = done("demo");
     assert!(text.lines().count() <= 60);
-    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 100),
+        "{text}"
+    );
     assert_snapshot!("demo", text);
 }
 
@@ -56,30 +72,59 @@ fn the_demo_fits_on_a_screen() {
 fn the_demo_is_true() {
     let case = fixture("waves/calls-O2");
     let demo = package().join("../src/cli/demo");
-    for (built_in, file) in [("calls-O2.cl", "calls-O2.cl"), ("calls-O2.rocm.hsaco", "calls-O2.rocm.hsaco"), ("stop.json", "w06.json")] {
-        assert_eq!(std::fs::read(demo.join(built_in)).unwrap(), std::fs::read(case.join(file)).unwrap(), "{built_in}");
+    for (built_in, file) in [
+        ("calls-O2.cl", "calls-O2.cl"),
+        ("calls-O2.rocm.hsaco", "calls-O2.rocm.hsaco"),
+        ("stop.json", "w06.json"),
+    ] {
+        assert_eq!(
+            std::fs::read(demo.join(built_in)).unwrap(),
+            std::fs::read(case.join(file)).unwrap(),
+            "{built_in}"
+        );
     }
     let truth = json(&case.join("truth.json"));
     let snapshots = truth["snapshots"].as_array().unwrap();
-    let stop = snapshots.iter().find(|snapshot| snapshot["wave"] == "w06.json").unwrap();
+    let stop = snapshots
+        .iter()
+        .find(|snapshot| snapshot["wave"] == "w06.json")
+        .unwrap();
     let text = done("demo");
     let row = |start: &str| {
         let line = text.lines().find(|line| line.starts_with(start)).unwrap();
-        line[start.len()..].split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+        line[start.len()..]
+            .split_whitespace()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
     };
-    let lanes = |lanes: &Value| lanes.as_array().unwrap().iter().map(Value::to_string).collect::<Vec<_>>();
+    let lanes = |lanes: &Value| {
+        lanes
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(Value::to_string)
+            .collect::<Vec<_>>()
+    };
     assert_eq!(row("lane "), lanes(&stop["active_lanes"]));
     for variable in stop["variables"].as_array().unwrap() {
         let name = variable["name"].as_str().unwrap();
         if ["a", "x"].contains(&name) {
-            let values: Vec<_> = variable["lanes"].as_array().unwrap().iter().map(|lane| lane["value"].as_str().unwrap()).collect();
+            let values: Vec<_> = variable["lanes"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|lane| lane["value"].as_str().unwrap())
+                .collect();
             assert_eq!(row(&format!("int {name} ")), values, "{name}");
         }
     }
     // The host saw the same functions, line by line.
     for frame in stop["frames"].as_array().unwrap().iter().take(2) {
         let (function, line) = (frame["function"].as_str().unwrap(), &frame["line"]);
-        assert!(text.contains(&format!("in {function} at calls-O2.cl:{line},")), "{function}:{line}\n{text}");
+        assert!(
+            text.contains(&format!("in {function} at calls-O2.cl:{line},")),
+            "{function}:{line}\n{text}"
+        );
     }
 }
 
@@ -99,10 +144,16 @@ fn information() {
         ("several", "corpus/bundle/ccob3.hipfb"),
         ("host", "corpus/bundle/host-fatbin.o"),
     ] {
-        assert_snapshot!(format!("info-{name}"), done(&format!("info fixtures/{path}")));
+        assert_snapshot!(
+            format!("info-{name}"),
+            done(&format!("info fixtures/{path}"))
+        );
     }
     let one = done("info fixtures/corpus/bundle/ccob3.hipfb --target gfx90a");
-    assert_eq!(one, done("info fixtures/corpus/bundle/ccob3.hipfb --index 0"));
+    assert_eq!(
+        one,
+        done("info fixtures/corpus/bundle/ccob3.hipfb --index 0")
+    );
     assert!(one.starts_with("gfx90a\n"), "{one}");
 }
 
@@ -114,7 +165,10 @@ fn registers() {
     assert_snapshot!("regs-v0-v2", done("regs v0-v2"));
     // USAGE "Register Identifier": VGPR0 to VGPR255 of wave64 are 2560 to 2815.
     for name in ["2602", "0xa2a", "2602-2602"] {
-        assert!(done(&format!("regs {name}")).contains("\n2602   v42   VGPR42  2048  64"), "{name}");
+        assert!(
+            done(&format!("regs {name}")).contains("\n2602   v42   VGPR42  2048  64"),
+            "{name}"
+        );
     }
     assert!(done("regs v42 --wave-size 64").contains("\n2602 "));
     // Reserved numbers are one row, not hundreds.
@@ -129,8 +183,14 @@ fn variables() {
         ("wave64", vars("loops-gfx90a", "w07", "")),
         ("wide", vars("structs", "w10", "--name [!r]*")),
         ("lane", vars("structs", "w10", "--lane 12")),
-        ("legacy", "vars fixtures/waves/lds/lds.hsaco --wave fixtures/waves/lds/w14.json".into()),
-        ("by-the-letter", "vars fixtures/waves/lds/lds.hsaco --wave fixtures/waves/lds/w14.json --strict".into()),
+        (
+            "legacy",
+            "vars fixtures/waves/lds/lds.hsaco --wave fixtures/waves/lds/w14.json".into(),
+        ),
+        (
+            "by-the-letter",
+            "vars fixtures/waves/lds/lds.hsaco --wave fixtures/waves/lds/w14.json --strict".into(),
+        ),
     ] {
         assert_snapshot!(format!("vars-{name}"), run(&arguments).out);
     }
@@ -140,23 +200,44 @@ fn variables() {
 fn tables_fit_the_terminal() {
     for width in [40, 61, 200] {
         let arguments = vars("loops-gfx90a", "w07", "");
-        let arguments = ["hetdwarf"].into_iter().chain(arguments.split_whitespace()).map(Into::into);
+        let arguments = ["hetdwarf"]
+            .into_iter()
+            .chain(arguments.split_whitespace())
+            .map(Into::into);
         let (mut out, mut err) = (anstream::StripStream::new(Vec::new()), Vec::new());
-        assert_eq!(hetdwarf::cli::run_with_width(arguments, width, &mut out, &mut err), 0);
+        assert_eq!(
+            hetdwarf::cli::run_with_width(arguments, width, &mut out, &mut err),
+            0
+        );
         let text = String::from_utf8(out.into_inner()).unwrap();
         let tables: Vec<_> = text.lines().skip(1).collect();
-        assert!(tables.iter().all(|line| line.chars().count() <= width), "{width}:\n{text}");
+        assert!(
+            tables.iter().all(|line| line.chars().count() <= width),
+            "{width}:\n{text}"
+        );
         // The lines are used: two more columns would not fit.
-        assert!(tables.iter().any(|line| line.chars().count() + 12 > width), "{width}:\n{text}");
-        let lanes = tables.iter().filter(|line| line.starts_with("lane ")).flat_map(|line| line.split_whitespace().skip(1));
-        assert!(lanes.eq((0..64).map(|lane| lane.to_string())), "{width}:\n{text}");
+        assert!(
+            tables.iter().any(|line| line.chars().count() + 12 > width),
+            "{width}:\n{text}"
+        );
+        let lanes = tables
+            .iter()
+            .filter(|line| line.starts_with("lane "))
+            .flat_map(|line| line.split_whitespace().skip(1));
+        assert!(
+            lanes.eq((0..64).map(|lane| lane.to_string())),
+            "{width}:\n{text}"
+        );
     }
 }
 
 #[test]
 fn colours_are_there_to_be_removed() {
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    assert_eq!(hetdwarf::cli::run(["hetdwarf", "demo"].map(Into::into), &mut out, &mut err), 0);
+    assert_eq!(
+        hetdwarf::cli::run(["hetdwarf", "demo"].map(Into::into), &mut out, &mut err),
+        0
+    );
     let text = String::from_utf8(out).unwrap();
     assert!(text.contains("\u{1b}[1m"));
     assert!(!done("demo").contains('\u{1b}'));
@@ -166,7 +247,10 @@ fn colours_are_there_to_be_removed() {
 fn completions() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = done(&format!("completions {shell}"));
-        assert!(script.contains("unwind") && script.contains("demo"), "{shell}: {script}");
+        assert!(
+            script.contains("unwind") && script.contains("demo"),
+            "{shell}: {script}"
+        );
     }
 }
 
@@ -219,7 +303,11 @@ fn what_cannot_run_says_why() {
     folder.file("text.hsaco", b"not an ELF file at all");
     folder.file("host.o", &host_object());
     folder.file("broken.json", &wave.as_bytes()[..wave.len() / 2]);
-    folder.file("format.json", wave.replace("hetdwarf-wave/1", "hetdwarf-wave/9").as_bytes());
+    folder.file(
+        "format.json",
+        wave.replace("hetdwarf-wave/1", "hetdwarf-wave/9")
+            .as_bytes(),
+    );
     let good = "fixtures/waves/calls/calls.rocm.hsaco";
     let stop = "fixtures/waves/calls/w09.json";
     let several = "fixtures/corpus/bundle/ccob3.hipfb";
@@ -229,26 +317,47 @@ fn what_cannot_run_says_why() {
         (format!("vars {good} --wave missing.json"), "missing.json"),
         (format!("vars fixtures --wave {stop}"), "fixtures"),
         (format!("vars TMP/half.hsaco --wave {stop}"), "half.hsaco"),
-        (format!("vars TMP/header.hsaco --wave {stop}"), "header.hsaco"),
+        (
+            format!("vars TMP/header.hsaco --wave {stop}"),
+            "header.hsaco",
+        ),
         (format!("vars TMP/empty.hsaco --wave {stop}"), "empty.hsaco"),
         (format!("vars TMP/text.hsaco --wave {stop}"), "text.hsaco"),
         (format!("vars TMP/host.o --wave {stop}"), "host.o"),
         (format!("vars {good} --wave TMP/broken.json"), "broken.json"),
         (format!("vars {good} --wave TMP/format.json"), "format.json"),
-        (format!("vars {good} --wave {stop} --lane thirteen"), "thirteen"),
+        (
+            format!("vars {good} --wave {stop} --lane thirteen"),
+            "thirteen",
+        ),
         (format!("vars {good} --wave {stop} --lane 32"), "32"),
         (format!("vars {good} --wave {stop} --lane 64"), "64"),
         (format!("vars {good} --wave {stop} --name [a"), "[a"),
         (format!("vars {good} --wave {stop} --frame 99"), "99"),
-        (format!("vars {good} --wave {stop} --target gfx90a"), "gfx90a"),
+        (
+            format!("vars {good} --wave {stop} --target gfx90a"),
+            "gfx90a",
+        ),
         (format!("vars {good} --wave {stop} --index 1"), "1"),
         (format!("vars {several} --wave {stop}"), several),
-        (format!("vars {several} --wave {stop} --target gfx906"), "gfx906"),
-        (format!("unwind missing.hsaco --wave {stop}"), "missing.hsaco"),
-        (format!("unwind {good} --wave TMP/broken.json"), "broken.json"),
+        (
+            format!("vars {several} --wave {stop} --target gfx906"),
+            "gfx906",
+        ),
+        (
+            format!("unwind missing.hsaco --wave {stop}"),
+            "missing.hsaco",
+        ),
+        (
+            format!("unwind {good} --wave TMP/broken.json"),
+            "broken.json",
+        ),
         ("eval --hex 1g".into(), "1g"),
         ("eval --expr DW_OP_what".into(), "DW_OP_what"),
-        ("eval --batch missing.jsonl --format json".into(), "missing.jsonl"),
+        (
+            "eval --batch missing.jsonl --format json".into(),
+            "missing.jsonl",
+        ),
         ("info missing.hsaco".into(), "missing.hsaco"),
         ("info TMP/host.o".into(), "host.o"),
         ("info TMP/half.hsaco".into(), "half.hsaco"),
@@ -262,10 +371,20 @@ fn what_cannot_run_says_why() {
         let folder = folder.0.to_str().unwrap();
         let ran = run(&arguments.replace("TMP", folder));
         let err = ran.err.replace(folder, "TMP");
-        assert_eq!((ran.status, ran.out.as_str()), (2, ""), "{arguments}\n{err}");
-        assert!(err.starts_with("error: ") && err.contains(names), "{arguments}\n{err}");
+        assert_eq!(
+            (ran.status, ran.out.as_str()),
+            (2, ""),
+            "{arguments}\n{err}"
+        );
+        assert!(
+            err.starts_with("error: ") && err.contains(names),
+            "{arguments}\n{err}"
+        );
         // A list to choose from may follow.
-        assert!(err.lines().count() == 1 || err.contains("; choose one of:\n"), "{arguments}\n{err}");
+        assert!(
+            err.lines().count() == 1 || err.contains("; choose one of:\n"),
+            "{arguments}\n{err}"
+        );
         text.push_str(&format!("$ hetdwarf {arguments}\n{err}"));
     }
     assert_snapshot!("errors", text);
@@ -293,7 +412,11 @@ fn wrong_options_are_no_answer_either() {
     ] {
         let ran = run(arguments);
         assert_eq!((ran.status, ran.out.as_str()), (2, ""), "{arguments}");
-        assert!(ran.err.contains("Usage: hetdwarf") || ran.err.starts_with("error: "), "{arguments}: {}", ran.err);
+        assert!(
+            ran.err.contains("Usage: hetdwarf") || ran.err.starts_with("error: "),
+            "{arguments}: {}",
+            ran.err
+        );
     }
 }
 
@@ -307,21 +430,31 @@ fn json_is_one_document() {
         (format!("unwind {object} {wave}"), "hetdwarf-unwind/1"),
         ("eval --expr lit1".into(), "hetdwarf-eval/1"),
         (format!("info {object}"), "hetdwarf-info/1"),
-        ("info fixtures/corpus/bundle/ccob3.hipfb".into(), "hetdwarf-info/1"),
-        ("info fixtures/corpus/gcc12/offload-gfx900-O0.hsaco".into(), "hetdwarf-info/1"),
+        (
+            "info fixtures/corpus/bundle/ccob3.hipfb".into(),
+            "hetdwarf-info/1",
+        ),
+        (
+            "info fixtures/corpus/gcc12/offload-gfx900-O0.hsaco".into(),
+            "hetdwarf-info/1",
+        ),
         ("regs".into(), "hetdwarf-regs/1"),
         ("regs v0-v7 --target gfx1100".into(), "hetdwarf-regs/1"),
     ] {
         let text = done(&format!("{arguments} --format json"));
         // Anything behind the document would be an error.
-        let document: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{arguments}: {error}"));
+        let document: Value =
+            serde_json::from_str(&text).unwrap_or_else(|error| panic!("{arguments}: {error}"));
         assert_eq!(document["format"], format, "{arguments}");
     }
 }
 
 #[test]
 fn info_as_json_has_what_the_text_has() {
-    let document: Value = serde_json::from_str(&done("info fixtures/corpus/llvm24/calls-gfx90a-O0.hsaco --format json")).unwrap();
+    let document: Value = serde_json::from_str(&done(
+        "info fixtures/corpus/llvm24/calls-gfx90a-O0.hsaco --format json",
+    ))
+    .unwrap();
     let object = &document["object"];
     // As llvm-readelf and llvm-dwarfdump show it.
     assert_eq!(object["target"], "gfx90a");
@@ -331,7 +464,10 @@ fn info_as_json_has_what_the_text_has() {
     assert_eq!(object["call_frames"]["fdes"], 10);
     assert_eq!(object["call_frames"]["fdes_with_rules"], 10);
     assert_eq!(document["objects"].as_array().unwrap().len(), 1);
-    let several: Value = serde_json::from_str(&done("info fixtures/corpus/bundle/ccob3.hipfb --format json")).unwrap();
+    let several: Value = serde_json::from_str(&done(
+        "info fixtures/corpus/bundle/ccob3.hipfb --format json",
+    ))
+    .unwrap();
     assert_eq!(several["objects"][1]["target"], "gfx1100");
     assert!(several.get("object").is_none());
 }
@@ -360,9 +496,19 @@ fn the_snapshot_of_the_readme_is_read() {
     let folder = Folder::new("readme");
     folder.file("stop.json", snapshot.as_bytes());
     let wave = folder.0.join("stop.json").into_os_string();
-    let ran = hetdwarf(["eval".into(), "--expr".into(), "regx s32, deref_size 4".into(), "--wave".into(), wave]);
+    let ran = hetdwarf([
+        "eval".into(),
+        "--expr".into(),
+        "regx s32, deref_size 4".into(),
+        "--wave".into(),
+        wave,
+    ]);
     assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{}", ran.out);
-    assert!(ran.out.contains("0x40") || ran.out.contains("64"), "{}", ran.out);
+    assert!(
+        ran.out.contains("0x40") || ran.out.contains("64"),
+        "{}",
+        ran.out
+    );
 }
 
 /// Every command is in the README.
@@ -371,8 +517,48 @@ fn the_readme_lists_the_commands() {
     let readme = String::from_utf8(read(package().join("../README.md"))).unwrap();
     let help = done("--help");
     let (_, commands) = help.split_once("Commands:\n").unwrap();
-    let names = commands.lines().take_while(|line| !line.is_empty()).filter_map(|line| line.strip_prefix("  "));
-    for name in names.filter_map(|line| line.split(' ').next()).filter(|name| !name.is_empty() && *name != "help") {
+    let names = commands
+        .lines()
+        .take_while(|line| !line.is_empty())
+        .filter_map(|line| line.strip_prefix("  "));
+    for name in names
+        .filter_map(|line| line.split(' ').next())
+        .filter(|name| !name.is_empty() && *name != "help")
+    {
         assert!(readme.contains(&format!("`hetdwarf {name}")), "{name}");
     }
+}
+
+/// Damaged objects are said to be damaged, or described as far as they go.
+#[test]
+fn damaged_objects_do_not_end_the_program() {
+    let folder = Folder::new("damaged");
+    let object = read("fixtures/corpus/llvm24/small-gfx90a-O0-dwarf4.hsaco");
+    let path = folder.0.join("damaged.hsaco");
+    let mut described = 0;
+    for at in (0..object.len()).step_by(31) {
+        let mut damaged = object.clone();
+        damaged[at] ^= 0xff;
+        for bytes in [&damaged[..], &object[..at]] {
+            folder.file("damaged.hsaco", bytes);
+            for format in ["text", "json"] {
+                let ran = hetdwarf([
+                    "info".as_ref(),
+                    path.as_os_str(),
+                    "--format".as_ref(),
+                    format.as_ref(),
+                ]);
+                match ran.status {
+                    0 => described += 1,
+                    2 => assert!(
+                        ran.out.is_empty() && ran.err.contains("damaged.hsaco: "),
+                        "byte {at}: {}",
+                        ran.err
+                    ),
+                    status => panic!("byte {at}: {status}"),
+                }
+            }
+        }
+    }
+    assert!(described > 100, "only {described}");
 }

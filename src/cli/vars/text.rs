@@ -471,7 +471,7 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "char * p = 0x1 (all lanes)",
+                "char *p = 0x1 (all lanes)",
                 "int j = 3 (all lanes)",
                 "lane         0    1",
                 "long q[4]  {1}  {2}",
