@@ -290,85 +290,20 @@ fn host_object() -> Vec<u8> {
     header
 }
 
-/// Wrong arguments and files: one line on standard error that names what is wrong, and nothing on standard
-/// output.
-#[test]
-fn what_cannot_run_says_why() {
-    let folder = Folder::new("wrong");
-    let object = read("fixtures/waves/calls/calls.rocm.hsaco");
-    let wave = String::from_utf8(read("fixtures/waves/calls/w09.json")).unwrap();
-    folder.file("half.hsaco", &object[..object.len() / 2]);
-    folder.file("header.hsaco", &object[..40]);
-    folder.file("empty.hsaco", &[]);
-    folder.file("text.hsaco", b"not an ELF file at all");
-    folder.file("host.o", &host_object());
-    folder.file("broken.json", &wave.as_bytes()[..wave.len() / 2]);
-    folder.file(
-        "format.json",
-        wave.replace("hetdwarf-wave/1", "hetdwarf-wave/9")
-            .as_bytes(),
-    );
-    let good = "fixtures/waves/calls/calls.rocm.hsaco";
-    let stop = "fixtures/waves/calls/w09.json";
-    let several = "fixtures/corpus/bundle/ccob3.hipfb";
+const GOOD: &str = "fixtures/waves/calls/calls.rocm.hsaco";
+const STOP: &str = "fixtures/waves/calls/w09.json";
+const SEVERAL: &str = "fixtures/corpus/bundle/ccob3.hipfb";
+
+/// Runs commands that cannot run, each with what its message has to name: one line on standard error, and
+/// nothing on standard output. Gives the commands and messages.
+fn messages(folder: &Folder, commands: &[(&str, &str)]) -> String {
+    let folder = folder.0.to_str().unwrap();
     let mut text = String::new();
-    for (arguments, names) in [
-        (format!("vars missing.hsaco --wave {stop}"), "missing.hsaco"),
-        (format!("vars {good} --wave missing.json"), "missing.json"),
-        (format!("vars fixtures --wave {stop}"), "fixtures"),
-        (format!("vars TMP/half.hsaco --wave {stop}"), "half.hsaco"),
-        (
-            format!("vars TMP/header.hsaco --wave {stop}"),
-            "header.hsaco",
-        ),
-        (format!("vars TMP/empty.hsaco --wave {stop}"), "empty.hsaco"),
-        (format!("vars TMP/text.hsaco --wave {stop}"), "text.hsaco"),
-        (format!("vars TMP/host.o --wave {stop}"), "host.o"),
-        (format!("vars {good} --wave TMP/broken.json"), "broken.json"),
-        (format!("vars {good} --wave TMP/format.json"), "format.json"),
-        (
-            format!("vars {good} --wave {stop} --lane thirteen"),
-            "thirteen",
-        ),
-        (format!("vars {good} --wave {stop} --lane 32"), "32"),
-        (format!("vars {good} --wave {stop} --lane 64"), "64"),
-        (format!("vars {good} --wave {stop} --name [a"), "[a"),
-        (format!("vars {good} --wave {stop} --frame 99"), "99"),
-        (
-            format!("vars {good} --wave {stop} --target gfx90a"),
-            "gfx90a",
-        ),
-        (format!("vars {good} --wave {stop} --index 1"), "1"),
-        (format!("vars {several} --wave {stop}"), several),
-        (
-            format!("vars {several} --wave {stop} --target gfx906"),
-            "gfx906",
-        ),
-        (
-            format!("unwind missing.hsaco --wave {stop}"),
-            "missing.hsaco",
-        ),
-        (
-            format!("unwind {good} --wave TMP/broken.json"),
-            "broken.json",
-        ),
-        ("eval --hex 1g".into(), "1g"),
-        ("eval --expr DW_OP_what".into(), "DW_OP_what"),
-        (
-            "eval --batch missing.jsonl --format json".into(),
-            "missing.jsonl",
-        ),
-        ("info missing.hsaco".into(), "missing.hsaco"),
-        ("info TMP/host.o".into(), "host.o"),
-        ("info TMP/half.hsaco".into(), "half.hsaco"),
-        (format!("info {several} --target gfx906"), "gfx906"),
-        (format!("info {several} --index 7"), "7"),
-        ("regs q7".into(), "q7"),
-        ("regs v7-v0".into(), "v7-v0"),
-        ("regs 5000".into(), "5000"),
-        ("regs --target gfx9999".into(), "gfx9999"),
-    ] {
-        let folder = folder.0.to_str().unwrap();
+    for (arguments, names) in commands {
+        let arguments = arguments
+            .replace("GOOD", GOOD)
+            .replace("STOP", STOP)
+            .replace("SEVERAL", SEVERAL);
         let ran = run(&arguments.replace("TMP", folder));
         let err = ran.err.replace(folder, "TMP");
         assert_eq!(
@@ -387,7 +322,68 @@ fn what_cannot_run_says_why() {
         );
         text.push_str(&format!("$ hetdwarf {arguments}\n{err}"));
     }
-    assert_snapshot!("errors", text);
+    text
+}
+
+#[test]
+fn files_that_cannot_be_read_are_named() {
+    let folder = Folder::new("wrong");
+    let object = read(GOOD);
+    let wave = String::from_utf8(read(STOP)).unwrap();
+    let other_format = wave.replace("hetdwarf-wave/1", "hetdwarf-wave/9");
+    folder.file("half.hsaco", &object[..object.len() / 2]);
+    folder.file("header.hsaco", &object[..40]);
+    folder.file("empty.hsaco", &[]);
+    folder.file("text.hsaco", b"not an ELF file at all");
+    folder.file("host.o", &host_object());
+    folder.file("broken.json", &wave.as_bytes()[..wave.len() / 2]);
+    folder.file("format.json", other_format.as_bytes());
+    let commands = [
+        ("vars missing.hsaco --wave STOP", "missing.hsaco"),
+        ("vars GOOD --wave missing.json", "missing.json"),
+        ("vars fixtures --wave STOP", "fixtures"),
+        ("vars TMP/half.hsaco --wave STOP", "half.hsaco"),
+        ("vars TMP/header.hsaco --wave STOP", "header.hsaco"),
+        ("vars TMP/empty.hsaco --wave STOP", "empty.hsaco"),
+        ("vars TMP/text.hsaco --wave STOP", "text.hsaco"),
+        ("vars TMP/host.o --wave STOP", "host.o"),
+        ("vars GOOD --wave TMP/broken.json", "broken.json"),
+        ("vars GOOD --wave TMP/format.json", "format.json"),
+        ("unwind missing.hsaco --wave STOP", "missing.hsaco"),
+        ("unwind GOOD --wave TMP/broken.json", "broken.json"),
+        ("eval --batch missing.jsonl --format json", "missing.jsonl"),
+        ("info missing.hsaco", "missing.hsaco"),
+        ("info TMP/host.o", "host.o"),
+        ("info TMP/half.hsaco", "half.hsaco"),
+    ];
+    assert_snapshot!("errors-files", messages(&folder, &commands));
+}
+
+#[test]
+fn values_of_options_that_make_no_sense_are_named() {
+    let commands = [
+        ("vars GOOD --wave STOP --lane thirteen", "thirteen"),
+        ("vars GOOD --wave STOP --lane 32", "--lane 32"),
+        ("vars GOOD --wave STOP --lane 64", "--lane 64"),
+        ("vars GOOD --wave STOP --name [a", "[a"),
+        ("vars GOOD --wave STOP --frame 99", "99"),
+        ("vars GOOD --wave STOP --target gfx90a", "gfx90a"),
+        ("vars GOOD --wave STOP --index 1", "number 1"),
+        ("vars SEVERAL --wave STOP", SEVERAL),
+        ("vars SEVERAL --wave STOP --target gfx906", "gfx906"),
+        ("eval --hex 1g", "1g"),
+        ("eval --expr DW_OP_what", "DW_OP_what"),
+        ("info SEVERAL --target gfx906", "gfx906"),
+        ("info SEVERAL --index 7", "number 7"),
+        ("regs q7", "q7"),
+        ("regs v7-v0", "v7-v0"),
+        ("regs 5000", "5000"),
+        ("regs --target gfx9999", "gfx9999"),
+    ];
+    assert_snapshot!(
+        "errors-options",
+        messages(&Folder::new("options"), &commands)
+    );
 }
 
 /// What the parser of arguments finds takes more lines, since it also says how to do better.

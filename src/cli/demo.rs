@@ -32,7 +32,7 @@ pub(crate) fn run(width: usize, out: &mut dyn Write) -> Result<Exit, Failure> {
         .ok_or_else(|| Failure::new("the example has no frames"))?;
     writeln!(
         out,
-        "A wave of {} lanes on {}, built with -O2, has stopped at a MARK (which does nothing).\n",
+        "A wave of {} lanes on {} has stopped at a MARK (which does nothing), in code built with -O2.\n",
         wave.wave_size().lanes(),
         program.processor().name()
     )?;

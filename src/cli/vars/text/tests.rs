@@ -1,0 +1,161 @@
+//! Small documents, laid out.
+
+use super::*;
+use crate::report::{DeclarationDocument, Hex};
+
+/// A variable with the values of lanes; `!` is inactive, `-` optimised away, `?` an error.
+fn variable(
+    declaration: &str,
+    kind: &'static str,
+    scope: &str,
+    values: &[&str],
+) -> VariableDocument {
+    let (ty, name) = declaration.rsplit_once(' ').unwrap();
+    let lane = |(lane, value): (usize, &&str)| {
+        let (state, value, message) = match *value {
+            "!" => ("inactive", None, None),
+            "-" => ("optimized-out", None, Some("it is nowhere".to_owned())),
+            "?" => ("error", None, Some("byte 3 is bad".to_owned())),
+            value => ("ok", Some(value.to_owned()), None),
+        };
+        LaneDocument {
+            lane: lane.try_into().unwrap(),
+            state,
+            value,
+            bytes: None,
+            undefined: Vec::new(),
+            unavailable: Vec::new(),
+            message,
+        }
+    };
+    let line = if name.ends_with('2') { 2 } else { 1 };
+    VariableDocument {
+        name: name.trim_end_matches('2').to_owned(),
+        kind,
+        ty: ty.to_owned(),
+        die: Hex(0),
+        decl: DeclarationDocument {
+            file: None,
+            line: Some(line),
+        },
+        scope: (!scope.is_empty()).then(|| scope.to_owned()),
+        reading: "dwarf",
+        lanes: values.iter().enumerate().map(lane).collect(),
+    }
+}
+
+/// The lines behind the first.
+fn lines(variables: Vec<VariableDocument>) -> Vec<String> {
+    let document = VarsDocument {
+        format: "hetdwarf-vars/1",
+        pc: Hex(0x10),
+        frame: VarsFrame {
+            index: 0,
+            function: Some("f".to_owned()),
+            inlined: Vec::new(),
+            file: Some("f.cl".to_owned()),
+            line: Some(3),
+        },
+        variables,
+    };
+    let mut out = anstream::StripStream::new(Vec::new());
+    print(&document, 100, &mut out).unwrap();
+    let text = String::from_utf8(out.into_inner()).unwrap();
+    assert!(text.starts_with("#0 f at f.cl:3 (pc 0x10)\n"), "{text}");
+    text.lines().skip(1).map(str::to_owned).collect()
+}
+
+#[test]
+fn parameters_come_first_and_what_is_the_same_is_said_once() {
+    let lines = lines(vec![
+        variable("int i", "variable", "f", &["1", "2"]),
+        variable("int j", "variable", "f", &["3", "3"]),
+        variable("char * p", "parameter", "f", &["0x1", "0x1"]),
+        variable("long[4] q", "parameter", "f", &["{1}", "{2}"]),
+    ]);
+    assert_eq!(
+        lines,
+        [
+            "char *p = 0x1 (all lanes)",
+            "int j = 3 (all lanes)",
+            "lane         0    1",
+            "long q[4]  {1}  {2}",
+            "int i        1    2",
+        ]
+    );
+}
+
+#[test]
+fn lanes_without_a_value_are_explained_below() {
+    let lines = lines(vec![
+        variable("int a", "variable", "f", &["1", "-", "!", "?", "-"]),
+        variable("int b", "variable", "f", &["-", "-", "!", "-", "-"]),
+    ]);
+    assert_eq!(
+        lines,
+        [
+            "int b = <optimized out> (it is nowhere)",
+            "lane   0  1  3  4",
+            "int a  1  ?  ?  ?",
+            "int a: ? is <optimized out> (it is nowhere) in lanes 1, 4",
+            "int a: ? is <error> (byte 3 is bad) in lane 3",
+            "lane 2 is not active here",
+        ]
+    );
+}
+
+#[test]
+fn long_values_have_a_line_each() {
+    let long = "{x = 1, y = 2, z = 3, w = 4}";
+    let lines = lines(vec![variable(
+        "V v",
+        "variable",
+        "f",
+        &[long, "{x = 0}", long, "-"],
+    )]);
+    assert_eq!(
+        lines,
+        [
+            "V v",
+            "  lanes 0, 2: {x = 1, y = 2, z = 3, w = 4}",
+            "  lane 1: {x = 0}",
+            "  lane 3: <optimized out> (it is nowhere)",
+        ]
+    );
+}
+
+#[test]
+fn scopes_and_variables_of_one_name_are_told_apart() {
+    let lines = lines(vec![
+        variable("int i2", "variable", "f", &["1", "1"]),
+        variable("int i", "variable", "f", &["2", "2"]),
+        variable("int i", "variable", "g", &["3", "3"]),
+        variable("int i", "global", "", &["4", "4"]),
+    ]);
+    assert_eq!(
+        lines,
+        [
+            "in f:",
+            "int i (line 2) = 1 (all lanes)",
+            "int i (line 1) = 2 (all lanes)",
+            "in g:",
+            "int i = 3 (all lanes)",
+            "in the file:",
+            "int i = 4 (all lanes)",
+        ]
+    );
+}
+
+#[test]
+fn one_lane_is_a_line_for_each_variable() {
+    let lines = lines(vec![
+        variable("int a", "variable", "f", &["1"]),
+        variable("int b", "variable", "f", &["-"]),
+    ]);
+    assert_eq!(
+        lines,
+        ["int a = 1", "int b = <optimized out> (it is nowhere)"]
+    );
+    let nothing = self::lines(vec![variable("int a", "variable", "f", &["!", "!"])]);
+    assert_eq!(nothing, ["lanes 0-1 are not active here"]);
+}
