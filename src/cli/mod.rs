@@ -5,6 +5,7 @@
 mod arguments;
 mod completions;
 mod demo;
+mod dump;
 mod eval;
 mod failure;
 mod info;
@@ -83,5 +84,6 @@ fn dispatch(command: Command, width: usize, out: &mut dyn Write) -> Result<Exit,
         Command::Regs(arguments) => regs::run(&arguments, out),
         Command::Demo => demo::run(width, out),
         Command::Completions(arguments) => completions::run(&arguments, out),
+        Command::Dump(arguments) => dump::run(&arguments, out),
     }
 }

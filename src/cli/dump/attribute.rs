@@ -1,0 +1,405 @@
+//! An attribute, decoded and put into words: what text and JSON both print.
+//!
+//! Sources: DWARF 5 §7.5.4 to §7.5.6. The words are those of llvm-dwarfdump 22.
+
+use std::borrow::Cow;
+
+use core::ops::Range;
+use fallible_iterator::FallibleIterator;
+use gimli::constants as dw;
+use gimli::{AttributeValue, DwForm};
+
+use super::list::{RawList, address, range_text};
+use super::names::{constant_name, cut, linkage_name, quoted, short_name, space_name};
+use super::type_name::TypeNames;
+use super::{Sources, Style};
+use crate::debug_info::attribute::attribute_name;
+use crate::debug_info::{Bytes, DebugInfo, Die, LocationRange, UnitId, Value};
+use crate::error::Result;
+use crate::eval::ExpressionBytes;
+use crate::expr::{BaseTypeNames, Printer};
+
+/// What belongs to a unit and is needed again and again.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct UnitFacts {
+    pub(super) id: UnitId,
+    /// Where its header is.
+    pub(super) offset: u64,
+    pub(super) version: u16,
+    pub(super) address_size: u8,
+    pub(super) offset_size: u8,
+    /// Whether it is in a `.dwo` file.
+    pub(super) split: bool,
+    /// Whether it is in a `.dwo` file and nobody knows its addresses.
+    pub(super) alone: bool,
+}
+
+/// An entry of a location list or range list.
+#[derive(Debug)]
+pub(super) struct ListItem<'a> {
+    /// The entry up to its expression.
+    pub(super) head: String,
+    /// The addresses; nothing for a default location, and where they are not known.
+    pub(super) range: Option<Range<u64>>,
+    /// The expression's text and bytes.
+    pub(super) expression: Option<(String, &'a [u8])>,
+}
+
+/// An attribute in words.
+#[derive(Debug)]
+pub(super) struct Shown<'a> {
+    pub(super) name: Cow<'static, str>,
+    pub(super) form: DwForm,
+    /// The value, if there is one.
+    pub(super) value: Option<Value<'a>>,
+    /// What stands in the parentheses, lists and notes aside.
+    pub(super) text: String,
+    /// The name of what is referred to, and whether it is that of a type.
+    pub(super) note: Option<String>,
+    pub(super) list: Vec<ListItem<'a>>,
+    /// Why something is missing.
+    pub(super) problem: Option<crate::Error>,
+}
+
+/// Puts attributes into words.
+pub(super) struct Attributes<'d, 'a> {
+    pub(super) info: &'d DebugInfo<'a>,
+    pub(super) sources: &'d Sources<'a>,
+    pub(super) types: TypeNames<'d, 'a>,
+    pub(super) style: Style,
+}
+
+/// Names of base types for expressions.
+struct BaseTypes<'d, 'a> {
+    info: &'d DebugInfo<'a>,
+    unit: UnitFacts,
+}
+
+impl BaseTypeNames for BaseTypes<'_, '_> {
+    fn base_type_name(&self, offset: u64) -> Option<(u64, String)> {
+        let id = crate::debug_info::DieId {
+            unit: self.unit.id,
+            offset: self.unit.offset.checked_add(offset)?,
+        };
+        let die = self.info.die(id).ok()?;
+        if die.tag() != dw::DW_TAG_base_type {
+            return None;
+        }
+        let name = short_name(self.info, &die)?;
+        // An expression may name types very often.
+        let short: String = name.chars().take(64).collect();
+        Some((id.offset, short))
+    }
+}
+
+impl<'a> Attributes<'_, 'a> {
+    /// An attribute of an entry.
+    pub(super) fn show(
+        &self,
+        unit: UnitFacts,
+        die: &Die<'a>,
+        attribute: &gimli::Attribute<Bytes<'a>>,
+    ) -> Shown<'a> {
+        let mut shown = Shown {
+            name: attribute_name(die.tag(), attribute),
+            form: attribute.form(),
+            value: None,
+            text: String::new(),
+            note: None,
+            list: Vec::new(),
+            problem: None,
+        };
+        let filled = match self.info.value(die, attribute) {
+            Ok(value) => {
+                let filled = self.fill(unit, die, attribute, &value, &mut shown);
+                shown.value = Some(value);
+                filled
+            }
+            Err(error) => match (unit.alone, attribute.raw_value()) {
+                // Not malformed: the addresses are in the code object.
+                (true, AttributeValue::DebugAddrIndex(index)) => {
+                    shown.text = format!("indexed ({:08x}) address = <unresolved>", index.0);
+                    Ok(())
+                }
+                _ => Err(error),
+            },
+        };
+        shown.problem = filled.err();
+        shown
+    }
+
+    fn fill(
+        &self,
+        unit: UnitFacts,
+        die: &Die<'a>,
+        attribute: &gimli::Attribute<Bytes<'a>>,
+        value: &Value<'a>,
+        shown: &mut Shown<'a>,
+    ) -> Result<()> {
+        let name = attribute.name();
+        shown.text = match value {
+            Value::Address(value) => address(*value, unit.address_size),
+            Value::Block(bytes) => block_text(attribute.form(), bytes),
+            Value::Unsigned(_) | Value::Signed(_) | Value::Wide(_) | Value::Flag(_) => {
+                self.constant(unit, die, attribute, value)
+            }
+            Value::Expression(expression) => self.expression(unit, expression),
+            Value::LocationList(offset) => {
+                shown.text = list_head(attribute, "loclist", *offset, unit);
+                shown.text.push_str(": ");
+                self.locations(unit, *offset, &mut shown.list)?;
+                return Ok(());
+            }
+            Value::RangeList(offset) => {
+                shown.text = list_head(attribute, "rangelist", *offset, unit);
+                match self.info.ranges(die) {
+                    Ok(ranges) => shown.list.extend(ranges.into_iter().map(|range| ListItem {
+                        head: range_text(&range, unit.address_size),
+                        range: Some(range),
+                        expression: None,
+                    })),
+                    Err(_) if unit.alone => {}
+                    Err(error) => return Err(error),
+                }
+                return Ok(());
+            }
+            Value::SectionOffset(offset) => address(*offset, unit.offset_size),
+            Value::Reference(id) => {
+                // So that references into other units stand out.
+                let size = if attribute.form() == dw::DW_FORM_ref_addr {
+                    8
+                } else {
+                    4
+                };
+                address(id.offset, size)
+            }
+            Value::Signature(signature) => address(*signature, 8),
+            Value::Supplementary(offset) => address(*offset, unit.offset_size),
+            Value::String(text) => quoted(text),
+        };
+        let named = [
+            dw::DW_AT_abstract_origin,
+            dw::DW_AT_specification,
+            dw::DW_AT_call_origin,
+        ];
+        if named.contains(&name) {
+            if let Some(target) = self.info.target(die, attribute)? {
+                let target = self.info.die(target)?;
+                shown.note =
+                    linkage_name(self.info, &target).or_else(|| short_name(self.info, &target));
+            }
+        } else if (name == dw::DW_AT_type || name == dw::DW_AT_containing_type)
+            && let Some(target) = self.info.target(die, attribute)?
+        {
+            shown.note = Some(self.types.name(target).to_string());
+        }
+        Ok(())
+    }
+
+    fn constant(
+        &self,
+        unit: UnitFacts,
+        die: &Die<'a>,
+        attribute: &gimli::Attribute<Bytes<'a>>,
+        value: &Value<'a>,
+    ) -> String {
+        let name = attribute.name();
+        let plain = constant_text(attribute.form(), value);
+        let Some(number) = value.unsigned() else {
+            return plain;
+        };
+        if let Some(text) = self.meaning(unit, die, attribute, number) {
+            return text;
+        }
+        let lines = [
+            dw::DW_AT_decl_line,
+            dw::DW_AT_decl_column,
+            dw::DW_AT_call_line,
+            dw::DW_AT_call_column,
+        ];
+        if lines.contains(&name) {
+            return number.to_string();
+        }
+        if name == dw::DW_AT_high_pc
+            && let Some(low) = die.attribute(dw::DW_AT_low_pc)
+            && let Ok(Value::Address(low)) = self.info.value(die, low)
+        {
+            return address(low.wrapping_add(number), unit.address_size);
+        }
+        plain
+    }
+
+    /// What a number stands for.
+    pub(super) fn meaning(
+        &self,
+        unit: UnitFacts,
+        die: &Die<'a>,
+        attribute: &gimli::Attribute<Bytes<'a>>,
+        number: u64,
+    ) -> Option<String> {
+        let name = attribute.name();
+        if name == dw::DW_AT_decl_file || name == dw::DW_AT_call_file {
+            // A line table that cannot be read is a problem of its own.
+            let file = self.info.source_file(unit.id, number).ok()??;
+            return Some(quoted(&file.path));
+        }
+        constant_name(name, number)
+            .or_else(|| space_name(self.style.style, die.tag(), attribute, number))
+            .map(str::to_owned)
+    }
+
+    /// An expression in words.
+    fn expression(&self, unit: UnitFacts, expression: &ExpressionBytes<'a>) -> String {
+        let types = BaseTypes {
+            info: self.info,
+            unit,
+        };
+        Printer::new(expression.unit.encoding)
+            .style(self.style.registers())
+            .names(&types)
+            .expression(expression.bytes)
+    }
+
+    /// The entries of the location list at `offset`. Those before an error are kept.
+    fn locations(&self, unit: UnitFacts, offset: u64, items: &mut Vec<ListItem<'a>>) -> Result<()> {
+        if unit.alone {
+            return self.raw_locations(unit, offset, items);
+        }
+        let mut list = self.info.location_list(unit.id, offset)?;
+        while let Some(entry) = list.next()? {
+            let (head, range) = match entry.range {
+                LocationRange::Bounded(range) => {
+                    (range_text(&range, unit.address_size), Some(range))
+                }
+                LocationRange::Default => ("<default>".to_owned(), None),
+            };
+            let text = self.expression(unit, &entry.expression);
+            items.push(ListItem {
+                head,
+                range,
+                expression: Some((text, entry.expression.bytes)),
+            });
+        }
+        Ok(())
+    }
+
+    /// The same without addresses, which are in a code object that is not there.
+    fn raw_locations(
+        &self,
+        unit: UnitFacts,
+        offset: u64,
+        items: &mut Vec<ListItem<'a>>,
+    ) -> Result<()> {
+        let old = unit.version < 5;
+        let section = if old { ".debug_loc" } else { ".debug_loclists" };
+        let bytes = self.sources.section(unit.split, section)?;
+        let mut list = RawList::new(bytes, section, offset, unit.address_size, old);
+        let encoding = self.info.eval_unit(unit.id)?.encoding;
+        let types = BaseTypes {
+            info: self.info,
+            unit,
+        };
+        let printer = Printer::new(encoding)
+            .style(self.style.registers())
+            .names(&types);
+        while let Some(entry) = list.next()? {
+            if entry.is_base() {
+                continue;
+            }
+            items.push(ListItem {
+                head: entry.text(unit.address_size),
+                range: entry.range.clone(),
+                expression: entry
+                    .expression
+                    .map(|bytes| (printer.expression(bytes), bytes)),
+            });
+        }
+        Ok(())
+    }
+}
+
+/// What stands before the entries of a list: the index it has, and where it is.
+fn list_head(
+    attribute: &gimli::Attribute<Bytes<'_>>,
+    what: &str,
+    offset: u64,
+    unit: UnitFacts,
+) -> String {
+    let at = address(offset, unit.offset_size);
+    let index = match attribute.raw_value() {
+        AttributeValue::DebugLocListsIndex(index) => index.0,
+        AttributeValue::DebugRngListsIndex(index) => index.0,
+        _ => return at,
+    };
+    format!("indexed ({index:#x}) {what} = {at}")
+}
+
+/// A constant as its form has it: as wide as it is encoded, or decimal where it has no width.
+fn constant_text(form: DwForm, value: &Value<'_>) -> String {
+    let bits = match value {
+        Value::Unsigned(value) => *value,
+        Value::Signed(value) => value.cast_unsigned(),
+        Value::Flag(flag) => {
+            let text = if form == dw::DW_FORM_flag_present {
+                "true"
+            } else {
+                "0x01"
+            };
+            return if *flag { text } else { "0x00" }.to_owned();
+        }
+        Value::Wide(value) => {
+            return crate::report::hex_bytes(&value.to_le_bytes());
+        }
+        _ => return String::new(),
+    };
+    match form {
+        dw::DW_FORM_data1 => address(bits & 0xff, 1),
+        dw::DW_FORM_data2 => address(bits & 0xffff, 2),
+        dw::DW_FORM_data4 => address(bits & 0xffff_ffff, 4),
+        dw::DW_FORM_data8 => address(bits, 8),
+        dw::DW_FORM_sdata | dw::DW_FORM_implicit_const => bits.cast_signed().to_string(),
+        _ => bits.to_string(),
+    }
+}
+
+fn block_text(form: DwForm, bytes: &[u8]) -> String {
+    use core::fmt::Write;
+    let width = match form {
+        dw::DW_FORM_block1 => 4,
+        dw::DW_FORM_block2 => 6,
+        dw::DW_FORM_block4 => 10,
+        _ => 0,
+    };
+    let mut out = format!("<{:#0width$x}> ", bytes.len());
+    for byte in bytes {
+        // Writing to a string does not fail.
+        let _ = write!(out, "{byte:02x} ");
+    }
+    out
+}
+
+impl Shown<'_> {
+    /// The class of the value. Source: DWARF 5 §7.5.5.
+    pub(super) fn class(&self) -> &'static str {
+        match &self.value {
+            Some(Value::Address(_)) => "address",
+            Some(Value::Block(_)) => "block",
+            Some(Value::Unsigned(_) | Value::Signed(_) | Value::Wide(_)) => "constant",
+            Some(Value::Expression(_)) => "exprloc",
+            Some(Value::Flag(_)) => "flag",
+            Some(Value::LocationList(_)) => "loclist",
+            Some(Value::RangeList(_)) => "rnglist",
+            Some(Value::SectionOffset(_)) => "offset",
+            Some(Value::Reference(_) | Value::Signature(_) | Value::Supplementary(_)) => {
+                "reference"
+            }
+            Some(Value::String(_)) => "string",
+            None => "unknown",
+        }
+    }
+
+    /// The name of what is referred to, short enough to print.
+    pub(super) fn note(&self) -> Option<&str> {
+        self.note.as_deref().map(cut)
+    }
+}

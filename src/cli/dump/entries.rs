@@ -1,0 +1,127 @@
+//! Going through the entries of a unit and giving those that are selected to a sink.
+//!
+//! One loop over the unit, however deep entries nest. How entries look is left to the sinks.
+
+use fallible_iterator::FallibleIterator;
+use gimli::constants::{DW_AT_MIPS_linkage_name, DW_AT_linkage_name, DW_AT_name};
+
+use super::Selection;
+use super::attribute::{Attributes, Shown, UnitFacts};
+use super::names::{linkage_name, short_name};
+use super::unit::Header;
+use crate::cli::failure::Failure;
+use crate::debug_info::Die;
+use crate::error::Error;
+
+/// What prints entries.
+pub(super) trait Sink<'a> {
+    /// A unit; `whole` if all its entries are printed.
+    fn begin_unit(
+        &mut self,
+        unit: &Header<'a>,
+        section: &'static str,
+        whole: bool,
+    ) -> Result<(), Failure>;
+    /// An entry, or the null entry that ends a list of children, at a depth below the first that is printed.
+    fn begin_entry(&mut self, die: &Die<'a>, depth: usize) -> Result<(), Failure>;
+    /// An attribute of the entry.
+    fn attribute(&mut self, shown: &Shown<'a>, meaning: Option<&str>) -> Result<(), Failure>;
+    /// The entry has no more attributes.
+    fn end_entry(&mut self) -> Result<(), Failure>;
+    /// Entries that cannot be read.
+    fn problem(&mut self, error: &Error) -> Result<(), Failure>;
+    /// The unit has no more entries.
+    fn end_unit(&mut self) -> Result<(), Failure>;
+}
+
+/// Gives the entries of a unit that are selected to `sink`; whether there were any.
+pub(super) fn walk<'a>(
+    attributes: &Attributes<'_, 'a>,
+    unit: UnitFacts,
+    selection: &Selection,
+    sink: &mut dyn Sink<'a>,
+) -> Result<bool, Failure> {
+    let mut found = false;
+    let mut dies = match attributes.info.dies(unit.id) {
+        Ok(dies) => dies,
+        Err(error) => {
+            sink.problem(&error)?;
+            return Ok(found);
+        }
+    };
+    // The depth of the selected entry that the walk is in.
+    let mut inside: Option<usize> = None;
+    loop {
+        let die = match dies.next() {
+            Ok(Some(die)) => die,
+            Ok(None) => break,
+            Err(error) => {
+                sink.problem(&error)?;
+                break;
+            }
+        };
+        if inside.is_some_and(|base| die.depth() <= base) {
+            inside = None;
+            if matches!(selection, Selection::At(_)) {
+                break;
+            }
+        }
+        if inside.is_none() && !die.is_null() && is_selected(attributes, &die, selection) {
+            inside = Some(die.depth());
+        }
+        let Some(base) = inside else { continue };
+        found = true;
+        entry(
+            attributes,
+            unit,
+            &die,
+            die.depth().saturating_sub(base),
+            sink,
+        )?;
+        if matches!(selection, Selection::Named(_, false)) {
+            inside = None;
+        }
+    }
+    Ok(found)
+}
+
+fn is_selected<'a>(attributes: &Attributes<'_, 'a>, die: &Die<'a>, selection: &Selection) -> bool {
+    match selection {
+        Selection::All => true,
+        Selection::At(offset) => die.id().offset == *offset,
+        Selection::Named(glob, _) => {
+            let own = [DW_AT_name, DW_AT_linkage_name, DW_AT_MIPS_linkage_name];
+            let named = own.iter().any(|name| die.attribute(*name).is_some());
+            // Instances have the names of what they are instances of.
+            let completes = die.attribute(gimli::DW_AT_abstract_origin).is_some()
+                || die.attribute(gimli::DW_AT_specification).is_some();
+            (named || completes)
+                && [
+                    short_name(attributes.info, die),
+                    linkage_name(attributes.info, die),
+                ]
+                .iter()
+                .flatten()
+                .any(|name| glob.is_match(name))
+        }
+    }
+}
+
+fn entry<'a>(
+    attributes: &Attributes<'_, 'a>,
+    unit: UnitFacts,
+    die: &Die<'a>,
+    depth: usize,
+    sink: &mut dyn Sink<'a>,
+) -> Result<(), Failure> {
+    sink.begin_entry(die, depth)?;
+    if !die.is_null() {
+        for attribute in die.attributes() {
+            let shown = attributes.show(unit, die, attribute);
+            let number = shown.value.as_ref().and_then(|value| value.unsigned());
+            let meaning = number.and_then(|n| attributes.meaning(unit, die, attribute, n));
+            sink.attribute(&shown, meaning.as_deref())?;
+        }
+    }
+    sink.end_entry()
+}

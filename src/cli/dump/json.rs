@@ -1,0 +1,209 @@
+//! Entries as JSON: one object for each, in the order of the section, written as they are read.
+
+use serde::Serialize;
+
+use super::attribute::Shown;
+use super::entries::Sink;
+use super::output::Output;
+use super::unit::Header;
+use crate::cli::failure::Failure;
+use crate::debug_info::attribute::tag_name;
+use crate::debug_info::{Die, Value};
+use crate::error::Error;
+use crate::report::{Hex, hex_bytes};
+
+#[derive(Serialize)]
+struct UnitFields {
+    section: &'static str,
+    offset: Hex,
+    length: Hex,
+    version: u16,
+    dwarf_format: u8,
+    kind: &'static str,
+    abbrev_offset: Hex,
+    address_size: u8,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dwo_id: Option<Hex>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    type_signature: Option<Hex>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    type_offset: Option<Hex>,
+}
+
+#[derive(Serialize)]
+struct EntryFields {
+    offset: Hex,
+    depth: usize,
+    tag: Option<String>,
+}
+
+#[derive(Serialize)]
+struct AttributeFields<'s> {
+    name: &'s str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    form: Option<&'static str>,
+    class: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<serde_json::Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<&'s str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    list: Option<Vec<ListFields<'s>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ranges: Option<Vec<[Hex; 2]>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+#[derive(Serialize)]
+struct ListFields<'s> {
+    range: RangeField<'s>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<&'s str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes: Option<String>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum RangeField<'s> {
+    Addresses([Hex; 2]),
+    /// `default`, or the entry as it is encoded where its addresses are not known.
+    Text(&'s str),
+}
+
+/// Prints entries as JSON.
+pub(super) struct JsonEntries<'p, 'o> {
+    output: &'p mut Output<'o>,
+}
+
+impl<'p, 'o> JsonEntries<'p, 'o> {
+    pub(super) fn new(output: &'p mut Output<'o>) -> JsonEntries<'p, 'o> {
+        JsonEntries { output }
+    }
+}
+
+/// A number: as such, or as a string if readers might lose digits of it.
+fn number(value: u64) -> serde_json::Value {
+    if value < 1 << 53 {
+        value.into()
+    } else {
+        format!("{value:#x}").into()
+    }
+}
+
+fn hex(value: u64) -> serde_json::Value {
+    format!("{value:#x}").into()
+}
+
+fn value(shown: &Shown<'_>) -> Option<serde_json::Value> {
+    Some(match shown.value.as_ref()? {
+        Value::Address(value)
+        | Value::LocationList(value)
+        | Value::RangeList(value)
+        | Value::SectionOffset(value)
+        | Value::Signature(value)
+        | Value::Supplementary(value) => hex(*value),
+        Value::Reference(id) => hex(id.offset),
+        Value::Unsigned(value) => number(*value),
+        Value::Signed(value) if value.unsigned_abs() < 1 << 53 => (*value).into(),
+        Value::Signed(value) => value.to_string().into(),
+        Value::Wide(value) => format!("{value:#x}").into(),
+        Value::Flag(value) => (*value).into(),
+        Value::String(text) => text.as_ref().into(),
+        Value::Expression(_) => shown.text.as_str().into(),
+        Value::Block(_) => return None,
+    })
+}
+
+impl<'a> Sink<'a> for JsonEntries<'_, '_> {
+    fn begin_unit(
+        &mut self,
+        unit: &Header<'a>,
+        section: &'static str,
+        _whole: bool,
+    ) -> Result<(), Failure> {
+        let signature = unit.signature();
+        self.output.begin_element(&UnitFields {
+            section,
+            offset: unit.facts.offset.into(),
+            length: (unit.header.unit_length() as u64).into(),
+            version: unit.facts.version,
+            dwarf_format: unit.facts.offset_size.saturating_mul(8),
+            kind: unit.kind(),
+            abbrev_offset: (unit.header.debug_abbrev_offset().0 as u64).into(),
+            address_size: unit.facts.address_size,
+            dwo_id: unit.dwo_id().map(Hex::from),
+            type_signature: signature.map(|(signature, _)| signature.into()),
+            type_offset: signature.map(|(_, offset)| offset.into()),
+        })?;
+        self.output.begin_array("entries")
+    }
+
+    fn begin_entry(&mut self, die: &Die<'a>, depth: usize) -> Result<(), Failure> {
+        self.output.begin_element(&EntryFields {
+            offset: die.id().offset.into(),
+            depth,
+            tag: (!die.is_null()).then(|| tag_name(die.tag()).into_owned()),
+        })?;
+        self.output.begin_array("attributes")
+    }
+
+    fn attribute(&mut self, shown: &Shown<'a>, meaning: Option<&str>) -> Result<(), Failure> {
+        if let Some(error) = &shown.problem {
+            self.output.note(error);
+        }
+        let bytes = match &shown.value {
+            Some(Value::Expression(expression)) => Some(hex_bytes(expression.bytes)),
+            Some(Value::Block(bytes)) => Some(hex_bytes(bytes)),
+            _ => None,
+        };
+        let list = matches!(shown.value, Some(Value::LocationList(_)))
+            .then(|| shown.list.iter().map(|item| list_item(item)).collect());
+        let ranges = matches!(shown.value, Some(Value::RangeList(_))).then(|| {
+            let ranges = shown.list.iter().filter_map(|item| item.range.clone());
+            ranges
+                .map(|range| [range.start.into(), range.end.into()])
+                .collect()
+        });
+        self.output.element(&AttributeFields {
+            name: &shown.name,
+            form: shown.form.static_string(),
+            class: shown.class(),
+            value: value(shown),
+            text: shown.note().or(meaning.map(|text| text.trim_matches('"'))),
+            bytes,
+            list,
+            ranges,
+            error: shown.problem.as_ref().map(ToString::to_string),
+        })
+    }
+
+    fn end_entry(&mut self) -> Result<(), Failure> {
+        self.output.end_array()?;
+        self.output.end_element()
+    }
+
+    fn problem(&mut self, error: &Error) -> Result<(), Failure> {
+        self.output.problem(error)
+    }
+
+    fn end_unit(&mut self) -> Result<(), Failure> {
+        self.output.end_array()?;
+        self.output.end_element()
+    }
+}
+
+fn list_item<'s>(item: &'s super::attribute::ListItem<'_>) -> ListFields<'s> {
+    let expression = item.expression.as_ref();
+    ListFields {
+        range: match &item.range {
+            Some(range) => RangeField::Addresses([range.start.into(), range.end.into()]),
+            None => RangeField::Text(item.head.trim_matches(['<', '>'])),
+        },
+        value: expression.map(|(text, _)| text.as_str()),
+        bytes: expression.map(|(_, bytes)| hex_bytes(bytes)),
+    }
+}

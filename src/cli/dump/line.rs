@@ -1,0 +1,413 @@
+//! Line tables: headers, files and rows, one table after the other as they lie in the section.
+//!
+//! The library's line tables serve look-ups by unit and leave out what no look-up needs; here gimli is
+//! asked for everything. Source: DWARF 5 §6.2.
+
+use std::borrow::Cow;
+use std::io::Write;
+
+use gimli::{
+    AttributeValue, DebugLineOffset, DebugLineStr, DebugStr, DwLns, IncompleteLineProgram,
+    LineInstruction, LineProgramHeader, LineRow,
+};
+use serde::Serialize;
+
+use super::Sources;
+use super::list::address;
+use super::names::quoted;
+use super::output::Output;
+use crate::cli::failure::Failure;
+use crate::debug_info::Bytes;
+use crate::error::{Error, Result};
+use crate::expr::Cursor;
+use crate::report::{Hex, hex_bytes};
+
+/// The names and shapes of the columns of rows.
+const COLUMNS: &str = "Address            Line   Column File   ISA Discriminator OpIndex Flags
+------------------ ------ ------ ------ --- ------------- ------- -------------";
+
+/// The sections of line tables and of their strings.
+struct Lines<'a> {
+    section: &'static str,
+    bytes: Bytes<'a>,
+    strings: DebugStr<Bytes<'a>>,
+    line_strings: DebugLineStr<Bytes<'a>>,
+}
+
+#[derive(Serialize)]
+struct TableFields {
+    section: &'static str,
+    offset: Hex,
+    version: u16,
+    dwarf_format: u8,
+    address_size: u8,
+    min_inst_length: u8,
+    max_ops_per_inst: u8,
+    default_is_stmt: bool,
+    line_base: i8,
+    line_range: u8,
+    opcode_base: u8,
+    directories: Vec<String>,
+    first_file: u8,
+    files: Vec<FileFields>,
+}
+
+#[derive(Serialize)]
+struct FileFields {
+    name: String,
+    directory: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    modified: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    length: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    md5: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<String>,
+}
+
+#[derive(Serialize)]
+struct RowFields {
+    address: Hex,
+    line: u64,
+    column: u64,
+    file: u64,
+    isa: u64,
+    discriminator: u64,
+    op_index: u64,
+    flags: Vec<&'static str>,
+}
+
+/// Prints all line tables.
+pub(super) fn dump(
+    sources: &Sources<'_>,
+    output: &mut Output<'_>,
+) -> core::result::Result<(), Failure> {
+    if output.json() {
+        output.begin_array("line_tables")?;
+    }
+    for (split, section) in [(false, ".debug_line"), (true, ".debug_line.dwo")] {
+        let bytes = sources.bytes(split, ".debug_line")?;
+        if bytes.is_empty() && (split || !sources.has(split)) {
+            continue;
+        }
+        if !output.json() {
+            writeln!(output, "\n{section} contents:")?;
+        }
+        let lines = Lines {
+            section,
+            bytes,
+            strings: sources.bytes(split, ".debug_str")?.into(),
+            line_strings: sources.bytes(split, ".debug_line_str")?.into(),
+        };
+        lines.tables(output)?;
+    }
+    if output.json() {
+        output.end_array()?;
+    }
+    Ok(())
+}
+
+impl<'a> Lines<'a> {
+    fn tables(&self, output: &mut Output<'_>) -> core::result::Result<(), Failure> {
+        let mut next = 0;
+        while next < self.bytes.len() {
+            let end = match self.end(next) {
+                Ok(end) => end,
+                Err(error) => {
+                    output.problem(&error.within(self.section, next as u64))?;
+                    break;
+                }
+            };
+            // Addresses of AMDGPU have 8 bytes; from DWARF 5 on the header says it.
+            let table = gimli::DebugLine::from(self.bytes);
+            match table.program(DebugLineOffset(next), 8, None, None) {
+                Ok(program) if output.json() => self.json(program, output)?,
+                Ok(program) => self.text(program, output)?,
+                Err(error) => output.problem(&self.malformed(next, error))?,
+            }
+            next = end;
+        }
+        Ok(())
+    }
+
+    fn malformed(&self, offset: usize, error: gimli::Error) -> Error {
+        Error::malformed("line table", error.to_string()).within(self.section, offset as u64)
+    }
+
+    /// Where the table after the one at `offset` starts.
+    fn end(&self, offset: usize) -> Result<usize> {
+        let mut cursor = Cursor::new(self.bytes.slice().get(offset..).unwrap_or_default());
+        let mut length = u64::from(cursor.u32()?);
+        if length == 0xffff_ffff {
+            length = cursor.u64()?;
+        }
+        let start = offset.saturating_add(cursor.position());
+        cursor.bytes(length)?;
+        Ok(start.saturating_add(usize::try_from(length).unwrap_or(usize::MAX)))
+    }
+
+    /// Text that a header refers to; nothing if it is not there.
+    fn string(&self, value: AttributeValue<Bytes<'a>>) -> Option<Cow<'a, str>> {
+        #[expect(
+            clippy::wildcard_enum_match_arm,
+            reason = "indexed strings need a unit, which a table does not have"
+        )]
+        let bytes = match value {
+            AttributeValue::String(text) => text,
+            AttributeValue::DebugStrRef(offset) => self.strings.get_str(offset).ok()?,
+            AttributeValue::DebugLineStrRef(offset) => self.line_strings.get_str(offset).ok()?,
+            _ => return None,
+        };
+        Some(String::from_utf8_lossy(bytes.slice()))
+    }
+
+    fn quoted(&self, value: AttributeValue<Bytes<'a>>) -> String {
+        match self.string(value) {
+            Some(text) => quoted(&text),
+            None => "<unreadable>".to_owned(),
+        }
+    }
+
+    fn text(
+        &self,
+        mut program: IncompleteLineProgram<Bytes<'a>>,
+        output: &mut Output<'_>,
+    ) -> core::result::Result<(), Failure> {
+        let offset = program.header().offset().0;
+        self.header(program.header(), output)?;
+        self.files(program.header(), output)?;
+        writeln!(output)?;
+        let mut titled = false;
+        let result = rows(&mut program, |row| {
+            if !titled {
+                writeln!(output, "{COLUMNS}")?;
+                titled = true;
+            }
+            print_row(row, output)
+        })?;
+        if let Err(error) = result {
+            output.problem(&self.malformed(offset, error))?;
+        }
+        Ok(())
+    }
+
+    fn header(
+        &self,
+        header: &LineProgramHeader<Bytes<'a>>,
+        output: &mut Output<'_>,
+    ) -> core::result::Result<(), Failure> {
+        let size = header.format().word_size();
+        let bits = u32::from(size).saturating_mul(8);
+        writeln!(output, "debug_line[{:#010x}]", header.offset().0)?;
+        writeln!(output, "Line table prologue:")?;
+        let length = address(header.unit_length() as u64, size);
+        writeln!(output, "    total_length: {length}")?;
+        writeln!(output, "          format: DWARF{bits}")?;
+        writeln!(output, "         version: {}", header.version())?;
+        if header.version() >= 5 {
+            writeln!(output, "    address_size: {}", header.address_size())?;
+            // Behind the length, the version and the size of addresses; gimli passes over it.
+            let at = header
+                .offset()
+                .0
+                .saturating_add(if size == 8 { 15 } else { 7 });
+            let selector = self.bytes.slice().get(at).copied().unwrap_or(0);
+            writeln!(output, " seg_select_size: {selector}")?;
+        }
+        let length = address(header.header_length() as u64, size);
+        writeln!(output, " prologue_length: {length}")?;
+        writeln!(
+            output,
+            " min_inst_length: {}",
+            header.minimum_instruction_length()
+        )?;
+        if header.version() >= 4 {
+            let most = header.maximum_operations_per_instruction();
+            writeln!(output, "max_ops_per_inst: {most}")?;
+        }
+        writeln!(
+            output,
+            " default_is_stmt: {}",
+            u8::from(header.default_is_stmt())
+        )?;
+        writeln!(output, "       line_base: {}", header.line_base())?;
+        writeln!(output, "      line_range: {}", header.line_range())?;
+        writeln!(output, "     opcode_base: {}", header.opcode_base())?;
+        let lengths = header.standard_opcode_lengths().slice().iter();
+        for (code, length) in (1u8..).zip(lengths) {
+            match DwLns(code).static_string() {
+                Some(name) => writeln!(output, "standard_opcode_lengths[{name}] = {length}")?,
+                None => writeln!(
+                    output,
+                    "standard_opcode_lengths[DW_LNS_unknown_{code:x}] = {length}"
+                )?,
+            }
+        }
+        Ok(())
+    }
+
+    fn files(
+        &self,
+        header: &LineProgramHeader<Bytes<'a>>,
+        output: &mut Output<'_>,
+    ) -> core::result::Result<(), Failure> {
+        // Before DWARF 5 directory 0 and file 0 are those of the unit.
+        let first = u64::from(header.version() < 5);
+        for (index, directory) in (first..).zip(header.include_directories()) {
+            let text = self.quoted(*directory);
+            writeln!(output, "include_directories[{index:>3}] = {text}")?;
+        }
+        for (index, file) in (first..).zip(header.file_names()) {
+            writeln!(output, "file_names[{index:>3}]:")?;
+            writeln!(output, "           name: {}", self.quoted(file.path_name()))?;
+            writeln!(output, "      dir_index: {}", file.directory_index())?;
+            if header.file_has_md5() {
+                writeln!(output, "   md5_checksum: {}", hex_bytes(file.md5()))?;
+            }
+            if header.file_has_timestamp() {
+                writeln!(output, "       mod_time: {:#010x}", file.timestamp())?;
+            }
+            if header.file_has_size() {
+                writeln!(output, "         length: {:#010x}", file.size())?;
+            }
+            if let Some(source) = file.source()
+                && self.string(source).is_none_or(|text| !text.is_empty())
+            {
+                writeln!(output, "         source: {}", self.quoted(source))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn json(
+        &self,
+        mut program: IncompleteLineProgram<Bytes<'a>>,
+        output: &mut Output<'_>,
+    ) -> core::result::Result<(), Failure> {
+        let header = program.header();
+        let offset = header.offset().0;
+        let text = |value| self.string(value).unwrap_or_default().into_owned();
+        let files = header.file_names().iter().map(|file| FileFields {
+            name: text(file.path_name()),
+            directory: file.directory_index(),
+            modified: header.file_has_timestamp().then(|| file.timestamp()),
+            length: header.file_has_size().then(|| file.size()),
+            md5: header.file_has_md5().then(|| hex_bytes(file.md5())),
+            source: file.source().map(text),
+        });
+        output.begin_element(&TableFields {
+            section: self.section,
+            offset: (offset as u64).into(),
+            version: header.version(),
+            dwarf_format: header.format().word_size().saturating_mul(8),
+            address_size: header.address_size(),
+            min_inst_length: header.minimum_instruction_length(),
+            max_ops_per_inst: header.maximum_operations_per_instruction(),
+            default_is_stmt: header.default_is_stmt(),
+            line_base: header.line_base(),
+            line_range: header.line_range(),
+            opcode_base: header.opcode_base(),
+            directories: header
+                .include_directories()
+                .iter()
+                .copied()
+                .map(text)
+                .collect(),
+            first_file: u8::from(header.version() < 5),
+            files: files.collect(),
+        })?;
+        output.begin_array("rows")?;
+        let result = rows(&mut program, |row| {
+            output.element(&RowFields {
+                address: row.address().into(),
+                line: line(row),
+                column: column(row),
+                file: row.file_index(),
+                isa: row.isa(),
+                discriminator: row.discriminator(),
+                op_index: row.op_index(),
+                flags: flags(row).collect(),
+            })
+        })?;
+        if let Err(error) = result {
+            output.problem(&self.malformed(offset, error))?;
+        }
+        output.end_array()?;
+        output.end_element()
+    }
+}
+
+/// Executes a program and gives each row. gimli executes the instructions; the loop is ours because its
+/// own would overflow on the lowest possible `DW_LNS_advance_line`. What the DWARF did wrong is the inner
+/// result.
+fn rows(
+    program: &mut IncompleteLineProgram<Bytes<'_>>,
+    mut give: impl FnMut(&LineRow) -> core::result::Result<(), Failure>,
+) -> core::result::Result<gimli::Result<()>, Failure> {
+    let mut instructions = program.header().instructions();
+    let mut row = LineRow::new(program.header());
+    loop {
+        let instruction = match instructions.next_instruction(program.header()) {
+            Ok(Some(LineInstruction::AdvanceLine(i64::MIN))) => {
+                return Ok(Err(gimli::Error::BadSignedLeb128));
+            }
+            Ok(Some(instruction)) => instruction,
+            Ok(None) => return Ok(Ok(())),
+            Err(error) => return Ok(Err(error)),
+        };
+        match row.execute(instruction, program) {
+            Ok(true) => {
+                give(&row)?;
+                row.reset(program.header());
+            }
+            Ok(false) => {}
+            Err(error) => return Ok(Err(error)),
+        }
+    }
+}
+
+fn line(row: &LineRow) -> u64 {
+    row.line().map_or(0, core::num::NonZeroU64::get)
+}
+
+fn column(row: &LineRow) -> u64 {
+    match row.column() {
+        gimli::ColumnType::LeftEdge => 0,
+        gimli::ColumnType::Column(column) => column.get(),
+    }
+}
+
+fn flags(row: &LineRow) -> impl Iterator<Item = &'static str> {
+    [
+        (row.is_stmt(), "is_stmt"),
+        (row.basic_block(), "basic_block"),
+        (row.prologue_end(), "prologue_end"),
+        (row.epilogue_begin(), "epilogue_begin"),
+        (row.end_sequence(), "end_sequence"),
+    ]
+    .into_iter()
+    .filter_map(|(set, name)| set.then_some(name))
+}
+
+fn print_row(row: &LineRow, output: &mut Output<'_>) -> core::result::Result<(), Failure> {
+    write!(
+        output,
+        "{:#018x} {:>6} {:>6} {:>6} {:>3} {:>13} {:>7} ",
+        row.address(),
+        line(row),
+        column(row),
+        row.file_index(),
+        row.isa(),
+        row.discriminator(),
+        row.op_index()
+    )?;
+    for flag in flags(row) {
+        write!(output, " {flag}")?;
+    }
+    writeln!(output)?;
+    if row.end_sequence() {
+        writeln!(output)?;
+    }
+    Ok(())
+}

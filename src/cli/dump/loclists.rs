@@ -1,0 +1,290 @@
+//! The sections of location lists, table by table and list by list: `.debug_loclists` and `.debug_loc`.
+//!
+//! Sources: DWARF 5 §7.29; DWARF 4 §2.6.2.
+
+use std::io::Write;
+
+use serde::Serialize;
+
+use super::list::{RawEntry, RawList, address};
+use super::output::Output;
+use super::{Sources, Style};
+use crate::cli::failure::Failure;
+use crate::error::{Error, Result};
+use crate::expr::{Cursor, Encoding, Printer};
+use crate::report::{Hex, hex_bytes};
+
+/// What the header of a table says.
+struct Table<'a> {
+    length: u64,
+    encoding: Encoding,
+    version: u16,
+    segment_size: u8,
+    offsets: u32,
+    /// The section up to the end of the table.
+    whole: &'a [u8],
+    /// Where the offsets start.
+    start: u64,
+    end: u64,
+}
+
+#[derive(Serialize)]
+struct EntryFields {
+    #[serde(skip_serializing_if = "str::is_empty")]
+    kind: &'static str,
+    operands: Vec<Hex>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    range: Option<[Hex; 2]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes: Option<String>,
+}
+
+#[derive(Serialize)]
+struct ListFields {
+    section: &'static str,
+    offset: Hex,
+}
+
+/// Where lists go, and how their expressions are printed.
+struct Lists<'s, 'o> {
+    output: &'s mut Output<'o>,
+    style: Style,
+    section: &'static str,
+}
+
+/// Prints the sections of location lists.
+pub(super) fn dump(
+    sources: &Sources<'_>,
+    style: Style,
+    output: &mut Output<'_>,
+) -> core::result::Result<(), Failure> {
+    if output.json() {
+        output.begin_array("location_lists")?;
+    }
+    for (split, old, name, section) in [
+        (false, true, ".debug_loc", ".debug_loc"),
+        (true, true, ".debug_loc", ".debug_loc.dwo"),
+        (false, false, ".debug_loclists", ".debug_loclists"),
+        (true, false, ".debug_loclists", ".debug_loclists.dwo"),
+    ] {
+        let bytes = sources.section(split, name)?;
+        let expected = !old && sources.has(split);
+        if bytes.is_empty() && !expected {
+            continue;
+        }
+        if !output.json() {
+            writeln!(output, "\n{section} contents:")?;
+        }
+        let mut lists = Lists {
+            output,
+            style,
+            section,
+        };
+        if old {
+            let encoding = Encoding {
+                dialect: style.dialect,
+                ..Encoding::AMDGPU
+            };
+            lists.run(bytes, 0, bytes.len() as u64, encoding, true)?;
+        } else {
+            lists.tables(bytes)?;
+        }
+    }
+    if output.json() {
+        output.end_array()?;
+    }
+    Ok(())
+}
+
+impl Lists<'_, '_> {
+    /// The tables of `.debug_loclists`, until one whose length cannot be relied upon.
+    fn tables(&mut self, bytes: &[u8]) -> core::result::Result<(), Failure> {
+        let mut next = 0;
+        while next < bytes.len() as u64 {
+            let table = match self.header(bytes, next) {
+                Ok(table) => table,
+                Err(error) => return self.output.problem(&error.within(self.section, next)),
+            };
+            next = table.end;
+            let mut start = table.start;
+            if !self.output.json() {
+                start = self.header_text(&table)?;
+            } else {
+                let size = u64::from(table.encoding.offset_size);
+                start = start.saturating_add(size.saturating_mul(table.offsets.into()));
+            }
+            self.run(table.whole, start, table.end, table.encoding, false)?;
+        }
+        Ok(())
+    }
+
+    fn header<'a>(&self, bytes: &'a [u8], offset: u64) -> Result<Table<'a>> {
+        let from = usize::try_from(offset).unwrap_or(usize::MAX);
+        let mut cursor = Cursor::new(bytes.get(from..).unwrap_or_default());
+        let mut length = u64::from(cursor.u32()?);
+        let mut offset_size = 4;
+        if length == 0xffff_ffff {
+            length = cursor.u64()?;
+            offset_size = 8;
+        }
+        let body = cursor.position() as u64;
+        let end = offset.saturating_add(body).saturating_add(length);
+        let whole = usize::try_from(end)
+            .ok()
+            .and_then(|end| bytes.get(..end))
+            .ok_or_else(|| {
+                Error::malformed("location list table", "it goes past the end of the section")
+            })?;
+        let version = cursor.u16()?;
+        let address_size = cursor.u8()?;
+        let segment_size = cursor.u8()?;
+        let offsets = cursor.u32()?;
+        if version != 5 || !matches!(address_size, 4 | 8) {
+            let reason =
+                format!("version {version} with addresses of {address_size} bytes is not known");
+            return Err(Error::malformed("location list table", reason));
+        }
+        Ok(Table {
+            length,
+            encoding: Encoding {
+                address_size,
+                offset_size,
+                dialect: self.style.dialect,
+            },
+            version,
+            segment_size,
+            offsets,
+            whole,
+            start: offset.saturating_add(cursor.position() as u64),
+            end,
+        })
+    }
+
+    /// Prints the header and the offsets; gives where the offsets end.
+    fn header_text(&mut self, table: &Table<'_>) -> core::result::Result<u64, Failure> {
+        let size = table.encoding.offset_size;
+        writeln!(
+            self.output,
+            "locations list header: length = {}, format = DWARF{}, version = {:#06x}, addr_size = {:#04x}, \
+             seg_size = {:#04x}, offset_entry_count = {:#010x}",
+            address(table.length, size),
+            u32::from(size).saturating_mul(8),
+            table.version,
+            table.encoding.address_size,
+            table.segment_size,
+            table.offsets
+        )?;
+        let start = usize::try_from(table.start).unwrap_or(usize::MAX);
+        let mut cursor = Cursor::new(table.whole.get(start..).unwrap_or_default());
+        if table.offsets > 0 {
+            writeln!(self.output, "offsets: [")?;
+            for _ in 0..table.offsets {
+                match cursor.sized(size) {
+                    Ok(offset) => writeln!(self.output, "{}", address(offset, size))?,
+                    Err(error) => {
+                        self.output
+                            .problem(&error.within(self.section, table.start))?;
+                        break;
+                    }
+                }
+            }
+            writeln!(self.output, "]")?;
+        }
+        Ok(table.start.saturating_add(cursor.position() as u64))
+    }
+
+    /// The lists from `start` to `end`.
+    fn run(
+        &mut self,
+        bytes: &[u8],
+        start: u64,
+        end: u64,
+        encoding: Encoding,
+        old: bool,
+    ) -> core::result::Result<(), Failure> {
+        let mut next = start;
+        while next < end {
+            let mut list = RawList::new(bytes, self.section, next, encoding.address_size, old);
+            let ended = self.list(next, &mut list, encoding)?;
+            if !ended || list.offset() <= next {
+                break;
+            }
+            next = list.offset();
+        }
+        Ok(())
+    }
+
+    /// One list; whether it was read to its end.
+    fn list(
+        &mut self,
+        offset: u64,
+        list: &mut RawList<'_>,
+        encoding: Encoding,
+    ) -> core::result::Result<bool, Failure> {
+        let json = self.output.json();
+        if json {
+            self.output.begin_element(&ListFields {
+                section: self.section,
+                offset: offset.into(),
+            })?;
+            self.output.begin_array("entries")?;
+        } else {
+            write!(self.output, "{offset:#010x}: ")?;
+        }
+        let printer = Printer::new(encoding).style(self.style.registers());
+        let ended = loop {
+            let entry = match list.next() {
+                Ok(Some(entry)) => entry,
+                Ok(None) => break true,
+                Err(error) => {
+                    if !json {
+                        writeln!(self.output)?;
+                    }
+                    self.output.problem(&error)?;
+                    break false;
+                }
+            };
+            let expression = entry.expression.map(|bytes| printer.expression(bytes));
+            self.entry(&entry, expression, encoding)?;
+        };
+        if json {
+            self.output.end_array()?;
+            self.output.end_element()?;
+        } else {
+            writeln!(self.output, "\n")?;
+        }
+        Ok(ended)
+    }
+
+    fn entry(
+        &mut self,
+        entry: &RawEntry<'_>,
+        expression: Option<String>,
+        encoding: Encoding,
+    ) -> core::result::Result<(), Failure> {
+        if self.output.json() {
+            let range = entry.range.as_ref();
+            return self.output.element(&EntryFields {
+                kind: entry.kind,
+                operands: entry.operands.iter().copied().map(Hex::from).collect(),
+                range: range.map(|range| [range.start.into(), range.end.into()]),
+                value: expression,
+                bytes: entry.expression.map(hex_bytes),
+            });
+        }
+        if entry.is_base() {
+            return Ok(());
+        }
+        write!(
+            self.output,
+            "\n            {}",
+            entry.text(encoding.address_size)
+        )?;
+        if let Some(expression) = expression {
+            write!(self.output, ": {expression}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,200 @@
+//! `hetdwarf dump`: what the debugging information of a file says, as llvm-dwarfdump prints it.
+//!
+//! What is malformed is an error in its place, and the rest goes on. This module opens the files and goes
+//! through the parts; each part has its own module. Nothing is kept of what was printed.
+
+mod attribute;
+mod entries;
+mod frame;
+mod json;
+mod line;
+mod list;
+mod loclists;
+mod names;
+mod output;
+mod text;
+mod type_name;
+mod unit;
+
+use std::io::Write;
+
+use globset::{GlobBuilder, GlobMatcher};
+
+use crate::debug_info::{Bytes, DebugInfo};
+use crate::error::Result;
+use crate::object::CodeObject;
+
+use super::arguments::{DumpArguments, DumpStyle, Format};
+use super::failure::{Exit, Failure};
+use super::input::{choose, dialect, read_file};
+use crate::expr::{Dialect, RegisterStyle};
+use output::{Limited, Output};
+
+/// The sections that a dump reads: those of the code object, then those of a `.dwo` file.
+pub(super) struct Sources<'a> {
+    /// The files, and whether each is a `.dwo` file.
+    files: Vec<(&'a CodeObject<'a>, bool)>,
+}
+
+impl<'a> Sources<'a> {
+    /// A section of each kind of file by the name it has in a code object, with the name it has there;
+    /// empty if there is none.
+    fn section(&self, split: bool, name: &'static str) -> Result<&'a [u8]> {
+        let wanted = if split {
+            format!("{name}.dwo")
+        } else {
+            name.to_owned()
+        };
+        match self.files.iter().find(|(_, found)| *found == split) {
+            Some((object, _)) => Ok(object.section(&wanted)?.unwrap_or_default()),
+            None => Ok(&[]),
+        }
+    }
+
+    /// The same, as gimli reads it.
+    fn bytes(&self, split: bool, name: &'static str) -> Result<Bytes<'a>> {
+        Ok(Bytes::new(self.section(split, name)?, gimli::LittleEndian))
+    }
+
+    /// Where a section of the code object is loaded; 0 if there is none.
+    fn address(&self, name: &str) -> u64 {
+        let code = self.files.iter().filter(|(_, split)| !split);
+        let mut sections = code.flat_map(|(object, _)| object.sections());
+        sections
+            .find(|section| section.name == name)
+            .map_or(0, |section| section.address)
+    }
+
+    /// Whether there are files of a kind.
+    fn has(&self, split: bool) -> bool {
+        self.files.iter().any(|(_, found)| *found == split)
+    }
+
+    fn info(&self, dialect: Dialect) -> Result<DebugInfo<'a>> {
+        let load = |split: bool| {
+            move |name: &'static str| match self.files.iter().find(|(_, found)| *found == split) {
+                Some((object, _)) => Ok(object.section(name)?.unwrap_or_default()),
+                None => Ok(&[] as &[u8]),
+            }
+        };
+        let info = DebugInfo::load(load(false))?.with_dialect(dialect);
+        if self.has(true) {
+            return info.with_split(load(true));
+        }
+        Ok(info)
+    }
+}
+
+/// How everything is printed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Style {
+    style: DumpStyle,
+    dialect: Dialect,
+}
+
+impl Style {
+    /// Which registers have names.
+    fn registers(self) -> RegisterStyle {
+        match self.style {
+            DumpStyle::Names => RegisterStyle::Names,
+            DumpStyle::Llvm => RegisterStyle::LlvmDwarfdump,
+        }
+    }
+}
+
+/// Which entries are printed.
+pub(super) enum Selection {
+    /// All.
+    All,
+    /// Those whose name matches, and perhaps what is below them.
+    Named(GlobMatcher, bool),
+    /// The one at this offset, and what is below it.
+    At(u64),
+}
+
+impl Selection {
+    fn new(arguments: &DumpArguments) -> Result<Selection, Failure> {
+        if let Some(offset) = arguments.die {
+            return Ok(Selection::At(offset));
+        }
+        let Some(pattern) = &arguments.name else {
+            return Ok(Selection::All);
+        };
+        let glob = GlobBuilder::new(pattern).build();
+        let glob = glob.map_err(|error| Failure::new(format!("--name: {error}")))?;
+        Ok(Selection::Named(
+            glob.compile_matcher(),
+            arguments.show_children,
+        ))
+    }
+}
+
+pub(crate) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+    let path = &arguments.object;
+    let place = |error: crate::Error| Failure::in_file(path, error);
+    let data = read_file(path)?;
+    let embedded = choose(path, &data, &arguments.which)?;
+    let object = CodeObject::parse(&embedded.data).map_err(place)?;
+    let dwo_data = arguments.which.dwo.as_deref().map(read_file).transpose()?;
+    let dwo = dwo_data.as_deref().map(CodeObject::parse).transpose();
+    let dwo = dwo.map_err(place)?;
+    let is_dwo = |object: &CodeObject<'_>| {
+        let names = object.sections().iter().map(|section| &section.name);
+        names.into_iter().any(|name| name.ends_with(".dwo"))
+    };
+    let mut files = vec![(&object, is_dwo(&object))];
+    if let Some(dwo) = &dwo {
+        files.push((dwo, true));
+    }
+    let sources = Sources { files };
+    let size = embedded
+        .data
+        .len()
+        .saturating_add(dwo_data.as_deref().map_or(0, <[u8]>::len));
+    let mut limited = Limited::new(out, size);
+    let json = arguments.format == Format::Json;
+    let mut output = Output::new(&mut limited, json);
+    if json {
+        output.begin_document()?;
+    } else {
+        writeln!(output, "{}:\tfile format elf64-amdgpu", path.display())?;
+    }
+    let style = Style {
+        style: arguments.style,
+        dialect: dialect(arguments.which.dialect),
+    };
+    parts(arguments, &sources, style, &mut output)?;
+    if json {
+        output.end_document()?;
+    }
+    output.flush()?;
+    match output.problem_text() {
+        Some(text) => Err(Failure::in_file(path, text)),
+        None => Ok(Exit::Done),
+    }
+}
+
+/// The parts that the arguments ask for, in the order of llvm-dwarfdump.
+fn parts(
+    arguments: &DumpArguments,
+    sources: &Sources<'_>,
+    style: Style,
+    output: &mut Output<'_>,
+) -> Result<(), Failure> {
+    let selection = Selection::new(arguments)?;
+    let selected = !matches!(selection, Selection::All);
+    let other = arguments.debug_loclists || arguments.debug_line || arguments.debug_frame;
+    if arguments.debug_info || selected || !other {
+        unit::dump(sources, style, &selection, output)?;
+    }
+    if arguments.debug_loclists {
+        loclists::dump(sources, style, output)?;
+    }
+    if arguments.debug_frame {
+        frame::dump(sources, style, output)?;
+    }
+    if arguments.debug_line {
+        line::dump(sources, output)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,146 @@
+//! Names for numbers: what the constants of an attribute are called, and what an entry is called.
+//!
+//! The vocabularies are gimli's and those of `arch`; this says which one belongs to which attribute.
+//! Source: DWARF 5 §7.5.4 to §7.17.
+
+use gimli::constants as dw;
+use gimli::{DwAt, DwTag};
+
+use crate::arch::{AddressSpace, MemorySpace};
+use crate::cli::arguments::DumpStyle;
+use crate::debug_info::attribute::{Extension, extension};
+use crate::debug_info::{Bytes, DebugInfo, Die, Language, Value};
+
+/// How far a name may be from the entry that it is wanted for: an instance, its origin, a declaration.
+const HOPS: usize = 8;
+
+/// The longest name that is printed beside a reference; longer ones are cut, since a small file can name
+/// one long string many times.
+pub(super) const LONGEST: usize = 1024;
+
+/// Calling conventions that gimli has no name for.
+const CONVENTIONS: &[(u64, &str)] = &[
+    (0x40, "DW_CC_GNU_renesas_sh"),
+    (0x41, "DW_CC_GNU_borland_fastcall_i386"),
+    (0xb0, "DW_CC_BORLAND_safecall"),
+    (0xb1, "DW_CC_BORLAND_stdcall"),
+    (0xb2, "DW_CC_BORLAND_pascal"),
+    (0xb3, "DW_CC_BORLAND_msfastcall"),
+    (0xb4, "DW_CC_BORLAND_msreturn"),
+    (0xb5, "DW_CC_BORLAND_thiscall"),
+    (0xb6, "DW_CC_BORLAND_fastcall"),
+    (0xc0, "DW_CC_LLVM_vectorcall"),
+    (0xc7, "DW_CC_LLVM_DeviceKernel"),
+];
+
+/// The name of a constant that an attribute has; nothing if it is a plain number.
+pub(super) fn constant_name(name: DwAt, value: u64) -> Option<&'static str> {
+    let byte = u8::try_from(value).ok();
+    match name {
+        dw::DW_AT_encoding => dw::DwAte(byte?).static_string(),
+        dw::DW_AT_language => Language::Code(value).name(),
+        // `DW_AT_language_name` of DWARF 6, which gimli does not know yet.
+        DwAt(0x90) => Language::Name(value).name(),
+        dw::DW_AT_inline => dw::DwInl(byte?).static_string(),
+        dw::DW_AT_calling_convention => CONVENTIONS
+            .iter()
+            .find(|(code, _)| *code == value)
+            .map(|(_, name)| *name)
+            .or_else(|| dw::DwCc(byte?).static_string()),
+        dw::DW_AT_accessibility => dw::DwAccess(byte?).static_string(),
+        dw::DW_AT_virtuality => dw::DwVirtuality(byte?).static_string(),
+        dw::DW_AT_visibility => dw::DwVis(byte?).static_string(),
+        dw::DW_AT_decimal_sign => dw::DwDs(byte?).static_string(),
+        dw::DW_AT_endianity => dw::DwEnd(byte?).static_string(),
+        dw::DW_AT_identifier_case => dw::DwId(byte?).static_string(),
+        dw::DW_AT_ordering => dw::DwOrd(byte?).static_string(),
+        dw::DW_AT_defaulted => dw::DwDefaulted(byte?).static_string(),
+        _ => None,
+    }
+}
+
+/// The name of an address space or memory space, where the attribute is one and the style shows it.
+pub(super) fn space_name(
+    style: DumpStyle,
+    tag: DwTag,
+    attribute: &gimli::Attribute<Bytes<'_>>,
+    value: u64,
+) -> Option<&'static str> {
+    if style == DumpStyle::Llvm {
+        return None;
+    }
+    if attribute.name() == dw::DW_AT_address_class
+        || extension(tag, attribute) == Some(Extension::AddressSpace)
+    {
+        return AddressSpace::from_number(value).map(AddressSpace::llvm_name);
+    }
+    if extension(tag, attribute) == Some(Extension::MemorySpace) {
+        return MemorySpace::from_number(value)?.llvm_name();
+    }
+    None
+}
+
+/// An attribute's text, of the entry or one that it completes.
+fn text_in_chain<'a>(info: &DebugInfo<'a>, die: &Die<'a>, names: &[DwAt]) -> Option<String> {
+    let mut die = die.clone();
+    for _ in 0..HOPS {
+        let found = names.iter().find_map(|name| die.attribute(*name));
+        if let Some(attribute) = found
+            && let Ok(Value::String(text)) = info.value(&die, attribute)
+        {
+            return Some(cut(&text).to_owned());
+        }
+        let origin = [dw::DW_AT_abstract_origin, dw::DW_AT_specification]
+            .iter()
+            .find_map(|name| die.attribute(*name))?;
+        die = info.die(info.target(&die, origin).ok()??).ok()?;
+    }
+    None
+}
+
+/// The name that the linker uses for an entry, its own or that of what it completes.
+pub(super) fn linkage_name<'a>(info: &DebugInfo<'a>, die: &Die<'a>) -> Option<String> {
+    text_in_chain(
+        info,
+        die,
+        &[dw::DW_AT_MIPS_linkage_name, dw::DW_AT_linkage_name],
+    )
+}
+
+/// The name of an entry, its own or that of what it completes.
+pub(super) fn short_name<'a>(info: &DebugInfo<'a>, die: &Die<'a>) -> Option<String> {
+    text_in_chain(info, die, &[dw::DW_AT_name])
+}
+
+/// The start of a text, if it is longer than a name may be.
+pub(super) fn cut(text: &str) -> &str {
+    let end = (0..=LONGEST.min(text.len()))
+        .rev()
+        .find(|end| text.is_char_boundary(*end));
+    text.get(..end.unwrap_or(0)).unwrap_or(text)
+}
+
+/// Text in quotation marks, with escapes for what would not show or would end it.
+pub(super) fn quoted(text: &str) -> String {
+    use core::fmt::Write;
+    let mut out = String::with_capacity(text.len().saturating_add(2));
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            ' '..='~' => out.push(c),
+            // Byte by byte in octal, as C writes it. Writing to a string does not fail.
+            _ => {
+                let mut bytes = [0; 4];
+                for byte in c.encode_utf8(&mut bytes).bytes() {
+                    let _ = write!(out, "\\{byte:03o}");
+                }
+            }
+        }
+    }
+    out.push('"');
+    out
+}

@@ -1,0 +1,165 @@
+//! Where a dump goes: the stream, how much it may still get, and the problems that were met.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use super::super::failure::Failure;
+use crate::error::Error;
+
+/// What a dump may have at least, in bytes, and more for each byte of input. Entries can refer to the
+/// same long string, list or type again and again, so that a small file could ask for endless output;
+/// dumps of real files have twenty times the size of the file.
+const AT_LEAST: u64 = 1 << 26;
+const PER_BYTE: u64 = 1 << 10;
+
+/// A stream that takes so many bytes and no more.
+pub(super) struct Limited<'o> {
+    out: &'o mut dyn Write,
+    left: u64,
+}
+
+impl<'o> Limited<'o> {
+    /// For the dump of an input of this size, in bytes.
+    pub(super) fn new(out: &'o mut dyn Write, size: usize) -> Limited<'o> {
+        let left = PER_BYTE
+            .saturating_mul(size as u64)
+            .saturating_add(AT_LEAST);
+        Limited { out, left }
+    }
+}
+
+impl Write for Limited<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.left = self
+            .left
+            .checked_sub(bytes.len() as u64)
+            .ok_or_else(|| io::Error::other("the input asks for more text than any real file"))?;
+        self.out.write_all(bytes)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// The stream of a dump.
+pub(super) struct Output<'o> {
+    out: io::BufWriter<&'o mut dyn Write>,
+    json: bool,
+    /// What separates the next element of the innermost open array or object.
+    separators: Vec<&'static str>,
+    problems: u64,
+    first: Option<Error>,
+}
+
+impl<'o> Output<'o> {
+    pub(super) fn new(out: &'o mut dyn Write, json: bool) -> Output<'o> {
+        Output {
+            out: io::BufWriter::with_capacity(1 << 16, out),
+            json,
+            separators: Vec::new(),
+            problems: 0,
+            first: None,
+        }
+    }
+
+    /// Whether the dump is a JSON document.
+    pub(super) fn json(&self) -> bool {
+        self.json
+    }
+
+    /// Remembers a problem, without printing it.
+    pub(super) fn note(&mut self, error: &Error) {
+        self.problems = self.problems.saturating_add(1);
+        if self.first.is_none() {
+            self.first = Some(error.clone());
+        }
+    }
+
+    /// Prints a problem in place; in a JSON array it is an object with a field `error`.
+    pub(super) fn problem(&mut self, error: &Error) -> Result<(), Failure> {
+        self.note(error);
+        if self.json {
+            return self.element(&serde_json::json!({ "error": error.to_string() }));
+        }
+        writeln!(self.out, "error: {error}")?;
+        Ok(())
+    }
+
+    /// The message about all problems, if there were any.
+    pub(super) fn problem_text(&self) -> Option<String> {
+        let first = self.first.as_ref()?;
+        Some(match self.problems {
+            1 => first.to_string(),
+            count => format!("{first}, and {} more problems", count.saturating_sub(1)),
+        })
+    }
+
+    pub(super) fn begin_document(&mut self) -> Result<(), Failure> {
+        write!(self.out, "{{\"format\":\"hetdwarf-dump/1\"")?;
+        Ok(())
+    }
+
+    pub(super) fn end_document(&mut self) -> Result<(), Failure> {
+        writeln!(self.out, "}}")?;
+        Ok(())
+    }
+
+    /// Opens an array in a field of an object that has fields already.
+    pub(super) fn begin_array(&mut self, name: &str) -> Result<(), Failure> {
+        write!(self.out, ",\"{name}\":[")?;
+        self.separators.push("");
+        Ok(())
+    }
+
+    pub(super) fn end_array(&mut self) -> Result<(), Failure> {
+        write!(self.out, "]")?;
+        self.separators.pop();
+        Ok(())
+    }
+
+    fn separate(&mut self) -> Result<(), Failure> {
+        if let Some(separator) = self.separators.last_mut() {
+            self.out.write_all(separator.as_bytes())?;
+            *separator = ",\n";
+        }
+        Ok(())
+    }
+
+    /// An element of the open array.
+    pub(super) fn element(&mut self, value: &impl Serialize) -> Result<(), Failure> {
+        self.separate()?;
+        self.value(value)
+    }
+
+    /// An element of the open array, an object that stays open for arrays in it.
+    pub(super) fn begin_element(&mut self, fields: &impl Serialize) -> Result<(), Failure> {
+        self.separate()?;
+        let text = serde_json::to_string(fields)?;
+        write!(self.out, "{}", text.strip_suffix('}').unwrap_or(&text))?;
+        Ok(())
+    }
+
+    pub(super) fn end_element(&mut self) -> Result<(), Failure> {
+        write!(self.out, "}}")?;
+        Ok(())
+    }
+
+    fn value(&mut self, value: &impl Serialize) -> Result<(), Failure> {
+        let text = serde_json::to_string(value)?;
+        self.out.write_all(text.as_bytes())?;
+        Ok(())
+    }
+}
+
+impl Write for Output<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}

@@ -1,0 +1,478 @@
+//! Names of types as llvm-dwarfdump prints them beside references: `const char *`, `void (*)(int)`,
+//! `geom::Shape`, and `structure ` for one without a name.
+//!
+//! The library's [`type_name`](crate::debug_info::type_name()) names types as a debugger does, without
+//! scopes, from types that it has read; here a name is made from the entries directly.
+
+use core::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+
+use fallible_iterator::FallibleIterator;
+use gimli::constants as dw;
+use gimli::{DwAt, DwTag};
+
+use super::names::{LONGEST, cut};
+use crate::debug_info::attribute::tag_name;
+use crate::debug_info::{DebugInfo, Die, DieId, Language, UnitId, Value};
+
+/// How many types may be wrapped around each other in one name.
+const DEPTH: u32 = 32;
+/// How many entries are looked at for one name.
+const STEPS: u32 = 2048;
+/// How many bytes of names are kept.
+const KEPT: usize = 1 << 24;
+
+/// Makes names of types, and remembers them.
+#[derive(Debug)]
+pub(super) struct TypeNames<'d, 'a> {
+    info: &'d DebugInfo<'a>,
+    known: RefCell<(HashMap<DieId, Rc<str>>, usize)>,
+    scopes: RefCell<HashMap<UnitId, Rc<BTreeMap<u64, u64>>>>,
+}
+
+impl<'d, 'a> TypeNames<'d, 'a> {
+    pub(super) fn new(info: &'d DebugInfo<'a>) -> TypeNames<'d, 'a> {
+        TypeNames {
+            info,
+            known: RefCell::default(),
+            scopes: RefCell::default(),
+        }
+    }
+
+    /// The name of the type at `id`.
+    pub(super) fn name(&self, id: DieId) -> Rc<str> {
+        if let Some(name) = self.known.borrow().0.get(&id) {
+            return Rc::clone(name);
+        }
+        let mut namer = Namer {
+            names: self,
+            out: String::new(),
+            word: true,
+            steps: STEPS,
+        };
+        namer.qualified(self.info.die(id).ok().as_ref(), DEPTH);
+        let name: Rc<str> = namer.out.into();
+        let mut known = self.known.borrow_mut();
+        known.1 = known.1.saturating_add(name.len());
+        if known.1 > KEPT {
+            known.0.clear();
+            known.1 = name.len();
+        }
+        known.0.insert(id, Rc::clone(&name));
+        name
+    }
+
+    /// For each entry of a unit that may have a scope, the entry it is in, where that is a scope.
+    fn scopes(&self, unit: UnitId) -> Rc<BTreeMap<u64, u64>> {
+        if let Some(scopes) = self.scopes.borrow().get(&unit) {
+            return Rc::clone(scopes);
+        }
+        let mut scopes = BTreeMap::new();
+        let mut parents: Vec<(usize, u64, bool)> = Vec::new();
+        // A unit that breaks off has the scopes that were read before.
+        if let Ok(mut dies) = self.info.dies(unit) {
+            while let Ok(Some(die)) = dies.next() {
+                if die.is_null() {
+                    continue;
+                }
+                while parents
+                    .last()
+                    .is_some_and(|(depth, ..)| *depth >= die.depth())
+                {
+                    parents.pop();
+                }
+                let scope = is_scoped(die.tag());
+                if scope && let Some((_, parent, true)) = parents.last() {
+                    scopes.insert(die.id().offset, *parent);
+                }
+                if die.has_children() {
+                    parents.push((die.depth(), die.id().offset, scope));
+                }
+            }
+        }
+        let scopes = Rc::new(scopes);
+        self.scopes.borrow_mut().insert(unit, Rc::clone(&scopes));
+        scopes
+    }
+}
+
+/// Whether the names of such entries are told apart by where they stand, and may have others inside.
+fn is_scoped(tag: DwTag) -> bool {
+    matches!(
+        tag,
+        dw::DW_TAG_structure_type
+            | dw::DW_TAG_class_type
+            | dw::DW_TAG_union_type
+            | dw::DW_TAG_namespace
+            | dw::DW_TAG_enumeration_type
+            | dw::DW_TAG_typedef
+    )
+}
+
+fn is_pointer(tag: DwTag) -> bool {
+    matches!(
+        tag,
+        dw::DW_TAG_pointer_type
+            | dw::DW_TAG_reference_type
+            | dw::DW_TAG_rvalue_reference_type
+            | dw::DW_TAG_ptr_to_member_type
+    )
+}
+
+fn is_qualifier(tag: DwTag) -> bool {
+    matches!(
+        tag,
+        dw::DW_TAG_const_type | dw::DW_TAG_volatile_type | dw::DW_TAG_restrict_type
+    )
+}
+
+/// One name in the making. What stands before the place of a variable's name is written on the way into
+/// a type, what stands behind it on the way back.
+struct Namer<'n, 'd, 'a> {
+    names: &'n TypeNames<'d, 'a>,
+    out: String,
+    /// Whether the last thing written was a word.
+    word: bool,
+    steps: u32,
+}
+
+impl<'a> Namer<'_, '_, 'a> {
+    fn push(&mut self, text: &str) {
+        if self.out.len() < LONGEST {
+            self.out.push_str(cut(text));
+        }
+    }
+
+    /// The type that an entry is made of; nothing for `void`.
+    fn inner(&mut self, die: &Die<'a>) -> Option<Die<'a>> {
+        self.referenced(die, dw::DW_AT_type)
+    }
+
+    fn referenced(&mut self, die: &Die<'a>, name: DwAt) -> Option<Die<'a>> {
+        let info = self.names.info;
+        let target = info.target(die, die.attribute(name)?).ok()??;
+        let found = info.die(target).ok()?;
+        // A declaration that only says where its type unit is.
+        let Some(signature) = found.attribute(dw::DW_AT_signature) else {
+            return Some(found);
+        };
+        match info.target(&found, signature) {
+            Ok(Some(definition)) => info.die(definition).ok(),
+            _ => Some(found),
+        }
+    }
+
+    fn qualified(&mut self, die: Option<&Die<'a>>, depth: u32) {
+        let inner = self.before(die, depth);
+        self.after(die, inner.as_ref(), false, depth);
+    }
+
+    fn scope(&mut self, die: &Die<'a>) {
+        let scopes = self.names.scopes(die.id().unit);
+        let mut chain = Vec::new();
+        let mut offset = die.id().offset;
+        while let Some(parent) = scopes.get(&offset)
+            && chain.len() < DEPTH as usize
+        {
+            chain.push(*parent);
+            offset = *parent;
+        }
+        for offset in chain.into_iter().rev() {
+            let unit = die.id().unit;
+            if let Ok(parent) = self.names.info.die(DieId { unit, offset }) {
+                self.own_name(&parent);
+                self.push("::");
+            }
+        }
+    }
+
+    /// What stands before the name of a variable of the type; gives the type inside.
+    fn before(&mut self, die: Option<&Die<'a>>, depth: u32) -> Option<Die<'a>> {
+        self.word = true;
+        let Some(die) = die else {
+            self.push("void");
+            return None;
+        };
+        let (Some(depth), Some(steps)) = (depth.checked_sub(1), self.steps.checked_sub(1)) else {
+            self.push("...");
+            return None;
+        };
+        self.steps = steps;
+        let tag = die.tag();
+        if is_pointer(tag) {
+            let inner = self.inner(die);
+            self.before(inner.as_ref(), depth);
+            if self.word {
+                self.push(" ");
+            }
+            if self.needs_parentheses(inner.as_ref()) {
+                self.push("(");
+            }
+            if tag == dw::DW_TAG_ptr_to_member_type
+                && let Some(class) = self.referenced(die, dw::DW_AT_containing_type)
+            {
+                self.qualified(Some(&class), depth);
+                self.push("::");
+            }
+            self.push(match tag {
+                dw::DW_TAG_reference_type => "&",
+                dw::DW_TAG_rvalue_reference_type => "&&",
+                _ => "*",
+            });
+            self.word = false;
+            return inner;
+        }
+        if is_qualifier(tag) {
+            self.qualifiers_before(die, depth);
+            return None;
+        }
+        match tag {
+            dw::DW_TAG_subroutine_type => {
+                let inner = self.inner(die);
+                self.before(inner.as_ref(), depth);
+                if self.word {
+                    self.push(" ");
+                }
+                self.word = false;
+                inner
+            }
+            dw::DW_TAG_array_type => {
+                let inner = self.inner(die);
+                self.before(inner.as_ref(), depth);
+                inner
+            }
+            _ => {
+                if is_scoped(tag) {
+                    self.scope(die);
+                }
+                self.own_name(die);
+                None
+            }
+        }
+    }
+
+    /// The name that an entry has itself, or what it is.
+    fn own_name(&mut self, die: &Die<'a>) {
+        let info = self.names.info;
+        self.word = true;
+        if let Some(attribute) = die.attribute(dw::DW_AT_name)
+            && let Ok(Value::String(name)) = info.value(die, attribute)
+        {
+            self.push(&name);
+        } else if die.tag() == dw::DW_TAG_namespace {
+            self.push("(anonymous namespace)");
+        } else {
+            let tag = tag_name(die.tag());
+            let kind = tag
+                .strip_prefix("DW_TAG_")
+                .and_then(|t| t.strip_suffix("_type"));
+            if let Some(kind) = kind {
+                self.push(kind);
+                self.push(" ");
+            }
+        }
+    }
+
+    /// The qualifiers that stand on each other, and what they qualify.
+    fn qualifiers(&mut self, die: &Die<'a>) -> (Vec<&'static str>, Option<Die<'a>>) {
+        let mut found: Vec<&'static str> = Vec::new();
+        let mut next = Some(die.clone());
+        for _ in 0..DEPTH {
+            let Some(die) = &next else { break };
+            let word = match die.tag() {
+                dw::DW_TAG_const_type => "const",
+                dw::DW_TAG_volatile_type => "volatile",
+                dw::DW_TAG_restrict_type => "restrict",
+                _ => break,
+            };
+            if !found.contains(&word) {
+                found.push(word);
+            }
+            next = self.inner(&die.clone());
+        }
+        found.sort_by_key(|word| {
+            ["const", "volatile", "restrict"]
+                .iter()
+                .position(|w| w == word)
+        });
+        (found, next)
+    }
+
+    fn qualifiers_before(&mut self, die: &Die<'a>, depth: u32) {
+        let (words, target) = self.qualifiers(die);
+        let mut element = target.clone();
+        for _ in 0..depth {
+            match element {
+                Some(array) if array.tag() == dw::DW_TAG_array_type => element = self.inner(&array),
+                _ => break,
+            }
+        }
+        let of_pointer = element.is_some_and(|element| is_pointer(element.tag()));
+        let of_function = target
+            .as_ref()
+            .is_some_and(|t| t.tag() == dw::DW_TAG_subroutine_type);
+        if !of_pointer && !of_function {
+            for word in &words {
+                self.push(word);
+                self.push(" ");
+            }
+        }
+        self.before(target.as_ref(), depth);
+        if of_pointer {
+            self.word = true;
+            self.push(&words.join(" "));
+        }
+    }
+
+    /// What stands behind the name of a variable of the type.
+    fn after(
+        &mut self,
+        die: Option<&Die<'a>>,
+        inner: Option<&Die<'a>>,
+        of_member: bool,
+        depth: u32,
+    ) {
+        let (Some(die), Some(depth), Some(steps)) =
+            (die, depth.checked_sub(1), self.steps.checked_sub(1))
+        else {
+            return;
+        };
+        self.steps = steps;
+        let tag = die.tag();
+        if is_pointer(tag) {
+            if self.needs_parentheses(inner) {
+                self.push(")");
+            }
+            let next = inner.and_then(|inner| self.inner(inner));
+            let of_member = tag == dw::DW_TAG_ptr_to_member_type;
+            self.after(inner, next.as_ref(), of_member, depth);
+        } else if is_qualifier(tag) {
+            let (words, target) = self.qualifiers(die);
+            let next = target.as_ref().and_then(|target| self.inner(target));
+            self.after(target.as_ref(), next.as_ref(), false, depth);
+            if target.is_some_and(|target| target.tag() == dw::DW_TAG_subroutine_type) {
+                for word in words {
+                    self.push(" ");
+                    self.push(word);
+                }
+            }
+        } else if tag == dw::DW_TAG_subroutine_type {
+            self.parameters(die, of_member, depth);
+            let next = inner.and_then(|inner| self.inner(inner));
+            self.after(inner, next.as_ref(), false, depth);
+        } else if tag == dw::DW_TAG_array_type {
+            self.dimensions(die);
+            let next = inner.and_then(|inner| self.inner(inner));
+            self.after(inner, next.as_ref(), false, depth);
+        }
+    }
+
+    fn needs_parentheses(&mut self, die: Option<&Die<'a>>) -> bool {
+        let Some(die) = die else { return false };
+        let target = if is_qualifier(die.tag()) {
+            self.qualifiers(die).1
+        } else {
+            Some(die.clone())
+        };
+        target.is_some_and(|target| {
+            matches!(
+                target.tag(),
+                dw::DW_TAG_subroutine_type | dw::DW_TAG_array_type
+            )
+        })
+    }
+
+    /// The children of an entry, as far as the name may look.
+    fn children(&mut self, die: &Die<'a>) -> Vec<Die<'a>> {
+        let mut children = Vec::new();
+        let Ok(mut dies) = self.names.info.subtree(die.id()) else {
+            return children;
+        };
+        while let Ok(Some(child)) = dies.next() {
+            let Some(steps) = self.steps.checked_sub(1) else {
+                break;
+            };
+            self.steps = steps;
+            if child.depth() == 1 && !child.is_null() {
+                children.push(child);
+                if dies.skip_children().is_err() {
+                    break;
+                }
+            }
+        }
+        children
+    }
+
+    fn parameters(&mut self, die: &Die<'a>, of_member: bool, depth: u32) {
+        self.push("(");
+        let mut separator = "";
+        for (index, child) in self.children(die).into_iter().enumerate() {
+            // What `this` is, the class says already.
+            let this = index == 0 && of_member && child.flag(dw::DW_AT_artificial);
+            if this || !is_parameter(child.tag()) {
+                continue;
+            }
+            self.push(separator);
+            separator = ", ";
+            if child.tag() == dw::DW_TAG_unspecified_parameters {
+                self.push("...");
+            } else {
+                let ty = self.inner(&child);
+                self.qualified(ty.as_ref(), depth);
+            }
+        }
+        self.push(")");
+    }
+
+    fn dimensions(&mut self, die: &Die<'a>) {
+        let lowest = self.lowest_index(die.id().unit);
+        for child in self.children(die) {
+            if child.tag() != dw::DW_TAG_subrange_type {
+                continue;
+            }
+            let number = |name| {
+                let attribute = child.attribute(name)?;
+                self.names.info.value(&child, attribute).ok()?.number()
+            };
+            let start = number(dw::DW_AT_lower_bound).filter(|bound| Some(*bound) != lowest);
+            let count = number(dw::DW_AT_count);
+            let last = number(dw::DW_AT_upper_bound);
+            let size = match (count, last, start.or(lowest)) {
+                (Some(count), ..) => Some(count),
+                (None, Some(last), Some(first)) => {
+                    Some(last.saturating_sub(first).saturating_add(1))
+                }
+                _ => None,
+            };
+            let text = match (start, size) {
+                (None, None) => "[]".to_owned(),
+                (None, Some(size)) => format!("[{size}]"),
+                (Some(start), None) => format!("[[{start}, ?)]"),
+                (Some(start), Some(size)) => {
+                    format!("[[{start}, {})]", start.saturating_add(size))
+                }
+            };
+            self.push(&text);
+        }
+    }
+
+    /// The lowest index of arrays in the language of a unit (DWARF 5 table 7.17).
+    fn lowest_index(&self, unit: UnitId) -> Option<i128> {
+        let info = self.names.info;
+        let language = match info.unit_info(unit).ok()?.language {
+            Some(Language::Code(code)) => u16::try_from(code).ok(),
+            Some(Language::Name(_)) | None => None,
+        };
+        let known = language.and_then(|code| dw::DwLang(code).default_lower_bound());
+        // Languages without an entry in the table are relatives of C here.
+        Some(known.map_or(0, |bound| bound.try_into().unwrap_or(0)))
+    }
+}
+
+fn is_parameter(tag: DwTag) -> bool {
+    matches!(
+        tag,
+        dw::DW_TAG_formal_parameter | dw::DW_TAG_unspecified_parameters
+    )
+}
