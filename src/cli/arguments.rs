@@ -96,13 +96,13 @@ pub(crate) struct DumpArguments {
     /// Print the entries of all units, with their attributes (the default)
     #[arg(long)]
     pub(crate) debug_info: bool,
-    /// Print .debug_loclists and .debug_loc
+    /// Print the sections of location lists
     #[arg(long)]
     pub(crate) debug_loclists: bool,
     /// Print the line tables
     #[arg(long)]
     pub(crate) debug_line: bool,
-    /// Print the entries, instructions and rows of .debug_frame and .eh_frame
+    /// Print the entries, instructions and rows of the call frame information
     #[arg(long)]
     pub(crate) debug_frame: bool,
     /// Only entries whose name or linkage name matches, each alone

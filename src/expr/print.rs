@@ -14,8 +14,7 @@ pub enum RegisterStyle {
     /// All that have one: `DW_OP_regx VGPR42` also in code for 32 lanes.
     #[default]
     Names,
-    /// Those that llvm-dwarfdump 22 names: not the vector registers of code for 32 lanes, and none behind
-    /// `DW_OP_LLVM_user`.
+    /// Those that llvm-dwarfdump 22 names: not the vector registers of code for 32 lanes.
     LlvmDwarfdump,
 }
 
@@ -115,8 +114,7 @@ impl<'n> Printer<'n> {
     fn write_item(&self, item: &Item<'_>, out: &mut String, depth: u32) -> fmt::Result {
         /// Entry values within entry values mean nothing; a few are printed, so that text stays linear.
         const DEPTH: u32 = 4;
-        let vendor = matches!(item.code, Code::User(_));
-        if vendor {
+        if matches!(item.code, Code::User(_)) {
             out.push_str("DW_OP_LLVM_user ");
         }
         write!(out, "{}", item.name())?;
@@ -126,11 +124,11 @@ impl<'n> Printer<'n> {
             match (kind, value) {
                 (OperandKind::Member, value) => {
                     if row.name != "DW_OP_lit" {
-                        named = self.write_register(value, vendor, out)?;
+                        named = self.write_register(value, out)?;
                     }
                 }
                 (OperandKind::Register, value) => {
-                    named = self.write_register(value, vendor, out)?;
+                    named = self.write_register(value, out)?;
                     if let (None, OperandValue::Unsigned(number)) = (named, value) {
                         write!(out, " {number:#x}")?;
                     }
@@ -167,15 +165,13 @@ impl<'n> Printer<'n> {
     fn write_register(
         &self,
         value: OperandValue<'_>,
-        vendor: bool,
         out: &mut String,
     ) -> Result<Option<Register>, fmt::Error> {
         let register = u64::try_from(value).ok().and_then(Register::from_number);
         let Some(register) = register else {
             return Ok(None);
         };
-        let hidden = self.style == RegisterStyle::LlvmDwarfdump
-            && (vendor || !register.llvm_dwarfdump_knows());
+        let hidden = self.style == RegisterStyle::LlvmDwarfdump && !register.llvm_dwarfdump_knows();
         match register.llvm_name() {
             Some(name) if !hidden => {
                 write!(out, " {name}")?;

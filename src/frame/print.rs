@@ -144,7 +144,9 @@ impl<'a> FramePrinter<'a> {
         out.push('\n');
         let mut rows = Rows::new(fde, self.section.name())?;
         while let Some(row) = rows.next()? {
-            if !row.is_empty() {
+            // The last row is only worth a line if it says something; one before it says at least where
+            // it ends.
+            if !row.is_empty() || row.end < fde.end() {
                 let _ = writeln!(out, "  {:#x}: {}", row.start, self.row(row, cie));
             }
         }

@@ -12,7 +12,7 @@ use gimli::{AttributeValue, DwForm};
 use super::list::{RawList, address, range_text};
 use super::names::{constant_name, cut, linkage_name, quoted, short_name, space_name};
 use super::type_name::TypeNames;
-use super::{Sources, Style};
+use super::{Sources, Style, range_list};
 use crate::debug_info::attribute::attribute_name;
 use crate::debug_info::{Bytes, DebugInfo, Die, LocationRange, UnitId, Value};
 use crate::error::Result;
@@ -152,16 +152,15 @@ impl<'a> Attributes<'_, 'a> {
             }
             Value::RangeList(offset) => {
                 shown.text = list_head(attribute, "rangelist", *offset, unit);
-                match self.info.ranges(die) {
-                    Ok(ranges) => shown.list.extend(ranges.into_iter().map(|range| ListItem {
-                        head: range_text(&range, unit.address_size),
-                        range: Some(range),
-                        expression: None,
-                    })),
-                    Err(_) if unit.alone => {}
-                    Err(error) => return Err(error),
-                }
-                return Ok(());
+                let mut ranges = Vec::new();
+                let read = range_list::read(self.info, self.sources, unit, *offset, &mut ranges);
+                shown.list.extend(ranges.into_iter().map(|range| ListItem {
+                    head: range_text(&range, unit.address_size),
+                    range: Some(range),
+                    expression: None,
+                }));
+                // Not malformed: the addresses are in the code object.
+                return if unit.alone { Ok(()) } else { read };
             }
             Value::SectionOffset(offset) => address(*offset, unit.offset_size),
             Value::Reference(id) => {
@@ -325,17 +324,24 @@ fn list_head(
     offset: u64,
     unit: UnitFacts,
 ) -> String {
-    let at = address(offset, unit.offset_size);
+    // The offset of a range list that is no index is shown as its form has it, all others short.
+    let short = format!("{offset:#010x}");
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "all other forms are offsets"
+    )]
     let index = match attribute.raw_value() {
         AttributeValue::DebugLocListsIndex(index) => index.0,
         AttributeValue::DebugRngListsIndex(index) => index.0,
-        _ => return at,
+        _ if what == "loclist" => return short,
+        _ => return address(offset, unit.offset_size),
     };
-    format!("indexed ({index:#x}) {what} = {at}")
+    format!("indexed ({index:#x}) {what} = {short}")
 }
 
 /// A constant as its form has it: as wide as it is encoded, or decimal where it has no width.
 fn constant_text(form: DwForm, value: &Value<'_>) -> String {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "called for constants only")]
     let bits = match value {
         Value::Unsigned(value) => *value,
         Value::Signed(value) => value.cast_unsigned(),

@@ -90,7 +90,7 @@ pub(super) fn dump(
         };
         let bytes = sources.section(false, name)?;
         let section = FrameSection::new(bytes, kind, sources.address(name), 8);
-        if !output.json() {
+        if !output.json() && sources.has(false) {
             writeln!(output, "\n{name} contents:\n")?;
         }
         let frames = Frames {
@@ -184,7 +184,7 @@ impl<'a> Frames<'a> {
         };
         loop {
             match rows.next() {
-                Ok(Some(row)) if row.is_empty() => {}
+                Ok(Some(row)) if row.is_empty() && row.end >= fde.end() => {}
                 Ok(Some(row)) => output.element(&self.row(row, &fde.cie, true))?,
                 Ok(None) => break,
                 Err(error) => {

@@ -12,6 +12,7 @@ mod list;
 mod loclists;
 mod names;
 mod output;
+mod range_list;
 mod text;
 mod type_name;
 mod unit;

@@ -1,0 +1,581 @@
+//! `hetdwarf dump` against llvm-dwarfdump, line by line, over every code object of the corpus.
+//!
+//! With `--style llvm` the two print the same but for white space; [`EXCEPTIONS`] lists where they do not,
+//! and why. Without the tool these tests say so and pass.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use dwarf_tests::{Ran, corpus, fixture, hetdwarf, llvm_tool, wave_cases};
+use fallible_iterator::FallibleIterator;
+use hetdwarf::debug_info::{DebugInfo, Value};
+use hetdwarf::expr::{
+    Code, Encoding, OperandKind, OperandValue, Operation, encode_operation, operations,
+};
+use hetdwarf::frame::{CfaOperand, Entry, FrameSection, Instructions};
+use hetdwarf::object::CodeObject;
+
+/// A line that llvm-dwarfdump 22 prints in another way, and the reason.
+struct Exception {
+    reason: &'static str,
+    /// Whether it explains their line and ours.
+    explains: fn(&str, &str) -> bool,
+}
+
+const EXCEPTIONS: &[Exception] = &[
+    Exception {
+        reason: "DW_OP_deref_type is read as an operation without operands that is not known",
+        explains: |theirs, ours| undecoded(theirs, ours, "a6", "DW_OP_deref_type "),
+    },
+    Exception {
+        reason: "DW_OP_GNU_uninit (0xf0) is not known",
+        explains: |theirs, ours| undecoded(theirs, ours, "f0", "DW_OP_GNU_uninit"),
+    },
+    Exception {
+        reason: "in .debug_loclists, where it has no unit, DW_OP_implicit_pointer is not decoded",
+        explains: |theirs, ours| undecoded(theirs, ours, "a0", "DW_OP_implicit_pointer "),
+    },
+    Exception {
+        reason: "in .debug_loclists, where it has no unit, DW_OP_call_ref is not decoded",
+        explains: |theirs, ours| undecoded(theirs, ours, "9a", "DW_OP_call_ref "),
+    },
+    Exception {
+        reason: "in .debug_loclists, where it has no unit, some references to base types are in brackets",
+        explains: |theirs, ours| {
+            let plain = theirs.replace("<base_type ref: ", "");
+            theirs != plain && plain.replace('>', "") == ours
+        },
+    },
+    Exception {
+        reason: "the location list of DW_AT_LLVM_lane_pc is not printed, only that there is one",
+        explains: |theirs, ours| {
+            theirs.starts_with("DW_AT_LLVM_lane_pc (indexed")
+                && theirs
+                    .strip_suffix(')')
+                    .is_some_and(|head| ours.starts_with(head))
+        },
+    },
+    Exception {
+        reason: "a restrict-qualified type is named by its tag alone",
+        explains: |theirs, ours| theirs.contains("\"restrict \"") && ours.ends_with("restrict\")"),
+    },
+    Exception {
+        reason: "of an array of pointers to functions, what stands behind the brackets is left out",
+        explains: |theirs, ours| {
+            theirs.contains("(*[")
+                && theirs
+                    .strip_suffix("\")")
+                    .is_some_and(|head| ours.starts_with(head) && ours.ends_with(")\")"))
+        },
+    },
+];
+
+/// Whether they stop at an operation that we know, and agree up to there.
+fn undecoded(theirs: &str, ours: &str, code: &str, name: &str) -> bool {
+    theirs
+        .split_once("<decoding error> ")
+        .is_some_and(|(head, bytes)| {
+            bytes.starts_with(code)
+                && ours
+                    .strip_prefix(head)
+                    .is_some_and(|rest| rest.starts_with(name))
+        })
+}
+
+/// This object has a section for every function, all at address 0 for llvm-dwarfdump; we place them one
+/// behind the other, so that addresses are told apart.
+const SECTIONS: &str = "calls-gfx90a-O2-et-rel-sections.o";
+
+/// Every code object there is, and the `.dwo` file.
+fn objects() -> Vec<PathBuf> {
+    let mut files = corpus();
+    files.push(fixture("corpus/llvm22/small.dwo"));
+    for case in wave_cases() {
+        for entry in std::fs::read_dir(case).unwrap() {
+            let path = entry.unwrap().path();
+            if path
+                .extension()
+                .is_some_and(|extension| extension == "hsaco")
+            {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+fn dump(file: &Path, arguments: &[&str]) -> Ran {
+    let mut all = vec!["dump".to_owned(), file.display().to_string()];
+    all.extend(arguments.iter().map(ToString::to_string));
+    hetdwarf(all)
+}
+
+fn llvm(tool: &Path, file: &Path, arguments: &[&str]) -> String {
+    let output = Command::new(tool)
+        .args(arguments)
+        .arg(file)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", file.display());
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Lines with single spaces, without empty lines and titles of sections.
+fn lines(text: &str) -> Vec<String> {
+    text.lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+        .filter(|line| !line.is_empty() && !line.ends_with(" contents:"))
+        .filter(|line| !line.contains("file format elf64-amdgpu"))
+        .collect()
+}
+
+/// A line without its addresses.
+fn without_addresses(line: &str) -> String {
+    line.split(' ')
+        .map(|word| {
+            let address = word
+                .trim_start_matches(['[', '('])
+                .starts_with("0x00000000")
+                || word.starts_with("pc=")
+                || (word.starts_with("0x") && word.ends_with(':'));
+            if address { "ADDRESS" } else { word }
+        })
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// What was compared.
+#[derive(Debug, Default)]
+struct Counts {
+    files: usize,
+    lines: usize,
+    expressions: usize,
+    lists: usize,
+    exceptions: Vec<(&'static str, usize)>,
+}
+
+impl Counts {
+    fn except(&mut self, reason: &'static str) {
+        match self
+            .exceptions
+            .iter_mut()
+            .find(|(known, _)| *known == reason)
+        {
+            Some((_, count)) => *count += 1,
+            None => self.exceptions.push((reason, 1)),
+        }
+    }
+
+    fn compare(&mut self, file: &Path, theirs: &str, ours: &str) {
+        let sections = file.ends_with(SECTIONS);
+        let mut ours = lines(ours).into_iter().peekable();
+        let mut place = String::new();
+        self.files += 1;
+        for theirs in lines(theirs) {
+            let our = ours.next().unwrap_or_default();
+            if theirs.starts_with("0x") {
+                place.clone_from(&theirs);
+            }
+            self.lines += 1;
+            self.expressions += usize::from(our.contains("DW_OP_"));
+            self.lists += usize::from(our.contains("loclist = ") || our.ends_with(':'));
+            if theirs == our || (sections && without_addresses(&theirs) == without_addresses(&our))
+            {
+                continue;
+            }
+            let found = EXCEPTIONS
+                .iter()
+                .find(|exception| (exception.explains)(&theirs, &our));
+            let Some(exception) = found else {
+                panic!(
+                    "{}, in {place}\n  theirs: {theirs}\n  ours:   {our}",
+                    file.display()
+                );
+            };
+            self.except(exception.reason);
+            if our.starts_with("DW_AT_LLVM_lane_pc") {
+                while ours.next_if(|line| line.starts_with('[')).is_some() {}
+            }
+        }
+        let more = ours.next();
+        assert_eq!(more, None, "{}: we print more", file.display());
+    }
+}
+
+/// Compares a part of the dump of every object.
+fn compare_all(ours: &str, theirs: &[&str]) -> Option<Counts> {
+    let tool = llvm_tool("llvm-dwarfdump")?;
+    let mut counts = Counts::default();
+    for file in objects() {
+        let ran = dump(&file, &[ours, "--style", "llvm"]);
+        assert_eq!(ran.status, 0, "{}: {}", file.display(), ran.err);
+        counts.compare(&file, &llvm(&tool, &file, theirs), &ran.out);
+    }
+    println!("{ours}: {counts:#?}");
+    Some(counts)
+}
+
+#[test]
+fn debug_info_is_the_same() {
+    let Some(counts) = compare_all("--debug-info", &["--debug-info"]) else {
+        return;
+    };
+    assert!(counts.lines > 300_000, "{counts:?}");
+    assert!(
+        counts.expressions > 20_000 && counts.lists > 5_000,
+        "{counts:?}"
+    );
+}
+
+#[test]
+fn debug_frame_is_the_same() {
+    let Some(counts) = compare_all("--debug-frame", &["--debug-frame"]) else {
+        return;
+    };
+    assert!(
+        counts.lines > 40_000 && counts.expressions > 5_000,
+        "{counts:?}"
+    );
+    assert!(counts.exceptions.is_empty(), "{counts:?}");
+}
+
+#[test]
+fn debug_loclists_is_the_same() {
+    let theirs = ["--debug-loc", "--debug-loclists"];
+    let Some(counts) = compare_all("--debug-loclists", &theirs) else {
+        return;
+    };
+    assert!(counts.lists > 5_000, "{counts:?}");
+}
+
+#[test]
+fn debug_line_is_the_same() {
+    let Some(counts) = compare_all("--debug-line", &["--debug-line"]) else {
+        return;
+    };
+    assert!(counts.lines > 50_000, "{counts:?}");
+    assert!(counts.exceptions.is_empty(), "{counts:?}");
+}
+
+#[test]
+fn entries_by_name_and_offset_are_the_same() {
+    let Some(tool) = llvm_tool("llvm-dwarfdump") else {
+        return;
+    };
+    let file = fixture("corpus/llvm22/units-gfx90a.hsaco");
+    for (ours, theirs) in [
+        (vec!["--name", "tail"], vec!["--name=tail"]),
+        (vec!["--name", "length2"], vec!["--name=length2"]),
+        (
+            vec!["--name", "tail", "--show-children"],
+            vec!["--name=tail", "--show-children"],
+        ),
+        (
+            vec!["--die", "0x33"],
+            vec!["--debug-info=0x33", "--show-children"],
+        ),
+        (
+            vec!["--die", "0xc"],
+            vec!["--debug-info=0xc", "--show-children"],
+        ),
+    ] {
+        let ours = [ours, vec!["--style", "llvm"]].concat();
+        let ran = dump(&file, &ours);
+        assert_eq!(ran.status, 0, "{ours:?}: {}", ran.err);
+        let expected = llvm(&tool, &file, &theirs);
+        // Here white space counts as well.
+        let body = |text: &str| text.split_once('\n').unwrap().1.trim_end().to_owned();
+        assert_eq!(body(&ran.out), body(&expected), "{ours:?}");
+    }
+}
+
+#[test]
+fn white_space_is_the_same_too() {
+    let Some(tool) = llvm_tool("llvm-dwarfdump") else {
+        return;
+    };
+    for name in [
+        "units-gfx90a.hsaco",
+        "calls-gfx1030-O2.hsaco",
+        "small-gfx90a-O0-dwarf4.hsaco",
+    ] {
+        let file = fixture("corpus/llvm22").join(name);
+        for part in ["--debug-info", "--debug-frame", "--debug-line"] {
+            let ran = dump(&file, &[part, "--style", "llvm"]);
+            let expected = llvm(&tool, &file, &[part]);
+            let trimmed = |text: &str| {
+                text.lines()
+                    .map(str::trim_end)
+                    .collect::<Vec<_>>()
+                    .join("\n")
+            };
+            assert_eq!(
+                trimmed(&ran.out).trim_end(),
+                trimmed(&expected).trim_end(),
+                "{name} {part}"
+            );
+        }
+    }
+}
+
+/// Every entry and attribute is in the JSON document too, and expressions have the same text and the bytes.
+#[test]
+fn json_says_the_same_as_text() {
+    // One of GCC's large objects is enough.
+    let objects = objects()
+        .into_iter()
+        .filter(|file| !file.ends_with("offload-gfx906-O1.hsaco"));
+    for file in objects {
+        let all = [
+            "--debug-info",
+            "--debug-loclists",
+            "--debug-line",
+            "--debug-frame",
+        ];
+        let text = dump(&file, &all).out;
+        let ran = dump(&file, &[&all[..], &["--format", "json"]].concat());
+        assert_eq!(ran.status, 0, "{}: {}", file.display(), ran.err);
+        let json: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+        assert_eq!(json["format"], "hetdwarf-dump/1");
+        let count = |part: &str, field: &str| -> usize {
+            let parts = json[part].as_array().unwrap();
+            parts
+                .iter()
+                .map(|part| part[field].as_array().map_or(0, Vec::len))
+                .sum()
+        };
+        let tags = text
+            .lines()
+            .filter(|line| line.contains(": ") && line.starts_with("0x"));
+        let tags = tags.filter(|line| line.contains("DW_TAG_") || line.ends_with("NULL"));
+        assert_eq!(
+            count("units", "entries"),
+            tags.count(),
+            "{}",
+            file.display()
+        );
+        let rows = text.lines().filter(|line| {
+            line.starts_with("0x")
+                && line
+                    .split_whitespace()
+                    .nth(6)
+                    .is_some_and(|word| word == "0")
+        });
+        assert_eq!(
+            count("line_tables", "rows"),
+            rows.count(),
+            "{}",
+            file.display()
+        );
+        let rows = text
+            .lines()
+            .filter(|line| line.starts_with("  ") && line.contains("CFA="));
+        assert_eq!(count("frames", "rows"), rows.count(), "{}", file.display());
+        let shown: HashSet<&str> = text
+            .lines()
+            .filter_map(|line| line.split('\t').nth(1))
+            .collect();
+        let units = json["units"].as_array().unwrap();
+        for entry in units
+            .iter()
+            .flat_map(|unit| unit["entries"].as_array().unwrap())
+        {
+            for attribute in entry["attributes"].as_array().unwrap() {
+                if attribute["class"] == "exprloc" {
+                    let expression = format!("({})", attribute["value"].as_str().unwrap());
+                    assert!(shown.contains(&*expression), "{expression}");
+                    assert!(attribute["bytes"].is_string());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_style_names_shows_all_registers_and_spaces() {
+    let file = fixture("corpus/llvm24/calls-gfx1030-O0.hsaco");
+    let names = dump(&file, &["--debug-info", "--debug-frame"]).out;
+    let llvm = dump(&file, &["--debug-info", "--debug-frame", "--style", "llvm"]).out;
+    assert!(llvm.contains("reg1576=") && !llvm.contains("VGPR40="));
+    assert!(names.contains("VGPR40=") && !names.contains("reg1576"));
+    let file = fixture("corpus/rocm-style/lane_pc.hsaco");
+    let file = dump(&file, &[]).out;
+    assert!(file.contains("DW_AT_LLVM_lanes\t(0x40)"), "{file}");
+    let spaces: String = corpus()
+        .iter()
+        .filter(|file| !file.starts_with(fixture("corpus/gcc12")))
+        .map(|file| dump(file, &["--name", "*"]).out)
+        .collect();
+    for space in ["AMDGPU_generic", "AMDGPU_local", "AMDGPU_private_lane"] {
+        assert!(
+            spaces.contains(&format!("(DW_ASPACE_LLVM_{space})")),
+            "{space}"
+        );
+    }
+}
+
+/// Every expression of a code object, with the encoding it is to be read with.
+fn expressions(object: &CodeObject<'_>, split: bool) -> Vec<(Vec<u8>, Encoding)> {
+    let mut found = Vec::new();
+    let section = |name: &str| Ok(object.section(name)?.unwrap_or_default());
+    let info = if split {
+        DebugInfo::load(|_| Ok(&[] as &[u8]))
+            .unwrap()
+            .with_split(section)
+            .unwrap()
+    } else {
+        DebugInfo::load(section).unwrap()
+    };
+    for unit in info.unit_ids() {
+        let mut dies = info.dies(unit).unwrap();
+        while let Some(die) = dies.next().unwrap() {
+            for attribute in die.attributes() {
+                match info.value(&die, attribute) {
+                    Ok(Value::Expression(expression)) => {
+                        found.push((expression.bytes.to_vec(), expression.unit.encoding));
+                    }
+                    Ok(Value::LocationList(offset)) if !split => {
+                        let mut list = info.location_list(unit, offset).unwrap();
+                        while let Some(entry) = list.next().unwrap() {
+                            let expression = entry.expression;
+                            found.push((expression.bytes.to_vec(), expression.unit.encoding));
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+    let frames =
+        FrameSection::debug_frame(object.section(".debug_frame").unwrap().unwrap_or_default());
+    let mut entries = frames.entries();
+    while let Some(entry) = entries.next().unwrap() {
+        let (bytes, offset) = match &entry {
+            Entry::Cie(cie) => (cie.initial_instructions, cie.instructions_offset),
+            Entry::Fde(fde) => (fde.instructions, fde.instructions_offset),
+            Entry::Terminator(_) => continue,
+        };
+        let mut instructions = Instructions::new(bytes, offset, 8, ".debug_frame");
+        while let Some(item) = instructions.next().unwrap() {
+            for (kind, value) in item.instruction.operands() {
+                if let (CfaOperand::Expression, OperandValue::Bytes(bytes)) = (kind, value) {
+                    found.push((bytes.to_vec(), Encoding::AMDGPU));
+                }
+            }
+        }
+    }
+    found
+}
+
+/// The only operation of the corpus that is not read: `DW_OP_GNU_parameter_ref`, in the call sites of one
+/// function that GCC optimised.
+const UNKNOWN: u8 = 0xfa;
+
+fn refers_to_a_base_type(operation: &Operation<'_>) -> bool {
+    operation
+        .opcode()
+        .row()
+        .operands
+        .contains(&OperandKind::BaseType)
+}
+
+#[test]
+fn every_expression_is_written_as_it_was_read() {
+    let (mut count, mut unknown, mut padded) = (0, 0, 0);
+    for file in objects() {
+        let data = std::fs::read(&file).unwrap();
+        let object = CodeObject::parse(&data).unwrap();
+        let split = file.extension().is_some_and(|extension| extension == "dwo");
+        for (bytes, encoding) in expressions(&object, split) {
+            count += 1;
+            if bytes.first() == Some(&UNKNOWN) {
+                unknown += 1;
+                continue;
+            }
+            let mut items = operations(&bytes, encoding);
+            while let Some(item) = items.next().unwrap() {
+                let read = &bytes[item.offset..item.end];
+                let mut written = Vec::new();
+                encode_operation(&item.operation, encoding, &mut written).unwrap();
+                // GNU's codes of what DWARF 5 made standard are written as the standard's.
+                if let Code::Byte(code @ 0xe0..) = item.code {
+                    written[0] = code;
+                }
+                // LLVM pads references to base types, since it writes them before it knows them.
+                if written.len() < read.len() && refers_to_a_base_type(&item.operation) {
+                    let again = operations(&written, encoding).next().unwrap().unwrap();
+                    assert_eq!(again.operation, item.operation);
+                    padded += 1;
+                    continue;
+                }
+                assert_eq!(written, read, "{}: {}", file.display(), item.name());
+            }
+        }
+    }
+    println!(
+        "{count} expressions, {unknown} with DW_OP_GNU_parameter_ref, {padded} padded references"
+    );
+    assert!(count > 25_000 && unknown < 20, "{count}, {unknown}");
+}
+
+/// Whatever a byte is changed to, all parts are printed or explained, in both formats.
+#[test]
+fn damaged_objects_do_not_stop_the_dump() {
+    let file = fixture("corpus/llvm22/small-gfx90a-O0-dwarf4.hsaco");
+    let intact = std::fs::read(&file).unwrap();
+    let object = CodeObject::parse(&intact).unwrap();
+    let folder = std::env::temp_dir().join(format!("hetdwarf-dump-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let damaged = folder.join("damaged.hsaco");
+    let mut complained = 0;
+    for section in object
+        .sections()
+        .iter()
+        .filter(|section| section.is_debug())
+    {
+        let bytes = object.section(&section.name).unwrap().unwrap();
+        let start = intact
+            .windows(bytes.len())
+            .position(|window| window == bytes)
+            .unwrap();
+        for step in 0..12 {
+            let mut data = intact.clone();
+            let at = start + step * bytes.len() / 12;
+            data[at] ^= [0xff, 0x01, 0x80][step % 3];
+            std::fs::write(&damaged, &data).unwrap();
+            for format in ["text", "json"] {
+                let ran = dump(
+                    &damaged,
+                    &[
+                        "--debug-info",
+                        "--debug-loclists",
+                        "--debug-line",
+                        "--debug-frame",
+                        "--format",
+                        format,
+                    ],
+                );
+                assert!(matches!(ran.status, 0 | 2), "{}: {}", ran.status, ran.err);
+                assert_eq!(ran.status == 2, !ran.err.is_empty());
+                let errors = ran.out.replace("<decoding error>", "").contains("error");
+                assert_eq!(ran.status == 2, errors, "{}+{at:#x}", section.name);
+                complained += usize::from(ran.status == 2);
+                if format == "json" {
+                    serde_json::from_str::<serde_json::Value>(&ran.out).unwrap();
+                }
+            }
+        }
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert!(complained > 20, "{complained}");
+}
+
+#[test]
+fn wrong_offsets_are_refused() {
+    let file = fixture("corpus/llvm22/units-gfx90a.hsaco");
+    let ran = dump(&file, &["--die", "0x34"]);
+    assert_eq!(ran.status, 2);
+    assert!(ran.err.contains("no entry starts there"), "{}", ran.err);
+}
