@@ -3,6 +3,15 @@
 //! With `--style llvm` the two print the same but for white space; [`EXCEPTIONS`] lists where they do not,
 //! and why. Without the tool these tests say so and pass.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::wildcard_enum_match_arm,
+    reason = "a failure here is a failure of the test"
+)]
+
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -516,62 +525,112 @@ fn every_expression_is_written_as_it_was_read() {
     assert!(count > 25_000 && unknown < 20, "{count}, {unknown}");
 }
 
-/// Whatever a byte is changed to, all parts are printed or explained, in both formats.
+/// Dumps all parts of an object with one byte changed, in both formats; how often there were errors.
+fn dump_damaged(file: &Path, data: &[u8]) -> usize {
+    let parts = [
+        "--debug-info",
+        "--debug-loclists",
+        "--debug-line",
+        "--debug-frame",
+    ];
+    let mut complained = 0;
+    std::fs::write(file, data).unwrap();
+    for format in ["text", "json"] {
+        let ran = dump(file, &[&parts[..], &["--format", format]].concat());
+        assert!(matches!(ran.status, 0 | 2), "{}: {}", ran.status, ran.err);
+        assert_eq!(ran.status == 2, !ran.err.is_empty());
+        complained += usize::from(ran.status == 2);
+        if format == "json" {
+            serde_json::from_str::<serde_json::Value>(&ran.out).unwrap();
+        } else {
+            // Operations that are not known are no errors.
+            let errors = ran.out.replace("<decoding error>", "").contains("error: ");
+            assert_eq!(ran.status == 2, errors, "{}", ran.err);
+        }
+    }
+    complained
+}
+
+/// Whatever a byte is changed to, all parts are printed or explained.
 #[test]
 fn damaged_objects_do_not_stop_the_dump() {
-    let file = fixture("corpus/llvm22/small-gfx90a-O0-dwarf4.hsaco");
-    let intact = std::fs::read(&file).unwrap();
-    let object = CodeObject::parse(&intact).unwrap();
     let folder = std::env::temp_dir().join(format!("hetdwarf-dump-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let damaged = folder.join("damaged.hsaco");
-    let mut complained = 0;
-    for section in object
-        .sections()
-        .iter()
-        .filter(|section| section.is_debug())
-    {
-        let bytes = object.section(&section.name).unwrap().unwrap();
-        let start = intact
-            .windows(bytes.len())
-            .position(|window| window == bytes)
-            .unwrap();
-        for step in 0..12 {
-            let mut data = intact.clone();
-            let at = start + step * bytes.len() / 12;
-            data[at] ^= [0xff, 0x01, 0x80][step % 3];
-            std::fs::write(&damaged, &data).unwrap();
-            for format in ["text", "json"] {
-                let ran = dump(
-                    &damaged,
-                    &[
-                        "--debug-info",
-                        "--debug-loclists",
-                        "--debug-line",
-                        "--debug-frame",
-                        "--format",
-                        format,
-                    ],
-                );
-                assert!(matches!(ran.status, 0 | 2), "{}: {}", ran.status, ran.err);
-                assert_eq!(ran.status == 2, !ran.err.is_empty());
-                let errors = ran.out.replace("<decoding error>", "").contains("error");
-                assert_eq!(ran.status == 2, errors, "{}+{at:#x}", section.name);
-                complained += usize::from(ran.status == 2);
-                if format == "json" {
-                    serde_json::from_str::<serde_json::Value>(&ran.out).unwrap();
-                }
+    for name in [
+        "small-gfx90a-O0-dwarf4.hsaco",
+        "small-gfx1100-O2-gz-zlib.hsaco",
+    ] {
+        let intact = std::fs::read(fixture("corpus/llvm22").join(name)).unwrap();
+        let object = CodeObject::parse(&intact).unwrap();
+        let mut complained = 0;
+        for section in object
+            .sections()
+            .iter()
+            .filter(|section| section.is_debug())
+        {
+            let start = usize::try_from(section.offset).unwrap();
+            let range = start..start + usize::try_from(section.stored_size).unwrap();
+            for step in 0..12 {
+                let mut data = intact.clone();
+                data[range.start + step * range.len() / 12] ^= [0xff, 0x01, 0x80][step % 3];
+                complained += dump_damaged(&damaged, &data);
             }
         }
+        assert!(complained > 20, "{name}: {complained}");
     }
     std::fs::remove_dir_all(&folder).unwrap();
-    assert!(complained > 20, "{complained}");
 }
 
 #[test]
 fn wrong_offsets_are_refused() {
     let file = fixture("corpus/llvm22/units-gfx90a.hsaco");
-    let ran = dump(&file, &["--die", "0x34"]);
-    assert_eq!(ran.status, 2);
-    assert!(ran.err.contains("no entry starts there"), "{}", ran.err);
+    for format in ["text", "json"] {
+        let ran = dump(&file, &["--die", "0x34", "--format", format]);
+        assert_eq!(ran.status, 2);
+        assert!(ran.err.contains("no entry starts there"), "{}", ran.err);
+        if format == "json" {
+            serde_json::from_str::<serde_json::Value>(&ran.out).unwrap();
+        }
+    }
+}
+
+/// With the code object beside it, a `.dwo` file has addresses.
+#[test]
+fn split_units_have_the_addresses_of_their_skeletons() {
+    let dwo = fixture("corpus/llvm22/small.dwo");
+    let file = fixture("corpus/llvm22/split-gfx90a-O2.hsaco");
+    let alone = dump(&dwo, &["--name", "helper"]);
+    assert!(
+        alone
+            .out
+            .contains("DW_AT_low_pc\t(indexed (00000000) address = <unresolved>)")
+    );
+    let dwo = dwo.display().to_string();
+    let ran = dump(&file, &["--debug-info", "--debug-line", "--dwo", &dwo]);
+    assert_eq!(ran.status, 0, "{}", ran.err);
+    assert!(
+        !ran.out.contains("<unresolved>") && !ran.out.contains("DW_LLE_"),
+        "{}",
+        ran.out
+    );
+    let helper = ran
+        .out
+        .split("\n\n")
+        .find(|entry| entry.contains("(\"helper\")"))
+        .unwrap();
+    let low = helper
+        .lines()
+        .find_map(|line| line.split_once("DW_AT_low_pc\t("))
+        .unwrap()
+        .1;
+    assert!(
+        ran.out
+            .contains(&format!("\n{} ", low.trim_end_matches(')'))),
+        "no row at {low}"
+    );
+    assert!(
+        helper.contains("DW_AT_decl_file\t(\"./small.cl\")"),
+        "{helper}"
+    );
 }

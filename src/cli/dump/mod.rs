@@ -13,6 +13,7 @@ mod loclists;
 mod names;
 mod output;
 mod range_list;
+mod scope;
 mod text;
 mod type_name;
 mod unit;
@@ -22,7 +23,6 @@ use std::io::Write;
 use globset::{GlobBuilder, GlobMatcher};
 
 use crate::debug_info::{Bytes, DebugInfo};
-use crate::error::Result;
 use crate::object::CodeObject;
 
 use super::arguments::{DumpArguments, DumpStyle, Format};
@@ -40,7 +40,7 @@ pub(super) struct Sources<'a> {
 impl<'a> Sources<'a> {
     /// A section of each kind of file by the name it has in a code object, with the name it has there;
     /// empty if there is none.
-    fn section(&self, split: bool, name: &'static str) -> Result<&'a [u8]> {
+    fn section(&self, split: bool, name: &'static str) -> crate::Result<&'a [u8]> {
         let wanted = if split {
             format!("{name}.dwo")
         } else {
@@ -53,7 +53,7 @@ impl<'a> Sources<'a> {
     }
 
     /// The same, as gimli reads it.
-    fn bytes(&self, split: bool, name: &'static str) -> Result<Bytes<'a>> {
+    fn bytes(&self, split: bool, name: &'static str) -> crate::Result<Bytes<'a>> {
         Ok(Bytes::new(self.section(split, name)?, gimli::LittleEndian))
     }
 
@@ -71,7 +71,7 @@ impl<'a> Sources<'a> {
         self.files.iter().any(|(_, found)| *found == split)
     }
 
-    fn info(&self, dialect: Dialect) -> Result<DebugInfo<'a>> {
+    fn info(&self, dialect: Dialect) -> crate::Result<DebugInfo<'a>> {
         let load = |split: bool| {
             move |name: &'static str| match self.files.iter().find(|(_, found)| *found == split) {
                 Some((object, _)) => Ok(object.section(name)?.unwrap_or_default()),
@@ -186,16 +186,25 @@ fn parts(
     let selected = !matches!(selection, Selection::All);
     let other = arguments.debug_loclists || arguments.debug_line || arguments.debug_frame;
     if arguments.debug_info || selected || !other {
-        unit::dump(sources, style, &selection, output)?;
+        part(unit::dump(sources, style, &selection, output), output)?;
     }
     if arguments.debug_loclists {
-        loclists::dump(sources, style, output)?;
+        part(loclists::dump(sources, style, output), output)?;
     }
     if arguments.debug_frame {
-        frame::dump(sources, style, output)?;
+        part(frame::dump(sources, style, output), output)?;
     }
     if arguments.debug_line {
-        line::dump(sources, output)?;
+        part(line::dump(sources, output), output)?;
     }
     Ok(())
+}
+
+/// What is wrong with one part, a section that cannot be decompressed for example, is no reason to leave
+/// out the others.
+fn part(result: Result<(), Failure>, output: &mut Output<'_>) -> Result<(), Failure> {
+    match result {
+        Err(Failure::Message(message)) => output.failed(&message),
+        other => other,
+    }
 }

@@ -48,10 +48,10 @@ impl Write for Limited<'_> {
 pub(super) struct Output<'o> {
     out: io::BufWriter<&'o mut dyn Write>,
     json: bool,
-    /// What separates the next element of the innermost open array or object.
-    separators: Vec<&'static str>,
+    /// What is open, by what closes it, and what separates its next element.
+    open: Vec<(char, &'static str)>,
     problems: u64,
-    first: Option<Error>,
+    first: Option<String>,
 }
 
 impl<'o> Output<'o> {
@@ -59,7 +59,7 @@ impl<'o> Output<'o> {
         Output {
             out: io::BufWriter::with_capacity(1 << 16, out),
             json,
-            separators: Vec::new(),
+            open: Vec::new(),
             problems: 0,
             first: None,
         }
@@ -74,8 +74,24 @@ impl<'o> Output<'o> {
     pub(super) fn note(&mut self, error: &Error) {
         self.problems = self.problems.saturating_add(1);
         if self.first.is_none() {
-            self.first = Some(error.clone());
+            self.first = Some(error.to_string());
         }
+    }
+
+    /// A part that could not be printed, or not to its end. What it left open is closed.
+    pub(super) fn failed(&mut self, message: &str) -> Result<(), Failure> {
+        self.problems = self.problems.saturating_add(1);
+        if self.first.is_none() {
+            self.first = Some(message.to_owned());
+        }
+        if !self.json {
+            writeln!(self.out, "error: {message}")?;
+            return Ok(());
+        }
+        while self.open.len() > 1 {
+            self.close()?;
+        }
+        Ok(())
     }
 
     /// Prints a problem in place; in a JSON array it is an object with a field `error`.
@@ -92,36 +108,43 @@ impl<'o> Output<'o> {
     pub(super) fn problem_text(&self) -> Option<String> {
         let first = self.first.as_ref()?;
         Some(match self.problems {
-            1 => first.to_string(),
+            1 => first.clone(),
             count => format!("{first}, and {} more problems", count.saturating_sub(1)),
         })
     }
 
     pub(super) fn begin_document(&mut self) -> Result<(), Failure> {
         write!(self.out, "{{\"format\":\"hetdwarf-dump/1\"")?;
+        self.open.push(('}', ""));
         Ok(())
     }
 
     pub(super) fn end_document(&mut self) -> Result<(), Failure> {
-        writeln!(self.out, "}}")?;
+        self.close()?;
+        writeln!(self.out)?;
         Ok(())
     }
 
     /// Opens an array in a field of an object that has fields already.
     pub(super) fn begin_array(&mut self, name: &str) -> Result<(), Failure> {
         write!(self.out, ",\"{name}\":[")?;
-        self.separators.push("");
+        self.open.push((']', ""));
         Ok(())
     }
 
     pub(super) fn end_array(&mut self) -> Result<(), Failure> {
-        write!(self.out, "]")?;
-        self.separators.pop();
+        self.close()
+    }
+
+    fn close(&mut self) -> Result<(), Failure> {
+        if let Some((bracket, _)) = self.open.pop() {
+            write!(self.out, "{bracket}")?;
+        }
         Ok(())
     }
 
     fn separate(&mut self) -> Result<(), Failure> {
-        if let Some(separator) = self.separators.last_mut() {
+        if let Some((_, separator)) = self.open.last_mut() {
             self.out.write_all(separator.as_bytes())?;
             *separator = ",\n";
         }
@@ -139,12 +162,12 @@ impl<'o> Output<'o> {
         self.separate()?;
         let text = serde_json::to_string(fields)?;
         write!(self.out, "{}", text.strip_suffix('}').unwrap_or(&text))?;
+        self.open.push(('}', ""));
         Ok(())
     }
 
     pub(super) fn end_element(&mut self) -> Result<(), Failure> {
-        write!(self.out, "}}")?;
-        Ok(())
+        self.close()
     }
 
     fn value(&mut self, value: &impl Serialize) -> Result<(), Failure> {

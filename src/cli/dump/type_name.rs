@@ -5,7 +5,7 @@
 //! scopes, from types that it has read; here a name is made from the entries directly.
 
 use core::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use fallible_iterator::FallibleIterator;
@@ -13,6 +13,7 @@ use gimli::constants as dw;
 use gimli::{DwAt, DwTag};
 
 use super::names::{LONGEST, cut};
+use super::scope::{Scopes, is_scoped};
 use crate::debug_info::attribute::tag_name;
 use crate::debug_info::{DebugInfo, Die, DieId, Language, UnitId, Value};
 
@@ -28,7 +29,7 @@ const KEPT: usize = 1 << 24;
 pub(super) struct TypeNames<'d, 'a> {
     info: &'d DebugInfo<'a>,
     known: RefCell<(HashMap<DieId, Rc<str>>, usize)>,
-    scopes: RefCell<HashMap<UnitId, Rc<BTreeMap<u64, u64>>>>,
+    scopes: Scopes,
 }
 
 impl<'d, 'a> TypeNames<'d, 'a> {
@@ -36,7 +37,7 @@ impl<'d, 'a> TypeNames<'d, 'a> {
         TypeNames {
             info,
             known: RefCell::default(),
-            scopes: RefCell::default(),
+            scopes: Scopes::default(),
         }
     }
 
@@ -62,52 +63,6 @@ impl<'d, 'a> TypeNames<'d, 'a> {
         known.0.insert(id, Rc::clone(&name));
         name
     }
-
-    /// For each entry of a unit that may have a scope, the entry it is in, where that is a scope.
-    fn scopes(&self, unit: UnitId) -> Rc<BTreeMap<u64, u64>> {
-        if let Some(scopes) = self.scopes.borrow().get(&unit) {
-            return Rc::clone(scopes);
-        }
-        let mut scopes = BTreeMap::new();
-        let mut parents: Vec<(usize, u64, bool)> = Vec::new();
-        // A unit that breaks off has the scopes that were read before.
-        if let Ok(mut dies) = self.info.dies(unit) {
-            while let Ok(Some(die)) = dies.next() {
-                if die.is_null() {
-                    continue;
-                }
-                while parents
-                    .last()
-                    .is_some_and(|(depth, ..)| *depth >= die.depth())
-                {
-                    parents.pop();
-                }
-                let scope = is_scoped(die.tag());
-                if scope && let Some((_, parent, true)) = parents.last() {
-                    scopes.insert(die.id().offset, *parent);
-                }
-                if die.has_children() {
-                    parents.push((die.depth(), die.id().offset, scope));
-                }
-            }
-        }
-        let scopes = Rc::new(scopes);
-        self.scopes.borrow_mut().insert(unit, Rc::clone(&scopes));
-        scopes
-    }
-}
-
-/// Whether the names of such entries are told apart by where they stand, and may have others inside.
-fn is_scoped(tag: DwTag) -> bool {
-    matches!(
-        tag,
-        dw::DW_TAG_structure_type
-            | dw::DW_TAG_class_type
-            | dw::DW_TAG_union_type
-            | dw::DW_TAG_namespace
-            | dw::DW_TAG_enumeration_type
-            | dw::DW_TAG_typedef
-    )
 }
 
 fn is_pointer(tag: DwTag) -> bool {
@@ -169,18 +124,9 @@ impl<'a> Namer<'_, '_, 'a> {
     }
 
     fn scope(&mut self, die: &Die<'a>) {
-        let scopes = self.names.scopes(die.id().unit);
-        let mut chain = Vec::new();
-        let mut offset = die.id().offset;
-        while let Some(parent) = scopes.get(&offset)
-            && chain.len() < DEPTH as usize
-        {
-            chain.push(*parent);
-            offset = *parent;
-        }
-        for offset in chain.into_iter().rev() {
-            let unit = die.id().unit;
-            if let Ok(parent) = self.names.info.die(DieId { unit, offset }) {
+        let info = self.names.info;
+        for parent in self.names.scopes.of(info, die.id()) {
+            if let Ok(parent) = info.die(parent) {
                 self.own_name(&parent);
                 self.push("::");
             }

@@ -1,0 +1,86 @@
+//! Which entries the names of others are to be read in: namespaces, structures, enumerations.
+//!
+//! Entries do not say what they are in, so a unit is gone through once, when the first scope in it is asked
+//! for. Source: DWARF 5 §2.3, §3.2.2.
+
+use core::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+
+use fallible_iterator::FallibleIterator;
+use gimli::DwTag;
+use gimli::constants as dw;
+
+use crate::debug_info::{DebugInfo, DieId, UnitId};
+
+/// How many scopes a name may be in; more are left out.
+const DEPTH: usize = 32;
+
+/// The scopes of units that were asked for.
+#[derive(Debug, Default)]
+pub(super) struct Scopes {
+    known: RefCell<HashMap<UnitId, Rc<BTreeMap<u64, u64>>>>,
+}
+
+impl Scopes {
+    /// What an entry is in, outermost first.
+    pub(super) fn of(&self, info: &DebugInfo<'_>, id: DieId) -> Vec<DieId> {
+        let scopes = self.unit(info, id.unit);
+        let mut chain = Vec::new();
+        let mut offset = id.offset;
+        while let Some(parent) = scopes.get(&offset)
+            && chain.len() < DEPTH
+        {
+            offset = *parent;
+            chain.push(DieId { offset, ..id });
+        }
+        chain.reverse();
+        chain
+    }
+
+    /// For each entry of a unit that may have a scope, the entry it is in, where that is a scope.
+    fn unit(&self, info: &DebugInfo<'_>, unit: UnitId) -> Rc<BTreeMap<u64, u64>> {
+        if let Some(scopes) = self.known.borrow().get(&unit) {
+            return Rc::clone(scopes);
+        }
+        let mut scopes = BTreeMap::new();
+        let mut parents: Vec<(usize, u64, bool)> = Vec::new();
+        // A unit that breaks off has the scopes that were read before.
+        if let Ok(mut dies) = info.dies(unit) {
+            while let Ok(Some(die)) = dies.next() {
+                if die.is_null() {
+                    continue;
+                }
+                while parents
+                    .last()
+                    .is_some_and(|(depth, ..)| *depth >= die.depth())
+                {
+                    parents.pop();
+                }
+                let scope = is_scoped(die.tag());
+                if scope && let Some((_, parent, true)) = parents.last() {
+                    scopes.insert(die.id().offset, *parent);
+                }
+                if die.has_children() {
+                    parents.push((die.depth(), die.id().offset, scope));
+                }
+            }
+        }
+        let scopes = Rc::new(scopes);
+        self.known.borrow_mut().insert(unit, Rc::clone(&scopes));
+        scopes
+    }
+}
+
+/// Whether the names of such entries are told apart by where they stand, and may have others inside.
+pub(super) fn is_scoped(tag: DwTag) -> bool {
+    matches!(
+        tag,
+        dw::DW_TAG_structure_type
+            | dw::DW_TAG_class_type
+            | dw::DW_TAG_union_type
+            | dw::DW_TAG_namespace
+            | dw::DW_TAG_enumeration_type
+            | dw::DW_TAG_typedef
+    )
+}
