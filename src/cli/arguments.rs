@@ -191,7 +191,8 @@ pub(crate) struct VarsArguments {
     /// The stopped wave (hetdwarf-wave/1)
     #[arg(long, value_name = "FILE")]
     pub(crate) wave: PathBuf,
-    /// One lane, or all (the default)
+    /// One lane, or all (the default, but text shows only lanes known to be active in a caller whose EXEC is
+    /// not known)
     #[arg(long, value_name = "N|all")]
     pub(crate) lane: Option<String>,
     /// The call frame, 0 for the innermost

@@ -43,9 +43,10 @@ pub(crate) fn run(width: usize, out: &mut dyn Write) -> Result<Exit, Failure> {
     ] {
         print_title(title, &format!("vars --frame {level}"), out)?;
         if let Some(frame) = stop.frame(level) {
-            let lanes: Vec<Lane> = wave.wave_size().all_lanes().collect();
+            let lanes = vars::readable_lanes(&frame);
             let document = VarsDocument::new(&frame, &lanes, &|_| true, &Options::default())?;
             vars::print(&document, width, out)?;
+            vars::print_unsure(&lanes, &frame, out)?;
         }
     }
     print_title("The call stack", "unwind", out)?;

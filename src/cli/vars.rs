@@ -6,9 +6,10 @@ pub(crate) use text::print;
 
 use std::io::Write;
 
+use crate::arch::Lane;
 use crate::display::Options;
 use crate::eval::LaneFocus;
-use crate::inspect::{Program, Stop, StopOptions};
+use crate::inspect::{Program, Stop, StopFrame, StopOptions};
 use crate::location::Arena;
 use crate::object::CodeObject;
 use crate::report::{VariableDocument, VarsDocument};
@@ -18,6 +19,7 @@ use globset::Glob;
 use super::arguments::{Format, VarsArguments};
 use super::failure::{Exit, Failure};
 use super::input::{choose, dialect, lane_focus, lanes_of, read_file, read_wave};
+use super::lanes::ranges;
 
 pub(crate) fn run(
     arguments: &VarsArguments,
@@ -43,7 +45,6 @@ pub(crate) fn run(
     }
     let wave = read_wave(&arguments.wave)?;
     let focus = lane_focus(arguments.lane.as_deref(), wave.wave_size())?.unwrap_or(LaneFocus::All);
-    let lanes = lanes_of(focus, wave.wave_size());
     let glob = match &arguments.name {
         Some(glob) => Some(
             Glob::new(glob)
@@ -67,11 +68,20 @@ pub(crate) fn run(
             stop.frames().len()
         ))
     })?;
+    let lanes = match (arguments.format, &arguments.lane) {
+        (Format::Text, None) => readable_lanes(&frame),
+        (Format::Text, Some(_)) | (Format::Json, _) => lanes_of(focus, wave.wave_size()),
+    };
     let document =
         VarsDocument::new(&frame, &lanes, &wanted, &Options::default()).map_err(place)?;
     match arguments.format {
         Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(&document)?)?,
-        Format::Text => print(&document, width, out)?,
+        Format::Text => {
+            print(&document, width, out)?;
+            if arguments.lane.is_none() {
+                print_unsure(&lanes, &frame, out)?;
+            }
+        }
     }
     let read = |variable: &VariableDocument| {
         variable
@@ -84,4 +94,37 @@ pub(crate) fn run(
     } else {
         Exit::BadNews
     })
+}
+
+/// The lanes that a reader is shown who did not choose: all, but only those that were surely active at the call
+/// if the frame is a caller's of which nobody knows what EXEC was. The others may hold anything.
+pub(crate) fn readable_lanes(frame: &StopFrame<'_, '_, '_>) -> Vec<Lane> {
+    let mask = match frame.exec() {
+        Some(_) => None,
+        None => frame.surely_active(),
+    };
+    let shown = |lane: &Lane| mask.is_none_or(|mask| mask >> lane.0 & 1 == 1);
+    frame.wave_size().all_lanes().filter(shown).collect()
+}
+
+/// Says why lanes are missing that [`readable_lanes`] left out.
+pub(crate) fn print_unsure(
+    shown: &[Lane],
+    frame: &StopFrame<'_, '_, '_>,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let hidden: Vec<u8> = frame
+        .wave_size()
+        .all_lanes()
+        .filter(|lane| !shown.contains(lane))
+        .map(|lane| lane.0)
+        .collect();
+    if frame.exec().is_none() && !hidden.is_empty() {
+        let (lanes, faint) = (ranges(&hidden), anstyle::Style::new().dimmed());
+        writeln!(
+            out,
+            "{faint}lanes {lanes} may be active too: EXEC has no rule here{faint:#}"
+        )?;
+    }
+    Ok(())
 }

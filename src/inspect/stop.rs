@@ -241,6 +241,15 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
         u64::try_from(mask).ok()
     }
 
+    /// Lanes that are known to execute, as a mask: EXEC in this frame, or where that is not known in the
+    /// nearest frame called from here where it is. There may be others, which diverged behind the call.
+    #[must_use]
+    pub fn surely_active(&self) -> Option<u64> {
+        (0..=self.frame.level())
+            .rev()
+            .find_map(|level| self.stop.frame(level)?.exec())
+    }
+
     /// Whether a lane executes; all do where EXEC is not available.
     #[must_use]
     pub fn is_active(&self, lane: Lane) -> bool {
