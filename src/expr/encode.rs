@@ -126,7 +126,8 @@ fn write_operand(
     Some(())
 }
 
-fn write_sized(value: u64, size: u8, out: &mut Vec<u8>) -> Option<()> {
+/// Appends an address or an offset of `size` bytes; nothing if it does not fit.
+pub(crate) fn write_sized(value: u64, size: u8, out: &mut Vec<u8>) -> Option<()> {
     match size {
         8 => out.extend(value.to_le_bytes()),
         4 => out.extend(u32::try_from(value).ok()?.to_le_bytes()),

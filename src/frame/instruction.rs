@@ -1,10 +1,10 @@
-//! Call frame instructions: one table, and their decoding. Sources: HET A.6.4.2 and A.7.24, DWARF 5
+//! Call frame instructions: one table, their decoding and their encoding. Sources: HET A.6.4.2 and A.7.24, DWARF 5
 //! §6.4.2 and §7.24.
 
 use fallible_iterator::FallibleIterator;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::expr::{Cursor, OperandValue};
+use crate::expr::{Cursor, OperandValue, write_sized, write_sleb, write_uleb};
 use smallvec::SmallVec;
 
 /// A kind of operand of a call frame instruction.
@@ -129,6 +129,11 @@ macro_rules! instructions {
                 match self { $(Instruction::$opcode $({ $($field: _),+ })? => $name,)* }
             }
 
+            /// Its code, with zeros where an operand is in the low six bits.
+            const fn code(&self) -> u8 {
+                match self { $(Instruction::$opcode $({ $($field: _),+ })? => $code,)* }
+            }
+
             /// The operands with their kinds, in the order of the encoding.
             #[must_use]
             pub fn operands(&self) -> SmallVec<[(CfaOperand, OperandValue<'a>); 3]> {
@@ -185,6 +190,66 @@ instructions! {
     GnuNegativeOffsetExtended "DW_CFA_GNU_negative_offset_extended" 0x2f (register: Register, offset: Factored)                 "LSB Core, \"DWARF Extensions\"";
     LlvmDefAspaceCfa        "DW_CFA_LLVM_def_aspace_cfa"     0x30  (register: Register, offset: Offset, space: Space)           "HET A.6.4.2.2";
     LlvmDefAspaceCfaSf      "DW_CFA_LLVM_def_aspace_cfa_sf"  0x31  (register: Register, offset: SignedFactored, space: Space)   "HET A.6.4.2.2";
+}
+
+impl Instruction<'_> {
+    /// Appends the instruction's bytes to `out`; the mirror of reading. LEB128 numbers are as short as they
+    /// can be. If it fails, `out` is as it was.
+    ///
+    /// * `address_size`: of `DW_CFA_set_loc`'s operand, in bytes.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Syntax`] if an operand does not fit its encoding: a register of 64 or more in
+    /// `DW_CFA_offset`, for example. The instruction that is meant is then another one; it is not chosen
+    /// here.
+    pub fn encode(&self, address_size: u8, out: &mut Vec<u8>) -> Result<()> {
+        let start = out.len();
+        out.push(self.code());
+        for (kind, value) in self.operands() {
+            if write_operand(kind, value, start, address_size, out).is_none() {
+                out.truncate(start);
+                return Err(ErrorKind::Syntax {
+                    expected: format!("an operand that fits {}", self.name()),
+                    found: "one that is too large".into(),
+                }
+                .into());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Appends one operand; the mirror of `read_operand!`. Nothing if it does not fit.
+///
+/// * `code_at`: where the instruction's code is, whose low six bits may take it.
+fn write_operand(
+    kind: CfaOperand,
+    value: OperandValue<'_>,
+    code_at: usize,
+    address_size: u8,
+    out: &mut Vec<u8>,
+) -> Option<()> {
+    match kind {
+        CfaOperand::SmallDelta | CfaOperand::SmallRegister => {
+            let low = u8::try_from(value).ok().filter(|low| *low < 0x40)?;
+            *out.get_mut(code_at)? |= low;
+        }
+        CfaOperand::Delta1 => out.push(value.try_into().ok()?),
+        CfaOperand::Delta2 => out.extend(u16::try_from(value).ok()?.to_le_bytes()),
+        CfaOperand::Delta4 => out.extend(u32::try_from(value).ok()?.to_le_bytes()),
+        CfaOperand::Delta8 => out.extend(u64::try_from(value).ok()?.to_le_bytes()),
+        CfaOperand::Address => write_sized(value.try_into().ok()?, address_size, out)?,
+        CfaOperand::Register | CfaOperand::Offset | CfaOperand::Factored | CfaOperand::Space => {
+            write_uleb(value.try_into().ok()?, out);
+        }
+        CfaOperand::SignedFactored => write_sleb(value.try_into().ok()?, out),
+        CfaOperand::Expression => {
+            let bytes = <&[u8]>::try_from(value).ok()?;
+            write_uleb(bytes.len() as u64, out);
+            out.extend(bytes);
+        }
+    }
+    Some(())
 }
 
 /// An instruction in its place.

@@ -11,6 +11,7 @@ mod print;
 mod row;
 mod stop;
 mod unwind;
+pub mod write;
 
 pub use augmentation::{Augmentation, Vendor};
 pub use entry::{Cie, Entries, Entry, Fde, FrameSection, SectionKind};

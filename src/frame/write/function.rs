@@ -1,0 +1,375 @@
+//! One function's rows, as they are written: instructions, checked one by one.
+//!
+//! What happens in prologues and epilogues, in a back end's words, is in `events`. Sources: HET A.6.4.1
+//! and A.6.4.2, DWARF 5 §6.4.2.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fallible_iterator::FallibleIterator;
+
+use super::common::{ADDRESS_SIZE, Common};
+use super::place::Places;
+use super::state::{Cfa, State, States};
+use super::target::Target;
+use crate::arch::{AddressSpace, Register};
+use crate::error::{Error, ErrorKind, Result, Rule};
+use crate::expr::{OperandKind, OperandValue, operations};
+use crate::frame::instruction::{CfaOperand, Instruction, Instructions};
+
+/// Where a function starts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// At a symbol, whose address the linker or loader knows.
+    Symbol {
+        /// The symbol's name: of the function or, with an addend, of its section.
+        name: String,
+        /// Bytes that are added.
+        addend: u64,
+    },
+    /// At an address of the code object.
+    Address(u64),
+}
+
+impl Start {
+    /// At a symbol.
+    #[must_use]
+    pub fn symbol(name: impl Into<String>) -> Start {
+        let name = name.into();
+        Start::Symbol { name, addend: 0 }
+    }
+}
+
+/// The call frame information of a function, or of one of its parts: written event by event, in the order
+/// of the code.
+///
+/// [`at`](FunctionFrame::at) says from which byte of the code on the following events hold: the byte *after*
+/// the instruction that does it. Each event is checked when it is given; after an error the frame is as it
+/// was before the event.
+#[derive(Clone, Debug)]
+pub struct FunctionFrame {
+    pub(super) target: Target,
+    pub(super) common: Common,
+    pub(super) start: Start,
+    pub(super) size: u64,
+    pub(super) instructions: Vec<u8>,
+    pub(super) states: States,
+    /// Where the row starts that is described, and up to where advances are written.
+    offset: u64,
+    advanced: u64,
+    /// The instructions that gave registers their rules at offset 0.
+    entry: BTreeMap<u64, Vec<u8>>,
+}
+
+impl FunctionFrame {
+    /// A function about which nothing is said yet.
+    ///
+    /// * `size`: of its code, in bytes.
+    ///
+    /// # Errors
+    /// If the code goes past the last address.
+    pub fn new(target: Target, common: &Common, start: Start, size: u64) -> Result<FunctionFrame> {
+        let (Start::Symbol { addend: first, .. } | Start::Address(first)) = &start;
+        if first.checked_add(size).is_none() {
+            return Err(Error::malformed(
+                "function",
+                "it goes past the last address",
+            ));
+        }
+        Ok(FunctionFrame {
+            target,
+            common: common.clone(),
+            start,
+            size,
+            instructions: Vec::new(),
+            states: States::new(common.state()),
+            offset: 0,
+            advanced: 0,
+            entry: BTreeMap::new(),
+        })
+    }
+
+    /// What it was written for.
+    #[must_use]
+    pub fn target(&self) -> Target {
+        self.target
+    }
+
+    /// The CIE's part of it.
+    #[must_use]
+    pub fn common(&self) -> &Common {
+        &self.common
+    }
+
+    /// Where it starts.
+    #[must_use]
+    pub fn start(&self) -> &Start {
+        &self.start
+    }
+
+    /// The size of its code, in bytes.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// The instructions so far, without padding.
+    #[must_use]
+    pub fn instructions(&self) -> &[u8] {
+        &self.instructions
+    }
+
+    /// The following events hold from this byte of the code on.
+    ///
+    /// # Errors
+    /// If it lies before the last one, outside of the code, or not on a multiple of the code alignment
+    /// factor.
+    pub fn at(&mut self, code_offset: u64) -> Result<&mut FunctionFrame> {
+        let wrong = |reason: String| Err(Error::malformed("code offset", reason));
+        if code_offset < self.offset {
+            return wrong(format!("{code_offset:#x} is before {:#x}", self.offset));
+        }
+        if code_offset > 0 && code_offset >= self.size {
+            let size = self.size;
+            return wrong(format!(
+                "{code_offset:#x} is outside of {size:#x} bytes of code"
+            ));
+        }
+        // Refuses what cannot be encoded now, and not with the next event.
+        self.common
+            .advance(code_offset.saturating_sub(self.advanced))?;
+        self.offset = code_offset;
+        Ok(self)
+    }
+
+    /// Appends an instruction as it is.
+    ///
+    /// Advances move the offset of the following events. What events know of the CFA
+    /// ([`stack_pointer_from_cfa`](FunctionFrame::stack_pointer_from_cfa)) they forget if the instruction
+    /// changes it.
+    ///
+    /// # Errors
+    /// If an operand does not fit, names a register that is reserved or of the other wave size, or an
+    /// unknown address space; if an expression uses an operation that call frame information must not use
+    /// (HET A.6.4.2); if the instruction needs a CFA rule or a remembered state that is not there; if an
+    /// advance leaves the code; [`ErrorKind::Unsupported`] for `DW_CFA_set_loc`.
+    pub fn raw(&mut self, instruction: Instruction<'_>) -> Result<&mut FunctionFrame> {
+        let mut bytes = Vec::new();
+        instruction
+            .encode(ADDRESS_SIZE, &mut bytes)
+            .map_err(|e| e.at_operation(instruction.name(), 0))?;
+        self.append(&instruction, &bytes)
+    }
+
+    /// Appends instructions that are encoded already, byte for byte.
+    ///
+    /// # Errors
+    /// As [`raw`](FunctionFrame::raw), and if the bytes are not instructions; those before the wrong one
+    /// are appended.
+    pub fn escape(&mut self, bytes: &[u8]) -> Result<&mut FunctionFrame> {
+        let mut items = Instructions::new(bytes, 0, ADDRESS_SIZE, ".cfi_escape");
+        let mut item = items.next()?;
+        while let Some(this) = item {
+            let next = items.next();
+            // The instruction ends where the next one starts, also if that one is malformed.
+            let end = match &next {
+                Ok(Some(next)) => Some(next.offset),
+                Ok(None) => Some(bytes.len() as u64),
+                Err(error) => error.origin().map(|origin| origin.offset),
+            };
+            let range = usize::try_from(this.offset)
+                .ok()
+                .zip(end.and_then(|end| usize::try_from(end).ok()));
+            let own = range.and_then(|(start, end)| bytes.get(start..end));
+            self.append(&this.instruction, own.unwrap_or_default())?;
+            item = next?;
+        }
+        Ok(self)
+    }
+
+    /// Remembers all rules for [`restore`](FunctionFrame::restore): before an epilogue that other blocks
+    /// follow in the layout of the code.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Limit`] after 64 that were not restored.
+    pub fn remember(&mut self) -> Result<&mut FunctionFrame> {
+        self.raw(Instruction::RememberState)
+    }
+
+    /// Puts all rules back that were remembered last: at the start of the block behind the epilogue.
+    ///
+    /// # Errors
+    /// If nothing was remembered.
+    pub fn restore(&mut self) -> Result<&mut FunctionFrame> {
+        self.raw(Instruction::RestoreState)
+    }
+
+    pub(super) fn places(&self) -> Places {
+        Places {
+            target: self.target,
+            encoding: self.common.encoding(),
+        }
+    }
+
+    /// The instruction that gives a register the rule it had on entry.
+    pub(super) fn entry_rule(&self, register: u64) -> Option<Vec<u8>> {
+        self.entry.get(&register).cloned()
+    }
+
+    pub(super) fn into_initial(self) -> (Vec<u8>, State, BTreeSet<u64>) {
+        let ruled = self.entry.into_keys().collect();
+        (self.instructions, self.states.now, ruled)
+    }
+
+    fn append(
+        &mut self,
+        instruction: &Instruction<'_>,
+        bytes: &[u8],
+    ) -> Result<&mut FunctionFrame> {
+        let place = |error: Error| error.at_operation(instruction.name(), 0);
+        self.check(instruction).map_err(place)?;
+        let delta = advance_of(instruction)
+            .map(|delta| self.advanced_to(delta))
+            .transpose()
+            .map_err(place)?;
+        self.states
+            .follow(instruction, &self.common)
+            .map_err(place)?;
+        if self.offset > self.advanced {
+            let distance = self.offset.saturating_sub(self.advanced);
+            self.common
+                .advance(distance)?
+                .encode(ADDRESS_SIZE, &mut self.instructions)?;
+            self.advanced = self.offset;
+        }
+        self.instructions.extend(bytes);
+        if let Some(offset) = delta {
+            (self.offset, self.advanced) = (offset, offset);
+        }
+        if self.offset == 0
+            && let Some(register) = ruled_register(instruction)
+        {
+            match instruction {
+                Instruction::Restore { .. } | Instruction::RestoreExtended { .. } => {
+                    self.entry.remove(&register)
+                }
+                _ => self.entry.insert(register, bytes.to_vec()),
+            };
+        }
+        Ok(self)
+    }
+
+    /// The offset that an advance in the instructions leads to.
+    fn advanced_to(&self, delta: u64) -> Result<u64> {
+        let distance = delta.checked_mul(self.common.code_alignment_factor());
+        distance
+            .and_then(|distance| self.offset.checked_add(distance))
+            .filter(|offset| *offset < self.size)
+            .ok_or_else(|| Error::malformed("code offset", "it is outside of the code"))
+    }
+
+    /// Refuses operands that break a rule.
+    fn check(&self, instruction: &Instruction<'_>) -> Result<()> {
+        if let Instruction::SetLoc { .. } = instruction {
+            let what = "DW_CFA_set_loc, whose address would need a relocation: advance instead";
+            return Err(ErrorKind::Unsupported(what).into());
+        }
+        for (kind, value) in instruction.operands() {
+            match (kind, value) {
+                (
+                    CfaOperand::SmallRegister | CfaOperand::Register,
+                    OperandValue::Unsigned(register),
+                ) => self.target.check_number(register)?,
+                (CfaOperand::Space, OperandValue::Unsigned(space)) => {
+                    AddressSpace::from_number(space).ok_or(Error::from(Rule::AddressSpace))?;
+                }
+                (CfaOperand::Expression, OperandValue::Bytes(bytes)) => {
+                    self.check_expression(bytes)?;
+                }
+                (_, _) => {}
+            }
+        }
+        self.check_size(instruction)
+    }
+
+    /// Refuses rules whose result has not the size of the register (HET A.6.4.1), where that shows.
+    fn check_size(&self, instruction: &Instruction<'_>) -> Result<()> {
+        let size = |number: u64| Register::from_number(number).and_then(Register::size_in_bits);
+        #[expect(
+            clippy::wildcard_enum_match_arm,
+            reason = "only these rules have a size by themselves"
+        )]
+        let fits = match *instruction {
+            Instruction::Register { register, saved_in } => size(register) == size(saved_in),
+            Instruction::ValOffset { register, .. } | Instruction::ValOffsetSf { register, .. } => {
+                match self.states.now.cfa {
+                    Cfa::Register { space, .. } => {
+                        let space = AddressSpace::from_number(space);
+                        let of_address =
+                            space.map(|space| space.address_size_in_bits(ADDRESS_SIZE));
+                        size(register) == of_address
+                    }
+                    Cfa::None | Cfa::Expression => true,
+                }
+            }
+            // What a value expression gives has the size of the generic type.
+            Instruction::ValExpression { register, .. } => size(register) == Some(64),
+            _ => true,
+        };
+        if fits {
+            Ok(())
+        } else {
+            Err(Rule::RuleSize.into())
+        }
+    }
+
+    /// Refuses operations that call frame information must not use, and registers that are not there.
+    fn check_expression(&self, bytes: &[u8]) -> Result<()> {
+        let mut items = operations(bytes, self.common.encoding());
+        while let Some(item) = items.next()? {
+            let row = item.operation.opcode().row();
+            let place = |error: Error| error.at_operation(row.name, item.offset as u64);
+            if !row.in_cfi {
+                return Err(place(Rule::CfiOperation.into()));
+            }
+            for (kind, value) in row.operands.iter().zip(item.operation.operands()) {
+                let register = match (kind, value) {
+                    (OperandKind::Register, OperandValue::Unsigned(register)) => register,
+                    (_, _) => continue,
+                };
+                self.target.check_number(register).map_err(place)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// By how many units of the code alignment factor an instruction advances.
+fn advance_of(instruction: &Instruction<'_>) -> Option<u64> {
+    match *instruction {
+        Instruction::AdvanceLoc { delta }
+        | Instruction::AdvanceLoc1 { delta }
+        | Instruction::AdvanceLoc2 { delta }
+        | Instruction::AdvanceLoc4 { delta } => Some(delta),
+        _ => None,
+    }
+}
+
+/// The register whose rule an instruction gives.
+fn ruled_register(instruction: &Instruction<'_>) -> Option<u64> {
+    match *instruction {
+        Instruction::Undefined { register }
+        | Instruction::SameValue { register }
+        | Instruction::Offset { register, .. }
+        | Instruction::OffsetExtended { register, .. }
+        | Instruction::OffsetExtendedSf { register, .. }
+        | Instruction::GnuNegativeOffsetExtended { register, .. }
+        | Instruction::ValOffset { register, .. }
+        | Instruction::ValOffsetSf { register, .. }
+        | Instruction::Register { register, .. }
+        | Instruction::Expression { register, .. }
+        | Instruction::ValExpression { register, .. }
+        | Instruction::Restore { register }
+        | Instruction::RestoreExtended { register } => Some(register),
+        _ => None,
+    }
+}

@@ -1,0 +1,157 @@
+//! What the rows so far say, as far as later instructions depend on it.
+
+use super::common::Common;
+use super::place::Base;
+use crate::arch::{AddressSpace, Register};
+use crate::error::{Error, ErrorKind, Limit, Result, Rule};
+use crate::frame::instruction::Instruction;
+
+/// The rule of the CFA, without the bytes of its expression.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Cfa {
+    /// It was not said.
+    #[default]
+    None,
+    /// A register plus an offset in bytes, in a space.
+    Register {
+        register: u64,
+        offset: i64,
+        space: u64,
+    },
+    /// An expression.
+    Expression,
+}
+
+/// What `DW_CFA_remember_state` remembers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct State {
+    pub(super) cfa: Cfa,
+    /// What the CFA is counted from, where an event said so.
+    pub(super) base: Option<Base>,
+    /// The stack pointer whose rule follows the CFA's.
+    pub(super) stack_pointer: Option<Register>,
+}
+
+/// The state, and those that were remembered.
+#[derive(Clone, Debug, Default)]
+pub(super) struct States {
+    pub(super) now: State,
+    remembered: Vec<State>,
+}
+
+impl States {
+    pub(super) fn new(start: &State) -> States {
+        States {
+            now: start.clone(),
+            remembered: Vec::new(),
+        }
+    }
+
+    /// Follows an instruction.
+    ///
+    /// # Errors
+    /// If it needs what the state does not have; nothing has changed then.
+    pub(super) fn follow(&mut self, instruction: &Instruction<'_>, common: &Common) -> Result<()> {
+        match *instruction {
+            Instruction::RememberState => self.remember(),
+            Instruction::RestoreState => {
+                let saved = self.remembered.pop().ok_or_else(|| {
+                    Error::malformed("DW_CFA_restore_state", "nothing was remembered")
+                })?;
+                self.now = saved;
+                Ok(())
+            }
+            Instruction::DefCfa { .. }
+            | Instruction::DefCfaSf { .. }
+            | Instruction::DefCfaRegister { .. }
+            | Instruction::DefCfaOffset { .. }
+            | Instruction::DefCfaOffsetSf { .. }
+            | Instruction::DefCfaExpression { .. }
+            | Instruction::LlvmDefAspaceCfa { .. }
+            | Instruction::LlvmDefAspaceCfaSf { .. } => {
+                let cfa = self.cfa_after(instruction, common)?;
+                self.now.cfa = cfa;
+                self.now.base = None;
+                Ok(())
+            }
+            Instruction::AdvanceLoc { .. }
+            | Instruction::AdvanceLoc1 { .. }
+            | Instruction::AdvanceLoc2 { .. }
+            | Instruction::AdvanceLoc4 { .. }
+            | Instruction::SetLoc { .. }
+            | Instruction::Nop
+            | Instruction::GnuArgsSize { .. }
+            | Instruction::Restore { .. }
+            | Instruction::RestoreExtended { .. }
+            | Instruction::Undefined { .. }
+            | Instruction::SameValue { .. }
+            | Instruction::Offset { .. }
+            | Instruction::OffsetExtended { .. }
+            | Instruction::OffsetExtendedSf { .. }
+            | Instruction::GnuNegativeOffsetExtended { .. }
+            | Instruction::ValOffset { .. }
+            | Instruction::ValOffsetSf { .. }
+            | Instruction::Register { .. }
+            | Instruction::Expression { .. }
+            | Instruction::ValExpression { .. } => Ok(()),
+        }
+    }
+
+    fn remember(&mut self) -> Result<()> {
+        /// What our own reader takes.
+        const DEPTH: usize = 64;
+        if self.remembered.len() >= DEPTH {
+            let (limit, value) = (Limit::Depth, DEPTH as u64);
+            return Err(ErrorKind::Limit { limit, value }.into());
+        }
+        self.remembered.push(self.now.clone());
+        Ok(())
+    }
+
+    /// HET A.6.4.2.2.
+    fn cfa_after(&self, instruction: &Instruction<'_>, common: &Common) -> Result<Cfa> {
+        let none = u64::from(AddressSpace::None.number());
+        let old = || match self.now.cfa {
+            Cfa::Register {
+                register,
+                offset,
+                space,
+            } => Ok((register, offset, space)),
+            Cfa::None | Cfa::Expression => Err(Error::from(Rule::CfaRule)),
+        };
+        let scaled = |offset: i64| offset.wrapping_mul(common.data_alignment_factor());
+        #[expect(
+            clippy::wildcard_enum_match_arm,
+            reason = "called for these instructions only"
+        )]
+        let (register, offset, space) = match *instruction {
+            Instruction::DefCfa { register, offset } => (register, offset.cast_signed(), none),
+            Instruction::DefCfaSf { register, offset } => (register, scaled(offset), none),
+            Instruction::LlvmDefAspaceCfa {
+                register,
+                offset,
+                space,
+            } => (register, offset.cast_signed(), space),
+            Instruction::LlvmDefAspaceCfaSf {
+                register,
+                offset,
+                space,
+            } => (register, scaled(offset), space),
+            Instruction::DefCfaRegister { register } => {
+                old().map(|(_, offset, space)| (register, offset, space))?
+            }
+            Instruction::DefCfaOffset { offset } => {
+                old().map(|(register, _, space)| (register, offset.cast_signed(), space))?
+            }
+            Instruction::DefCfaOffsetSf { offset } => {
+                old().map(|(register, _, space)| (register, scaled(offset), space))?
+            }
+            _ => return Ok(Cfa::Expression),
+        };
+        Ok(Cfa::Register {
+            register,
+            offset,
+            space,
+        })
+    }
+}

@@ -1,0 +1,170 @@
+//! The section: CIEs and FDEs laid out, and where addresses must be filled in. Source: HET A.6.4.1.
+
+use super::assembly::{FunctionDirectives, directives};
+use super::common::ADDRESS_SIZE;
+use super::function::{FunctionFrame, Start};
+use crate::error::{Error, Result};
+
+/// The functions of a `.debug_frame` section.
+#[derive(Clone, Debug, Default)]
+pub struct FrameTable {
+    functions: Vec<FunctionFrame>,
+}
+
+/// A `.debug_frame` section.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FrameBytes {
+    /// Its contents. Fields with a relocation point hold its addend.
+    pub bytes: Vec<u8>,
+    /// Where addresses must be filled in, by ascending offset.
+    pub relocations: Vec<RelocationPoint>,
+    /// The offsets of the FDEs, in the order of the functions.
+    pub fdes: Vec<u64>,
+}
+
+/// A field of the section that takes an address: `S + A`, absolute (`R_AMDGPU_ABS64` where `size` is 8,
+/// `R_AMDGPU_ABS32` where it is 4).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RelocationPoint {
+    /// The offset of the field in the section, in bytes.
+    pub offset: u64,
+    /// What the address is of.
+    pub target: RelocationTarget,
+    /// What is added to it.
+    pub addend: u64,
+    /// The size of the field, in bytes.
+    pub size: u8,
+}
+
+/// What a relocation point takes the address of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RelocationTarget {
+    /// A symbol.
+    Symbol(String),
+    /// The start of this `.debug_frame` in the one that the linker makes of all: the distance to a CIE is
+    /// counted from there.
+    ThisSection,
+}
+
+impl FrameTable {
+    /// A table without functions.
+    #[must_use]
+    pub fn new() -> FrameTable {
+        FrameTable::default()
+    }
+
+    /// Adds a function.
+    pub fn add(&mut self, function: FunctionFrame) -> &mut FrameTable {
+        self.functions.push(function);
+        self
+    }
+
+    /// The functions, in the order in which they were added.
+    #[must_use]
+    pub fn functions(&self) -> &[FunctionFrame] {
+        &self.functions
+    }
+
+    /// The section: each CIE before the first FDE that needs it, the FDEs in the order of the functions.
+    ///
+    /// A function that starts at an address is final, and has no relocation points.
+    ///
+    /// # Errors
+    /// If the section is too large for 32-bit DWARF.
+    pub fn write(&self) -> Result<FrameBytes> {
+        let mut section = FrameBytes::default();
+        // Few: they are looked through from the first.
+        let mut cies: Vec<(Vec<u8>, u64)> = Vec::new();
+        for function in &self.functions {
+            let cie = function.common.write()?;
+            let known = cies.iter().find(|(bytes, _)| *bytes == cie);
+            let cie_offset = match known {
+                Some((_, offset)) => *offset,
+                None => {
+                    let offset = section.bytes.len() as u64;
+                    section.bytes.extend(&cie);
+                    cies.push((cie, offset));
+                    offset
+                }
+            };
+            section.fde(function, cie_offset)?;
+        }
+        Ok(section)
+    }
+
+    /// The same as directives of the assembler, function by function.
+    ///
+    /// The assembler writes the CIE by itself; 64-bit DWARF it writes if it is told to (`-dwarf64`).
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`](crate::error::ErrorKind::Unsupported) if a function starts at an address
+    /// or has an addend, or if its CIE is not the assembler's: an augmentation, initial instructions, other
+    /// alignment factors.
+    pub fn directives(&self) -> Result<Vec<FunctionDirectives>> {
+        directives(&self.functions, &self.write()?)
+    }
+}
+
+impl FrameBytes {
+    fn fde(&mut self, function: &FunctionFrame, cie_offset: u64) -> Result<()> {
+        let format = function.common.format();
+        let offset = self.bytes.len() as u64;
+        let mut body = Vec::new();
+        format.write_offset(cie_offset, &mut body)?;
+        let cie_pointer = offset.saturating_add(format.length_size().into());
+        let initial_location = cie_pointer.saturating_add(format.offset_size().into());
+        let first = match &function.start {
+            Start::Address(address) => *address,
+            Start::Symbol { name, addend } => {
+                self.relocations.push(RelocationPoint {
+                    offset: cie_pointer,
+                    target: RelocationTarget::ThisSection,
+                    addend: cie_offset,
+                    size: format.offset_size(),
+                });
+                self.relocations.push(RelocationPoint {
+                    offset: initial_location,
+                    target: RelocationTarget::Symbol(name.clone()),
+                    addend: *addend,
+                    size: ADDRESS_SIZE,
+                });
+                *addend
+            }
+        };
+        body.extend(first.to_le_bytes());
+        body.extend(function.size.to_le_bytes());
+        body.extend(&function.instructions);
+        self.bytes.extend(format.entry(body)?);
+        self.fdes.push(offset);
+        Ok(())
+    }
+
+    /// The contents with all addresses filled in, as a linker or a compiler that loads its own code does.
+    ///
+    /// * `address_of`: the address of a symbol; nothing if there is none. The section itself is at 0, as
+    ///   debug sections are.
+    ///
+    /// # Errors
+    /// If a symbol is not known.
+    pub fn resolved(&self, mut address_of: impl FnMut(&str) -> Option<u64>) -> Result<Vec<u8>> {
+        let mut bytes = self.bytes.clone();
+        for point in &self.relocations {
+            let base = match &point.target {
+                RelocationTarget::ThisSection => 0,
+                RelocationTarget::Symbol(name) => address_of(name).ok_or_else(|| {
+                    Error::malformed("symbol", format!("{name:?} has no address"))
+                        .within(".debug_frame", point.offset)
+                })?,
+            };
+            let value = base.wrapping_add(point.addend).to_le_bytes();
+            let size = usize::from(point.size);
+            let field = usize::try_from(point.offset)
+                .ok()
+                .and_then(|start| bytes.get_mut(start..)?.get_mut(..size));
+            if let (Some(field), Some(value)) = (field, value.get(..size)) {
+                field.copy_from_slice(value);
+            }
+        }
+        Ok(bytes)
+    }
+}
