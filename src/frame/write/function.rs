@@ -248,12 +248,15 @@ impl FunctionFrame {
         if self.offset == 0
             && let Some(register) = ruled_register(instruction)
         {
-            match instruction {
-                Instruction::Restore { .. } | Instruction::RestoreExtended { .. } => {
-                    self.entry.remove(&register)
-                }
-                _ => self.entry.insert(register, bytes.to_vec()),
-            };
+            let to_initial = matches!(
+                instruction,
+                Instruction::Restore { .. } | Instruction::RestoreExtended { .. }
+            );
+            if to_initial {
+                self.entry.remove(&register);
+            } else {
+                self.entry.insert(register, bytes.to_vec());
+            }
         }
         Ok(self)
     }
@@ -345,6 +348,10 @@ impl FunctionFrame {
 
 /// By how many units of the code alignment factor an instruction advances.
 fn advance_of(instruction: &Instruction<'_>) -> Option<u64> {
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "picks out some instructions; a new one is none of them"
+    )]
     match *instruction {
         Instruction::AdvanceLoc { delta }
         | Instruction::AdvanceLoc1 { delta }
@@ -356,6 +363,10 @@ fn advance_of(instruction: &Instruction<'_>) -> Option<u64> {
 
 /// The register whose rule an instruction gives.
 fn ruled_register(instruction: &Instruction<'_>) -> Option<u64> {
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "picks out some instructions; a new one is none of them"
+    )]
     match *instruction {
         Instruction::Undefined { register }
         | Instruction::SameValue { register }
