@@ -59,17 +59,17 @@ macro_rules! refused {
 }
 
 fn rule(error: &Error) -> Rule {
-    match error.kind() {
-        ErrorKind::IllFormed(rule) => *rule,
-        other => panic!("{other:?}"),
-    }
+    let ErrorKind::IllFormed(rule) = error.kind() else {
+        panic!("{error}");
+    };
+    *rule
 }
 
 fn malformed(error: &Error) -> &'static str {
-    match error.kind() {
-        ErrorKind::Malformed { what, .. } => what,
-        other => panic!("{other:?}"),
-    }
+    let ErrorKind::Malformed { what, .. } = error.kind() else {
+        panic!("{error}");
+    };
+    what
 }
 
 #[test]
@@ -553,102 +553,91 @@ fn escaped_bytes_stay_as_they_are() {
     );
 }
 
-/// HET A.6.4.1: fields, mark and padding in both formats; one CIE for functions that agree.
-#[test]
-fn the_section_is_laid_out_by_the_letter() {
-    let wide = Common::new()
-        .with_format(Format::Dwarf64)
-        .with_augmentation("[amd:v0.0]")
-        .unwrap();
+/// Functions at a symbol, at an address with another CIE, and in a section, each of one instruction.
+fn three_functions() -> FrameTable {
+    let wide = Common::new().with_format(Format::Dwarf64);
+    let wide = wide.with_augmentation("[amd:v0.0]").unwrap();
+    let in_text = Start::Symbol {
+        name: ".text".into(),
+        addend: 0x100,
+    };
     let mut table = FrameTable::new();
     for (common, start, size) in [
         (&Common::new(), Start::symbol("a"), 0x40),
         (&wide, Start::Address(0x1234), 0x80),
-        (
-            &Common::new(),
-            Start::Symbol {
-                name: ".text".into(),
-                addend: 0x100,
-            },
-            0x20,
-        ),
+        (&Common::new(), in_text, 0x20),
     ] {
         let mut frame = FunctionFrame::new(BUFFER64, common, start, size).unwrap();
         frame.clobbered(s(0)).unwrap();
         table.add(frame);
     }
-    let section = table.write().unwrap();
-    let mut expected = Vec::new();
-    expected.extend([12, 0, 0, 0, 255, 255, 255, 255, 4, 0, 8, 0, 4, 4, 16, 0]);
-    let fde = |cie: u8, start: u8, high: u8, size: u8| {
-        let mut fde = vec![28, 0, 0, 0, cie, 0, 0, 0, start, high, 0, 0, 0, 0, 0, 0];
-        fde.extend([size, 0, 0, 0, 0, 0, 0, 0, 7, 0x20, 0, 0, 0, 0, 0, 0]);
-        fde
+    table
+}
+
+/// HET A.6.4.1: fields, mark and padding in both formats; one CIE for functions that agree.
+#[test]
+fn the_section_is_laid_out_by_the_letter() {
+    let section = three_functions().write().unwrap();
+    // What `DW_CFA_undefined` of SGPR0 (32) is.
+    const UNDEFINED: [u8; 2] = [7, 0x20];
+    let number = u64::to_le_bytes;
+    let fde = |start: u64, size: u64| {
+        let header = [
+            &[28, 0, 0, 0, 0, 0, 0, 0][..],
+            &number(start),
+            &number(size),
+        ];
+        [&header.concat()[..], &UNDEFINED, &[0; 6]].concat()
     };
-    expected.extend(fde(0, 0, 0, 0x40));
-    // At 48: 12 + 8 + 1 + 11 + 2 + 3 = 37, padded to 40.
-    expected.extend([255, 255, 255, 255, 28, 0, 0, 0, 0, 0, 0, 0]);
-    expected.extend([255; 8]);
-    expected.push(4);
-    expected.extend(b"[amd:v0.0]\0");
-    expected.extend([8, 0, 4, 4, 16, 0, 0, 0]);
-    // At 88: 12 + 8 + 16 + 2 = 38, padded to 40.
-    expected.extend([
-        255, 255, 255, 255, 28, 0, 0, 0, 0, 0, 0, 0, 48, 0, 0, 0, 0, 0, 0, 0,
-    ]);
-    expected.extend([
-        0x34, 0x12, 0, 0, 0, 0, 0, 0, 0x80, 0, 0, 0, 0, 0, 0, 0, 7, 0x20, 0, 0,
-    ]);
-    expected.extend(fde(0, 0, 1, 0x20));
-    assert_eq!(section.bytes, expected);
+    let expected = [
+        // 4 + 4 + 1 + 1 + 2 + 3 = 15, padded to 16.
+        vec![12, 0, 0, 0, 255, 255, 255, 255, 4, 0, 8, 0, 4, 4, 16, 0],
+        // 4 + 4 + 16 + 2 = 26, padded to 32.
+        fde(0, 0x40),
+        // At 48: 12 + 8 + 1 + 11 + 2 + 3 = 37, padded to 40.
+        [&[255; 4][..], &number(28), &[255; 8], &[4]].concat(),
+        [&b"[amd:v0.0]\0"[..], &[8, 0, 4, 4, 16], &[0; 3]].concat(),
+        // At 88: 12 + 8 + 16 + 2 = 38, padded to 40.
+        [&[255; 4][..], &number(28), &number(48), &number(0x1234)].concat(),
+        [&number(0x80)[..], &UNDEFINED, &[0; 2]].concat(),
+        fde(0x100, 0x20),
+    ];
+    assert_eq!(section.bytes, expected.concat());
     assert_eq!(section.fdes, [16, 88, 128]);
-    let point = |offset, target, addend, size| RelocationPoint {
-        offset,
-        target,
-        addend,
-        size,
-    };
+}
+
+#[test]
+fn addresses_are_filled_in() {
+    let section = three_functions().write().unwrap();
     let symbol = |name: &str| RelocationTarget::Symbol(name.into());
-    assert_eq!(
-        section.relocations,
-        [
-            point(20, RelocationTarget::ThisSection, 0, 4),
-            point(24, symbol("a"), 0, 8),
-            point(132, RelocationTarget::ThisSection, 0, 4),
-            point(136, symbol(".text"), 0x100, 8),
-        ]
-    );
-    let resolved = section
-        .resolved(|name| match name {
-            "a" => Some(0x5000),
-            ".text" => Some(0x6000),
-            _ => None,
-        })
-        .unwrap();
-    let reader = FrameSection::debug_frame(&resolved);
-    let ranges: Vec<_> = section
-        .fdes
-        .iter()
-        .map(|fde| {
-            let fde = reader.fde_at(*fde).unwrap();
-            assert_eq!(
-                Rows::new(&fde, ".debug_frame")
-                    .unwrap()
-                    .next()
-                    .unwrap()
-                    .unwrap()
-                    .rules()
-                    .len(),
-                1
-            );
-            (fde.initial_location, fde.address_range)
-        })
+    let found = section.relocations.iter();
+    let found: Vec<_> = found
+        .map(|p| (p.offset, p.target.clone(), p.addend, p.size))
         .collect();
+    let expected = [
+        (20, RelocationTarget::ThisSection, 0, 4),
+        (24, symbol("a"), 0, 8),
+        (132, RelocationTarget::ThisSection, 0, 4),
+        (136, symbol(".text"), 0x100, 8),
+    ];
+    assert_eq!(found, expected);
+    let addresses = |name: &str| match name {
+        "a" => Some(0x5000),
+        ".text" => Some(0x6000),
+        _ => None,
+    };
+    let resolved = section.resolved(addresses).unwrap();
+    let reader = FrameSection::debug_frame(&resolved);
+    let mut ranges = Vec::new();
+    for offset in &section.fdes {
+        let fde = reader.fde_at(*offset).unwrap();
+        let mut rows = Rows::new(&fde, ".debug_frame").unwrap();
+        assert_eq!(rows.next().unwrap().unwrap().rules().len(), 1);
+        ranges.push((fde.initial_location, fde.address_range));
+    }
     assert_eq!(ranges, [(0x5000, 0x40), (0x1234, 0x80), (0x6100, 0x20)]);
-    assert_eq!(
-        malformed(&section.resolved(|_| None).unwrap_err()),
-        "symbol"
-    );
+    let unknown = section.resolved(|_| None).unwrap_err();
+    assert_eq!(malformed(&unknown), "symbol");
 }
 
 #[test]
