@@ -61,6 +61,9 @@ pub(super) fn directives(
         let Start::Symbol { name, addend: 0 } = &function.start else {
             return unsupported("directives for a function that does not start at a symbol");
         };
+        if name.contains(char::is_control) {
+            return unsupported("directives for a symbol with control characters");
+        }
         if !function.common.is_the_assemblers() {
             return unsupported("directives for a CIE that is not the assembler's");
         }

@@ -13,7 +13,7 @@ use super::state::{Cfa, State, States};
 use super::target::Target;
 use crate::arch::{AddressSpace, Register};
 use crate::error::{Error, ErrorKind, Result, Rule};
-use crate::expr::{OperandKind, OperandValue, operations};
+use crate::expr::{OperandKind, OperandValue, Operation, operations};
 use crate::frame::instruction::{CfaOperand, Instruction, Instructions};
 
 /// Where a function starts.
@@ -150,13 +150,13 @@ impl FunctionFrame {
     /// # Errors
     /// If an operand does not fit, names a register that is reserved or of the other wave size, or an
     /// unknown address space; if an expression uses an operation that call frame information must not use
-    /// (HET A.6.4.2); if the instruction needs a CFA rule or a remembered state that is not there; if an
+    /// (HET A.6.4.2) or asks for the entry value of the register it is the rule of; if the instruction needs a CFA rule or a remembered state that is not there; if an
     /// advance leaves the code; [`ErrorKind::Unsupported`] for `DW_CFA_set_loc`.
     pub fn raw(&mut self, instruction: Instruction<'_>) -> Result<&mut FunctionFrame> {
         let mut bytes = Vec::new();
         instruction
             .encode(ADDRESS_SIZE, &mut bytes)
-            .map_err(|e| e.at_operation(instruction.name(), 0))?;
+            .map_err(|e| e.at_operation(instruction.name(), self.instructions.len() as u64))?;
         self.append(&instruction, &bytes)
     }
 
@@ -225,7 +225,8 @@ impl FunctionFrame {
         instruction: &Instruction<'_>,
         bytes: &[u8],
     ) -> Result<&mut FunctionFrame> {
-        let place = |error: Error| error.at_operation(instruction.name(), 0);
+        let end = self.instructions.len() as u64;
+        let place = |error: Error| error.at_operation(instruction.name(), end);
         self.check(instruction).map_err(place)?;
         let delta = advance_of(instruction)
             .map(|delta| self.advanced_to(delta))
@@ -286,7 +287,7 @@ impl FunctionFrame {
                     AddressSpace::from_number(space).ok_or(Error::from(Rule::AddressSpace))?;
                 }
                 (CfaOperand::Expression, OperandValue::Bytes(bytes)) => {
-                    self.check_expression(bytes)?;
+                    self.check_expression(bytes, ruled_register(instruction))?;
                 }
                 (_, _) => {}
             }
@@ -325,14 +326,20 @@ impl FunctionFrame {
         }
     }
 
-    /// Refuses operations that call frame information must not use, and registers that are not there.
-    fn check_expression(&self, bytes: &[u8]) -> Result<()> {
+    /// Refuses operations that call frame information must not use, registers that are not there, and the
+    /// shortest circle: a rule of `own` that asks for what `own` was on entry.
+    fn check_expression(&self, bytes: &[u8], own: Option<u64>) -> Result<()> {
         let mut items = operations(bytes, self.common.encoding());
         while let Some(item) = items.next()? {
             let row = item.operation.opcode().row();
             let place = |error: Error| error.at_operation(row.name, item.offset as u64);
             if !row.in_cfi {
                 return Err(place(Rule::CfiOperation.into()));
+            }
+            if let Operation::CallFrameEntryReg { register } = item.operation
+                && Some(register) == own
+            {
+                return Err(place(Rule::RegisterCycle.into()));
             }
             for (kind, value) in row.operands.iter().zip(item.operation.operands()) {
                 let register = match (kind, value) {

@@ -98,7 +98,7 @@ impl FrameTable {
     ///
     /// # Errors
     /// [`ErrorKind::Unsupported`](crate::error::ErrorKind::Unsupported) if a function starts at an address
-    /// or has an addend, or if its CIE is not the assembler's: an augmentation, initial instructions, other
+    /// or has an addend, if a symbol has control characters, or if its CIE is not the assembler's: an augmentation, initial instructions, other
     /// alignment factors.
     pub fn directives(&self) -> Result<Vec<FunctionDirectives>> {
         directives(&self.functions, &self.write()?)

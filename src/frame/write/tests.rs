@@ -469,6 +469,9 @@ fn raw_instructions_are_checked_too() {
         assert_eq!(rule(&error), Rule::CfiOperation);
         assert_eq!(error.offset(), Some(1), "{error}");
     }
+    // call_frame_entry_reg SGPR32, in the rule of SGPR32 (64).
+    let error = refused!(f, raw(expression(&[0xe9, 7, 64])));
+    assert_eq!(rule(&error), Rule::RegisterCycle);
     let error = refused!(f, raw(expression(&[0x90])));
     assert!(
         matches!(error.kind(), ErrorKind::Truncated { .. }),
@@ -662,6 +665,7 @@ fn a_cie_that_readers_do_not_know_is_refused() {
                 addend: 4,
             },
         ),
+        (Common::new(), Start::symbol("two\nlines")),
     ] {
         let mut table = FrameTable::new();
         table.add(FunctionFrame::new(BUFFER64, &common, start, 4).unwrap());
