@@ -332,10 +332,10 @@ fn white_space_is_the_same_too() {
 /// Every entry and attribute is in the JSON document too, and expressions have the same text and the bytes.
 #[test]
 fn json_says_the_same_as_text() {
-    // One of GCC's large objects is enough.
+    // GCC's large objects would only take time here.
     let objects = objects()
         .into_iter()
-        .filter(|file| !file.ends_with("offload-gfx906-O1.hsaco"));
+        .filter(|file| !file.starts_with(fixture("corpus/gcc12")));
     for file in objects {
         let all = [
             "--debug-info",

@@ -224,3 +224,76 @@ impl<'a> RawList<'a> {
         }))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(bytes: &[u8], size: u8, old: bool) -> (Vec<String>, Option<crate::Error>) {
+        let mut list = RawList::new(bytes, ".debug_loclists", 0, size, old);
+        let mut texts = Vec::new();
+        loop {
+            match list.next() {
+                Ok(Some(entry)) => texts.push(entry.text(size)),
+                Ok(None) => return (texts, None),
+                Err(error) => return (texts, Some(error)),
+            }
+        }
+    }
+
+    // DWARF 5 §7.7.3: the kinds by their codes, each with an expression of one byte where it has one.
+    #[test]
+    fn every_kind_of_entry() {
+        #[rustfmt::skip]
+        let bytes = [
+            0x04, 0x10, 0x20, 1, 0x30,
+            0x06, 0x00, 0x10, 0, 0,
+            0x04, 0x10, 0x20, 1, 0x30,
+            0x05, 1, 0x31,
+            0x07, 1, 0, 0, 0, 2, 0, 0, 0, 1, 0x30,
+            0x08, 1, 0, 0, 0, 4, 1, 0x30,
+            0x01, 7,
+            0x02, 3, 4, 1, 0x30,
+            0x03, 3, 4, 1, 0x30,
+            0x00, 0x99,
+        ];
+        let (found, error) = texts(&bytes, 4, false);
+        assert_eq!(error, None);
+        let expected = [
+            "DW_LLE_offset_pair     (0x00000010, 0x00000020)",
+            "DW_LLE_base_address    (0x00001000)",
+            "[0x00001010, 0x00001020)",
+            "<default>",
+            "[0x00000001, 0x00000002)",
+            "[0x00000001, 0x00000005)",
+            "DW_LLE_base_addressx   (0x00000007)",
+            "DW_LLE_startx_endx     (0x00000003, 0x00000004)",
+            "DW_LLE_startx_length   (0x00000003, 0x00000004)",
+        ];
+        assert_eq!(found, expected);
+    }
+
+    // DWARF 4 §2.6.2: an entry that starts at the highest address selects a base.
+    #[test]
+    fn entries_before_dwarf_5() {
+        let words: [u32; 4] = [0x10, 0x20, u32::MAX, 0x1000];
+        let mut bytes: Vec<u8> = words[..2].iter().flat_map(|w| w.to_le_bytes()).collect();
+        bytes.extend([1, 0, 0x30]);
+        bytes.extend(words[2..].iter().flat_map(|w| w.to_le_bytes()));
+        let again = bytes[..11].to_vec();
+        bytes.extend(again);
+        bytes.extend([0; 8]);
+        let (found, error) = texts(&bytes, 4, true);
+        assert_eq!(error, None);
+        assert_eq!(found[0], "(0x00000010, 0x00000020)");
+        assert_eq!(found[2], "[0x00001010, 0x00001020)");
+    }
+
+    #[test]
+    fn what_is_cut_short_or_unknown_ends_the_list() {
+        let (found, error) = texts(&[0x05, 1, 0x31, 0x05, 9, 0x31], 8, false);
+        assert_eq!(found, ["<default>"]);
+        assert_eq!(error.unwrap().origin().unwrap().offset, 3);
+        assert!(texts(&[0x77], 8, false).1.is_some());
+    }
+}
