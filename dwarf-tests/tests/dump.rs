@@ -189,7 +189,8 @@ impl Counts {
             }
             self.lines += 1;
             self.expressions += usize::from(our.contains("DW_OP_"));
-            self.lists += usize::from(our.contains("loclist = ") || our.ends_with(':'));
+            self.lists +=
+                usize::from(our.contains("loclist = ") || our.contains("0x") && our.ends_with(':'));
             if theirs == our || (sections && without_addresses(&theirs) == without_addresses(&our))
             {
                 continue;

@@ -229,7 +229,7 @@ impl<'a> RawList<'a> {
 mod tests {
     use super::*;
 
-    fn texts(bytes: &[u8], size: u8, old: bool) -> (Vec<String>, Option<crate::Error>) {
+    fn texts(bytes: &[u8], size: u8, old: bool) -> (Vec<String>, Option<Error>) {
         let mut list = RawList::new(bytes, ".debug_loclists", 0, size, old);
         let mut texts = Vec::new();
         loop {
