@@ -5,17 +5,16 @@ use core::fmt::{self, Write};
 use fallible_iterator::FallibleIterator;
 
 use super::operand::{OperandKind, OperandValue};
-use super::{Code, Encoding, Item, Opcode, operations};
+use super::{Code, Encoding, Item, operations};
 use crate::arch::Register;
 
-/// Which registers and operations are printed by name.
+/// Which registers are printed by name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RegisterStyle {
     /// All that have one: `DW_OP_regx VGPR42` also in code for 32 lanes.
     #[default]
     Names,
-    /// Those that llvm-dwarfdump 22 names: not the vector registers of code for 32 lanes, and not the
-    /// operations of GCC that it cannot decode.
+    /// Those that llvm-dwarfdump 22 names: not the vector registers of code for 32 lanes.
     LlvmDwarfdump,
 }
 
@@ -94,13 +93,13 @@ impl<'n> Printer<'n> {
         let mut separator = "";
         loop {
             match items.next() {
-                Ok(Some(item)) if self.knows(item.operation.opcode()) => {
+                Ok(Some(item)) => {
                     out.push_str(separator);
                     self.write_item(&item, out, depth)?;
                     end = item.end;
                 }
                 Ok(None) => return Ok(()),
-                Ok(Some(_)) | Err(_) => {
+                Err(_) => {
                     write!(out, "{separator}<decoding error>")?;
                     for byte in bytes.get(end..).unwrap_or_default() {
                         write!(out, " {byte:02x}")?;
@@ -110,13 +109,6 @@ impl<'n> Printer<'n> {
             }
             separator = ", ";
         }
-    }
-
-    /// Whether the operation has a name in this style.
-    fn knows(&self, opcode: Opcode) -> bool {
-        use Opcode::{GnuParameterRef, GnuUninit, GnuVariableValue};
-        self.style == RegisterStyle::Names
-            || !matches!(opcode, GnuUninit | GnuParameterRef | GnuVariableValue)
     }
 
     fn write_item(&self, item: &Item<'_>, out: &mut String, depth: u32) -> fmt::Result {
