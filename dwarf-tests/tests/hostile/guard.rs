@@ -1,0 +1,80 @@
+//! Runs something that must end soon and must not panic, and says with what input it did not.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// How long an answer may take: a second, and more where nothing is optimised and other tests run beside.
+pub const LIMIT: Duration = Duration::from_secs(if cfg!(debug_assertions) { 12 } else { 1 });
+
+/// After so long the test gives up, as nothing else would end it.
+const GIVE_UP: Duration = Duration::from_secs(120);
+
+/// Watches what runs.
+pub struct Guard {
+    running: Arc<Mutex<Option<(Instant, String)>>>,
+    /// Ends the watcher when it is dropped.
+    _watcher: Sender<()>,
+    pub probes: usize,
+    pub slowest: (Duration, String),
+    pub failures: Vec<String>,
+}
+
+impl Guard {
+    pub fn new() -> Guard {
+        let running = Arc::new(Mutex::new(None::<(Instant, String)>));
+        let watched = Arc::clone(&running);
+        let (sender, receiver) = channel();
+        std::thread::spawn(move || {
+            // The sender never sends: this ends when it is gone.
+            while let Err(std::sync::mpsc::RecvTimeoutError::Timeout) = receiver.recv_timeout(Duration::from_secs(1)) {
+                if let Some((since, what)) = &*watched.lock().unwrap()
+                    && since.elapsed() > GIVE_UP
+                {
+                    eprintln!("no end after {GIVE_UP:?}: {what}");
+                    std::process::abort();
+                }
+            }
+        });
+        let slowest = (Duration::ZERO, String::new());
+        Guard { running, _watcher: sender, probes: 0, slowest, failures: Vec::new() }
+    }
+
+    /// Runs `probe` on the input that `what` describes.
+    pub fn run<T>(&mut self, what: &str, probe: impl FnOnce() -> T) -> Option<T> {
+        *self.running.lock().unwrap() = Some((Instant::now(), what.to_owned()));
+        let start = Instant::now();
+        let result = catch_unwind(AssertUnwindSafe(probe));
+        let took = start.elapsed();
+        *self.running.lock().unwrap() = None;
+        self.probes += 1;
+        if took > self.slowest.0 {
+            self.slowest = (took, what.to_owned());
+        }
+        if took > LIMIT {
+            self.failures.push(format!("{what}: took {took:?}"));
+        }
+        if result.is_err() {
+            self.failures.push(format!("{what}: panicked"));
+        }
+        result.ok()
+    }
+
+    /// Says what was done, and fails if anything failed.
+    pub fn finish(&self, name: &str) {
+        let (took, what) = &self.slowest;
+        println!("{name}: {} probes, the slowest took {took:?}: {what}; most memory {} MiB", self.probes, peak_mib());
+        let list = self.failures.join("\n");
+        assert!(self.failures.is_empty(), "{} of {} failed:\n{list}", self.failures.len(), self.probes);
+        assert!(peak_mib() < 1500, "{} MiB", peak_mib());
+    }
+}
+
+/// The most memory that this process has had; 0 where that is not known.
+pub fn peak_mib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib = line.and_then(|line| line.trim().trim_end_matches("kB").trim().parse::<u64>().ok());
+    kib.map_or(0, |kib| kib / 1024)
+}
