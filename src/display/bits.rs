@@ -138,7 +138,9 @@ impl<'a> Bits<'a> {
             return run;
         }
         let next = |index: u64| first.saturating_add(index.saturating_mul(stride));
-        (1..left)
+        // The first element behind the bytes speaks for all that follow it.
+        let behind = self.size.saturating_sub(first).div_ceil(stride);
+        (1..left.min(behind.saturating_add(1)))
             .find(|&index| !self.same(first, next(index), size))
             .unwrap_or(left)
     }
@@ -244,6 +246,18 @@ mod tests {
             Bits::new(&TypedBytes::known(&[0xff; 16])).signed(0, 128),
             -1
         );
+    }
+
+    /// Behind the bytes nothing is known, like the element that is not known before their end.
+    #[test]
+    fn a_run_that_goes_past_the_bytes_is_not_counted_one_by_one() {
+        let unavailable: Mask = [32..64].into_iter().collect();
+        let value = TypedBytes {
+            unavailable: &unavailable,
+            ..TypedBytes::known(&[0; 8])
+        };
+        assert_eq!(Bits::new(&value).run(32, 32, 32, 1 << 60), 1 << 60);
+        assert_eq!(Bits::new(&value).run(0, 32, 32, 1 << 60), 1);
     }
 
     #[test]
