@@ -124,7 +124,12 @@ pub struct Rows<'a> {
     next_start: u64,
     end: u64,
     done: bool,
+    /// How many rules may still be copied or moved.
+    work: u64,
 }
+
+/// How many rules are copied or moved for one entry: some hundred times what the largest function needs.
+const WORK: u64 = 1 << 24;
 
 impl<'a> Rows<'a> {
     /// The rows of an FDE; `section` is the name of the section it is from.
@@ -169,6 +174,7 @@ impl<'a> Rows<'a> {
             next_start: 0,
             end: u64::MAX,
             done: false,
+            work: WORK,
         };
         let mut items = instructions;
         while let Some(item) = items.next()? {
@@ -254,7 +260,7 @@ impl<'a> Rows<'a> {
                 self.row.rules = saved.rules;
             }
             Instruction::Restore { register } | Instruction::RestoreExtended { register } => {
-                self.row.set(register, self.initial.rule(register))?;
+                self.set(register, self.initial.rule(register))?;
             }
             Instruction::DefCfa { .. }
             | Instruction::DefCfaSf { .. }
@@ -289,7 +295,28 @@ impl<'a> Rows<'a> {
             }
             .into());
         }
+        self.charge()?;
         self.remembered.push(self.row.clone());
+        Ok(())
+    }
+
+    /// Sets the rule of a register, or removes it; where that moves others they are paid for.
+    fn set(&mut self, register: u64, rule: Option<RegisterRule<'a>>) -> Result<()> {
+        let before = self.row.rules.len();
+        self.row.set(register, rule)?;
+        if self.row.rules.len() != before {
+            self.charge()?;
+        }
+        Ok(())
+    }
+
+    /// Pays for something that may touch every rule of the row.
+    fn charge(&mut self) -> Result<()> {
+        let rules = self.row.rules.len() as u64;
+        self.work = self.work.checked_sub(rules).ok_or(ErrorKind::Limit {
+            limit: Limit::Steps,
+            value: WORK,
+        })?;
         Ok(())
     }
 
@@ -392,6 +419,6 @@ impl<'a> Rows<'a> {
             } => (register, RegisterRule::ValExpression(expression)),
             _ => return Ok(()),
         };
-        self.row.set(register, Some(rule))
+        self.set(register, Some(rule))
     }
 }
