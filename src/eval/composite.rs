@@ -88,6 +88,13 @@ impl<'a> Machine<'_, '_, 'a> {
         let mask = self.pop_mask()?;
         let one = self.pop_location()?;
         let zero = self.pop_location()?;
+        if zero.single().is_none() || one.single().is_none() {
+            // Each element gets places of its own.
+            let places = zero.places().len().max(one.places().len());
+            let places = u32::try_from(places).unwrap_or(u32::MAX);
+            let elements = u32::try_from(count).unwrap_or(u32::MAX);
+            self.charge(places.saturating_mul(elements))?;
+        }
         let composite = Composite::select(
             zero,
             one,

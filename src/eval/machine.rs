@@ -50,6 +50,19 @@ impl Budget {
             needs_lane: false,
         }
     }
+
+    /// Takes `count` steps.
+    pub(super) fn charge(&mut self, count: u32, context: &Context<'_, '_>) -> Result<()> {
+        let Some(steps) = self.steps.checked_sub(count) else {
+            return Err(ErrorKind::Limit {
+                limit: Limit::Steps,
+                value: context.limits.steps.into(),
+            }
+            .into());
+        };
+        self.steps = steps;
+        Ok(())
+    }
 }
 
 /// Evaluates an expression; also gives the register, if pushing that was the last thing it did.
@@ -116,15 +129,7 @@ impl<'a> Machine<'_, '_, 'a> {
 
     /// Takes `count` steps from the budget.
     pub(super) fn charge(&mut self, count: u32) -> Result<()> {
-        let Some(steps) = self.budget.steps.checked_sub(count) else {
-            return Err(ErrorKind::Limit {
-                limit: Limit::Steps,
-                value: self.context.limits.steps.into(),
-            }
-            .into());
-        };
-        self.budget.steps = steps;
-        Ok(())
+        self.budget.charge(count, self.context)
     }
 
     /// Says that the expression must be evaluated for one lane after the other.

@@ -2,6 +2,8 @@
 //!
 //! Sources: HET A.2.5.5 (location lists); A.4.1 and A.3.3.5 for how attributes are evaluated.
 
+use smallvec::SmallVec;
+
 use super::context::{Context, LaneFocus, Outcome, ResultKind};
 use super::machine::{Budget, run};
 use super::resolver::LocationAttribute;
@@ -97,16 +99,20 @@ pub(super) fn locate_within<'a>(
                 initial_stack: &[],
                 ..*context
             };
-            let mut result: Option<Location<'a>> = None;
+            let mut locations = SmallVec::<[Location<'a>; 1]>::new();
             for expression in resolver.matching(unit, offset, pc)? {
                 let (outcome, _) = run(expression, ResultKind::Location, &context, budget)?;
                 let location = location(outcome);
-                result = Some(match result {
-                    Some(result) => result.union(location, context.arena),
-                    None => location,
-                });
+                // Lists of locations of lists multiply.
+                let places = u32::try_from(location.places().len()).unwrap_or(u32::MAX);
+                budget.charge(places, &context)?;
+                locations.push(location);
             }
-            Ok(result.unwrap_or(Location::UNDEFINED))
+            Ok(match locations.as_slice() {
+                [] => Location::UNDEFINED,
+                [location] => *location,
+                locations => Location::union(locations, context.arena),
+            })
         }
     }
 }

@@ -154,7 +154,13 @@ impl<'a> Machine<'_, '_, 'a> {
     /// The location that an entry is or converts to.
     pub(super) fn location_of(&mut self, entry: Entry<'a>) -> Result<Location<'a>> {
         match entry {
-            Entry::Location(location) => Ok(location),
+            Entry::Location(location) => {
+                if let Location::Many(places) = location {
+                    // Whatever is done with it is done to every place.
+                    self.charge(u32::try_from(places.len()).unwrap_or(u32::MAX))?;
+                }
+                Ok(location)
+            }
             Entry::Generic(address) => self.memory(
                 AddressSpace::None,
                 Linear {

@@ -227,13 +227,10 @@ impl<'a> Location<'a> {
         }
     }
 
-    /// The places of this and another location together.
-    pub(crate) fn union(self, other: Location<'a>, arena: &'a Arena<'a>) -> Location<'a> {
-        Location::Many(
-            arena
-                .places
-                .alloc_extend(self.places().iter().chain(other.places()).copied()),
-        )
+    /// The places of all locations together.
+    pub(crate) fn union(locations: &[Location<'a>], arena: &'a Arena<'a>) -> Location<'a> {
+        let places = locations.iter().flat_map(Location::places);
+        Location::Many(arena.places.alloc_extend(places.copied()))
     }
 
     /// Whether the location differs from lane to lane.

@@ -265,7 +265,9 @@ impl Reader<'_, '_> {
         if count == 0 {
             return Ok(());
         }
-        let Some(visits) = self.visits.checked_sub(1) else {
+        // Each of several places gets a buffer of its own, which takes its time too.
+        let cost = (count / 512).saturating_add(1);
+        let Some(visits) = self.visits.checked_sub(cost) else {
             return Err(ErrorKind::Limit {
                 limit: Limit::Parts,
                 value: self.access.max_bits,
