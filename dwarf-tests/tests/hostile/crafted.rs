@@ -18,11 +18,20 @@ use super::elf::{Attribute as A, Entry, code_object, debug_info, uleb};
 use super::guard::Guard;
 use super::probe::{self, Zeros};
 
-const UNIT: Unit = Unit { id: 0, encoding: Encoding::AMDGPU.in_memory() };
+const UNIT: Unit = Unit {
+    id: 0,
+    encoding: Encoding::AMDGPU.in_memory(),
+};
 
 fn encode(text: &str) -> Vec<u8> {
-    let options = ParseOptions { encoding: UNIT.encoding, ..ParseOptions::default() };
-    parse(text, &options).unwrap_or_else(|error| panic!("{error}")).encode(UNIT.encoding).unwrap()
+    let options = ParseOptions {
+        encoding: UNIT.encoding,
+        ..ParseOptions::default()
+    };
+    parse(text, &options)
+        .unwrap_or_else(|error| panic!("{error}"))
+        .encode(UNIT.encoding)
+        .unwrap()
 }
 
 /// Every entry is this expression; every location list has it so many times.
@@ -44,7 +53,11 @@ impl<'a> Resolver<'a> for &'a Everywhere {
     fn base_type(&self, _: Unit, offset: u64) -> Result<BaseType> {
         // Types of any size, up to the largest.
         let bits = u32::try_from(offset.saturating_mul(8)).unwrap_or(u32::MAX);
-        if offset == 3 { Err(Error::from(Rule::NotABaseType)) } else { Ok(BaseType::scalar(TypeEncoding::Unsigned, bits)) }
+        if offset == 3 {
+            Err(Error::from(Rule::NotABaseType))
+        } else {
+            Ok(BaseType::scalar(TypeEncoding::Unsigned, bits))
+        }
     }
 
     fn address(&self, _: Unit, index: u64) -> Result<u64> {
@@ -52,7 +65,9 @@ impl<'a> Resolver<'a> for &'a Everywhere {
     }
 
     fn matching(&self, unit: Unit, _: u64, _: u64) -> Result<SmallVec<[ExpressionBytes<'a>; 1]>> {
-        Ok((0..self.times).map(|_| ExpressionBytes::alone(self.expression.as_slice(), unit)).collect())
+        Ok((0..self.times)
+            .map(|_| ExpressionBytes::alone(self.expression.as_slice(), unit))
+            .collect())
     }
 }
 
@@ -68,17 +83,33 @@ fn evaluate_all(bytes: &[u8], everywhere: &Everywhere) {
             lane,
             pc: Some(0),
             resolver: Some(&everywhere),
-            subprogram: Some(Subprogram { frame_base: Some(attribute), ..Subprogram::default() }),
+            subprogram: Some(Subprogram {
+                frame_base: Some(attribute),
+                ..Subprogram::default()
+            }),
             tls: Some(&tls),
             ..Context::new(&arena)
         };
         let _ = locate_lanes(&attribute, &context);
-        let Ok(Outcome::Location(location)) = evaluate(ExpressionBytes::alone(bytes, UNIT), ResultKind::Any, &context)
-        else {
+        let Ok(Outcome::Location(location)) = evaluate(
+            ExpressionBytes::alone(bytes, UNIT),
+            ResultKind::Any,
+            &context,
+        ) else {
             continue;
         };
-        let access = Access { wave: &wave, lane: Some(Lane(1)), max_bits: 1 << 24 };
-        for bits in [1, 64, 1 << 16, 1 << 24, u64::MAX] {
+        let access = Access {
+            wave: &wave,
+            lane: Some(Lane(1)),
+            max_bits: 1 << 24,
+        };
+        // Two million parts take a while where nothing is optimised.
+        let most = if cfg!(debug_assertions) {
+            1 << 21
+        } else {
+            1 << 24
+        };
+        for bits in [1, 64, 1 << 16, most, u64::MAX] {
             let _ = read(&location, bits, &access);
             let _ = read_lanes(&location, bits.min(1 << 20), &wave, 1 << 24);
         }
@@ -86,81 +117,177 @@ fn evaluate_all(bytes: &[u8], everywhere: &Everywhere) {
     }
 }
 
-#[test]
-fn expressions_made_to_do_harm() {
+pub fn expressions(scale: usize) {
     let many = |text: &str, count: usize| vec![text; count].join(", ");
     // Location 0 has many places; entry 1 is the expression itself.
-    let list = |expression: &str, times| Everywhere { expression: encode(expression), times };
+    let list = |expression: &str, times| Everywhere {
+        expression: encode(expression),
+        times,
+    };
     let mut guard = Guard::new();
     let mut cases: Vec<(&str, String, Everywhere)> = vec![
-        ("calls itself", "DW_OP_lit0, DW_OP_call4 0x1".into(), list("DW_OP_lit0, DW_OP_call4 0x1", 1)),
-        ("calls itself twice", "DW_OP_call4 0x1".into(), list("DW_OP_call4 0x1, DW_OP_call4 0x1", 1)),
-        ("a list that calls itself", "DW_OP_call2 0x0".into(), list("DW_OP_call2 0x0, DW_OP_call2 0x0", 3)),
-        ("a frame base that is its own", "DW_OP_call4 0x1".into(), list("DW_OP_fbreg 0", 1)),
+        (
+            "calls itself",
+            "DW_OP_lit0, DW_OP_call4 0x1".into(),
+            list("DW_OP_lit0, DW_OP_call4 0x1", 1),
+        ),
+        (
+            "calls itself twice",
+            "DW_OP_call4 0x1".into(),
+            list("DW_OP_call4 0x1, DW_OP_call4 0x1", 1),
+        ),
+        (
+            "a list that calls itself",
+            "DW_OP_call2 0x0".into(),
+            list("DW_OP_call2 0x0, DW_OP_call2 0x0", 3),
+        ),
+        (
+            "a frame base that is its own",
+            "DW_OP_call4 0x1".into(),
+            list("DW_OP_fbreg 0", 1),
+        ),
         (
             "an implicit pointer to itself",
             "DW_OP_implicit_pointer 0x5 +0, DW_OP_deref".into(),
             list("DW_OP_implicit_pointer 0x5 +0, DW_OP_deref", 1),
         ),
-        ("2^60 elements", "DW_OP_regx 32, DW_OP_LLVM_extend 32 1152921504606846976".into(), list("", 1)),
-        ("2^60 elements in memory", "DW_OP_lit0, DW_OP_LLVM_extend 8 1152921504606846976".into(), list("", 1)),
         (
-            "2^60 elements of one bit, many times over",
-            format!("DW_OP_regx 32, {}", many("DW_OP_LLVM_extend 1 1000000", 30)),
+            "2^60 elements",
+            "DW_OP_regx 32, DW_OP_LLVM_extend 32 1152921504606846976".into(),
             list("", 1),
         ),
-        ("a piece of 2^61 bytes", "DW_OP_lit0, DW_OP_piece 0x2000000000000000".into(), list("", 1)),
-        ("pieces of nothing, 2^61 bytes each", many("DW_OP_piece 0x2000000000000000", 100), list("", 1)),
-        ("ten million bits of nothing", "DW_OP_bit_piece 10000000 0, DW_OP_LLVM_piece_end, DW_OP_deref".into(), list("", 1)),
-        ("pieces of no bits", many("DW_OP_bit_piece 0 0", 60_000), list("", 1)),
+        (
+            "2^60 elements in memory",
+            "DW_OP_lit0, DW_OP_LLVM_extend 8 1152921504606846976".into(),
+            list("", 1),
+        ),
+        (
+            "2^60 elements of one bit, many times over",
+            format!("DW_OP_regx 32, {}", many("DW_OP_LLVM_extend 1 1000000", 8)),
+            list("", 1),
+        ),
+        (
+            "a piece of 2^61 bytes",
+            "DW_OP_lit0, DW_OP_piece 0x2000000000000000".into(),
+            list("", 1),
+        ),
+        (
+            "pieces of nothing, 2^61 bytes each",
+            many("DW_OP_piece 0x2000000000000000", 100),
+            list("", 1),
+        ),
+        (
+            "ten million bits of nothing",
+            "DW_OP_bit_piece 10000000 0, DW_OP_LLVM_piece_end, DW_OP_deref".into(),
+            list("", 1),
+        ),
+        (
+            "pieces of no bits",
+            many("DW_OP_bit_piece 0 0", 6_000 * scale),
+            list("", 1),
+        ),
         (
             "a selection of a selection",
-            format!("DW_OP_lit0, {}", many("DW_OP_dup, DW_OP_lit5, DW_OP_LLVM_select_bit_piece 8 4", 1000)),
+            format!(
+                "DW_OP_lit0, {}",
+                many(
+                    "DW_OP_dup, DW_OP_lit5, DW_OP_LLVM_select_bit_piece 8 4",
+                    1000
+                )
+            ),
             list("", 1),
         ),
         (
             "selections of bits, as deep as allowed",
-            format!("DW_OP_lit0, {}", many("DW_OP_dup, DW_OP_lit5, DW_OP_LLVM_select_bit_piece 1 64", 31)),
+            format!(
+                "DW_OP_lit0, {}",
+                many(
+                    "DW_OP_dup, DW_OP_lit5, DW_OP_LLVM_select_bit_piece 1 64",
+                    31
+                )
+            ),
             list("", 1),
         ),
         (
             "overlays of overlays",
             format!(
                 "DW_OP_lit0, {}",
-                many("DW_OP_dup, DW_OP_lit3, DW_OP_lit5, DW_OP_LLVM_overlay", 1000)
+                many(
+                    "DW_OP_dup, DW_OP_lit3, DW_OP_lit5, DW_OP_LLVM_overlay",
+                    1000
+                )
             ),
             list("", 1),
         ),
-        ("twenty thousand places", "DW_OP_call2 0x0".into(), list("DW_OP_reg16", 20_000)),
-        ("a hundred thousand undefined places", "DW_OP_call2 0x0".into(), list("", 100_000)),
+        (
+            "thousands of places",
+            "DW_OP_call2 0x0".into(),
+            list("DW_OP_reg16", 2_000 * scale),
+        ),
+        (
+            "thousands of undefined places",
+            "DW_OP_call2 0x0".into(),
+            list("", 10_000 * scale),
+        ),
         (
             "many places, moved often",
-            format!("DW_OP_call2 0x0, {}", many("DW_OP_LLVM_offset_uconst 0x1", 20_000)),
-            list("DW_OP_addr 0x0", 20_000),
+            format!(
+                "DW_OP_call2 0x0, {}",
+                many("DW_OP_LLVM_offset_uconst 0x1", 2_000 * scale)
+            ),
+            list("DW_OP_addr 0x0", 2_000 * scale),
         ),
         (
             "many places, in many pieces",
-            format!("DW_OP_call2 0x0, {}", many("DW_OP_dup, DW_OP_piece 0x8, DW_OP_LLVM_piece_end, DW_OP_drop", 20_000)),
-            list("DW_OP_addr 0x0", 20_000),
+            format!(
+                "DW_OP_call2 0x0, {}",
+                many(
+                    "DW_OP_dup, DW_OP_piece 0x8, DW_OP_LLVM_piece_end, DW_OP_drop",
+                    2_000 * scale
+                )
+            ),
+            list("DW_OP_addr 0x0", 2_000 * scale),
         ),
         (
             "many places, selected often",
             format!(
                 "DW_OP_call2 0x0, {}",
-                many("DW_OP_dup, DW_OP_dup, DW_OP_lit5, DW_OP_LLVM_select_bit_piece 1 64, DW_OP_drop", 20_000)
+                many(
+                    "DW_OP_dup, DW_OP_dup, DW_OP_lit5, DW_OP_LLVM_select_bit_piece 1 64, DW_OP_drop",
+                    2_000 * scale
+                )
             ),
-            list("DW_OP_addr 0x0", 20_000),
+            list("DW_OP_addr 0x0", 2_000 * scale),
         ),
         (
             "composites of two places of composites of two places",
             "DW_OP_call2 0x0".into(),
-            list("DW_OP_call2 0x0, DW_OP_bit_piece 1 0, DW_OP_LLVM_piece_end", 2),
+            list(
+                "DW_OP_call2 0x0, DW_OP_bit_piece 1 0, DW_OP_LLVM_piece_end",
+                2,
+            ),
         ),
-        ("a stack of the same", "DW_OP_lit0, DW_OP_dup, DW_OP_skip -4".into(), list("", 1)),
+        (
+            "a stack of the same",
+            "DW_OP_lit0, DW_OP_dup, DW_OP_skip -4".into(),
+            list("", 1),
+        ),
         ("a branch to itself", "DW_OP_skip -3".into(), list("", 1)),
-        ("a type of 2^35 bits", "DW_OP_lit0, DW_OP_deref_type 0x0 0x100000000".into(), list("", 1)),
-        ("a type of 200 bytes", "DW_OP_lit0, DW_OP_deref_type 0xc8 0xc8".into(), list("", 1)),
-        ("a convertion to a wide type", "DW_OP_lit1, DW_OP_convert 0x200, DW_OP_neg, DW_OP_shl".into(), list("", 1)),
+        (
+            "a type of 2^35 bits",
+            "DW_OP_lit0, DW_OP_deref_type 0x0 0x100000000".into(),
+            list("", 1),
+        ),
+        (
+            "a type of 200 bytes",
+            "DW_OP_lit0, DW_OP_deref_type 0xc8 0xc8".into(),
+            list("", 1),
+        ),
+        (
+            "a convertion to a wide type",
+            "DW_OP_lit1, DW_OP_convert 0x200, DW_OP_neg, DW_OP_shl".into(),
+            list("", 1),
+        ),
     ];
     // A loop that goes through a long expression again and again to find out where operations start.
     let far = format!("{}, DW_OP_skip -30003", many("DW_OP_nop", 30_000));
@@ -168,7 +295,10 @@ fn expressions_made_to_do_harm() {
     // Branches to two places in turn.
     cases.push((
         "two far branches",
-        format!("{}, DW_OP_skip 3, DW_OP_skip 3, DW_OP_skip -6, DW_OP_skip -9", many("DW_OP_nop", 20_000)),
+        format!(
+            "{}, DW_OP_skip 3, DW_OP_skip 3, DW_OP_skip -6, DW_OP_skip -9",
+            many("DW_OP_nop", 2_000 * scale)
+        ),
         list("", 1),
     ));
     for (name, text, mut everywhere) in cases {
@@ -190,7 +320,9 @@ fn entry_values_within_entry_values() {
     for depth in 0..3000 {
         bytes = [&[0xa3][..], &uleb(bytes.len() as u64), &bytes].concat();
         if depth % 300 == 0 {
-            guard.run(&format!("{depth} entry values"), || probe::expression(&bytes));
+            guard.run(&format!("{depth} entry values"), || {
+                probe::expression(&bytes)
+            });
         }
     }
     let text = format!("{}{}", "DW_OP_entry_value(".repeat(50_000), "DW_OP_lit0");
@@ -218,36 +350,99 @@ fn debug_frame(initial: &[u8], instructions: &[u8]) -> Vec<u8> {
     section
 }
 
-#[test]
-fn call_frame_information_made_to_do_harm() {
+pub fn call_frame_information(scale: usize) {
     let mut guard = Guard::new();
-    let rules: Vec<u8> = (0..8000u64).flat_map(|register| [&[0x05][..], &uleb(register), &[1]].concat()).collect();
+    let rules: Vec<u8> = (0..8000u64)
+        .flat_map(|register| [&[0x05][..], &uleb(register), &[1]].concat())
+        .collect();
     let repeat = |bytes: &[u8], count: usize| bytes.repeat(count);
     let cases: Vec<(&str, Vec<u8>, Vec<u8>)> = vec![
-        ("a million nops", vec![], repeat(&[0], 1_000_000)),
-        ("a million advances by nothing", vec![], repeat(&[0x40], 1_000_000)),
-        ("a million rules", vec![], repeat(&[0x05, 33, 1], 1_000_000)),
-        ("a million remember_state", vec![], repeat(&[0x0a], 1_000_000)),
-        ("a million restore_state", vec![], repeat(&[0x0b], 1_000_000)),
-        ("remember and restore", vec![], repeat(&[0x0a, 0x0b], 500_000)),
-        ("remember and restore with 8000 rules", rules.clone(), repeat(&[0x0a, 0x0b], 500_000)),
-        ("a rule that comes and goes among 8000", rules.clone(), repeat(&[0x08, 0, 0x05, 0, 1], 300_000)),
-        ("a million restores", rules.clone(), repeat(&[0x06, 33], 500_000)),
-        ("registers without end", vec![], (0..200_000u64).flat_map(|r| [&[0x05][..], &uleb(r), &[1]].concat()).collect()),
-        ("a CFA that is an expression without end", vec![0x0f, 3, 0x2f, 0xfd, 0xff], vec![]),
+        ("many nops", vec![], repeat(&[0], 100_000 * scale)),
+        (
+            "many advances by nothing",
+            vec![],
+            repeat(&[0x40], 100_000 * scale),
+        ),
+        (
+            "many rules",
+            vec![],
+            repeat(&[0x05, 33, 1], 100_000 * scale),
+        ),
+        (
+            "many remember_state",
+            vec![],
+            repeat(&[0x0a], 100_000 * scale),
+        ),
+        (
+            "many restore_state",
+            vec![],
+            repeat(&[0x0b], 100_000 * scale),
+        ),
+        (
+            "remember and restore",
+            vec![],
+            repeat(&[0x0a, 0x0b], 50_000 * scale),
+        ),
+        (
+            "remember and restore with 8000 rules",
+            rules.clone(),
+            repeat(&[0x0a, 0x0b], 50_000 * scale),
+        ),
+        (
+            "a rule that comes and goes among 8000",
+            rules.clone(),
+            repeat(&[0x08, 0, 0x05, 0, 1], 30_000 * scale),
+        ),
+        (
+            "many restores",
+            rules.clone(),
+            repeat(&[0x06, 33], 50_000 * scale),
+        ),
+        (
+            "registers without end",
+            vec![],
+            (0..20_000 * scale as u64)
+                .flat_map(|r| [&[0x05][..], &uleb(r), &[1]].concat())
+                .collect(),
+        ),
+        (
+            "a CFA that is an expression without end",
+            vec![0x0f, 3, 0x2f, 0xfd, 0xff],
+            vec![],
+        ),
         // Every register is where the next one says.
         (
             "registers in each other",
             vec![0x0c, 33, 0],
-            (0..4000u64).flat_map(|r| [&[0x09][..], &uleb(r), &uleb((r + 1) % 4000)].concat()).collect(),
+            (0..4000u64)
+                .flat_map(|r| [&[0x09][..], &uleb(r), &uleb((r + 1) % 4000)].concat())
+                .collect(),
         ),
         (
             "registers by expressions on the next",
             vec![0x0c, 33, 0],
-            (32..100u64).flat_map(|r| [&[0x10][..], &uleb(r), &[4, 0x92], &uleb(r + 1), &[0, 0x06]].concat()).collect(),
+            (32..100u64)
+                .flat_map(|r| {
+                    [&[0x10][..], &uleb(r), &[4, 0x92], &uleb(r + 1), &[0, 0x06]].concat()
+                })
+                .collect(),
+        ),
+        // The CFA is 16 more in each frame, so that no two are the same.
+        (
+            "a long function that calls itself",
+            vec![0x0c, 33, 0],
+            [
+                &[0x16, 33, 3, 0x23, 16, 0x96, 0x08, 16][..],
+                &repeat(&[0], 30_000 * scale),
+            ]
+            .concat(),
         ),
         ("returns to itself", vec![0x0c, 33, 0, 0x08, 16], vec![]),
-        ("returns to itself, by an expression", vec![0x0f, 1, 0x30], vec![0x16, 16, 3, 0x0a, 0x00, 0x14]),
+        (
+            "returns to itself, by an expression",
+            vec![0x0f, 1, 0x30],
+            vec![0x16, 16, 3, 0x0a, 0x00, 0x14],
+        ),
     ];
     for (name, initial, instructions) in cases {
         let bytes = debug_frame(&initial, &instructions);
@@ -266,7 +461,13 @@ fn call_frame_information_made_to_do_harm() {
             let wave = Zeros(WaveSize::Wave64);
             let index = FrameIndex::new(section);
             let arena = Arena::new();
-            let stack = unwind(Unwind { lane: LaneFocus::All, ..Unwind::new(&wave, &index, 0, &arena) }, 0x1400);
+            let stack = unwind(
+                Unwind {
+                    lane: LaneFocus::All,
+                    ..Unwind::new(&wave, &index, 0, &arena)
+                },
+                0x1400,
+            );
             assert!(stack.frames().len() <= 1024);
         });
         let object = code_object(&[(".text", &[0; 64]), (".debug_frame", &bytes)]);
@@ -276,7 +477,11 @@ fn call_frame_information_made_to_do_harm() {
 }
 
 fn entry(depth: usize, tag: u64, attributes: Vec<(u64, A)>) -> Entry {
-    Entry { tag, attributes, depth }
+    Entry {
+        tag,
+        attributes,
+        depth,
+    }
 }
 
 const COMPILE_UNIT: u64 = 0x11;
@@ -315,18 +520,38 @@ fn unit(ty: usize, types: Vec<Entry>) -> Vec<Entry> {
     let mut entries = vec![
         code(COMPILE_UNIT, 0, vec![]),
         code(SUBPROGRAM, 1, vec![(NAME, A::name("f"))]),
-        entry(2, VARIABLE, vec![(NAME, A::name("v")), (TYPE, A::Entry(ty)), (LOCATION, location)]),
+        entry(
+            2,
+            VARIABLE,
+            vec![
+                (NAME, A::name("v")),
+                (TYPE, A::Entry(ty)),
+                (LOCATION, location),
+            ],
+        ),
     ];
     entries.extend(types);
     entries
 }
 
 fn int(depth: usize) -> Entry {
-    entry(depth, BASE_TYPE, vec![(NAME, A::name("int")), (BYTE_SIZE, A::number(4)), (ENCODING, A::number(5))])
+    entry(
+        depth,
+        BASE_TYPE,
+        vec![
+            (NAME, A::name("int")),
+            (BYTE_SIZE, A::number(4)),
+            (ENCODING, A::number(5)),
+        ],
+    )
 }
 
 fn named(tag: u64, depth: usize, name: &str, ty: usize) -> Entry {
-    entry(depth, tag, vec![(NAME, A::name(name)), (TYPE, A::Entry(ty))])
+    entry(
+        depth,
+        tag,
+        vec![(NAME, A::name(name)), (TYPE, A::Entry(ty))],
+    )
 }
 
 /// Arrays of arrays, each of so many elements.
@@ -340,66 +565,128 @@ fn arrays(depth: usize, most: u64) -> Vec<Entry> {
     entries
 }
 
-#[test]
-fn entries_and_types_made_to_do_harm() {
+pub fn entries_and_types(scale: usize) {
     let mut guard = Guard::new();
     let structure = |depth: usize, members: &[usize]| {
-        let mut entries = vec![entry(depth, STRUCTURE, vec![(NAME, A::name("s")), (BYTE_SIZE, A::number(64))])];
+        let mut entries = vec![entry(
+            depth,
+            STRUCTURE,
+            vec![(NAME, A::name("s")), (BYTE_SIZE, A::number(64))],
+        )];
         for (number, ty) in members.iter().enumerate() {
             let place = (MEMBER_LOCATION, A::number(number as u64 * 4));
-            entries.push(entry(depth + 1, MEMBER, vec![(NAME, A::name("m")), (TYPE, A::Entry(*ty)), place]));
+            entries.push(entry(
+                depth + 1,
+                MEMBER,
+                vec![(NAME, A::name("m")), (TYPE, A::Entry(*ty)), place],
+            ));
         }
         entries
     };
     // Each structure has two of the next one.
-    let doubling: Vec<Entry> = (0..60).flat_map(|level| structure(1, &[3 + (level + 1) * 3, 3 + (level + 1) * 3])).chain([int(1)]).collect();
+    let doubling: Vec<Entry> = (0..60)
+        .flat_map(|level| structure(1, &[3 + (level + 1) * 3, 3 + (level + 1) * 3]))
+        .chain([int(1)])
+        .collect();
     // Each typedef is of the next one.
-    let long: Vec<Entry> = (0..100_000).map(|level| named(TYPEDEF, 1, "t", 4 + level)).chain([int(1)]).collect();
-    let nested_blocks: Vec<Entry> =
-        unit(0, vec![]).into_iter().take(2).chain((0..100_000).map(|depth| code(BLOCK, 2 + depth, vec![]))).collect();
+    let long: Vec<Entry> = (0..2_000 * scale)
+        .map(|level| named(TYPEDEF, 1, "t", 4 + level))
+        .chain([int(1)])
+        .collect();
+    let nested_blocks: Vec<Entry> = unit(0, vec![])
+        .into_iter()
+        .take(2)
+        .chain((0..500 * scale).map(|depth| code(BLOCK, 2 + depth, vec![])))
+        .collect();
     let nested_inlines: Vec<Entry> = unit(0, vec![])
         .into_iter()
         .take(2)
-        .chain((0..20_000).map(|depth| code(INLINED, 2 + depth, vec![(ORIGIN, A::Entry(1))])))
+        .chain((0..100 * scale).map(|depth| code(INLINED, 2 + depth, vec![(ORIGIN, A::Entry(1))])))
         .collect();
     let long_name = "n".repeat(100_000);
     let variables: Vec<Entry> = unit(3, vec![])
         .into_iter()
-        .chain((0..20_000).map(|_| named(VARIABLE, 2, &long_name[..20], 2)))
+        .chain((0..2_000 * scale).map(|_| named(VARIABLE, 2, &long_name[..20], 2)))
         .collect();
     let huge_variables: Vec<Entry> = {
         let mut entries = unit(3, arrays(1, 1 << 40));
         let variable = entries[2].clone();
         // At the place of the first one, so that the types keep their numbers, are 300 of them.
         entries.extend([code(SUBPROGRAM, 1, vec![(NAME, A::name("g"))])]);
-        entries.extend(vec![Entry { attributes: vec![(NAME, A::name("w")), (TYPE, A::Entry(4)), variable.attributes[2].clone()], ..variable }; 300]);
+        entries.extend(vec![
+            Entry {
+                attributes: vec![
+                    (NAME, A::name("w")),
+                    (TYPE, A::Entry(4)),
+                    variable.attributes[2].clone()
+                ],
+                ..variable
+            };
+            300
+        ]);
         entries
     };
     let cases: Vec<(&str, Vec<Entry>)> = vec![
-        ("a typedef of itself", unit(3, vec![named(TYPEDEF, 1, "t", 3)])),
-        ("two typedefs of each other", unit(3, vec![named(TYPEDEF, 1, "t", 4), named(TYPEDEF, 1, "u", 3)])),
-        ("a pointer to itself", unit(3, vec![named(POINTER, 1, "p", 3)])),
+        (
+            "a typedef of itself",
+            unit(3, vec![named(TYPEDEF, 1, "t", 3)]),
+        ),
+        (
+            "two typedefs of each other",
+            unit(
+                3,
+                vec![named(TYPEDEF, 1, "t", 4), named(TYPEDEF, 1, "u", 3)],
+            ),
+        ),
+        (
+            "a pointer to itself",
+            unit(3, vec![named(POINTER, 1, "p", 3)]),
+        ),
         ("a variable as its own type", unit(2, vec![])),
         ("a structure with itself", unit(3, structure(1, &[3, 3]))),
-        ("an array of itself", unit(3, vec![named(ARRAY, 1, "a", 3), entry(2, SUBRANGE, vec![(UPPER_BOUND, A::number(9))])])),
+        (
+            "an array of itself",
+            unit(
+                3,
+                vec![
+                    named(ARRAY, 1, "a", 3),
+                    entry(2, SUBRANGE, vec![(UPPER_BOUND, A::number(9))]),
+                ],
+            ),
+        ),
         ("an array of 2^40 ints", unit(4, arrays(1, (1 << 40) - 1))),
         ("an array of 2^64 ints", unit(4, arrays(1, u64::MAX))),
         ("ten dimensions of 2^40", unit(22, arrays(10, 1 << 40))),
-        ("a thousand dimensions of 2", unit(2002, arrays(1000, 1))),
+        ("two hundred dimensions of 2", unit(402, arrays(200, 1))),
         ("structures of two structures, 60 deep", unit(3, doubling)),
-        ("a hundred thousand typedefs", unit(3, long)),
-        ("an array as long as itself", unit(3, vec![named(ARRAY, 1, "a", 5), entry(2, SUBRANGE, vec![(UPPER_BOUND, A::Entry(2))]), int(1)])),
-        ("a hundred thousand blocks", nested_blocks),
-        ("twenty thousand inlined calls", nested_inlines),
-        ("twenty thousand variables", variables),
+        ("thousands of typedefs", unit(3, long)),
+        (
+            "an array as long as itself",
+            unit(
+                3,
+                vec![
+                    named(ARRAY, 1, "a", 5),
+                    entry(2, SUBRANGE, vec![(UPPER_BOUND, A::Entry(2))]),
+                    int(1),
+                ],
+            ),
+        ),
+        ("thousands of blocks", nested_blocks),
+        ("thousands of inlined calls", nested_inlines),
+        ("thousands of variables", variables),
         ("300 variables of 2^40 ints", huge_variables),
         ("a function that completes itself", {
             let mut entries = unit(3, vec![int(1)]);
-            entries[1].attributes.extend([(ORIGIN, A::Entry(1)), (SPECIFICATION, A::Entry(1))]);
+            entries[1]
+                .attributes
+                .extend([(ORIGIN, A::Entry(1)), (SPECIFICATION, A::Entry(1))]);
             entries
         }),
         ("a variable that completes another one that completes it", {
-            let mut entries = unit(4, vec![entry(2, VARIABLE, vec![(ORIGIN, A::Entry(2))]), int(1)]);
+            let mut entries = unit(
+                4,
+                vec![entry(2, VARIABLE, vec![(ORIGIN, A::Entry(2))]), int(1)],
+            );
             entries[2].attributes.push((ORIGIN, A::Entry(3)));
             entries
         }),
@@ -413,7 +700,11 @@ fn entries_and_types_made_to_do_harm() {
     ];
     for (name, entries) in cases {
         let (abbreviations, info) = debug_info(&entries);
-        let file = code_object(&[(".text", &[0; 64]), (".debug_abbrev", &abbreviations), (".debug_info", &info)]);
+        let file = code_object(&[
+            (".text", &[0; 64]),
+            (".debug_abbrev", &abbreviations),
+            (".debug_info", &info),
+        ]);
         guard.run(name, || {
             let object = CodeObject::parse(&file).unwrap();
             let program = hetdwarf::inspect::Program::load(&object).unwrap();
@@ -430,7 +721,11 @@ fn entries_and_types_made_to_do_harm() {
 
 /// Runs `hetdwarf vars` and `unwind` on a file.
 fn command(name: &str, file: &[u8]) {
-    let folder = std::env::temp_dir().join(format!("hetdwarf-hostile-{}-{}", std::process::id(), name.replace([' ', '^'], "-")));
+    let folder = std::env::temp_dir().join(format!(
+        "hetdwarf-hostile-{}-{}",
+        std::process::id(),
+        name.replace([' ', '^'], "-")
+    ));
     std::fs::create_dir_all(&folder).unwrap();
     let (object, wave) = (folder.join("object.hsaco"), folder.join("wave.json"));
     std::fs::write(&object, file).unwrap();
@@ -442,9 +737,20 @@ fn command(name: &str, file: &[u8]) {
     std::fs::write(&wave, snapshot).unwrap();
     for subcommand in ["vars", "unwind"] {
         for format in ["text", "json"] {
-            let arguments = [subcommand.as_ref(), object.as_os_str(), "--wave".as_ref(), wave.as_os_str(), "--format".as_ref(), format.as_ref()];
+            let arguments = [
+                subcommand.as_ref(),
+                object.as_os_str(),
+                "--wave".as_ref(),
+                wave.as_os_str(),
+                "--format".as_ref(),
+                format.as_ref(),
+            ];
             let ran = dwarf_tests::hetdwarf(arguments);
-            assert!(ran.out.len() < 1 << 26, "{name}: {subcommand} prints {} bytes", ran.out.len());
+            assert!(
+                ran.out.len() < 1 << 26,
+                "{name}: {subcommand} prints {} bytes",
+                ran.out.len()
+            );
             assert!(ran.status <= 2);
         }
     }
@@ -463,11 +769,36 @@ fn results_made_to_do_harm_print_within_bounds() {
             for read in ["64", "16777216", "18446744073709551615"] {
                 let what = format!("eval {text} --read {read} --format {format}");
                 guard.run(&what, || {
-                    let ran = dwarf_tests::hetdwarf(["eval", "--expr", text, "--lane", "all", "--read", read, "--format", format]);
+                    let ran = dwarf_tests::hetdwarf([
+                        "eval", "--expr", text, "--lane", "all", "--read", read, "--format", format,
+                    ]);
                     assert!(ran.out.len() < 1 << 30, "{what}: {} bytes", ran.out.len());
                 });
             }
         }
     }
     guard.finish("results made to do harm");
+}
+
+#[test]
+fn expressions_made_to_do_harm() {
+    expressions(1);
+}
+
+#[test]
+fn call_frame_information_made_to_do_harm() {
+    call_frame_information(1);
+}
+
+#[test]
+fn entries_and_types_made_to_do_harm() {
+    entries_and_types(1);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn everything_made_to_do_harm_at_its_largest() {
+    expressions(10);
+    call_frame_information(10);
+    entries_and_types(10);
 }

@@ -15,8 +15,18 @@ pub fn code_object(sections: &[(&str, &[u8])]) -> Vec<u8> {
             ".shstrtab" => (3, 0, 0),
             _ => (1, 0, 0),
         };
-        let bytes = if name == ".shstrtab" { names.clone() } else { bytes.to_vec() };
-        headers.push([name_offset | kind << 32, flags, address, 64 + body.len() as u64, bytes.len() as u64]);
+        let bytes = if name == ".shstrtab" {
+            names.clone()
+        } else {
+            bytes.to_vec()
+        };
+        headers.push([
+            name_offset | kind << 32,
+            flags,
+            address,
+            64 + body.len() as u64,
+            bytes.len() as u64,
+        ]);
         body.extend(bytes);
     }
     let mut file = vec![0x7f, b'E', b'L', b'F', 2, 1, 1, 64, 3];
@@ -112,12 +122,15 @@ pub fn debug_info(entries: &[Entry]) -> (Vec<u8>, Vec<u8>) {
             });
         }
         abbreviation.extend([0, 0]);
-        let code = known.iter().position(|other| *other == abbreviation).unwrap_or_else(|| {
-            abbreviations.extend(uleb(known.len() as u64 + 1));
-            abbreviations.extend(&abbreviation);
-            known.push(abbreviation);
-            known.len() - 1
-        });
+        let code = known
+            .iter()
+            .position(|other| *other == abbreviation)
+            .unwrap_or_else(|| {
+                abbreviations.extend(uleb(known.len() as u64 + 1));
+                abbreviations.extend(&abbreviation);
+                known.push(abbreviation);
+                known.len() - 1
+            });
         offsets.push(info.len());
         info.extend(uleb(code as u64 + 1));
         for (_, attribute) in &entry.attributes {

@@ -28,7 +28,9 @@ impl Guard {
         let (sender, receiver) = channel();
         std::thread::spawn(move || {
             // The sender never sends: this ends when it is gone.
-            while let Err(std::sync::mpsc::RecvTimeoutError::Timeout) = receiver.recv_timeout(Duration::from_secs(1)) {
+            while let Err(std::sync::mpsc::RecvTimeoutError::Timeout) =
+                receiver.recv_timeout(Duration::from_secs(1))
+            {
                 if let Some((since, what)) = &*watched.lock().unwrap()
                     && since.elapsed() > GIVE_UP
                 {
@@ -38,7 +40,13 @@ impl Guard {
             }
         });
         let slowest = (Duration::ZERO, String::new());
-        Guard { running, _watcher: sender, probes: 0, slowest, failures: Vec::new() }
+        Guard {
+            running,
+            _watcher: sender,
+            probes: 0,
+            slowest,
+            failures: Vec::new(),
+        }
     }
 
     /// Runs `probe` on the input that `what` describes.
@@ -52,6 +60,9 @@ impl Guard {
         if took > self.slowest.0 {
             self.slowest = (took, what.to_owned());
         }
+        if took > Duration::from_secs(2) {
+            println!("{took:?}: {what}");
+        }
         if took > LIMIT {
             self.failures.push(format!("{what}: took {took:?}"));
         }
@@ -64,9 +75,18 @@ impl Guard {
     /// Says what was done, and fails if anything failed.
     pub fn finish(&self, name: &str) {
         let (took, what) = &self.slowest;
-        println!("{name}: {} probes, the slowest took {took:?}: {what}; most memory {} MiB", self.probes, peak_mib());
+        println!(
+            "{name}: {} probes, the slowest took {took:?}: {what}; most memory {} MiB",
+            self.probes,
+            peak_mib()
+        );
         let list = self.failures.join("\n");
-        assert!(self.failures.is_empty(), "{} of {} failed:\n{list}", self.failures.len(), self.probes);
+        assert!(
+            self.failures.is_empty(),
+            "{} of {} failed:\n{list}",
+            self.failures.len(),
+            self.probes
+        );
         assert!(peak_mib() < 1500, "{} MiB", peak_mib());
     }
 }
@@ -75,6 +95,12 @@ impl Guard {
 pub fn peak_mib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kib = line.and_then(|line| line.trim().trim_end_matches("kB").trim().parse::<u64>().ok());
+    let kib = line.and_then(|line| {
+        line.trim()
+            .trim_end_matches("kB")
+            .trim()
+            .parse::<u64>()
+            .ok()
+    });
     kib.map_or(0, |kib| kib / 1024)
 }

@@ -37,7 +37,11 @@ impl Random {
 
     fn byte(&mut self) -> u8 {
         const INTERESTING: [u8; 12] = [0, 1, 0xff, 0x7f, 0x80, 2, 4, 8, 0x10, 0x40, 0xe9, 0x94];
-        if self.below(2) == 0 { INTERESTING[self.below(12)] } else { self.bits().to_le_bytes()[7] }
+        if self.below(2) == 0 {
+            INTERESTING[self.below(12)]
+        } else {
+            self.bits().to_le_bytes()[7]
+        }
     }
 }
 
@@ -45,9 +49,15 @@ impl Random {
 fn interesting(data: &[u8]) -> Vec<core::ops::Range<usize>> {
     let mut ranges = vec![0..64.min(data.len())];
     if let Ok(object) = CodeObject::parse(data) {
-        for section in object.sections().iter().filter(|section| section.is_debug()) {
+        for section in object
+            .sections()
+            .iter()
+            .filter(|section| section.is_debug())
+        {
             if let Ok(Some(bytes)) = object.section(&section.name)
-                && let Some(at) = data.windows(bytes.len().max(1)).position(|window| window == bytes)
+                && let Some(at) = data
+                    .windows(bytes.len().max(1))
+                    .position(|window| window == bytes)
             {
                 ranges.push(at..at + bytes.len());
             }
@@ -59,7 +69,11 @@ fn interesting(data: &[u8]) -> Vec<core::ops::Range<usize>> {
 
 fn names(paths: &[PathBuf]) -> Vec<(String, Vec<u8>)> {
     let read = |path: &PathBuf| {
-        let name = path.strip_prefix(fixture("")).unwrap().display().to_string();
+        let name = path
+            .strip_prefix(fixture(""))
+            .unwrap()
+            .display()
+            .to_string();
         (name, std::fs::read(path).unwrap())
     };
     paths.iter().map(read).collect()
@@ -83,7 +97,11 @@ fn objects() -> Vec<(String, Vec<u8>)> {
     ];
     let paths: Vec<_> = corpus()
         .into_iter()
-        .filter(|path| wanted.iter().any(|part| path.to_string_lossy().contains(part)))
+        .filter(|path| {
+            wanted
+                .iter()
+                .any(|part| path.to_string_lossy().contains(part))
+        })
         .collect();
     assert!(paths.len() >= wanted.len(), "{paths:?}");
     names(&paths)
@@ -102,13 +120,21 @@ fn prefixes(files: &[(String, Vec<u8>)], count: usize, guard: &mut Guard, probe:
     for (name, data) in files {
         let step = data.len().div_ceil(count).max(1);
         for end in (0..data.len()).step_by(step) {
-            guard.run(&format!("the first {end} bytes of {name}"), || probe(&data[..end]));
+            guard.run(&format!("the first {end} bytes of {name}"), || {
+                probe(&data[..end])
+            });
         }
     }
 }
 
 /// Each file `count` times with a few bytes changed.
-fn changes(files: &[(String, Vec<u8>)], count: u64, seed: u64, guard: &mut Guard, probe: impl Fn(&[u8])) {
+fn changes(
+    files: &[(String, Vec<u8>)],
+    count: u64,
+    seed: u64,
+    guard: &mut Guard,
+    probe: impl Fn(&[u8]),
+) {
     for (number, (name, data)) in files.iter().enumerate() {
         let ranges = interesting(data);
         for case in 0..count {
@@ -132,7 +158,12 @@ fn changes(files: &[(String, Vec<u8>)], count: u64, seed: u64, guard: &mut Guard
 }
 
 /// Each file with single bytes changed: every `step`th of those that say most.
-fn single_bytes(files: &[(String, Vec<u8>)], step: usize, guard: &mut Guard, probe: impl Fn(&[u8])) {
+fn single_bytes(
+    files: &[(String, Vec<u8>)],
+    step: usize,
+    guard: &mut Guard,
+    probe: impl Fn(&[u8]),
+) {
     for (name, data) in files {
         for at in interesting(data).into_iter().flatten().step_by(step) {
             for value in [0, 0xff, data[at] ^ 0x80, data[at].wrapping_add(1)] {
@@ -160,7 +191,11 @@ fn filled(files: &[(String, Vec<u8>)], guard: &mut Guard, probe: impl Fn(&[u8]))
 
 /// Some snapshots, cut to what is different in them.
 fn snapshots() -> Vec<(String, Vec<u8>)> {
-    let paths: Vec<_> = wave_cases().iter().take(3).map(|case| case.join("w01.json")).collect();
+    let paths: Vec<_> = wave_cases()
+        .iter()
+        .take(3)
+        .map(|case| case.join("w01.json"))
+        .collect();
     names(&paths)
 }
 
@@ -168,10 +203,13 @@ fn snapshots() -> Vec<(String, Vec<u8>)> {
 fn expressions() -> Vec<(String, Vec<u8>)> {
     let mut found = Vec::new();
     for file in ["spec-examples.jsonl", "from-the-text.jsonl"] {
-        let text = std::fs::read_to_string(dwarf_tests::package().join("vectors").join(file)).unwrap();
+        let text =
+            std::fs::read_to_string(dwarf_tests::package().join("vectors").join(file)).unwrap();
         for line in text.lines().filter(|line| !line.trim().is_empty()) {
             let vector: serde_json::Value = serde_json::from_str(line).unwrap();
-            let bytes = vector["hex"].as_str().and_then(hetdwarf::report::parse_hex_bytes);
+            let bytes = vector["hex"]
+                .as_str()
+                .and_then(hetdwarf::report::parse_hex_bytes);
             if let Some(bytes) = bytes.filter(|bytes| !bytes.is_empty()) {
                 found.push((vector["id"].as_str().unwrap().to_owned(), bytes));
             }
@@ -184,7 +222,10 @@ fn expressions() -> Vec<(String, Vec<u8>)> {
 fn texts() -> Vec<(String, Vec<u8>)> {
     use hetdwarf::expr::{Encoding, Printer};
     let printer = Printer::new(Encoding::AMDGPU);
-    expressions().into_iter().map(|(name, bytes)| (name, printer.expression(&bytes).into_bytes())).collect()
+    expressions()
+        .into_iter()
+        .map(|(name, bytes)| (name, printer.expression(&bytes).into_bytes()))
+        .collect()
 }
 
 /// Everything, `scale` times as thoroughly as the normal run.
@@ -195,9 +236,19 @@ fn objects_and_bundles(scale: usize) {
     prefixes(&objects, 12 * scale, &mut guard, probe::file);
     changes(&objects, 25 * scale as u64, seed, &mut guard, probe::file);
     single_bytes(&objects[..3], (600 / scale).max(1), &mut guard, probe::file);
-    filled(&objects[..scale.min(objects.len())], &mut guard, probe::file);
+    filled(
+        &objects[..scale.min(objects.len())],
+        &mut guard,
+        probe::file,
+    );
     prefixes(&bundles, 3 * scale, &mut guard, probe::file);
-    changes(&bundles, 3 * scale as u64, seed + 1, &mut guard, probe::file);
+    changes(
+        &bundles,
+        3 * scale as u64,
+        seed + 1,
+        &mut guard,
+        probe::file,
+    );
     guard.finish("objects and bundles");
 }
 
@@ -207,13 +258,21 @@ fn expressions_and_text(scale: usize) {
     let seed = 0xe3a4_f000 * scale as u64;
     let as_text = |bytes: &[u8]| probe::text(&String::from_utf8_lossy(bytes));
     prefixes(&expressions, 3 * scale, &mut guard, probe::expression);
-    changes(&expressions, 3 * scale as u64, seed, &mut guard, probe::expression);
+    changes(
+        &expressions,
+        3 * scale as u64,
+        seed,
+        &mut guard,
+        probe::expression,
+    );
     prefixes(&texts, 3 * scale, &mut guard, as_text);
     changes(&texts, 3 * scale as u64, seed, &mut guard, as_text);
     let mut random = Random(seed);
     for number in 0..1000 * scale {
         let bytes: Vec<u8> = (0..1 + random.below(40)).map(|_| random.byte()).collect();
-        guard.run(&format!("expression {bytes:02x?}, number {number}"), || probe::expression(&bytes));
+        guard.run(&format!("expression {bytes:02x?}, number {number}"), || {
+            probe::expression(&bytes)
+        });
     }
     guard.finish("expressions and text");
 }
@@ -222,7 +281,13 @@ fn wave_snapshots(scale: usize) {
     let mut guard = Guard::new();
     let snapshots = snapshots();
     prefixes(&snapshots, 20 * scale, &mut guard, probe::snapshot);
-    changes(&snapshots, 40 * scale as u64, 5, &mut guard, probe::snapshot);
+    changes(
+        &snapshots,
+        40 * scale as u64,
+        5,
+        &mut guard,
+        probe::snapshot,
+    );
     for text in [
         r#"{"format": "hetdwarf-wave/1"}"#,
         r#"{"format": "hetdwarf-wave/1", "target": "gfx90a", "wave_size": 64, "pc": "0xffffffffffffffffff"}"#,

@@ -26,8 +26,17 @@ impl Wave for Zeros {
         self.0
     }
 
-    fn read_register(&self, register: Register, _: Range<u32>, out: &mut [u8]) -> Result<(), AccessError> {
-        out.fill(if register == Register::exec(self.0) { 0xff } else { 0 });
+    fn read_register(
+        &self,
+        register: Register,
+        _: Range<u32>,
+        out: &mut [u8],
+    ) -> Result<(), AccessError> {
+        out.fill(if register == Register::exec(self.0) {
+            0xff
+        } else {
+            0
+        });
         Ok(())
     }
 
@@ -37,13 +46,18 @@ impl Wave for Zeros {
     }
 
     fn apertures(&self) -> Option<Apertures> {
-        Some(Apertures { shared_base: 1 << 48, private_base: 2 << 48 })
+        Some(Apertures {
+            shared_base: 1 << 48,
+            private_base: 2 << 48,
+        })
     }
 }
 
 /// Everything that can be asked of a file.
 pub fn file(data: &[u8]) {
-    let Ok(found) = code_objects(data) else { return };
+    let Ok(found) = code_objects(data) else {
+        return;
+    };
     for member in found.iter().take(3) {
         if let Ok(object) = CodeObject::parse(&member.data) {
             code_object(&object);
@@ -57,7 +71,9 @@ pub fn code_object<'a>(object: &'a CodeObject<'a>) {
     let _ = object.metadata();
     let _ = object.symbols();
     let _ = object.read_image(0x1000, 64);
-    let Ok(program) = Program::load(object) else { return };
+    let Ok(program) = Program::load(object) else {
+        return;
+    };
     let mut addresses = vec![0, 0x1a00];
     entries(&program, &mut addresses);
     frames(&program);
@@ -74,14 +90,20 @@ fn entries(program: &Program<'_>, addresses: &mut Vec<u64>) {
     info.units().take(50).for_each(drop);
     for unit in info.unit_ids().take(3) {
         if let Ok(functions) = info.functions(unit) {
-            addresses.extend(functions.iter().flat_map(|f| f.ranges.iter().map(|range| range.start + 8)));
+            addresses.extend(
+                functions
+                    .iter()
+                    .flat_map(|f| f.ranges.iter().map(|range| range.start + 8)),
+            );
         }
         if let Ok(Some(table)) = info.line_table(unit) {
             let _ = table.rows();
             let _ = info.source_file(unit, 1);
         }
         let mut types = TypeTable::default();
-        let Ok(mut dies) = info.dies(unit) else { continue };
+        let Ok(mut dies) = info.dies(unit) else {
+            continue;
+        };
         let mut count = 0;
         while let Ok(Some(die)) = dies.next() {
             count += 1;
@@ -95,7 +117,9 @@ fn entries(program: &Program<'_>, addresses: &mut Vec<u64>) {
                     let _ = list.take(1000).count();
                 }
             }
-            if let Ok(id) = info.read_type(&mut types, Some(die.id())) {
+            if count < 40
+                && let Ok(id) = info.read_type(&mut types, Some(die.id()))
+            {
                 let _ = type_name(&types, id);
             }
             let _ = info.byte_size(die.id());
@@ -126,7 +150,12 @@ fn frames(program: &Program<'_>) {
 
 /// A stop at an address: the call stack and the variables of two frames.
 pub fn stop(program: &Program<'_>, pc: u64) {
-    let wave = Zeros(program.processor().default_wave_size().unwrap_or(WaveSize::Wave64));
+    let wave = Zeros(
+        program
+            .processor()
+            .default_wave_size()
+            .unwrap_or(WaveSize::Wave64),
+    );
     let arena = Arena::new();
     let stop = Stop::new(program, &wave, pc, StopOptions::default(), &arena);
     let _ = UnwindDocument::new(&stop);
@@ -147,8 +176,16 @@ pub fn stop(program: &Program<'_>, pc: u64) {
 
 /// An expression: decoded, printed, parsed, and evaluated for one lane and for all.
 pub fn expression(bytes: &[u8]) {
-    for dialect in [Dialect::User, Dialect::OneByte, Dialect::Draft, Encoding::AMDGPU.in_memory().dialect] {
-        let encoding = Encoding { dialect, ..Encoding::AMDGPU };
+    for dialect in [
+        Dialect::User,
+        Dialect::OneByte,
+        Dialect::Draft,
+        Encoding::AMDGPU.in_memory().dialect,
+    ] {
+        let encoding = Encoding {
+            dialect,
+            ..Encoding::AMDGPU
+        };
         let _ = operations(bytes, encoding).count();
         text(&Printer::new(encoding).expression(bytes));
         let wave = Zeros(WaveSize::Wave64);
@@ -166,8 +203,21 @@ pub fn expression(bytes: &[u8]) {
             };
             let expression = ExpressionBytes::alone(bytes, Unit::unknown(encoding));
             if let Ok(Outcome::Location(location)) = evaluate(expression, kind, &context) {
-                let access = Access { wave: &wave, lane: Some(Lane(3)), max_bits: 1 << 20 };
-                for bits in [1, 64, 4096, 1 << 20] {
+                let access = Access {
+                    wave: &wave,
+                    lane: Some(Lane(3)),
+                    max_bits: 1 << 20,
+                };
+                for bits in [
+                    1,
+                    64,
+                    4096,
+                    if cfg!(debug_assertions) {
+                        1 << 14
+                    } else {
+                        1 << 20
+                    },
+                ] {
                     let _ = read(&location, bits, &access);
                 }
                 let _ = read_lanes(&location, 64, &wave, 1 << 20);
@@ -179,7 +229,10 @@ pub fn expression(bytes: &[u8]) {
 
 /// Text as an expression.
 pub fn text(text: &str) {
-    let options = ParseOptions { encoding: Encoding::AMDGPU.in_memory(), ..ParseOptions::default() };
+    let options = ParseOptions {
+        encoding: Encoding::AMDGPU.in_memory(),
+        ..ParseOptions::default()
+    };
     if let Ok(expression) = parse(text, &options) {
         let _ = expression.encode(options.encoding);
     }
@@ -189,6 +242,10 @@ pub fn text(text: &str) {
 pub fn snapshot(bytes: &[u8]) {
     if let Ok(snapshot) = Snapshot::from_json(bytes) {
         let text = snapshot.to_json();
-        assert_eq!(Snapshot::from_json(text.as_bytes()), Ok(snapshot), "a snapshot reads back");
+        assert_eq!(
+            Snapshot::from_json(text.as_bytes()),
+            Ok(snapshot),
+            "a snapshot reads back"
+        );
     }
 }
