@@ -4,6 +4,11 @@
 //! Where the two differ for that or another good reason stands in [`DIFFERENCES`].
 #![allow(
     clippy::panic,
+    clippy::too_many_lines,
+    clippy::string_slice,
+    clippy::single_range_in_vec_init,
+    clippy::wildcard_enum_match_arm,
+    clippy::match_wildcard_for_single_variants,
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::print_stdout,

@@ -622,7 +622,7 @@ pub fn entries_and_types(scale: usize) {
                 ],
                 ..variable
             };
-            300
+            10 * scale
         ]);
         entries
     };
@@ -674,7 +674,7 @@ pub fn entries_and_types(scale: usize) {
         ("thousands of blocks", nested_blocks),
         ("thousands of inlined calls", nested_inlines),
         ("thousands of variables", variables),
-        ("300 variables of 2^40 ints", huge_variables),
+        ("many variables of 2^40 ints", huge_variables),
         ("a function that completes itself", {
             let mut entries = unit(3, vec![int(1)]);
             entries[1]

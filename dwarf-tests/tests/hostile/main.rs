@@ -1,6 +1,11 @@
 //! No input, however malformed, makes anything panic, run for ever or take all memory.
 #![allow(
     clippy::panic,
+    clippy::too_many_lines,
+    clippy::string_slice,
+    clippy::single_range_in_vec_init,
+    clippy::wildcard_enum_match_arm,
+    clippy::match_wildcard_for_single_variants,
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::print_stdout,
