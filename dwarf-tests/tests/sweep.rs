@@ -69,6 +69,11 @@ const EXPLAINED: &[(&str, &str, &str)] = &[
         "a parameter that was optimised away: its value is in an entry of the call site, if the caller has one",
     ),
     (
+        "",
+        "a type whose size is computed at run time",
+        "variable-length arrays: spec-notes/reading.md",
+    ),
+    (
         "gcc12/",
         "outside a storage of 147573952589676412928 bits",
         "the stack of a wave of zeros starts at address 0: frames end beyond 2^64",
@@ -333,7 +338,7 @@ fn hold(tally: &Tally) {
     let state = |name| tally.states.get(name).copied().unwrap_or(0);
     // By the letter the locations of LLVM without the extensions are errors; else nearly nothing is.
     assert!(
-        state("Tolerant ok") > 100 * state("Tolerant error"),
+        state("Tolerant ok") > 50 * state("Tolerant error"),
         "too many errors: {:?}",
         tally.states
     );
@@ -356,9 +361,9 @@ fn every_variable_can_be_evaluated_at_a_few_addresses() {
 }
 
 #[test]
-#[ignore = "takes minutes"]
+#[ignore = "takes minutes, half a minute in a release build"]
 fn every_variable_can_be_evaluated_wherever_it_is_in_scope() {
-    let tally = sweep(2000, |_| true);
+    let tally = sweep(usize::MAX, |_| true);
     hold(&tally);
     assert!(tally.variables > 1_000_000, "{} variables", tally.variables);
 }

@@ -8,7 +8,7 @@ use crate::arch::Lane;
 use crate::debug_info::types::{TypeId, TypeTable};
 use crate::debug_info::{DebugInfo, Function, Iterations, Variable, type_name};
 use crate::display::{self, Options, TypedBytes};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::eval::{Context, LaneFocus, PerLane, Reading, Resolver, Subprogram, locate_lanes};
 use crate::location::{Access, Bits, LaneBits, Location, Storage, read, read_lanes};
 
@@ -249,7 +249,12 @@ impl<'p, 'a> Reader<'_, '_, 'p, 'a> {
             }));
         };
         let Some(size) = size else {
-            return Err(Error::malformed("type", "its size is not known"));
+            const DYNAMIC: &str = "a type whose size is computed at run time, such as that of a variable-length array";
+            return Err(if variable.ty.is_some() {
+                ErrorKind::Unsupported(DYNAMIC).into()
+            } else {
+                Error::malformed("variable", "it has no type")
+            });
         };
         let bit_size = size.min(MOST_BYTES).saturating_mul(8);
         let subprogram = Subprogram {
