@@ -1,9 +1,21 @@
 //! Lane program locations: what is written, and what a debugger reads of it.
+//!
+//! The simulator of this package supplies the truth: see `dwarf_tests::simulator`.
 
-use dwarf_tests::simulator::object_file::Addresses;
-use dwarf_tests::simulator::{Failure, Figures, Way, check, generate, shrink};
+use std::cell::{Cell, RefCell};
+use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Instant, SystemTime};
 
-/// Checks the program of a seed; one that fails is made small, and shown.
+use dwarf_tests::llvm_tool;
+use dwarf_tests::simulator::object_file::{self, Addresses, Function};
+use dwarf_tests::simulator::{
+    Failure, Figures, MISTAKES, Mistake, Random, Way, back_end, check, generate, mutate, shrink,
+};
+use hetdwarf::arch::WaveSize;
+use hetdwarf::lane_pc::Program;
+
+/// Checks the program of a seed; one that fails is made small, and shown. Nothing if it runs too long.
 fn check_seed(seed: u64, way: Way<'_>) -> Option<Figures> {
     let source = generate(seed);
     match check(&source, way) {
@@ -16,16 +28,193 @@ fn check_seed(seed: u64, way: Way<'_>) -> Option<Figures> {
     }
 }
 
+/// Checks so many programs from a seed onwards, on all processors.
+fn check_many(first: u64, count: usize, ways: &[Way<'static>]) -> Figures {
+    let next = AtomicU64::new(0);
+    let enough = |figures: &Figures| figures.programs >= count;
+    let total = std::sync::Mutex::new(Figures::default());
+    let addresses: Vec<_> = ways
+        .iter()
+        .map(|way| (way.version, way.addresses))
+        .collect();
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while !enough(&total.lock().unwrap()) {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    let way = usize::try_from(number).unwrap() % addresses.len();
+                    let (version, addresses) = addresses[way];
+                    let way = Way::new(version, addresses);
+                    if let Some(figures) = check_seed(first.wrapping_add(number), way) {
+                        *total.lock().unwrap() += figures;
+                    }
+                }
+            });
+        }
+    });
+    total.into_inner().unwrap()
+}
+
 #[test]
-fn trial() {
-    let start = std::time::Instant::now();
-    let mut figures = Figures::default();
-    let mut long = 0;
-    for seed in 0..300 {
-        match check_seed(seed, Way::new(5, Addresses::Symbols)) {
-            Some(more) => figures += more,
-            None => long += 1,
+fn every_lane_is_where_it_is_when_it_runs_alone() {
+    let ways = [
+        Way::new(5, Addresses::Symbols),
+        Way::new(5, Addresses::Numbers),
+        Way::new(4, Addresses::Symbols),
+        Way::new(5, Addresses::Symbols),
+    ];
+    let start = Instant::now();
+    let known = check_many(0, 4000, &ways);
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let fresh = u64::try_from(now.unwrap().as_nanos()).unwrap();
+    println!("fresh seeds from {fresh:#x} onwards");
+    let figures = check_many(fresh, 1000, &ways);
+    println!("{known:?} and {figures:?} in {:?}", start.elapsed());
+    assert!(known.programs + figures.programs >= 5000);
+    // Most lanes must have been somewhere else for this to mean anything.
+    assert!(known.waiting * 4 > known.lanes, "{known:?}");
+}
+
+/// Makes a mistake in the programs of seeds until there was a place for it so many times, and counts how
+/// often it is found. It cannot always be: no lane need be in a place that is said wrongly.
+fn found(mistake: Mistake, tries: usize) -> usize {
+    let (mut made, mut found) = (0, 0);
+    for seed in 0.. {
+        if made == tries {
+            break;
+        }
+        let random = RefCell::new(Random::new(seed));
+        let happened = Cell::new(false);
+        let change = |program: &mut Program| {
+            let here = mutate(program, mistake, &mut random.borrow_mut());
+            happened.set(happened.get() || here);
+        };
+        let way = Way {
+            change: &change,
+            ..Way::new(5, Addresses::Symbols)
+        };
+        let result = check(&generate(seed), way);
+        if !happened.get() {
+            continue;
+        }
+        made += 1;
+        match result {
+            Err(Failure::Wrong(_)) => found += 1,
+            Err(failure) => panic!("seed {seed}: {failure}"),
+            Ok(_) => {}
         }
     }
-    eprintln!("{figures:?} {long} too long, {:?}", start.elapsed());
+    found
+}
+
+#[test]
+fn mistakes_are_found() {
+    for mistake in MISTAKES {
+        let found = found(mistake, 100);
+        println!("{mistake:?}: {found} of 100");
+        assert!(found >= 40, "{mistake:?}: {found} of 100");
+    }
+}
+
+#[test]
+fn a_program_that_fails_is_made_small() {
+    // Without its `else`, a decision and a lane are all that is needed to see that.
+    let change = |program: &mut Program| {
+        mutate(program, Mistake::MissingElse, &mut Random::new(1));
+    };
+    let way = Way {
+        change: &change,
+        ..Way::new(5, Addresses::Symbols)
+    };
+    let failing = (0..)
+        .map(generate)
+        .find_map(|source| match check(&source, way) {
+            Err(failure @ Failure::Wrong(_)) => Some((source, failure)),
+            Err(_) | Ok(_) => None,
+        });
+    let (source, failure) = failing.unwrap();
+    let (small, _) = shrink(&source, &failure, way);
+    let lines = small.to_string().lines().count();
+    assert!(lines <= 5, "{small}");
+    assert!(small.entry.count_ones() <= 2, "{small}");
+}
+
+/// Assembles text with LLVM.
+fn assemble(text: &str) -> Option<Vec<u8>> {
+    let tool = llvm_tool("llvm-mc")?;
+    let folder = std::env::temp_dir().join(format!("hetdwarf-lane-pc-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (input, output) = (folder.join("toy.s"), folder.join("toy.o"));
+    std::fs::write(&input, text).unwrap();
+    let run = Command::new(tool)
+        .args([
+            "-triple=amdgcn-amd-amdhsa",
+            "-mcpu=gfx1030",
+            "-filetype=obj",
+            "-o",
+        ])
+        .args([&output, &input])
+        .output()
+        .unwrap();
+    assert!(
+        run.status.success(),
+        "{}",
+        String::from_utf8_lossy(&run.stderr)
+    );
+    let bytes = std::fs::read(&output).unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    Some(bytes)
+}
+
+#[test]
+fn assembler_text_says_the_same() {
+    if assemble("").is_none() {
+        return;
+    }
+    let way = Way {
+        assemble: Some(&|text| assemble(text).unwrap()),
+        ..Way::new(5, Addresses::Symbols)
+    };
+    let checked = (0..40).filter_map(|seed| check_seed(seed, way)).count();
+    assert!(checked > 30);
+}
+
+#[test]
+fn llvm_dwarfdump_decodes_it() {
+    let Some(tool) = llvm_tool("llvm-dwarfdump") else {
+        return;
+    };
+    let path = std::env::temp_dir().join(format!("hetdwarf-lane-pc-{}.o", std::process::id()));
+    for seed in 0..10 {
+        let compiled = back_end::compile(&generate(seed), WaveSize::Wave64);
+        let program = Program::new(&compiled.function).unwrap();
+        let functions = [Function {
+            name: "toy",
+            size: compiled.end + 4,
+            program: &program,
+        }];
+        for version in [4, 5] {
+            let bytes = object_file::write(&functions, version, Addresses::Symbols);
+            std::fs::write(&path, bytes).unwrap();
+            let run = Command::new(&tool)
+                .arg("--debug-info")
+                .arg(&path)
+                .output()
+                .unwrap();
+            let (out, err) = (text(&run.stdout), text(&run.stderr));
+            assert!(run.status.success() && err.is_empty(), "{err}");
+            assert!(out.contains("__divergent_lane_pc"), "{out}");
+            // It does not know `DW_OP_deref_type`, nor that this attribute may be a location list.
+            for line in out.lines().filter(|line| line.contains("decoding error")) {
+                let bytes = line.split_once("decoding error").unwrap().1;
+                assert!(bytes.trim_start().starts_with("a6"), "{line}");
+            }
+        }
+    }
+    std::fs::remove_file(&path).unwrap();
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
 }

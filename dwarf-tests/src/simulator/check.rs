@@ -124,7 +124,7 @@ pub fn check(source: &Source, way: Way<'_>) -> Result<Figures, Failure> {
         .collect();
     let bytes = match way.assemble {
         Some(assemble) => assemble(&object_file::assembly(&functions)),
-        None => object_file::write(&functions, way.version, way.addresses).0,
+        None => object_file::write(&functions, way.version, way.addresses),
     };
     let wrong = |error: hetdwarf::Error| Failure::Wrong(error.to_string());
     let object = CodeObject::parse(&bytes).map_err(wrong)?;

@@ -13,10 +13,12 @@ mod generate;
 pub mod lane;
 pub mod machine;
 mod masks;
+mod mutate;
 pub mod object_file;
 mod random;
 pub mod source;
 
 pub use check::{Failure, Figures, NAMES, Way, check, shrink};
 pub use generate::{generate, smaller};
+pub use mutate::{MISTAKES, Mistake, mutate};
 pub use random::Random;

@@ -84,16 +84,12 @@ fn starts(functions: &[Function<'_>]) -> (Vec<u64>, u64) {
     (starts, next)
 }
 
-/// A relocatable object of a `gfx1030` with some functions. Gives where the functions start, too.
+/// A relocatable object of a `gfx1030` with some functions, each of which has a symbol.
 ///
 /// # Panics
 /// If it cannot be written.
 #[must_use]
-pub fn write(
-    functions: &[Function<'_>],
-    version: u16,
-    addresses: Addresses,
-) -> (Vec<u8>, Vec<u64>) {
+pub fn write(functions: &[Function<'_>], version: u16, addresses: Addresses) -> Vec<u8> {
     let (starts, size) = starts(functions);
     let address = |number: usize, offset: u64| match addresses {
         Addresses::Symbols => Address::Symbol {
@@ -171,7 +167,7 @@ pub fn write(
     let mut bytes = file.write().unwrap();
     // The builder has no name for the machine.
     bytes[18..20].copy_from_slice(&elf::EM_AMDGPU.0.to_le_bytes());
-    (bytes, starts)
+    bytes
 }
 
 /// A unit with the functions.
