@@ -5,6 +5,7 @@ use core::fmt::{self, Display, Formatter};
 use core::ops::AddAssign;
 
 use hetdwarf::arch::WaveSize;
+use hetdwarf::eval::Reading;
 use hetdwarf::inspect::{Program, Stop, StopOptions};
 use hetdwarf::lane_pc;
 use hetdwarf::location::Arena;
@@ -71,26 +72,45 @@ impl Display for Failure {
     }
 }
 
-/// How a program is written.
-#[derive(Clone, Copy)]
-pub struct Way<'w> {
+/// How a program is written and read.
+#[derive(Clone, Copy, Debug)]
+pub struct Form {
     /// The version of DWARF.
     pub version: u16,
     /// How addresses are written.
     pub addresses: Addresses,
+    /// How strictly it is read.
+    pub reading: Reading,
+}
+
+impl Default for Form {
+    /// DWARF 5, with relocations, read by the letter.
+    fn default() -> Form {
+        Form {
+            version: 5,
+            addresses: Addresses::Symbols,
+            reading: Reading::ByTheLetter,
+        }
+    }
+}
+
+/// A form, and what is done on the way.
+#[derive(Clone, Copy)]
+pub struct Way<'w> {
+    /// The form.
+    pub form: Form,
     /// Changes what is written: for tests that this is found.
     pub change: &'w dyn Fn(&mut lane_pc::Program),
-    /// Makes the object; what is usual without.
+    /// Makes the object of assembler text; without, gimli writes it.
     pub assemble: Option<&'w dyn Fn(&str) -> Vec<u8>>,
 }
 
 impl Way<'static> {
-    /// As asked for, and otherwise as usual.
+    /// As usual.
     #[must_use]
-    pub fn new(version: u16, addresses: Addresses) -> Way<'static> {
+    pub fn new(form: Form) -> Way<'static> {
         Way {
-            version,
-            addresses,
+            form,
             change: &|_| {},
             assemble: None,
         }
@@ -124,7 +144,7 @@ pub fn check(source: &Source, way: Way<'_>) -> Result<Figures, Failure> {
         .collect();
     let bytes = match way.assemble {
         Some(assemble) => assemble(&object_file::assembly(&functions)),
-        None => object_file::write(&functions, way.version, way.addresses),
+        None => object_file::write(&functions, way.form.version, way.form.addresses),
     };
     let wrong = |error: hetdwarf::Error| Failure::Wrong(error.to_string());
     let object = CodeObject::parse(&bytes).map_err(wrong)?;
@@ -141,9 +161,10 @@ pub fn check(source: &Source, way: Way<'_>) -> Result<Figures, Failure> {
         run(source, function, LOADED_AT + start, |machine, lanes| {
             figures.steps += 1;
             figures.lanes += lanes.len();
-            figures.waiting += compare(&program, machine, lanes).map_err(|message| {
-                Failure::Wrong(format!("{}, pc {:#x}: {message}", written.name, machine.pc))
-            })?;
+            figures.waiting +=
+                compare(&program, way.form.reading, machine, lanes).map_err(|message| {
+                    Failure::Wrong(format!("{}, pc {:#x}: {message}", written.name, machine.pc))
+                })?;
             Ok(())
         })?;
     }
@@ -216,14 +237,19 @@ fn run(
 }
 
 /// Compares what is said of a wave with where its lanes are. Gives how many wait.
-fn compare(program: &Program<'_>, machine: &Machine, lanes: &[Position]) -> Result<usize, String> {
+fn compare(
+    program: &Program<'_>,
+    reading: Reading,
+    machine: &Machine,
+    lanes: &[Position],
+) -> Result<usize, String> {
     let arena = Arena::new();
     let pc = machine.base + machine.pc;
     let stop = Stop::new(
         program,
         machine,
         pc,
-        StopOptions::loaded_at(LOADED_AT),
+        StopOptions::loaded_at(LOADED_AT).reading(reading),
         &arena,
     );
     let frame = stop.frame(0).ok_or("there is no frame")?;

@@ -18,7 +18,7 @@ pub mod object_file;
 mod random;
 pub mod source;
 
-pub use check::{Failure, Figures, NAMES, Way, check, shrink};
+pub use check::{Failure, Figures, Form, NAMES, Way, check, shrink};
 pub use generate::{generate, smaller};
 pub use mutate::{MISTAKES, Mistake, mutate};
 pub use random::Random;
