@@ -1,5 +1,4 @@
 //! A compiler's view: a toy back end says where lanes wait, and writes an object file.
-//!
 //! Run it with `cargo run --example emit_lane_pc`. Its code does not move any more; for code that is linked
 //! see `dwarf-tests/src/simulator/object_file.rs`, where addresses are symbols.
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
@@ -29,13 +28,10 @@ const SIZE: u64 = 0x24;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     // What the back end knows: where its regions are, and where it saved EXEC.
     let range = |from: u64, to: u64| Label::from(from)..Label::from(to);
-    let choice = Region::if_then_else(
-        0x08.into(),
-        (range(0x0c, 0x14), vec![]),
-        (range(0x14, 0x1c), vec![]),
-        0x1c.into(),
-        MaskPlace::Scalar(4),
-    );
+    let then = (range(0x0c, 0x14), vec![]);
+    let otherwise = (range(0x14, 0x1c), vec![]);
+    let saved = MaskPlace::Scalar(4);
+    let choice = Region::if_then_else(0x08.into(), then, otherwise, 0x1c.into(), saved);
     let program = Program::new(&Function {
         code: range(0, SIZE),
         wave_size: WaveSize::Wave32,
@@ -45,8 +41,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let bytes = object_file(&program)?;
     let path = std::env::temp_dir().join("emit_lane_pc.o");
     std::fs::write(&path, &bytes)?;
-    println!("Look at it with llvm-objdump -d and llvm-dwarfdump:");
-    println!("{}, {} bytes", path.display(), bytes.len());
+    println!("llvm-objdump -d {0} && llvm-dwarfdump {0}", path.display());
 
     // What a debugger reads of it, at `v_sub`: of eight lanes that came, four are there.
     let object = CodeObject::parse(&bytes)?;
@@ -57,27 +52,25 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arena = Arena::new();
     let stop = Stop::new(&read, &wave, 0x14, StopOptions::default(), &arena);
     let lanes = stop.frame(0).ok_or("no frame")?.lane_pcs()?;
-    for (lane, pc) in lanes.pcs.iter().enumerate().take(10) {
-        println!("lane {lane}: {pc:#x?}");
-    }
+    println!("lanes 0 to 8: {:x?}", lanes.pcs.get(..9));
     Ok(())
 }
 
 /// The code and its debugging information in an object file.
 fn object_file(program: &Program) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
+    let (format, version, address_size) = (gimli::Format::Dwarf32, 5, 8);
     let encoding = gimli::Encoding {
-        format: gimli::Format::Dwarf32,
-        version: 5,
-        address_size: 8,
+        format,
+        version,
+        address_size,
     };
     let mut dwarf = Dwarf::new();
     let unit = dwarf.units.add(Unit::new(encoding, LineProgram::none()));
     let unit = dwarf.units.get_mut(unit);
     let subprogram = unit.add(unit.root(), DW_TAG_subprogram);
     let die = unit.get_mut(subprogram);
-    let start = AttributeValue::Address(Address::Constant(0));
     die.set(DW_AT_name, AttributeValue::String(b"choose".to_vec()));
-    die.set(DW_AT_low_pc, start);
+    die.set(DW_AT_low_pc, AttributeValue::Address(Address::Constant(0)));
     die.set(DW_AT_high_pc, AttributeValue::Udata(SIZE));
     UnitWriter::new().write(program, unit, subprogram, &|label| match label {
         Label::Offset(offset) => Address::Constant(*offset),
@@ -101,8 +94,6 @@ fn object_file(program: &Program) -> Result<Vec<u8>, Box<dyn std::error::Error>>
         gimli::write::Result::Ok(())
     })?;
     let mut bytes = file.write()?;
-    if let Some(machine) = bytes.get_mut(18..20) {
-        machine.copy_from_slice(&elf::EM_AMDGPU.0.to_le_bytes());
-    }
+    drop(bytes.splice(18..20, elf::EM_AMDGPU.0.to_le_bytes()));
     Ok(bytes)
 }

@@ -225,44 +225,58 @@ fn random_programs_have_everything() {
     }
 }
 
-/// Assembles text with LLVM.
-fn assemble(text: &str) -> Option<Vec<u8>> {
-    let tool = llvm_tool("llvm-mc")?;
-    let folder = std::env::temp_dir().join(format!("hetdwarf-lane-pc-{}", std::process::id()));
+/// Runs a tool that makes of one file another; nothing if it is not installed.
+fn transform(tool: &str, arguments: &[&str], input: &[u8]) -> Option<Vec<u8>> {
+    let program = llvm_tool(tool)?;
+    let folder = format!("hetdwarf-lane-pc-{tool}-{}", std::process::id());
+    let folder = std::env::temp_dir().join(folder);
     std::fs::create_dir_all(&folder).unwrap();
-    let (input, output) = (folder.join("toy.s"), folder.join("toy.o"));
-    std::fs::write(&input, text).unwrap();
-    let run = Command::new(tool)
-        .args([
-            "-triple=amdgcn-amd-amdhsa",
-            "-mcpu=gfx1030",
-            "-filetype=obj",
-            "-o",
-        ])
-        .args([&output, &input])
+    let (from, to) = (folder.join("input"), folder.join("output"));
+    std::fs::write(&from, input).unwrap();
+    let run = Command::new(program)
+        .args(arguments)
+        .arg("-o")
+        .args([&to, &from])
         .output()
         .unwrap();
-    assert!(
-        run.status.success(),
-        "{}",
-        String::from_utf8_lossy(&run.stderr)
-    );
-    let bytes = std::fs::read(&output).unwrap();
+    assert!(run.status.success(), "{}", text(&run.stderr));
+    let bytes = std::fs::read(&to).unwrap();
     std::fs::remove_dir_all(&folder).unwrap();
     Some(bytes)
 }
 
-#[test]
-fn assembler_text_says_the_same() {
-    if assemble("").is_none() {
+/// Checks some programs, the objects of which are made in a way of their own.
+fn check_some(write: impl Fn(&[Function<'_>], Form) -> Option<Vec<u8>>) {
+    if write(&[], Form::default()).is_none() {
         return;
     }
     let way = Way {
-        assemble: Some(&|text| assemble(text).unwrap()),
+        write: &|functions, form| write(functions, form).unwrap(),
         ..Way::new(Form::default())
     };
     let checked = (0..40).filter_map(|seed| check_seed(seed, way)).count();
     assert!(checked > 30);
+}
+
+#[test]
+fn assembler_text_says_the_same() {
+    let arguments = [
+        "-triple=amdgcn-amd-amdhsa",
+        "-mcpu=gfx1030",
+        "-filetype=obj",
+    ];
+    check_some(|functions, _| {
+        let text = object_file::assembly(functions);
+        transform("llvm-mc", &arguments, text.as_bytes())
+    });
+}
+
+#[test]
+fn it_can_be_linked() {
+    check_some(|functions, form| {
+        let object = object_file::write(functions, form.version, form.addresses);
+        transform("ld.lld", &["-shared"], &object)
+    });
 }
 
 #[test]

@@ -101,8 +101,8 @@ pub struct Way<'w> {
     pub form: Form,
     /// Changes what is written: for tests that this is found.
     pub change: &'w dyn Fn(&mut lane_pc::Program),
-    /// Makes the object of assembler text; without, gimli writes it.
-    pub assemble: Option<&'w dyn Fn(&str) -> Vec<u8>>,
+    /// Makes the object.
+    pub write: &'w dyn Fn(&[Function<'_>], Form) -> Vec<u8>,
 }
 
 impl Way<'static> {
@@ -112,7 +112,7 @@ impl Way<'static> {
         Way {
             form,
             change: &|_| {},
-            assemble: None,
+            write: &|functions, form| object_file::write(functions, form.version, form.addresses),
         }
     }
 }
@@ -142,10 +142,7 @@ pub fn check(source: &Source, way: Way<'_>) -> Result<Figures, Failure> {
             program,
         })
         .collect();
-    let bytes = match way.assemble {
-        Some(assemble) => assemble(&object_file::assembly(&functions)),
-        None => object_file::write(&functions, way.form.version, way.form.addresses),
-    };
+    let bytes = (way.write)(&functions, way.form);
     let wrong = |error: hetdwarf::Error| Failure::Wrong(error.to_string());
     let object = CodeObject::parse(&bytes).map_err(wrong)?;
     let program = Program::load(&object).map_err(wrong)?;

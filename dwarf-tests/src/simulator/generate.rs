@@ -17,14 +17,14 @@ pub fn generate(seed: u64) -> Source {
     let body = maker.block(0, 0);
     let entry = match maker.random.below(4) {
         0 => u64::MAX,
-        1 => maker.random.next() & maker.random.next(),
-        2 => maker.random.next() | maker.random.next(),
-        _ => maker.random.next(),
+        1 => maker.random.number() & maker.random.number(),
+        2 => maker.random.number() | maker.random.number(),
+        _ => maker.random.number(),
     };
     Source {
         body,
         entry,
-        choices: maker.random.next(),
+        choices: maker.random.number(),
     }
 }
 
@@ -85,7 +85,7 @@ impl Maker {
             _ => 50,
         };
         let condition = Condition {
-            seed: self.random.next(),
+            seed: self.random.number(),
             percent,
         };
         let then = self.block(depth + 1, loops);
@@ -110,7 +110,7 @@ impl Maker {
         let most = 1 + self.random.below(LOOPS + 1 - loops);
         Statement::Loop {
             trips: Trips {
-                seed: self.random.next(),
+                seed: self.random.number(),
                 most: u8::try_from(most).unwrap(),
             },
             tested_first: self.random.percent(40),

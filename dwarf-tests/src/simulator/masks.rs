@@ -267,7 +267,7 @@ impl Code {
     /// Writes something else into a place.
     fn spoil(&mut self, place: Place) {
         if !matches!(place, Place::Constant(_)) {
-            let junk = Scalar::Number(self.random.next());
+            let junk = Scalar::Number(self.random.number());
             self.write(place, junk);
         }
     }

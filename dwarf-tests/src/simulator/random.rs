@@ -12,19 +12,19 @@ impl Random {
     }
 
     /// The next number.
-    pub fn next(&mut self) -> u64 {
+    pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         mix(self.0)
     }
 
     /// A number below a bound.
     pub fn below(&mut self, bound: usize) -> usize {
-        usize::try_from(self.next() % u64::try_from(bound).unwrap()).unwrap()
+        usize::try_from(self.number() % u64::try_from(bound).unwrap()).unwrap()
     }
 
     /// Yes, so many times of a hundred.
     pub fn percent(&mut self, chance: u64) -> bool {
-        self.next() % 100 < chance
+        self.number() % 100 < chance
     }
 }
 
