@@ -13,7 +13,7 @@ use super::lane::{Placed, Target};
 use super::machine::{Instruction, SIZE, Scalar, all};
 use super::masks::{Code, MaskId, TEMPORARY, labels};
 use super::random::Random;
-use super::source::{Condition, Source, Statement, Trips, leaves};
+use super::source::{Condition, Source, Statement, Trips, any_leaf};
 
 /// A function in machine code.
 #[derive(Debug)]
@@ -92,7 +92,7 @@ pub fn compile(source: &Source, wave_size: WaveSize) -> Compiled {
 
 impl BackEnd {
     fn function(&mut self, source: &Source) -> Made {
-        let returns = leaves(&source.body, 0, &|leaf, _| *leaf == Statement::Return);
+        let returns = any_leaf(&source.body, 0, &|leaf, _| *leaf == Statement::Return);
         if !returns && self.code.random.percent(70) {
             let made = self.block(&source.body);
             self.code.emit(Instruction::End);
@@ -359,7 +359,7 @@ impl BackEnd {
 
     /// A loop's body up to where the next iteration is decided.
     fn iteration(&mut self, block: &[Statement]) -> Made {
-        let continues = leaves(block, 0, &|leaf, level| *leaf == Statement::Continue(level));
+        let continues = any_leaf(block, 0, &|leaf, level| *leaf == Statement::Continue(level));
         let first = self.code.here();
         let entered =
             (continues || self.code.random.percent(20)).then(|| self.code.save(Scalar::Exec));
@@ -392,7 +392,7 @@ impl BackEnd {
 
     /// Perhaps begins a mask of the lanes that leave regions of a body.
     fn start_of_body(&mut self, block: &[Statement]) -> Option<MaskId> {
-        let anyone = leaves(block, 0, &|leaf, _| {
+        let anyone = any_leaf(block, 0, &|leaf, _| {
             matches!(
                 leaf,
                 Statement::Break(_) | Statement::Continue(_) | Statement::Return

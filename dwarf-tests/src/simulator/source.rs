@@ -124,23 +124,25 @@ impl Decisions {
     }
 }
 
-/// Whether a statement among these, at any depth, leaves to what `levels` loops around them says.
-pub fn leaves(
+/// Whether something holds for a statement that contains no others, at any depth.
+///
+/// * `loops`: how many loops are around the statements; the question is asked with the number around it.
+pub fn any_leaf(
     statements: &[Statement],
-    levels: usize,
+    loops: usize,
     here: &dyn Fn(&Statement, usize) -> bool,
 ) -> bool {
     statements.iter().any(|statement| match statement {
         Statement::If {
             then, otherwise, ..
         } => {
-            leaves(then, levels, here)
+            any_leaf(then, loops, here)
                 || otherwise
                     .as_ref()
-                    .is_some_and(|otherwise| leaves(otherwise, levels, here))
+                    .is_some_and(|otherwise| any_leaf(otherwise, loops, here))
         }
-        Statement::Loop { body, .. } => leaves(body, levels + 1, here),
-        leaf => here(leaf, levels),
+        Statement::Loop { body, .. } => any_leaf(body, loops + 1, here),
+        leaf => here(leaf, loops),
     })
 }
 
