@@ -1,5 +1,7 @@
 //! What the tests of this package share: fixtures, the command run in this process, and numbers in JSON.
 
+pub mod simulator;
+
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 

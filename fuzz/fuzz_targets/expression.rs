@@ -9,7 +9,10 @@ use libfuzzer_sys::fuzz_target;
 fuzz_target!(|bytes: &[u8]| {
     let encoding = Encoding::AMDGPU;
     let text = Printer::new(encoding).expression(bytes);
-    assert!(text.len() <= 64 + 200 * bytes.len(), "text that is not linear in the input");
+    assert!(
+        text.len() <= 64 + 200 * bytes.len(),
+        "text that is not linear in the input"
+    );
     let arena = Arena::new();
     for lane in [LaneFocus::None, LaneFocus::All] {
         let mut context = Context::new(&arena);

@@ -251,7 +251,7 @@ mod tests {
     /// Behind the bytes nothing is known, like the element that is not known before their end.
     #[test]
     fn a_run_that_goes_past_the_bytes_is_not_counted_one_by_one() {
-        let unavailable: Mask = [32..64].into_iter().collect();
+        let unavailable: Mask = core::iter::once(32..64).collect();
         let value = TypedBytes {
             unavailable: &unavailable,
             ..TypedBytes::known(&[0; 8])

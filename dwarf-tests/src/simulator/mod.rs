@@ -1,0 +1,24 @@
+//! The truth of lane program locations: random structured programs, run lane by lane and as a wave.
+//!
+//! * [`source`]: programs; [`generate`](generate()) makes one of a seed.
+//! * [`lane`]: one lane alone, which knows where it is, and nothing of masks.
+//! * [`back_end`]: makes linear code under EXEC masks, and describes its regions to
+//!   `hetdwarf::lane_pc`; [`machine`] runs it as a wave.
+//! * [`object_file`]: the debugging information in a file.
+//! * [`check`](check()): reads the file back, and compares at every step of the wave.
+
+pub mod back_end;
+mod check;
+mod generate;
+pub mod lane;
+pub mod machine;
+mod masks;
+mod mutate;
+pub mod object_file;
+mod random;
+pub mod source;
+
+pub use check::{Failure, Figures, Form, NAMES, Way, check, shrink};
+pub use generate::{generate, smaller};
+pub use mutate::{MISTAKES, Mistake, mutate};
+pub use random::Random;
