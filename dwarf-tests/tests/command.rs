@@ -558,3 +558,33 @@ fn damaged_objects_do_not_end_the_program() {
     }
     assert!(described > 100, "only {described}");
 }
+
+/// Every command that takes `--dwo` reads the file, and what is wrong with it is said of it.
+#[test]
+fn a_bad_dwo_file_is_named() {
+    let object = "fixtures/waves/calls/calls.rocm.hsaco";
+    let wave = "--wave fixtures/waves/calls/w00.json";
+    let dwo = "fixtures/waves/calls/truth.json";
+    for command in [
+        format!("vars {object} {wave}"),
+        format!("unwind {object} {wave}"),
+        format!("lane-pc {object} {wave}"),
+        format!("eval --expr DW_OP_lit0 --object {object}"),
+        format!("dump {object}"),
+    ] {
+        let ran = run(&format!("{command} --dwo {dwo}"));
+        assert_eq!((ran.status, ran.out.as_str()), (2, ""), "{command}");
+        let expected = format!("error: {dwo}: ");
+        assert!(ran.err.starts_with(&expected), "{command}: {}", ran.err);
+    }
+}
+
+/// A wrong pattern is found before anything is printed.
+#[test]
+fn a_wrong_pattern_prints_nothing() {
+    for format in ["text", "json"] {
+        let object = "fixtures/waves/calls/calls.rocm.hsaco";
+        let ran = run(&format!("dump {object} --name [ --format {format}"));
+        assert_eq!((ran.status, ran.out.as_str()), (2, ""));
+    }
+}

@@ -20,7 +20,7 @@ use serde_json::Value as Json;
 
 use super::arguments::{EvalArguments, Format, ResultName};
 use super::failure::{Exit, Failure};
-use super::input::{choose, dialect, lane_focus, read_file, read_wave};
+use super::input::{choose, dialect, lane_focus, parse_dwo, read_dwo, read_file, read_wave};
 
 pub(crate) fn run(arguments: &EvalArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     if let Some(batch) = &arguments.batch {
@@ -149,12 +149,8 @@ fn with_object(
     let embedded = choose(path, &data, &arguments.which)?;
     let place = |error: crate::Error| Failure::in_file(path, error);
     let object = CodeObject::parse(&embedded.data).map_err(place)?;
-    let dwo_data = arguments.which.dwo.as_deref().map(read_file).transpose()?;
-    let dwo = dwo_data
-        .as_deref()
-        .map(CodeObject::parse)
-        .transpose()
-        .map_err(place)?;
+    let dwo_data = read_dwo(&arguments.which)?;
+    let dwo = parse_dwo(&dwo_data)?;
     let mut program = Program::load(&object)
         .map_err(place)?
         .with_dialect(dialect(arguments.which.dialect));

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::arch::{Lane, WaveSize};
 use crate::eval::LaneFocus;
 use crate::expr::Dialect;
-use crate::object::{EmbeddedCodeObject, Selector, code_objects, select};
+use crate::object::{CodeObject, EmbeddedCodeObject, Selector, code_objects, select};
 use crate::wave::Snapshot;
 
 use super::arguments::{DialectName, ObjectArguments, StrictArguments};
@@ -20,6 +20,22 @@ pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>, Failure> {
 pub(crate) fn read_wave(path: &Path) -> Result<Snapshot, Failure> {
     let bytes = read_file(path)?;
     Snapshot::from_json(&bytes).map_err(|error| Failure::in_file(path, error))
+}
+
+/// The `.dwo` file that `--dwo` names, if it does: its path and its bytes.
+pub(crate) fn read_dwo(which: &ObjectArguments) -> Result<Option<(&Path, Vec<u8>)>, Failure> {
+    let path = which.dwo.as_deref();
+    path.map(|path| Ok((path, read_file(path)?))).transpose()
+}
+
+/// What is in it. What is wrong with it is said of it, not of the code object.
+pub(crate) fn parse_dwo<'d>(
+    dwo: &'d Option<(&Path, Vec<u8>)>,
+) -> Result<Option<CodeObject<'d>>, Failure> {
+    let parse = |(path, data): &'d (&Path, Vec<u8>)| {
+        CodeObject::parse(data).map_err(|error| Failure::in_file(path, error))
+    };
+    dwo.as_ref().map(parse).transpose()
 }
 
 /// The code object of a file that the arguments choose.

@@ -5,7 +5,7 @@ use std::io::Write;
 
 use super::arguments::{Format, LanePcArguments};
 use super::failure::{Exit, Failure};
-use super::input::{choose, dialect, read_file, read_wave};
+use super::input::{choose, dialect, parse_dwo, read_dwo, read_file, read_wave};
 use crate::inspect::{Program, Stop, StopOptions};
 use crate::location::Arena;
 use crate::object::CodeObject;
@@ -17,9 +17,14 @@ pub(crate) fn run(arguments: &LanePcArguments, out: &mut dyn Write) -> Result<Ex
     let data = read_file(path)?;
     let embedded = choose(path, &data, &arguments.which)?;
     let object = CodeObject::parse(&embedded.data).map_err(place)?;
-    let program = Program::load(&object)
+    let dwo_data = read_dwo(&arguments.which)?;
+    let dwo = parse_dwo(&dwo_data)?;
+    let mut program = Program::load(&object)
         .map_err(place)?
         .with_dialect(dialect(arguments.which.dialect));
+    if let Some(dwo) = &dwo {
+        program = program.with_split(dwo).map_err(place)?;
+    }
     let wave = read_wave(&arguments.wave)?;
     let arena = Arena::new();
     let stop = Stop::new(

@@ -9,7 +9,7 @@ use crate::report::{FrameDocument, RegisterValue, UnwindDocument};
 
 use super::arguments::{Format, UnwindArguments};
 use super::failure::{Exit, Failure};
-use super::input::{choose, dialect, read_file, read_wave};
+use super::input::{choose, dialect, parse_dwo, read_dwo, read_file, read_wave};
 
 pub(crate) fn run(arguments: &UnwindArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     let path = &arguments.object;
@@ -17,9 +17,14 @@ pub(crate) fn run(arguments: &UnwindArguments, out: &mut dyn Write) -> Result<Ex
     let data = read_file(path)?;
     let embedded = choose(path, &data, &arguments.which)?;
     let object = CodeObject::parse(&embedded.data).map_err(place)?;
-    let program = Program::load(&object)
+    let dwo_data = read_dwo(&arguments.which)?;
+    let dwo = parse_dwo(&dwo_data)?;
+    let mut program = Program::load(&object)
         .map_err(place)?
         .with_dialect(dialect(arguments.which.dialect));
+    if let Some(dwo) = &dwo {
+        program = program.with_split(dwo).map_err(place)?;
+    }
     let wave = read_wave(&arguments.wave)?;
     let arena = Arena::new();
     let options = StopOptions::loaded_at(wave.load_address).reading(arguments.reading.reading());

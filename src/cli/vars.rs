@@ -18,7 +18,9 @@ use globset::Glob;
 
 use super::arguments::{Format, VarsArguments};
 use super::failure::{Exit, Failure};
-use super::input::{choose, dialect, lane_focus, lanes_of, read_file, read_wave};
+use super::input::{
+    choose, dialect, lane_focus, lanes_of, parse_dwo, read_dwo, read_file, read_wave,
+};
 use super::lanes::ranges;
 
 pub(crate) fn run(
@@ -31,12 +33,8 @@ pub(crate) fn run(
     let data = read_file(path)?;
     let embedded = choose(path, &data, &arguments.which)?;
     let object = CodeObject::parse(&embedded.data).map_err(place)?;
-    let dwo_data = arguments.which.dwo.as_deref().map(read_file).transpose()?;
-    let dwo = dwo_data
-        .as_deref()
-        .map(CodeObject::parse)
-        .transpose()
-        .map_err(place)?;
+    let dwo_data = read_dwo(&arguments.which)?;
+    let dwo = parse_dwo(&dwo_data)?;
     let mut program = Program::load(&object)
         .map_err(place)?
         .with_dialect(dialect(arguments.which.dialect));

@@ -27,7 +27,7 @@ use crate::object::CodeObject;
 
 use super::arguments::{DumpArguments, DumpStyle, Format};
 use super::failure::{Exit, Failure};
-use super::input::{choose, dialect, read_file};
+use super::input::{choose, dialect, parse_dwo, read_dwo, read_file};
 use crate::expr::{Dialect, RegisterStyle};
 use output::{Limited, Output};
 
@@ -132,13 +132,13 @@ impl Selection {
 
 pub(crate) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     let path = &arguments.object;
+    let selection = Selection::new(arguments)?;
     let place = |error: crate::Error| Failure::in_file(path, error);
     let data = read_file(path)?;
     let embedded = choose(path, &data, &arguments.which)?;
     let object = CodeObject::parse(&embedded.data).map_err(place)?;
-    let dwo_data = arguments.which.dwo.as_deref().map(read_file).transpose()?;
-    let dwo = dwo_data.as_deref().map(CodeObject::parse).transpose();
-    let dwo = dwo.map_err(place)?;
+    let dwo_data = read_dwo(&arguments.which)?;
+    let dwo = parse_dwo(&dwo_data)?;
     let is_dwo = |object: &CodeObject<'_>| {
         let names = object.sections().iter().map(|section| &section.name);
         names.into_iter().any(|name| name.ends_with(".dwo"))
@@ -151,7 +151,7 @@ pub(crate) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<Exit
     let size = embedded
         .data
         .len()
-        .saturating_add(dwo_data.as_deref().map_or(0, <[u8]>::len));
+        .saturating_add(dwo_data.as_ref().map_or(0, |(_, data)| data.len()));
     let mut limited = Limited::new(out, size);
     let json = arguments.format == Format::Json;
     let mut output = Output::new(&mut limited, json);
@@ -164,7 +164,7 @@ pub(crate) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<Exit
         style: arguments.style,
         dialect: dialect(arguments.which.dialect),
     };
-    parts(arguments, &sources, style, &mut output)?;
+    parts(arguments, &selection, &sources, style, &mut output)?;
     if json {
         output.end_document()?;
     }
@@ -178,15 +178,15 @@ pub(crate) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<Exit
 /// The parts that the arguments ask for, in the order of llvm-dwarfdump.
 fn parts(
     arguments: &DumpArguments,
+    selection: &Selection,
     sources: &Sources<'_>,
     style: Style,
     output: &mut Output<'_>,
 ) -> Result<(), Failure> {
-    let selection = Selection::new(arguments)?;
     let selected = !matches!(selection, Selection::All);
     let other = arguments.debug_loclists || arguments.debug_line || arguments.debug_frame;
     if arguments.debug_info || selected || !other {
-        part(unit::dump(sources, style, &selection, output), output)?;
+        part(unit::dump(sources, style, selection, output), output)?;
     }
     if arguments.debug_loclists {
         part(loclists::dump(sources, style, output), output)?;
