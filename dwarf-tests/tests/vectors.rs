@@ -220,14 +220,17 @@ fn a_line_that_cannot_be_run_answers_with_an_error_and_the_rest_go_on() {
         r#"{"id": "steps", "hex": "2ffdff", "max_steps": 100}"#,
         r#"{"id": "last", "hex": "32"}"#,
     ];
-    std::fs::write(path, lines.join("\n")).unwrap();
+    // The last line is not UTF-8.
+    let file = [lines.join("\n").as_bytes(), b"\n\xff\xfe\n"].concat();
+    std::fs::write(path, file).unwrap();
     let ran = hetdwarf(["eval".as_ref(), "--batch".as_ref(), path.as_os_str()]);
     let answers: Vec<Value> = ran
         .out
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    assert_eq!(answers.len(), lines.len());
+    assert_eq!(answers.len(), lines.len() + 1);
+    assert_eq!(answers[6]["error"]["kind"], "syntax");
     assert_eq!(
         answers[0]["lanes"][0]["result"]["bytes"],
         "0100000000000000"

@@ -227,9 +227,9 @@ fn run_batch(path: &Path, out: &mut dyn Write) -> Result<Exit, Failure> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let mut waves = HashMap::new();
     let mut out = std::io::BufWriter::new(out);
-    for line in std::io::BufReader::new(file).lines() {
+    for line in std::io::BufReader::new(file).split(b'\n') {
         let line = line.map_err(|error| Failure::in_file(path, error))?;
-        if line.trim().is_empty() {
+        if line.trim_ascii().is_empty() {
             continue;
         }
         let document = answer_line(&line, folder, &mut waves);
@@ -242,8 +242,8 @@ fn run_batch(path: &Path, out: &mut dyn Write) -> Result<Exit, Failure> {
 type Waves = HashMap<PathBuf, Result<Rc<Snapshot>, String>>;
 
 /// The answer to a line; what cannot be run answers with an error.
-fn answer_line(line: &str, folder: &Path, waves: &mut Waves) -> EvalDocument {
-    let request: Result<Json, _> = serde_json::from_str(line);
+fn answer_line(line: &[u8], folder: &Path, waves: &mut Waves) -> EvalDocument {
+    let request: Result<Json, _> = serde_json::from_slice(line);
     let id = request
         .as_ref()
         .ok()
