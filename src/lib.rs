@@ -11,6 +11,7 @@ pub mod eval;
 pub mod expr;
 pub mod frame;
 pub mod inspect;
+pub mod isa;
 pub mod location;
 pub mod object;
 #[cfg(feature = "serde")]
