@@ -108,6 +108,9 @@ impl Raw<'_> {
             128..=192 => return Operand::Integer(i32::from(code).saturating_sub(128)),
             193..=208 => return Operand::Integer(192i32.saturating_sub(i32::from(code))),
             240..=248 => return Operand::Float(code),
+            254 if generation >= Generation::Gfx125x && count == 1 => {
+                return Operand::Literal(self.literal(0));
+            }
             254 if generation >= Generation::Gfx125x => {
                 return Operand::Literal64(
                     u64::from(self.literal(0)) | u64::from(self.literal(1)) << 32,

@@ -22,13 +22,12 @@ pub(super) fn extra_dwords(raw: &Raw<'_>) -> Option<u8> {
     let vector = |low| raw.bits(1, low, 9);
     match raw.encoding {
         Encoding::Sopk => Some(fixed(raw)),
-        Encoding::Sop1 if raw.row.has(flag::NO_SOURCE) => Some(0),
-        Encoding::Sop1 => literals(raw, &[scalar(0)]),
-        Encoding::Sop2 | Encoding::Sopc => literals(raw, &[scalar(0), scalar(8)]),
+        Encoding::Sop1 => Some(literals(raw, &[scalar(0)])),
+        Encoding::Sop2 | Encoding::Sopc => Some(literals(raw, &[scalar(0), scalar(8)])),
         Encoding::Vop1 | Encoding::Vop2 | Encoding::Vopc => {
             let source = raw.bits(0, 0, 9);
             match follows(raw.generation(), source) {
-                0 => literals(raw, &[source]),
+                0 => Some(literals(raw, &[source])),
                 control => Some(control.saturating_add(fixed(raw))),
             }
         }
@@ -38,7 +37,7 @@ pub(super) fn extra_dwords(raw: &Raw<'_>) -> Option<u8> {
                 && matches!(sources, [DPP16 | DPP8 | DPP8_FETCH_INVALID, ..]);
             match (dpp, raw.generation() >= Generation::Gfx10) {
                 (true, _) => Some(1),
-                (false, true) => literals(raw, &sources),
+                (false, true) => Some(literals(raw, &sources)),
                 (false, false) => (!sources.contains(&LITERAL)).then_some(0),
             }
         }
@@ -81,14 +80,14 @@ fn fixed(raw: &Raw<'_>) -> u8 {
 }
 
 /// All operands share one literal.
-fn literals(raw: &Raw<'_>, sources: &[u32]) -> Option<u8> {
+fn literals(raw: &Raw<'_>, sources: &[u32]) -> u8 {
     let fixed = fixed(raw);
     if fixed != 0 {
-        Some(fixed)
+        fixed
     } else if raw.generation() >= Generation::Gfx125x && sources.contains(&LITERAL64) {
-        Some(2)
+        2
     } else {
-        Some(u8::from(sources.contains(&LITERAL)))
+        u8::from(sources.contains(&LITERAL))
     }
 }
 
@@ -106,7 +105,11 @@ fn follows(generation: Generation, source: u32) -> u8 {
 fn dual(raw: &Raw<'_>) -> u8 {
     let opcodes = [raw.bits(0, 22, 4), raw.bits(0, 17, 5)];
     let sources = [raw.bits(0, 0, 9), raw.bits(1, 0, 9)];
-    u8::from(opcodes.iter().any(|op| matches!(op, 1 | 2)) || sources.contains(&LITERAL))
+    if opcodes.iter().any(|op| matches!(op, 1 | 2)) {
+        1
+    } else {
+        literals(raw, &sources)
+    }
 }
 
 /// Whether the first source of a vector instruction is replaced by DPP or SDWA controls.

@@ -151,15 +151,15 @@ fn flat(raw: &Raw<'_>) -> Option<Access> {
     let gfx12 = generation >= Generation::Gfx12;
     let offset = match generation {
         Generation::Gfx12 | Generation::Gfx125x => signed(raw.bits(2, 8, 24), 24),
-        Generation::Gfx10 if kind == AccessKind::Flat => 0,
+        Generation::Gfx10 if kind == AccessKind::Flat => raw.bits(0, 0, 12).cast_signed(),
         Generation::Gfx10 => signed(raw.bits(0, 0, 12), 12),
         Generation::Gfx9
         | Generation::Gfx908
         | Generation::Gfx90a
         | Generation::Gfx94x
         | Generation::Gfx11 => match kind {
-            // Unsigned: the bit of the sign must be clear.
-            AccessKind::Flat => raw.bits(0, 0, 12).cast_signed(),
+            // Unsigned: the highest bit is to be clear.
+            AccessKind::Flat => raw.bits(0, 0, 13).cast_signed(),
             AccessKind::Scratch | AccessKind::Global | AccessKind::Buffer => {
                 signed(raw.bits(0, 0, 13), 13)
             }

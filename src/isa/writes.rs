@@ -44,6 +44,7 @@ fn by_shape(raw: &Raw<'_>, writes: &mut Writes) {
             }
         }
         Shape::Vector(count) => writes.add(vector_destination(raw, count)),
+        Shape::VectorByWave(count) => writes.add(vector_destination(raw, by_wave(raw, count))),
         Shape::Half => writes.add(vgpr(field & 0x7f, 1)),
         Shape::Acc(count) => writes.add(agpr(field, count)),
         Shape::Matrix(count) => {
@@ -70,9 +71,18 @@ fn by_shape(raw: &Raw<'_>, writes: &mut Writes) {
             writes.add(vgpr(field, count));
             writes.add(vector::first_source(raw, count));
         }
+        Shape::SwapHalves => {
+            writes.add(vgpr(field & 0x7f, 1));
+            writes.add(vgpr(raw.bits(0, 0, 7), 1));
+        }
         Shape::Load(count) => load_data(raw, count)
             .into_iter()
             .for_each(|d| writes.add(d)),
+        Shape::LoadByWave(count) => {
+            load_data(raw, by_wave(raw, count))
+                .into_iter()
+                .for_each(|d| writes.add(d));
+        }
         Shape::Atomic(count) => {
             if returns(raw) {
                 load_data(raw, count)
@@ -88,6 +98,11 @@ fn by_shape(raw: &Raw<'_>, writes: &mut Writes) {
             writes.add(vgpr(raw.bits(1, 0, 8), 1));
         }
     }
+}
+
+/// Half as many in a wave of 64 lanes.
+fn by_wave(raw: &Raw<'_>, count: u8) -> u8 {
+    count.div_ceil(raw.mask_dwords())
 }
 
 fn scalar_destination(raw: &Raw<'_>, count: u8) -> Operand {

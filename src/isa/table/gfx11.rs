@@ -228,7 +228,7 @@ const VOP1: &[Row] = rows! {
     0x48: Vector(1), INDIRECT;
     0x50..=0x64: Half;
     0x65: Swap(1);
-    0x66: Half;
+    0x66: SwapHalves;
     0x67: Vector(1);
     0x68: Swap(1), INDIRECT;
     0x69: Half;
@@ -287,9 +287,11 @@ const VOP3: &[Row] = rows! {
     0x39..=0x3e: Mask;
     0x40..=0x5f: Mask;
     0x7d..=0x7f: Mask;
-    0x8e: None, EXEC;
-    0x95: None, EXEC;
-    0xa7: None, EXEC;
+    0x80..=0xaf: None, EXEC;
+    0xb1..=0xb6: None, EXEC;
+    0xb9..=0xbe: None, EXEC;
+    0xc0..=0xdf: None, EXEC;
+    0xfd..=0xff: None, EXEC;
     0x101: Vector(1);
     0x103..=0x10c: Vector(1);
     0x10f..=0x114: Vector(1);
@@ -362,7 +364,7 @@ const VOP3P: &[Row] = rows! {
     0x00..=0x13: Vector(1);
     0x16..=0x1a: Vector(1);
     0x20..=0x22: Vector(1);
-    0x40..=0x45: Vector(8);
+    0x40..=0x45: VectorByWave(8);
 };
 
 #[rustfmt::skip]
@@ -380,8 +382,7 @@ const LDSDIR: &[Row] = rows! {
 const DS: &[Row] = rows! {
     0x00..=0x13: None;
     0x15: None;
-    0x19: None;
-    0x1b..=0x1f: None;
+    0x18..=0x1f: None;
     0x20..=0x2d: Vector(1);
     0x2e..=0x2f: Vector(2);
     0x30..=0x36: Vector(1);

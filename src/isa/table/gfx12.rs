@@ -211,11 +211,13 @@ const VOP1: &[Row] = rows! {
     0x03: Vector(1);
     0x04: Vector(2);
     0x05..=0x08: Vector(1);
-    0x0a..=0x0f: Vector(1);
+    0x0a: Half;
+    0x0b..=0x0f: Vector(1);
     0x10: Vector(2);
     0x11..=0x15: Vector(1);
     0x16..=0x1a: Vector(2);
     0x1b: None;
+    0x1c: Half;
     0x20..=0x25: Vector(1);
     0x27: Vector(1);
     0x2a..=0x2b: Vector(1);
@@ -231,11 +233,13 @@ const VOP1: &[Row] = rows! {
     0x43: Vector(1);
     0x44: Vector(1), INDIRECT;
     0x48: Vector(1), INDIRECT;
-    0x50..=0x64: Vector(1);
+    0x50..=0x64: Half;
     0x65: Swap(1);
+    0x66: SwapHalves;
     0x67: Vector(1);
     0x68: Swap(1), INDIRECT;
-    0x69..=0x6d: Vector(1);
+    0x69: Half;
+    0x6a..=0x6d: Vector(1);
     0x6e..=0x6f: Vector(2);
 };
 
@@ -278,9 +282,11 @@ const VOP2: &[Row] = rows! {
     0x25..=0x27: Vector(1);
     0x2b: Vector(1);
     0x2c..=0x2d: Vector(1), LITERAL;
-    0x2f..=0x36: Vector(1);
-    0x37..=0x38: Vector(1), LITERAL;
-    0x3b..=0x3c: Vector(1);
+    0x2f: Vector(1);
+    0x30..=0x36: Half;
+    0x37..=0x38: Half, LITERAL;
+    0x3b: Half;
+    0x3c: Vector(1);
 };
 
 #[rustfmt::skip]
@@ -317,6 +323,16 @@ const VOP3: &[Row] = rows! {
     0x51..=0x56: Mask;
     0x59..=0x5e: Mask;
     0x7d..=0x7f: Mask;
+    0x81..=0x8e: None, EXEC;
+    0x91..=0x9e: None, EXEC;
+    0xa1..=0xae: None, EXEC;
+    0xb1..=0xb6: None, EXEC;
+    0xb9..=0xbe: None, EXEC;
+    0xc1..=0xc6: None, EXEC;
+    0xc9..=0xce: None, EXEC;
+    0xd1..=0xd6: None, EXEC;
+    0xd9..=0xde: None, EXEC;
+    0xfd..=0xff: None, EXEC;
     0x101: Vector(1);
     0x102: Vector(2);
     0x103..=0x105: Vector(1);
@@ -341,6 +357,7 @@ const VOP3: &[Row] = rows! {
     0x191..=0x195: Vector(1);
     0x196..=0x19a: Vector(2);
     0x19b: None;
+    0x19c: Vector(1);
     0x1a0..=0x1a5: Vector(1);
     0x1a7: Vector(1);
     0x1aa..=0x1ab: Vector(1);
@@ -403,14 +420,13 @@ const VOP3P: &[Row] = rows! {
     0x13: Vector(1);
     0x16..=0x1e: Vector(1);
     0x20..=0x22: Vector(1);
-    0x40..=0x41: Vector(8);
-    0x42..=0x43: Vector(4);
-    0x44: Vector(8);
-    0x46: Vector(8);
-    0x49..=0x4a: Vector(8);
-    0x51: Vector(8);
-    0x52: Vector(4);
-    0x55: Vector(8);
+    0x24..=0x27: Vector(1);
+    0x40..=0x41: VectorByWave(8);
+    0x42..=0x43: VectorByWave(4);
+    0x44..=0x4a: VectorByWave(8);
+    0x50..=0x51: VectorByWave(8);
+    0x52..=0x53: VectorByWave(4);
+    0x54..=0x5a: VectorByWave(8);
 };
 
 #[rustfmt::skip]
@@ -434,8 +450,7 @@ const LDSDIR: &[Row] = rows! {
 #[rustfmt::skip]
 const DS: &[Row] = rows! {
     0x00..=0x10: None;
-    0x12..=0x13: None;
-    0x15: None;
+    0x12..=0x15: None;
     0x1e..=0x1f: None;
     0x20..=0x2d: Vector(1);
     0x2e..=0x2f: Vector(2);
@@ -501,8 +516,8 @@ const FLAT: &[Row] = rows! {
     0x53: Load(32);
     0x54: Store(32);
     0x56: Atomic(1);
-    0x57: Load(4);
-    0x58: Load(2);
+    0x57: LoadByWave(4);
+    0x58: LoadByWave(2);
     0x59..=0x5a: Atomic(1);
     0x73: Atomic(2);
 };
@@ -572,6 +587,7 @@ const VIMAGE: &[Row] = rows! {
     0x0b: ImageAtomic(2);
     0x0c..=0x16: ImageAtomic(1);
     0x17: ImageLoad;
+    0x80..=0x81: BvhDual;
     0x83..=0x87: ImageAtomic(1);
 };
 

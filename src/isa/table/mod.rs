@@ -48,8 +48,6 @@ const INDIRECT: u16 = 8;
 const LITERAL: u16 = 16;
 /// Two dwords follow always.
 const LITERAL64: u16 = 32;
-/// It has no source, whatever the field holds.
-const NO_SOURCE: u16 = 64;
 
 /// The flags of a row, for those who ask.
 pub(super) mod flag {
@@ -59,7 +57,6 @@ pub(super) mod flag {
     pub(in crate::isa) const INDIRECT: u16 = super::INDIRECT;
     pub(in crate::isa) const LITERAL: u16 = super::LITERAL;
     pub(in crate::isa) const LITERAL64: u16 = super::LITERAL64;
-    pub(in crate::isa) const NO_SOURCE: u16 = super::NO_SOURCE;
 }
 
 /// Which registers an instruction writes, and through which of its fields. Numbers count dwords.
@@ -73,6 +70,8 @@ pub(super) enum Shape {
     ScalarAtomic(u8),
     /// Vector registers.
     Vector(u8),
+    /// Vector registers: so many in a wave of 32 lanes, half as many in one of 64.
+    VectorByWave(u8),
     /// The low or the high half of a vector register, which bit 7 of the field tells.
     Half,
     /// Accumulation registers.
@@ -87,8 +86,12 @@ pub(super) enum Shape {
     MaskAndExec,
     /// The destination and the first source.
     Swap(u8),
+    /// The destination and the first source, each half a register.
+    SwapHalves,
     /// Registers loaded from memory.
     Load(u8),
+    /// Registers loaded from memory: so many in a wave of 32 lanes, half as many in one of 64.
+    LoadByWave(u8),
     /// Registers stored to memory: none are written.
     Store(u8),
     /// Registers that get the old value, if that is asked for.
