@@ -62,6 +62,7 @@ fn bytes(dwords: &[u32]) -> Vec<u8> {
 /// Decodes each instruction from the bytes that LLVM says are its own, and from those and what follows.
 fn check(decoder: &Decoder, lines: &[Line], wave_size: WaveSize, processor: &str) -> [usize; 2] {
     let [mut same, mut refused] = [0, 0];
+    let mut problems = Vec::new();
     for line in lines {
         let mut code = bytes(&line.dwords);
         let length = code.len();
@@ -75,12 +76,12 @@ fn check(decoder: &Decoder, lines: &[Line], wave_size: WaveSize, processor: &str
         match decoder.decode(&code, line.address) {
             _ if text::is_garbage(line.dwords[0], &line.text, processor) => refused += 1,
             Err(_) if text::may_refuse(line.dwords[0], &line.text) => refused += 1,
-            Err(error) => panic!("{}: {error}", at()),
+            Err(error) => problems.push(format!("{}: {error}", at())),
             Ok(ours) => {
                 if let Err(problem) =
                     text::compare(&ours, &line.dwords, &line.text, wave_size, processor)
                 {
-                    panic!("{}: {problem}", at());
+                    problems.push(format!("{}: {problem}", at()));
                 }
                 for cut in 0..length {
                     assert!(
@@ -93,6 +94,11 @@ fn check(decoder: &Decoder, lines: &[Line], wave_size: WaveSize, processor: &str
             }
         }
     }
+    assert!(
+        problems.is_empty(),
+        "{:#?}",
+        problems.iter().take(20).collect::<Vec<_>>()
+    );
     [same, refused]
 }
 

@@ -237,10 +237,12 @@ pub fn compare(
     }
     let text = Text::new(text);
     // Subvector loops count in a register that LLVM prints as if it were only read. Of an atomic with
-    // both cache hints, LLVM does not print whether it returns.
+    // both cache hints, LLVM does not print whether it returns; of scalar compare and swap, it prints
+    // all data as written.
     if text.starts(&["s_subvector"])
         || text.modifiers.contains("TH_ATOMIC_0x")
         || text.modifiers.contains("TH_ATOMIC_CASCADE")
+        || text.starts(&["s_atomic_cmpswap", "s_buffer_atomic_cmpswap"])
     {
         return Ok(());
     }
@@ -318,7 +320,7 @@ fn has_wrong_literal(dwords: &[u32], text: &str) -> bool {
         [word & 0x1ff, word >> 9 & 0x1ff, word >> 18 & 0x1ff]
     });
     let is_literal = |code: &u32| matches!(code, 254 | 255);
-    let is_vop3 = dwords[0] >> 26 == 0x35;
+    let is_vop3 = matches!(dwords[0] >> 26, 0x33 | 0x35);
     let unused = is_vop3 && codes.iter().skip(sources).any(is_literal);
     parsed
         .operands
