@@ -53,9 +53,11 @@ pub(super) fn extra_dwords(raw: &Raw<'_>) -> Option<u8> {
             | Generation::Gfx125x => 0,
         }),
         Encoding::Mubuf | Encoding::Mtbuf => (raw.bits(1, 24, 8) != LITERAL).then_some(0),
+        Encoding::Vopd3 => {
+            (literals(raw, &[raw.bits(0, 0, 9), raw.bits(1, 0, 9)]) == 0).then_some(0)
+        }
         Encoding::Sopp
         | Encoding::Smem
-        | Encoding::Vopd3
         | Encoding::Vintrp
         | Encoding::Vinterp
         | Encoding::Ldsdir

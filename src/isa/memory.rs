@@ -3,6 +3,11 @@
 //! LDS and images are left to `writes`, since nothing asks what they do. Source: AMD's instruction set
 //! architecture documents, "Vector Memory Operations" and "Flat Memory Instructions".
 
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "few of the encodings and shapes have a field elsewhere than most, and the table decides which come here"
+)]
+
 use super::Generation;
 use super::effect::{Access, AccessKind, Effect};
 use super::field::{Raw, agpr, signed, vgpr};

@@ -130,7 +130,7 @@ impl PartialEq<&str> for Mnemonic {
     }
 }
 
-/// The generation and tables of a processor, by name; where the name does not decide, by the number.
+/// The generation and tables of a processor: by its name, or where that does not decide, by the number after `gfx`.
 fn tables(processor: &Processor) -> Option<(Generation, &'static Tables)> {
     Some(match (processor.generation()?, processor.name()) {
         (9, "gfx908") => (Generation::Gfx908, &table::GFX9),
@@ -146,7 +146,7 @@ fn tables(processor: &Processor) -> Option<(Generation, &'static Tables)> {
     })
 }
 
-/// Dual instructions have opcodes that need no table.
+/// Dual instructions and exports have opcodes that need no table.
 static NO_ROW: Row = Row {
     first: 0,
     last: 0,
@@ -201,10 +201,11 @@ impl Decoder {
         }
         let encoding = layout.encoding;
         let opcode = opcode(layout.opcode, &dwords);
-        let row = match encoding {
-            Encoding::Vopd | Encoding::Vopd3 | Encoding::Exp => &NO_ROW,
-            _ => (self.target.tables.row(encoding, opcode))
-                .ok_or_else(|| self.unknown(first, address))?,
+        let row = if matches!(encoding, Encoding::Vopd | Encoding::Vopd3 | Encoding::Exp) {
+            &NO_ROW
+        } else {
+            (self.target.tables.row(encoding, opcode))
+                .ok_or_else(|| self.unknown(first, address))?
         };
         let raw = Raw {
             target: &self.target,
@@ -257,14 +258,16 @@ impl Decoder {
     }
 
     fn mnemonic(&self, raw: &Raw<'_>) -> Option<Mnemonic> {
-        let prefix = match raw.encoding {
-            Encoding::Flat => match memory::flat_kind(raw)? {
+        let prefix = if raw.encoding == Encoding::Flat {
+            match memory::flat_kind(raw)? {
                 AccessKind::Scratch => "scratch_",
                 AccessKind::Global => "global_",
                 AccessKind::Flat | AccessKind::Buffer => "flat_",
-            },
-            Encoding::Mubuf | Encoding::Vbuffer => "buffer_",
-            _ => "",
+            }
+        } else if matches!(raw.encoding, Encoding::Mubuf | Encoding::Vbuffer) {
+            "buffer_"
+        } else {
+            ""
         };
         let name = raw.row.name;
         (!name.is_empty()).then_some(Mnemonic { prefix, name })

@@ -3,6 +3,11 @@
 //! Source: AMD's instruction set architecture documents, "Scalar ALU Operations" and "Program Flow
 //! Control".
 
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "few of the encodings and shapes have a field elsewhere than most, and the table decides which come here"
+)]
+
 use super::effect::{CallTarget, Effect, ScalarOp};
 use super::field::{Raw, low_byte, low_half, signed};
 use super::register::Operand;

@@ -3,6 +3,11 @@
 //! Source: AMD's instruction set architecture documents, "Vector ALU Operations"; for accumulation
 //! registers those of MI100 and MI200, "Matrix Arithmetic Instructions".
 
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "few of the encodings and shapes have a field elsewhere than most, and the table decides which come here"
+)]
+
 use super::effect::Effect;
 use super::field::{Raw, agpr, low_half, vgpr};
 use super::length::has_controls;

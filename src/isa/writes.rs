@@ -2,6 +2,11 @@
 //!
 //! Source: AMD's instruction set architecture documents, the destination fields of "Microcode Formats".
 
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "few of the encodings and shapes have a field elsewhere than most, and the table decides which come here"
+)]
+
 use super::Generation;
 use super::field::{Raw, agpr, low_byte, vgpr};
 use super::length::is_sdwa;
@@ -185,7 +190,13 @@ fn dual(raw: &Raw<'_>, writes: &mut Writes) {
 
 /// Likewise, each with its own field; some operations are of 64 bits.
 fn dual_gfx125x(raw: &Raw<'_>, writes: &mut Writes) {
-    let width = |opcode: u32| if (32..=37).contains(&opcode) { 2 } else { 1 };
+    let width = |opcode: u32| {
+        if (0x20..=0x24).contains(&opcode) {
+            2
+        } else {
+            1
+        }
+    };
     writes.add(vgpr(raw.bits(2, 0, 8), width(raw.bits(0, 18, 6))));
     writes.add(vgpr(raw.bits(2, 24, 8), width(raw.bits(0, 12, 6))));
 }

@@ -1,7 +1,7 @@
 //! One instruction as LLVM's disassembler prints it, and what must be true of ours.
 
 use hetdwarf::arch::WaveSize;
-use hetdwarf::isa::{Decoder, Effect, Instruction, MachineRegister, Operand, Span};
+use hetdwarf::isa::{Effect, Instruction, MachineRegister, Operand, Span};
 
 /// Mnemonic without the suffix of its encoding, and operands without modifiers.
 pub struct Text {
@@ -351,7 +351,7 @@ pub fn is_garbage(first: u32, text: &str, processor: &str) -> bool {
 pub fn may_refuse(first: u32, text: &str) -> bool {
     let text = Text::new(text);
     let literal = text.operands.iter().any(|operand| operand.contains("0x"));
-    let without_literals = matches!(first >> 26, 0x34 | 0x38 | 0x3a);
+    let without_literals = matches!(first >> 26, 0x34 | 0x38 | 0x3a) || first >> 24 == 0xcf;
     text.starts(&["v_illegal"]) || literal && without_literals
 }
 
