@@ -6,7 +6,7 @@
 
 use super::Generation;
 use super::field::Raw;
-use super::table::{Encoding, flag};
+use super::table::{Encoding, Op, flag};
 
 /// The codes of sources that are not in the instruction's first dwords.
 const LITERAL: u32 = 255;
@@ -23,6 +23,8 @@ pub(super) fn extra_dwords(raw: &Raw<'_>) -> Option<u8> {
     match raw.encoding {
         Encoding::Sopk => Some(fixed(raw)),
         Encoding::Sop1 => Some(literals(raw, &[scalar(0)])),
+        // `s_set_gpr_idx_on`: its second source is an immediate.
+        Encoding::Sopc if raw.row.op == Op::GprIndex => Some(literals(raw, &[scalar(0)])),
         Encoding::Sop2 | Encoding::Sopc => Some(literals(raw, &[scalar(0), scalar(8)])),
         Encoding::Vop1 | Encoding::Vop2 | Encoding::Vopc => {
             let source = raw.bits(0, 0, 9);
