@@ -13,6 +13,7 @@ pub mod eval;
 pub mod expr;
 pub mod frame;
 pub mod inspect;
+pub mod isa;
 pub mod lane_pc;
 pub mod location;
 pub mod object;

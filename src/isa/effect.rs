@@ -1,0 +1,297 @@
+//! What the instructions do that set up frames, save registers and direct control.
+//!
+//! Decoding is left to `scalar`, `vector` and `memory`. Everything else an instruction can do is
+//! [`Effect::Other`], and known only by the registers it writes. Source: AMD's instruction set
+//! architecture documents, the chapters on program control, scalar and vector ALU and memory.
+
+use super::register::{MachineRegister, Operand, Span};
+
+/// An operation of the scalar ALU. `a` and `b` are the operands in the order of the assembler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ScalarOp {
+    /// `a`.
+    Mov,
+    /// `a` if `scc` is set; otherwise nothing is written.
+    MovIfScc,
+    /// `!a`.
+    Not,
+    /// `a + b`.
+    Add,
+    /// `a + b + scc`.
+    AddCarry,
+    /// `a - b`.
+    Sub,
+    /// `a - b - scc`.
+    SubBorrow,
+    /// The low bits of `a * b`.
+    Mul,
+    /// The high 32 bits of the unsigned product.
+    MulHighUnsigned,
+    /// The high 32 bits of the signed product.
+    MulHighSigned,
+    /// `a & b`.
+    And,
+    /// `a | b`.
+    Or,
+    /// `a ^ b`.
+    Xor,
+    /// `a & !b`.
+    AndNot,
+    /// `a | !b`.
+    OrNot,
+    /// `!(a & b)`.
+    Nand,
+    /// `!(a | b)`.
+    Nor,
+    /// `!(a ^ b)`.
+    Xnor,
+    /// `a << b`.
+    ShiftLeft,
+    /// `a >> b`, zeros moving in.
+    ShiftRight,
+    /// `a >> b`, the sign moving in.
+    ShiftRightSigned,
+    /// `(a << n) + b`.
+    ShiftLeftAdd(u8),
+    /// The bits of `a` that `b` selects: offset in its low bits, width from bit 16.
+    BitFieldExtract,
+    /// Likewise, with the sign extended.
+    BitFieldExtractSigned,
+    /// `((1 << a) - 1) << b`.
+    BitFieldMask,
+    /// `a` if `scc` is set, otherwise `b`.
+    Select,
+}
+
+/// How a new execution mask is made of the old one and a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ExecOp {
+    /// `source & exec`.
+    And,
+    /// `source | exec`.
+    Or,
+    /// `source ^ exec`.
+    Xor,
+    /// `!(source & exec)`.
+    Nand,
+    /// `!(source | exec)`.
+    Nor,
+    /// `!(source ^ exec)`.
+    Xnor,
+    /// `source & !exec`.
+    SourceAndNotExec,
+    /// `source | !exec`.
+    SourceOrNotExec,
+    /// `!source & exec`.
+    ExecAndNotSource,
+    /// `!source | exec`.
+    ExecOrNotSource,
+}
+
+/// When a branch is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Condition {
+    /// `scc` is clear.
+    Scc0,
+    /// `scc` is set.
+    Scc1,
+    /// `vcc` is zero.
+    VccZero,
+    /// `vcc` is not zero.
+    VccNotZero,
+    /// No lane is active.
+    ExecZero,
+    /// A lane is active.
+    ExecNotZero,
+    /// A flag of the debugger is set.
+    Debugger,
+    /// The subvector loop goes on or ends (gfx10, gfx11).
+    Loop,
+}
+
+/// Where a call goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CallTarget {
+    /// To the address in these registers.
+    Registers(Operand),
+    /// To this address.
+    Address(u64),
+}
+
+/// By which instructions memory is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AccessKind {
+    /// `scratch_*`: an offset in the lane's scratch.
+    Scratch,
+    /// `buffer_*`: through a descriptor in four scalar registers.
+    Buffer,
+    /// `flat_*`: a generic address.
+    Flat,
+    /// `global_*`: an address in global memory.
+    Global,
+}
+
+/// A load or store of whole registers, or of the low or high part of one.
+///
+/// The address is, in bytes, the sum of what is there of `address`, `base` and `offset`; of a buffer
+/// access as the descriptor says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// By which instructions.
+    pub kind: AccessKind,
+    /// How many bytes of memory for each lane: 1 and 2 are parts of a register.
+    pub bytes: u8,
+    /// The first register of the data and how many there are. Nothing for a load that goes to LDS.
+    pub data: Option<Span>,
+    /// The vector registers that take part in the address; nothing if there are none. How many they are
+    /// depends on the kind: one for scratch and with a scalar base, two for a whole address, and for a
+    /// buffer one for each of index and offset.
+    pub address: Option<Span>,
+    /// The scalar part: the stack pointer of scratch and buffer accesses, or a 64-bit base address.
+    pub base: Operand,
+    /// The descriptor of a buffer access.
+    pub descriptor: Option<Operand>,
+    /// The constant part, in bytes.
+    pub offset: i32,
+}
+
+/// What an instruction does.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Anything else; [`Instruction::writes`](super::Instruction::writes) still holds.
+    Other,
+    /// A scalar operation. `dst` can be `exec`. Operands that the operation does not have are
+    /// [`Operand::Null`].
+    Scalar {
+        /// Which.
+        op: ScalarOp,
+        /// What it writes.
+        dst: Operand,
+        /// The first operand.
+        a: Operand,
+        /// The second operand.
+        b: Operand,
+    },
+    /// `dst` gets `exec`, and `exec` a new value.
+    SaveExec {
+        /// How the new value is made.
+        op: ExecOp,
+        /// Where the old one goes.
+        dst: Operand,
+        /// The source.
+        src: Operand,
+    },
+    /// Both `dst` and `exec` get the new value.
+    WriteExec {
+        /// How the value is made.
+        op: ExecOp,
+        /// What is written besides `exec`.
+        dst: Operand,
+        /// The source.
+        src: Operand,
+    },
+    /// One lane of a vector register is written.
+    WriteLane {
+        /// The vector register.
+        dst: MachineRegister,
+        /// What is written.
+        src: Operand,
+        /// Which lane.
+        lane: Operand,
+    },
+    /// A scalar register gets one lane of a vector register.
+    ReadLane {
+        /// The scalar register.
+        dst: Operand,
+        /// The vector register.
+        src: Operand,
+        /// Which lane.
+        lane: Operand,
+    },
+    /// A scalar register gets the first active lane of a vector register.
+    ReadFirstLane {
+        /// The scalar register.
+        dst: Operand,
+        /// The vector register, or a scalar source.
+        src: Operand,
+    },
+    /// A vector register gets, in all active lanes, what the source has there, unchanged. Between vector
+    /// and accumulation registers too.
+    VectorMove {
+        /// What is written.
+        dst: Span,
+        /// The source.
+        src: Operand,
+    },
+    /// Registers are stored, in active lanes.
+    Store(Access),
+    /// Registers are loaded, in active lanes.
+    Load(Access),
+    /// Scalar registers are loaded.
+    ScalarLoad {
+        /// What is loaded.
+        dst: Operand,
+        /// The address: two scalar registers.
+        base: Operand,
+        /// Added to it: a scalar register.
+        index: Operand,
+        /// The constant part, in bytes.
+        offset: i32,
+    },
+    /// A call: `dst` gets the address of the next instruction.
+    Call {
+        /// Two scalar registers for the return address.
+        dst: Operand,
+        /// Where it goes.
+        target: CallTarget,
+    },
+    /// A jump to the address in two scalar registers; a return is one.
+    SetPc {
+        /// The registers.
+        src: Operand,
+    },
+    /// `dst` gets the address of the next instruction.
+    GetPc {
+        /// Two scalar registers.
+        dst: Operand,
+    },
+    /// A branch.
+    Branch {
+        /// The address it goes to.
+        target: u64,
+        /// When; always, if nothing.
+        condition: Option<Condition>,
+    },
+    /// A jump of another kind, of which the target is not known: `s_rfe_b64`, `s_cbranch_join`, …
+    OtherJump,
+    /// The wave ends.
+    EndProgram,
+    /// A trap; the trap handler comes back behind it.
+    Trap {
+        /// The trap's number.
+        id: u16,
+    },
+    /// Padding that must not be reached (`s_code_end`).
+    CodeEnd,
+    /// The next instructions are issued together.
+    Clause {
+        /// How many, less one.
+        count: u16,
+    },
+    /// The wave waits.
+    Wait,
+    /// Nothing.
+    Nop {
+        /// The immediate: how many cycles, less one.
+        cycles: u16,
+    },
+    /// Vector register indexing goes on, off or changes (gfx9): while it is on, the vector registers that
+    /// instructions read and write are chosen by `m0`.
+    GprIndex,
+    /// Sets the high two bits of vector register numbers in instructions that follow (gfx125x).
+    VgprMsb {
+        /// Two bits each for the sources 0, 1 and 2 and the destination, the lowest first.
+        bits: u8,
+    },
+}

@@ -1,0 +1,156 @@
+//! The dwords of one instruction, and the fields that name registers and operands.
+//!
+//! Which fields an instruction has is left to those who ask. Source: AMD's instruction set architecture
+//! documents, "Scalar Data Operands", "Instruction Operands" and "Microcode Formats".
+
+use super::register::{MachineRegister, Operand, Span};
+use super::table::{Bits, Encoding, Row};
+use super::{Generation, Target};
+
+/// The most dwords an instruction has: an image instruction of gfx10 with three dwords of addresses.
+pub(super) const MAX_DWORDS: usize = 5;
+
+/// An instruction whose row is known.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Raw<'a> {
+    pub(super) target: &'a Target,
+    pub(super) address: u64,
+    pub(super) dwords: [u32; MAX_DWORDS],
+    pub(super) encoding: Encoding,
+    /// How many dwords the encoding has, without what follows.
+    pub(super) base_dwords: u8,
+    pub(super) row: &'static Row,
+}
+
+/// The bits of a field; zero for what is not there.
+pub(super) fn bits(dwords: &[u32], Bits(word, low, width): Bits) -> u32 {
+    let word = dwords.get(usize::from(word)).copied().unwrap_or(0);
+    let mask = 1u32
+        .checked_shl(u32::from(width))
+        .map_or(u32::MAX, |bit| bit.wrapping_sub(1));
+    word.checked_shr(u32::from(low)).unwrap_or(0) & mask
+}
+
+/// A number of `width` bits as a signed one.
+pub(super) fn signed(value: u32, width: u8) -> i32 {
+    let spare = 32u32.saturating_sub(u32::from(width));
+    value
+        .checked_shl(spare)
+        .unwrap_or(0)
+        .cast_signed()
+        .checked_shr(spare)
+        .unwrap_or(0)
+}
+
+/// The low eight bits.
+pub(super) fn low_byte(value: u32) -> u8 {
+    let [low, ..] = value.to_le_bytes();
+    low
+}
+
+/// The low sixteen bits.
+pub(super) fn low_half(value: u32) -> u16 {
+    let [low, high, ..] = value.to_le_bytes();
+    u16::from_le_bytes([low, high])
+}
+
+impl Raw<'_> {
+    pub(super) fn bits(&self, word: u8, low: u8, width: u8) -> u32 {
+        bits(&self.dwords, Bits(word, low, width))
+    }
+
+    pub(super) fn bit(&self, word: u8, low: u8) -> bool {
+        self.bits(word, low, 1) != 0
+    }
+
+    pub(super) fn generation(&self) -> Generation {
+        self.target.generation
+    }
+
+    /// How many scalar registers hold one bit for each lane.
+    pub(super) fn mask_dwords(&self) -> u8 {
+        match self.target.wave_size {
+            crate::arch::WaveSize::Wave32 => 1,
+            crate::arch::WaveSize::Wave64 => 2,
+        }
+    }
+
+    /// `exec`, as far as there are lanes.
+    pub(super) fn exec(&self) -> Operand {
+        Operand::Registers(Span::new(MachineRegister::ExecLo, self.mask_dwords()))
+    }
+
+    /// `vcc`, as far as there are lanes.
+    pub(super) fn vcc(&self) -> Operand {
+        Operand::Registers(Span::new(MachineRegister::VccLo, self.mask_dwords()))
+    }
+
+    /// A scalar operand of `count` dwords by its code of up to eight bits.
+    pub(super) fn scalar(&self, code: u32, count: u8) -> Operand {
+        use MachineRegister as R;
+        let code = low_byte(code);
+        let generation = self.generation();
+        let register = match code {
+            102 if generation.has_flat_scratch() => R::FlatScratchLo,
+            103 if generation.has_flat_scratch() => R::FlatScratchHi,
+            104 if generation.has_flat_scratch() => R::XnackMaskLo,
+            105 if generation.has_flat_scratch() => R::XnackMaskHi,
+            0..=105 => R::Sgpr(code),
+            106 => R::VccLo,
+            107 => R::VccHi,
+            108..=123 => R::Ttmp(code.saturating_sub(108)),
+            124 if generation >= Generation::Gfx11 => return Operand::Null,
+            124 => R::M0,
+            125 if generation >= Generation::Gfx11 => R::M0,
+            125 if generation >= Generation::Gfx10 => return Operand::Null,
+            126 => R::ExecLo,
+            127 => R::ExecHi,
+            128..=192 => return Operand::Integer(i32::from(code).saturating_sub(128)),
+            193..=208 => return Operand::Integer(192i32.saturating_sub(i32::from(code))),
+            240..=248 => return Operand::Float(code),
+            254 if generation >= Generation::Gfx125x && count == 1 => {
+                return Operand::Literal(self.literal(0));
+            }
+            254 if generation >= Generation::Gfx125x => {
+                return Operand::Literal64(
+                    u64::from(self.literal(0)) | u64::from(self.literal(1)) << 32,
+                );
+            }
+            255 => return Operand::Literal(self.literal(0)),
+            _ => return Operand::Other(code),
+        };
+        Operand::Registers(Span::new(register, count))
+    }
+
+    fn literal(&self, n: u8) -> u32 {
+        self.bits(self.base_dwords.saturating_add(n), 0, 32)
+    }
+
+    /// A source of a vector instruction by its code of nine bits: a scalar operand, or a vector register.
+    pub(super) fn source(&self, code: u32, count: u8) -> Operand {
+        match code.checked_sub(256) {
+            Some(n) => vgpr(n, count),
+            None => self.scalar(code, count),
+        }
+    }
+
+    /// The immediate of the encodings SOPK and SOPP.
+    pub(super) fn immediate(&self) -> i32 {
+        signed(self.bits(0, 0, 16), 16)
+    }
+
+    /// The address of the next instruction, if nothing follows the first dword.
+    pub(super) fn next_address(&self) -> u64 {
+        self.address.wrapping_add(4)
+    }
+}
+
+/// Vector registers.
+pub(super) fn vgpr(n: u32, count: u8) -> Operand {
+    Operand::Registers(Span::new(MachineRegister::Vgpr(low_half(n)), count))
+}
+
+/// Accumulation registers.
+pub(super) fn agpr(n: u32, count: u8) -> Operand {
+    Operand::Registers(Span::new(MachineRegister::Agpr(low_half(n)), count))
+}

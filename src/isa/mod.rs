@@ -1,0 +1,380 @@
+//! The machine code of AMDGPU, as far as a frame's unwinding depends on it: where each instruction ends,
+//! which registers it writes, and what those do that set up stacks, save registers and direct control.
+//!
+//! It leaves to others what all this means for a caller's registers; and it is no disassembler, most
+//! instructions have no name here. Sources: AMD's instruction set architecture documents ("Vega 7nm",
+//! "AMD Instinct MI100", "MI200", "MI300", "CDNA 4", "RDNA 1.0" to "RDNA 4"), USAGE "Instructions", and for
+//! gfx125x, of which there is no document, LLVM 22's assembler.
+//!
+//! ```
+//! use hetdwarf::arch::Processor;
+//! use hetdwarf::isa::{Decoder, Effect, MachineRegister, Operand, Span};
+//!
+//! let decoder = Decoder::new(Processor::by_name("gfx90a").unwrap(), None).unwrap();
+//! // s_mov_b32 s33, s32
+//! let instruction = decoder.decode(&[0x20, 0x00, 0xa1, 0xbe], 0x1000).unwrap();
+//! assert_eq!((instruction.length, instruction.mnemonic.unwrap().to_string()), (4, "s_mov_b32".into()));
+//! assert!(instruction.writes.contains(MachineRegister::Sgpr(33)));
+//! let Effect::Scalar { a, .. } = instruction.effect else { unreachable!() };
+//! assert_eq!(a, Operand::Registers(Span::new(MachineRegister::Sgpr(32), 1)));
+//! ```
+
+mod effect;
+mod field;
+mod length;
+mod memory;
+mod register;
+mod scalar;
+mod table;
+#[cfg(test)]
+mod tests;
+mod vector;
+mod writes;
+
+pub use effect::{Access, AccessKind, CallTarget, Condition, Effect, ExecOp, ScalarOp};
+pub use register::{MachineRegister, Operand, Span, Writes};
+
+use core::fmt;
+
+use crate::arch::{Processor, WaveSize};
+use crate::error::{Error, ErrorKind, Result};
+use field::{MAX_DWORDS, Raw, bits, low_half};
+use table::{Encoding, Op, Row, Shape, Tables};
+
+/// What processors have in common in how their instructions are encoded. The order is that of the
+/// encodings' features.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Generation {
+    Gfx9,
+    Gfx908,
+    Gfx90a,
+    Gfx94x,
+    Gfx10,
+    Gfx11,
+    Gfx12,
+    Gfx125x,
+}
+
+impl Generation {
+    /// Whether `flat_scratch` and `xnack_mask` have numbers among the scalar registers.
+    const fn has_flat_scratch(self) -> bool {
+        match self {
+            Generation::Gfx9 | Generation::Gfx908 | Generation::Gfx90a | Generation::Gfx94x => true,
+            Generation::Gfx10 | Generation::Gfx11 | Generation::Gfx12 | Generation::Gfx125x => {
+                false
+            }
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Target {
+    generation: Generation,
+    wave_size: WaveSize,
+    tables: &'static Tables,
+    name: &'static str,
+}
+
+/// Decodes the instructions of one processor.
+#[derive(Debug)]
+pub struct Decoder {
+    target: Target,
+}
+
+/// One instruction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Instruction {
+    /// Where it is.
+    pub address: u64,
+    /// How long it is, in bytes: a multiple of 4, at most 20.
+    pub length: u8,
+    /// Its name, if it has an effect other than [`Effect::Other`] in some form.
+    pub mnemonic: Option<Mnemonic>,
+    /// The registers it writes.
+    pub writes: Writes,
+    /// What it does.
+    pub effect: Effect,
+}
+
+impl Instruction {
+    /// The address behind it.
+    #[must_use]
+    pub const fn end(&self) -> u64 {
+        self.address.wrapping_add(self.length as u64)
+    }
+}
+
+/// The name of an instruction, without a suffix for its encoding (`_e32`, `_e64`, `_dpp`, `_sdwa`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Mnemonic {
+    prefix: &'static str,
+    name: &'static str,
+}
+
+impl fmt::Display for Mnemonic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.prefix)?;
+        f.write_str(self.name)
+    }
+}
+
+impl PartialEq<str> for Mnemonic {
+    fn eq(&self, other: &str) -> bool {
+        other.strip_prefix(self.prefix) == Some(self.name)
+    }
+}
+
+impl PartialEq<&str> for Mnemonic {
+    fn eq(&self, other: &&str) -> bool {
+        *self == **other
+    }
+}
+
+/// The generation and tables of a processor: by its name, or where that does not decide, by the number after `gfx`.
+fn tables(processor: &Processor) -> Option<(Generation, &'static Tables)> {
+    Some(match (processor.generation()?, processor.name()) {
+        (9, "gfx908") => (Generation::Gfx908, &table::GFX9),
+        (9, "gfx90a") => (Generation::Gfx90a, &table::GFX90A),
+        (9, "gfx942" | "gfx9-4-generic") => (Generation::Gfx94x, &table::GFX94X),
+        (9, "gfx950") => (Generation::Gfx94x, &table::GFX950),
+        (9, _) => (Generation::Gfx9, &table::GFX9),
+        (10, _) => (Generation::Gfx10, &table::GFX10),
+        (11, _) => (Generation::Gfx11, &table::GFX11),
+        (12, "gfx1250" | "gfx1251") => (Generation::Gfx125x, &table::GFX125X),
+        (12, _) => (Generation::Gfx12, &table::GFX12),
+        _ => return None,
+    })
+}
+
+/// Dual instructions and exports have opcodes that need no table.
+static NO_ROW: Row = Row {
+    first: 0,
+    last: 0,
+    shape: Shape::None,
+    flags: 0,
+    op: Op::Other,
+    name: "",
+};
+
+impl Decoder {
+    /// A decoder for code of this processor.
+    ///
+    /// * `wave_size`: that of the code; if nothing, the processor's default.
+    ///
+    /// Nothing if there is no decoder for the processor: those before gfx9; or if it has no waves of this
+    /// size.
+    #[must_use]
+    pub fn new(processor: &'static Processor, wave_size: Option<WaveSize>) -> Option<Decoder> {
+        let (generation, tables) = tables(processor)?;
+        let wave_size = wave_size.or(processor.default_wave_size())?;
+        processor.supports_wave_size(wave_size).then_some(Decoder {
+            target: Target {
+                generation,
+                wave_size,
+                tables,
+                name: processor.name(),
+            },
+        })
+    }
+
+    /// Decodes the instruction at the start of `bytes`, which stands at `address`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Truncated`] if `bytes` ends before the instruction does; [`ErrorKind::Malformed`] if
+    /// the processor has no instruction that is encoded so.
+    pub fn decode(&self, bytes: &[u8], address: u64) -> Result<Instruction> {
+        let mut dwords = [0; MAX_DWORDS];
+        let mut present = 0u8;
+        for (dword, chunk) in dwords.iter_mut().zip(bytes.as_chunks().0) {
+            *dword = u32::from_le_bytes(*chunk);
+            present = present.saturating_add(1);
+        }
+        let [first, ..] = dwords;
+        if present == 0 {
+            return Err(truncated());
+        }
+        let layout = (self.target.tables.layouts.iter())
+            .find(|layout| first.checked_shr(layout.shift.into()) == Some(layout.prefix))
+            .ok_or_else(|| self.unknown(first, address))?;
+        if present < layout.dwords {
+            return Err(truncated());
+        }
+        let encoding = layout.encoding;
+        let opcode = opcode(layout.opcode, &dwords);
+        let row = if matches!(encoding, Encoding::Vopd | Encoding::Vopd3 | Encoding::Exp) {
+            &NO_ROW
+        } else {
+            (self.target.tables.row(encoding, opcode))
+                .ok_or_else(|| self.unknown(first, address))?
+        };
+        let raw = Raw {
+            target: &self.target,
+            address,
+            dwords,
+            encoding,
+            base_dwords: layout.dwords,
+            row,
+        };
+        let extra = length::extra_dwords(&raw).ok_or_else(|| self.unknown(first, address))?;
+        let total = layout.dwords.saturating_add(extra);
+        if total > present {
+            return Err(truncated());
+        }
+        if let Some(pair) = self.pair(&raw, layout.opcode, opcode, bytes) {
+            return pair;
+        }
+        let mnemonic = self.mnemonic(&raw);
+        Ok(Instruction {
+            address,
+            length: total.saturating_mul(4),
+            mnemonic,
+            writes: writes::writes(&raw),
+            effect: effect(&raw),
+        })
+    }
+
+    /// An instruction that another one before it gives operands to: what it writes is what the second
+    /// part does.
+    fn pair(
+        &self,
+        raw: &Raw<'_>,
+        fields: &[table::Bits],
+        opcode_of_first: u16,
+        bytes: &[u8],
+    ) -> Option<Result<Instruction>> {
+        let [first, _, second @ ..] = &raw.dwords;
+        let same_prefix = first >> 26 == second.first()? >> 26;
+        let second = opcode(fields, second);
+        let is_pair =
+            same_prefix && (self.target.tables).is_pair(raw.encoding, opcode_of_first, second);
+        let rest = bytes.get(8..).filter(|_| is_pair)?;
+        Some(
+            self.decode(rest, raw.address)
+                .map(|instruction| Instruction {
+                    length: instruction.length.saturating_add(8),
+                    ..instruction
+                }),
+        )
+    }
+
+    fn mnemonic(&self, raw: &Raw<'_>) -> Option<Mnemonic> {
+        let prefix = if raw.encoding == Encoding::Flat {
+            match memory::flat_kind(raw)? {
+                AccessKind::Scratch => "scratch_",
+                AccessKind::Global => "global_",
+                AccessKind::Flat | AccessKind::Buffer => "flat_",
+            }
+        } else if matches!(raw.encoding, Encoding::Mubuf | Encoding::Vbuffer) {
+            "buffer_"
+        } else {
+            ""
+        };
+        let name = raw.row.name;
+        (!name.is_empty()).then_some(Mnemonic { prefix, name })
+    }
+
+    /// The instructions of `code`, which starts at `address`.
+    ///
+    /// The iterator ends behind the last instruction, or with its first error, which tells the offset in
+    /// `code`.
+    pub fn instructions<'a>(&'a self, code: &'a [u8], address: u64) -> Instructions<'a> {
+        Instructions {
+            decoder: self,
+            code,
+            start: address,
+            address,
+        }
+    }
+
+    #[cold]
+    fn unknown(&self, first: u32, address: u64) -> Error {
+        Error::malformed(
+            "machine instruction",
+            format!(
+                "{} has none that begins with {first:#010x}, as is at {address:#x}",
+                self.target.name
+            ),
+        )
+    }
+}
+
+#[cold]
+fn truncated() -> Error {
+    Error::new(ErrorKind::Truncated {
+        what: "a machine instruction",
+    })
+}
+
+fn opcode(fields: &[table::Bits], dwords: &[u32]) -> u16 {
+    let mut opcode = 0;
+    let mut shift = 0u32;
+    for field in fields {
+        opcode |= bits(dwords, *field).checked_shl(shift).unwrap_or(0);
+        shift = shift.saturating_add(u32::from(field.2));
+    }
+    low_half(opcode)
+}
+
+fn effect(raw: &Raw<'_>) -> Effect {
+    match raw.row.op {
+        Op::Other => Effect::Other,
+        Op::Access(_) => memory::effect(raw),
+        Op::ReadLane
+        | Op::WriteLane
+        | Op::ReadFirstLane
+        | Op::VectorMove
+        | Op::AccRead
+        | Op::AccWrite
+        | Op::AccMove => vector::effect(raw),
+        Op::Alu(_)
+        | Op::SaveExec(_)
+        | Op::WriteExec(_)
+        | Op::GetPc
+        | Op::SetPc
+        | Op::SwapPc
+        | Op::Call
+        | Op::OtherJump
+        | Op::Branch(_)
+        | Op::EndProgram
+        | Op::Trap
+        | Op::CodeEnd
+        | Op::Clause
+        | Op::Wait
+        | Op::Nop
+        | Op::GprIndex
+        | Op::VgprMsb
+        | Op::ScalarLoad => scalar::effect(raw),
+    }
+}
+
+/// The instructions of a piece of code, see [`Decoder::instructions`].
+#[derive(Debug)]
+pub struct Instructions<'a> {
+    decoder: &'a Decoder,
+    code: &'a [u8],
+    start: u64,
+    address: u64,
+}
+
+impl Iterator for Instructions<'_> {
+    type Item = Result<Instruction>;
+
+    fn next(&mut self) -> Option<Result<Instruction>> {
+        if self.code.is_empty() {
+            return None;
+        }
+        let decoded = self.decoder.decode(self.code, self.address);
+        match &decoded {
+            Ok(instruction) => {
+                let length = usize::from(instruction.length);
+                self.code = self.code.get(length..).unwrap_or_default();
+                self.address = instruction.end();
+            }
+            Err(_) => self.code = &[],
+        }
+        let offset = self.address.wrapping_sub(self.start);
+        Some(decoded.map_err(|error| error.at_operation("machine code", offset)))
+    }
+}
+
+impl core::iter::FusedIterator for Instructions<'_> {}

@@ -1,0 +1,294 @@
+//! Registers and operands as machine instructions name them.
+//!
+//! How the numbers stand in an instruction is left to `field`. Sources: "Scalar Operands" and "VGPRs" of
+//! AMD's instruction set architecture documents (Vega, MI200, MI300, RDNA 1 to RDNA 4), and USAGE
+//! "Register Identifier" for the DWARF numbers.
+
+use core::fmt;
+
+use crate::arch::{Register, WaveSize};
+
+/// One dword of machine state that instructions can name or change: 32 bits, of a vector register 32
+/// bits for each lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum MachineRegister {
+    /// The scalar register `sN`.
+    Sgpr(u8),
+    /// The vector register `vN`. An instruction of gfx125x names the low 8 bits; what
+    /// [`Effect::VgprMsb`](super::Effect::VgprMsb) set is to be added.
+    Vgpr(u16),
+    /// The accumulation register `aN`.
+    Agpr(u16),
+    /// The register `ttmpN` of the trap handler.
+    Ttmp(u8),
+    /// The low half of `flat_scratch`, where it is not a pair of `sN`.
+    FlatScratchLo,
+    /// The high half of `flat_scratch`.
+    FlatScratchHi,
+    /// The low half of `xnack_mask`.
+    XnackMaskLo,
+    /// The high half of `xnack_mask`.
+    XnackMaskHi,
+    /// The low half of `vcc`; all of it in a wave of 32 lanes.
+    VccLo,
+    /// The high half of `vcc`.
+    VccHi,
+    /// The register `m0`.
+    M0,
+    /// The low half of the execution mask; all of it in a wave of 32 lanes.
+    ExecLo,
+    /// The high half of the execution mask.
+    ExecHi,
+    /// The scalar condition code: one bit.
+    Scc,
+}
+
+impl MachineRegister {
+    /// The DWARF register the dword is a part of, in a wave of this size, and whether it is the upper
+    /// half. Nothing for a register that DWARF has no number for.
+    #[must_use]
+    pub const fn dwarf(self, wave_size: WaveSize) -> Option<(Register, bool)> {
+        let (register, upper) = match self {
+            MachineRegister::Sgpr(n) => (Register::sgpr(n as u16), false),
+            MachineRegister::Vgpr(n) => (Register::vgpr(n, wave_size), false),
+            MachineRegister::Agpr(n) => (Register::agpr(n, wave_size), false),
+            MachineRegister::VccLo => (Some(vcc(wave_size)), false),
+            MachineRegister::VccHi => (Some(vcc(wave_size)), true),
+            MachineRegister::ExecLo => (Some(Register::exec(wave_size)), false),
+            MachineRegister::ExecHi => (Some(Register::exec(wave_size)), true),
+            MachineRegister::Ttmp(_)
+            | MachineRegister::FlatScratchLo
+            | MachineRegister::FlatScratchHi
+            | MachineRegister::XnackMaskLo
+            | MachineRegister::XnackMaskHi
+            | MachineRegister::M0
+            | MachineRegister::Scc => (None, false),
+        };
+        match register {
+            Some(register) => Some((register, upper)),
+            None => None,
+        }
+    }
+
+    /// The register `n` dwords further, as the hardware counts; nothing past the last of its kind.
+    #[must_use]
+    pub fn plus(self, n: u8) -> Option<MachineRegister> {
+        use MachineRegister as R;
+        let wide = u16::from(n);
+        match (self, n) {
+            (register, 0) => Some(register),
+            (R::Sgpr(first), _) => first.checked_add(n).map(R::Sgpr),
+            (R::Vgpr(first), _) => first.checked_add(wide).map(R::Vgpr),
+            (R::Agpr(first), _) => first.checked_add(wide).map(R::Agpr),
+            (R::Ttmp(first), _) => first.checked_add(n).map(R::Ttmp),
+            (R::FlatScratchLo, 1) => Some(R::FlatScratchHi),
+            (R::XnackMaskLo, 1) => Some(R::XnackMaskHi),
+            (R::VccLo, 1) => Some(R::VccHi),
+            (R::ExecLo, 1) => Some(R::ExecHi),
+            (
+                R::FlatScratchLo
+                | R::FlatScratchHi
+                | R::XnackMaskLo
+                | R::XnackMaskHi
+                | R::VccLo
+                | R::VccHi
+                | R::M0
+                | R::ExecLo
+                | R::ExecHi
+                | R::Scc,
+                _,
+            ) => None,
+        }
+    }
+}
+
+const fn vcc(wave_size: WaveSize) -> Register {
+    match wave_size {
+        WaveSize::Wave32 => Register::VCC_32,
+        WaveSize::Wave64 => Register::VCC_64,
+    }
+}
+
+/// As the assembler writes it: `s4`, `v0`, `exec_lo`.
+impl fmt::Display for MachineRegister {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            MachineRegister::Sgpr(n) => write!(f, "s{n}"),
+            MachineRegister::Vgpr(n) => write!(f, "v{n}"),
+            MachineRegister::Agpr(n) => write!(f, "a{n}"),
+            MachineRegister::Ttmp(n) => write!(f, "ttmp{n}"),
+            MachineRegister::FlatScratchLo => f.write_str("flat_scratch_lo"),
+            MachineRegister::FlatScratchHi => f.write_str("flat_scratch_hi"),
+            MachineRegister::XnackMaskLo => f.write_str("xnack_mask_lo"),
+            MachineRegister::XnackMaskHi => f.write_str("xnack_mask_hi"),
+            MachineRegister::VccLo => f.write_str("vcc_lo"),
+            MachineRegister::VccHi => f.write_str("vcc_hi"),
+            MachineRegister::M0 => f.write_str("m0"),
+            MachineRegister::ExecLo => f.write_str("exec_lo"),
+            MachineRegister::ExecHi => f.write_str("exec_hi"),
+            MachineRegister::Scc => f.write_str("scc"),
+        }
+    }
+}
+
+/// Consecutive registers of one kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Span {
+    /// The first register.
+    pub first: MachineRegister,
+    /// How many, from 1.
+    pub count: u8,
+}
+
+impl Span {
+    /// This many registers from `first`.
+    #[must_use]
+    pub const fn new(first: MachineRegister, count: u8) -> Span {
+        Span { first, count }
+    }
+
+    /// Each register. What lies past the last register of a kind is left out.
+    pub fn registers(self) -> impl Iterator<Item = MachineRegister> {
+        (0..self.count).filter_map(move |n| self.first.plus(n))
+    }
+
+    /// Whether the register is one of them.
+    #[must_use]
+    pub fn contains(self, register: MachineRegister) -> bool {
+        self.registers().any(|one| one == register)
+    }
+}
+
+/// As the assembler writes it: `s4`, `s[4:5]`, `exec`.
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use MachineRegister as R;
+        let (letter, first) = match (self.first, self.count) {
+            (R::VccLo, 2) => return f.write_str("vcc"),
+            (R::ExecLo, 2) => return f.write_str("exec"),
+            (R::FlatScratchLo, 2) => return f.write_str("flat_scratch"),
+            (R::XnackMaskLo, 2) => return f.write_str("xnack_mask"),
+            (register, 1) => return register.fmt(f),
+            (R::Sgpr(n), _) => ("s", u32::from(n)),
+            (R::Ttmp(n), _) => ("ttmp", u32::from(n)),
+            (R::Vgpr(n), _) => ("v", u32::from(n)),
+            (R::Agpr(n), _) => ("a", u32::from(n)),
+            (
+                R::FlatScratchLo
+                | R::FlatScratchHi
+                | R::XnackMaskLo
+                | R::XnackMaskHi
+                | R::VccLo
+                | R::VccHi
+                | R::M0
+                | R::ExecLo
+                | R::ExecHi
+                | R::Scc,
+                count,
+            ) => return write!(f, "{}+{count}", self.first),
+        };
+        let last = first.saturating_add(u32::from(self.count).saturating_sub(1));
+        write!(f, "{letter}[{first}:{last}]")
+    }
+}
+
+/// What an instruction reads in one place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Operand {
+    /// Registers.
+    Registers(Span),
+    /// An integer that the operand's code or an immediate field stands for. Its sign is extended where
+    /// the operation is of 64 bits.
+    Integer(i32),
+    /// The code, from 240 to 248, of a floating-point constant.
+    Float(u8),
+    /// The dword after the instruction.
+    Literal(u32),
+    /// The two dwords after the instruction (gfx125x).
+    Literal64(u64),
+    /// A register that reads as zero and keeps nothing written to it.
+    Null,
+    /// The code of another source: apertures, `vccz`, `execz`, `scc`, `lds_direct`, `pops_exiting_wave_id`.
+    Other(u8),
+}
+
+impl Operand {
+    /// The number, if the instruction contains it: an inline integer, or a literal taken as signed.
+    #[must_use]
+    pub const fn constant(self) -> Option<i64> {
+        match self {
+            Operand::Integer(value) => Some(value as i64),
+            Operand::Literal(value) => Some(value.cast_signed() as i64),
+            Operand::Literal64(value) => Some(value.cast_signed()),
+            Operand::Null => Some(0),
+            Operand::Registers(_) | Operand::Float(_) | Operand::Other(_) => None,
+        }
+    }
+
+    /// The registers, if it is some.
+    #[must_use]
+    pub const fn registers(self) -> Option<Span> {
+        match self {
+            Operand::Registers(span) => Some(span),
+            Operand::Integer(_)
+            | Operand::Float(_)
+            | Operand::Literal(_)
+            | Operand::Literal64(_)
+            | Operand::Null
+            | Operand::Other(_) => None,
+        }
+    }
+
+    /// The register, if it is a single one.
+    #[must_use]
+    pub const fn register(self) -> Option<MachineRegister> {
+        match self {
+            Operand::Registers(Span { first, count: 1 }) => Some(first),
+            Operand::Registers(_)
+            | Operand::Integer(_)
+            | Operand::Float(_)
+            | Operand::Literal(_)
+            | Operand::Literal64(_)
+            | Operand::Null
+            | Operand::Other(_) => None,
+        }
+    }
+}
+
+/// The registers an instruction writes: as far as it names them, and those it changes always.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Writes {
+    spans: smallvec::SmallVec<[Span; 4]>,
+    indirect: bool,
+}
+
+impl Writes {
+    pub(super) fn add(&mut self, operand: Operand) {
+        if let Operand::Registers(span) = operand {
+            self.spans.push(span);
+        }
+    }
+
+    pub(super) fn set_indirect(&mut self) {
+        self.indirect = true;
+    }
+
+    /// The registers. A span may be there twice if an instruction names it twice.
+    #[must_use]
+    pub fn spans(&self) -> &[Span] {
+        &self.spans
+    }
+
+    /// Whether the register written is chosen while the program runs (`m0`, relative addressing): then
+    /// any register of the kind in [`spans`](Writes::spans) may be.
+    #[must_use]
+    pub fn is_indirect(&self) -> bool {
+        self.indirect
+    }
+
+    /// Whether the register is among those named.
+    #[must_use]
+    pub fn contains(&self, register: MachineRegister) -> bool {
+        self.spans.iter().any(|span| span.contains(register))
+    }
+}

@@ -1,0 +1,178 @@
+//! How the encodings of each generation are told apart, how long they are and where the opcode stands.
+//!
+//! What follows the first dwords (literals, DPP, further addresses) is left to `length`. Source: AMD's
+//! instruction set architecture documents, "Microcode Formats".
+
+/// The encodings, as AMD names them; formats of later generations that took an earlier one's place go by
+/// their own name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(in crate::isa) enum Encoding {
+    Sop1,
+    Sop2,
+    Sopc,
+    Sopk,
+    Sopp,
+    Smem,
+    Vop1,
+    Vop2,
+    Vopc,
+    Vop3,
+    Vop3p,
+    Vopd,
+    Vopd3,
+    Vintrp,
+    Vinterp,
+    Ldsdir,
+    Ds,
+    /// FLAT, SCRATCH and GLOBAL, which differ in two bits.
+    Flat,
+    Mubuf,
+    Mtbuf,
+    Vbuffer,
+    Mimg,
+    Vimage,
+    Vsample,
+    Exp,
+}
+
+/// A field: the number of its dword, its lowest bit and its width in bits.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::isa) struct Bits(
+    pub(in crate::isa) u8,
+    pub(in crate::isa) u8,
+    pub(in crate::isa) u8,
+);
+
+/// One encoding of one generation.
+#[derive(Debug)]
+pub(in crate::isa) struct Layout {
+    /// The lowest of the bits that tell the encoding.
+    pub(in crate::isa) shift: u8,
+    /// What the bits from there to the top of the first dword are.
+    pub(in crate::isa) prefix: u32,
+    pub(in crate::isa) encoding: Encoding,
+    /// Dwords, without what may follow.
+    pub(in crate::isa) dwords: u8,
+    /// The parts of the opcode, the lowest first.
+    pub(in crate::isa) opcode: &'static [Bits],
+}
+
+macro_rules! layouts {
+    ($($generation:ident { $($shift:literal $prefix:literal $encoding:ident $dwords:literal
+       [$($word:literal $low:literal $width:literal),*];)* })*) => {
+        $(pub(super) const $generation: &[Layout] = &[$(Layout {
+            shift: $shift,
+            prefix: $prefix,
+            encoding: Encoding::$encoding,
+            dwords: $dwords,
+            opcode: &[$(Bits($word, $low, $width)),*],
+        },)*];)*
+    };
+}
+
+// Each line: the lowest bit of the prefix, the prefix, the encoding, dwords, fields of the opcode.
+#[rustfmt::skip]
+layouts! {
+    GFX9 {
+        23 0b1_0111_1101 Sop1   1 [0 8 8];
+        23 0b1_0111_1110 Sopc   1 [0 16 7];
+        23 0b1_0111_1111 Sopp   1 [0 16 7];
+        28 0b1011        Sopk   1 [0 23 5];
+        30 0b10          Sop2   1 [0 23 7];
+        25 0b011_1111    Vop1   1 [0 9 8];
+        25 0b011_1110    Vopc   1 [0 17 8];
+        31 0b0           Vop2   1 [0 25 6];
+        26 0b11_0000     Smem   2 [0 18 8];
+        26 0b11_0001     Exp    2 [];
+        26 0b11_0100     Vop3   2 [0 16 10];
+        26 0b11_0101     Vintrp 1 [0 16 2];
+        26 0b11_0110     Ds     2 [0 17 8];
+        26 0b11_0111     Flat   2 [0 18 7];
+        26 0b11_1000     Mubuf  2 [0 18 8];
+        26 0b11_1010     Mtbuf  2 [0 15 4];
+        26 0b11_1100     Mimg   2 [0 18 7, 0 0 1];
+    }
+    GFX10 {
+        23 0b1_0111_1101 Sop1   1 [0 8 8];
+        23 0b1_0111_1110 Sopc   1 [0 16 7];
+        23 0b1_0111_1111 Sopp   1 [0 16 7];
+        28 0b1011        Sopk   1 [0 23 5];
+        30 0b10          Sop2   1 [0 23 7];
+        25 0b011_1111    Vop1   1 [0 9 8];
+        25 0b011_1110    Vopc   1 [0 17 8];
+        31 0b0           Vop2   1 [0 25 6];
+        26 0b11_0010     Vintrp 1 [0 16 2];
+        24 0b1100_1100   Vop3p  2 [0 16 8];
+        26 0b11_0101     Vop3   2 [0 16 10];
+        26 0b11_0110     Ds     2 [0 18 8];
+        26 0b11_0111     Flat   2 [0 18 7];
+        26 0b11_1000     Mubuf  2 [0 18 8];
+        26 0b11_1010     Mtbuf  2 [0 16 3, 1 21 1];
+        26 0b11_1100     Mimg   2 [0 18 7, 0 0 1];
+        26 0b11_1101     Smem   2 [0 18 8];
+        26 0b11_1110     Exp    2 [];
+    }
+    GFX11 {
+        23 0b1_0111_1101 Sop1    1 [0 8 8];
+        23 0b1_0111_1110 Sopc    1 [0 16 7];
+        23 0b1_0111_1111 Sopp    1 [0 16 7];
+        28 0b1011        Sopk    1 [0 23 5];
+        30 0b10          Sop2    1 [0 23 7];
+        25 0b011_1111    Vop1    1 [0 9 8];
+        25 0b011_1110    Vopc    1 [0 17 8];
+        31 0b0           Vop2    1 [0 25 6];
+        26 0b11_0010     Vopd    2 [];
+        24 0b1100_1100   Vop3p   2 [0 16 8];
+        24 0b1100_1101   Vinterp 2 [0 16 8];
+        24 0b1100_1110   Ldsdir  1 [0 20 4];
+        26 0b11_0101     Vop3    2 [0 16 10];
+        26 0b11_0110     Ds      2 [0 18 8];
+        26 0b11_0111     Flat    2 [0 18 7];
+        26 0b11_1000     Mubuf   2 [0 18 8];
+        26 0b11_1010     Mtbuf   2 [0 15 4];
+        26 0b11_1100     Mimg    2 [0 18 8];
+        26 0b11_1101     Smem    2 [0 18 8];
+        26 0b11_1110     Exp     2 [];
+    }
+    GFX12 {
+        23 0b1_0111_1101 Sop1    1 [0 8 8];
+        23 0b1_0111_1110 Sopc    1 [0 16 7];
+        23 0b1_0111_1111 Sopp    1 [0 16 7];
+        28 0b1011        Sopk    1 [0 23 5];
+        30 0b10          Sop2    1 [0 23 7];
+        25 0b011_1111    Vop1    1 [0 9 8];
+        25 0b011_1110    Vopc    1 [0 17 8];
+        31 0b0           Vop2    1 [0 25 6];
+        26 0b11_0001     Vbuffer 3 [0 14 8];
+        26 0b11_0010     Vopd    2 [];
+        24 0b1100_1100   Vop3p   2 [0 16 8];
+        24 0b1100_1101   Vinterp 2 [0 16 8];
+        24 0b1100_1110   Ldsdir  1 [0 20 4];
+        26 0b11_0100     Vimage  3 [0 14 8];
+        26 0b11_0101     Vop3    2 [0 16 10];
+        26 0b11_0110     Ds      2 [0 18 8];
+        26 0b11_1001     Vsample 3 [0 14 8];
+        26 0b11_1011     Flat    3 [0 14 8];
+        26 0b11_1101     Smem    2 [0 13 6];
+        26 0b11_1110     Exp     2 [];
+    }
+    GFX125X {
+        23 0b1_0111_1101 Sop1    1 [0 8 8];
+        23 0b1_0111_1110 Sopc    1 [0 16 7];
+        23 0b1_0111_1111 Sopp    1 [0 16 7];
+        28 0b1011        Sopk    1 [0 23 5];
+        30 0b10          Sop2    1 [0 23 7];
+        25 0b011_1111    Vop1    1 [0 9 8];
+        25 0b011_1110    Vopc    1 [0 17 8];
+        31 0b0           Vop2    1 [0 25 6];
+        26 0b11_0001     Vbuffer 3 [0 14 8];
+        26 0b11_0010     Vopd    2 [];
+        24 0b1100_1100   Vop3p   2 [0 16 8];
+        24 0b1100_1111   Vopd3   3 [];
+        26 0b11_0100     Vimage  3 [0 14 8];
+        26 0b11_0101     Vop3    2 [0 16 10];
+        26 0b11_0110     Ds      2 [0 18 8];
+        26 0b11_1011     Flat    3 [0 14 8];
+        26 0b11_1101     Smem    2 [0 13 6];
+    }
+}

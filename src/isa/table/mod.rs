@@ -1,0 +1,247 @@
+//! The tables of encodings and opcodes: what the instructions of each generation write, and which of them
+//! have an [`Effect`](super::Effect).
+//!
+//! Reading bits is left to `field`, meaning to `scalar`, `vector` and `memory`. Numbers and names are those
+//! of AMD's instruction set architecture documents; the rows were made by asking LLVM 22's disassembler for
+//! every opcode of every encoding, and `dwarf-tests/tests/isa.rs` compares them with it again. What AMD's
+//! documents alone say is which instructions change `scc`, `exec` and `m0` besides what they name.
+
+mod gfx10;
+mod gfx11;
+mod gfx12;
+mod gfx125x;
+mod gfx9;
+mod layout;
+#[cfg(test)]
+mod tests;
+
+use super::effect::{Condition, ExecOp, ScalarOp};
+
+pub(super) use layout::{Bits, Encoding, Layout};
+
+/// The opcodes of one encoding, ascending.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Row {
+    pub(super) first: u16,
+    pub(super) last: u16,
+    pub(super) shape: Shape,
+    pub(super) flags: u16,
+    pub(super) op: Op,
+    pub(super) name: &'static str,
+}
+
+impl Row {
+    pub(super) const fn has(&self, flag: u16) -> bool {
+        self.flags & flag != 0
+    }
+}
+
+/// It writes `scc`.
+const SCC: u16 = 1;
+/// It writes `exec`.
+const EXEC: u16 = 2;
+/// It writes `m0`.
+const M0: u16 = 4;
+/// The register it writes is chosen at run time.
+const INDIRECT: u16 = 8;
+/// A dword follows always.
+const LITERAL: u16 = 16;
+/// Two dwords follow always.
+const LITERAL64: u16 = 32;
+
+/// The flags of a row, for those who ask.
+pub(super) mod flag {
+    pub(in crate::isa) const SCC: u16 = super::SCC;
+    pub(in crate::isa) const EXEC: u16 = super::EXEC;
+    pub(in crate::isa) const M0: u16 = super::M0;
+    pub(in crate::isa) const INDIRECT: u16 = super::INDIRECT;
+    pub(in crate::isa) const LITERAL: u16 = super::LITERAL;
+    pub(in crate::isa) const LITERAL64: u16 = super::LITERAL64;
+}
+
+/// Which registers an instruction writes, and through which of its fields. Numbers count dwords.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// None.
+    None,
+    /// Scalar registers, through the field of the destination.
+    Scalar(u8),
+    /// Scalar registers that get the old value, if that is asked for.
+    ScalarAtomic(u8),
+    /// Vector registers.
+    Vector(u8),
+    /// Vector registers: so many in a wave of 32 lanes, half as many in one of 64.
+    VectorByWave(u8),
+    /// The low or the high half of a vector register, which bit 7 of the field tells.
+    Half,
+    /// Accumulation registers.
+    Acc(u8),
+    /// Accumulation or vector registers, which a bit tells, or always the former (gfx908).
+    Matrix(u8),
+    /// Vector registers, and one bit for each lane to scalar ones.
+    VectorAndMask(u8),
+    /// One bit for each lane.
+    Mask,
+    /// One bit for each lane, to `exec` as well.
+    MaskAndExec,
+    /// The destination and the first source.
+    Swap(u8),
+    /// The destination and the first source, each half a register.
+    SwapHalves,
+    /// Registers loaded from memory.
+    Load(u8),
+    /// Registers loaded from memory: so many in a wave of 32 lanes, half as many in one of 64.
+    LoadByWave(u8),
+    /// Registers stored to memory: none are written.
+    Store(u8),
+    /// Registers that get the old value, if that is asked for.
+    Atomic(u8),
+    /// As many as the mask of an image instruction says.
+    ImageLoad,
+    /// Four, or two if they are packed.
+    Gather,
+    /// As many as the mask says, if that is asked for.
+    ImageAtomic(u8),
+    /// The result, and the stack's address.
+    BvhStack(u8),
+    /// Ten, and the ray's origin and direction.
+    BvhDual,
+}
+
+/// Which effect a row's instructions have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Op {
+    Other,
+    Alu(ScalarOp),
+    SaveExec(ExecOp),
+    WriteExec(ExecOp),
+    GetPc,
+    SetPc,
+    SwapPc,
+    Call,
+    OtherJump,
+    Branch(Option<Condition>),
+    EndProgram,
+    Trap,
+    CodeEnd,
+    Clause,
+    Wait,
+    Nop,
+    GprIndex,
+    VgprMsb,
+    ReadLane,
+    WriteLane,
+    ReadFirstLane,
+    VectorMove,
+    AccRead,
+    AccWrite,
+    AccMove,
+    ScalarLoad,
+    /// Bytes of memory for each lane.
+    Access(u8),
+}
+
+/// Rows, one a line: opcodes, shape, what else is changed; and for those with an effect, which, and the
+/// name. Names of memory instructions are without the part up to the first `_`.
+macro_rules! rows {
+    ($($first:literal $(..=$last:literal)?: $shape:ident $(($n:literal))? $(, $($flag:ident)|+)?
+       $(=> $op:ident $(($($argument:tt)+))?, $name:literal)?;)*) => {
+        &[$(Row {
+            first: $first,
+            last: { let last: u16 = $first; $(let last: u16 = last - last + $last;)? last },
+            shape: Shape::$shape $(($n))?,
+            flags: 0 $($(| $flag)+)?,
+            op: { let op = Op::Other; $(let _ = op; let op = Op::$op $(($($argument)+))?;)? op },
+            name: { let name = ""; $(let _ = name; let name = $name;)? name },
+        },)*]
+    };
+}
+use rows;
+
+/// The table of one encoding.
+pub(super) type Table = (Encoding, &'static [Row]);
+
+/// Everything that is decoded by table.
+#[derive(Debug)]
+pub(super) struct Tables {
+    /// How to tell the encodings apart: the first that fits.
+    pub(super) layouts: &'static [Layout],
+    /// The opcodes: the first table that has one.
+    pub(super) opcodes: &'static [&'static [Table]],
+    /// Instructions of two parts: the opcode of the first part, and those that can follow.
+    pub(super) pairs: &'static [(Encoding, u16, &'static [u16])],
+}
+
+impl Tables {
+    /// The row of an opcode.
+    pub(super) fn row(&self, encoding: Encoding, opcode: u16) -> Option<&'static Row> {
+        self.opcodes
+            .iter()
+            .flat_map(|tables| tables.iter())
+            .filter(|(of, _)| *of == encoding)
+            .find_map(|(_, rows)| {
+                let after = rows.partition_point(|row| row.first <= opcode);
+                let row = rows.get(after.checked_sub(1)?)?;
+                (opcode <= row.last).then_some(row)
+            })
+    }
+
+    /// Whether the opcode is the first part of an instruction that the second one completes.
+    pub(super) fn is_pair(&self, encoding: Encoding, first: u16, second: u16) -> bool {
+        self.pairs
+            .iter()
+            .any(|(of, one, other)| *of == encoding && *one == first && other.contains(&second))
+    }
+}
+
+/// gfx900 to gfx909, gfx90c.
+pub(super) static GFX9: Tables = Tables {
+    layouts: layout::GFX9,
+    opcodes: &[gfx9::OPCODES],
+    pairs: &[],
+};
+/// gfx90a.
+pub(super) static GFX90A: Tables = Tables {
+    layouts: layout::GFX9,
+    opcodes: &[gfx9::GFX90A, gfx9::OPCODES],
+    pairs: &[],
+};
+/// gfx942 and gfx950.
+pub(super) static GFX94X: Tables = Tables {
+    layouts: layout::GFX9,
+    opcodes: &[gfx9::GFX942, gfx9::OPCODES],
+    pairs: &[],
+};
+/// gfx950.
+pub(super) static GFX950: Tables = Tables {
+    layouts: layout::GFX9,
+    opcodes: &[gfx9::GFX950, gfx9::OPCODES],
+    pairs: &[(Encoding::Vop3, 0x3ac, &[0x3ad, 0x3ae])],
+};
+/// gfx10.1 and gfx10.3.
+pub(super) static GFX10: Tables = Tables {
+    layouts: layout::GFX10,
+    opcodes: &[gfx10::OPCODES],
+    pairs: &[],
+};
+/// gfx11.
+pub(super) static GFX11: Tables = Tables {
+    layouts: layout::GFX11,
+    opcodes: &[gfx11::OPCODES],
+    pairs: &[],
+};
+/// gfx1200 and gfx1201.
+pub(super) static GFX12: Tables = Tables {
+    layouts: layout::GFX12,
+    opcodes: &[gfx12::OPCODES],
+    pairs: &[],
+};
+/// gfx1250 and gfx1251.
+pub(super) static GFX125X: Tables = Tables {
+    layouts: layout::GFX125X,
+    opcodes: &[gfx125x::OPCODES],
+    pairs: &[
+        (Encoding::Vop3p, 0x35, &[0x33, 0x88]),
+        (Encoding::Vop3p, 0x3a, &[0x33, 0x88]),
+    ],
+};

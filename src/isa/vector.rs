@@ -1,0 +1,99 @@
+//! The effects of vector ALU instructions.
+//!
+//! Source: AMD's instruction set architecture documents, "Vector ALU Operations"; for accumulation
+//! registers those of MI100 and MI200, "Matrix Arithmetic Instructions".
+
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "few of the encodings and shapes have a field elsewhere than most, and the table decides which come here"
+)]
+
+use super::effect::Effect;
+use super::field::{Raw, agpr, low_half, vgpr};
+use super::length::has_controls;
+use super::register::{MachineRegister, Operand, Span};
+use super::table::{Encoding, Op, Shape};
+
+/// The destination field of a vector ALU instruction.
+pub(super) fn destination(raw: &Raw<'_>) -> u32 {
+    match raw.encoding {
+        Encoding::Vop1 | Encoding::Vop2 => raw.bits(0, 17, 8),
+        Encoding::Vintrp => raw.bits(0, 18, 8),
+        _ => raw.bits(0, 0, 8),
+    }
+}
+
+/// The first source of a vector ALU instruction. SDWA instructions have it among the controls, always a
+/// vector register unless a bit says otherwise (gfx9, gfx10).
+pub(super) fn first_source(raw: &Raw<'_>, count: u8) -> Operand {
+    match raw.encoding {
+        Encoding::Vop1 | Encoding::Vop2 | Encoding::Vopc if has_controls(raw) => {
+            vgpr(raw.bits(1, 0, 8), count)
+        }
+        Encoding::Vop1 | Encoding::Vop2 | Encoding::Vopc => raw.source(raw.bits(0, 0, 9), count),
+        _ if has_controls(raw) => vgpr(raw.bits(2, 0, 8), count),
+        _ => raw.source(raw.bits(1, 0, 9), count),
+    }
+}
+
+/// The effect of a vector ALU instruction whose row has an operation.
+pub(super) fn effect(raw: &Raw<'_>) -> Effect {
+    let field = destination(raw);
+    let register = MachineRegister::Vgpr(low_half(field));
+    let plain = !has_controls(raw);
+    match raw.row.op {
+        Op::ReadLane => Effect::ReadLane {
+            dst: raw.scalar(field, 1),
+            src: first_source(raw, 1),
+            lane: raw.source(raw.bits(1, 9, 9), 1),
+        },
+        Op::WriteLane => Effect::WriteLane {
+            dst: register,
+            src: first_source(raw, 1),
+            lane: raw.source(raw.bits(1, 9, 9), 1),
+        },
+        Op::ReadFirstLane if plain => Effect::ReadFirstLane {
+            dst: raw.scalar(field, 1),
+            src: first_source(raw, 1),
+        },
+        Op::VectorMove if plain && !is_modified(raw) => {
+            let count = match raw.row.shape {
+                Shape::Vector(count) => count,
+                _ => 1,
+            };
+            Effect::VectorMove {
+                dst: Span::new(register, count),
+                src: first_source(raw, count),
+            }
+        }
+        Op::AccRead => Effect::VectorMove {
+            dst: Span::new(register, 1),
+            src: accumulation(raw),
+        },
+        Op::AccWrite => Effect::VectorMove {
+            dst: Span::new(MachineRegister::Agpr(low_half(field)), 1),
+            src: first_source(raw, 1),
+        },
+        Op::AccMove if plain => Effect::VectorMove {
+            dst: Span::new(MachineRegister::Agpr(low_half(field)), 1),
+            src: accumulation(raw),
+        },
+        _ => Effect::Other,
+    }
+}
+
+/// The first source, which is an accumulation register by what the instruction is.
+fn accumulation(raw: &Raw<'_>) -> Operand {
+    match raw.encoding {
+        Encoding::Vop1 => agpr(raw.bits(0, 0, 8), 1),
+        _ => agpr(raw.bits(1, 0, 8), 1),
+    }
+}
+
+/// Whether sign, size or range of a value is changed on the way.
+fn is_modified(raw: &Raw<'_>) -> bool {
+    match raw.encoding {
+        Encoding::Vop3 => raw.bits(0, 8, 8) != 0 || raw.bits(1, 27, 5) != 0,
+        _ => false,
+    }
+}
