@@ -10,7 +10,6 @@ use crate::eval::{Context, LaneFocus, Reading, ResultKind, Subprogram, Unit};
 use crate::expr::Encoding;
 use crate::inspect::{Program, Stop, StopOptions};
 use crate::location::Arena;
-use crate::object::CodeObject;
 use crate::report::{
     ErrorDocument, EvalDocument, EvalLane, EvalOptions, EvalRequest, PlaceDocument, ResultDocument,
     Source, evaluate_all, parse_hex_bytes,
@@ -20,7 +19,7 @@ use serde_json::Value as Json;
 
 use super::arguments::{EvalArguments, Format, ResultName};
 use super::failure::{Exit, Failure};
-use super::input::{choose, dialect, lane_focus, parse_dwo, read_dwo, read_file, read_wave};
+use super::input::{dialect, frame_at, lane_focus, read_wave, with_program};
 
 pub(crate) fn run(arguments: &EvalArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     if let Some(batch) = &arguments.batch {
@@ -58,14 +57,17 @@ pub(crate) fn run(arguments: &EvalArguments, out: &mut dyn Write) -> Result<Exit
         tolerant: arguments.tolerant,
     };
     let document = match &arguments.object {
-        Some(path) => with_object(
-            path,
-            arguments,
-            snapshot.as_ref(),
-            &expression,
-            &options,
-            &settings,
-        )?,
+        Some(path) => with_program(path, &arguments.which, |program| {
+            in_program(
+                path,
+                program,
+                arguments,
+                snapshot.as_ref(),
+                &expression,
+                &options,
+                &settings,
+            )
+        })?,
         None => {
             let arena = Arena::new();
             let context = context(snapshot.as_ref(), &settings, &arena);
@@ -137,26 +139,16 @@ fn context<'c, 'a>(
 }
 
 /// Evaluates with the debugging information of a code object and, if there is a wave, in a call frame.
-fn with_object(
+fn in_program(
     path: &Path,
+    program: &Program<'_>,
     arguments: &EvalArguments,
     snapshot: Option<&Snapshot>,
     expression: &Source,
     options: &EvalOptions,
     settings: &Settings,
 ) -> Result<EvalDocument, Failure> {
-    let data = read_file(path)?;
-    let embedded = choose(path, &data, &arguments.which)?;
     let place = |error: crate::Error| Failure::in_file(path, error);
-    let object = CodeObject::parse(&embedded.data).map_err(place)?;
-    let dwo_data = read_dwo(&arguments.which)?;
-    let dwo = parse_dwo(&dwo_data)?;
-    let mut program = Program::load(&object)
-        .map_err(place)?
-        .with_dialect(dialect(arguments.which.dialect));
-    if let Some(dwo) = &dwo {
-        program = program.with_split(dwo).map_err(place)?;
-    }
     let arena = Arena::new();
     let info = program.info();
     let mut context = Context {
@@ -166,18 +158,13 @@ fn with_object(
     };
     let stop = snapshot.map(|snapshot| {
         let options = StopOptions::loaded_at(snapshot.load_address).reading(context.reading);
-        Stop::new(&program, snapshot, snapshot.pc(), options, &arena)
+        Stop::new(program, snapshot, snapshot.pc(), options, &arena)
     });
     let level = arguments.frame.unwrap_or(0);
-    let frame = stop.as_ref().map(|stop| {
-        stop.frame(level).ok_or_else(|| {
-            Failure::new(format!(
-                "--frame {level}: there are {} frames",
-                stop.frames().len()
-            ))
-        })
-    });
-    let frame = frame.transpose()?;
+    let frame = stop
+        .as_ref()
+        .map(|stop| frame_at(stop, level))
+        .transpose()?;
     let call_frame = frame.map(|frame| frame.call_frame());
     let mut unit = None;
     if let Some(frame) = &frame {

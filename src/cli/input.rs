@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::arch::{Lane, WaveSize};
 use crate::eval::LaneFocus;
 use crate::expr::Dialect;
+use crate::inspect::{Program, Stop, StopFrame};
 use crate::object::{CodeObject, EmbeddedCodeObject, Selector, code_objects, select};
 use crate::wave::Snapshot;
 
@@ -36,6 +37,46 @@ pub(crate) fn parse_dwo<'d>(
         CodeObject::parse(data).map_err(|error| Failure::in_file(path, error))
     };
     dwo.as_ref().map(parse).transpose()
+}
+
+/// Loads the program that the arguments choose and calls `then` with it; it lives no longer, since it borrows
+/// from the files.
+pub(crate) fn with_program<T>(
+    path: &Path,
+    which: &ObjectArguments,
+    then: impl FnOnce(&Program<'_>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let place = |error: crate::Error| Failure::in_file(path, error);
+    let data = read_file(path)?;
+    let embedded = choose(path, &data, which)?;
+    let object = CodeObject::parse(&embedded.data).map_err(place)?;
+    let dwo_data = read_dwo(which)?;
+    let dwo = parse_dwo(&dwo_data)?;
+    let mut program = Program::load(&object)
+        .map_err(place)?
+        .with_dialect(dialect(which.dialect));
+    if let Some(dwo) = &dwo {
+        program = program.with_split(dwo).map_err(place)?;
+    }
+    then(&program)
+}
+
+/// The frame that `--frame` names; if there is none, the error says where the call stack ends and why.
+pub(crate) fn frame_at<'s, 'p, 'a>(
+    stop: &'s Stop<'p, 'a>,
+    level: usize,
+) -> Result<StopFrame<'s, 'p, 'a>, Failure> {
+    stop.frame(level).ok_or_else(|| {
+        let reason = stop
+            .stack()
+            .error()
+            .map_or_else(|| stop.stopped().text().to_owned(), ToString::to_string);
+        let count = stop.frames().len();
+        let (are, plural) = if count == 1 { ("is", "") } else { ("are", "s") };
+        Failure::new(format!(
+            "--frame {level}: there {are} {count} frame{plural} ({reason})"
+        ))
+    })
 }
 
 /// The code object of a file that the arguments choose.

@@ -5,42 +5,33 @@ use std::io::Write;
 
 use super::arguments::{Format, LanePcArguments};
 use super::failure::{Exit, Failure};
-use super::input::{choose, dialect, parse_dwo, read_dwo, read_file, read_wave};
+use super::input::{frame_at, read_wave, with_program};
 use crate::inspect::{Program, Stop, StopOptions};
 use crate::location::Arena;
-use crate::object::CodeObject;
 use crate::report::{LanePcDocument, LanePcLane};
 
 pub(crate) fn run(arguments: &LanePcArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
-    let path = &arguments.object;
-    let place = |error: crate::Error| Failure::in_file(path, error);
-    let data = read_file(path)?;
-    let embedded = choose(path, &data, &arguments.which)?;
-    let object = CodeObject::parse(&embedded.data).map_err(place)?;
-    let dwo_data = read_dwo(&arguments.which)?;
-    let dwo = parse_dwo(&dwo_data)?;
-    let mut program = Program::load(&object)
-        .map_err(place)?
-        .with_dialect(dialect(arguments.which.dialect));
-    if let Some(dwo) = &dwo {
-        program = program.with_split(dwo).map_err(place)?;
-    }
+    with_program(&arguments.object, &arguments.which, |program| {
+        show(arguments, program, out)
+    })
+}
+
+fn show(
+    arguments: &LanePcArguments,
+    program: &Program<'_>,
+    out: &mut dyn Write,
+) -> Result<Exit, Failure> {
+    let place = |error: crate::Error| Failure::in_file(&arguments.object, error);
     let wave = read_wave(&arguments.wave)?;
     let arena = Arena::new();
     let stop = Stop::new(
-        &program,
+        program,
         &wave,
         wave.pc(),
         StopOptions::loaded_at(wave.load_address),
         &arena,
     );
-    let level = arguments.frame;
-    let frame = stop.frame(level).ok_or_else(|| {
-        Failure::new(format!(
-            "--frame {level}: there are {} frames",
-            stop.frames().len()
-        ))
-    })?;
+    let frame = frame_at(&stop, arguments.frame)?;
     let document = LanePcDocument::new(&frame).map_err(place)?;
     match arguments.format {
         Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(&document)?)?,

@@ -4,31 +4,28 @@ use std::io::Write;
 
 use crate::inspect::{Program, Stop, StopOptions};
 use crate::location::Arena;
-use crate::object::CodeObject;
 use crate::report::{FrameDocument, RegisterValue, UnwindDocument};
 
 use super::arguments::{Format, UnwindArguments};
 use super::failure::{Exit, Failure};
-use super::input::{choose, dialect, parse_dwo, read_dwo, read_file, read_wave};
+use super::input::{read_wave, with_program};
 
 pub(crate) fn run(arguments: &UnwindArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
-    let path = &arguments.object;
-    let place = |error: crate::Error| Failure::in_file(path, error);
-    let data = read_file(path)?;
-    let embedded = choose(path, &data, &arguments.which)?;
-    let object = CodeObject::parse(&embedded.data).map_err(place)?;
-    let dwo_data = read_dwo(&arguments.which)?;
-    let dwo = parse_dwo(&dwo_data)?;
-    let mut program = Program::load(&object)
-        .map_err(place)?
-        .with_dialect(dialect(arguments.which.dialect));
-    if let Some(dwo) = &dwo {
-        program = program.with_split(dwo).map_err(place)?;
-    }
+    with_program(&arguments.object, &arguments.which, |program| {
+        show(arguments, program, out)
+    })
+}
+
+fn show(
+    arguments: &UnwindArguments,
+    program: &Program<'_>,
+    out: &mut dyn Write,
+) -> Result<Exit, Failure> {
+    let place = |error: crate::Error| Failure::in_file(&arguments.object, error);
     let wave = read_wave(&arguments.wave)?;
     let arena = Arena::new();
     let options = StopOptions::loaded_at(wave.load_address).reading(arguments.reading.reading());
-    let stop = Stop::new(&program, &wave, wave.pc(), options, &arena);
+    let stop = Stop::new(program, &wave, wave.pc(), options, &arena);
     let document = UnwindDocument::new(&stop).map_err(place)?;
     match arguments.format {
         Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(&document)?)?,

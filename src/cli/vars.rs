@@ -11,16 +11,13 @@ use crate::display::Options;
 use crate::eval::LaneFocus;
 use crate::inspect::{Program, Stop, StopFrame, StopOptions};
 use crate::location::Arena;
-use crate::object::CodeObject;
 use crate::report::{VariableDocument, VarsDocument};
 use crate::wave::Wave;
 use globset::Glob;
 
 use super::arguments::{Format, VarsArguments};
 use super::failure::{Exit, Failure};
-use super::input::{
-    choose, dialect, lane_focus, lanes_of, parse_dwo, read_dwo, read_file, read_wave,
-};
+use super::input::{frame_at, lane_focus, lanes_of, read_wave, with_program};
 use super::lanes::ranges;
 
 pub(crate) fn run(
@@ -28,19 +25,18 @@ pub(crate) fn run(
     width: usize,
     out: &mut dyn Write,
 ) -> Result<Exit, Failure> {
-    let path = &arguments.object;
-    let place = |error: crate::Error| Failure::in_file(path, error);
-    let data = read_file(path)?;
-    let embedded = choose(path, &data, &arguments.which)?;
-    let object = CodeObject::parse(&embedded.data).map_err(place)?;
-    let dwo_data = read_dwo(&arguments.which)?;
-    let dwo = parse_dwo(&dwo_data)?;
-    let mut program = Program::load(&object)
-        .map_err(place)?
-        .with_dialect(dialect(arguments.which.dialect));
-    if let Some(dwo) = &dwo {
-        program = program.with_split(dwo).map_err(place)?;
-    }
+    with_program(&arguments.object, &arguments.which, |program| {
+        show(arguments, program, width, out)
+    })
+}
+
+fn show(
+    arguments: &VarsArguments,
+    program: &Program<'_>,
+    width: usize,
+    out: &mut dyn Write,
+) -> Result<Exit, Failure> {
+    let place = |error: crate::Error| Failure::in_file(&arguments.object, error);
     let wave = read_wave(&arguments.wave)?;
     let focus = lane_focus(arguments.lane.as_deref(), wave.wave_size())?.unwrap_or(LaneFocus::All);
     let glob = match &arguments.name {
@@ -54,18 +50,8 @@ pub(crate) fn run(
     let wanted = |name: &str| glob.as_ref().is_none_or(|glob| glob.is_match(name));
     let arena = Arena::new();
     let options = StopOptions::loaded_at(wave.load_address).reading(arguments.reading.reading());
-    let stop = Stop::new(&program, &wave, wave.pc(), options, &arena);
-    let level = arguments.frame;
-    let frame = stop.frame(level).ok_or_else(|| {
-        let reason = stop.stack().error().map_or_else(
-            || stop.stack().stopped().text().to_owned(),
-            ToString::to_string,
-        );
-        Failure::new(format!(
-            "--frame {level}: there are {} frames ({reason})",
-            stop.frames().len()
-        ))
-    })?;
+    let stop = Stop::new(program, &wave, wave.pc(), options, &arena);
+    let frame = frame_at(&stop, arguments.frame)?;
     let lanes = match (arguments.format, &arguments.lane) {
         (Format::Text, None) => readable_lanes(&frame),
         (Format::Text, Some(_)) | (Format::Json, _) => lanes_of(focus, wave.wave_size()),
