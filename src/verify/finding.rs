@@ -1,0 +1,136 @@
+//! What was found, and where.
+
+use core::ops::Range;
+
+use super::rule::{Rule, Severity};
+
+/// A place where a rule is broken.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The rule.
+    pub rule: &'static Rule,
+    /// How bad it is: what the rule says, unless somebody chose otherwise.
+    pub severity: Severity,
+    /// The section at fault, `.debug_frame` for example.
+    pub section: &'static str,
+    /// The offset in the section, in bytes, of the entry, instruction or expression at fault.
+    pub offset: Option<u64>,
+    /// The first address in the code object at which it matters.
+    pub pc: Option<u64>,
+    /// The function that this address is in.
+    pub function: Option<String>,
+    /// The file and line of this address.
+    pub source: Option<(String, u64)>,
+    /// The row or expression, with the culprit marked.
+    pub excerpt: Option<Excerpt>,
+    /// What is wrong, with the numbers that show it.
+    pub message: String,
+    /// What should be there instead, where that is known.
+    pub help: Option<String>,
+}
+
+/// A line of text of which a part is at fault.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Excerpt {
+    /// The line, as `dump` prints it.
+    pub text: String,
+    /// The part at fault, in bytes of `text`; empty if it is all of it.
+    pub mark: Range<usize>,
+}
+
+impl Excerpt {
+    /// A line that is at fault as a whole.
+    #[must_use]
+    pub fn whole(text: String) -> Excerpt {
+        Excerpt { text, mark: 0..0 }
+    }
+}
+
+impl Finding {
+    pub(super) fn new(
+        rule: &'static Rule,
+        section: &'static str,
+        message: impl Into<String>,
+    ) -> Finding {
+        Finding {
+            rule,
+            severity: rule.severity,
+            section,
+            offset: None,
+            pc: None,
+            function: None,
+            source: None,
+            excerpt: None,
+            message: message.into(),
+            help: None,
+        }
+    }
+
+    pub(super) fn at(self, offset: u64) -> Finding {
+        Finding {
+            offset: Some(offset),
+            ..self
+        }
+    }
+
+    pub(super) fn pc(self, pc: u64) -> Finding {
+        Finding {
+            pc: Some(pc),
+            ..self
+        }
+    }
+
+    pub(super) fn excerpt(self, excerpt: Excerpt) -> Finding {
+        Finding {
+            excerpt: Some(excerpt),
+            ..self
+        }
+    }
+
+    pub(super) fn help(self, help: impl Into<String>) -> Finding {
+        Finding {
+            help: Some(help.into()),
+            ..self
+        }
+    }
+
+    /// What findings are sorted by: the same file gives the same order on every run.
+    pub(super) fn key(&self) -> impl Ord + use<'_> {
+        (
+            self.section,
+            self.offset,
+            self.pc,
+            self.rule.id,
+            self.message.as_str(),
+        )
+    }
+}
+
+/// Takes findings, up to a bound: a damaged file can break a rule at every byte.
+#[derive(Debug, Default)]
+pub(super) struct Findings {
+    found: Vec<Finding>,
+    /// How many were left out.
+    dropped: u64,
+}
+
+impl Findings {
+    /// Nobody reads more; and in memory it is some megabytes.
+    const MOST: usize = 1 << 16;
+
+    pub(super) fn add(&mut self, finding: Finding) {
+        if self.found.len() < Findings::MOST {
+            self.found.push(finding);
+        } else {
+            self.dropped = self.dropped.saturating_add(1);
+        }
+    }
+
+    /// The findings, sorted, and how many were left out.
+    pub(super) fn finish(mut self) -> (Vec<Finding>, u64) {
+        self.found.sort_by(|a, b| a.key().cmp(&b.key()));
+        self.found.dedup();
+        (self.found, self.dropped)
+    }
+}

@@ -1,0 +1,54 @@
+//! Checking the debugging information of a code object: rules over all of the layers above.
+//!
+//! [`verify`] finds everything and stops at nothing: what cannot be read is a finding too. It leaves
+//! to others which files there are and how findings are printed. Each family of rules has a file with its
+//! table and its checks; `spec-notes/verify.md` says what they find in what compilers write.
+//!
+//! ```
+//! use hetdwarf::verify::{Rule, Severity};
+//!
+//! let rule = Rule::by_id("cfi-cie-pointer").unwrap();
+//! assert_eq!((rule.severity, rule.spec), (Severity::Error, "DWARF 5 §6.4.1"));
+//! ```
+
+mod finding;
+mod rule;
+mod section;
+mod subject;
+
+pub use finding::{Excerpt, Finding};
+pub use rule::{Rule, Severity};
+
+use crate::inspect::Program;
+use finding::Findings;
+use subject::Subject;
+
+/// What is wrong with a code object.
+#[non_exhaustive]
+#[derive(Clone, Debug, Default)]
+pub struct Verdict {
+    /// The findings, by section, offset, address and rule.
+    pub findings: Vec<Finding>,
+    /// How many more there are; some ten thousand are kept.
+    pub left_out: u64,
+}
+
+/// Checks a code object by every rule.
+///
+/// The same file gives the same findings in the same order. What is not there is not checked: an object
+/// without `.debug_frame` breaks no rule about it.
+#[must_use]
+pub fn verify(program: &Program<'_>) -> Verdict {
+    let subject = Subject::new(program);
+    let mut findings = Findings::default();
+    section::check(&subject, &mut findings);
+    let (mut findings, left_out) = findings.finish();
+    for finding in &mut findings {
+        let Some(pc) = finding.pc else { continue };
+        if finding.function.is_none() {
+            finding.function = subject.symbol_at(pc).map(|symbol| symbol.name.clone());
+        }
+        finding.source = subject.source_at(pc);
+    }
+    Verdict { findings, left_out }
+}
