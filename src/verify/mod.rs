@@ -11,10 +11,17 @@
 //! assert_eq!((rule.severity, rule.spec), (Severity::Error, "DWARF 5 §6.4.1"));
 //! ```
 
+mod coverage;
+mod dependency;
 mod finding;
+mod instructions;
+mod meaning;
+mod register;
 mod rule;
 mod section;
 mod subject;
+#[cfg(test)]
+mod tests;
 
 pub use finding::{Excerpt, Finding};
 pub use rule::{Rule, Severity};
@@ -41,7 +48,9 @@ pub struct Verdict {
 pub fn verify(program: &Program<'_>) -> Verdict {
     let subject = Subject::new(program);
     let mut findings = Findings::default();
-    section::check(&subject, &mut findings);
+    let fdes = section::check(&subject, &mut findings);
+    coverage::check(&subject, &fdes, &mut findings);
+    instructions::check(&subject, &fdes, &mut findings);
     let (mut findings, left_out) = findings.finish();
     for finding in &mut findings {
         let Some(pc) = finding.pc else { continue };

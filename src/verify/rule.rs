@@ -71,7 +71,14 @@ impl Rule {
 }
 
 /// The tables of all families, in the order in which `--list` prints them.
-const FAMILIES: &[&[&Rule]] = &[super::section::RULES];
+const FAMILIES: &[&[&Rule]] = &[
+    super::section::RULES,
+    super::coverage::RULES,
+    super::instructions::RULES,
+    super::dependency::RULES,
+    super::meaning::RULES,
+    super::register::RULES,
+];
 
 /// A family's table: a constant for each rule, and `RULES` with all of them.
 ///

@@ -3,7 +3,6 @@
 use core::ops::Range;
 
 use crate::arch::{Processor, WaveSize};
-use crate::expr::Encoding;
 use crate::frame::FrameSection;
 use crate::inspect::Program;
 use crate::object::{SymbolKind, SymbolSection};
@@ -23,6 +22,8 @@ pub(super) struct Subject<'p, 'a> {
     pub(super) program: &'p Program<'a>,
     /// Functions with a size, by address; of several at one address the first by name.
     pub(super) symbols: Vec<CodeSymbol>,
+    /// Whether they include those that the linker does not export.
+    pub(super) has_all_symbols: bool,
     /// Executable sections, by address.
     pub(super) executable: Vec<Range<u64>>,
     /// The size of its wavefronts, if all of them have the same.
@@ -64,12 +65,19 @@ impl<'p, 'a> Subject<'p, 'a> {
             (Some(first), _) => sizes.all(|size| size == first).then_some(first),
             (None, _) => None,
         };
+        let has_all_symbols = object.sections().iter().any(|s| s.name == ".symtab");
         Subject {
             program,
             symbols,
+            has_all_symbols,
             executable,
             wave_size,
         }
+    }
+
+    /// Whether somebody asked the compiler for debugging information.
+    pub(super) fn has_debug_info(&self) -> bool {
+        self.program.info().unit_ids().next().is_some()
     }
 
     pub(super) fn processor(&self) -> &'static Processor {
@@ -80,15 +88,6 @@ impl<'p, 'a> Subject<'p, 'a> {
         *self.program.cfi().section()
     }
 
-    /// How expressions of call frame information with addresses of this size are encoded.
-    pub(super) fn cfi_encoding(&self, address_size: u8) -> Encoding {
-        Encoding {
-            address_size,
-            dialect: self.program.dialect(),
-            ..Encoding::AMDGPU
-        }
-    }
-
     /// The function of the symbol table that an address is in.
     pub(super) fn symbol_at(&self, pc: u64) -> Option<&CodeSymbol> {
         let after = self
@@ -96,6 +95,12 @@ impl<'p, 'a> Subject<'p, 'a> {
             .partition_point(|symbol| symbol.range.start <= pc);
         let before = self.symbols.get(..after)?;
         before.last().filter(|symbol| symbol.range.contains(&pc))
+    }
+
+    /// Whether the debugging information has a function that starts at an address.
+    pub(super) fn has_function_at(&self, pc: u64) -> bool {
+        let function = self.program.info().find_function(pc).ok().flatten();
+        function.is_some_and(|function| function.ranges.iter().any(|range| range.start == pc))
     }
 
     /// The file and line of an address; nothing where there is none, or it cannot be read.

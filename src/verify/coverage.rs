@@ -1,0 +1,185 @@
+//! Which code the frame description entries are for. Source: DWARF 5 §6.4.1, `initial_location` and
+//! `address_range`.
+
+use super::finding::{Finding, Findings};
+use super::rule::rules;
+use super::subject::{CodeSymbol, Subject};
+use crate::frame::Fde;
+
+rules! {
+    RANGE_EMPTY "cfi-range-empty" Warning "DWARF 5 §6.4.1"
+        "a frame description entry is for no code"
+        "The address range of the entry is zero, so that no address finds it. Linkers leave such entries behind for functions they dropped.";
+    OUTSIDE "cfi-range-outside-code" Error "DWARF 5 §6.4.1"
+        "a frame description entry is for addresses that hold no code"
+        "The range of the entry does not lie within one executable section. Its start or its length is wrong, or was not relocated; \
+         the function it was made for has no entry.";
+    OVERLAP "cfi-range-overlap" Error "DWARF 5 §6.4.1"
+        "two frame description entries are for the same code"
+        "A debugger takes either of them, and need not take the same one as another debugger.";
+    FUNCTION_WITHOUT "cfi-function-without-fde" Warning "DWARF 5 §6.4"
+        "a function has no frame description entry"
+        "A debugger that stops in the function cannot find its caller. In assembly, .cfi_startproc and .cfi_endproc make the entry.";
+    NOT_A_FUNCTION "cfi-range-not-function" Warning "DWARF 5 §6.4.1"
+        "the code of a frame description entry is not that of a function"
+        "Compilers write one entry for each function, from its first to its last instruction. Where the two differ, part of a function \
+         has no rules, or the rules of another one.";
+    MISSING "cfi-missing" Note "DWARF 5 §6.4"
+        "there is no call frame information"
+        "No function of the code object can be unwound. With -g compilers for AMDGPU write .debug_frame.";
+    EMPTY "cfi-empty" Note "HET A.6.4.1"
+        "frame description entries say nothing"
+        "These entries have no instructions: no rule for the CFA, none for the return address. A debugger cannot unwind their functions. \
+         LLVM writes such entries up to version 22; later ones write the rules.";
+}
+
+pub(super) fn check(subject: &Subject<'_, '_>, fdes: &[Fde<'_>], findings: &mut Findings) {
+    let section = subject.frame_section().name();
+    if subject.frame_section().bytes().is_empty() {
+        if let (true, Some(first)) = (subject.has_debug_info(), subject.symbols.first()) {
+            let message = format!(
+                "there is no .debug_frame, for {} functions",
+                subject.symbols.len()
+            );
+            findings.add(Finding::new(&MISSING, ".debug_frame", message).pc(first.range.start));
+        }
+        return;
+    }
+    let mut ranges: Vec<_> = fdes
+        .iter()
+        .map(|fde| (fde.initial_location, fde.end(), fde.offset))
+        .collect();
+    ranges.sort_unstable();
+    for (start, end, offset) in &ranges {
+        if let Some(finding) = check_range(subject, *start, *end, section) {
+            findings.add(finding.at(*offset).pc(*start));
+        }
+    }
+    check_overlap(&ranges, section, findings);
+    check_functions(subject, &ranges, section, findings);
+    check_empty(fdes, section, findings);
+}
+
+fn check_range(
+    subject: &Subject<'_, '_>,
+    start: u64,
+    end: u64,
+    section: &'static str,
+) -> Option<Finding> {
+    if start >= end {
+        let message = format!("it is for 0 bytes at {start:#x}");
+        return Some(Finding::new(&RANGE_EMPTY, section, message));
+    }
+    let within = |range: &core::ops::Range<u64>| range.start <= start && end <= range.end;
+    if !subject.executable.iter().any(within) {
+        let message = format!("{start:#x}..{end:#x} is not within an executable section");
+        return Some(Finding::new(&OUTSIDE, section, message));
+    }
+    let at = subject
+        .symbols
+        .partition_point(|symbol| symbol.range.start < start);
+    let starts_here: Vec<&CodeSymbol> = subject
+        .symbols
+        .iter()
+        .skip(at)
+        .take_while(|symbol| symbol.range.start == start)
+        .collect();
+    if subject.symbols.is_empty() || starts_here.iter().any(|symbol| symbol.range.end == end) {
+        return None;
+    }
+    let (message, help) = match (starts_here.last(), subject.symbol_at(start)) {
+        (Some(symbol), _) => {
+            let fde = end - start;
+            let function = symbol.range.end - symbol.range.start;
+            let message = format!(
+                "it is for {fde:#x} bytes, and {} has {function:#x}",
+                symbol.name
+            );
+            (message, "the length of the entry is that of the function")
+        }
+        (None, Some(symbol)) => {
+            let inside = start - symbol.range.start;
+            let message = format!(
+                "it starts {inside:#x} bytes behind the start of {}",
+                symbol.name
+            );
+            (message, "the entry starts where the function starts")
+        }
+        // Static functions are not among the symbols that the linker exports.
+        (None, None) if !subject.has_all_symbols || subject.has_function_at(start) => return None,
+        (None, None) => (
+            format!("no function is at {start:#x}"),
+            "the entry starts where a function starts",
+        ),
+    };
+    Some(Finding::new(&NOT_A_FUNCTION, section, message).help(help))
+}
+
+/// Each range against those before it that reach furthest.
+fn check_overlap(ranges: &[(u64, u64, u64)], section: &'static str, findings: &mut Findings) {
+    let mut furthest: Option<(u64, u64)> = None;
+    for (start, end, offset) in ranges.iter().filter(|(start, end, _)| start < end) {
+        if let Some((before, other)) = furthest
+            && *start < before
+        {
+            let message = format!(
+                "{start:#x}..{:#x} is also in the entry at {other:#x}",
+                (*end).min(before)
+            );
+            findings.add(
+                Finding::new(&OVERLAP, section, message)
+                    .at(*offset)
+                    .pc(*start),
+            );
+        }
+        if furthest.is_none_or(|(before, _)| before < *end) {
+            furthest = Some((*end, *offset));
+        }
+    }
+}
+
+fn check_functions(
+    subject: &Subject<'_, '_>,
+    ranges: &[(u64, u64, u64)],
+    section: &'static str,
+    findings: &mut Findings,
+) {
+    for symbol in &subject.symbols {
+        let pc = symbol.range.start;
+        let after = ranges.partition_point(|(start, _, _)| *start <= pc);
+        // Of entries that overlap, which is a finding already, the last few will do.
+        let covered = ranges
+            .iter()
+            .take(after)
+            .rev()
+            .take(16)
+            .any(|(_, end, _)| pc < *end);
+        if !covered {
+            let message = format!("no entry is for {} at {pc:#x}", symbol.name);
+            findings.add(Finding::new(&FUNCTION_WITHOUT, section, message).pc(pc));
+        }
+    }
+}
+
+/// One finding for all of them: it is a property of the compiler, not of a function.
+fn check_empty(fdes: &[Fde<'_>], section: &'static str, findings: &mut Findings) {
+    let nothing = |bytes: &[u8]| bytes.iter().all(|byte| *byte == 0);
+    let mut empty = fdes
+        .iter()
+        .filter(|fde| fde.cie.augmentation.is_known())
+        .filter(|fde| nothing(fde.instructions) && nothing(fde.cie.initial_instructions))
+        .peekable();
+    let Some(first) = empty.peek() else { return };
+    let (offset, pc) = (first.offset, first.initial_location);
+    let message = format!(
+        "{} of {} entries have no instructions",
+        empty.count(),
+        fdes.len()
+    );
+    findings.add(
+        Finding::new(&EMPTY, section, message)
+            .at(offset)
+            .pc(pc)
+            .help("LLVM writes the rules since version 23; update the compiler"),
+    );
+}

@@ -1,0 +1,90 @@
+//! Rules built upon each other's results, and cycles among them. Source: HET A.6.4.1, *register(R)*, and
+//! A.6.4.2, `DW_OP_LLVM_call_frame_entry_reg`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use smallvec::SmallVec;
+
+use super::register::register_name;
+use super::rule::rules;
+
+rules! {
+    CIRCULAR "cfi-circular" Error "HET A.6.4.1"
+        "rules depend on each other in a circle"
+        "The rule register(R) takes what the rules of the same row say of R, and DW_OP_LLVM_call_frame_entry_reg likewise. Where that leads back \
+         to the register it started from there is no answer. That two registers were swapped cannot be said in this way.";
+}
+
+/// Stands for the CFA among the registers.
+pub(super) const CFA: u64 = u64::MAX;
+
+/// What each rule of a row is built upon.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Dependencies {
+    edges: BTreeMap<u64, SmallVec<[u64; 2]>>,
+}
+
+impl Dependencies {
+    /// Says which registers the rule of `register` is built upon.
+    pub(super) fn set(&mut self, register: u64, uses: SmallVec<[u64; 2]>) {
+        if uses.is_empty() {
+            self.edges.remove(&register);
+        } else {
+            self.edges.insert(register, uses);
+        }
+    }
+
+    /// How many rules are built upon others.
+    pub(super) fn len(&self) -> usize {
+        self.edges.len()
+    }
+
+    /// The way from a register back to itself, as text; nothing if there is none.
+    ///
+    /// * `needs_cfa`: whether the rule of a register is built upon the CFA.
+    pub(super) fn cycle(&self, start: u64, needs_cfa: impl Fn(u64) -> bool) -> Option<String> {
+        // Where each register was reached from.
+        let mut from: BTreeMap<u64, u64> = BTreeMap::new();
+        let mut seen = BTreeSet::from([start]);
+        let mut work = vec![start];
+        while let Some(register) = work.pop() {
+            let uses = self.edges.get(&register).map_or(&[][..], |uses| uses);
+            let cfa = (register != CFA && needs_cfa(register)).then_some(&CFA);
+            for next in uses.iter().chain(cfa) {
+                if *next == start {
+                    return Some(path(start, register, &from));
+                }
+                if seen.insert(*next) {
+                    from.insert(*next, register);
+                    work.push(*next);
+                }
+            }
+        }
+        None
+    }
+}
+
+/// `s4 needs s5, which needs s4`: from `start` to `last`, and back.
+fn path(start: u64, last: u64, from: &BTreeMap<u64, u64>) -> String {
+    let mut way = vec![last];
+    let mut at = last;
+    while let Some(before) = from.get(&at) {
+        way.push(*before);
+        at = *before;
+    }
+    let name = |register: u64| match register {
+        CFA => "the CFA".to_owned(),
+        register => register_name(register),
+    };
+    let mut text = name(start);
+    let rest = way.iter().rev().skip(1).copied().chain([start]);
+    for (number, register) in rest.enumerate() {
+        text.push_str(if number == 0 {
+            " needs "
+        } else {
+            ", which needs "
+        });
+        text.push_str(&name(register));
+    }
+    text
+}

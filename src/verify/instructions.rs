@@ -1,0 +1,515 @@
+//! The instructions of an entry: whether they can be executed, and what their order breaks. What the rules
+//! mean that they set up is `meaning`'s question. Sources: DWARF 5 §6.4.2 and §6.4.3, HET A.6.4.2.
+
+use std::collections::BTreeMap;
+
+use fallible_iterator::FallibleIterator;
+
+use smallvec::SmallVec;
+
+use super::dependency::{self, CFA, Dependencies};
+use super::finding::{Excerpt, Finding, Findings};
+use super::meaning;
+use super::register::{self, register_name};
+use super::rule::{Rule, rules};
+use super::subject::Subject;
+use crate::arch::AddressSpace;
+use crate::expr::{Encoding, RegisterStyle};
+use crate::frame::{
+    CfaOperand, Cie, Fde, FramePrinter, Instruction, InstructionItem, Instructions,
+};
+
+rules! {
+    INSTRUCTION "cfi-instruction" Error "DWARF 5 §6.4.2"
+        "a call frame instruction cannot be read"
+        "Its code is in no table, or an operand runs past the end of the entry. Everything behind it in the entry is lost, and a debugger that \
+         knows no better gives up the whole function.";
+    PADDING "cfi-padding" Note "DWARF 5 §6.4.2.5"
+        "an entry ends in more padding than its alignment needs"
+        "DW_CFA_nop at the end of an entry is there to reach the alignment. More than that only takes space, and may be what is left of \
+         instructions that were overwritten.";
+    ROW_ORDER "cfi-row-order" Error "DWARF 5 §6.4.2.1"
+        "a row starts before the one before it"
+        "Rows are for ascending addresses. An instruction that sets the location back, or past the last address there is, \
+         makes a table in which an address has two rows or none.";
+    ROW_OUTSIDE "cfi-row-outside-range" Error "DWARF 5 §6.4.3"
+        "a row starts behind the code of its entry"
+        "The location was advanced to the end of the function or past it, and rules follow that are for no address of it. \
+         An advance is in units of the code alignment factor of the CIE: a factor other than the one it was computed for does this.";
+    ROW_EMPTY "cfi-row-empty" Note "DWARF 5 §6.4.2.1"
+        "a row is for no code"
+        "The location is advanced by zero. The rules before it hold at no address, and are there for nothing.";
+    ROW_UNCHANGED "cfi-row-unchanged" Note "DWARF 5 §6.4.2.1"
+        "two advances have no instruction between them"
+        "The second row says what the first one says. It takes space, or an instruction was lost that belongs between them.";
+    ADVANCE_IN_CIE "cfi-advance-in-cie" Error "DWARF 5 §6.4.1"
+        "the initial instructions of a common information entry advance the location"
+        "The initial instructions set up the rules that every function starts with. They have no location that could be advanced.";
+    RESTORE_STATE "cfi-restore-state" Error "DWARF 5 §6.4.2.4"
+        "rules are restored that were not remembered"
+        "DW_CFA_restore_state takes the rules from a stack onto which DW_CFA_remember_state put them. Here the stack is empty: readers \
+         refuse the entry from here on, or keep the rules that hold.";
+    REMEMBER_STATE "cfi-remember-state" Note "DWARF 5 §6.4.2.4"
+        "rules are remembered and not restored"
+        "The entry ends with rules on the stack. A DW_CFA_restore_state is missing, or the DW_CFA_remember_state is not needed.";
+    RESTORE "cfi-restore-without-rule" Warning "HET A.6.4.2.3"
+        "a register is restored that has no rule"
+        "DW_CFA_restore gives a register the rule that the initial instructions of the CIE gave it, or none. It has none there and none now, so \
+         that nothing changes: the register is the wrong one, or its rule was lost.";
+    CFA_CHANGE "cfi-cfa-change-without-register" Error "HET A.6.4.2.2"
+        "the register or offset of a CFA is changed that has none"
+        "DW_CFA_def_cfa_register and DW_CFA_def_cfa_offset change one half of a CFA that is a register plus an offset. Where the CFA is an \
+         expression, or has no rule, they are not allowed; the whole rule must be written again.";
+    CFA_MISSING "cfi-cfa-missing" Error "HET A.6.4.1"
+        "rules need the CFA, and it has no rule"
+        "The rules offset(N) and val_offset(N) count from the CFA, and expressions start with it on their stack. Without a rule \
+         for the CFA none of them can be evaluated.";
+    OVERWRITTEN "cfi-rule-overwritten" Note "DWARF 5 §6.4.2.3"
+        "a register gets two rules in one row"
+        "The second rule replaces the first, which holds at no address. One of the two was meant for another register or another row.";
+    TOO_LARGE "cfi-too-large" Note "DWARF 5 §6.4"
+        "the entries are too large to be checked to the end"
+        "Entries that remember and restore thousands of rules again and again are followed up to a bound, so that no file can keep the \
+         check busy for long. Compilers stay far below it. What lies behind was not checked.";
+    ADDRESS_SPACE "cfi-address-space" Error "HET A.6.4.2.2"
+        "the CFA is in an address space that does not exist"
+        "DW_CFA_LLVM_def_aspace_cfa names the address space of the CFA by its number. AMDGPU has 0 (global), 1 (generic), 2 (region), \
+         3 (local), 5 (private_lane) and 6 (private_wave); all others are reserved (USAGE \"Address Space Identifier\").";
+}
+
+/// What kind of rule the CFA has, as far as the order of instructions depends on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum CfaKind {
+    #[default]
+    None,
+    Register,
+    Expression,
+}
+
+/// A register's rule, as far as the order of instructions depends on it.
+#[derive(Clone, Copy, Debug)]
+struct RegisterKind {
+    needs_cfa: bool,
+    /// The number of the row that it was given in.
+    row: u32,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Rules {
+    cfa: CfaKind,
+    /// The number of the CFA's address space, where it is a register plus an offset.
+    cfa_space: Option<u64>,
+    registers: BTreeMap<u64, RegisterKind>,
+    dependencies: Dependencies,
+}
+
+/// How many rules are copied for a section: some hundred times what large programs need.
+const WORK: usize = 1 << 24;
+
+/// Checks the instructions of every entry that can be read, and of the common entries they belong to.
+pub(super) fn check<'a>(subject: &Subject<'_, 'a>, fdes: &[Fde<'a>], findings: &mut Findings) {
+    let mut by_cie: Vec<&Fde<'a>> = fdes
+        .iter()
+        .filter(|fde| fde.cie.augmentation.is_known())
+        .collect();
+    by_cie.sort_by_key(|fde| (fde.cie.offset, fde.offset));
+    let mut common: Option<(u64, Rules)> = None;
+    let mut work = WORK;
+    for fde in by_cie {
+        let rules = match &common {
+            Some((offset, rules)) if *offset == fde.cie.offset => rules.clone(),
+            _ => {
+                let cie = &fde.cie;
+                let mut walk = Walk::new(subject, cie, None, Rules::default(), work);
+                walk.run(cie.initial_instructions, cie.instructions_offset, findings);
+                work = walk.work;
+                common = Some((cie.offset, walk.rules.clone()));
+                walk.rules
+            }
+        };
+        let mut walk = Walk::new(subject, &fde.cie, Some(fde), rules, work);
+        walk.run(fde.instructions, fde.instructions_offset, findings);
+        work = walk.work;
+        if work == 0 {
+            let message = "the entries from here on are not checked".to_owned();
+            findings.add(walk.finding(&TOO_LARGE, fde.offset, message));
+            return;
+        }
+    }
+}
+
+/// The walk through the instructions of an entry.
+struct Walk<'w, 's, 'a> {
+    subject: &'w Subject<'s, 'a>,
+    section: &'static str,
+    cie: &'w Cie<'a>,
+    /// The entry that the code is of; nothing for the instructions of a CIE.
+    fde: Option<&'w Fde<'a>>,
+    rules: Rules,
+    initial: BTreeMap<u64, RegisterKind>,
+    remembered: Vec<(u64, Rules)>,
+    location: u64,
+    row: u32,
+    /// How many instructions the row has.
+    in_row: u32,
+    said_no_cfa: bool,
+    /// How many rules may still be copied; nothing more is done when it is 0.
+    work: usize,
+}
+
+impl<'w, 's, 'a> Walk<'w, 's, 'a> {
+    fn new(
+        subject: &'w Subject<'s, 'a>,
+        cie: &'w Cie<'a>,
+        fde: Option<&'w Fde<'a>>,
+        rules: Rules,
+        work: usize,
+    ) -> Walk<'w, 's, 'a> {
+        Walk {
+            work: work.saturating_sub(rules.registers.len()),
+            subject,
+            section: subject.frame_section().name(),
+            cie,
+            fde,
+            initial: rules.registers.clone(),
+            rules,
+            remembered: Vec::new(),
+            location: fde.map_or(0, |fde| fde.initial_location),
+            row: 1,
+            in_row: 0,
+            said_no_cfa: false,
+        }
+    }
+
+    fn run(&mut self, bytes: &'a [u8], start: u64, findings: &mut Findings) {
+        let mut items = Instructions::new(bytes, start, self.cie.address_size, self.section);
+        let mut nops = 0_usize;
+        loop {
+            match items.next() {
+                Ok(Some(item)) if item.instruction == Instruction::Nop => nops += 1,
+                Ok(Some(item)) => {
+                    nops = 0;
+                    self.step(&item, findings);
+                    if self.work == 0 {
+                        return;
+                    }
+                }
+                Ok(None) => break,
+                Err(error) => {
+                    let offset = error.origin().map_or(start, |origin| origin.offset);
+                    let message = error.kind().to_string();
+                    findings.add(self.finding(&INSTRUCTION, offset, message));
+                    return;
+                }
+            }
+        }
+        self.end_row(findings);
+        if nops >= usize::from(self.cie.address_size.max(1)) {
+            let message = format!("its instructions end in {nops} bytes of DW_CFA_nop");
+            findings.add(self.finding(&PADDING, self.entry_offset(), message));
+        }
+        if let Some((offset, _)) = self.remembered.last() {
+            let message = "nothing restores what is remembered here".to_owned();
+            findings.add(self.finding(&REMEMBER_STATE, *offset, message));
+        }
+    }
+
+    fn entry_offset(&self) -> u64 {
+        self.fde.map_or(self.cie.offset, |fde| fde.offset)
+    }
+
+    fn finding(&self, rule: &'static Rule, offset: u64, message: String) -> Finding {
+        let finding = Finding::new(rule, self.section, message).at(offset);
+        match self.fde {
+            // A row past the end belongs to no function but this one.
+            Some(fde) => finding.pc(self.location.min(fde.end().saturating_sub(1))),
+            None => finding,
+        }
+    }
+
+    /// A finding about an instruction, which it shows.
+    fn about(
+        &self,
+        rule: &'static Rule,
+        item: &InstructionItem<'a>,
+        message: impl Into<String>,
+    ) -> Finding {
+        let printer = FramePrinter::new(
+            self.subject.frame_section(),
+            RegisterStyle::Names,
+            self.subject.program.dialect(),
+        );
+        let mut location = self.fde.map(|_| self.location);
+        let text = printer.instruction(&item.instruction, self.cie, &mut location);
+        self.finding(rule, item.offset, message.into())
+            .excerpt(Excerpt::whole(text))
+    }
+
+    fn step(&mut self, item: &InstructionItem<'a>, findings: &mut Findings) {
+        self.check_operands(item, findings);
+        match item.instruction {
+            Instruction::AdvanceLoc { .. }
+            | Instruction::AdvanceLoc1 { .. }
+            | Instruction::AdvanceLoc2 { .. }
+            | Instruction::AdvanceLoc4 { .. }
+            | Instruction::SetLoc { .. } => return self.advance(item, findings),
+            Instruction::RememberState => self.remember(item),
+            Instruction::RestoreState => match self.remembered.pop() {
+                Some((_, rules)) => self.rules = rules,
+                None => findings.add(self.about(&RESTORE_STATE, item, "nothing was remembered")),
+            },
+            Instruction::Restore { register } | Instruction::RestoreExtended { register } => {
+                self.restore(register, item, findings);
+            }
+            Instruction::DefCfa { register, .. } | Instruction::DefCfaSf { register, .. } => {
+                self.define_cfa(register, 0, item, findings);
+            }
+            Instruction::LlvmDefAspaceCfa {
+                register, space, ..
+            }
+            | Instruction::LlvmDefAspaceCfaSf {
+                register, space, ..
+            } => self.define_cfa(register, space, item, findings),
+            Instruction::DefCfaExpression { expression } => {
+                self.rules.cfa = CfaKind::Expression;
+                self.rules.cfa_space = None;
+                let uses = meaning::entry_registers(expression, self.encoding());
+                self.depend(CFA, uses, item, findings);
+            }
+            Instruction::DefCfaRegister { register } => {
+                if self.change_cfa(item, findings) {
+                    let space = self.rules.cfa_space.unwrap_or_default();
+                    self.define_cfa(register, space, item, findings);
+                }
+            }
+            Instruction::DefCfaOffset { .. } | Instruction::DefCfaOffsetSf { .. } => {
+                self.change_cfa(item, findings);
+            }
+            Instruction::Undefined { register } | Instruction::SameValue { register } => {
+                self.define(register, false, item, findings);
+            }
+            Instruction::Register { register, saved_in } => {
+                self.define(register, false, item, findings);
+                if let Some(message) = meaning::register_sizes(register, saved_in) {
+                    findings.add(self.about(&meaning::REGISTER_SIZE, item, message));
+                }
+                self.depend(register, SmallVec::from_slice(&[saved_in]), item, findings);
+            }
+            Instruction::Offset { register, .. }
+            | Instruction::OffsetExtended { register, .. }
+            | Instruction::OffsetExtendedSf { register, .. }
+            | Instruction::GnuNegativeOffsetExtended { register, .. } => {
+                self.define(register, true, item, findings);
+            }
+            Instruction::ValOffset { register, .. } | Instruction::ValOffsetSf { register, .. } => {
+                self.define(register, true, item, findings);
+                if let Some(message) = meaning::value_size(register, self.rules.cfa_space) {
+                    findings.add(self.about(&meaning::REGISTER_SIZE, item, message));
+                }
+            }
+            Instruction::Expression {
+                register,
+                expression,
+            }
+            | Instruction::ValExpression {
+                register,
+                expression,
+            } => {
+                // An expression may or may not use the CFA that it finds on its stack.
+                self.define(register, false, item, findings);
+                let uses = meaning::entry_registers(expression, self.encoding());
+                self.depend(register, uses, item, findings);
+            }
+            Instruction::Nop | Instruction::GnuArgsSize { .. } => {}
+        }
+        self.in_row = self.in_row.saturating_add(1);
+    }
+
+    /// Registers and address spaces that do not exist.
+    fn check_operands(&self, item: &InstructionItem<'a>, findings: &mut Findings) {
+        for (kind, value) in item.instruction.operands() {
+            let Ok(number) = u64::try_from(value) else {
+                continue;
+            };
+            match kind {
+                CfaOperand::Register | CfaOperand::SmallRegister => {
+                    if let Some((rule, message)) = register::check(self.subject, number) {
+                        findings.add(self.about(rule, item, message));
+                    }
+                }
+                CfaOperand::Space if AddressSpace::from_number(number).is_none() => {
+                    let message = format!("the address space {number:#x} is reserved");
+                    findings.add(self.about(&ADDRESS_SPACE, item, message));
+                }
+                CfaOperand::Space
+                | CfaOperand::SmallDelta
+                | CfaOperand::Delta1
+                | CfaOperand::Delta2
+                | CfaOperand::Delta4
+                | CfaOperand::Delta8
+                | CfaOperand::Address
+                | CfaOperand::Offset
+                | CfaOperand::Factored
+                | CfaOperand::SignedFactored
+                | CfaOperand::Expression => {}
+            }
+        }
+    }
+
+    fn advance(&mut self, item: &InstructionItem<'a>, findings: &mut Findings) {
+        let Some(fde) = self.fde else {
+            let message = "there is no location that could be advanced";
+            findings.add(self.about(&ADVANCE_IN_CIE, item, message));
+            return;
+        };
+        let next = match item.instruction.operands().first() {
+            Some((CfaOperand::Address, value)) => u64::try_from(*value).ok(),
+            Some((_, value)) => u64::try_from(*value)
+                .ok()
+                .and_then(|delta| delta.checked_mul(self.cie.code_alignment_factor))
+                .and_then(|distance| self.location.checked_add(distance)),
+            None => None,
+        };
+        let Some(next) = next.filter(|next| *next >= self.location) else {
+            let message = format!("the row before it starts at {:#x}", self.location);
+            findings.add(self.about(&ROW_ORDER, item, message));
+            return;
+        };
+        self.end_row(findings);
+        if next == self.location && self.in_row > 0 {
+            let message = "the location is advanced by 0";
+            findings.add(self.about(&ROW_EMPTY, item, message));
+        } else if self.in_row == 0 && self.row > 1 {
+            let message = format!("nothing was said of the row at {:#x}", self.location);
+            findings.add(self.about(&ROW_UNCHANGED, item, message));
+        }
+        if next >= fde.end() && self.location < fde.end() {
+            let message = format!(
+                "it starts at {next:#x}, and the code ends at {:#x}",
+                fde.end()
+            );
+            findings.add(self.about(&ROW_OUTSIDE, item, message));
+        }
+        self.location = next;
+        self.row = self.row.saturating_add(1);
+        self.in_row = 0;
+    }
+
+    /// What can only be said of a row as a whole.
+    fn end_row(&mut self, findings: &mut Findings) {
+        if self.rules.cfa != CfaKind::None || self.said_no_cfa || self.fde.is_none() {
+            return;
+        }
+        // Only rows without a CFA pay for this, and an entry has few of them that say anything.
+        self.work = self.work.saturating_sub(self.rules.registers.len());
+        let mut registers = self.rules.registers.iter();
+        if let Some((register, _)) = registers.find(|(_, kind)| kind.needs_cfa) {
+            let register = *register;
+            self.said_no_cfa = true;
+            let message = format!(
+                "the rule of {} counts from the CFA, which has none",
+                register_name(register)
+            );
+            findings.add(self.finding(&CFA_MISSING, self.entry_offset(), message));
+        }
+    }
+
+    fn remember(&mut self, item: &InstructionItem<'a>) {
+        /// What compilers nest is two or three; what is deeper is not followed, and not complained about.
+        const DEPTH: usize = 64;
+        if self.remembered.len() < DEPTH {
+            self.work = self.work.saturating_sub(self.rules.registers.len());
+            self.remembered.push((item.offset, self.rules.clone()));
+        }
+    }
+
+    fn restore(&mut self, register: u64, item: &InstructionItem<'a>, findings: &mut Findings) {
+        let now = self.rules.registers.remove(&register);
+        self.rules.dependencies.set(register, SmallVec::new());
+        match self.initial.get(&register) {
+            Some(kind) => drop(self.rules.registers.insert(register, *kind)),
+            None if now.is_none() => {
+                let message = format!("{} has no rule", register_name(register));
+                findings.add(self.about(&RESTORE, item, message));
+            }
+            None => {}
+        }
+    }
+
+    fn encoding(&self) -> Encoding {
+        Encoding {
+            address_size: self.cie.address_size,
+            offset_size: self.cie.offset_size,
+            dialect: self.subject.program.dialect(),
+        }
+    }
+
+    fn define_cfa(
+        &mut self,
+        register: u64,
+        space: u64,
+        item: &InstructionItem<'a>,
+        findings: &mut Findings,
+    ) {
+        self.rules.cfa = CfaKind::Register;
+        self.rules.cfa_space = Some(space);
+        self.rules.dependencies.set(CFA, SmallVec::new());
+        if let Some(finding) = meaning::check_cfa(self.subject, register, space) {
+            let (rule, message, help) = finding;
+            findings.add(self.about(rule, item, message).help(help));
+        }
+    }
+
+    /// Notes what a rule is built upon, and finds the cycle if it closes one.
+    fn depend(
+        &mut self,
+        register: u64,
+        uses: SmallVec<[u64; 2]>,
+        item: &InstructionItem<'a>,
+        findings: &mut Findings,
+    ) {
+        let closes = !uses.is_empty();
+        self.rules.dependencies.set(register, uses);
+        if !closes {
+            return;
+        }
+        self.work = self.work.saturating_sub(self.rules.dependencies.len());
+        let needs_cfa = |register| {
+            let kind = self.rules.registers.get(&register);
+            kind.is_some_and(|kind: &RegisterKind| kind.needs_cfa)
+        };
+        if let Some(path) = self.rules.dependencies.cycle(register, needs_cfa) {
+            findings.add(self.about(&dependency::CIRCULAR, item, path));
+        }
+    }
+
+    /// Whether the CFA is a register plus an offset, so that either can be changed.
+    fn change_cfa(&self, item: &InstructionItem<'a>, findings: &mut Findings) -> bool {
+        let message = match self.rules.cfa {
+            CfaKind::Register => return true,
+            CfaKind::None => "the CFA has no rule",
+            CfaKind::Expression => "the CFA is an expression",
+        };
+        findings.add(self.about(&CFA_CHANGE, item, message));
+        false
+    }
+
+    fn define(
+        &mut self,
+        register: u64,
+        needs_cfa: bool,
+        item: &InstructionItem<'a>,
+        findings: &mut Findings,
+    ) {
+        let kind = RegisterKind {
+            needs_cfa,
+            row: self.row,
+        };
+        let before = self.rules.registers.insert(register, kind);
+        self.rules.dependencies.set(register, SmallVec::new());
+        if before.is_some_and(|before| before.row == self.row) && self.fde.is_some() {
+            let message = format!("{} has a rule in this row already", register_name(register));
+            findings.add(self.about(&OVERWRITTEN, item, message));
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! What a single rule means: sizes that do not fit, and a CFA that is no address of the stack. Sources: HET
+//! A.6.4.1 and A.6.4.2.2, USAGE "Call Frame Information".
+
+use fallible_iterator::FallibleIterator;
+use smallvec::SmallVec;
+
+use super::register::register_name;
+use super::rule::{Rule, rules};
+use super::subject::Subject;
+use crate::arch::{AddressSpace, Register, RegisterClass, ScratchAddressing};
+use crate::expr::{Encoding, Operation, operations};
+
+rules! {
+    REGISTER_SIZE "cfi-register-size" Error "HET A.6.4.1"
+        "a register and what its rule gives differ in size"
+        "Another register that holds it must have its size; the address of val_offset(N) has the size of addresses in the CFA's space; \
+         and a register from which a CFA is computed has the size of an address there. A debugger would have to make bits up, or \
+         to drop some.";
+    UNSCALED "cfi-cfa-unscaled" Error "USAGE \"Call Frame Information\""
+        "the CFA takes the stack pointer of one lane for that of the wavefront"
+        "Where scratch is reached by scratch_* instructions the stack pointer counts the bytes of one lane. An address of the space \
+         private_wave counts those of all lanes: it is the stack pointer times the number of lanes. Without that every register that was saved on \
+         the stack is looked for in the wrong place. LLVM made this mistake until 2026.";
+}
+
+/// The registers whose value on entry an expression asks for. What cannot be decoded asks for nothing more.
+pub(super) fn entry_registers(expression: &[u8], encoding: Encoding) -> SmallVec<[u64; 2]> {
+    let mut found = SmallVec::new();
+    let mut items = operations(expression, encoding);
+    while let Ok(Some(item)) = items.next() {
+        if let Operation::CallFrameEntryReg { register } = item.operation {
+            found.push(register);
+        }
+    }
+    found
+}
+
+fn size_in_bits(register: u64) -> Option<u32> {
+    Register::from_number(register)?.size_in_bits()
+}
+
+/// What is wrong with the rule register(`saved_in`) of `register`, if their sizes differ.
+pub(super) fn register_sizes(register: u64, saved_in: u64) -> Option<String> {
+    let (needed, found) = (size_in_bits(register)?, size_in_bits(saved_in)?);
+    (needed != found).then(|| {
+        format!(
+            "{} has {needed} bits, and {}, which is said to hold it, {found}",
+            register_name(register),
+            register_name(saved_in)
+        )
+    })
+}
+
+fn address_bits(space: u64) -> Option<(AddressSpace, u32)> {
+    let space = AddressSpace::from_number(space)?;
+    // AMDGPU has processes of 64 bits only.
+    Some((space, space.address_size_in_bits(8)))
+}
+
+/// What is wrong with the rule val_offset of `register`, if it does not have the size of an address of the CFA.
+pub(super) fn value_size(register: u64, space: Option<u64>) -> Option<String> {
+    let (space, bits) = address_bits(space?)?;
+    let needed = size_in_bits(register)?;
+    (needed != bits).then(|| {
+        format!(
+            "{} has {needed} bits, and an address in {}, where the CFA is, {bits}",
+            register_name(register),
+            space.name()
+        )
+    })
+}
+
+/// What is wrong with a CFA that is a register plus an offset: the rule, the message and the help.
+pub(super) fn check_cfa(
+    subject: &Subject<'_, '_>,
+    register: u64,
+    space: u64,
+) -> Option<(&'static Rule, String, String)> {
+    let (space, bits) = address_bits(space)?;
+    let name = register_name(register);
+    let found = size_in_bits(register)?;
+    if found != bits {
+        let message = format!(
+            "{name} has {found} bits, and an address in {} {bits}",
+            space.name()
+        );
+        let help =
+            "name the address space with DW_CFA_LLVM_def_aspace_cfa, or compute the address with an expression".to_owned();
+        return Some((&REGISTER_SIZE, message, help));
+    }
+    let is_scalar = Register::from_number(register)
+        .is_some_and(|register| register.class() == Some(RegisterClass::Sgpr));
+    let counts_lane = subject.processor().scratch_addressing() == Some(ScratchAddressing::Flat);
+    if space == AddressSpace::PrivateWave && is_scalar && counts_lane {
+        let message = format!(
+            "on {} {name} counts the bytes of one lane, and an address in {} those of all",
+            subject.processor().name(),
+            space.name()
+        );
+        let shift = subject.wave_size.map_or(6, |size| size.lanes().ilog2());
+        let help = format!(
+            "DW_CFA_def_cfa_expression: DW_OP_regx {name}, DW_OP_deref_size 4, DW_OP_lit{shift}, DW_OP_shl, DW_OP_lit6, \
+             DW_OP_LLVM_form_aspace_address"
+        );
+        return Some((&UNSCALED, message, help));
+    }
+    None
+}

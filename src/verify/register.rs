@@ -1,0 +1,57 @@
+//! Register numbers: whether there is such a register in this code. Source: USAGE "Register Identifier".
+
+use super::rule::{Rule, rules};
+use super::subject::Subject;
+use crate::arch::Register;
+
+rules! {
+    RESERVED "register-reserved" Error "USAGE \"Register Identifier\""
+        "a register number is reserved"
+        "No register has this number today; a later processor may give it one. A debugger cannot read it. The numbers are those of USAGE, \
+         which `hetdwarf regs` prints, and are neither the hardware's nor the assembler's: s64 is 1088, because 96 to 127 are reserved.";
+    WAVE_SIZE "register-wave-size" Error "USAGE \"Register Identifier\""
+        "a register is of the other wave size"
+        "Vector registers, EXEC and VCC have one number for wavefronts of 32 lanes and another for 64. In code for one size \
+         a register of the other does not exist. Back ends that choose the mapping per module, and not per function, make this mistake.";
+    PROCESSOR "register-not-on-processor" Error "USAGE \"Register Identifier\""
+        "the processor has no such register"
+        "Only some processors have accumulation registers (AGPRs), or more than 256 vector registers. A debugger that asks \
+         the hardware for it gets nothing, or another register.";
+}
+
+/// What is wrong with a register number, if anything is.
+pub(super) fn check(subject: &Subject<'_, '_>, number: u64) -> Option<(&'static Rule, String)> {
+    let Some(register) = Register::from_number(number).filter(|r| r.class().is_some()) else {
+        return Some((
+            &RESERVED,
+            format!("the register number {number} is reserved"),
+        ));
+    };
+    if let (Some(of), Some(wave_size)) = (register.wave_size(), subject.wave_size)
+        && of != wave_size
+    {
+        let message = format!(
+            "register {number} is {register} of wavefronts of {} lanes, and this code is for {}",
+            of.lanes(),
+            wave_size.lanes()
+        );
+        return Some((&WAVE_SIZE, message));
+    }
+    if !register.available_on(subject.processor()) {
+        let message = format!(
+            "register {number} is {register}, which {} does not have",
+            subject.processor().name()
+        );
+        return Some((&PROCESSOR, message));
+    }
+    None
+}
+
+/// A register as people know it, or its number.
+pub(super) fn register_name(number: u64) -> String {
+    let register = Register::from_number(number);
+    register.map_or_else(
+        || format!("register {number}"),
+        |register| register.to_string(),
+    )
+}

@@ -1,0 +1,49 @@
+//! Small code objects that break one rule each, and the nearest ones that break none.
+
+mod frame;
+mod made;
+
+use super::rule::Rule;
+use super::{coverage, dependency, instructions, meaning, register, section};
+
+/// The rules about call frame information.
+pub(super) fn frame_rules() -> impl Iterator<Item = &'static Rule> {
+    [
+        section::RULES,
+        coverage::RULES,
+        instructions::RULES,
+        dependency::RULES,
+        meaning::RULES,
+        register::RULES,
+    ]
+    .into_iter()
+    .flatten()
+    .copied()
+}
+
+#[test]
+fn rules_are_named_once_and_explained() {
+    let mut ids: Vec<_> = Rule::all().map(|rule| rule.id).collect();
+    let count = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), count, "a name is used twice");
+    for rule in Rule::all() {
+        assert!(
+            rule.id
+                .bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte == b'-'),
+            "{}",
+            rule.id
+        );
+        assert!(!rule.summary.ends_with('.'), "{}: a phrase", rule.id);
+        assert!(rule.explanation.ends_with('.'), "{}: sentences", rule.id);
+        assert!(!rule.spec.is_empty());
+        assert!(
+            !rule.explanation.contains("  ") && !rule.explanation.contains('\n'),
+            "{}: spaces of the table are in the text",
+            rule.id
+        );
+        assert!(Rule::by_id(rule.id) == Some(rule));
+    }
+}
