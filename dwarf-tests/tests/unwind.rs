@@ -1,0 +1,202 @@
+//! The call stacks of real stopped waves: by the letter against a second reading of the tables, and tolerant against
+//! what was true in the emulator.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use dwarf_tests::{hetdwarf, json, number, wave_cases};
+use serde_json::Value;
+
+/// How many things were compared.
+#[derive(Default)]
+struct Counts {
+    snapshots: usize,
+    frames: usize,
+    registers: usize,
+}
+
+fn unwind(object: &Path, wave: &Path, strict: bool) -> Value {
+    let mut arguments = vec![
+        "unwind".into(),
+        object.as_os_str().to_owned(),
+        "--wave".into(),
+        wave.as_os_str().to_owned(),
+        "--format".into(),
+        "json".into(),
+    ];
+    if strict {
+        arguments.push("--strict".into());
+    }
+    let ran = hetdwarf(arguments);
+    assert_eq!(ran.status, 0, "{}: {}", wave.display(), ran.err);
+    serde_json::from_str(&ran.out).unwrap()
+}
+
+/// Every snapshot of every case, with both objects; their code and their call frame information are the same.
+fn each_snapshot(mut check: impl FnMut(&str, &Value, &Value, &dyn Fn(bool) -> Value)) {
+    for case in wave_cases() {
+        let truth = json(&case.join("truth.json"));
+        for field in ["object", "object_rocm"] {
+            let object = case.join(truth[field].as_str().unwrap());
+            for snapshot in truth["snapshots"].as_array().unwrap() {
+                let wave = case.join(snapshot["wave"].as_str().unwrap());
+                let name = format!(
+                    "{}/{}",
+                    case.file_name().unwrap().to_string_lossy(),
+                    snapshot["wave"].as_str().unwrap()
+                );
+                let registers = &json(&wave)["registers"];
+                check(&name, snapshot, registers, &|strict| {
+                    unwind(&object, &wave, strict)
+                });
+            }
+        }
+    }
+}
+
+fn frames(document: &Value) -> &[Value] {
+    document["frames"].as_array().unwrap()
+}
+
+/// The address space and the address; nothing if the frame has no CFA.
+fn cfa(frame: &Value) -> Option<(&str, u128)> {
+    let cfa = frame.get("cfa").filter(|cfa| !cfa.is_null())?;
+    Some((
+        cfa["address_space"].as_str().unwrap(),
+        number(&cfa["address"]),
+    ))
+}
+
+/// A register's value, or that of each lane.
+fn numbers(value: &Value) -> Vec<u128> {
+    match value.as_array() {
+        Some(lanes) => lanes.iter().map(number).collect(),
+        None => vec![number(value)],
+    }
+}
+
+/// A register whose value is not the one expected.
+struct Difference {
+    register: String,
+    /// Whether `unwind` says that the value is only right if EXEC is what it was in the caller.
+    assumes_exec: bool,
+}
+
+/// The registers that differ. What no rule mentions is as it is in the stopped wave; what is not in the
+/// wave either is unavailable, and not compared.
+fn differences(
+    ours: &Value,
+    expected: &Value,
+    stopped: &Value,
+    counts: &mut Counts,
+) -> Vec<Difference> {
+    let none = serde_json::Map::new();
+    let expected = expected["registers"].as_object().unwrap_or(&none);
+    let mut wrong = Vec::new();
+    for (register, value) in expected {
+        let ruled = ours["registers"].get(register);
+        let found = match (ruled, stopped.get(register)) {
+            (Some(found), _) => &found["value"],
+            (None, Some(unchanged)) => unchanged,
+            (None, None) => continue,
+        };
+        counts.registers += 1;
+        if found.is_null() || numbers(found) != numbers(value) {
+            wrong.push(Difference {
+                register: register.clone(),
+                assumes_exec: ruled.is_some_and(|found| found["assumes_exec"] == true),
+            });
+        }
+    }
+    wrong
+}
+
+#[test]
+fn by_the_letter() {
+    let mut counts = Counts::default();
+    each_snapshot(|name, snapshot, stopped, unwind| {
+        counts.snapshots += 1;
+        let ours = unwind(true);
+        let expected = &snapshot["by_cfi"];
+        let (ours_frames, expected_frames) = (frames(&ours), frames(expected));
+        assert_eq!(ours_frames.len(), expected_frames.len(), "{name}: {ours}");
+        for (ours, expected) in ours_frames.iter().zip(expected_frames) {
+            counts.frames += 1;
+            let place = format!("{name}, frame {}", ours["index"]);
+            assert_eq!(number(&ours["pc"]), number(&expected["pc"]), "{place}");
+            assert_eq!(cfa(ours), cfa(expected), "{place}");
+            let wrong = differences(ours, expected, stopped, &mut counts);
+            let wrong: Vec<_> = wrong.iter().map(|wrong| &wrong.register).collect();
+            assert!(wrong.is_empty(), "{place}: {wrong:?}");
+        }
+        assert_eq!(ours["stopped"], expected["stopped"], "{name}");
+    });
+    println!(
+        "{} snapshots, {} frames, {} registers as the tables say",
+        counts.snapshots, counts.frames, counts.registers
+    );
+    assert!(counts.snapshots >= 100 && counts.registers > 1000);
+}
+
+/// Where following LLVM's tables leads to a caller that there was not, as `truth.json` has it, and why.
+const LEAVES_TRUTH: &[&str] = &[
+    // A block behind the epilogue keeps the epilogue's CFA, although the stack pointer was not moved there.
+    "loops-gfx90a/w05.json",
+    "loops-gfx90a/w06.json",
+    "loops/w05.json",
+    "loops/w06.json",
+    // The return address is said to be in lanes of a register that the epilogue has reloaded.
+    "manyargs/w11.json",
+    "manyargs/w12.json",
+    // The caller's frame pointer has no rule yet, behind the copy of the stack pointer into it.
+    "recursion/w04.json",
+    // The caller's frame pointer is said to be in a lane of a register that the epilogue has reloaded.
+    "recursion/w08.json",
+];
+
+/// Registers there are wrong for want of a rule for EXEC, and said to depend on it.
+const DEPENDS_ON_EXEC: &[&str] = &[
+    "recursion/w06.json",
+    "recursion/w07.json",
+    "recursion/w09.json",
+    "recursion/w10.json",
+];
+
+#[test]
+fn in_truth() {
+    let mut counts = Counts::default();
+    let mut unsure = BTreeSet::new();
+    let mut left = BTreeSet::new();
+    each_snapshot(|name, snapshot, stopped, unwind| {
+        counts.snapshots += 1;
+        if !snapshot["cfi_leaves_truth"].is_null() {
+            left.insert(name.to_owned());
+            return;
+        }
+        let ours = unwind(false);
+        let (ours_frames, expected_frames) = (frames(&ours), frames(snapshot));
+        assert_eq!(ours_frames.len(), expected_frames.len(), "{name}: {ours}");
+        for (ours, expected) in ours_frames.iter().zip(expected_frames) {
+            counts.frames += 1;
+            let place = format!("{name}, frame {}", ours["index"]);
+            assert_eq!(number(&ours["pc"]), number(&expected["pc"]), "{place}");
+            assert_eq!(ours["function"], expected["function"], "{place}");
+            assert_eq!(ours["line"], expected["line"], "{place}");
+            assert_eq!(cfa(ours), cfa(expected), "{place}");
+            for wrong in differences(ours, expected, stopped, &mut counts) {
+                assert!(wrong.assumes_exec, "{place}: {} differs", wrong.register);
+                unsure.insert(name.to_owned());
+            }
+        }
+    });
+    println!(
+        "{} snapshots, {} frames, {} registers as they were; {} snapshots leave the truth",
+        counts.snapshots,
+        counts.frames,
+        counts.registers,
+        left.len()
+    );
+    assert!(left.iter().eq(LEAVES_TRUTH), "{left:?}");
+    assert!(unsure.iter().eq(DEPENDS_ON_EXEC), "{unsure:?}");
+    assert!(counts.snapshots >= 100 && counts.registers > 10_000);
+}
