@@ -11,6 +11,7 @@
 //! assert_eq!((rule.severity, rule.spec), (Severity::Error, "DWARF 5 §6.4.1"));
 //! ```
 
+mod expression;
 mod finding;
 mod rule;
 mod section;

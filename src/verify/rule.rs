@@ -71,7 +71,7 @@ impl Rule {
 }
 
 /// The tables of all families, in the order in which `--list` prints them.
-const FAMILIES: &[&[&Rule]] = &[super::section::RULES];
+const FAMILIES: &[&[&Rule]] = &[super::section::RULES, super::expression::RULES];
 
 /// A family's table: a constant for each rule, and `RULES` with all of them.
 ///
@@ -86,7 +86,7 @@ macro_rules! rules {
             explanation: $explanation,
         };)*
         /// Every rule of the family.
-        pub(super) const RULES: &[&$crate::verify::Rule] = &[$(&$name),*];
+        pub(in $crate::verify) const RULES: &[&$crate::verify::Rule] = &[$(&$name),*];
     };
 }
 pub(super) use rules;
