@@ -13,6 +13,7 @@
 
 mod coverage;
 mod dependency;
+mod expression;
 mod finding;
 mod instructions;
 mod meaning;

@@ -78,6 +78,7 @@ const FAMILIES: &[&[&Rule]] = &[
     super::dependency::RULES,
     super::meaning::RULES,
     super::register::RULES,
+    super::expression::RULES,
 ];
 
 /// A family's table: a constant for each rule, and `RULES` with all of them.
@@ -93,7 +94,7 @@ macro_rules! rules {
             explanation: $explanation,
         };)*
         /// Every rule of the family.
-        pub(super) const RULES: &[&$crate::verify::Rule] = &[$(&$name),*];
+        pub(in $crate::verify) const RULES: &[&$crate::verify::Rule] = &[$(&$name),*];
     };
 }
 pub(super) use rules;

@@ -1,0 +1,145 @@
+//! A decoded expression, and where control goes in it. Source: HET A.2.5.4.2.
+
+use fallible_iterator::FallibleIterator;
+use smallvec::SmallVec;
+
+use crate::error::Error;
+use crate::expr::{Encoding, Item, Operation, operations};
+
+/// The operations of an expression, as far as they can be decoded.
+#[derive(Debug)]
+pub(super) struct Code<'a> {
+    pub(super) items: SmallVec<[Item<'a>; 8]>,
+    /// Why the rest cannot be decoded.
+    pub(super) error: Option<Error>,
+    /// The size of the expression, in bytes.
+    size: usize,
+}
+
+/// Where a branch leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    /// To the operation with this index.
+    Operation(usize),
+    /// To the end.
+    End,
+    /// To the middle of an operation or out of the expression.
+    Nowhere,
+    /// To a part that cannot be decoded.
+    Unknown,
+}
+
+impl<'a> Code<'a> {
+    /// Decodes at most `limit` operations; nothing if there are more.
+    pub(super) fn decode(bytes: &'a [u8], encoding: Encoding, limit: usize) -> Option<Code<'a>> {
+        let mut items = SmallVec::new();
+        let mut error = None;
+        let mut rest = operations(bytes, encoding);
+        loop {
+            match rest.next() {
+                Ok(Some(_)) if items.len() >= limit => return None,
+                Ok(Some(item)) => items.push(item),
+                Ok(None) => break,
+                Err(problem) => {
+                    error = Some(problem);
+                    break;
+                }
+            }
+        }
+        Some(Code {
+            items,
+            error,
+            size: bytes.len(),
+        })
+    }
+
+    /// The offset at which decoding stopped.
+    pub(super) fn decoded(&self) -> usize {
+        self.items.last().map_or(0, |item| item.end)
+    }
+
+    /// Where the branch `item` leads; nothing if it is none.
+    pub(super) fn target(&self, item: &Item<'_>) -> Option<Target> {
+        let offset = item.branch_target()?;
+        let Ok(offset) = usize::try_from(offset) else {
+            return Some(Target::Nowhere);
+        };
+        if offset == self.size {
+            return Some(Target::End);
+        }
+        if offset > self.size {
+            return Some(Target::Nowhere);
+        }
+        Some(
+            match self.items.binary_search_by_key(&offset, |item| item.offset) {
+                Ok(index) => Target::Operation(index),
+                Err(_) if self.error.is_some() && offset >= self.decoded() => Target::Unknown,
+                Err(_) => Target::Nowhere,
+            },
+        )
+    }
+
+    /// Whether control ever goes anywhere but to the next operation.
+    pub(super) fn branches(&self) -> bool {
+        self.items.iter().any(|item| is_branch(&item.operation))
+    }
+
+    /// Which operations can be reached from the first, and which of them can reach the end.
+    pub(super) fn reach(&self) -> Reach {
+        let count = self.items.len();
+        let mut from_start = vec![false; count];
+        let mut to_end = vec![false; count];
+        let mut before: Vec<SmallVec<[usize; 2]>> = vec![SmallVec::new(); count];
+        let mut exits = Vec::new();
+        for (index, item) in self.items.iter().enumerate() {
+            let next = (!matches!(item.operation, Operation::Skip { .. })).then_some(index + 1);
+            let target = match self.target(item) {
+                Some(Target::Operation(target)) => Some(target),
+                Some(Target::End | Target::Nowhere | Target::Unknown) => Some(count),
+                None => None,
+            };
+            for after in [next, target].into_iter().flatten() {
+                match before.get_mut(after) {
+                    Some(before) => before.push(index),
+                    None => exits.push(index),
+                }
+            }
+        }
+        while let Some(index) = exits.pop() {
+            if let Some(seen @ false) = to_end.get_mut(index) {
+                *seen = true;
+                exits.extend(before.get(index).into_iter().flatten());
+            }
+        }
+        let mut work = vec![0];
+        while let Some(index) = work.pop() {
+            let Some(seen @ false) = from_start.get_mut(index) else {
+                continue;
+            };
+            *seen = true;
+            let Some(item) = self.items.get(index) else {
+                continue;
+            };
+            if let Some(Target::Operation(target)) = self.target(item) {
+                work.push(target);
+            }
+            if !matches!(item.operation, Operation::Skip { .. }) {
+                work.push(index + 1);
+            }
+        }
+        Reach { from_start, to_end }
+    }
+}
+
+/// For each operation by its index.
+#[derive(Debug)]
+pub(super) struct Reach {
+    /// Whether some way leads from the first operation to it.
+    pub(super) from_start: Vec<bool>,
+    /// Whether some way leads from it to the end, or to where nothing is known.
+    pub(super) to_end: Vec<bool>,
+}
+
+fn is_branch(operation: &Operation<'_>) -> bool {
+    matches!(operation, Operation::Bra { .. } | Operation::Skip { .. })
+}

@@ -1,0 +1,108 @@
+//! An expression as findings show it: printed, with the operation at fault marked.
+
+use fallible_iterator::FallibleIterator;
+
+use super::Fault;
+use crate::expr::{Encoding, OperandKind, OperandValue, Printer, operations};
+use crate::verify::finding::{Excerpt, Finding};
+
+/// Longer expressions are not printed: nobody reads a line of so many operations.
+const LONGEST: usize = 1 << 10;
+
+/// An expression as text, with the operation at `offset` marked; without one all of it is meant.
+pub(in crate::verify) fn excerpt(
+    bytes: &[u8],
+    encoding: Encoding,
+    offset: Option<usize>,
+) -> Option<Excerpt> {
+    if bytes.len() > LONGEST {
+        return None;
+    }
+    let printer = Printer::new(encoding);
+    let text = printer.expression(bytes);
+    let Some(offset) = offset else {
+        return Some(Excerpt::whole(text));
+    };
+    let mut start = 0;
+    let mut items = operations(bytes, encoding);
+    while let Ok(Some(item)) = items.next() {
+        let length = printer.item(&item).len();
+        if item.offset == offset {
+            return Some(Excerpt {
+                text,
+                mark: start..start + length,
+            });
+        }
+        start += length + ", ".len();
+    }
+    // What cannot be decoded is at the end.
+    let mark = start.min(text.len())..text.len();
+    Some(Excerpt { text, mark })
+}
+
+impl Fault {
+    /// The finding of a fault in an expression that stands at `start` of a section. `what` says which
+    /// expression it is, at the start of the message.
+    pub(in crate::verify) fn finding(
+        &self,
+        what: &str,
+        bytes: &[u8],
+        encoding: Encoding,
+        section: &'static str,
+        start: u64,
+    ) -> Finding {
+        let offset = self.offset.map_or(0, |offset| offset as u64);
+        let message = if what.is_empty() {
+            self.message.clone()
+        } else {
+            format!("{what}: {}", self.message)
+        };
+        let mut finding =
+            Finding::new(self.rule, section, message).at(start.saturating_add(offset));
+        if let Some(excerpt) = excerpt(bytes, encoding, self.offset) {
+            finding = finding.excerpt(excerpt);
+        }
+        match self.help {
+            Some(help) => finding.help(help),
+            None => finding,
+        }
+    }
+}
+
+/// The register numbers in an expression, each with the offset of its operation in bytes; those of entry
+/// values within it too. What cannot be decoded has none.
+pub(in crate::verify) fn registers(bytes: &[u8], encoding: Encoding) -> Vec<(usize, u64)> {
+    let mut found = Vec::new();
+    let mut items = operations(bytes, encoding);
+    while let Ok(Some(item)) = items.next() {
+        let row = item.operation.opcode().row();
+        // `DW_OP_lit0` to `DW_OP_lit31` are a family too, of numbers.
+        let is_literal = row.name == "DW_OP_lit";
+        for (kind, value) in row.operands.iter().zip(item.operation.operands()) {
+            match (kind, value) {
+                (OperandKind::Register, OperandValue::Unsigned(number)) => {
+                    found.push((item.offset, number));
+                }
+                (OperandKind::Member, OperandValue::Unsigned(number)) if !is_literal => {
+                    found.push((item.offset, number));
+                }
+                // One level: an entry value in an entry value means nothing.
+                (OperandKind::Expression, OperandValue::Bytes(inner)) => {
+                    let mut inner = operations(inner, encoding);
+                    while let Ok(Some(nested)) = inner.next() {
+                        let kinds = nested.operation.opcode().row().operands;
+                        for (kind, value) in kinds.iter().zip(nested.operation.operands()) {
+                            if let (OperandKind::Register, OperandValue::Unsigned(number)) =
+                                (kind, value)
+                            {
+                                found.push((item.offset, number));
+                            }
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,490 @@
+//! Running an expression without a wave: along every way that control may take, within a bound.
+//!
+//! What each family of operations does is in the modules beside; this one has the ways, the faults and the
+//! calls. Sources: HET A.2.5.4, A.2.5.4.2.
+
+use core::hash::{Hash, Hasher};
+use std::collections::hash_map::DefaultHasher;
+
+use smallvec::SmallVec;
+
+use super::code::{Code, Target};
+use super::entry::{Entry, Place, Sources, Storage, Type, Value};
+use super::{Callee, Env, Fault, Outcome, Role, rule};
+use crate::error::ErrorKind;
+use crate::expr::{Encoding, Item, Operation};
+use crate::verify::rule::Rule;
+
+/// Operations run in one expression, with those it calls. Real ones have some dozens.
+const STEPS: usize = 1 << 12;
+/// Entries on the stack; deeper ones are not followed.
+const STACK: usize = 1 << 8;
+/// Calls and entry values within each other.
+const DEPTH: usize = 8;
+/// Ways to the end that are told apart.
+const ENDS: usize = 16;
+
+pub(super) type Stack = SmallVec<[Entry; 6]>;
+
+/// The way ends here: a fault was found, or nothing more is known.
+pub(super) struct Stop;
+
+pub(super) type Step<T = ()> = Result<T, Stop>;
+
+/// The interpreter.
+pub(super) struct Machine<'m> {
+    pub(super) env: &'m Env<'m>,
+    /// The sizes and codes of the expression that runs, which may be a called one.
+    pub(super) encoding: Encoding,
+    /// The stack of the way that is followed.
+    pub(super) stack: Stack,
+    /// Whether the stack goes on below with entries of a caller.
+    open: bool,
+    faults: Vec<Fault>,
+    pub(super) legacy: bool,
+    /// The offset of the operation that runs.
+    at: usize,
+    /// Calls that led here, by the entry that was called.
+    calls: SmallVec<[u64; 8]>,
+    /// Whether a branch that may go either way was passed.
+    branched: bool,
+    steps: usize,
+}
+
+/// A way that is not yet followed to its end.
+struct Path {
+    stack: Stack,
+    index: usize,
+    /// The states in which control went backwards since it last could have gone either way.
+    trail: Vec<(usize, u64)>,
+}
+
+/// Where control goes behind an operation.
+enum Flow {
+    Next,
+    To(Target),
+    Either(Target),
+}
+
+/// Checks one expression.
+pub(super) fn run(bytes: &[u8], env: &Env<'_>) -> Outcome {
+    let mut machine = Machine {
+        env,
+        encoding: env.encoding,
+        stack: SmallVec::from_slice(env.initial),
+        open: env.role == Role::Procedure || env.role == Role::Any,
+        faults: Vec::new(),
+        legacy: false,
+        at: 0,
+        calls: SmallVec::new(),
+        branched: false,
+        steps: 0,
+    };
+    let Some(code) = Code::decode(bytes, env.encoding, usize::MAX) else {
+        return Outcome::default();
+    };
+    machine.check_code(&code);
+    let ends = machine.follow(&code);
+    let mut result = None;
+    let mut first = true;
+    for end in ends.into_iter().flatten() {
+        let top = end.last().copied();
+        result = match (first, result, top) {
+            (true, _, top) => top,
+            (false, Some(result), Some(top)) => Some(Entry::join(result, top)),
+            (false, _, _) => None,
+        };
+        first = false;
+        machine.check_result(&code, &end);
+    }
+    if machine.legacy {
+        // The shape as a whole means something else; what is wrong with it by the letter is said once.
+        machine.faults.retain(|fault| {
+            ![&rule::NARROW, &rule::LANE_MISSING, &rule::VALUE_AS_LOCATION]
+                .iter()
+                .any(|legacy| **legacy == *fault.rule)
+        });
+    }
+    machine.faults.sort_by_key(|fault| fault.offset);
+    Outcome {
+        faults: machine.faults,
+        result,
+        legacy: machine.legacy,
+    }
+}
+
+impl<'m> Machine<'m> {
+    /// Adds a fault of the operation that runs.
+    #[cold]
+    pub(super) fn fault(&mut self, rule: &'static Rule, message: impl Into<String>) {
+        self.fault_at(rule, Some(self.at), message, None);
+    }
+
+    /// The same, with what should be there instead.
+    #[cold]
+    pub(super) fn fault_with(
+        &mut self,
+        rule: &'static Rule,
+        message: impl Into<String>,
+        help: &'static str,
+    ) {
+        self.fault_at(rule, Some(self.at), message, Some(help));
+    }
+
+    /// Adds a fault, unless the rule was already found broken at this operation.
+    #[cold]
+    pub(super) fn fault_at(
+        &mut self,
+        rule: &'static Rule,
+        offset: Option<usize>,
+        message: impl Into<String>,
+        help: Option<&'static str>,
+    ) {
+        let mut message = message.into();
+        if !self.calls.is_empty() {
+            // What is wrong with the called expression alone is found where it stands.
+            if ![
+                &rule::UNDERFLOW,
+                &rule::KIND,
+                &rule::MASK_SIZE,
+                &rule::CALL_CYCLE,
+            ]
+            .iter()
+            .any(|caller| **caller == *rule)
+            {
+                return;
+            }
+            message.insert_str(0, "in the called expression: ");
+        }
+        if !self
+            .faults
+            .iter()
+            .any(|fault| fault.offset == offset && fault.rule == rule)
+        {
+            self.faults.push(Fault {
+                rule,
+                offset,
+                message,
+                help,
+            });
+        }
+    }
+
+    /// What can be said of the operations without running them.
+    fn check_code(&mut self, code: &Code<'_>) {
+        if let Some(error) = &code.error {
+            let rule = match error.kind() {
+                // Assigned in LLVM's BinaryFormat/Dwarf.def, but described nowhere.
+                ErrorKind::UnknownOperation {
+                    user: Some(0x0d), ..
+                } => &rule::FOREIGN,
+                _ => &rule::DECODE,
+            };
+            let text = error.kind().to_string();
+            self.fault_at(rule, Some(code.decoded()), text, None);
+        }
+        if self.in_cfi() {
+            for item in &code.items {
+                if !item.operation.opcode().row().in_cfi {
+                    let text = format!("{} is not allowed in call frame information", item.name());
+                    self.fault_at(&rule::CFI_OPERATION, Some(item.offset), text, None);
+                }
+            }
+        }
+        if !code.branches() {
+            return;
+        }
+        for item in &code.items {
+            if code.target(item) == Some(Target::Nowhere) {
+                let target = item.branch_target().unwrap_or_default();
+                let text =
+                    format!("it leads to byte {target}, which is not the start of an operation");
+                self.fault_at(&rule::BRANCH_TARGET, Some(item.offset), text, None);
+            }
+        }
+        let reach = code.reach();
+        let mut dead = false;
+        for (item, (reached, leaves)) in code
+            .items
+            .iter()
+            .zip(reach.from_start.into_iter().zip(reach.to_end))
+        {
+            if !reached && !dead {
+                let text = "no way leads here from the start of the expression";
+                self.fault_at(&rule::UNREACHABLE, Some(item.offset), text, None);
+            }
+            dead = !reached;
+            if reached && !leaves {
+                let text = "from here no way leads to the end of the expression";
+                self.fault_at(&rule::ENDLESS, Some(item.offset), text, None);
+                break;
+            }
+        }
+    }
+
+    /// Follows every way from the start of `code` with the stack as it is, and gives the stacks at its
+    /// end; nothing if they are not all known.
+    fn follow(&mut self, code: &Code<'_>) -> Option<SmallVec<[Stack; 1]>> {
+        let mut ends: SmallVec<[Stack; 1]> = SmallVec::new();
+        let mut known = true;
+        let mut paths: SmallVec<[Path; 1]> = SmallVec::new();
+        paths.push(Path {
+            stack: core::mem::take(&mut self.stack),
+            index: 0,
+            trail: Vec::new(),
+        });
+        while let Some(mut path) = paths.pop() {
+            self.stack = core::mem::take(&mut path.stack);
+            loop {
+                let Some(item) = code.items.get(path.index) else {
+                    if code.error.is_none() && ends.len() < ENDS {
+                        ends.push(core::mem::take(&mut self.stack));
+                    } else {
+                        known = false;
+                    }
+                    break;
+                };
+                self.steps += 1;
+                if self.steps > STEPS || self.stack.len() > STACK {
+                    return None;
+                }
+                if self.calls.is_empty() {
+                    self.at = item.offset;
+                }
+                let Ok(flow) = self.step(code, item) else {
+                    known = false;
+                    break;
+                };
+                let (target, fork) = match flow {
+                    Flow::Next => {
+                        path.index += 1;
+                        continue;
+                    }
+                    Flow::To(target) => (target, false),
+                    Flow::Either(target) => (target, true),
+                };
+                if fork {
+                    self.branched = true;
+                    path.trail.clear();
+                    paths.push(Path {
+                        stack: self.stack.clone(),
+                        index: path.index + 1,
+                        trail: Vec::new(),
+                    });
+                }
+                let next = match target {
+                    Target::Operation(next) => next,
+                    Target::End => code.items.len(),
+                    Target::Nowhere | Target::Unknown => {
+                        known = false;
+                        break;
+                    }
+                };
+                if next <= path.index && self.is_endless(&mut path.trail, next) {
+                    known = false;
+                    break;
+                }
+                path.index = next;
+            }
+        }
+        known.then_some(ends)
+    }
+
+    /// Whether control comes back to an operation with nothing changed and no choice on the way.
+    fn is_endless(&mut self, trail: &mut Vec<(usize, u64)>, next: usize) -> bool {
+        let mut hasher = DefaultHasher::new();
+        self.stack.hash(&mut hasher);
+        let state = (next, hasher.finish());
+        if trail.contains(&state) {
+            let text = "control comes back here with the same stack, again and again";
+            self.fault(&rule::ENDLESS, text);
+            return true;
+        }
+        trail.push(state);
+        false
+    }
+
+    /// Runs one operation.
+    fn step(&mut self, code: &Code<'_>, item: &Item<'_>) -> Step<Flow> {
+        #[expect(
+            clippy::wildcard_enum_match_arm,
+            reason = "control flow is here, all else in `execute`"
+        )]
+        match item.operation {
+            Operation::Skip { .. } => Ok(Flow::To(code.target(item).unwrap_or(Target::Nowhere))),
+            Operation::Bra { .. } => {
+                let value = self.pop_integral()?;
+                let target = code.target(item).unwrap_or(Target::Nowhere);
+                let Some(number) = value.known() else {
+                    return Ok(Flow::Either(target));
+                };
+                let text = if number == 0 {
+                    "it never branches: the entry it takes is the constant 0".to_owned()
+                } else {
+                    format!("it always branches: the entry it takes is the constant {number:#x}")
+                };
+                if value.sources == Sources::NONE {
+                    self.fault(&rule::CONSTANT_BRANCH, text);
+                }
+                Ok(if number == 0 {
+                    Flow::Next
+                } else {
+                    Flow::To(target)
+                })
+            }
+            Operation::Call2 { entry } => self.call(entry.into(), false),
+            Operation::Call4 { entry } => self.call(entry.into(), false),
+            Operation::CallRef { entry } => self.call(entry, true),
+            _ => {
+                self.execute(item)?;
+                Ok(Flow::Next)
+            }
+        }
+    }
+
+    /// Calls an entry. Source: HET A.2.5.4.2, item 5.
+    fn call(&mut self, offset: u64, in_section: bool) -> Step<Flow> {
+        let Some(entries) = self.env.entries else {
+            return Err(Stop);
+        };
+        match entries.callee(offset, in_section) {
+            Callee::Missing => {
+                let text = format!("there is no entry at {offset:#x} {}", base(in_section));
+                self.fault(&rule::CALL_TARGET, text);
+                Err(Stop)
+            }
+            Callee::Unreadable => Err(Stop),
+            Callee::Nothing => {
+                let text = format!(
+                    "the entry at {offset:#x} {} has no location, so that the call does nothing",
+                    base(in_section)
+                );
+                self.fault(&rule::CALL_NOTHING, text);
+                Ok(Flow::Next)
+            }
+            Callee::List => {
+                self.push(Entry::Place(Place::UNKNOWN));
+                Ok(Flow::Next)
+            }
+            Callee::Constant(bytes) => {
+                let bits = bytes.and_then(|bytes| bytes.checked_mul(8));
+                let place = Place::start_of(Storage::Implicit(bits), Sources::NONE);
+                self.push(Entry::Place(place));
+                Ok(Flow::Next)
+            }
+            Callee::Expression {
+                bytes,
+                encoding,
+                die,
+            } => self.call_expression(bytes, encoding, die),
+        }
+    }
+
+    fn call_expression(&mut self, bytes: &[u8], encoding: Encoding, die: u64) -> Step<Flow> {
+        if self.calls.contains(&die) {
+            if !self.branched {
+                let text =
+                    format!("the entry at {die:#x} calls itself, and no branch is on the way");
+                self.fault(&rule::CALL_CYCLE, text);
+            }
+            return Err(Stop);
+        }
+        let code = (self.calls.len() < DEPTH)
+            .then(|| Code::decode(bytes, encoding, STEPS.saturating_sub(self.steps)))
+            .flatten();
+        let Some(code) = code else {
+            return Err(Stop);
+        };
+        let outer = core::mem::replace(&mut self.encoding, encoding);
+        self.calls.push(die);
+        let ends = self.follow(&code);
+        self.calls.pop();
+        self.encoding = outer;
+        let mut ends = ends.ok_or(Stop)?.into_iter();
+        let mut joined = ends.next().ok_or(Stop)?;
+        for end in ends {
+            if end.len() != joined.len() {
+                return Err(Stop);
+            }
+            for (entry, other) in joined.iter_mut().zip(end) {
+                *entry = entry.join(other);
+            }
+        }
+        self.stack = joined;
+        Ok(Flow::Next)
+    }
+
+    /// `DW_OP_entry_value`. Source: HET A.2.5.4.3.4, item 8.
+    pub(super) fn entry_value(&mut self, bytes: &[u8]) -> Step {
+        let nested = Env {
+            role: Role::EntryValue,
+            initial: &[],
+            encoding: self.encoding,
+            frame_base: super::FrameBase::Unknown,
+            // Calls within would need a bound of their own.
+            entries: None,
+            ..*self.env
+        };
+        // An entry value within an entry value is legal text and means nothing; it is not followed.
+        if self.env.role == Role::EntryValue {
+            return Err(Stop);
+        }
+        let outcome = run(bytes, &nested);
+        for fault in outcome.faults {
+            let inside = if fault.rule == &rule::ENTRY_VALUE {
+                fault.message
+            } else {
+                format!("in its expression: {}", fault.message)
+            };
+            self.fault(fault.rule, inside);
+        }
+        let value = match outcome.result {
+            Some(Entry::Value(value)) => value,
+            Some(Entry::Place(_) | Entry::Unknown) | None => {
+                Value::any(Type::Unknown, u64::MAX, Sources::REGISTERS)
+            }
+        };
+        self.push(Entry::Value(value));
+        Ok(())
+    }
+
+    pub(super) fn push(&mut self, entry: Entry) {
+        self.stack.push(entry);
+    }
+
+    /// Takes the top entry, whatever it is.
+    pub(super) fn pop_any(&mut self) -> Step<Entry> {
+        match self.stack.pop() {
+            Some(entry) => Ok(entry),
+            None if self.open => Ok(Entry::Unknown),
+            None => {
+                self.fault(
+                    &rule::UNDERFLOW,
+                    "it needs an entry, and the stack is empty",
+                );
+                Err(Stop)
+            }
+        }
+    }
+
+    /// Whether the entries below those that are known are a caller's.
+    pub(super) fn is_open(&self) -> bool {
+        self.open
+    }
+
+    /// Whether the expression stands in call frame information.
+    pub(super) fn in_cfi(&self) -> bool {
+        matches!(
+            self.env.role,
+            Role::Cfa | Role::SavedRegister { .. } | Role::RegisterValue { .. }
+        )
+    }
+}
+
+fn base(in_section: bool) -> &'static str {
+    if in_section {
+        "of .debug_info"
+    } else {
+        "from the unit's header"
+    }
+}
