@@ -84,7 +84,11 @@ fn check_range(
         .skip(at)
         .take_while(|symbol| symbol.range.start == start)
         .collect();
-    if subject.symbols.is_empty() || starts_here.iter().any(|symbol| symbol.range.end == end) {
+    if subject.symbols.is_empty()
+        || starts_here
+            .iter()
+            .any(|symbol| symbol.range.end == end || symbol.range.is_empty())
+    {
         return None;
     }
     let (message, help) = match (starts_here.last(), subject.symbol_at(start)) {
@@ -97,7 +101,7 @@ fn check_range(
             );
             (message, "the length of the entry is that of the function")
         }
-        (None, Some(symbol)) => {
+        (None, Some(symbol)) if !symbol.range.is_empty() => {
             let inside = start - symbol.range.start;
             let message = format!(
                 "it starts {inside:#x} bytes behind the start of {}",
@@ -106,8 +110,8 @@ fn check_range(
             (message, "the entry starts where the function starts")
         }
         // Static functions are not among the symbols that the linker exports.
-        (None, None) if !subject.has_all_symbols || subject.has_function_at(start) => return None,
-        (None, None) => (
+        (None, _) if !subject.has_all_symbols || subject.has_function_at(start) => return None,
+        (None, _) => (
             format!("no function is at {start:#x}"),
             "the entry starts where a function starts",
         ),
@@ -144,7 +148,7 @@ fn check_functions(
     section: &'static str,
     findings: &mut Findings,
 ) {
-    for symbol in &subject.symbols {
+    for symbol in subject.symbols.iter().filter(|s| !s.range.is_empty()) {
         let pc = symbol.range.start;
         let after = ranges.partition_point(|(start, _, _)| *start <= pc);
         // Of entries that overlap, which is a finding already, the last few will do.

@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 
 use super::dependency::{self, CFA, Dependencies};
 use super::finding::{Excerpt, Finding, Findings};
+use super::frame_expression::{Expressions, Use};
 use super::meaning;
 use super::register::{self, register_name};
 use super::rule::{Rule, rules};
@@ -114,28 +115,30 @@ pub(super) fn check<'a>(subject: &Subject<'_, 'a>, fdes: &[Fde<'a>], findings: &
         .collect();
     by_cie.sort_by_key(|fde| (fde.cie.offset, fde.offset));
     let mut common: Option<(u64, Rules)> = None;
-    let mut work = WORK;
+    let mut shared = Shared {
+        work: WORK,
+        expressions: Expressions::default(),
+    };
     for fde in by_cie {
         let rules = match &common {
             Some((offset, rules)) if *offset == fde.cie.offset => rules.clone(),
             _ => {
                 let cie = &fde.cie;
-                let mut walk = Walk::new(subject, cie, None, Rules::default(), work);
+                let mut walk = Walk::new(subject, cie, None, Rules::default(), &mut shared);
                 walk.run(cie.initial_instructions, cie.instructions_offset, findings);
-                work = walk.work;
                 common = Some((cie.offset, walk.rules.clone()));
                 walk.rules
             }
         };
-        let mut walk = Walk::new(subject, &fde.cie, Some(fde), rules, work);
+        let mut walk = Walk::new(subject, &fde.cie, Some(fde), rules, &mut shared);
         walk.run(fde.instructions, fde.instructions_offset, findings);
-        work = walk.work;
-        if work == 0 {
+        if walk.shared.work == 0 {
             let message = "the entries from here on are not checked".to_owned();
             findings.add(walk.finding(&TOO_LARGE, fde.offset, message));
-            return;
+            break;
         }
     }
+    shared.expressions.finish(findings);
 }
 
 /// The walk through the instructions of an entry.
@@ -153,8 +156,20 @@ struct Walk<'w, 's, 'a> {
     /// How many instructions the row has.
     in_row: u32,
     said_no_cfa: bool,
+    shared: &'w mut Shared<'a>,
+}
+
+/// What the walks through the entries of a section share.
+struct Shared<'a> {
     /// How many rules may still be copied; nothing more is done when it is 0.
     work: usize,
+    expressions: Expressions<'a>,
+}
+
+impl Shared<'_> {
+    fn charge(&mut self, rules: usize) {
+        self.work = self.work.saturating_sub(rules);
+    }
 }
 
 impl<'w, 's, 'a> Walk<'w, 's, 'a> {
@@ -163,10 +178,11 @@ impl<'w, 's, 'a> Walk<'w, 's, 'a> {
         cie: &'w Cie<'a>,
         fde: Option<&'w Fde<'a>>,
         rules: Rules,
-        work: usize,
+        shared: &'w mut Shared<'a>,
     ) -> Walk<'w, 's, 'a> {
+        shared.charge(rules.registers.len());
         Walk {
-            work: work.saturating_sub(rules.registers.len()),
+            shared,
             subject,
             section: subject.frame_section().name(),
             cie,
@@ -190,7 +206,7 @@ impl<'w, 's, 'a> Walk<'w, 's, 'a> {
                 Ok(Some(item)) => {
                     nops = 0;
                     self.step(&item, findings);
-                    if self.work == 0 {
+                    if self.shared.work == 0 {
                         return;
                     }
                 }
@@ -218,11 +234,16 @@ impl<'w, 's, 'a> Walk<'w, 's, 'a> {
         self.fde.map_or(self.cie.offset, |fde| fde.offset)
     }
 
+    /// The address that the row starts at; nothing in a CIE. A row past the end belongs to no function but this one.
+    fn pc(&self) -> Option<u64> {
+        let fde = self.fde?;
+        Some(self.location.min(fde.end().saturating_sub(1)))
+    }
+
     fn finding(&self, rule: &'static Rule, offset: u64, message: String) -> Finding {
         let finding = Finding::new(rule, self.section, message).at(offset);
-        match self.fde {
-            // A row past the end belongs to no function but this one.
-            Some(fde) => finding.pc(self.location.min(fde.end().saturating_sub(1))),
+        match self.pc() {
+            Some(pc) => finding.pc(pc),
             None => finding,
         }
     }
@@ -275,6 +296,7 @@ impl<'w, 's, 'a> Walk<'w, 's, 'a> {
                 self.rules.cfa_space = None;
                 let uses = meaning::entry_registers(expression, self.encoding());
                 self.depend(CFA, uses, item, findings);
+                self.rules.cfa_space = self.run_expression(expression, Use::Cfa);
             }
             Instruction::DefCfaRegister { register } => {
                 if self.change_cfa(item, findings) {
@@ -310,16 +332,17 @@ impl<'w, 's, 'a> Walk<'w, 's, 'a> {
             Instruction::Expression {
                 register,
                 expression,
-            }
-            | Instruction::ValExpression {
+            } => self.define_by(
+                Use::Location(register),
                 register,
                 expression,
-            } => {
-                // An expression may or may not use the CFA that it finds on its stack.
-                self.define(register, false, item, findings);
-                let uses = meaning::entry_registers(expression, self.encoding());
-                self.depend(register, uses, item, findings);
-            }
+                item,
+                findings,
+            ),
+            Instruction::ValExpression {
+                register,
+                expression,
+            } => self.define_by(Use::Value(register), register, expression, item, findings),
             Instruction::Nop | Instruction::GnuArgsSize { .. } => {}
         }
         self.in_row = self.in_row.saturating_add(1);
@@ -401,7 +424,7 @@ impl<'w, 's, 'a> Walk<'w, 's, 'a> {
             return;
         }
         // Only rows without a CFA pay for this, and an entry has few of them that say anything.
-        self.work = self.work.saturating_sub(self.rules.registers.len());
+        self.shared.charge(self.rules.registers.len());
         let mut registers = self.rules.registers.iter();
         if let Some((register, _)) = registers.find(|(_, kind)| kind.needs_cfa) {
             let register = *register;
@@ -418,7 +441,7 @@ impl<'w, 's, 'a> Walk<'w, 's, 'a> {
         /// What compilers nest is two or three; what is deeper is not followed, and not complained about.
         const DEPTH: usize = 64;
         if self.remembered.len() < DEPTH {
-            self.work = self.work.saturating_sub(self.rules.registers.len());
+            self.shared.charge(self.rules.registers.len());
             self.remembered.push((item.offset, self.rules.clone()));
         }
     }
@@ -460,6 +483,29 @@ impl<'w, 's, 'a> Walk<'w, 's, 'a> {
         }
     }
 
+    fn define_by(
+        &mut self,
+        usage: Use,
+        register: u64,
+        expression: &'a [u8],
+        item: &InstructionItem<'a>,
+        findings: &mut Findings,
+    ) {
+        // An expression may or may not use the CFA that it finds on its stack.
+        self.define(register, false, item, findings);
+        let uses = meaning::entry_registers(expression, self.encoding());
+        self.depend(register, uses, item, findings);
+        self.run_expression(expression, usage);
+    }
+
+    /// Checks an expression; gives the address space of the CFA that it computes, where that is known.
+    fn run_expression(&mut self, expression: &'a [u8], usage: Use) -> Option<u64> {
+        let (pc, cfa_space) = (self.pc(), self.rules.cfa_space);
+        self.shared
+            .expressions
+            .check(self.subject, self.cie, (expression, usage), cfa_space, pc)
+    }
+
     /// Notes what a rule is built upon, and finds the cycle if it closes one.
     fn depend(
         &mut self,
@@ -473,7 +519,7 @@ impl<'w, 's, 'a> Walk<'w, 's, 'a> {
         if !closes {
             return;
         }
-        self.work = self.work.saturating_sub(self.rules.dependencies.len());
+        self.shared.charge(self.rules.dependencies.len());
         let needs_cfa = |register| {
             let kind = self.rules.registers.get(&register);
             kind.is_some_and(|kind: &RegisterKind| kind.needs_cfa)

@@ -15,6 +15,7 @@ mod coverage;
 mod dependency;
 mod expression;
 mod finding;
+mod frame_expression;
 mod instructions;
 mod meaning;
 mod register;

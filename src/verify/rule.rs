@@ -77,6 +77,7 @@ const FAMILIES: &[&[&Rule]] = &[
     super::instructions::RULES,
     super::dependency::RULES,
     super::meaning::RULES,
+    super::frame_expression::RULES,
     super::register::RULES,
     super::expression::RULES,
 ];

@@ -11,6 +11,7 @@ use crate::object::{SymbolKind, SymbolSection};
 #[derive(Clone, Debug)]
 pub(super) struct CodeSymbol {
     pub(super) name: String,
+    /// Its code; empty if the symbol does not say how much there is.
     pub(super) range: Range<u64>,
     /// Whether a kernel descriptor names it: it has no caller.
     pub(super) is_kernel: bool,
@@ -20,7 +21,7 @@ pub(super) struct CodeSymbol {
 #[derive(Debug)]
 pub(super) struct Subject<'p, 'a> {
     pub(super) program: &'p Program<'a>,
-    /// Functions with a size, by address; of several at one address the first by name.
+    /// Functions, by address; of several with the same code the first by name.
     pub(super) symbols: Vec<CodeSymbol>,
     /// Whether they include those that the linker does not export.
     pub(super) has_all_symbols: bool,
@@ -46,7 +47,7 @@ impl<'p, 'a> Subject<'p, 'a> {
             .symbols()
             .unwrap_or_default()
             .iter()
-            .filter(|symbol| symbol.kind == SymbolKind::Function && symbol.size > 0)
+            .filter(|symbol| symbol.kind == SymbolKind::Function)
             .filter(|symbol| matches!(symbol.section, SymbolSection::Index(_)))
             .map(|symbol| CodeSymbol {
                 name: symbol.name.clone().into_owned(),
@@ -94,7 +95,9 @@ impl<'p, 'a> Subject<'p, 'a> {
             .symbols
             .partition_point(|symbol| symbol.range.start <= pc);
         let before = self.symbols.get(..after)?;
-        before.last().filter(|symbol| symbol.range.contains(&pc))
+        before
+            .last()
+            .filter(|symbol| symbol.range.contains(&pc) || symbol.range.is_empty())
     }
 
     /// Whether the debugging information has a function that starts at an address.

@@ -287,7 +287,26 @@ fn of_meaning() -> Vec<(&'static str, Made, Made)> {
             },
         ])
     };
+    // As GCC writes it, and the location of the two registers.
+    let value = bytes(
+        "DW_OP_bregx SGPR19+0, DW_OP_const1u 0x20, DW_OP_shl, DW_OP_bregx SGPR18+0, DW_OP_plus",
+    );
+    let place = bytes("DW_OP_regx SGPR18, DW_OP_piece 0x4, DW_OP_regx SGPR19, DW_OP_piece 0x4");
+    let returns_by = |expression| {
+        saying(&[
+            CFA,
+            I::Expression {
+                register: PC,
+                expression,
+            },
+        ])
+    };
     vec![
+        (
+            "cfi-return-address-value",
+            returns_by(&value),
+            returns_by(&place),
+        ),
         ("cfi-circular", twice(S4, S5), in_register(S4, S5)),
         (
             "cfi-register-size",

@@ -4,7 +4,7 @@ mod frame;
 mod made;
 
 use super::rule::Rule;
-use super::{coverage, dependency, instructions, meaning, register, section};
+use super::{coverage, dependency, frame_expression, instructions, meaning, register, section};
 
 /// The rules about call frame information.
 pub(super) fn frame_rules() -> impl Iterator<Item = &'static Rule> {
@@ -14,6 +14,7 @@ pub(super) fn frame_rules() -> impl Iterator<Item = &'static Rule> {
         instructions::RULES,
         dependency::RULES,
         meaning::RULES,
+        frame_expression::RULES,
         register::RULES,
     ]
     .into_iter()

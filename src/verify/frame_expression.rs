@@ -1,0 +1,223 @@
+//! Expressions of call frame information: what the symbolic run finds in them, and a return address that is
+//! given as a value where its location is asked for. Sources: HET A.6.4.1, A.6.4.2.
+
+use std::collections::BTreeMap;
+
+use super::expression::{self, Entry, Env, Outcome, Place, Role, Sources, Storage};
+use super::finding::{Finding, Findings};
+use super::register::{self, register_name};
+use super::rule::rules;
+use super::subject::Subject;
+use crate::arch::{AddressSpace, Register};
+use crate::expr::Encoding;
+use crate::frame::Cie;
+
+rules! {
+    RETURN_ADDRESS_VALUE "cfi-return-address-value" Error "HET A.6.4.1"
+        "the value of the return address is given as its location"
+        "DW_CFA_expression gives the location at which the return address lies. This one computes an address from the contents of \
+         registers alone, and not from the stack: what it computes is the return address itself, and a debugger that follows it reads the \
+         caller's program counter from the caller's instructions. GCC writes this for every function of amdgcn.";
+}
+
+/// What an expression is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Use {
+    /// `DW_CFA_def_cfa_expression`.
+    Cfa,
+    /// `DW_CFA_expression` of a register.
+    Location(u64),
+    /// `DW_CFA_val_expression` of a register.
+    Value(u64),
+}
+
+impl Use {
+    fn role(self) -> Role {
+        let bits = |number| Register::from_number(number)?.size_in_bits();
+        match self {
+            Use::Cfa => Role::Cfa,
+            Use::Location(number) => Role::SavedRegister { bits: bits(number) },
+            Use::Value(number) => Role::RegisterValue { bits: bits(number) },
+        }
+    }
+
+    fn text(self) -> String {
+        match self {
+            Use::Cfa => "the CFA".to_owned(),
+            Use::Location(number) | Use::Value(number) => {
+                format!("the rule of {}", register_name(number))
+            }
+        }
+    }
+}
+
+/// An expression, its use, the address space of the CFA it starts with, and the size of addresses.
+type Key<'a> = (&'a [u8], Use, Option<u64>, u8);
+
+/// What is known of an expression that has been checked.
+#[derive(Debug)]
+struct Known {
+    findings: Vec<Finding>,
+    /// In how many more places the section has it.
+    more: u32,
+    /// The address space of the CFA that it computes.
+    space: Option<u64>,
+}
+
+/// Checks expressions, each once: the entries of a section repeat a few, and so would the findings.
+#[derive(Debug, Default)]
+pub(super) struct Expressions<'a> {
+    known: BTreeMap<Key<'a>, Known>,
+}
+
+impl<'a> Expressions<'a> {
+    /// Checks an expression; gives the address space of a CFA, where it is known.
+    ///
+    /// * `cfa_space`: the number of the address space of the CFA, which is the initial stack of a register's
+    ///   rule.
+    /// * `pc`: where the row starts that the expression is in; nothing in a common information entry.
+    pub(super) fn check(
+        &mut self,
+        subject: &Subject<'_, 'a>,
+        cie: &Cie<'a>,
+        (bytes, usage): (&'a [u8], Use),
+        cfa_space: Option<u64>,
+        pc: Option<u64>,
+    ) -> Option<u64> {
+        let key = (bytes, usage, cfa_space, cie.address_size);
+        if let Some(known) = self.known.get_mut(&key) {
+            known.more = known.more.saturating_add(1);
+            return known.space;
+        }
+        let encoding = Encoding {
+            address_size: cie.address_size,
+            offset_size: cie.offset_size,
+            dialect: subject.program.dialect(),
+        };
+        let section = subject.frame_section();
+        // The expression is a part of the section.
+        let start = bytes
+            .as_ptr()
+            .addr()
+            .wrapping_sub(section.bytes().as_ptr().addr()) as u64;
+        let outcome = run(subject, bytes, usage, cfa_space, encoding);
+        let what = usage.text();
+        let mut findings: Vec<_> = outcome
+            .faults
+            .iter()
+            .map(|fault| fault.finding(&what, bytes, encoding, section.name(), start))
+            .collect();
+        for (offset, number) in expression::registers(bytes, encoding) {
+            if let Some((rule, message)) = register::check(subject, number) {
+                let at = start.saturating_add(offset as u64);
+                let finding = Finding::new(rule, section.name(), format!("{what}: {message}"));
+                findings.push(with_excerpt(finding.at(at), bytes, encoding, Some(offset)));
+            }
+        }
+        if usage == Use::Location(cie.return_address_register)
+            && let Some(finding) = return_address_value(&outcome, section.name())
+        {
+            findings.push(with_excerpt(finding.at(start), bytes, encoding, None));
+        }
+        for finding in &mut findings {
+            finding.pc = pc;
+        }
+        let space = match (usage, outcome.result) {
+            (Use::Cfa, Some(Entry::Place(place))) => space_of(&place),
+            _ => None,
+        };
+        let known = Known {
+            findings,
+            more: 0,
+            space,
+        };
+        self.known.insert(key, known);
+        space
+    }
+
+    /// Adds what was found.
+    pub(super) fn finish(self, findings: &mut Findings) {
+        for known in self.known.into_values() {
+            for mut finding in known.findings {
+                match known.more {
+                    0 => {}
+                    1 => finding.message.push_str(", here and once more"),
+                    more => {
+                        let text = format!(", here and in {more} more places");
+                        finding.message.push_str(&text);
+                    }
+                }
+                findings.add(finding);
+            }
+        }
+    }
+}
+
+/// The number of the address space of a place in memory, where it is known.
+fn space_of(place: &Place) -> Option<u64> {
+    match place.storage {
+        Storage::Memory(space) => space.map(|space| u64::from(space.number())),
+        Storage::Register(_)
+        | Storage::ReservedRegister
+        | Storage::CallerRegister(_)
+        | Storage::Undefined
+        | Storage::Implicit(_)
+        | Storage::ImplicitPointer
+        | Storage::Composite { .. }
+        | Storage::Unknown => None,
+    }
+}
+
+fn with_excerpt(
+    finding: Finding,
+    bytes: &[u8],
+    encoding: Encoding,
+    offset: Option<usize>,
+) -> Finding {
+    match expression::excerpt(bytes, encoding, offset) {
+        Some(excerpt) => finding.excerpt(excerpt),
+        None => finding,
+    }
+}
+
+fn run(
+    subject: &Subject<'_, '_>,
+    bytes: &[u8],
+    usage: Use,
+    cfa_space: Option<u64>,
+    encoding: Encoding,
+) -> Outcome {
+    let cfa = [Entry::Place(Place {
+        storage: Storage::Memory(cfa_space.and_then(AddressSpace::from_number)),
+        offset: expression::Offset::Unknown,
+        sources: Sources::FRAME,
+    })];
+    let mut env = Env::new(encoding, usage.role());
+    env.wave_size = subject.wave_size;
+    if usage != Use::Cfa {
+        env.initial = &cfa;
+    }
+    expression::check(bytes, &env)
+}
+
+/// A place in memory whose address is the contents of registers, and has nothing to do with the stack.
+fn return_address_value(outcome: &Outcome, section: &'static str) -> Option<Finding> {
+    let place = match outcome.result? {
+        Entry::Place(place) => place,
+        // It is converted to a place in global memory.
+        Entry::Value(value) => Place {
+            sources: value.sources,
+            ..Place::start_of(Storage::Memory(Some(AddressSpace::None)), value.sources)
+        },
+        Entry::Unknown => return None,
+    };
+    let Storage::Memory(_) = place.storage else {
+        return None;
+    };
+    (place.sources == Sources::REGISTERS).then(|| {
+        let message = "its location is said to be in memory, at an address that registers hold";
+        Finding::new(&RETURN_ADDRESS_VALUE, section, message).help(
+            "DW_CFA_val_expression gives a value; a return address in two registers is DW_OP_regx, DW_OP_piece 4, DW_OP_regx, DW_OP_piece 4",
+        )
+    })
+}
