@@ -20,7 +20,7 @@ pub struct Finding {
     pub pc: Option<u64>,
     /// The function that this address is in.
     pub function: Option<String>,
-    /// The file and line of this address.
+    /// The path of the source file, as the line table gives it, and the line of this address.
     pub source: Option<(String, u64)>,
     /// The row or expression, with the culprit marked.
     pub excerpt: Option<Excerpt>,

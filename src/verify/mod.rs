@@ -14,10 +14,12 @@
 mod finding;
 mod rule;
 mod section;
+mod selection;
 mod subject;
 
 pub use finding::{Excerpt, Finding};
 pub use rule::{Rule, Severity};
+pub use selection::{Choice, Selection, UnknownRule};
 
 use crate::inspect::Program;
 use finding::Findings;
