@@ -48,7 +48,7 @@ impl Excerpt {
 }
 
 impl Finding {
-    pub(super) fn new(
+    pub(crate) fn new(
         rule: &'static Rule,
         section: &'static str,
         message: impl Into<String>,
@@ -67,28 +67,28 @@ impl Finding {
         }
     }
 
-    pub(super) fn at(self, offset: u64) -> Finding {
+    pub(crate) fn at(self, offset: u64) -> Finding {
         Finding {
             offset: Some(offset),
             ..self
         }
     }
 
-    pub(super) fn pc(self, pc: u64) -> Finding {
+    pub(crate) fn pc(self, pc: u64) -> Finding {
         Finding {
             pc: Some(pc),
             ..self
         }
     }
 
-    pub(super) fn excerpt(self, excerpt: Excerpt) -> Finding {
+    pub(crate) fn excerpt(self, excerpt: Excerpt) -> Finding {
         Finding {
             excerpt: Some(excerpt),
             ..self
         }
     }
 
-    pub(super) fn help(self, help: impl Into<String>) -> Finding {
+    pub(crate) fn help(self, help: impl Into<String>) -> Finding {
         Finding {
             help: Some(help.into()),
             ..self

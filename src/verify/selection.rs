@@ -189,7 +189,9 @@ fn distance(name: &str, id: &str) -> usize {
         let mut next = vec![left];
         for (found, above) in name.iter().zip(row.iter().skip(1)) {
             let replaced = diagonal.saturating_add(usize::from(*found != wanted));
-            left = replaced.min(left.saturating_add(1)).min(above.saturating_add(1));
+            left = replaced
+                .min(left.saturating_add(1))
+                .min(above.saturating_add(1));
             next.push(left);
             diagonal = *above;
         }
