@@ -50,7 +50,6 @@ fn one() -> u64 {
     1
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
 fn is_one(count: &u64) -> bool {
     *count == 1
 }

@@ -135,12 +135,10 @@ pub struct VerifySummary {
     pub unreadable: u64,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
 fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
 fn severity_name<S: serde::Serializer>(
     severity: &Severity,
     serializer: S,
