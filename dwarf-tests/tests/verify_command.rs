@@ -518,17 +518,19 @@ fn sarif_schema() -> Value {
         .find(|package| package["name"] == "serde-sarif")
         .unwrap();
     let manifest = Path::new(package["manifest_path"].as_str().unwrap());
-    let mut schema = dwarf_tests::json(&manifest.with_file_name("src").join("schema.json"));
+    let text = fs::read_to_string(manifest.with_file_name("src").join("schema.json")).unwrap();
+    // A `]` without a `[` is itself to ECMA-262, but a mistake to stricter readers of patterns.
+    let stray = "-[a-zA-Z]{2}]?$";
+    assert_eq!(text.matches(stray).count(), 2);
+    let schema: Value = serde_json::from_str(&text.replace(stray, r"-[a-zA-Z]{2}\\]?$")).unwrap();
     assert!(
         schema["$id"]
             .as_str()
             .unwrap()
-            .ends_with("/sarif-schema-2.1.0.json")
+            .ends_with("/sarif-schema-2.1.0.json"),
+        "{}",
+        schema["$id"]
     );
-    // Its `]` without a `[` is itself to ECMA-262, but a mistake to stricter readers.
-    let pattern = &mut schema["definitions"]["run"]["properties"]["language"]["pattern"];
-    assert_eq!(*pattern, "^[a-zA-Z]{2}|^[a-zA-Z]{2}-[a-zA-Z]{2}]?$");
-    *pattern = Value::from("^[a-zA-Z]{2}|^[a-zA-Z]{2}-[a-zA-Z]{2}\\]?$");
     schema
 }
 
