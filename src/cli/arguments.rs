@@ -1,5 +1,6 @@
 //! The arguments.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -55,7 +56,25 @@ pub(crate) enum Command {
     /// Print what a code object's debugging information says, as llvm-dwarfdump does
     #[command(after_help = DUMP_EXAMPLES, after_long_help = DUMP_JSON)]
     Dump(DumpArguments),
+    /// Check debugging information by rules, for a compiler's tests and for CI
+    #[command(after_help = VERIFY_EXAMPLES)]
+    Verify(VerifyArguments),
 }
+
+const VERIFY_EXAMPLES: &str = "Examples:
+  hetdwarf verify kernel.hsaco
+  hetdwarf verify build --format sarif > hetdwarf.sarif
+  hetdwarf verify build --write-baseline known.json
+  hetdwarf verify build --baseline known.json --deny 'cfi-*'
+  hetdwarf verify --explain cfi-entry
+
+hetdwarf.toml, in this folder or one above, has a repository's choices:
+  [verify]
+  allow = [\"RULE\"]          # and warn, deny; options go before what is said here
+  exclude = [\"third_party\"]  # paths from the folder of the file; names without / in any folder
+  baseline = \"known.json\"
+
+Exit status: 0 no error was found, 1 errors were found, 2 not everything could be checked.";
 
 const DUMP_EXAMPLES: &str = "Examples:
   hetdwarf dump kernel.hsaco --name 'v*'
@@ -130,6 +149,60 @@ pub(crate) enum DumpStyle {
     Names,
     /// Those that llvm-dwarfdump 22 prints.
     Llvm,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArguments {
+    /// Code objects, bundles, archives, host objects and programs, and folders of such
+    #[arg(value_name = "PATH", required_unless_present_any = ["list", "explain"])]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Only these rules; `cfi-*` is all whose names start so
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) rules: Vec<String>,
+    /// Drop what this rule finds
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    pub(crate) allow: Vec<String>,
+    /// Make what this rule finds a warning
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    pub(crate) warn: Vec<String>,
+    /// Make what this rule finds an error
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    pub(crate) deny: Vec<String>,
+    /// How many files are checked at the same time; by default as many as there are processors
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<NonZeroUsize>,
+    /// Only what is not in this file counts and is printed
+    #[arg(long, value_name = "FILE")]
+    pub(crate) baseline: Option<PathBuf>,
+    /// Write what is found to this file, and take it as known
+    #[arg(long, value_name = "FILE", conflicts_with = "baseline")]
+    pub(crate) write_baseline: Option<PathBuf>,
+    /// The choices of this file, instead of the next hetdwarf.toml
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Print the rules
+    #[arg(long, conflicts_with_all = ["paths", "explain"])]
+    pub(crate) list: bool,
+    /// Print what there is to say of a rule
+    #[arg(long, value_name = "RULE", conflicts_with = "paths")]
+    pub(crate) explain: Option<String>,
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: VerifyFormat,
+}
+
+/// How findings are printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum VerifyFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON document.
+    Json,
+    /// SARIF 2.1.0, for code hosts and editors.
+    Sarif,
+    /// Annotations of a GitHub workflow.
+    Github,
 }
 
 /// How the answer is printed.

@@ -10,6 +10,8 @@ pub(crate) enum Exit {
     Done,
     /// 1: the answer is bad news.
     BadNews,
+    /// 2: what could be read was answered, and what could not was said.
+    Incomplete,
 }
 
 impl Exit {
@@ -17,6 +19,7 @@ impl Exit {
         match self {
             Exit::Done => 0,
             Exit::BadNews => 1,
+            Exit::Incomplete => 2,
         }
     }
 }

@@ -16,6 +16,7 @@ mod regs;
 mod table;
 mod unwind;
 mod vars;
+mod verify;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -64,7 +65,7 @@ pub fn run_with_width(
             return 0;
         }
     };
-    let result = dispatch(cli.command, width, out).and_then(|exit| {
+    let result = dispatch(cli.command, width, out, err).and_then(|exit| {
         out.flush()?;
         Ok(exit)
     });
@@ -74,7 +75,12 @@ pub fn run_with_width(
     }
 }
 
-fn dispatch(command: Command, width: usize, out: &mut dyn Write) -> Result<Exit, Failure> {
+fn dispatch(
+    command: Command,
+    width: usize,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> Result<Exit, Failure> {
     match command {
         Command::Eval(arguments) => eval::run(&arguments, out),
         Command::Vars(arguments) => vars::run(&arguments, width, out),
@@ -85,5 +91,6 @@ fn dispatch(command: Command, width: usize, out: &mut dyn Write) -> Result<Exit,
         Command::Demo => demo::run(width, out),
         Command::Completions(arguments) => completions::run(&arguments, out),
         Command::Dump(arguments) => dump::run(&arguments, out),
+        Command::Verify(arguments) => verify::run(&arguments, width, out, err),
     }
 }

@@ -46,7 +46,7 @@ pub(crate) mod testing;
 pub use compression::Method as CompressionMethod;
 pub use containers::{
     EmbeddedCodeObject, Place, Selector, code_object, code_object_with, code_objects,
-    code_objects_with, select,
+    code_objects_if_any, code_objects_with, may_hold_code_objects, select,
 };
 pub use descriptor::KernelDescriptor;
 pub use elf::OsAbi;

@@ -11,6 +11,7 @@ mod place;
 mod registers;
 mod unwind;
 mod vars;
+mod verify;
 
 pub use eval::{
     EvalDocument, EvalLane, EvalOptions, EvalRequest, ReadDocument, ResultDocument, Source,
@@ -23,6 +24,11 @@ pub use place::PlaceDocument;
 pub use registers::{RegisterRow, RegistersDocument};
 pub use unwind::{CfaDocument, FrameDocument, RegisterDocument, RegisterValue, UnwindDocument};
 pub use vars::{DeclarationDocument, LaneDocument, VariableDocument, VarsDocument, VarsFrame};
+pub use verify::{
+    Baseline, BaselineEntry, CheckedFile, ExcerptDocument, FindingDocument, RuleDocument,
+    RulesDocument, SarifLog, SourceDocument, UnreadableFile, VerifiedFile, VerifyDocument,
+    VerifySummary, check_file, github_annotations,
+};
 
 use crate::error::Error;
 

@@ -20,7 +20,7 @@ pub struct Finding {
     pub pc: Option<u64>,
     /// The function that this address is in.
     pub function: Option<String>,
-    /// The file and line of this address.
+    /// The path of the source file, as the line table gives it, and the line of this address.
     pub source: Option<(String, u64)>,
     /// The row or expression, with the culprit marked.
     pub excerpt: Option<Excerpt>,
@@ -48,7 +48,7 @@ impl Excerpt {
 }
 
 impl Finding {
-    pub(super) fn new(
+    pub(crate) fn new(
         rule: &'static Rule,
         section: &'static str,
         message: impl Into<String>,
@@ -67,28 +67,28 @@ impl Finding {
         }
     }
 
-    pub(super) fn at(self, offset: u64) -> Finding {
+    pub(crate) fn at(self, offset: u64) -> Finding {
         Finding {
             offset: Some(offset),
             ..self
         }
     }
 
-    pub(super) fn pc(self, pc: u64) -> Finding {
+    pub(crate) fn pc(self, pc: u64) -> Finding {
         Finding {
             pc: Some(pc),
             ..self
         }
     }
 
-    pub(super) fn excerpt(self, excerpt: Excerpt) -> Finding {
+    pub(crate) fn excerpt(self, excerpt: Excerpt) -> Finding {
         Finding {
             excerpt: Some(excerpt),
             ..self
         }
     }
 
-    pub(super) fn help(self, help: impl Into<String>) -> Finding {
+    pub(crate) fn help(self, help: impl Into<String>) -> Finding {
         Finding {
             help: Some(help.into()),
             ..self

@@ -21,12 +21,14 @@ mod meaning;
 mod register;
 mod rule;
 mod section;
+mod selection;
 mod subject;
 #[cfg(test)]
 mod tests;
 
 pub use finding::{Excerpt, Finding};
 pub use rule::{Rule, Severity};
+pub use selection::{Choice, Selection, UnknownRule};
 
 use crate::inspect::Program;
 use finding::Findings;

@@ -109,6 +109,6 @@ impl<'p, 'a> Subject<'p, 'a> {
     /// The file and line of an address; nothing where there is none, or it cannot be read.
     pub(super) fn source_at(&self, pc: u64) -> Option<(String, u64)> {
         let line = self.program.info().line_at(pc).ok().flatten()?;
-        Some((line.file?.name().to_owned(), line.line))
+        Some((line.file?.path.to_string(), line.line))
     }
 }

@@ -98,7 +98,26 @@ pub fn code_objects_with<'data>(
     data: &'data [u8],
     limits: &Limits,
 ) -> Result<Vec<EmbeddedCodeObject<'data>>> {
-    search(data, limits, Keep::All)
+    at_least_one(data, search(data, limits, Keep::All)?)
+}
+
+/// As [`code_objects`], for files that nobody said are for a GPU: one without a code object gives none,
+/// and is no error.
+///
+/// # Errors
+/// If a container is malformed; if a limit is reached.
+pub fn code_objects_if_any(data: &[u8]) -> Result<Vec<EmbeddedCodeObject<'_>>> {
+    search(data, &Limits::default(), Keep::All)
+}
+
+/// Whether a file that starts with these bytes can hold code objects: it is an ELF64 file, a bundle or a
+/// static archive.
+///
+/// * `start`: the first 24 bytes, or all if there are less; more are not looked at.
+#[must_use]
+pub fn may_hold_code_objects(start: &[u8]) -> bool {
+    let kind = FileKind::of(start);
+    kind == FileKind::CodeObject || kind.is_container()
 }
 
 /// One code object of a file, with the default [`Limits`].
@@ -124,7 +143,7 @@ pub fn code_object_with<'data>(
     selector: &Selector,
     limits: &Limits,
 ) -> Result<EmbeddedCodeObject<'data>> {
-    let all = search(data, limits, Keep::File)?;
+    let all = at_least_one(data, search(data, limits, Keep::File)?)?;
     let chosen = select(&all, selector)?;
     if chosen.place.compression.is_none() {
         return Ok(chosen.clone());
@@ -150,16 +169,23 @@ fn search<'data>(
     } else {
         finder.file(data, &Place::default())?;
     }
-    if finder.found.is_empty() {
+    Ok(finder.found)
+}
+
+fn at_least_one<'data>(
+    data: &[u8],
+    found: Vec<EmbeddedCodeObject<'data>>,
+) -> Result<Vec<EmbeddedCodeObject<'data>>> {
+    if found.is_empty() {
         return Err(Error::malformed(
             "file",
             format!(
                 "there is no AMDGPU code object in it; it is {}",
-                kind.description(data)
+                FileKind::of(data).description(data)
             ),
         ));
     }
-    Ok(finder.found)
+    Ok(found)
 }
 
 /// The bytes of a container.

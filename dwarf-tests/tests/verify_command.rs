@@ -1,0 +1,606 @@
+//! `hetdwarf verify`: which files it takes, what counts, how it ends, and that each form of the report is what it
+//! says it is.
+//!
+//! What the rules find is tested elsewhere. Here a code object is damaged in a way that DWARF 5 §6.4.1 leaves no
+//! doubt about, and only the rules of that section are asked.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "helpers of tests: a failure here is a failure of the test"
+)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use dwarf_tests::{Ran, fixture, hetdwarf};
+use hetdwarf::object::CodeObject;
+use hetdwarf::report::{
+    CheckedFile, ExcerptDocument, FindingDocument, SarifLog, SourceDocument, UnreadableFile,
+    VerifiedFile, VerifyDocument,
+};
+use hetdwarf::verify::{Rule, Severity};
+use insta::assert_snapshot;
+use serde_json::Value;
+
+/// The rules of entries, which good objects keep.
+const RULES: &str = "--rules=cfi-entry,cfi-cie-pointer";
+
+fn good() -> Vec<u8> {
+    fs::read(fixture("waves/calls-O2/calls-O2.rocm.hsaco")).unwrap()
+}
+
+/// The same with a first FDE, at 0x10 of `.debug_frame`, whose CIE pointer leads out of the section.
+fn damaged() -> Vec<u8> {
+    let mut file = good();
+    let object = CodeObject::parse(&file).unwrap();
+    let section = object.section(".debug_frame").unwrap().unwrap().to_vec();
+    drop(object);
+    let mut places = file.windows(section.len());
+    let start = places.position(|bytes| bytes == section).unwrap();
+    // A length, then the pointer: 0, the offset of the only CIE.
+    assert_eq!(section[0x14..0x18], [0, 0, 0, 0]);
+    file[start + 0x14..start + 0x18].copy_from_slice(&[0, 0, 0xee, 0x0e]);
+    file
+}
+
+/// A static archive, as ar writes it: a magic, and members behind headers of 60 characters.
+fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut bytes = b"!<arch>\n".to_vec();
+    for (name, data) in members {
+        let name = format!("{name}/");
+        bytes.extend(
+            format!(
+                "{name:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n",
+                0,
+                0,
+                0,
+                644,
+                data.len()
+            )
+            .bytes(),
+        );
+        bytes.extend(*data);
+        if data.len() % 2 == 1 {
+            bytes.push(b'\n');
+        }
+    }
+    bytes
+}
+
+/// A folder for files that a test makes.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path =
+            std::env::temp_dir().join(format!("hetdwarf-verify-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> &Folder {
+        let path = self.0.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+        self
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_owned()
+    }
+
+    /// Runs `verify` with arguments in which `TMP` is this folder; the output has `TMP` too.
+    fn verify(&self, arguments: &[&str]) -> Ran {
+        let folder = self.0.to_str().unwrap();
+        let arguments = arguments.iter().map(|text| text.replace("TMP", folder));
+        let ran = hetdwarf(["verify".to_owned()].into_iter().chain(arguments));
+        Ran {
+            out: ran.out.replace(folder, "TMP"),
+            err: ran.err.replace(folder, "TMP"),
+            ..ran
+        }
+    }
+
+    fn json(&self, arguments: &[&str]) -> Value {
+        let ran = self.verify(&[arguments, &["--format=json"]].concat());
+        serde_json::from_str(&ran.out)
+            .unwrap_or_else(|error| panic!("{error}: {} {}", ran.out, ran.err))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The paths of the code objects that were checked.
+fn paths(document: &Value) -> Vec<&str> {
+    let files = document["files"].as_array().unwrap();
+    files
+        .iter()
+        .map(|file| file["path"].as_str().unwrap())
+        .collect()
+}
+
+#[test]
+fn help() {
+    let ran = hetdwarf(["verify", "--help"]);
+    assert_eq!((ran.status, ran.err.as_str()), (0, ""));
+    assert_snapshot!("help-verify", ran.out);
+    let script = hetdwarf(["completions", "bash"]).out;
+    assert!(
+        script.contains("hetdwarf__verify") || script.contains("hetdwarf__subcmd__verify"),
+        "{script}"
+    );
+}
+
+#[test]
+fn the_status_is_the_worst_that_was_found() {
+    let folder = Folder::new("status");
+    folder
+        .file("good.hsaco", good())
+        .file("bad.hsaco", damaged())
+        .file("text", "no object");
+    for (arguments, status) in [
+        (&["TMP/good.hsaco"][..], 0),
+        (&["TMP/bad.hsaco"], 1),
+        (&["TMP"], 1),
+        (&["TMP/good.hsaco", "TMP/text"], 2),
+        (&["TMP/bad.hsaco", "TMP/text"], 2),
+        (&["TMP/bad.hsaco", "TMP/missing"], 2),
+        (&["TMP/bad.hsaco", "--warn=cfi-*"], 0),
+        (&["TMP/bad.hsaco", "--allow=cfi-*"], 0),
+        (
+            &[
+                "TMP/bad.hsaco",
+                "--allow=cfi-*",
+                "--deny=cfi-entry,cfi-cie-pointer",
+            ],
+            1,
+        ),
+    ] {
+        let ran = folder.verify(&[arguments, &[RULES]].concat());
+        assert_eq!(ran.status, status, "{arguments:?}\n{}{}", ran.out, ran.err);
+    }
+}
+
+/// What is wrong with one file is said, and the others are checked.
+#[test]
+fn an_unreadable_file_does_not_stop_the_others() {
+    let folder = Folder::new("unreadable");
+    folder
+        .file("bad.hsaco", damaged())
+        .file("half.hsaco", &good()[..100])
+        .file("text", "no object");
+    for format in ["text", "json", "sarif", "github"] {
+        let format = format!("--format={format}");
+        let ran = folder.verify(&[
+            "TMP/bad.hsaco",
+            "TMP/half.hsaco",
+            "TMP/text",
+            "TMP/none",
+            RULES,
+            &format,
+        ]);
+        assert_eq!(ran.status, 2, "{format}");
+        let lines: Vec<_> = ran.err.lines().collect();
+        assert_eq!(lines.len(), 3, "{}", ran.err);
+        for (line, name) in lines.iter().zip(["half.hsaco", "none", "text"]) {
+            assert!(line.starts_with(&format!("error: TMP/{name}: ")), "{line}");
+        }
+        assert!(ran.out.contains("bad.hsaco"), "{}", ran.out);
+    }
+    let document = folder.json(&["TMP/bad.hsaco", "TMP/half.hsaco"]);
+    assert_eq!(document["unreadable"][0]["path"], "TMP/half.hsaco");
+    assert_eq!(document["summary"]["unreadable"], 1);
+}
+
+#[test]
+fn folders_are_searched_for_what_can_hold_code_objects() {
+    let folder = Folder::new("folders");
+    let bundle = fs::read(fixture("corpus/bundle/ccob3.hipfb")).unwrap();
+    folder
+        .file("b/deep/good.hsaco", good())
+        .file("a.hipfb", bundle)
+        .file("b/source.cl", "kernel void k() {}")
+        .file("b/empty", "")
+        .file(
+            "lib.a",
+            archive(&[("x.o", &good()), ("y.o", &damaged()), ("readme", b"text")]),
+        );
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(&folder.0, folder.0.join("b/loop")).unwrap();
+        std::os::unix::fs::symlink("nowhere", folder.0.join("b/broken")).unwrap();
+    }
+    let expected = [
+        "a.hipfb:hip-amdgcn-amd-amdhsa--gfx1100",
+        "a.hipfb:hip-amdgcn-amd-amdhsa--gfx90a",
+        "b/deep/good.hsaco",
+        "lib.a(x.o)",
+        "lib.a(y.o)",
+    ];
+    let whole = folder.json(&["TMP", RULES]);
+    let found: Vec<_> = paths(&whole)
+        .iter()
+        .map(|path| path.replace("TMP/", ""))
+        .collect();
+    assert_eq!(found.len(), expected.len(), "{found:?}");
+    for (found, expected) in found.iter().zip(expected) {
+        // The kind of offloading before the triple is the bundle's choice.
+        let end = expected.split_once(":hip").map_or(expected, |(_, end)| end);
+        assert!(found.ends_with(end), "{found} {expected}");
+    }
+    assert!(whole.get("unreadable").is_none());
+    assert_eq!(whole["files"][4]["container"], "TMP/lib.a");
+    assert_eq!(whole["summary"]["errors"], 1);
+    // Named twice, it is checked once.
+    assert_eq!(
+        paths(&folder.json(&["TMP", "TMP/b", "TMP/b/deep/good.hsaco", RULES])),
+        paths(&whole)
+    );
+    // A folder without anything to check is a mistake in somebody's CI.
+    let none = folder.verify(&["TMP/b/deep/../../c"]);
+    assert_eq!(none.status, 2);
+    folder.file("c/source.cl", "");
+    let none = folder.verify(&["TMP/c"]);
+    assert_eq!(none.status, 2, "{}", none.out);
+    assert!(none.err.starts_with("error: TMP/c: "), "{}", none.err);
+}
+
+/// Hosts without device code are in every build folder.
+#[test]
+fn a_host_object_in_a_folder_is_passed_over_but_not_a_named_one() {
+    let folder = Folder::new("host");
+    let mut host = vec![0; 64];
+    host[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
+    for (at, value) in [(16, 1), (18, 62), (20, 1), (52, 64), (58, 64)] {
+        host[at] = value;
+    }
+    folder.file("host.o", host).file("good.hsaco", good());
+    assert_eq!(folder.verify(&["TMP", RULES]).status, 0);
+    let ran = folder.verify(&["TMP", "TMP/host.o", RULES]);
+    assert_eq!(ran.status, 2);
+    assert!(ran.err.contains("x86-64"), "{}", ran.err);
+}
+
+#[test]
+fn the_same_bytes_for_any_number_of_threads() {
+    let corpus = fixture("corpus");
+    let corpus = corpus.to_str().unwrap();
+    for format in ["text", "json", "sarif", "github"] {
+        let run = |jobs: &str| hetdwarf(["verify", corpus, "--format", format, "--jobs", jobs]);
+        let one = run("1");
+        assert_ne!(one.status, 2, "{}", one.err);
+        for jobs in ["2", "7"] {
+            let many = run(jobs);
+            assert_eq!((many.status, &many.err), (one.status, &one.err));
+            assert!(many.out == one.out, "{format} with {jobs} threads");
+        }
+    }
+}
+
+#[test]
+fn only_what_a_baseline_does_not_know_counts() {
+    let folder = Folder::new("baseline");
+    folder.file("o/bad.hsaco", damaged());
+    let written = folder.verify(&["TMP/o", RULES, "--write-baseline=TMP/known.json"]);
+    assert_eq!(written.status, 0, "{}", written.err);
+    let known = folder.verify(&["TMP/o", RULES, "--baseline=TMP/known.json"]);
+    assert_eq!((known.status, known.err.as_str()), (0, ""));
+    assert_eq!(
+        known.out,
+        "1 code object: 0 errors, 0 warnings, 0 notes; 1 in the baseline\n"
+    );
+    let text = fs::read_to_string(folder.path("known.json")).unwrap();
+    assert!(!text.contains("0x1"), "{text}");
+
+    folder.file("o/new.hsaco", damaged());
+    let more = folder.verify(&["TMP/o", RULES, "--baseline=TMP/known.json"]);
+    assert_eq!(more.status, 1);
+    assert!(more.out.contains("TMP/o/new.hsaco: .debug_frame") && !more.out.contains("bad.hsaco"));
+
+    folder
+        .file("o/bad.hsaco", good())
+        .file("o/new.hsaco", good());
+    let less = folder.verify(&["TMP/o", RULES, "--baseline=TMP/known.json"]);
+    assert_eq!(less.status, 0);
+    assert!(
+        less.err
+            .starts_with("no longer found: TMP/o/bad.hsaco: cfi-"),
+        "{}",
+        less.err
+    );
+    // Of a file that was not to be checked, nothing is known.
+    let other = folder.verify(&["TMP/o/new.hsaco", RULES, "--baseline=TMP/known.json"]);
+    assert_eq!((other.status, other.err.as_str()), (0, ""));
+
+    let missing = folder.verify(&["TMP/o", "--baseline=TMP/none.json"]);
+    assert_eq!(missing.status, 2);
+    assert!(missing.err.contains("--write-baseline"), "{}", missing.err);
+}
+
+#[test]
+fn a_repository_chooses_in_a_file() {
+    let folder = Folder::new("config");
+    folder
+        .file("o/bad.hsaco", damaged())
+        .file("o/vendor/bad.hsaco", damaged())
+        .file(
+            "hetdwarf.toml",
+            "[verify]\nwarn = ['cfi-*']\nexclude = ['vendor']\n",
+        )
+        .file("wrong.toml", "[verify]\ndenied = []\n")
+        .file("known.toml", "[verify]\nbaseline = 'known.json'\n");
+    let config = "--config=TMP/hetdwarf.toml";
+    let ran = folder.verify(&["TMP/o", RULES, config]);
+    assert_eq!(ran.status, 0);
+    assert!(
+        ran.out
+            .ends_with("1 code object: 0 errors, 1 warning, 0 notes\n"),
+        "{}",
+        ran.out
+    );
+    // What the command line says goes before it, and naming a file does not bring it back.
+    let ran = folder.verify(&[
+        "TMP/o",
+        "TMP/o/vendor/bad.hsaco",
+        RULES,
+        config,
+        "--deny=cfi-*",
+    ]);
+    assert_eq!(ran.status, 1);
+    assert!(
+        ran.out
+            .ends_with("1 code object: 1 error, 0 warnings, 0 notes\n"),
+        "{}",
+        ran.out
+    );
+    let wrong = folder.verify(&["TMP/o", "--config=TMP/wrong.toml"]);
+    assert_eq!(wrong.status, 2);
+    assert!(
+        wrong
+            .err
+            .starts_with("error: TMP/wrong.toml:2: unknown field `denied`"),
+        "{}",
+        wrong.err
+    );
+    // Its baseline is beside it, and it is not needed to write it.
+    let known = ["TMP/o", RULES, "--config=TMP/known.toml"];
+    assert_eq!(folder.verify(&known).status, 2);
+    assert_eq!(
+        folder
+            .verify(&[&known[..], &["--write-baseline=TMP/known.json"]].concat())
+            .status,
+        0
+    );
+    assert_eq!(folder.verify(&known).status, 0);
+}
+
+#[test]
+fn rules_are_explained_and_wrong_names_corrected() {
+    let list = hetdwarf(["verify", "--list"]).out;
+    for rule in Rule::all() {
+        let line = list
+            .lines()
+            .find(|line| line.split_whitespace().next() == Some(rule.id));
+        let line = line.unwrap_or_else(|| panic!("{}", rule.id));
+        assert!(line.contains(rule.severity.name()) && line.contains(rule.summary));
+        let text = hetdwarf(["verify", "--explain", rule.id]).out;
+        let words: Vec<_> = text.split_whitespace().collect();
+        let explanation: Vec<_> = rule.explanation.split_whitespace().collect();
+        assert!(
+            words.ends_with(&explanation) && text.contains(rule.spec),
+            "{text}"
+        );
+        assert!(
+            text.lines().skip(1).all(|line| line.chars().count() <= 100),
+            "{text}"
+        );
+    }
+    let json = hetdwarf(["verify", "--list", "--format", "json"]).out;
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["rules"].as_array().unwrap().len(), Rule::all().count());
+    for arguments in [
+        &["--explain", "cfi-entyr"][..],
+        &["--allow", "cfi-entyr", "."],
+        &["--rules", "cfi-cie-pointer,cfi-entyr", "."],
+        &["--warn", "cfi-entry", "--deny", "cfi-entyr", "."],
+    ] {
+        let ran = hetdwarf(["verify"].iter().chain(arguments).copied());
+        assert_eq!((ran.status, ran.out.as_str()), (2, ""), "{arguments:?}");
+        let option =
+            arguments[arguments.len() - 2 - usize::from(arguments.last() == Some(&"."))..][0];
+        assert_eq!(
+            ran.err,
+            format!("error: {option}: there is no rule `cfi-entyr`; did you mean `cfi-entry`?\n")
+        );
+    }
+    for arguments in [
+        &[][..],
+        &["--list", "x.hsaco"],
+        &["--explain", "cfi-entry", "--format", "sarif"],
+        &["x", "--jobs", "0"],
+        &["x", "--baseline", "a", "--write-baseline", "b"],
+    ] {
+        let ran = hetdwarf(["verify"].iter().chain(arguments).copied());
+        assert_eq!((ran.status, ran.out.as_str()), (2, ""), "{arguments:?}");
+    }
+}
+
+/// A document with everything that one can have, and with all that can be missing.
+fn document() -> VerifyDocument {
+    let full = FindingDocument {
+        rule: "cfi-entry",
+        severity: Severity::Warning,
+        section: ".debug_frame",
+        offset: Some(0x68_u64.into()),
+        pc: Some(u64::MAX.into()),
+        function: Some("helper<int>(int*)".into()),
+        source: Some(SourceDocument {
+            file: "/src/a b:c.cl".into(),
+            line: 12,
+        }),
+        excerpt: Some(ExcerptDocument {
+            text: "row\u{1b}".into(),
+            mark: [0, 3],
+        }),
+        message: "100% {0} of \"it\"\nis wrong".into(),
+        help: Some("more".into()),
+        spec: "DWARF 5 §6.4.1",
+        fingerprint: "0123456789abcdef".into(),
+    };
+    let bare = FindingDocument {
+        severity: Severity::Note,
+        offset: None,
+        pc: None,
+        function: None,
+        source: Some(SourceDocument {
+            file: "a.cl".into(),
+            line: 0,
+        }),
+        excerpt: None,
+        help: None,
+        ..full.clone()
+    };
+    let file = |path: &str, container: Option<&str>, findings: Vec<FindingDocument>| VerifiedFile {
+        path: path.into(),
+        container: container.map(str::to_owned),
+        producers: Vec::new(),
+        target: "gfx90a".into(),
+        findings,
+        left_out: 1,
+    };
+    VerifyDocument::new([CheckedFile {
+        objects: vec![
+            file(
+                "lib é.a(x.o):hip-amdgcn-amd-amdhsa--gfx90a#2",
+                Some("lib é.a"),
+                vec![full.clone(), full],
+            ),
+            file("b.hsaco", None, vec![bare]),
+        ],
+        unreadable: vec![UnreadableFile {
+            path: "gone".into(),
+            message: "not there".into(),
+        }],
+    }])
+}
+
+/// The schema of the standard, from the sources of a package that was made from it.
+fn sarif_schema() -> Value {
+    let host = Command::new("rustc").arg("-vV").output().unwrap();
+    let host = String::from_utf8(host.stdout).unwrap();
+    let host = host
+        .lines()
+        .find_map(|line| line.strip_prefix("host: "))
+        .unwrap();
+    let metadata = Command::new(env!("CARGO"))
+        .args([
+            "metadata",
+            "--offline",
+            "--format-version=1",
+            "--filter-platform",
+            host,
+        ])
+        .current_dir(dwarf_tests::package())
+        .output()
+        .unwrap();
+    let metadata: Value = serde_json::from_slice(&metadata.stdout)
+        .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&metadata.stderr)));
+    let mut packages = metadata["packages"].as_array().unwrap().iter();
+    let package = packages
+        .find(|package| package["name"] == "serde-sarif")
+        .unwrap();
+    let manifest = Path::new(package["manifest_path"].as_str().unwrap());
+    let text = fs::read_to_string(manifest.with_file_name("src").join("schema.json")).unwrap();
+    // A `]` without a `[` is itself to ECMA-262, but a mistake to stricter readers of patterns.
+    let stray = "-[a-zA-Z]{2}]?$";
+    assert_eq!(text.matches(stray).count(), 2);
+    let schema: Value = serde_json::from_str(&text.replace(stray, r"-[a-zA-Z]{2}\\]?$")).unwrap();
+    assert!(
+        schema["$id"]
+            .as_str()
+            .unwrap()
+            .ends_with("/sarif-schema-2.1.0.json"),
+        "{}",
+        schema["$id"]
+    );
+    schema
+}
+
+#[test]
+fn sarif_is_what_its_schema_says() {
+    let schema = sarif_schema();
+    let validator = jsonschema::options()
+        .should_validate_formats(true)
+        .build(&schema)
+        .unwrap();
+    let folder = Folder::new("sarif");
+    folder
+        .file("bad.hsaco", damaged())
+        .file("text", "no object");
+    let ran = folder.verify(&["TMP", "TMP/text", RULES, "--format=sarif"]);
+    let real: Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(real["runs"][0]["results"].as_array().unwrap().len(), 1);
+    let made = serde_json::to_value(SarifLog::new(&document())).unwrap();
+    assert_eq!(made["runs"][0]["results"].as_array().unwrap().len(), 3);
+    for log in [&real, &made] {
+        let errors: Vec<_> = validator
+            .iter_errors(log)
+            .map(|e| format!("{e} at {}", e.instance_path()))
+            .collect();
+        assert!(errors.is_empty(), "{errors:#?}\n{log:#}");
+        // A reader that knows the types can read it.
+        let read: serde_sarif::sarif::Sarif = serde_json::from_value(log.clone()).unwrap();
+        let driver = &read.runs[0].tool.driver;
+        assert_eq!(driver.rules.as_ref().unwrap().len(), Rule::all().count());
+    }
+    // The check can fail.
+    for (pointer, wrong) in [
+        ("/runs/0/results/0/level", Value::from("bad")),
+        ("/runs/0/results/0/message", Value::from("bad")),
+        (
+            "/runs/0/results/0/locations/0/physicalLocation/artifactLocation/uri",
+            Value::from("a b"),
+        ),
+        ("/runs/0/tool/driver/rules/0/id", Value::Null),
+    ] {
+        let mut log = made.clone();
+        *log.pointer_mut(pointer).unwrap() = wrong;
+        assert!(!validator.is_valid(&log), "{pointer}");
+    }
+}
+
+/// The forms say the same: as many findings, with the same rules and lines.
+#[test]
+fn every_form_has_every_finding() {
+    let document = document();
+    let annotations = hetdwarf::report::github_annotations(&document);
+    // One for the file that is gone.
+    assert_eq!(annotations.lines().count(), 1 + document.findings().count());
+    assert!(annotations.lines().all(|line| line.starts_with("::")));
+    let log = serde_json::to_value(SarifLog::new(&document)).unwrap();
+    let results = log["runs"][0]["results"].as_array().unwrap();
+    for (result, (_, finding)) in results.iter().zip(document.findings()) {
+        assert_eq!(result["ruleId"], finding.rule);
+        assert_eq!(result["level"], finding.severity.name());
+        assert!(
+            result["message"]["text"]
+                .as_str()
+                .unwrap()
+                .starts_with(&finding.message)
+        );
+    }
+    // Two that look alike are two to a code host.
+    let prints: std::collections::BTreeSet<_> = results
+        .iter()
+        .map(|result| result["partialFingerprints"].to_string())
+        .collect();
+    assert_eq!(prints.len(), results.len());
+}

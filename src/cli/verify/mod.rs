@@ -1,0 +1,282 @@
+//! `hetdwarf verify`: the rules over files and folders, as a CI needs them.
+//!
+//! Which files there are is found here; what is in them is found by [`check_file`]. Files are checked by several
+//! threads, and nothing is printed before all are: the output is the same for any number of threads.
+
+mod config;
+mod files;
+mod queue;
+mod text;
+
+use std::io::{IsTerminal, Write};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::arguments::{VerifyArguments, VerifyFormat};
+use super::failure::{Exit, Failure};
+use super::input::read_file;
+use crate::object::code_objects;
+use crate::report::{
+    Baseline, CheckedFile, RulesDocument, SarifLog, VerifyDocument, check_file, github_annotations,
+};
+use crate::verify::{Choice, Rule, Selection, UnknownRule};
+use config::Config;
+use files::{Files, Target};
+
+pub(crate) fn run(
+    arguments: &VerifyArguments,
+    width: usize,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> Result<Exit, Failure> {
+    if let Some(name) = &arguments.explain {
+        let rule = Rule::named(name).map_err(|error| in_option("--explain", &error))?;
+        return print_rules("--explain", [rule], arguments.format, width, out);
+    }
+    if arguments.list {
+        return print_rules("--list", Rule::all(), arguments.format, width, out);
+    }
+    let folder = std::env::current_dir()
+        .map_err(|error| Failure::new(format!("the current folder cannot be used: {error}")))?;
+    let config = Config::load(arguments.config.as_deref(), &folder)?;
+    let selection = selection(arguments, &config)?;
+    // What cannot be read is said before the work, not after it.
+    let baseline = match &arguments.write_baseline {
+        Some(_) => None,
+        None => arguments.baseline.as_ref().or(config.baseline.as_ref()),
+    };
+    let baseline = baseline.map(|path| read_baseline(path)).transpose()?;
+
+    let files = Files::find(&arguments.paths, &config);
+    let mut document = check(&files, arguments.jobs, &selection);
+    for file in &document.unreadable {
+        Failure::new(format!("{}: {}", file.path, file.message)).report(err);
+    }
+    if let Some(path) = &arguments.write_baseline {
+        write_baseline(path, &mut document, err)?;
+    }
+    if let Some(baseline) = baseline {
+        let was_checked = |path: &str| is_judged(path, &arguments.paths, &document);
+        let judged: Vec<String> = baseline
+            .entries()
+            .map(|entry| entry.path)
+            .filter(|path| was_checked(path))
+            .collect();
+        baseline.apply(&mut document, |path| {
+            judged.iter().any(|known| known == path)
+        });
+        report_stale(&document, err)?;
+    }
+    print(arguments.format, &mut document, &folder, out)?;
+    Ok(if !document.unreadable.is_empty() {
+        Exit::Incomplete
+    } else if document.has_errors() {
+        Exit::BadNews
+    } else {
+        Exit::Done
+    })
+}
+
+/// What the configuration chose, and over it what the arguments choose.
+fn selection(arguments: &VerifyArguments, config: &Config) -> Result<Selection, Failure> {
+    let mut selection = config.selection.clone();
+    if !arguments.rules.is_empty() {
+        let only = selection.only(&arguments.rules);
+        only.map_err(|error| in_option("--rules", &error))?;
+    }
+    let lists = [
+        ("--allow", &arguments.allow, Choice::Allow),
+        ("--warn", &arguments.warn, Choice::Warn),
+        ("--deny", &arguments.deny, Choice::Deny),
+    ];
+    let choices = lists
+        .iter()
+        .flat_map(|(_, names, choice)| names.iter().map(|name| (name, *choice)));
+    selection.choose(choices).map_err(|error| {
+        let mut lists = lists.iter();
+        let wrong = lists.find(|(_, names, _)| names.contains(&error.name));
+        in_option(wrong.map_or("", |(option, _, _)| option), &error)
+    })?;
+    Ok(selection)
+}
+
+fn in_option(option: &str, error: &UnknownRule) -> Failure {
+    Failure::new(format!("{option}: {error}"))
+}
+
+fn check(files: &Files, jobs: Option<NonZeroUsize>, selection: &Selection) -> VerifyDocument {
+    let jobs = jobs
+        .or_else(|| std::thread::available_parallelism().ok())
+        .map_or(1, NonZeroUsize::get);
+    let targets: Vec<(&String, &Target)> = files.targets.iter().collect();
+    let mut progress = Progress::new(targets.len());
+    let checked = queue::run(
+        &targets,
+        jobs,
+        |(name, target)| check_target(name, target, selection),
+        |done| progress.show(done),
+    );
+    progress.clear();
+    let outside = CheckedFile {
+        objects: Vec::new(),
+        unreadable: files.unreadable.clone(),
+    };
+    VerifyDocument::new(checked.into_iter().chain([outside]))
+}
+
+fn check_target(name: &str, target: &Target, selection: &Selection) -> CheckedFile {
+    let data = match std::fs::read(&target.path) {
+        Ok(data) => data,
+        Err(error) => return CheckedFile::unreadable(name, error),
+    };
+    let checked = check_file(name, &data, selection);
+    let is_empty = checked.objects.is_empty() && checked.unreadable.is_empty();
+    if target.named && is_empty {
+        // Who named it expected something in it.
+        if let Err(error) = code_objects(&data) {
+            return CheckedFile::unreadable(name, error);
+        }
+    }
+    checked
+}
+
+/// A line on the terminal that says how far a long run is; it is gone at the end.
+struct Progress {
+    total: usize,
+    start: Instant,
+    is_wanted: bool,
+    is_shown: bool,
+}
+
+impl Progress {
+    /// A run that takes no longer than that needs no line.
+    const PATIENCE: Duration = Duration::from_secs(1);
+
+    fn new(total: usize) -> Progress {
+        Progress {
+            total,
+            start: Instant::now(),
+            is_wanted: std::io::stderr().is_terminal(),
+            is_shown: false,
+        }
+    }
+
+    fn show(&mut self, done: usize) {
+        if self.is_wanted && self.start.elapsed() > Progress::PATIENCE {
+            self.is_shown = true;
+            // It is only for show: nothing depends on it.
+            let _ = write!(std::io::stderr(), "\r{done} of {} files", self.total);
+        }
+    }
+
+    fn clear(&self) {
+        if self.is_shown {
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
+    }
+}
+
+fn read_baseline(path: &Path) -> Result<Baseline, Failure> {
+    let bytes = read_file(path)
+        .map_err(|failure| Failure::new(format!("{failure}; --write-baseline makes a baseline")))?;
+    Baseline::from_json(&bytes).map_err(|error| Failure::in_file(path, error))
+}
+
+/// Writes all findings; from then on they are known.
+fn write_baseline(
+    path: &Path,
+    document: &mut VerifyDocument,
+    err: &mut dyn Write,
+) -> Result<(), Failure> {
+    let baseline = Baseline::of(document);
+    std::fs::write(path, baseline.to_json()?).map_err(|error| Failure::in_file(path, error))?;
+    baseline.apply(document, |_| true);
+    let known = document.summary.known;
+    writeln!(err, "{}: {known} findings are known now", path.display())?;
+    Ok(())
+}
+
+/// Whether what has this path was to be checked, and could be.
+fn is_judged(path: &str, asked: &[PathBuf], document: &VerifyDocument) -> bool {
+    /// Whether `path` is `file` or what is in it.
+    fn is_in(path: &str, file: &str) -> bool {
+        path.strip_prefix(file)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '(', ':', '#']))
+    }
+    let was_asked = asked
+        .iter()
+        .map(|asked| files::name(asked))
+        .any(|asked| is_in(path, &asked) || (asked == "." && !path.starts_with('/')));
+    let mut unreadable = document.unreadable.iter();
+    was_asked && !unreadable.any(|failed| is_in(path, &failed.path))
+}
+
+/// A baseline that lists what is repaired would let it come back.
+fn report_stale(document: &VerifyDocument, err: &mut dyn Write) -> Result<(), Failure> {
+    /// Nobody reads more.
+    const MOST: usize = 20;
+    let stale = &document.stale;
+    for entry in stale.iter().take(MOST) {
+        writeln!(
+            err,
+            "no longer found: {}: {}: {}",
+            entry.path,
+            entry.rule,
+            entry.message.escape_debug()
+        )?;
+    }
+    if stale.len() > MOST {
+        writeln!(err, "and {} more", stale.len().saturating_sub(MOST))?;
+    }
+    if !stale.is_empty() {
+        writeln!(err, "--write-baseline makes a baseline without them")?;
+    }
+    Ok(())
+}
+
+fn print(
+    format: VerifyFormat,
+    document: &mut VerifyDocument,
+    folder: &Path,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    match format {
+        VerifyFormat::Text => text::print(document, out)?,
+        VerifyFormat::Json => writeln!(out, "{}", serde_json::to_string_pretty(document)?)?,
+        // Code hosts know files by their paths in the repository.
+        VerifyFormat::Sarif => {
+            document.sources_from(&folder.to_string_lossy());
+            let log = SarifLog::new(document);
+            writeln!(out, "{}", serde_json::to_string_pretty(&log)?)?;
+        }
+        VerifyFormat::Github => {
+            document.sources_from(&folder.to_string_lossy());
+            out.write_all(github_annotations(document).as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+fn print_rules(
+    option: &str,
+    rules: impl IntoIterator<Item = &'static Rule>,
+    format: VerifyFormat,
+    width: usize,
+    out: &mut dyn Write,
+) -> Result<Exit, Failure> {
+    let document = RulesDocument::new(rules);
+    match (format, document.rules.as_slice()) {
+        (VerifyFormat::Json, _) => writeln!(out, "{}", serde_json::to_string_pretty(&document)?)?,
+        (VerifyFormat::Text, [rule]) if option == "--explain" => {
+            text::explain(rule, width.min(super::DEFAULT_WIDTH), out)?;
+        }
+        (VerifyFormat::Text, _) => text::list(&document, out)?,
+        (VerifyFormat::Sarif | VerifyFormat::Github, _) => {
+            return Err(Failure::new(format!(
+                "{option}: rules are printed as text or json"
+            )));
+        }
+    }
+    Ok(Exit::Done)
+}

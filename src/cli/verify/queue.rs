@@ -1,0 +1,83 @@
+//! A list of jobs that several threads take from.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+/// The stack of a thread, in bytes: what the first thread of a process usually has.
+const STACK: usize = 8 << 20;
+
+/// How often `tick` is called.
+const TICK: Duration = Duration::from_millis(200);
+
+/// Runs `job` for each item, on `threads` threads, and gives the results in the order of the items.
+///
+/// `tick` is called now and then, with the number of jobs that are done.
+pub(super) fn run<T: Sync, R: Send>(
+    items: &[T],
+    threads: usize,
+    job: impl Fn(&T) -> R + Sync,
+    mut tick: impl FnMut(usize),
+) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let (sender, receiver) = mpsc::channel();
+    let work = |results: &mpsc::Sender<(usize, R)>| {
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(item) = items.get(index) else { return };
+            if results.send((index, job(item))).is_err() {
+                return;
+            }
+        }
+    };
+    let mut results = Vec::with_capacity(items.len());
+    thread::scope(|scope| {
+        let mut started = false;
+        for _ in 0..threads.min(items.len()) {
+            let sender = sender.clone();
+            let thread = thread::Builder::new().stack_size(STACK);
+            started |= thread.spawn_scoped(scope, move || work(&sender)).is_ok();
+        }
+        // The system may refuse to start threads.
+        if !started {
+            work(&sender);
+        }
+        drop(sender);
+        loop {
+            match receiver.recv_timeout(TICK) {
+                Ok(result) => results.push(result),
+                Err(mpsc::RecvTimeoutError::Timeout) => {}
+                Err(mpsc::RecvTimeoutError::Disconnected) => break,
+            }
+            tick(results.len());
+        }
+    });
+    results.sort_by_key(|(index, _)| *index);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::run;
+
+    #[test]
+    fn results_are_in_the_order_of_the_items() {
+        let items: Vec<u64> = (0..100).collect();
+        let squares: Vec<u64> = items.iter().map(|n| n * n).collect();
+        for threads in [0, 1, 3, 200] {
+            let mut most = 0;
+            // Later items are done sooner.
+            let job = |n: &u64| {
+                std::thread::sleep(std::time::Duration::from_micros(100 - n));
+                n * n
+            };
+            assert_eq!(
+                run(&items, threads, job, |done| most = most.max(done)),
+                squares
+            );
+            assert_eq!(most, 100);
+        }
+        assert!(run(&[], 4, |n: &u64| *n, |_| ()).is_empty());
+    }
+}

@@ -1,0 +1,75 @@
+//! What makes two findings of different builds the same one.
+//!
+//! That is the rule, the path, the function and the message, but no address and no offset: these change with
+//! every instruction that is added before.
+
+use crate::verify::Finding;
+
+/// The fingerprint of a finding in the code object at `path`: 16 hexadecimal digits.
+pub(super) fn of(path: &str, finding: &Finding) -> String {
+    let function = finding.function.as_deref().unwrap_or_default();
+    let message = without_addresses(&finding.message);
+    let mut hash = Fnv::default();
+    for part in [finding.rule.id, path, function, &message] {
+        hash.write(part.as_bytes());
+        // No part runs into the next.
+        hash.write(&[0]);
+    }
+    format!("{:016x}", hash.0)
+}
+
+/// The message, with `0x…` for every hexadecimal number.
+pub(super) fn without_addresses(message: &str) -> String {
+    let mut parts = message.split("0x");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        text.push_str("0x…");
+        text.push_str(part.trim_start_matches(|c: char| c.is_ascii_hexdigit()));
+    }
+    text
+}
+
+/// The hash FNV-1a of 64 bits. Fingerprints are kept in files, so it must be the same in every version.
+struct Fnv(u64);
+
+impl Default for Fnv {
+    fn default() -> Fnv {
+        Fnv(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Fnv {
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_left_out_and_other_numbers_are_not() {
+        assert_eq!(
+            without_addresses("VGPR40 at 0x1a08 (CFA+256) is not at 0X1 or 0x, 0xabcg"),
+            "VGPR40 at 0x… (CFA+256) is not at 0X1 or 0x…, 0x…g"
+        );
+        assert_eq!(without_addresses(""), "");
+    }
+
+    /// The test vectors of the hash's authors: of no bytes, of "a" and of "foobar".
+    #[test]
+    fn the_hash_is_fnv_1a() {
+        for (text, expected) in [
+            ("", 0xcbf2_9ce4_8422_2325),
+            ("a", 0xaf63_dc4c_8601_ec8c),
+            ("foobar", 0x8594_4171_f739_67e8),
+        ] {
+            let mut hash = Fnv::default();
+            hash.write(text.as_bytes());
+            assert_eq!(hash.0, expected, "{text}");
+        }
+    }
+}

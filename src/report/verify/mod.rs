@@ -1,0 +1,336 @@
+//! `hetdwarf-verify/1`: what the rules found in a set of code objects, and the other forms of it.
+//!
+//! [`check_file`] makes the part of one file, [`VerifyDocument::new`] joins the parts. [`Baseline`] takes away
+//! what was known before; [`SarifLog`] and [`github_annotations`] say the same in the terms of others. Which
+//! files there are, and text for people, are left to the command.
+
+mod baseline;
+mod check;
+mod fingerprint;
+mod github;
+mod sarif;
+
+pub use baseline::{Baseline, BaselineEntry};
+pub use check::{CheckedFile, check_file};
+pub use github::github_annotations;
+pub use sarif::SarifLog;
+
+use serde::Serialize;
+
+use super::number::Hex;
+use crate::inspect::Program;
+use crate::verify::{Finding, Rule, Severity, Verdict};
+
+/// The document.
+#[derive(Clone, Debug, Serialize)]
+pub struct VerifyDocument {
+    /// `hetdwarf-verify/1`.
+    pub format: &'static str,
+    /// The code objects, by path.
+    pub files: Vec<VerifiedFile>,
+    /// What could not be read, by path.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<UnreadableFile>,
+    /// What the baseline lists and nobody finds any more.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stale: Vec<BaselineEntry>,
+    /// The numbers.
+    pub summary: VerifySummary,
+}
+
+/// A code object that was checked.
+#[derive(Clone, Debug, Serialize)]
+pub struct VerifiedFile {
+    /// The file and, of a container, the member or entry: `lib.a(x.o)`, `k.hipfb:hip-amdgcn-amd-amdhsa--gfx90a`.
+    pub path: String,
+    /// The file that it is in; absent if that is `path`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub container: Option<String>,
+    /// The compilers that its units name, sorted.
+    pub producers: Vec<String>,
+    /// The target ID.
+    pub target: String,
+    /// What was found, by section, offset, address and rule.
+    pub findings: Vec<FindingDocument>,
+    /// How many more findings there are.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub left_out: u64,
+}
+
+/// A place where a rule is broken.
+#[derive(Clone, Debug, Serialize)]
+pub struct FindingDocument {
+    /// The rule's name.
+    pub rule: &'static str,
+    /// `error`, `warning` or `note`.
+    #[serde(serialize_with = "severity_name")]
+    pub severity: Severity,
+    /// The section at fault.
+    pub section: &'static str,
+    /// The offset in the section, in bytes.
+    pub offset: Option<Hex>,
+    /// The first address in the code object at which it matters.
+    pub pc: Option<Hex>,
+    /// The function that this address is in.
+    pub function: Option<String>,
+    /// The source line of this address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<SourceDocument>,
+    /// The row or expression at fault.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub excerpt: Option<ExcerptDocument>,
+    /// What is wrong.
+    pub message: String,
+    /// What should be there instead.
+    pub help: Option<String>,
+    /// The section of the specification that states the rule.
+    pub spec: &'static str,
+    /// Stays the same when code only moves: 16 digits.
+    pub fingerprint: String,
+}
+
+/// A line of the source.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SourceDocument {
+    /// The path, as the line table gives it.
+    pub file: String,
+    /// The line, from 1; 0 if the table names none.
+    pub line: u64,
+}
+
+/// A line of text of which a part is at fault.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ExcerptDocument {
+    /// The line.
+    pub text: String,
+    /// Where the part at fault starts and ends, in bytes of the text; empty if it is all of it.
+    pub mark: [usize; 2],
+}
+
+/// A file, or a code object in one, that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct UnreadableFile {
+    /// The file, and what is in it.
+    pub path: String,
+    /// Why.
+    pub message: String,
+}
+
+/// How much was found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct VerifySummary {
+    /// Code objects that were checked.
+    pub files: u64,
+    /// Findings of severity error.
+    pub errors: u64,
+    /// Findings of severity warning.
+    pub warnings: u64,
+    /// Findings of severity note.
+    pub notes: u64,
+    /// Findings that a baseline knew and that are not listed.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub known: u64,
+    /// Files, or code objects in them, that could not be read.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unreadable: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+fn severity_name<S: serde::Serializer>(
+    severity: &Severity,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(severity.name())
+}
+
+impl VerifyDocument {
+    /// Joins what was found in files. The order in which they are given does not matter.
+    #[must_use]
+    pub fn new(checked: impl IntoIterator<Item = CheckedFile>) -> VerifyDocument {
+        let mut document = VerifyDocument {
+            format: "hetdwarf-verify/1",
+            files: Vec::new(),
+            unreadable: Vec::new(),
+            stale: Vec::new(),
+            summary: VerifySummary::default(),
+        };
+        for file in checked {
+            document.files.extend(file.objects);
+            document.unreadable.extend(file.unreadable);
+        }
+        // Objects of one path are already in the order of the file.
+        document.files.sort_by(|a, b| a.path.cmp(&b.path));
+        document.unreadable.sort();
+        document.count();
+        document
+    }
+
+    /// Whether a finding is an error.
+    #[must_use]
+    pub fn has_errors(&self) -> bool {
+        self.summary.errors > 0
+    }
+
+    /// Every finding, with the code object it is in.
+    pub fn findings(&self) -> impl Iterator<Item = (&VerifiedFile, &FindingDocument)> {
+        self.files
+            .iter()
+            .flat_map(|file| file.findings.iter().map(move |finding| (file, finding)))
+    }
+
+    /// Says source paths that are below `folder` as they are seen from there, which is how those who show
+    /// them in a repository want them.
+    ///
+    /// * `folder`: an absolute path with `/` between names.
+    pub fn sources_from(&mut self, folder: &str) {
+        let folder = folder.trim_end_matches('/');
+        let files = self.files.iter_mut();
+        for finding in files.flat_map(|file| &mut file.findings) {
+            let Some(source) = &mut finding.source else {
+                continue;
+            };
+            let below = source.file.strip_prefix(folder);
+            if let Some(below) = below.and_then(|below| below.strip_prefix('/')) {
+                source.file = below.to_owned();
+            }
+        }
+    }
+
+    fn count(&mut self) {
+        let known = self.summary.known;
+        let mut summary = VerifySummary {
+            files: count(self.files.len()),
+            unreadable: count(self.unreadable.len()),
+            known,
+            ..VerifySummary::default()
+        };
+        for (_, finding) in self.findings() {
+            let number = match finding.severity {
+                Severity::Error => &mut summary.errors,
+                Severity::Warning => &mut summary.warnings,
+                Severity::Note => &mut summary.notes,
+            };
+            *number = number.saturating_add(1);
+        }
+        self.summary = summary;
+    }
+}
+
+fn count(length: usize) -> u64 {
+    u64::try_from(length).unwrap_or(u64::MAX)
+}
+
+impl VerifiedFile {
+    /// What was found in a program.
+    ///
+    /// * `path`: what to call it.
+    #[must_use]
+    pub fn new(path: &str, program: &Program<'_>, verdict: &Verdict) -> VerifiedFile {
+        let units = program.info().units();
+        let mut producers: Vec<String> = units
+            .filter_map(|unit| Some(unit.ok()?.producer?.into_owned()))
+            .collect();
+        producers.sort();
+        producers.dedup();
+        VerifiedFile {
+            path: path.to_owned(),
+            container: None,
+            producers,
+            target: program.object().target().to_string(),
+            findings: verdict
+                .findings
+                .iter()
+                .map(|finding| FindingDocument::new(path, finding))
+                .collect(),
+            left_out: verdict.left_out,
+        }
+    }
+
+    /// The file that it is in.
+    #[must_use]
+    pub fn file(&self) -> &str {
+        self.container.as_deref().unwrap_or(&self.path)
+    }
+}
+
+impl FindingDocument {
+    fn new(path: &str, finding: &Finding) -> FindingDocument {
+        FindingDocument {
+            rule: finding.rule.id,
+            severity: finding.severity,
+            section: finding.section,
+            offset: finding.offset.map(Hex::from),
+            pc: finding.pc.map(Hex::from),
+            function: finding.function.clone(),
+            source: finding
+                .source
+                .clone()
+                .map(|(file, line)| SourceDocument { file, line }),
+            excerpt: finding.excerpt.as_ref().map(|excerpt| ExcerptDocument {
+                text: excerpt.text.clone(),
+                mark: [excerpt.mark.start, excerpt.mark.end],
+            }),
+            message: finding.message.clone(),
+            help: finding.help.clone(),
+            spec: finding.rule.spec,
+            fingerprint: fingerprint::of(path, finding),
+        }
+    }
+
+    /// The source line, if the line table names one.
+    fn line(&self) -> Option<(&str, u64)> {
+        let source = self.source.as_ref().filter(|source| source.line > 0)?;
+        Some((&source.file, source.line))
+    }
+}
+
+/// `hetdwarf-rules/1`: the rules.
+#[derive(Clone, Debug, Serialize)]
+pub struct RulesDocument {
+    /// `hetdwarf-rules/1`.
+    pub format: &'static str,
+    /// The rules, family by family.
+    pub rules: Vec<RuleDocument>,
+}
+
+/// A rule.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct RuleDocument {
+    /// Its name.
+    pub rule: &'static str,
+    /// How bad a finding is, unless somebody chose otherwise.
+    #[serde(serialize_with = "severity_name")]
+    pub severity: Severity,
+    /// The section of the specification that states it.
+    pub spec: &'static str,
+    /// What is wrong where it is broken.
+    pub summary: &'static str,
+    /// What a debugger makes of it, and what to do.
+    pub explanation: &'static str,
+}
+
+impl RulesDocument {
+    /// Describes rules.
+    #[must_use]
+    pub fn new(rules: impl IntoIterator<Item = &'static Rule>) -> RulesDocument {
+        RulesDocument {
+            format: "hetdwarf-rules/1",
+            rules: rules
+                .into_iter()
+                .map(|rule| RuleDocument {
+                    rule: rule.id,
+                    severity: rule.severity,
+                    spec: rule.spec,
+                    summary: rule.summary,
+                    explanation: rule.explanation,
+                })
+                .collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,227 @@
+//! Findings made by hand, in every form.
+
+use super::*;
+use crate::verify::{Excerpt, Finding};
+
+fn rule(id: &str) -> &'static Rule {
+    Rule::by_id(id).unwrap()
+}
+
+/// A finding with everything that one can have.
+fn full() -> Finding {
+    let mut finding = Finding::new(
+        rule("cfi-entry"),
+        ".debug_frame",
+        "50% of\nit: a, b at 0x1a08",
+    )
+    .at(0x68)
+    .pc(0x1a08)
+    .excerpt(Excerpt {
+        text: "DW_CFA_expression PC DW_OP_bregx SGPR19+0".into(),
+        mark: 21..32,
+    })
+    .help("say\r\nmore");
+    finding.function = Some("helper".into());
+    finding.source = Some(("/repo/src/a,b:c.cl".into(), 12));
+    finding
+}
+
+/// A finding with nothing that can be missing.
+fn bare() -> Finding {
+    Finding::new(rule("cfi-cie-pointer"), ".eh_frame", "nothing there")
+}
+
+fn checked(path: &str, container: Option<&str>, findings: &[Finding]) -> CheckedFile {
+    CheckedFile {
+        objects: vec![VerifiedFile {
+            path: path.into(),
+            container: container.map(str::to_owned),
+            producers: vec!["clang".into()],
+            target: "gfx90a".into(),
+            findings: findings
+                .iter()
+                .map(|finding| FindingDocument::new(path, finding))
+                .collect(),
+            left_out: 0,
+        }],
+        unreadable: Vec::new(),
+    }
+}
+
+fn sample() -> VerifyDocument {
+    let mut note = bare();
+    note.severity = Severity::Note;
+    VerifyDocument::new([
+        CheckedFile::unreadable("z.hsaco", "gone"),
+        checked("lib.a(x.o)", Some("lib.a"), &[bare(), note]),
+        checked("k.hsaco", None, &[full()]),
+    ])
+}
+
+fn json(value: impl Serialize) -> serde_json::Value {
+    serde_json::to_value(value).unwrap()
+}
+
+/// The fields and types of the contract, `hetdwarf-verify/1`.
+#[test]
+fn the_document() {
+    let document = json(sample());
+    assert_eq!(document["format"], "hetdwarf-verify/1");
+    let file = &document["files"][0];
+    assert_eq!(file["path"], "k.hsaco");
+    assert_eq!(file["producers"], serde_json::json!(["clang"]));
+    assert_eq!(file["target"], "gfx90a");
+    let mut finding = file["findings"][0].clone();
+    let fingerprint = finding.as_object_mut().unwrap().remove("fingerprint");
+    assert_eq!(fingerprint.unwrap().as_str().unwrap().len(), 16);
+    assert_eq!(
+        finding,
+        serde_json::json!({
+            "rule": "cfi-entry", "severity": "error", "section": ".debug_frame", "offset": "0x68",
+            "pc": "0x1a08", "function": "helper", "message": "50% of\nit: a, b at 0x1a08",
+            "help": "say\r\nmore", "source": {"file": "/repo/src/a,b:c.cl", "line": 12},
+            "excerpt": {"text": "DW_CFA_expression PC DW_OP_bregx SGPR19+0", "mark": [21, 32]},
+            "spec": "DWARF 5 §6.4.1",
+        })
+    );
+    let bare = &document["files"][1]["findings"][0];
+    for missing in ["offset", "pc", "function", "help"] {
+        assert!(bare[missing].is_null() && bare.get(missing).is_some());
+    }
+    assert_eq!(document["files"][1]["container"], "lib.a");
+    assert_eq!(document["unreadable"][0]["path"], "z.hsaco");
+    assert_eq!(
+        document["summary"],
+        serde_json::json!({"files": 2, "errors": 2, "warnings": 0, "notes": 1, "unreadable": 1})
+    );
+}
+
+/// GitHub decodes `%25`, `%0D` and `%0A` in messages, and `%3A` and `%2C` in properties too.
+#[test]
+fn annotations_are_escaped() {
+    let mut document = sample();
+    document.sources_from("/repo");
+    assert_eq!(
+        github_annotations(&document),
+        "::error file=z.hsaco,title=cannot be checked::gone\n\
+         ::error file=src/a%2Cb%3Ac.cl,line=12,title=cfi-entry::50%25 of%0Ait: a, b at 0x1a08%0A\
+         k.hsaco: .debug_frame+0x68 in helper%0Asay%0D%0Amore\n\
+         ::error file=lib.a,title=cfi-cie-pointer::nothing there%0Alib.a(x.o): .eh_frame\n\
+         ::notice file=lib.a,title=cfi-cie-pointer::nothing there%0Alib.a(x.o): .eh_frame\n"
+    );
+}
+
+#[test]
+fn only_folders_above_a_source_are_left_out() {
+    let mut document = sample();
+    document.sources_from("/re");
+    assert_eq!(
+        document.files[0].findings[0].line(),
+        Some(("/repo/src/a,b:c.cl", 12))
+    );
+}
+
+#[test]
+fn sarif_says_the_same() {
+    let log = json(SarifLog::new(&sample()));
+    let run = &log["runs"][0];
+    let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
+    let results = run["results"].as_array().unwrap();
+    for result in results {
+        let index = usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap();
+        assert_eq!(rules[index]["id"], result["ruleId"]);
+    }
+    let location = &results[0]["locations"][0];
+    assert_eq!(location["physicalLocation"]["region"]["startLine"], 12);
+    assert_eq!(location["logicalLocations"][0]["name"], "helper");
+    assert_eq!(results[0]["analysisTarget"]["uri"], "k.hsaco");
+    assert_eq!(results[0]["properties"]["offset"], "0x68");
+    assert_eq!(
+        results[1]["locations"][0]["physicalLocation"],
+        serde_json::json!({"artifactLocation": {"uri": "lib.a"}})
+    );
+    assert_eq!(
+        (&results[1]["level"], &results[2]["level"]),
+        (&json("error"), &json("note"))
+    );
+    // They look alike, but are two.
+    let print = |n: usize| &results[n]["partialFingerprints"]["primaryLocationLineHash"];
+    assert_ne!(print(1), print(2));
+    assert_eq!(run["invocations"][0]["executionSuccessful"], false);
+}
+
+#[test]
+fn a_fingerprint_survives_that_code_moves() {
+    let before = FindingDocument::new("k", &full()).fingerprint;
+    let mut moved = full().at(0x70).pc(0x2b08);
+    moved.message = moved.message.replace("0x1a08", "0x2b08");
+    moved.source = Some(("/repo/src/a,b:c.cl".into(), 13));
+    assert_eq!(FindingDocument::new("k", &moved).fingerprint, before);
+    assert_ne!(FindingDocument::new("l", &moved).fingerprint, before);
+    moved.function = None;
+    assert_ne!(FindingDocument::new("k", &moved).fingerprint, before);
+}
+
+#[test]
+fn a_baseline_takes_what_is_known_and_leaves_what_is_new() {
+    let known = Baseline::of(&sample());
+    let text = known.to_json().unwrap();
+    // A line for each entry; two findings are alike.
+    assert_eq!(text.lines().count(), 2 + 2);
+    assert!(text.contains("a, b at 0x…\"}"), "{text}");
+    let read = Baseline::from_json(text.as_bytes()).unwrap();
+    assert_eq!(read, known);
+
+    let mut same = sample();
+    read.apply(&mut same, |_| true);
+    assert_eq!(same.findings().count(), 0);
+    assert_eq!((same.summary.known, same.summary.errors), (3, 0));
+    assert!(same.stale.is_empty());
+
+    // A third of a kind of which two are known.
+    let mut more = VerifyDocument::new([checked("lib.a(x.o)", None, &[bare(), bare(), bare()])]);
+    read.apply(&mut more, |path| path == "lib.a(x.o)");
+    assert_eq!((more.summary.known, more.summary.errors), (2, 1));
+    assert!(more.stale.is_empty(), "k.hsaco was not checked");
+
+    // One is repaired.
+    let mut less = VerifyDocument::new([checked("lib.a(x.o)", None, &[bare()])]);
+    read.apply(&mut less, |_| true);
+    let stale: Vec<_> = less.stale.iter().map(|e| (&*e.path, e.count)).collect();
+    assert_eq!(stale, [("k.hsaco", 1), ("lib.a(x.o)", 1)]);
+}
+
+#[test]
+fn a_baseline_of_something_else_is_an_error() {
+    for text in [
+        "",
+        "{}",
+        "[1]",
+        r#"{"format": "hetdwarf-baseline/2", "findings": []}"#,
+        r#"{"format": "hetdwarf-baseline/1", "findings": [{"path": "a"}]}"#,
+        r#"{"format": "hetdwarf-baseline/1", "findings": [], "more": 1}"#,
+    ] {
+        assert!(Baseline::from_json(text.as_bytes()).is_err(), "{text}");
+    }
+    let none = Baseline::default().to_json().unwrap();
+    assert_eq!(
+        Baseline::from_json(none.as_bytes()),
+        Ok(Baseline::default())
+    );
+}
+
+/// Files come from several threads in any order.
+#[test]
+fn the_order_of_files_does_not_matter() {
+    let files = || {
+        vec![
+            CheckedFile::unreadable("z.hsaco", "gone"),
+            checked("lib.a(x.o)", Some("lib.a"), &[bare()]),
+            checked("k.hsaco", None, &[full()]),
+        ]
+    };
+    let text = |files: Vec<CheckedFile>| json(VerifyDocument::new(files)).to_string();
+    let mut reversed = files();
+    reversed.reverse();
+    assert_eq!(text(files()), text(reversed));
+}

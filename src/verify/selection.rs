@@ -1,0 +1,302 @@
+//! Which findings count, and how much: the choice of whoever runs the rules.
+//!
+//! A choice names rules, one by one (`cfi-entry`) or by how their names start (`cfi-*`). It changes what
+//! [`verify`](super::verify) found; what is checked is always the same.
+
+use core::fmt;
+use std::collections::BTreeMap;
+
+use super::Verdict;
+use super::rule::{Rule, Severity};
+
+/// What somebody wants of a rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Choice {
+    /// Its findings are dropped.
+    Allow,
+    /// They are warnings.
+    Warn,
+    /// They are errors.
+    Deny,
+}
+
+/// For every rule, whether its findings are kept and how bad they are.
+///
+/// ```
+/// use hetdwarf::verify::{Choice, Rule, Selection, Severity};
+///
+/// let mut selection = Selection::default();
+/// selection.choose([("cfi-*", Choice::Warn), ("cfi-cie-pointer", Choice::Allow)])?;
+/// let severity = |id| selection.severity(Rule::by_id(id).unwrap());
+/// assert_eq!(severity("cfi-entry"), Some(Severity::Warning));
+/// assert_eq!(severity("cfi-cie-pointer"), None);
+/// # Ok::<(), hetdwarf::verify::UnknownRule>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// The rules somebody chose something for; the others have the severity of their table.
+    chosen: BTreeMap<&'static str, Choice>,
+}
+
+impl Selection {
+    /// Keeps only the findings of these rules. What was chosen for them before stays.
+    ///
+    /// # Errors
+    /// [`UnknownRule`] for the first name that no rule has; then nothing is changed.
+    pub fn only<N: AsRef<str>>(
+        &mut self,
+        names: impl IntoIterator<Item = N>,
+    ) -> Result<(), UnknownRule> {
+        let mut kept = Vec::new();
+        for name in names {
+            kept.extend(rules_named(name.as_ref())?);
+        }
+        for rule in Rule::all().filter(|rule| !kept.contains(rule)) {
+            self.chosen.insert(rule.id, Choice::Allow);
+        }
+        Ok(())
+    }
+
+    /// Makes choices, over those that were made before.
+    ///
+    /// Among them a full name goes before the start of one, and of several choices for the same name the
+    /// stricter counts: their order does not matter.
+    ///
+    /// # Errors
+    /// [`UnknownRule`] for the first name that no rule has; then nothing is changed.
+    pub fn choose<N: AsRef<str>>(
+        &mut self,
+        choices: impl IntoIterator<Item = (N, Choice)>,
+    ) -> Result<(), UnknownRule> {
+        let mut found = Vec::new();
+        for (name, choice) in choices {
+            let name = name.as_ref();
+            found.push((!is_start(name), choice, rules_named(name)?));
+        }
+        found.sort_by_key(|(is_full_name, choice, _)| (*is_full_name, *choice));
+        for (_, choice, rules) in found {
+            self.chosen.extend(rules.iter().map(|r| (r.id, choice)));
+        }
+        Ok(())
+    }
+
+    /// How bad a finding of this rule is; nothing if it is dropped.
+    #[must_use]
+    pub fn severity(&self, rule: &Rule) -> Option<Severity> {
+        match self.chosen.get(rule.id) {
+            None => Some(rule.severity),
+            Some(Choice::Allow) => None,
+            Some(Choice::Warn) => Some(Severity::Warning),
+            Some(Choice::Deny) => Some(Severity::Error),
+        }
+    }
+
+    /// Drops the findings that do not count and sets the severity of the others.
+    pub fn apply(&self, verdict: &mut Verdict) {
+        verdict
+            .findings
+            .retain_mut(|finding| match self.chosen.get(finding.rule.id) {
+                // A family may have made this one less bad than others of its rule.
+                None => true,
+                Some(_) => self
+                    .severity(finding.rule)
+                    .map(|severity| finding.severity = severity)
+                    .is_some(),
+            });
+    }
+}
+
+/// Whether a name stands for all that start with it.
+fn is_start(name: &str) -> bool {
+    name.ends_with('*')
+}
+
+/// The rules that a name, or the start of one before `*`, stands for.
+fn rules_named(name: &str) -> Result<Vec<&'static Rule>, UnknownRule> {
+    let found: Vec<_> = match name.strip_suffix('*') {
+        Some(start) => Rule::all().filter(|r| r.id.starts_with(start)).collect(),
+        None => Rule::by_id(name).into_iter().collect(),
+    };
+    if found.is_empty() {
+        return Err(UnknownRule::new(name));
+    }
+    Ok(found)
+}
+
+impl Rule {
+    /// The rule of a name, or an error that names the nearest one.
+    ///
+    /// # Errors
+    /// [`UnknownRule`] if there is none.
+    pub fn named(id: &str) -> Result<&'static Rule, UnknownRule> {
+        Rule::by_id(id).ok_or_else(|| UnknownRule::new(id))
+    }
+}
+
+/// A name that no rule has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownRule {
+    /// The name.
+    pub name: String,
+    /// The name of a rule that is close to it, if there is one.
+    pub nearest: Option<&'static str>,
+}
+
+impl UnknownRule {
+    fn new(name: &str) -> UnknownRule {
+        let near = Rule::all()
+            .map(|rule| (distance(name, rule.id), rule.id))
+            .min();
+        UnknownRule {
+            name: name.to_owned(),
+            // Further than that, it is another word.
+            nearest: near
+                .filter(|(edits, id)| *edits <= id.len().div_ceil(3))
+                .map(|(_, id)| id),
+        }
+    }
+}
+
+impl core::error::Error for UnknownRule {}
+
+impl fmt::Display for UnknownRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.nearest {
+            Some(nearest) => write!(
+                f,
+                "there is no rule `{}`; did you mean `{nearest}`?",
+                self.name
+            ),
+            None => write!(
+                f,
+                "there is no rule `{}`; `hetdwarf verify --list` prints all",
+                self.name
+            ),
+        }
+    }
+}
+
+/// How many characters have to be put in, taken out or replaced to make one text of the other.
+fn distance(name: &str, id: &str) -> usize {
+    /// No rule has a longer name, so what is behind cannot make it nearer.
+    const LONGEST: usize = 64;
+    let name: Vec<char> = name.chars().take(LONGEST).collect();
+    // The row of the first `n` characters of `id` against every start of `name`.
+    let mut row: Vec<usize> = (0..=name.len()).collect();
+    for (n, wanted) in id.chars().enumerate() {
+        let mut diagonal = n;
+        let mut left = n.saturating_add(1);
+        let mut next = vec![left];
+        for (found, above) in name.iter().zip(row.iter().skip(1)) {
+            let replaced = diagonal.saturating_add(usize::from(*found != wanted));
+            left = replaced
+                .min(left.saturating_add(1))
+                .min(above.saturating_add(1));
+            next.push(left);
+            diagonal = *above;
+        }
+        row = next;
+    }
+    row.last().copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::finding::Finding;
+    use super::*;
+
+    fn severities(selection: &Selection) -> Vec<(&'static str, Option<Severity>)> {
+        ["cfi-entry", "cfi-cie-pointer"]
+            .map(|id| (id, selection.severity(Rule::by_id(id).unwrap())))
+            .to_vec()
+    }
+
+    #[test]
+    fn a_full_name_goes_before_the_start_of_one_and_the_stricter_choice_counts() {
+        let mut selection = Selection::default();
+        selection
+            .choose([
+                ("cfi-entry", Choice::Deny),
+                ("cfi-cie-pointer", Choice::Warn),
+                ("cfi-cie-pointer", Choice::Allow),
+                ("cfi-*", Choice::Allow),
+            ])
+            .unwrap();
+        assert_eq!(
+            severities(&selection),
+            [
+                ("cfi-entry", Some(Severity::Error)),
+                ("cfi-cie-pointer", Some(Severity::Warning))
+            ]
+        );
+        // What is said later stands above all of that.
+        selection.choose([("cfi-*", Choice::Allow)]).unwrap();
+        assert!(severities(&selection).iter().all(|(_, s)| s.is_none()));
+    }
+
+    #[test]
+    fn only_drops_the_others() {
+        let mut selection = Selection::default();
+        selection.only(["cfi-entry"]).unwrap();
+        assert_eq!(
+            severities(&selection),
+            [
+                ("cfi-entry", Some(Severity::Error)),
+                ("cfi-cie-pointer", None)
+            ]
+        );
+        let rule = |id| Rule::by_id(id).unwrap();
+        let mut verdict = Verdict {
+            findings: vec![
+                Finding::new(rule("cfi-entry"), ".debug_frame", "a"),
+                Finding::new(rule("cfi-cie-pointer"), ".debug_frame", "b"),
+            ],
+            left_out: 0,
+        };
+        selection.apply(&mut verdict);
+        let kept: Vec<_> = verdict.findings.iter().map(|f| &*f.message).collect();
+        assert_eq!(kept, ["a"]);
+    }
+
+    #[test]
+    fn what_nobody_chose_keeps_the_severity_it_was_found_with() {
+        let mut finding = Finding::new(Rule::by_id("cfi-entry").unwrap(), ".debug_frame", "a");
+        finding.severity = Severity::Note;
+        let mut verdict = Verdict {
+            findings: vec![finding],
+            left_out: 0,
+        };
+        Selection::default().apply(&mut verdict);
+        assert_eq!(verdict.findings[0].severity, Severity::Note);
+        let mut deny = Selection::default();
+        deny.choose([("cfi-entry", Choice::Deny)]).unwrap();
+        deny.apply(&mut verdict);
+        assert_eq!(verdict.findings[0].severity, Severity::Error);
+    }
+
+    #[test]
+    fn a_name_that_no_rule_has_changes_nothing_and_names_the_nearest() {
+        let mut selection = Selection::default();
+        let wrong = selection
+            .choose([("cfi-entry", Choice::Allow), ("cfi-entyr", Choice::Deny)])
+            .unwrap_err();
+        assert_eq!(wrong.nearest, Some("cfi-entry"));
+        assert_eq!(selection, Selection::default());
+        assert_eq!(selection.only(["x-*"]).unwrap_err().nearest, None);
+        assert!(Rule::named(&"cfi-entry".repeat(100_000)).is_err());
+    }
+
+    /// The classical pairs of the literature.
+    #[test]
+    fn distances() {
+        for (a, b, edits) in [
+            ("kitten", "sitting", 3),
+            ("saturday", "sunday", 3),
+            ("", "abc", 3),
+            ("abc", "", 3),
+            ("same", "same", 0),
+        ] {
+            assert_eq!(distance(a, b), edits, "{a} {b}");
+        }
+    }
+}
