@@ -30,7 +30,7 @@ rules! {
     EMPTY "cfi-empty" Note "HET A.6.4.1"
         "frame description entries say nothing"
         "These entries have no instructions: no rule for the CFA, none for the return address. A debugger cannot unwind their functions. \
-         LLVM writes such entries up to version 22; later ones write the rules.";
+         LLVM 22 writes such entries for every function, LLVM 24 writes their rules.";
 }
 
 pub(super) fn check(subject: &Subject<'_, '_>, fdes: &[Fde<'_>], findings: &mut Findings) {
@@ -184,6 +184,6 @@ fn check_empty(fdes: &[Fde<'_>], section: &'static str, findings: &mut Findings)
         Finding::new(&EMPTY, section, message)
             .at(offset)
             .pc(pc)
-            .help("LLVM writes the rules since version 23; update the compiler"),
+            .help("LLVM 22 writes such entries for every function, LLVM 24 writes their rules"),
     );
 }
