@@ -13,6 +13,7 @@
 
 mod expression;
 mod finding;
+mod location;
 mod rule;
 mod section;
 mod subject;
@@ -43,6 +44,7 @@ pub fn verify(program: &Program<'_>) -> Verdict {
     let subject = Subject::new(program);
     let mut findings = Findings::default();
     section::check(&subject, &mut findings);
+    location::check(&subject, &mut findings);
     let (mut findings, left_out) = findings.finish();
     for finding in &mut findings {
         let Some(pc) = finding.pc else { continue };

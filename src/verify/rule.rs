@@ -71,7 +71,11 @@ impl Rule {
 }
 
 /// The tables of all families, in the order in which `--list` prints them.
-const FAMILIES: &[&[&Rule]] = &[super::section::RULES, super::expression::RULES];
+const FAMILIES: &[&[&Rule]] = &[
+    super::section::RULES,
+    super::expression::RULES,
+    super::location::RULES,
+];
 
 /// A family's table: a constant for each rule, and `RULES` with all of them.
 ///
