@@ -41,7 +41,7 @@ mod target;
     clippy::cast_possible_truncation,
     reason = "a test that overflows has failed"
 )]
-mod testing;
+pub(crate) mod testing;
 
 pub use compression::Method as CompressionMethod;
 pub use containers::{

@@ -58,6 +58,7 @@ const CFA: Entry = Entry::Place(Place {
     storage: Storage::Memory(Some(AddressSpace::PrivateWave)),
     offset: Offset::Unknown,
     sources: Sources::REGISTERS,
+    moved: false,
 });
 
 const OBJECT: Role = Role::Location { bits: None };
@@ -238,5 +239,198 @@ fn every_rule_has_examples() {
             "{} has no example",
             rule.id
         );
+    }
+}
+
+fn faults(text: &str, role: Role) -> Vec<(&'static str, Option<usize>)> {
+    run(text, role)
+        .faults
+        .iter()
+        .map(|fault| (fault.rule.id, fault.offset))
+        .collect()
+}
+
+/// What LLVM and ROCm's compiler write, and the example of lanes in the user guide: right by the text.
+#[test]
+fn what_compilers_write_is_right() {
+    let right: &[(Role, &str)] = &[
+        (
+            SAVED_VGPR,
+            "regx VGPR40, swap, LLVM_offset_uconst 0x100, LLVM_call_frame_entry_reg EXEC, deref_size 0x8, LLVM_select_bit_piece 0x20 0x40",
+        ),
+        (
+            Role::SavedRegister { bits: Some(64) },
+            "regx SGPR30, piece 0x4, regx SGPR31, piece 0x4",
+        ),
+        (
+            Role::SavedRegister { bits: Some(64) },
+            "regx VGPR2, bit_piece 0x20 0x0, regx VGPR2, bit_piece 0x20 0x20",
+        ),
+        (
+            Role::Cfa,
+            "regx SGPR33, deref_size 0x4, lit6, shl, lit6, LLVM_form_aspace_address",
+        ),
+        (
+            INT,
+            "regx SGPR33, deref_size 0x4, lit6, shr, lit20, plus, lit5, LLVM_form_aspace_address",
+        ),
+        (
+            Role::Location { bits: Some(16) },
+            concat!(lane_of!("VGPR4"), ", LLVM_offset_uconst 0x2"),
+        ),
+        (
+            LONG,
+            "lit0, regx SGPR50, piece 0x4, regx SGPR51, piece 0x4, LLVM_piece_end, swap, drop, piece 0x8",
+        ),
+        (
+            LONG,
+            concat!(
+                lane_of!("VGPR1"),
+                ", piece 0x4, ",
+                lane_of!("VGPR2"),
+                ", piece 0x4, LLVM_piece_end, deref_size 0x8, lit1, LLVM_form_aspace_address"
+            ),
+        ),
+        (
+            LONG,
+            "regx VGPR2, LLVM_offset_uconst 0x0, piece 0x4, regx VGPR2, LLVM_offset_uconst 0x4, piece 0x4, LLVM_piece_end",
+        ),
+        (
+            Role::LanePc { lanes: Some(64) },
+            "LLVM_undefined, LLVM_extend 0x40 0x40, regx PC_REG, LLVM_extend 0x40 0x40, regval_type EXEC 0x10, LLVM_select_bit_piece 0x40 0x40",
+        ),
+        (
+            Role::Procedure,
+            "regx PC_REG, LLVM_extend 0x40 0x40, regval_type EXEC 0x10, LLVM_select_bit_piece 0x40 0x40",
+        ),
+        (LONG, "addrx 0x0, lit0, LLVM_form_aspace_address"),
+        (LONG, ""),
+        (LONG, "entry_value(regx SGPR4), stack_value"),
+    ];
+    for (role, text) in right {
+        assert_eq!(faults(text, *role), [], "{text}");
+    }
+}
+
+/// By the letter `xderef` loads, and none of the parts is what is meant: it is said once, elsewhere.
+#[test]
+fn legacy_locations_are_told_and_not_taken_apart() {
+    for text in [
+        "bregx VGPR4+0, lit5, swap, xderef",
+        "bregx SGPR32+16, lit5, swap, xderef",
+        "consts +3, lit5, swap, xderef, stack_value",
+    ] {
+        let outcome = run(text, INT);
+        assert!(outcome.legacy, "{text}");
+        assert!(outcome.faults.is_empty(), "{text}: {:?}", outcome.faults);
+    }
+    assert!(!run("regx SGPR4", INT).legacy);
+}
+
+/// `regx SGPR4` takes two bytes, `lit1` the third, and `plus`, at fault, is the fourth.
+#[test]
+fn the_operation_at_fault_is_marked() {
+    let text = "regx SGPR4, lit1, plus";
+    let outcome = run(text, Role::Value);
+    let [fault] = outcome.faults.as_slice() else {
+        panic!("{:?}", outcome.faults);
+    };
+    assert_eq!(fault.offset, Some(3));
+    let finding = fault.finding("x", &bytes_of(text), Encoding::AMDGPU, ".debug_info", 0x40);
+    assert_eq!(finding.offset, Some(0x43));
+    let excerpt = finding.excerpt.unwrap();
+    assert_eq!(excerpt.text, "DW_OP_regx SGPR4, DW_OP_lit1, DW_OP_plus");
+    assert_eq!(&excerpt.text[excerpt.mark], "DW_OP_plus");
+    // What does not decode is marked to the end.
+    let excerpt = super::excerpt(&[0x31, 0xff], Encoding::AMDGPU, Some(1)).unwrap();
+    assert_eq!(&excerpt.text[excerpt.mark], "<decoding error> ff");
+}
+
+/// Both ways of a branch are followed: `bra` jumps over `lit1`, and only the other way underflows.
+#[test]
+fn every_way_is_followed() {
+    assert_eq!(
+        faults("LLVM_push_lane, bra +1, drop, lit1", Role::Value),
+        [("expr-stack-underflow", Some(5))]
+    );
+    let joined = run("lit1, LLVM_push_lane, bra +2, drop, lit2", Role::Value);
+    assert!(joined.faults.is_empty());
+    assert!(matches!(joined.result, Some(Entry::Value(value)) if value.known().is_none()));
+}
+
+#[test]
+fn loops_that_end_are_no_fault_and_take_a_bounded_time() {
+    // while (i != 0) i -= 1, from 5 and from 4 billion.
+    let counted = "lit5, dup, bra +3, skip +5, nop, lit1, minus, skip -12";
+    let _ = run(counted, Role::Value);
+    assert_eq!(
+        faults("lit5, lit1, minus, dup, bra -6", Role::Value),
+        [("expr-constant-branch", Some(4))]
+    );
+    let start = std::time::Instant::now();
+    let found = faults(
+        "const8u 0xffffffffffff, lit1, minus, dup, bra -6",
+        Role::Value,
+    );
+    assert!(start.elapsed().as_secs() < 2);
+    assert!(
+        !found.iter().any(|(id, _)| *id == "expr-endless"),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn results_say_what_an_address_was_computed_from() {
+    // The return address that GCC 12 writes as a location: computed from two registers and read from none.
+    let gcc = run(
+        "bregx SGPR19+0, const1u 0x20, shl, bregx SGPR18+0, plus",
+        SAVED,
+    );
+    let Some(Entry::Value(value)) = gcc.result else {
+        panic!("{:?}", gcc.result);
+    };
+    assert_eq!(value.sources, Sources::REGISTERS);
+    let slot = run("LLVM_offset_uconst 0x10", SAVED);
+    let Some(Entry::Place(place)) = slot.result else {
+        panic!("{:?}", slot.result);
+    };
+    assert_eq!(
+        place.storage,
+        Storage::Memory(Some(AddressSpace::PrivateWave))
+    );
+}
+
+#[test]
+fn register_numbers_are_listed_with_their_operations() {
+    let bytes = bytes_of("lit5, reg4, bregx SGPR32+0, entry_value(regx SGPR5)");
+    assert_eq!(
+        registers(&bytes, Encoding::AMDGPU),
+        [(1, 4), (2, 64), (5, 37)]
+    );
+}
+
+/// Random bytes neither panic nor take long.
+#[test]
+fn any_bytes_are_checked() {
+    let mut state = 1_u64;
+    let mut next = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 33) as u8
+    };
+    for _ in 0..20_000 {
+        let bytes: Vec<u8> = (0..next() % 40).map(|_| next()).collect();
+        for role in [LONG, Role::Procedure, SAVED, Role::Value] {
+            let env = Env {
+                entries: Some(&Known),
+                ..Env::new(Encoding::AMDGPU, role)
+            };
+            for fault in check(&bytes, &env).faults {
+                let finding = fault.finding("", &bytes, Encoding::AMDGPU, ".debug_info", 0);
+                let excerpt = finding.excerpt.unwrap();
+                assert!(excerpt.text.get(excerpt.mark).is_some());
+            }
+        }
     }
 }

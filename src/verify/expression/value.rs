@@ -374,6 +374,7 @@ pub(in crate::verify) fn as_place(entry: Entry) -> Option<Place> {
                 Number::Below { .. } => Offset::Unknown,
             },
             sources: value.sources,
+            moved: false,
         }),
     }
 }
