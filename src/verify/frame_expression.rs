@@ -190,6 +190,7 @@ fn run(
     let cfa = [Entry::Place(Place {
         storage: Storage::Memory(cfa_space.and_then(AddressSpace::from_number)),
         offset: expression::Offset::Unknown,
+        moved: false,
         sources: Sources::FRAME,
     })];
     let mut env = Env::new(encoding, usage.role());

@@ -17,6 +17,7 @@ mod expression;
 mod finding;
 mod frame_expression;
 mod instructions;
+mod location;
 mod meaning;
 mod register;
 mod rule;
@@ -55,6 +56,7 @@ pub fn verify(program: &Program<'_>) -> Verdict {
     let fdes = section::check(&subject, &mut findings);
     coverage::check(&subject, &fdes, &mut findings);
     instructions::check(&subject, &fdes, &mut findings);
+    location::check(&subject, &mut findings);
     let (mut findings, left_out) = findings.finish();
     for finding in &mut findings {
         let Some(pc) = finding.pc else { continue };

@@ -80,6 +80,7 @@ const FAMILIES: &[&[&Rule]] = &[
     super::frame_expression::RULES,
     super::register::RULES,
     super::expression::RULES,
+    super::location::RULES,
 ];
 
 /// A family's table: a constant for each rule, and `RULES` with all of them.

@@ -112,6 +112,8 @@ pub(in crate::verify) struct Place {
     pub(in crate::verify) storage: Storage,
     pub(in crate::verify) offset: Offset,
     pub(in crate::verify) sources: Sources,
+    /// Whether an operation moved it, be it by nothing: then its start was chosen.
+    pub(in crate::verify) moved: bool,
 }
 
 /// A stack entry.
@@ -165,6 +167,7 @@ impl Place {
                 per_lane: 0,
             },
             sources,
+            moved: false,
         }
     }
 
@@ -173,6 +176,7 @@ impl Place {
         storage: Storage::Unknown,
         offset: Offset::Unknown,
         sources: Sources::OTHER,
+        moved: false,
     };
 
     /// The size of its storage in bits, if it has one and it is known.
@@ -212,14 +216,10 @@ impl Place {
         }
     }
 
-    /// Whether it is the start of a vector register: the dword of lane 0, whichever lane is meant.
+    /// Whether it is a vector register of which nobody chose a part: it starts with the dword of lane 0,
+    /// whichever lane is meant.
     pub(in crate::verify) fn is_whole_vector(&self) -> bool {
-        matches!(self.storage, Storage::Register(register) if register.is_vector())
-            && self.offset
-                == Offset::Linear {
-                    base: 0,
-                    per_lane: 0,
-                }
+        matches!(self.storage, Storage::Register(register) if register.is_vector()) && !self.moved
     }
 }
 
@@ -248,6 +248,7 @@ impl Entry {
                 },
                 offset: Offset::Unknown,
                 sources: a.sources | b.sources,
+                moved: a.moved || b.moved,
             }),
             (_, _) => Entry::Unknown,
         }
@@ -284,10 +285,7 @@ impl fmt::Display for Entry {
                 Storage::Undefined => f.write_str("the undefined location"),
                 Storage::Implicit(_) => f.write_str("the location of an implicit value"),
                 Storage::ImplicitPointer => f.write_str("the location of an implicit pointer"),
-                Storage::Composite { complete: true, .. } => f.write_str("a composite location"),
-                Storage::Composite {
-                    complete: false, ..
-                } => f.write_str("an incomplete composite location"),
+                Storage::Composite { .. } => f.write_str("a composite location"),
                 Storage::Unknown => f.write_str("a location"),
             },
         }

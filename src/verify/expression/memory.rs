@@ -214,6 +214,10 @@ impl Machine<'_> {
         if place.storage == Storage::Undefined {
             return self.push_place(place);
         }
+        let place = Place {
+            moved: true,
+            ..place
+        };
         // In a generic type of 32 bits a negative displacement looks like a large one.
         let is_wide = self.encoding.address_size == 8;
         let (
@@ -448,6 +452,7 @@ fn somewhere(space: Option<AddressSpace>, sources: Sources) -> Place {
         storage: Storage::Memory(space),
         offset: Offset::Unknown,
         sources,
+        moved: false,
     }
 }
 
@@ -471,5 +476,6 @@ fn memory(space: AddressSpace, address: &Value, sources: Sources) -> Place {
         storage: Storage::Memory(Some(space)),
         offset,
         sources,
+        moved: false,
     }
 }

@@ -19,9 +19,10 @@ mod stack;
 mod tests;
 mod value;
 
-pub(super) use entry::{Entry, Offset, Place, Sources, Storage, Type, Value};
+pub(super) use entry::{Entry, Offset, Place, Sources, Storage, Type};
 pub(super) use excerpt::{excerpt, registers};
-pub(super) use rule::RULES;
+pub(super) use rule::{RULES, Repeats, repeats};
+pub(super) use value::as_place;
 
 use crate::arch::WaveSize;
 use crate::expr::Encoding;

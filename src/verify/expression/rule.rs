@@ -1,6 +1,7 @@
 //! The rules for expressions, wherever they stand.
 
-use crate::verify::rule::rules;
+use crate::verify::Severity;
+use crate::verify::rule::{Rule, rules};
 
 rules! {
     DECODE "expr-decode" Error "HET A.7.7.1"
@@ -164,4 +165,26 @@ rules! {
     VALUE_SIZE "expr-value-size" Error "HET A.6.4.2.3"
         "the value of a register has not the size of the register"
         "The value that DW_CFA_val_expression computes must have a type as large as the register.";
+}
+
+/// How findings of a rule come in attributes: what a producer does once it does everywhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::verify) enum Repeats {
+    /// Each is a mistake of its own.
+    Never,
+    /// One mistake of the function shows in many of its variables.
+    Function,
+    /// It is how the compiler writes, in all of the unit.
+    Unit,
+}
+
+/// How findings of a rule for expressions come in attributes.
+pub(in crate::verify) fn repeats(rule: &Rule) -> Repeats {
+    if *rule == NO_FRAME_BASE {
+        Repeats::Function
+    } else if rule.severity == Severity::Note || *rule == NARROW || *rule == LANE_MISSING {
+        Repeats::Unit
+    } else {
+        Repeats::Never
+    }
 }

@@ -355,7 +355,7 @@ pub(super) fn as_value(entry: Entry) -> Option<Value> {
 }
 
 /// An entry as a location; nothing if it does not convert. The location may be incomplete.
-pub(super) fn as_place(entry: Entry) -> Option<Place> {
+pub(in crate::verify) fn as_place(entry: Entry) -> Option<Place> {
     let value = match entry {
         Entry::Place(place) => return Some(place),
         Entry::Unknown => return Some(Place::UNKNOWN),
@@ -374,6 +374,7 @@ pub(super) fn as_place(entry: Entry) -> Option<Place> {
                 Number::Below { .. } => Offset::Unknown,
             },
             sources: value.sources,
+            moved: false,
         }),
     }
 }

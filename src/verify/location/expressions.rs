@@ -1,0 +1,217 @@
+//! The expressions of attributes, each checked once for each use and context that it has in a unit.
+
+use std::rc::Rc;
+
+use fallible_iterator::FallibleIterator;
+use gimli::DwTag;
+
+use super::attribute::Use;
+use super::entries::UnitEntries;
+use super::reference::{By, Reference};
+use super::{UnitCheck, rule};
+use crate::debug_info::attribute::Extension;
+use crate::debug_info::{Bytes, Die, Value};
+use crate::eval::ExpressionBytes;
+use crate::expr::{OperandKind, Operation, operations};
+use crate::verify::expression::{
+    self, Entry, Env, Fault, FrameBase, Outcome, Repeats, Role, excerpt, repeats,
+};
+use crate::verify::finding::Finding;
+
+/// What the outcome of a check depends on, in one unit.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct Key<'a> {
+    bytes: &'a [u8],
+    role: Role,
+    simt: bool,
+    frame_base: FrameBase,
+}
+
+/// An expression in its place.
+pub(super) struct Site<'s, 'a> {
+    pub(super) die: &'s Die<'a>,
+    pub(super) attribute: &'s gimli::Attribute<Bytes<'a>>,
+    /// The first address at which it holds.
+    pub(super) pc: Option<u64>,
+}
+
+impl<'a> UnitCheck<'_, '_, 'a> {
+    /// Checks an attribute that is an expression or a location list.
+    pub(super) fn location(
+        &mut self,
+        die: &Die<'a>,
+        attribute: &gimli::Attribute<Bytes<'a>>,
+        purpose: Use,
+    ) {
+        match self.info.value(die, attribute) {
+            Ok(Value::Expression(expression)) => {
+                let role = self.role(die, purpose);
+                let pc = self.function_start();
+                let site = Site { die, attribute, pc };
+                self.expression(&site, &expression, role);
+            }
+            Ok(Value::LocationList(offset)) => self.list(die, attribute, purpose, offset),
+            Ok(_) => {}
+            Err(error) => {
+                let what = self.label(die, attribute);
+                let text = format!("{what}: {}", error.kind());
+                let finding = Finding::new(&rule::LIST, self.section, text).at(die.id().offset);
+                self.findings.add(finding);
+            }
+        }
+    }
+
+    /// The first address of the function.
+    fn function_start(&self) -> Option<u64> {
+        Some(self.scopes.last()?.ranges.first()?.start)
+    }
+
+    pub(super) fn role(&mut self, die: &Die<'a>, purpose: Use) -> Role {
+        // HET A.3.3.5: without DW_AT_LLVM_lanes there is one lane; `check_lanes` says so.
+        let lanes = || die.extension(Extension::Lanes)?.udata_value();
+        match purpose {
+            Use::Object => Role::Location {
+                bits: self.object_bits(die).filter(|bits| *bits > 0),
+            },
+            Use::Place => Role::Location { bits: None },
+            Use::Procedure => Role::Procedure,
+            Use::FrameBase => Role::FrameBase,
+            Use::Member => Role::Member,
+            Use::DataLocation => Role::DataLocation,
+            Use::Value => Role::Value,
+            Use::LanePc => Role::LanePc { lanes: lanes() },
+            Use::ActiveLane => Role::ActiveLane { lanes: lanes() },
+            Use::Any => Role::Any,
+        }
+    }
+
+    /// What is wrong with an expression that stands here.
+    pub(super) fn outcome(&mut self, expression: &ExpressionBytes<'a>, role: Role) -> Rc<Outcome> {
+        let scope = self.scopes.last();
+        let key = Key {
+            bytes: expression.bytes,
+            role,
+            simt: self.is_simt
+                || scope
+                    .and_then(|scope| scope.lanes)
+                    .is_some_and(|lanes| lanes > 1),
+            frame_base: scope.map_or(FrameBase::Unknown, |scope| scope.frame_base),
+        };
+        if let Some(known) = self.checked.get(&key) {
+            return Rc::clone(known);
+        }
+        let entries = UnitEntries {
+            info: self.info,
+            unit: self.unit,
+        };
+        let object = [Entry::Unknown];
+        let env = Env {
+            initial: if role == Role::Member { &object } else { &[] },
+            wave_size: self.subject.wave_size,
+            simt: key.simt,
+            frame_base: key.frame_base,
+            entries: Some(&entries),
+            ..Env::new(expression.unit.encoding, role)
+        };
+        let outcome = Rc::new(expression::check(expression.bytes, &env));
+        self.refer_from(expression);
+        self.checked.insert(key, Rc::clone(&outcome));
+        outcome
+    }
+
+    /// Takes down the entries that an expression refers to, to be looked up when all are known.
+    fn refer_from(&mut self, expression: &ExpressionBytes<'a>) {
+        if self.section == ".debug_types" {
+            // Its calls and implicit pointers lead into `.debug_info`.
+            return;
+        }
+        let mut items = operations(expression.bytes, expression.unit.encoding);
+        while let Ok(Some(item)) = items.next() {
+            #[expect(
+                clippy::wildcard_enum_match_arm,
+                reason = "the operations that count from the start of the unit"
+            )]
+            let in_unit = match item.operation {
+                Operation::Call2 { entry } => Some(entry.into()),
+                Operation::Call4 { entry } => Some(entry.into()),
+                _ => None,
+            };
+            let row = item.operation.opcode().row();
+            let in_section = row
+                .operands
+                .iter()
+                .zip(item.operation.operands())
+                .find(|(kind, _)| **kind == OperandKind::SectionReference)
+                .and_then(|(_, value)| u64::try_from(value).ok());
+            let to = in_unit
+                .map(|offset: u64| self.span.start.saturating_add(offset))
+                .or(in_section);
+            if let Some(to) = to {
+                let at = expression.offset.saturating_add(item.offset as u64);
+                self.references.add(Reference {
+                    from: expression.offset,
+                    tag: DwTag(0),
+                    by: By::Operation(row.name, expression.section, at),
+                    to,
+                });
+            }
+        }
+    }
+
+    /// Checks an expression and reports what is wrong.
+    pub(super) fn expression(
+        &mut self,
+        site: &Site<'_, 'a>,
+        expression: &ExpressionBytes<'a>,
+        role: Role,
+    ) {
+        let outcome = self.outcome(expression, role);
+        if outcome.legacy && self.summary.count(&rule::LEGACY) {
+            let finding = self.legacy(site, expression);
+            self.summary.set(finding);
+        }
+        for fault in &outcome.faults {
+            self.report(site, expression, fault);
+        }
+    }
+
+    fn report(&mut self, site: &Site<'_, 'a>, expression: &ExpressionBytes<'a>, fault: &Fault) {
+        let repeats = repeats(fault.rule);
+        let is_first = match (repeats, self.scopes.last_mut()) {
+            (Repeats::Function, Some(scope)) => scope.summary.count(fault.rule),
+            (Repeats::Function | Repeats::Unit, _) => self.summary.count(fault.rule),
+            (Repeats::Never, _) => true,
+        };
+        if !is_first {
+            return;
+        }
+        let mut finding = fault.finding(
+            &self.label(site.die, site.attribute),
+            expression.bytes,
+            expression.unit.encoding,
+            expression.section,
+            expression.offset,
+        );
+        finding.pc = site.pc;
+        finding.function = self.scopes.last().and_then(|scope| scope.name.clone());
+        match (repeats, self.scopes.last_mut()) {
+            (Repeats::Function, Some(scope)) => scope.summary.set(finding),
+            (Repeats::Function | Repeats::Unit, _) => self.summary.set(finding),
+            (Repeats::Never, _) => self.findings.add(finding),
+        }
+    }
+
+    fn legacy(&self, site: &Site<'_, 'a>, expression: &ExpressionBytes<'a>) -> Finding {
+        let text = format!(
+            "{}: it loads from an address space where the location itself is meant",
+            self.label(site.die, site.attribute)
+        );
+        let mut finding = Finding::new(&rule::LEGACY, expression.section, text)
+            .at(expression.offset)
+            .help(
+                "compile with a compiler that writes DWARF Extensions For Heterogeneous Debugging",
+            );
+        finding.excerpt = excerpt(expression.bytes, expression.unit.encoding, None);
+        finding
+    }
+}

@@ -1,0 +1,146 @@
+//! Functions as the checks of what is in them need them, and the attributes that say what lanes are for.
+//! Source: HET A.3.3.5.
+
+use core::ops::Range;
+
+use gimli::constants::{DW_AT_high_pc, DW_AT_low_pc, DW_AT_ranges, DW_TAG_subprogram};
+
+use super::summary::Summary;
+use super::{UnitCheck, rule};
+use crate::debug_info::Die;
+use crate::debug_info::attribute::Extension;
+use crate::eval::LocationAttribute;
+use crate::verify::expression::{Entry, FrameBase, Role, Storage, as_place};
+use crate::verify::finding::Finding;
+
+/// A function that contains the entries being checked.
+#[derive(Debug)]
+pub(super) struct Scope {
+    /// How deep its entry lies.
+    pub(super) depth: usize,
+    pub(super) name: Option<String>,
+    /// The addresses of its code, sorted; empty if they are not known.
+    pub(super) ranges: Vec<Range<u64>>,
+    pub(super) frame_base: FrameBase,
+    /// `DW_AT_LLVM_lanes`.
+    pub(super) lanes: Option<u64>,
+    /// What is said once of the function.
+    pub(super) summary: Summary,
+}
+
+/// Ranges in order, with those that touch made one.
+pub(super) fn merged(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
+    ranges.sort_by_key(|range| (range.start, range.end));
+    ranges.dedup_by(|next, range| {
+        let touches = next.start <= range.end;
+        if touches {
+            range.end = range.end.max(next.end);
+        }
+        touches
+    });
+    ranges
+}
+
+/// Whether a range lies in one of merged ranges.
+pub(super) fn contains(ranges: &[Range<u64>], range: &Range<u64>) -> bool {
+    let after = ranges.partition_point(|outer| outer.start <= range.start);
+    after
+        .checked_sub(1)
+        .and_then(|index| ranges.get(index))
+        .is_some_and(|outer| range.end <= outer.end)
+}
+
+impl<'a> UnitCheck<'_, '_, 'a> {
+    /// What the entry of a function says to those in it.
+    pub(super) fn scope(&mut self, die: &Die<'a>) -> Scope {
+        let mut scope = Scope {
+            depth: die.depth(),
+            name: None,
+            ranges: Vec::new(),
+            frame_base: FrameBase::Unknown,
+            lanes: None,
+            summary: Summary::default(),
+        };
+        let has_code = [DW_AT_low_pc, DW_AT_high_pc, DW_AT_ranges]
+            .into_iter()
+            .any(|name| die.attribute(name).is_some());
+        if !has_code {
+            return scope;
+        }
+        let Ok(function) = self.info.function(die.id()) else {
+            return scope;
+        };
+        scope.name = function.name.as_deref().map(str::to_owned);
+        scope.lanes = function.simt.lanes;
+        scope.ranges = merged(function.ranges);
+        match function.frame_base {
+            // It may have one that cannot be read.
+            None if function.problem.is_some() => {}
+            None => scope.frame_base = FrameBase::Missing,
+            Some(LocationAttribute::List { .. }) => {}
+            Some(LocationAttribute::Expression(expression)) => {
+                let outcome = self.outcome(&expression, Role::FrameBase);
+                let place = outcome.result.and_then(as_place);
+                if let Some(place) = place {
+                    scope.frame_base = FrameBase::Place(place);
+                    if let Storage::Register(register) = place.storage
+                        && let Some(bits) = register.size_in_bits()
+                        && bits < u32::from(self.unit.encoding.address_size) * 8
+                        && self.summary.count(&rule::FRAME_BASE_REGISTER)
+                    {
+                        let name = scope.name.as_deref().unwrap_or("?");
+                        let text = format!(
+                            "the frame base of `{name}` is {}, which has {bits} bits",
+                            Entry::Place(place)
+                        );
+                        self.summary.set(
+                            Finding::new(&rule::FRAME_BASE_REGISTER, expression.section, text)
+                                .at(expression.offset),
+                        );
+                    }
+                }
+            }
+        }
+        scope
+    }
+
+    /// `DW_AT_LLVM_lanes`, `DW_AT_LLVM_lane_pc` and `DW_AT_LLVM_active_lane` of a function together.
+    pub(super) fn check_lanes(&mut self, die: &Die<'a>) {
+        let lanes = die.extension(Extension::Lanes);
+        let lane_pc = die.extension(Extension::LanePc).is_some();
+        let active_lane = die.extension(Extension::ActiveLane).is_some();
+        if lanes.is_none() && !lane_pc && !active_lane {
+            return;
+        }
+        let name = self.name_of(die).unwrap_or_else(|| "?".to_owned());
+        let mut add = |rule, text: String| {
+            let mut finding = Finding::new(rule, self.section, text).at(die.id().offset);
+            finding.function = (die.tag() == DW_TAG_subprogram).then(|| name.clone());
+            self.findings.add(finding);
+        };
+        if let Some(attribute) = lanes {
+            let most = self
+                .subject
+                .wave_size
+                .map_or(64, |size| u64::from(size.lanes()));
+            match attribute.udata_value() {
+                Some(count) if (1..=most).contains(&count) => {}
+                Some(count) => {
+                    let text = format!("`{name}` has {count} lanes, and a wavefront has {most}");
+                    add(&rule::LANES, text);
+                }
+                None => add(
+                    &rule::LANES,
+                    format!("`{name}` has a negative number of lanes"),
+                ),
+            }
+        } else if lane_pc {
+            let text = format!("`{name}` has DW_AT_LLVM_lane_pc, and no DW_AT_LLVM_lanes");
+            add(&rule::LANE_PC_LANES, text);
+        }
+        if active_lane && !lane_pc {
+            let text = format!("`{name}` has DW_AT_LLVM_active_lane, and no DW_AT_LLVM_lane_pc");
+            add(&rule::ACTIVE_LANE, text);
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! Where the debugging information says that things are: the expressions and location lists of all entries,
+//! what they are for, and what entries refer to.
+//!
+//! What is wrong with an expression by itself is found by `expression`; this module says what each is for, and
+//! checks what only the entries around it can tell. Sources: HET A.3, A.4, A.5; DWARF 5 §2.2, §2.6.
+
+mod attribute;
+mod entries;
+mod expressions;
+mod function;
+mod list;
+mod reference;
+mod rule;
+mod summary;
+#[cfg(test)]
+mod tests;
+
+use core::ops::Range;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::rc::Rc;
+
+use fallible_iterator::FallibleIterator;
+use gimli::constants::{
+    DW_AT_abstract_origin, DW_AT_name, DW_AT_specification, DW_AT_type, DW_TAG_entry_point,
+    DW_TAG_inlined_subroutine, DW_TAG_subprogram,
+};
+use gimli::{AttributeValue, DwTag};
+
+use super::expression::Outcome;
+use super::finding::{Finding, Findings};
+use super::subject::Subject;
+use crate::debug_info::attribute::{Extension, attribute_name, extension};
+use crate::debug_info::{Bytes, DebugInfo, Die, DieId, Language, UnitId, UnitInfo, Value};
+use crate::error::Error;
+use crate::eval::Unit;
+use attribute::use_of;
+use expressions::Key;
+use function::Scope;
+use reference::{By, Reference, References};
+use summary::Summary;
+
+pub(super) use rule::RULES;
+
+/// Entries of location lists that are checked in one object. A list can be named by any number of
+/// variables, and is checked once for each size of them.
+const LIST_ENTRIES: u64 = 1 << 22;
+
+/// Languages whose threads of execution are lanes.
+const SIMT_LANGUAGES: &[Language] = &[
+    Language::Code(0x0015), // DW_LANG_OpenCL
+    Language::Code(0x0030), // DW_LANG_HIP
+    Language::Code(0x8100), // DW_LANG_LLVM_HIP
+    Language::Name(0x0015),
+    Language::Name(0x0029),
+];
+
+/// Checks every unit.
+pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
+    let info = subject.program.info();
+    let mut references: BTreeMap<&'static str, References> = BTreeMap::new();
+    let mut left = LIST_ENTRIES;
+    for unit in info.units() {
+        let unit = match unit {
+            Ok(unit) => unit,
+            Err(error) => {
+                findings.add(malformed(&rule::ENTRY, ".debug_info", &error));
+                continue;
+            }
+        };
+        let Ok(expressions) = info.eval_unit(unit.id) else {
+            continue;
+        };
+        let section = references.entry(unit.section).or_default();
+        let check = UnitCheck::new(subject, &unit, expressions, findings, section, left);
+        left = check.run();
+    }
+    for (section, references) in references {
+        references.check(section, findings);
+    }
+}
+
+/// One unit.
+struct UnitCheck<'c, 'p, 'a> {
+    subject: &'c Subject<'p, 'a>,
+    info: &'p DebugInfo<'a>,
+    id: UnitId,
+    /// Offset and size of the unit in its section.
+    span: Range<u64>,
+    section: &'static str,
+    unit: Unit,
+    is_simt: bool,
+    /// The addresses of the unit's code, sorted.
+    ranges: Vec<Range<u64>>,
+    findings: &'c mut Findings,
+    references: &'c mut References,
+    summary: Summary,
+    /// The functions that contain the entry, the innermost last.
+    scopes: Vec<Scope>,
+    checked: HashMap<Key<'a>, Rc<Outcome>>,
+    lists: HashSet<(u64, attribute::Use, Option<u64>)>,
+    sizes: HashMap<DieId, Option<u64>>,
+    list_entries_left: u64,
+}
+
+impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
+    fn new(
+        subject: &'c Subject<'p, 'a>,
+        unit: &UnitInfo<'a>,
+        expressions: Unit,
+        findings: &'c mut Findings,
+        references: &'c mut References,
+        list_entries_left: u64,
+    ) -> UnitCheck<'c, 'p, 'a> {
+        let info = subject.program.info();
+        // Ranges that cannot be read are found with their entry.
+        let root = info.root(unit.id).and_then(|root| info.ranges(&root));
+        let is_simt = unit
+            .language
+            .is_some_and(|language| SIMT_LANGUAGES.contains(&language));
+        UnitCheck {
+            subject,
+            info,
+            id: unit.id,
+            span: unit.offset..unit.offset.saturating_add(unit.size),
+            section: unit.section,
+            unit: expressions,
+            is_simt,
+            ranges: function::merged(root.unwrap_or_default()),
+            findings,
+            references,
+            summary: Summary::default(),
+            scopes: Vec::new(),
+            checked: HashMap::new(),
+            lists: HashSet::new(),
+            sizes: HashMap::new(),
+            list_entries_left,
+        }
+    }
+
+    /// Checks the entries; gives how many entries of location lists may still be checked.
+    fn run(mut self) -> u64 {
+        if let Err(error) = self.entries() {
+            self.findings
+                .add(malformed(&rule::ENTRY, self.section, &error));
+            // References behind the fault would all seem to lead nowhere.
+            self.references.give_up();
+        }
+        while let Some(scope) = self.scopes.pop() {
+            scope.summary.finish("function", self.findings);
+        }
+        self.summary.finish("unit", self.findings);
+        self.list_entries_left
+    }
+
+    fn entries(&mut self) -> Result<(), Error> {
+        let mut dies = self.info.dies(self.id)?;
+        while let Some(die) = dies.next()? {
+            if die.is_null() {
+                self.references.entry(die.id().offset, DwTag(0));
+                continue;
+            }
+            self.references.entry(die.id().offset, die.tag());
+            while self
+                .scopes
+                .last()
+                .is_some_and(|scope| scope.depth >= die.depth())
+            {
+                if let Some(scope) = self.scopes.pop() {
+                    scope.summary.finish("function", self.findings);
+                }
+            }
+            if die.tag() == DW_TAG_subprogram {
+                let scope = self.scope(&die);
+                self.scopes.push(scope);
+            }
+            if [
+                DW_TAG_subprogram,
+                DW_TAG_inlined_subroutine,
+                DW_TAG_entry_point,
+            ]
+            .contains(&die.tag())
+            {
+                self.check_lanes(&die);
+            }
+            for attribute in die.attributes() {
+                self.attribute(&die, attribute);
+            }
+        }
+        Ok(())
+    }
+
+    fn attribute(&mut self, die: &Die<'a>, attribute: &gimli::Attribute<Bytes<'a>>) {
+        let raw = attribute.raw_value();
+        if let AttributeValue::UnitRef(offset) = raw {
+            self.refer(
+                die,
+                attribute,
+                self.span.start.saturating_add(offset.0 as u64),
+            );
+        } else if let AttributeValue::DebugInfoRef(offset) = raw {
+            self.refer(die, attribute, offset.0 as u64);
+        } else if let AttributeValue::DebugTypesRef(_) = raw {
+            if let Err(error) = self.info.target(die, attribute) {
+                let finding = malformed(&rule::REFERENCE, self.section, &error);
+                self.findings.add(finding.at(die.id().offset));
+            }
+        } else if let Some(purpose) = use_of(die.tag(), attribute) {
+            self.location(die, attribute, purpose);
+        } else {
+            self.check_space(die, attribute);
+        }
+    }
+
+    fn refer(&mut self, die: &Die<'a>, attribute: &gimli::Attribute<Bytes<'a>>, to: u64) {
+        self.references.add(Reference {
+            from: die.id().offset,
+            tag: die.tag(),
+            by: By::Attribute(attribute.name()),
+            to,
+        });
+    }
+
+    /// `DW_AT_LLVM_address_space` and `DW_AT_LLVM_memory_space`.
+    fn check_space(&mut self, die: &Die<'a>, attribute: &gimli::Attribute<Bytes<'a>>) {
+        use crate::arch::{AddressSpace, MemorySpace};
+        let (rule, is_known) = match extension(die.tag(), attribute) {
+            Some(Extension::AddressSpace) => {
+                let known = attribute.udata_value().and_then(AddressSpace::from_number);
+                (&rule::ADDRESS_SPACE, known.is_some())
+            }
+            Some(Extension::MemorySpace) => {
+                let known = attribute.udata_value().and_then(MemorySpace::from_number);
+                (&rule::MEMORY_SPACE, known.is_some())
+            }
+            Some(
+                Extension::Lanes
+                | Extension::LanePc
+                | Extension::VectorSize
+                | Extension::ActiveLane
+                | Extension::Augmentation
+                | Extension::Iterations,
+            )
+            | None => return,
+        };
+        if !is_known {
+            let text = match attribute.udata_value() {
+                Some(number) => format!("{} is {number}", self.label(die, attribute)),
+                None => format!("{} is negative", self.label(die, attribute)),
+            };
+            let finding = Finding::new(rule, self.section, text).at(die.id().offset);
+            self.findings.add(finding);
+        }
+    }
+
+    /// How findings name an attribute: `DW_AT_location of "x"`.
+    fn label(&self, die: &Die<'a>, attribute: &gimli::Attribute<Bytes<'a>>) -> String {
+        let attribute = attribute_name(die.tag(), attribute);
+        match self.name_of(die) {
+            Some(name) => format!("{attribute} of `{name}`"),
+            None => format!("{attribute} of the entry at {:#x}", die.id().offset),
+        }
+    }
+
+    /// The name of an entry, or of the one that it is an instance of.
+    fn name_of(&self, die: &Die<'a>) -> Option<String> {
+        let own = |die: &Die<'a>| match self.info.value(die, die.attribute(DW_AT_name)?) {
+            Ok(Value::String(name)) => Some(name.into_owned()),
+            Ok(_) | Err(_) => None,
+        };
+        own(die).or_else(|| own(&self.origin(die)?))
+    }
+
+    /// The entry that an entry is an instance or the completion of.
+    fn origin(&self, die: &Die<'a>) -> Option<Die<'a>> {
+        let attribute = die
+            .attribute(DW_AT_abstract_origin)
+            .or_else(|| die.attribute(DW_AT_specification))?;
+        let id = self.info.target(die, attribute).ok()??;
+        self.info.die(id).ok()
+    }
+
+    /// The size of the object that an entry describes, in bits.
+    fn object_bits(&mut self, die: &Die<'a>) -> Option<u64> {
+        let origin;
+        let (owner, attribute) = match die.attribute(DW_AT_type) {
+            Some(attribute) => (die, attribute),
+            None => {
+                origin = self.origin(die)?;
+                (&origin, origin.attribute(DW_AT_type)?)
+            }
+        };
+        let id = self.info.target(owner, attribute).ok()??;
+        let info = self.info;
+        let size = self.sizes.entry(id).or_insert_with(|| info.byte_size(id));
+        size.and_then(|bytes| bytes.checked_mul(8))
+    }
+}
+
+/// A finding of something that cannot be read.
+fn malformed(rule: &'static super::Rule, section: &'static str, error: &Error) -> Finding {
+    let (section, offset) = match error.origin() {
+        Some(origin) => (origin.section, Some(origin.offset)),
+        None => (section, None),
+    };
+    let finding = Finding::new(rule, section, error.kind().to_string());
+    match offset {
+        Some(offset) => finding.at(offset),
+        None => finding,
+    }
+}

@@ -1,0 +1,270 @@
+//! References from one entry to another: they lead to the start of an entry, of the right kind, and in no
+//! circle. Sources: DWARF 5 §2.2, §2.13, §7.5.5.
+
+use gimli::constants::*;
+use gimli::{DwAt, DwTag};
+
+use super::rule;
+use crate::debug_info::attribute::tag_name;
+use crate::verify::finding::{Finding, Findings};
+
+/// References followed from one entry before it counts as none of a circle.
+const HOPS: usize = 32;
+
+/// The entries of one section and the references into it.
+#[derive(Debug, Default)]
+pub(super) struct References {
+    /// Offset and tag of every entry, ascending; null entries have the tag 0.
+    entries: Vec<(u64, DwTag)>,
+    references: Vec<Reference>,
+    /// Whether not every entry is known, or offsets come more than once, as with several `.dwo` files.
+    incomplete: bool,
+}
+
+/// A reference.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reference {
+    /// The offset of the entry that refers.
+    pub(super) from: u64,
+    pub(super) tag: DwTag,
+    pub(super) by: By,
+    /// The offset of the entry that is meant.
+    pub(super) to: u64,
+}
+
+/// What refers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum By {
+    Attribute(DwAt),
+    /// An operation of an expression at an offset of the section.
+    Operation(&'static str, &'static str, u64),
+}
+
+/// The kinds of entries that attributes refer to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wanted {
+    Any,
+    Type,
+    Subprogram,
+    /// A variable, parameter, constant or member.
+    Object,
+    Unit,
+}
+
+impl References {
+    pub(super) fn entry(&mut self, offset: u64, tag: DwTag) {
+        if self.entries.last().is_some_and(|(last, _)| *last >= offset) {
+            self.incomplete = true;
+        }
+        self.entries.push((offset, tag));
+    }
+
+    pub(super) fn add(&mut self, reference: Reference) {
+        self.references.push(reference);
+    }
+
+    /// Checks none of them: not all entries are known.
+    pub(super) fn give_up(&mut self) {
+        self.incomplete = true;
+    }
+
+    fn tag_at(&self, offset: u64) -> Option<DwTag> {
+        let index = self
+            .entries
+            .binary_search_by_key(&offset, |(offset, _)| *offset)
+            .ok()?;
+        self.entries.get(index).map(|(_, tag)| *tag)
+    }
+
+    /// Checks all references; `section` holds the entries that refer.
+    pub(super) fn check(mut self, section: &'static str, findings: &mut Findings) {
+        if self.incomplete {
+            return;
+        }
+        self.references.sort_by_key(|reference| reference.from);
+        for reference in &self.references {
+            if let Some(finding) = self.check_one(reference, section) {
+                findings.add(finding);
+            }
+        }
+        self.check_cycles(section, findings);
+    }
+
+    fn check_one(&self, reference: &Reference, section: &'static str) -> Option<Finding> {
+        let Reference { from, tag, by, to } = *reference;
+        let (name, name_attribute) = match by {
+            By::Attribute(name) => (at_name(name), Some(name)),
+            By::Operation(name, ..) => (name.to_owned(), None),
+        };
+        let (section, from) = match by {
+            By::Operation(_, section, offset) => (section, offset),
+            By::Attribute(_) => (section, from),
+        };
+        let owner = tag_name(tag);
+        let Some(found) = self.tag_at(to) else {
+            let text = format!("{name} of {owner} refers to {to:#x}, where no entry starts");
+            return Some(Finding::new(&rule::REFERENCE, section, text).at(from));
+        };
+        if found == DwTag(0) {
+            // The sibling of the last entry may be the null entry behind it.
+            if name_attribute == Some(DW_AT_sibling) {
+                return None;
+            }
+            let text = format!("{name} of {owner} refers to the null entry at {to:#x}");
+            return Some(Finding::new(&rule::REFERENCE, section, text).at(from));
+        }
+        let wanted = wanted(tag, name_attribute?);
+        if wanted.fits(found) {
+            return None;
+        }
+        let text = format!(
+            "{name} of {owner} refers to the {} at {to:#x}, and {} is required",
+            tag_name(found),
+            wanted.text()
+        );
+        Some(Finding::new(&rule::REFERENCE_KIND, section, text).at(from))
+    }
+
+    /// Finds entries that complete themselves.
+    fn check_cycles(&self, section: &'static str, findings: &mut Findings) {
+        let completes: Vec<&Reference> = self
+            .references
+            .iter()
+            .filter(|reference| {
+                matches!(
+                    reference.by,
+                    By::Attribute(DW_AT_abstract_origin | DW_AT_specification)
+                )
+            })
+            .collect();
+        let next = |from: u64| {
+            let index = completes.partition_point(|reference| reference.from < from);
+            completes
+                .get(index)
+                .filter(|reference| reference.from == from)
+                .map(|reference| reference.to)
+        };
+        for reference in &completes {
+            let start = reference.from;
+            let mut at = reference.to;
+            for _ in 0..HOPS {
+                // Each circle is found from every entry in it, and reported at the first.
+                if at == start {
+                    let text = "its DW_AT_abstract_origin and DW_AT_specification lead back to it";
+                    findings.add(Finding::new(&rule::REFERENCE_CYCLE, section, text).at(start));
+                    break;
+                }
+                match next(at) {
+                    Some(to) if at > start => at = to,
+                    Some(_) | None => break,
+                }
+            }
+        }
+    }
+}
+
+/// What an attribute on an entry of this tag refers to.
+fn wanted(tag: DwTag, name: DwAt) -> Wanted {
+    let instance = match tag {
+        DW_TAG_subprogram | DW_TAG_inlined_subroutine | DW_TAG_entry_point => Wanted::Subprogram,
+        DW_TAG_variable | DW_TAG_formal_parameter | DW_TAG_constant => Wanted::Object,
+        _ => Wanted::Any,
+    };
+    match name {
+        DW_AT_type | DW_AT_containing_type => Wanted::Type,
+        DW_AT_abstract_origin | DW_AT_specification => instance,
+        DW_AT_object_pointer | DW_AT_lower_bound | DW_AT_upper_bound | DW_AT_count => {
+            Wanted::Object
+        }
+        DW_AT_call_parameter => Wanted::Object,
+        DW_AT_call_origin => Wanted::Subprogram,
+        DW_AT_import if tag == DW_TAG_imported_unit => Wanted::Unit,
+        _ => Wanted::Any,
+    }
+}
+
+impl Wanted {
+    fn fits(self, tag: DwTag) -> bool {
+        match self {
+            Wanted::Any => true,
+            Wanted::Type => is_type(tag),
+            Wanted::Subprogram => [
+                DW_TAG_subprogram,
+                DW_TAG_inlined_subroutine,
+                DW_TAG_entry_point,
+            ]
+            .contains(&tag),
+            Wanted::Object => [
+                DW_TAG_variable,
+                DW_TAG_formal_parameter,
+                DW_TAG_constant,
+                DW_TAG_member,
+                DW_TAG_dwarf_procedure,
+                DW_TAG_call_site_parameter,
+            ]
+            .contains(&tag),
+            Wanted::Unit => [
+                DW_TAG_compile_unit,
+                DW_TAG_partial_unit,
+                DW_TAG_type_unit,
+                DW_TAG_skeleton_unit,
+            ]
+            .contains(&tag),
+        }
+    }
+
+    fn text(self) -> &'static str {
+        match self {
+            Wanted::Any => "an entry",
+            Wanted::Type => "a type",
+            Wanted::Subprogram => "a subprogram",
+            Wanted::Object => "a variable, parameter, constant or member",
+            Wanted::Unit => "a unit",
+        }
+    }
+}
+
+/// Whether a tag is that of a type. Vendors' tags may be.
+fn is_type(tag: DwTag) -> bool {
+    tag.0 >= DW_TAG_lo_user.0
+        || matches!(
+            tag,
+            DW_TAG_array_type
+                | DW_TAG_class_type
+                | DW_TAG_enumeration_type
+                | DW_TAG_pointer_type
+                | DW_TAG_reference_type
+                | DW_TAG_string_type
+                | DW_TAG_structure_type
+                | DW_TAG_subroutine_type
+                | DW_TAG_typedef
+                | DW_TAG_union_type
+                | DW_TAG_ptr_to_member_type
+                | DW_TAG_set_type
+                | DW_TAG_subrange_type
+                | DW_TAG_base_type
+                | DW_TAG_const_type
+                | DW_TAG_file_type
+                | DW_TAG_packed_type
+                | DW_TAG_thrown_type
+                | DW_TAG_volatile_type
+                | DW_TAG_restrict_type
+                | DW_TAG_interface_type
+                | DW_TAG_unspecified_type
+                | DW_TAG_shared_type
+                | DW_TAG_rvalue_reference_type
+                | DW_TAG_template_alias
+                | DW_TAG_coarray_type
+                | DW_TAG_generic_subrange
+                | DW_TAG_dynamic_type
+                | DW_TAG_atomic_type
+                | DW_TAG_immutable_type
+        )
+}
+
+fn at_name(name: DwAt) -> String {
+    match name.static_string() {
+        Some(name) => name.to_owned(),
+        None => format!("attribute {:#x}", name.0),
+    }
+}
