@@ -11,8 +11,9 @@ use super::rule::rules;
 rules! {
     CIRCULAR "cfi-circular" Error "HET A.6.4.1"
         "rules depend on each other in a circle"
-        "The rule register(R) takes what the rules of the same row say of R, and DW_OP_LLVM_call_frame_entry_reg likewise. Where that leads back \
-         to the register it started from there is no answer. That two registers were swapped cannot be said in this way.";
+        "By the text the rule register(R) takes what the same row says of R, and DW_OP_LLVM_call_frame_entry_reg likewise. Where that leads \
+         back to the register it started from there is no answer, and the text calls it ill-formed. Readers that take the present contents of R \
+         for register(R) have one, others have not: that two registers were swapped cannot be said in this way.";
 }
 
 /// Stands for the CFA among the registers.
