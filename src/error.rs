@@ -242,6 +242,8 @@ impl Need {
 pub enum Limit {
     /// Operations executed in one evaluation.
     Steps,
+    /// Operations executed and parts read in all evaluations of a stop.
+    StopSteps,
     /// Entries on the stack.
     Stack,
     /// Nested calls, entry values and composites.
@@ -268,6 +270,7 @@ impl Limit {
     pub fn name(self) -> &'static str {
         match self {
             Limit::Steps => "steps",
+            Limit::StopSteps => "stop-steps",
             Limit::Stack => "stack",
             Limit::Depth => "depth",
             Limit::Parts => "parts",

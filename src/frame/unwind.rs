@@ -39,6 +39,8 @@ pub struct Unwind<'c, 'a> {
     pub dialect: Dialect,
     /// Limits of each expression.
     pub limits: Limits,
+    /// Counts the steps of all expressions together, as [`Context::steps_done`].
+    pub steps_done: Option<&'c Cell<u64>>,
     /// The most frames that are unwound.
     pub max_frames: usize,
     /// Where locations live.
@@ -71,6 +73,7 @@ impl<'c, 'a> Unwind<'c, 'a> {
             lane: LaneFocus::None,
             dialect: Dialect::User,
             limits: Limits::default(),
+            steps_done: None,
             max_frames: 1024,
             arena,
         }
@@ -352,6 +355,7 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
             initial_stack,
             reading: unwind.reading,
             limits: unwind.limits,
+            steps_done: unwind.steps_done,
             ..Context::new(unwind.arena)
         };
         let section = unwind.cfi.section();

@@ -8,12 +8,19 @@ use crate::arch::Lane;
 use crate::debug_info::types::{TypeId, TypeTable};
 use crate::debug_info::{DebugInfo, Function, Iterations, Variable, type_name};
 use crate::display::{self, Options, TypedBytes};
-use crate::error::{Error, ErrorKind, Result};
-use crate::eval::{Context, LaneFocus, PerLane, Reading, Resolver, Subprogram, locate_lanes};
-use crate::location::{Access, Bits, LaneBits, Location, Storage, read, read_lanes};
+use crate::error::{Error, ErrorKind, Limit, Result};
+use crate::eval::{
+    Context, LaneFocus, LocationAttribute, PerLane, Reading, Resolver, Subprogram, locate_lanes,
+};
+use crate::location::{
+    Access, Bits, LaneBits, Location, Storage, Visits, read_lanes_within, read_within,
+};
 
 /// The most bytes of a variable that are read for each lane; what is behind them is not shown.
 const MOST_BYTES: u64 = 1 << 16;
+
+/// The most bytes of all variables of a frame, in all lanes, that are kept: a quarter of a MiB for each lane.
+const MOST_HELD: u64 = 1 << 24;
 
 /// How a variable's location was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -179,6 +186,7 @@ impl<'p> StopFrame<'_, 'p, '_> {
     /// # Errors
     /// If the entries of the function are malformed.
     pub fn variables(&self, types: &mut TypeTable) -> Result<Vec<VariableValue<'p>>> {
+        self.stop.begin_question();
         let info = self.stop.program().info();
         let Some(function) = self.function()? else {
             return Ok(Vec::new());
@@ -188,6 +196,7 @@ impl<'p> StopFrame<'_, 'p, '_> {
             frame: *self,
             function: &function,
             exec: self.exec(),
+            held: Cell::new(0),
         };
         Ok(variables
             .into_iter()
@@ -200,6 +209,8 @@ struct Reader<'r, 's, 'p, 'a> {
     frame: StopFrame<'s, 'p, 'a>,
     function: &'r Function<'a>,
     exec: Option<u64>,
+    /// How many bytes of variables were kept.
+    held: Cell<u64>,
 }
 
 impl<'p, 'a> Reader<'_, '_, 'p, 'a> {
@@ -277,6 +288,7 @@ impl<'p, 'a> Reader<'_, '_, 'p, 'a> {
             subprogram: Some(subprogram),
             reading: stop.options().reading,
             limits: stop.options().limits,
+            steps_done: Some(stop.step_counter()),
             ..Context::new(stop.arena())
         };
         let unit = info.unit_info(variable.die.unit)?;
@@ -289,6 +301,11 @@ impl<'p, 'a> Reader<'_, '_, 'p, 'a> {
                 arena: stop.arena(),
                 used: Cell::new(false),
             };
+            let steps = stop.step_counter();
+            if let LocationAttribute::Expression(expression) = attribute {
+                let length = expression.bytes.len() as u64;
+                stop.options().limits.charge_stop(steps, length / 8)?;
+            }
             let attribute = legacy.attribute(attribute);
             let location = locate_lanes(
                 &attribute,
@@ -307,22 +324,36 @@ impl<'p, 'a> Reader<'_, '_, 'p, 'a> {
 
     /// Reads the bits.
     fn fetch(&self, location: PerLane<'p>, bit_size: u64) -> Result<Contents<'p>> {
-        let wave = self.frame.stop.wave();
-        let max_bits = self.frame.stop.options().limits.bits;
+        let stop = self.frame.stop;
+        let max_bits = stop.options().limits.bits;
         match location {
             PerLane::All(location) if is_undefined(&location) => Ok(Contents::None),
-            PerLane::All(location) => match read_lanes(&location, bit_size, wave, max_bits) {
-                Ok(bits) => Ok(Contents::Lanes { bits, location }),
-                // What is wrong in one lane, the end of a register for example, may be right in others.
-                Err(error) if !location.stands_for_all_lanes() => Err(error),
-                Err(_) => Ok(self.fetch_each(|_| Ok(location), bit_size)),
-            },
+            PerLane::All(location) => {
+                let lanes = if location.stands_for_all_lanes() {
+                    stop.wave().wave_size().lanes()
+                } else {
+                    1
+                };
+                self.keep(bit_size, lanes)?;
+                let read = |visits: &mut Visits| {
+                    read_lanes_within(&location, bit_size, stop.wave(), max_bits, visits)
+                };
+                match stop.read_within(read) {
+                    Ok(bits) => Ok(Contents::Lanes { bits, location }),
+                    // What is wrong in one lane, the end of a register for example, may be right in others.
+                    Err(error) if !location.stands_for_all_lanes() || is_limit(&error) => {
+                        Err(error)
+                    }
+                    Err(_) => self.fetch_each(|_| Ok(location), bit_size),
+                }
+            }
             PerLane::Each(lanes) => {
                 let lane_location = |lane: Lane| match lanes.get(usize::from(lane.0)) {
                     Some(location) => location.clone(),
                     None => Ok(Location::UNDEFINED),
                 };
-                Ok(self.fetch_each(lane_location, bit_size))
+                self.keep(bit_size, stop.wave().wave_size().lanes())?;
+                self.fetch_each(lane_location, bit_size)
             }
         }
     }
@@ -331,24 +362,40 @@ impl<'p, 'a> Reader<'_, '_, 'p, 'a> {
         &self,
         location: impl Fn(Lane) -> Result<Location<'p>>,
         bit_size: u64,
-    ) -> Contents<'p> {
-        let wave = self.frame.stop.wave();
-        let max_bits = self.frame.stop.options().limits.bits;
-        let each = wave.wave_size().all_lanes().map(|lane| {
+    ) -> Result<Contents<'p>> {
+        let stop = self.frame.stop;
+        let each = stop.wave().wave_size().all_lanes().map(|lane| {
             let location = location(lane)?;
-            let bits = read(
-                &location,
-                bit_size,
-                &Access {
-                    wave,
-                    lane: Some(lane),
-                    max_bits,
-                },
-            )?;
+            let access = Access {
+                wave: stop.wave(),
+                lane: Some(lane),
+                max_bits: stop.options().limits.bits,
+            };
+            let bits =
+                stop.read_within(|visits| read_within(&location, bit_size, &access, visits))?;
             Ok((bits, location))
         });
-        Contents::Each(each.collect())
+        Ok(Contents::Each(each.collect()))
     }
+
+    /// Pays for the bits of a variable in so many lanes.
+    fn keep(&self, bit_size: u64, lanes: u32) -> Result<()> {
+        let bytes = bit_size.div_ceil(8).saturating_mul(lanes.into());
+        let held = self.held.get().saturating_add(bytes);
+        if held > MOST_HELD {
+            return Err(ErrorKind::Limit {
+                limit: Limit::Bits,
+                value: MOST_HELD.saturating_mul(8),
+            }
+            .into());
+        }
+        self.held.set(held);
+        Ok(())
+    }
+}
+
+fn is_limit(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Limit { .. })
 }
 
 fn is_undefined(location: &Location<'_>) -> bool {

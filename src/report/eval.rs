@@ -12,7 +12,13 @@ use crate::eval::{
     evaluate,
 };
 use crate::expr::{Encoding, ParseOptions, parse};
-use crate::location::{Access, Bits, Location, read};
+use crate::location::{Access, Bits, Location, Visits, read_within};
+
+/// The most bits that are read for all lanes together, so that a document has at most 16 MiB of them.
+const MOST_BITS: u64 = 1 << 26;
+
+/// The most places that are visited for all lanes together.
+const MOST_VISITS: u64 = 1 << 20;
 
 /// The document.
 #[derive(Clone, Debug, Serialize)]
@@ -195,13 +201,24 @@ pub fn evaluate_all(request: &EvalRequest<'_, '_, '_>) -> Result<EvalDocument> {
         LaneFocus::All => wave_size.all_lanes().map(Some).collect(),
     };
     let mut answers = Vec::with_capacity(lanes.len());
+    let mut reading = Reading {
+        bits: options.read,
+        lanes: lanes.len() as u64,
+        visits: Visits::new(MOST_VISITS),
+    };
     for lane in lanes {
         let context = Context {
             lane: lane.map_or(LaneFocus::None, LaneFocus::One),
             ..*request.context
         };
         answers.push(answer(
-            expression, &initial, object, options, lane, &context,
+            expression,
+            &initial,
+            object,
+            options,
+            lane,
+            &context,
+            &mut reading,
         ));
     }
     Ok(EvalDocument {
@@ -219,6 +236,7 @@ fn answer<'a>(
     options: &EvalOptions,
     lane: Option<Lane>,
     context: &Context<'_, 'a>,
+    reading: &mut Reading,
 ) -> EvalLane {
     let outcome = evaluate_one(expression, initial, object, options, context);
     let number = lane.map(|lane| lane.0);
@@ -230,10 +248,7 @@ fn answer<'a>(
             error: Some((&error).into()),
         },
         Ok(outcome) => {
-            let read = options
-                .read
-                .map(|bits| read_outcome(&outcome, bits, lane, context))
-                .transpose();
+            let read = reading.read(&outcome, lane, context).transpose();
             let error = read.as_ref().err().map(ErrorDocument::from);
             let read = read.ok().flatten();
             EvalLane {
@@ -272,49 +287,48 @@ fn evaluate_one<'a>(
     evaluate(expression, options.result, &context)
 }
 
-/// The bits at a location, or of a value.
-fn read_outcome(
-    outcome: &Outcome<'_>,
-    bits: u64,
-    lane: Option<Lane>,
-    context: &Context<'_, '_>,
-) -> Result<ReadDocument> {
-    let location = match outcome {
-        Outcome::Location(location) => *location,
-        Outcome::Value(value) => {
-            let bit_size = u16::try_from(value.base_type.bit_size).unwrap_or(u16::MAX);
-            let storage = crate::location::Storage::Value {
-                bits: value.bits,
-                bit_size,
+/// What is read for each lane, and how much all lanes together may cost.
+struct Reading {
+    /// How many bits, if any.
+    bits: Option<u64>,
+    lanes: u64,
+    visits: Visits,
+}
+
+impl Reading {
+    /// The bits at a location, or of a value; nothing if none were asked for.
+    fn read(
+        &mut self,
+        outcome: &Outcome<'_>,
+        lane: Option<Lane>,
+        context: &Context<'_, '_>,
+    ) -> Option<Result<ReadDocument>> {
+        let bits = self.bits?;
+        if bits.saturating_mul(self.lanes) > MOST_BITS {
+            let limit = ErrorKind::Limit {
+                limit: Limit::Bits,
+                value: MOST_BITS,
             };
-            Location::One(crate::location::Place::new(storage, 0))
+            return Some(Err(limit.into()));
         }
-    };
-    let max_bits = context.limits.bits;
-    match context.wave {
-        Some(wave) => Ok(ReadDocument::from(&read(
-            &location,
-            bits,
-            &Access {
-                wave,
-                lane,
-                max_bits,
-            },
-        )?)),
-        None if bits > max_bits => Err(ErrorKind::Limit {
-            limit: Limit::Bits,
-            value: max_bits,
-        }
-        .into()),
-        None => Ok(ReadDocument::from(&read(
-            &location,
-            bits,
-            &Access {
-                wave: &NoWave,
-                lane,
-                max_bits,
-            },
-        )?)),
+        let location = match outcome {
+            Outcome::Location(location) => *location,
+            Outcome::Value(value) => {
+                let bit_size = u16::try_from(value.base_type.bit_size).unwrap_or(u16::MAX);
+                let storage = crate::location::Storage::Value {
+                    bits: value.bits,
+                    bit_size,
+                };
+                Location::One(crate::location::Place::new(storage, 0))
+            }
+        };
+        let access = Access {
+            wave: context.wave.unwrap_or(&NoWave),
+            lane,
+            max_bits: context.limits.bits,
+        };
+        let read = read_within(&location, bits, &access, &mut self.visits);
+        Some(read.map(|bits| ReadDocument::from(&bits)))
     }
 }
 
