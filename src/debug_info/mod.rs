@@ -41,6 +41,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+pub(crate) use budget::Budget;
 pub use die::{Die, DieId};
 pub use function::{Declaration, Function, Iterations, Simt};
 pub use line::{LineTable, Row, SourceLine};

@@ -72,7 +72,8 @@ pub struct Limits {
     pub bits: u64,
 }
 
-/// The default of [`Limits::stop_steps`].
+/// The default of [`Limits::stop_steps`]. At 108,366 stops in 153 code objects a call stack takes at most 4,019
+/// steps and the variables of a frame 12,946 (`dwarf-tests/tests/sweep.rs`).
 const STOP_STEPS: u64 = 1 << 22;
 
 impl Default for Limits {

@@ -491,7 +491,12 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
     fn find(&self, register: Register) -> Found<'a> {
         // From the innermost frame outwards, so that what a frame needs from those further in is there:
         // the depth of nested evaluations then does not grow with the number of frames.
-        for level in 0..self.level {
+        let known = {
+            let found = self.stack.found.borrow();
+            let is_known = |level: &usize| found.contains_key(&(*level, register));
+            (0..self.level).rev().find(is_known)
+        };
+        for level in known.map_or(0, |level| level.saturating_add(1))..self.level {
             let frame = CallFrame {
                 stack: self.stack,
                 level,

@@ -4,7 +4,7 @@ use core::cell::Cell;
 
 use super::program::Program;
 use crate::arch::{Lane, Register, WaveSize};
-use crate::debug_info::{Function, InlinedCall, SourceLine};
+use crate::debug_info::{Budget, Function, InlinedCall, SourceLine};
 use crate::error::Result;
 use crate::eval::{Frame, LaneFocus, Limits, Reading};
 use crate::frame::{CallFrame, CallStack, Stopped, Unwind, unwind};
@@ -165,7 +165,7 @@ impl<'p, 'a> Stop<'p, 'a> {
     }
 
     /// Calls `read` with as many visits as there are steps left, and counts those it makes as steps.
-    pub(super) fn read_within<T>(&self, read: impl FnOnce(&mut Visits) -> Result<T>) -> Result<T> {
+    pub(crate) fn read_within<T>(&self, read: impl FnOnce(&mut Visits) -> Result<T>) -> Result<T> {
         let limits = &self.options.limits;
         let left = limits.stop_steps.saturating_sub(self.steps_done.get());
         let mut visits = Visits::new(left);
@@ -230,10 +230,17 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
     /// # Errors
     /// If the debugging information is malformed.
     pub fn inlined(&self, function: &Function<'a>) -> Result<Vec<InlinedCall<'a>>> {
-        self.stop
-            .program
-            .info()
-            .inlined_chain(function, self.frame.lookup_address())
+        self.inlined_within(function, &mut Budget::reading())
+    }
+
+    /// The same; entries that are read are paid for.
+    pub(crate) fn inlined_within(
+        &self,
+        function: &Function<'a>,
+        entries: &mut Budget,
+    ) -> Result<Vec<InlinedCall<'a>>> {
+        let info = self.stop.program.info();
+        info.inlined_within(function, self.frame.lookup_address(), entries)
     }
 
     /// The source line.

@@ -19,8 +19,8 @@ use crate::location::{
 /// The most bytes of a variable that are read for each lane; what is behind them is not shown.
 const MOST_BYTES: u64 = 1 << 16;
 
-/// The most bytes of all variables of a frame, in all lanes, that are kept: a quarter of a MiB for each lane.
-const MOST_HELD: u64 = 1 << 24;
+/// The most bytes of all variables of a frame, in all lanes, that are kept: an eighth of a MiB for each lane.
+const MOST_HELD: u64 = 1 << 23;
 
 /// How a variable's location was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
