@@ -312,7 +312,6 @@ impl ErrorKind {
     #[must_use]
     pub fn spec(&self) -> Option<&'static str> {
         match self {
-            ErrorKind::Truncated { .. } => Some("DWARF 5 §7"),
             ErrorKind::UnknownOperation { .. } => Some("HET A.7.7.1"),
             ErrorKind::StackUnderflow { .. } | ErrorKind::TypeMismatch { .. } => {
                 Some("HET A.2.5.4")
@@ -321,7 +320,9 @@ impl ErrorKind {
             ErrorKind::DivideByZero => Some("DWARF 5 §2.5.1.4"),
             ErrorKind::OutOfBounds { .. } => Some("HET A.2.5.4.4.1"),
             ErrorKind::UndefinedRead => Some("HET A.2.5.4.3.4"),
-            ErrorKind::Unavailable(_)
+            // What ends too early may be a file, a table or machine code as well as DWARF.
+            ErrorKind::Truncated { .. }
+            | ErrorKind::Unavailable(_)
             | ErrorKind::MissingContext(_)
             | ErrorKind::Limit { .. }
             | ErrorKind::Unsupported(_)

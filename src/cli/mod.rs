@@ -64,7 +64,7 @@ pub fn run_with_width(
             return 0;
         }
     };
-    let result = dispatch(cli.command, width, out).and_then(|exit| {
+    let result = dispatch(cli.command, width, out, err).and_then(|exit| {
         out.flush()?;
         Ok(exit)
     });
@@ -74,12 +74,17 @@ pub fn run_with_width(
     }
 }
 
-fn dispatch(command: Command, width: usize, out: &mut dyn Write) -> Result<Exit, Failure> {
+fn dispatch(
+    command: Command,
+    width: usize,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> Result<Exit, Failure> {
     match command {
-        Command::Eval(arguments) => eval::run(&arguments, out),
-        Command::Vars(arguments) => vars::run(&arguments, width, out),
-        Command::Unwind(arguments) => unwind::run(&arguments, out),
-        Command::LanePc(arguments) => lane_pc::run(&arguments, out),
+        Command::Eval(arguments) => eval::run(&arguments, out, err),
+        Command::Vars(arguments) => vars::run(&arguments, width, out, err),
+        Command::Unwind(arguments) => unwind::run(&arguments, out, err),
+        Command::LanePc(arguments) => lane_pc::run(&arguments, out, err),
         Command::Info(arguments) => info::run(&arguments, out),
         Command::Regs(arguments) => regs::run(&arguments, out),
         Command::Demo => demo::run(width, out),

@@ -17,6 +17,9 @@ use crate::location::{Access, Bits, Location, Visits, read_within};
 /// The most bits that are read for all lanes together, so that a document has at most 16 MiB of them.
 const MOST_BITS: u64 = 1 << 26;
 
+/// The most parts of composites that are listed for all lanes together.
+const MOST_PARTS: u64 = 1 << 14;
+
 /// The most places that are visited for all lanes together.
 const MOST_VISITS: u64 = 1 << 20;
 
@@ -169,11 +172,28 @@ pub struct EvalRequest<'r, 'c, 'a> {
     pub unit_offset: u64,
 }
 
+/// An expression of a request that cannot be parsed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceError {
+    /// Which one, as a field of a request is named: `expr`, `initial_stack` or `object_location`.
+    pub field: &'static str,
+    /// What is wrong with it.
+    pub error: Error,
+}
+
+impl core::error::Error for SourceError {}
+
+impl core::fmt::Display for SourceError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{}: {}", self.field, self.error)
+    }
+}
+
 /// Evaluates a request.
 ///
 /// # Errors
-/// [`ErrorKind::Syntax`] if an expression's text cannot be parsed; everything else is in the document.
-pub fn evaluate_all(request: &EvalRequest<'_, '_, '_>) -> Result<EvalDocument> {
+/// If an expression's text cannot be parsed; everything else is in the document.
+pub fn evaluate_all(request: &EvalRequest<'_, '_, '_>) -> Result<EvalDocument, SourceError> {
     let wave_size = request
         .context
         .wave
@@ -182,19 +202,23 @@ pub fn evaluate_all(request: &EvalRequest<'_, '_, '_>) -> Result<EvalDocument> {
         encoding: request.unit.encoding.in_memory(),
         ..request.unit
     };
-    let bytes = |source: &Source| {
-        let bytes = source.bytes(unit.encoding, wave_size, request.unit_offset)?;
-        Ok::<_, Error>(request.context.arena.keep(bytes))
+    let parse = |field: &'static str, source: &Source| {
+        let bytes = source.bytes(unit.encoding, wave_size, request.unit_offset);
+        let bytes = bytes.map_err(|error| SourceError { field, error })?;
+        let bytes = request.context.arena.keep(bytes);
+        Ok::<_, SourceError>(ExpressionBytes::alone(bytes, unit))
     };
     let options = request.options;
-    let expression = ExpressionBytes::alone(bytes(request.expression)?, unit);
+    let expression = parse("expr", request.expression)?;
     let initial: Vec<ExpressionBytes<'_>> = options
         .initial_stack
         .iter()
-        .map(|source| Ok(ExpressionBytes::alone(bytes(source)?, unit)))
-        .collect::<Result<_>>()?;
-    let object = options.object_location.as_ref().map(bytes).transpose()?;
-    let object = object.map(|bytes| ExpressionBytes::alone(bytes, unit));
+        .map(|source| parse("initial_stack", source))
+        .collect::<Result<_, _>>()?;
+    let object = options.object_location.as_ref();
+    let object = object
+        .map(|source| parse("object_location", source))
+        .transpose()?;
     let lanes: Vec<Option<Lane>> = match options.lane {
         LaneFocus::None => vec![None],
         LaneFocus::One(lane) => vec![Some(lane)],
@@ -253,7 +277,7 @@ fn answer<'a>(
             let read = read.ok().flatten();
             EvalLane {
                 lane: number,
-                result: Some(result_document(&outcome, lane)),
+                result: Some(result_document(&outcome, lane, reading.parts())),
                 read,
                 error,
             }
@@ -296,6 +320,12 @@ struct Reading {
 }
 
 impl Reading {
+    /// How many parts of composites are listed for a lane.
+    fn parts(&self) -> u32 {
+        let most = MOST_PARTS.checked_div(self.lanes).unwrap_or(MOST_PARTS);
+        u32::try_from(most).unwrap_or(u32::MAX)
+    }
+
     /// The bits at a location, or of a value; nothing if none were asked for.
     fn read(
         &mut self,
@@ -359,10 +389,10 @@ impl crate::wave::Wave for NoWave {
     }
 }
 
-fn result_document(outcome: &Outcome<'_>, lane: Option<Lane>) -> ResultDocument {
+fn result_document(outcome: &Outcome<'_>, lane: Option<Lane>, parts: u32) -> ResultDocument {
     match outcome {
         Outcome::Location(location) => ResultDocument::Location {
-            places: places(location, lane),
+            places: places(location, lane, parts),
         },
         Outcome::Value(value) => ResultDocument::Value {
             ty: TypeDocument {

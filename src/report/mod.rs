@@ -14,7 +14,7 @@ mod vars;
 
 pub use eval::{
     EvalDocument, EvalLane, EvalOptions, EvalRequest, ReadDocument, ResultDocument, Source,
-    TypeDocument, evaluate_all,
+    SourceError, TypeDocument, evaluate_all,
 };
 pub use info::{CallFramesDocument, EmbeddedDocument, InfoDocument, ObjectDocument, UnitDocument};
 pub use lane_pc::{LanePcDocument, LanePcLane};

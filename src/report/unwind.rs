@@ -89,6 +89,14 @@ impl UnwindDocument {
     /// # Errors
     /// If the debugging information of a frame is malformed.
     pub fn new(stop: &Stop<'_, '_>) -> Result<UnwindDocument> {
+        UnwindDocument::for_lane(stop, Lane(0))
+    }
+
+    /// The same with the values that `lane` has in scalar registers which were saved in per-lane memory.
+    ///
+    /// # Errors
+    /// As [`new`](UnwindDocument::new).
+    pub fn for_lane(stop: &Stop<'_, '_>, lane: Lane) -> Result<UnwindDocument> {
         let mut frames = Vec::new();
         let mut rules = Rules::new();
         let mut places = Places {
@@ -101,7 +109,7 @@ impl UnwindDocument {
             if let Some(callee) = frame.call_frame().callee() {
                 add_rules(&callee, &mut rules);
             }
-            match FrameDocument::new(&frame, &rules, &mut places) {
+            match FrameDocument::new(&frame, lane, &rules, &mut places) {
                 Ok(frame) => frames.push(frame),
                 Err(reason) if matches!(reason.kind(), ErrorKind::Limit { .. }) => {
                     stopped = Stopped::Limit;
@@ -162,6 +170,7 @@ fn add_rules<'p>(callee: &CallFrame<'_, '_, 'p>, rules: &mut Rules<'p>) {
 impl FrameDocument {
     fn new(
         frame: &StopFrame<'_, '_, '_>,
+        lane: Lane,
         rules: &Rules<'_>,
         places: &mut Places,
     ) -> Result<FrameDocument> {
@@ -178,7 +187,7 @@ impl FrameDocument {
             address_space: space.name(),
             address: Hex::from(address),
         });
-        let registers = registers(frame, rules);
+        let registers = registers(frame, lane, rules);
         Ok(FrameDocument {
             index: call_frame.level(),
             pc: Hex::from(call_frame.pc()),
@@ -195,18 +204,20 @@ impl FrameDocument {
 /// The registers that the rules of the frames further in mention, as they were in this frame.
 fn registers(
     frame: &StopFrame<'_, '_, '_>,
+    lane: Lane,
     rules: &Rules<'_>,
 ) -> BTreeMap<String, RegisterDocument> {
     let mut registers = BTreeMap::new();
     for (name, (register, rule)) in rules {
-        if let Some(document) = RegisterDocument::new(frame, *register, *rule) {
+        if let Some(document) = RegisterDocument::new(frame, lane, *register, *rule) {
             registers.insert(name.clone(), document);
         }
     }
     if let Some(stack_pointer) = Register::sgpr(32)
         && frame.stop().options().reading == crate::eval::Reading::Tolerant
         && frame.call_frame().callee().is_some()
-        && let Some(document) = RegisterDocument::new(frame, stack_pointer, RegisterRule::SameValue)
+        && let Some(document) =
+            RegisterDocument::new(frame, lane, stack_pointer, RegisterRule::SameValue)
     {
         registers
             .entry(stack_pointer.to_string())
@@ -219,6 +230,7 @@ impl RegisterDocument {
     /// The register in `frame`; nothing if it is said to be lost there.
     fn new(
         frame: &StopFrame<'_, '_, '_>,
+        lane: Lane,
         register: Register,
         rule: RegisterRule<'_>,
     ) -> Option<RegisterDocument> {
@@ -241,11 +253,11 @@ impl RegisterDocument {
         };
         document.assumes_exec = assumed.then_some(true);
         let bit_size = u64::from(register.size_in_bits()?);
-        // A CFA in per-lane memory stands for all lanes; a scalar register is then the first lane's.
+        // A CFA in per-lane memory stands for all lanes; a scalar register is then one lane's.
         let bits = stop.read_within(|visits| {
             if location.stands_for_all_lanes() {
                 let bits = read_lanes_within(&location, bit_size, wave, max_bits, visits)?;
-                return Ok(bits.bits(Lane(0)));
+                return Ok(bits.bits(lane));
             }
             let access = Access {
                 wave,
