@@ -69,11 +69,6 @@ const EXPLAINED: &[(&str, &str, &str)] = &[
         "a parameter that was optimised away: its value is in an entry of the call site, if the caller has one",
     ),
     (
-        "",
-        "a type whose size is computed at run time",
-        "variable-length arrays: spec-notes/reading.md",
-    ),
-    (
         "gcc12/",
         "outside a storage of 147573952589676412928 bits",
         "the stack of a wave of zeros starts at address 0: frames end beyond 2^64",
