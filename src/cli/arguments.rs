@@ -290,9 +290,10 @@ pub(crate) struct UnwindArguments {
     /// The stopped wave (hetdwarf-wave/1)
     #[arg(long, value_name = "FILE")]
     pub(crate) wave: PathBuf,
-    /// The lane for which frames in per-lane memory are found
+    /// The lane whose value is shown of a register that was saved in per-lane memory (the first, if none is
+    /// named)
     #[arg(long, value_name = "N")]
-    pub(crate) lane: Option<u8>,
+    pub(crate) lane: Option<String>,
     /// Also show the registers of each frame and where they were found
     #[arg(long)]
     pub(crate) registers: bool,

@@ -5,14 +5,18 @@ use std::io::Write;
 
 use super::arguments::{Format, LanePcArguments};
 use super::failure::{Exit, Failure};
-use super::input::{frame_at, read_wave, with_program};
+use super::input::{frame_at, read_wave_of, with_program};
 use crate::inspect::{Program, Stop, StopOptions};
 use crate::location::Arena;
 use crate::report::{LanePcDocument, LanePcLane};
 
-pub(crate) fn run(arguments: &LanePcArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+pub(crate) fn run(
+    arguments: &LanePcArguments,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> Result<Exit, Failure> {
     with_program(&arguments.object, &arguments.which, |program| {
-        show(arguments, program, out)
+        show(arguments, program, out, err)
     })
 }
 
@@ -20,9 +24,10 @@ fn show(
     arguments: &LanePcArguments,
     program: &Program<'_>,
     out: &mut dyn Write,
+    err: &mut dyn Write,
 ) -> Result<Exit, Failure> {
     let place = |error: crate::Error| Failure::in_file(&arguments.object, error);
-    let wave = read_wave(&arguments.wave)?;
+    let wave = read_wave_of(program, &arguments.wave, err)?;
     let arena = Arena::new();
     let stop = Stop::new(
         program,

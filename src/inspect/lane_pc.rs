@@ -35,6 +35,7 @@ impl<'p> StopFrame<'_, 'p, '_> {
     /// # Errors
     /// If an expression cannot be evaluated, or the mask of active lanes is not available.
     pub fn lane_pcs(&self) -> Result<LanePcs> {
+        self.stop.begin_question();
         let function = self.function()?;
         let simt = function
             .as_ref()
@@ -102,6 +103,7 @@ impl<'p> StopFrame<'_, 'p, '_> {
             subprogram,
             reading: stop.options().reading,
             limits: stop.options().limits,
+            steps_done: Some(stop.step_counter()),
             ..Context::new(stop.arena())
         };
         locate(attribute, &context)

@@ -6,6 +6,7 @@
 //! A debugger loads a [`Program`] once for each code object, and makes a [`Stop`] when a wave stops.
 
 mod lane_pc;
+mod layout;
 mod legacy;
 mod program;
 mod stop;

@@ -5,7 +5,8 @@ use core::ops::Range;
 use smallvec::{SmallVec, smallvec};
 
 use super::memory::{fetch_available, for_each_run, lane_of};
-use super::{Location, Mask, Place, Storage};
+use super::visits::{VISITS, Visits};
+use super::{Composite, Location, Mask, Place, Storage};
 use crate::arch::{Lane, Register};
 use crate::error::{Error, ErrorKind, Limit, Resource, Result};
 use crate::wave::Wave;
@@ -17,7 +18,7 @@ pub struct Access<'w> {
     pub wave: &'w dyn Wave,
     /// The lane that reads, which decides what a location that stands for all lanes means.
     pub lane: Option<Lane>,
-    /// The most bits that are read at once, and visits of parts for it.
+    /// The most bits that are read at once.
     pub max_bits: u64,
 }
 
@@ -67,10 +68,20 @@ impl Bits {
 ///
 /// # Errors
 /// [`ErrorKind::OutOfBounds`] if the storage has fewer bits; [`ErrorKind::Access`] if the debugger's
-/// access failed; [`ErrorKind::Limit`] above `max_bits`.
+/// access failed; [`ErrorKind::Limit`] above `max_bits`, or if more than 2^20 parts have to be visited.
 ///
 /// Source: HET A.2.5.3 and A.2.5.4.3.4, `DW_OP_deref_type`.
 pub fn read(location: &Location<'_>, bit_size: u64, access: &Access<'_>) -> Result<Bits> {
+    read_within(location, bit_size, access, &mut Visits::new(VISITS))
+}
+
+/// The same; visits of places are paid for.
+pub(crate) fn read_within(
+    location: &Location<'_>,
+    bit_size: u64,
+    access: &Access<'_>,
+    visits: &mut Visits,
+) -> Result<Bits> {
     let limit = || {
         Error::from(ErrorKind::Limit {
             limit: Limit::Bits,
@@ -83,7 +94,7 @@ pub fn read(location: &Location<'_>, bit_size: u64, access: &Access<'_>) -> Resu
     let mut reader = Reader {
         access,
         bits: Bits::zero(bit_size),
-        visits: access.max_bits.max(64),
+        visits,
     };
     reader.location(location, 0, bit_size, 0)?;
     Ok(reader.bits)
@@ -98,12 +109,22 @@ pub(crate) fn read_value(
     bit_size: u32,
     access: &Access<'_>,
 ) -> Result<u128> {
+    read_value_within(location, bit_size, access, &mut Visits::new(VISITS))
+}
+
+/// The same; visits of places are paid for, but for the one of a plain register or memory.
+pub(crate) fn read_value_within(
+    location: &Location<'_>,
+    bit_size: u32,
+    access: &Access<'_>,
+    visits: &mut Visits,
+) -> Result<u128> {
     if let Location::One(place) = location
         && let Some(value) = read_fast(place, bit_size, access)?
     {
         return Ok(value);
     }
-    let bits = read(location, bit_size.into(), access)?;
+    let bits = read_within(location, bit_size.into(), access, visits)?;
     if !bits.undefined.is_empty() {
         return Err(ErrorKind::UndefinedRead.into());
     }
@@ -202,8 +223,7 @@ pub(super) fn out_of_bounds(place: &Place<'_>, bit_size: u128) -> Error {
 struct Reader<'r, 'w> {
     access: &'r Access<'w>,
     bits: Bits,
-    /// How many more places may be visited: composites of composites of several places multiply.
-    visits: u64,
+    visits: &'r mut Visits,
 }
 
 impl Reader<'_, '_> {
@@ -237,7 +257,6 @@ impl Reader<'_, '_> {
                 visits: self.visits,
             };
             let result = reader.place(place, offset, count, 0);
-            self.visits = reader.visits;
             let complete = result.is_ok() && reader.bits.is_complete();
             if complete || first.is_none() {
                 first = Some(result.map(|()| reader.bits));
@@ -266,15 +285,7 @@ impl Reader<'_, '_> {
             return Ok(());
         }
         // Each of several places gets a buffer of its own, which takes its time too.
-        let cost = (count / 512).saturating_add(1);
-        let Some(visits) = self.visits.checked_sub(cost) else {
-            return Err(ErrorKind::Limit {
-                limit: Limit::Parts,
-                value: self.access.max_bits,
-            }
-            .into());
-        };
-        self.visits = visits;
+        self.visits.charge((count / 512).saturating_add(1))?;
         let start = match (place.lane_step, self.access.lane) {
             (0, _) => Some(place.bit_offset),
             (_, Some(lane)) => place.bit_offset_in(lane),
@@ -318,22 +329,80 @@ impl Reader<'_, '_> {
                     })
                 })?;
             }
-            Storage::Composite(composite) => {
-                let mut done = 0u64;
-                while done < count {
-                    let at = start.saturating_add(done.into());
-                    let Some(part) = composite.part_at(at) else {
-                        return Err(out_of_bounds(place, count.into()));
-                    };
-                    let within = at.saturating_sub(part.start);
-                    let left = part
-                        .bit_size
-                        .saturating_sub(within)
-                        .min(count.saturating_sub(done).into());
-                    let left = u64::try_from(left).unwrap_or(u64::MAX);
-                    self.location(&part.location, within, left, to.saturating_add(done))?;
-                    done = done.saturating_add(left);
+            Storage::Composite(composite) => self.composite(composite, start, count, to)?,
+        }
+        Ok(())
+    }
+
+    /// Reads `count` bits of a composite, from bit `start` on.
+    fn composite(
+        &mut self,
+        composite: &Composite<'_>,
+        start: u128,
+        count: u64,
+        to: u64,
+    ) -> Result<()> {
+        let mut done = 0u64;
+        while done < count {
+            let at = start.saturating_add(done.into());
+            let Some(part) = composite.part_at(at) else {
+                let place = Place::new(Storage::Composite(composite), start);
+                return Err(out_of_bounds(&place, count.into()));
+            };
+            let within = at.saturating_sub(part.start);
+            let left = part
+                .bit_size
+                .saturating_sub(within)
+                .min(count.saturating_sub(done).into());
+            let left = u64::try_from(left).unwrap_or(u64::MAX);
+            self.location(&part.location, within, left, to.saturating_add(done))?;
+            if composite.is_repeated() && within == 0 {
+                // All the others are like this one.
+                return self.repeat(to.saturating_add(done), left, count.saturating_sub(done));
+            }
+            done = done.saturating_add(left);
+        }
+        Ok(())
+    }
+
+    /// Fills `count` bits from bit `to` of the result on with repetitions of the first `period` of them.
+    fn repeat(&mut self, to: u64, period: u64, count: u64) -> Result<()> {
+        let mut done = period;
+        while done < count {
+            let length = done.min(count.saturating_sub(done));
+            let byte = |bit: u64| usize::try_from(bit / 8).unwrap_or(usize::MAX);
+            let end = byte(to.saturating_add(length)).saturating_add(1);
+            let source = byte(to)..end.min(self.bits.bytes.len());
+            let source = self.bits.bytes.get(source).unwrap_or_default().to_vec();
+            let target = to.saturating_add(done);
+            copy_bits(
+                &source,
+                (to % 8).into(),
+                &mut self.bits.bytes,
+                target,
+                length,
+            );
+            done = done.saturating_add(length);
+        }
+        for mask in [&mut self.bits.undefined, &mut self.bits.unavailable] {
+            let all = to..to.saturating_add(count);
+            let first = to..to.saturating_add(period);
+            if mask.covers(first.clone()) {
+                mask.insert(all);
+                continue;
+            }
+            let ranges: Vec<Range<u64>> = mask.within(first).collect();
+            if ranges.is_empty() {
+                continue;
+            }
+            let mut distance = period;
+            while distance < count {
+                for range in &ranges {
+                    self.visits.charge(1)?;
+                    let start = range.start.saturating_add(distance).min(all.end);
+                    mask.insert(start..range.end.saturating_add(distance).min(all.end));
                 }
+                distance = distance.saturating_add(period);
             }
         }
         Ok(())
@@ -403,13 +472,25 @@ pub(super) fn copy_bits(from: &[u8], from_bit: u128, to: &mut [u8], to_bit: u64,
         }
         return;
     }
-    for i in 0..count {
-        let (source, target) = (from_bit.saturating_add(i), to_bit.saturating_add(i));
+    // At most as many bits at once as are left of a byte of the target.
+    let mut done = 0;
+    while done < count {
+        let (source, target) = (from_bit.saturating_add(done), to_bit.saturating_add(done));
         let index = |bit: u64| usize::try_from(bit / 8).unwrap_or(usize::MAX);
-        let (Some(from), Some(to)) = (from.get(index(source)), to.get_mut(index(target))) else {
+        let shift = target % 8;
+        let length = 8u64.saturating_sub(shift).min(count.saturating_sub(done));
+        let (first, second) = (index(source), index(source).saturating_add(1));
+        let (Some(low), Some(to)) = (from.get(first), to.get_mut(index(target))) else {
             return;
         };
-        let bit = from >> (source % 8) & 1;
-        *to = *to & !(1 << (target % 8)) | bit << (target % 8);
+        let high = from.get(second).copied();
+        let available = if high.is_some() { 16 } else { 8u64 };
+        // Bits behind the end of the source leave those of the target as they are.
+        let length = length.min(available.saturating_sub(source % 8));
+        let pair = u16::from_le_bytes([*low, high.unwrap_or(0)]) >> (source % 8);
+        let mask = 0xffu8 >> 8u64.saturating_sub(length);
+        let [bits, _] = pair.to_le_bytes();
+        *to = *to & !(mask << shift) | (bits & mask) << shift;
+        done = done.saturating_add(length);
     }
 }

@@ -15,7 +15,7 @@ mod verify;
 
 pub use eval::{
     EvalDocument, EvalLane, EvalOptions, EvalRequest, ReadDocument, ResultDocument, Source,
-    TypeDocument, evaluate_all,
+    SourceError, TypeDocument, evaluate_all,
 };
 pub use info::{CallFramesDocument, EmbeddedDocument, InfoDocument, ObjectDocument, UnitDocument};
 pub use lane_pc::{LanePcDocument, LanePcLane};
