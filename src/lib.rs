@@ -19,6 +19,7 @@ pub mod location;
 pub mod object;
 #[cfg(feature = "serde")]
 pub mod report;
+pub mod verify;
 pub mod wave;
 
 pub use error::{Error, Result};

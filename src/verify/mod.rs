@@ -1,0 +1,3 @@
+//! Checks of debugging information.
+
+pub mod machine;
