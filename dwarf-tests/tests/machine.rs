@@ -2,6 +2,75 @@
 
 #[path = "machine/objects.rs"]
 mod objects;
+#[path = "machine/truth.rs"]
+mod truth;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use dwarf_tests::wave_cases;
+use hetdwarf::verify::machine::When;
+use truth::{Item, What};
+
+/// Of the things of one kind that are wrong: how many there are, how many are found as wrong always, and
+/// how many as wrong under a condition.
+#[derive(Debug, Default)]
+struct Share {
+    all: usize,
+    always: usize,
+    conditional: usize,
+}
+
+/// Everything that was wrong when the programs ran, and nothing that was right.
+#[test]
+fn what_is_found_is_what_was_wrong_when_it_ran() {
+    let mut shares: BTreeMap<What, Share> = BTreeMap::new();
+    let mut false_alarms = Vec::new();
+    let mut not_seen: BTreeMap<What, usize> = BTreeMap::new();
+    let mut missed: Vec<Item> = Vec::new();
+    for case in wave_cases() {
+        let name = case.file_name().unwrap().to_str().unwrap().to_string();
+        let truth = truth::read(&case);
+        let [mut always, mut conditional] = [BTreeSet::new(), BTreeSet::new()];
+        for function in objects::check(&case.join(format!("{name}.hsaco"))) {
+            let executed = &truth.executed[&function.name];
+            for one in &function.report.contradictions {
+                let items = truth::items(&function.name, one, executed);
+                if one.when == When::Always {
+                    always.extend(items);
+                } else {
+                    conditional.extend(items);
+                }
+            }
+        }
+        for item in &truth.wrong {
+            let share = shares.entry(item.what).or_default();
+            share.all += 1;
+            if always.contains(item) {
+                share.always += 1;
+            } else if conditional.contains(item) {
+                share.conditional += 1;
+            } else {
+                missed.push(item.clone());
+            }
+        }
+        false_alarms.extend(always.difference(&truth.wrong).map(|item| (name.clone(), item.clone())));
+        for item in conditional.difference(&truth.wrong) {
+            println!("unseen {name} {} {:?} {:x}", item.function, item.what, item.pc);
+            *not_seen.entry(item.what).or_default() += 1;
+        }
+    }
+    for (what, share) in &shares {
+        let seen = not_seen.get(what).copied().unwrap_or(0);
+        println!("{what:?}: {share:?}, conditional and not seen {seen}");
+    }
+    println!("{not_seen:?}");
+    let mut by: BTreeMap<(String, What, String), Vec<u64>> = BTreeMap::new();
+    for item in missed {
+        by.entry((item.function, item.what, item.register)).or_default().push(item.pc);
+    }
+    for (key, pcs) in &by { println!("missed {key:?} {} {:x?}", pcs.len(), &pcs[..pcs.len().min(8)]); }
+    assert!(false_alarms.is_empty(), "{false_alarms:#x?}");
+}
 
 #[test]
 fn print_all() {

@@ -5,11 +5,12 @@ use super::contradiction::{ContradictionKind as Kind, Dword, Rule, SavedLanes, S
 use super::convention::Convention;
 use super::findings::{Findings, Place};
 use super::holder;
+use super::mask::{Mask, Part};
 use super::memory::slot_at;
 use super::rows::Claims;
 use super::state::{Slot, State};
 use super::step::Context;
-use super::value::{Mask, Scalar, Verdict};
+use super::value::{Scalar, Verdict};
 use super::vector::{LaneValue, Lanes, Vector};
 use crate::arch::{AddressSpace, Register, ScratchAddressing, WaveSize};
 use crate::isa::MachineRegister;
@@ -290,7 +291,7 @@ impl Comparison<'_> {
             None => self.state.exec,
             Some(Claim::Scalar(place)) => self.mask_in(&[*place]),
             Some(Claim::Pair(places)) => self.mask_in(places),
-            Some(Claim::None | Claim::Vector(_) | Claim::CfaScaled { .. }) => Mask::Unknown,
+            Some(Claim::None | Claim::Vector(_) | Claim::CfaScaled { .. }) => Mask::UNKNOWN,
         }
     }
 
@@ -299,11 +300,11 @@ impl Comparison<'_> {
             let ([active, inactive], _) = self.dword(*place);
             active.join(inactive).mask(high)
         });
-        let first = masks.next().unwrap_or(Mask::Unknown);
+        let first = masks.next().unwrap_or(Mask::UNKNOWN);
         if masks.all(|mask| mask == first) {
             first
         } else {
-            Mask::Unknown
+            Mask::UNKNOWN
         }
     }
 
@@ -334,8 +335,8 @@ impl Comparison<'_> {
         let is_right = |mask| {
             matches!(verdicts(mask), Some(([Verdict::Same, Verdict::Same], _)))
         };
-        let without_exec = self.claims.exec.is_none() && mask != Mask::Entry;
-        let (kind, culprit) = if without_exec && is_right(Mask::Entry) {
+        let without_exec = self.claims.exec.is_none() && mask != Mask::ENTRY;
+        let (kind, culprit) = if without_exec && is_right(Mask::ENTRY) {
             (Kind::ExecWithoutRule, self.state.exec_written_at)
         } else if matches!(place, VectorPlace::Saved(_))
             && found == [Verdict::Different, Verdict::Same]
@@ -350,10 +351,10 @@ impl Comparison<'_> {
             _ => when,
         };
         findings.add((kind, subject, when), self.address(culprit), self.place, || {
-            let should = if kind == Kind::ExecWithoutRule {
-                self.saved(place, SavedLanes::Active)
-            } else {
-                holder::vector(self.context, self.state, register)
+            let should = match kind {
+                Kind::ExecWithoutRule => self.saved(place, SavedLanes::Active),
+                Kind::InactiveLanesOnly => self.saved(place, SavedLanes::Inactive),
+                _ => holder::vector(self.context, self.state, register),
             };
             (self.saved(place, SavedLanes::All), should)
         });
@@ -400,11 +401,12 @@ impl Comparison<'_> {
             None => (Kind::ExecWithoutRule, self.state.exec, Rule::None),
             Some(_) => (Kind::WrongPlace, self.entry_exec(), Rule::Other),
         };
-        let when = match mask {
-            Mask::Entry | Mask::Unknown => return,
-            Mask::None | Mask::NotEntry => When::Always,
-            Mask::All => When::LanesInactive,
-            Mask::Within => When::LanesSwitchedOff,
+        let when = match (mask.active(), mask.inactive()) {
+            // Some lane was active on entry.
+            (Part::None, _) => When::Always,
+            (Part::Less, _) => When::LanesSwitchedOff,
+            (Part::All | Part::Unknown, Part::All) => When::LanesInactive,
+            (Part::All | Part::Unknown, Part::None | Part::Less | Part::Unknown) => return,
         };
         let culprit = self.address(self.state.exec_written_at);
         let key = (kind, Subject::Register(register), when);

@@ -1,9 +1,10 @@
 //! Where a value of the caller is at some place of the code: what a row should have said.
 
 use super::contradiction::{Dword, Rule, SavedLanes};
+use super::mask::Mask;
 use super::state::{Base, State};
 use super::step::Context;
-use super::value::{Mask, Scalar, Verdict};
+use super::value::{Scalar, Verdict};
 use super::vector::Vector;
 use crate::arch::{AddressSpace, ScratchAddressing, WaveSize};
 use crate::isa::MachineRegister;
@@ -42,7 +43,7 @@ fn dword(state: &State, value: Scalar) -> Option<Dword> {
 /// Where the execution mask on entry is.
 pub(super) fn exec(state: &State, wave_size: WaveSize) -> Rule {
     let halves = [false, true].into_iter().take(if wave_size == WaveSize::Wave32 { 1 } else { 2 });
-    let found = halves.map(|high| dword(state, Scalar::of_mask(Mask::Entry, high)));
+    let found = halves.map(|high| dword(state, Scalar::of_mask(Mask::ENTRY, high)));
     found.collect::<Option<Vec<_>>>().map_or(Rule::Other, Rule::Dwords)
 }
 

@@ -5,7 +5,8 @@
 //! of the program: that they leave saved registers alone is what every compiler relies on.
 
 use super::state::{Base, Slot, State};
-use super::value::{Mask, Scalar};
+use super::mask::Mask;
+use super::value::Scalar;
 use super::vector::{LaneValue, Vector};
 use crate::arch::{ScratchAddressing, WaveSize};
 use crate::isa::{Access, AccessKind, MachineRegister, Operand};
@@ -135,7 +136,7 @@ pub(super) fn load(state: &mut State, access: &Access, wave_size: WaveSize, at: 
 /// Writes the active lanes of a vector register.
 pub(super) fn write(state: &mut State, register: MachineRegister, value: &Vector, at: u32) {
     let mask = state.exec;
-    if mask != Mask::None {
+    if mask != Mask::NONE {
         state.vector_mut(register).write(mask, value, at);
     }
 }

@@ -17,6 +17,7 @@ mod convention;
 mod findings;
 mod flow;
 mod holder;
+mod mask;
 mod memory;
 mod rows;
 mod state;

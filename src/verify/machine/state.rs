@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::value::{Mask, Scalar};
+use super::mask::Mask;
+use super::value::Scalar;
 use super::vector::{LaneValue, Vector};
 use crate::arch::WaveSize;
 use crate::isa::{MachineRegister, Operand, Span};
@@ -70,7 +71,7 @@ impl State {
         });
         State {
             scalars: Rc::new(scalars),
-            exec: Mask::Entry,
+            exec: Mask::ENTRY,
             exec_written_at: 0,
             vectors: Rc::default(),
             slots: Rc::default(),
@@ -191,9 +192,9 @@ impl State {
     /// function never wrote are left as they are: they keep nothing that a row could rightly name.
     pub(super) fn clobber_vectors(&mut self, is_clobbered: impl Fn(MachineRegister) -> bool) {
         let mask = if self.exec.is_within_entry() {
-            Mask::Entry
+            Mask::ENTRY
         } else {
-            Mask::All
+            Mask::ALL
         };
         let unknown = Vector::all(LaneValue::Unknown, 0);
         for (register, vector) in Rc::make_mut(&mut self.vectors) {
@@ -203,6 +204,21 @@ impl State {
                 vector.write(mask, &unknown, at);
             }
         }
+    }
+
+    /// The instruction at this offset finds its condition anew: what depended on what it found before is
+    /// told without it.
+    pub(super) fn forget(&mut self, at: u32) {
+        if self.exec.depends_on(at) {
+            self.exec = self.exec.forget();
+        }
+        if self.scalars.iter().any(|cell| cell.value.depends_on(at)) {
+            for cell in Rc::make_mut(&mut self.scalars) {
+                cell.value = cell.value.forget(at);
+            }
+        }
+        forget_in(&mut self.vectors, at);
+        forget_in(&mut self.slots, at);
     }
 
     /// Whether something is told by what the instruction at this offset rounded when it ran before.
@@ -229,7 +245,7 @@ impl State {
             return if u32::from(count) == dwords {
                 self.exec
             } else {
-                Mask::Unknown
+                Mask::UNKNOWN
             };
         }
         let low = self.operand(operand, 0).mask(false);
@@ -238,7 +254,7 @@ impl State {
         }
         match self.operand(operand, 1).mask(true) {
             high if high == low => low,
-            _ => Mask::Unknown,
+            _ => Mask::UNKNOWN,
         }
     }
 
@@ -311,6 +327,14 @@ impl State {
             *cell = joined;
         }
         changed
+    }
+}
+
+fn forget_in<K: Ord + Copy>(map: &mut Rc<BTreeMap<K, Rc<Vector>>>, at: u32) {
+    let changes = map.iter().filter_map(|(key, vector)| Some((*key, vector.forget(at)?)));
+    let changes: Vec<(K, Vector)> = changes.collect();
+    if !changes.is_empty() {
+        Rc::make_mut(map).extend(changes.into_iter().map(|(key, one)| (key, Rc::new(one))));
     }
 }
 

@@ -2,9 +2,10 @@
 
 use super::callees::Callees;
 use super::convention::Convention;
+use super::mask::Mask;
 use super::memory;
 use super::state::{SCALARS, State, scalar_index};
-use super::value::{Mask, Scalar};
+use super::value::Scalar;
 use super::vector::{LaneValue, Vector};
 use crate::arch::{ScratchAddressing, WaveSize};
 use crate::isa::{CallTarget, Effect, ExecOp, Instruction, MachineRegister, Operand, ScalarOp, Span};
@@ -33,22 +34,21 @@ impl Context<'_> {
         match instruction.effect {
             Effect::Scalar { op, dst, a, b } => self.scalar(state, (op, dst, a, b), at),
             Effect::SaveExec { op, dst, src } => {
-                let (old, src) = (state.exec, state.mask(src, self.wave_size));
+                let old = state.exec;
+                let src = self.operand_mask(state, src, at);
                 let new = exec_op(op, src, old);
                 self.set_mask(state, dst, old, at);
                 set_exec(state, new, at);
             }
             Effect::WriteExec { op, dst, src } => {
-                let new = exec_op(op, state.mask(src, self.wave_size), state.exec);
+                let src = self.operand_mask(state, src, at);
+                let new = exec_op(op, src, state.exec);
                 self.set_mask(state, dst, new, at);
                 set_exec(state, new, at);
             }
             Effect::Compare { dst, to_exec } => {
-                let new = if state.exec.is_within_entry() {
-                    Mask::Within
-                } else {
-                    Mask::Unknown
-                };
+                state.forget(at);
+                let new = Mask::condition(at).and(state.exec);
                 self.set_mask(state, dst, new, at);
                 if to_exec {
                     set_exec(state, new, at);
@@ -124,8 +124,8 @@ impl Context<'_> {
             values = add_to_address(state, a, b).unwrap_or([Scalar::Other; 2]);
         }
         if u32::from(span.count) == self.wave_size.lanes() / 32
-            && let Some(mask) = mask_op(op, state.mask(a, self.wave_size), state.mask(b, self.wave_size))
-            && mask != Mask::Unknown
+            && let Some(mask) = self.mask_result(state, (op, a, b), at)
+            && mask != Mask::UNKNOWN
         {
             values = [false, true].map(|high| Scalar::of_mask(mask, high));
         }
@@ -135,7 +135,7 @@ impl Context<'_> {
             let new = match both {
                 (low, _) if is_whole && span.count == 1 => low,
                 (low, high) if is_whole && low == high => low,
-                _ => Mask::Unknown,
+                _ => Mask::UNKNOWN,
             };
             return set_exec(state, new, at);
         }
@@ -146,6 +146,54 @@ impl Context<'_> {
         for register in span.registers().skip(2) {
             set(state, register, Scalar::Unknown, at);
         }
+    }
+
+    /// The mask in an operand that is combined with the execution mask. One of which nothing is known
+    /// becomes a condition of its own, found here.
+    fn operand_mask(&self, state: &mut State, operand: Operand, at: u32) -> Mask {
+        match state.mask(operand, self.wave_size) {
+            Mask::UNKNOWN => {
+                state.forget(at);
+                Mask::condition(at)
+            }
+            mask => mask,
+        }
+    }
+
+    /// The result of an operation on masks; nothing if it is none.
+    fn mask_result(
+        &self,
+        state: &mut State,
+        (op, a, b): (ScalarOp, Operand, Operand),
+        at: u32,
+    ) -> Option<Mask> {
+        let known = [a, b].map(|operand| state.mask(operand, self.wave_size));
+        let chooses = matches!(op, ScalarOp::And | ScalarOp::AndNot);
+        let [a, b] = match known {
+            [Mask::UNKNOWN, Mask::UNKNOWN] => known,
+            [Mask::UNKNOWN, other] if chooses && is_told_from_entry(other) => {
+                state.forget(at);
+                [Mask::condition(at), state.mask(b, self.wave_size)]
+            }
+            [other, Mask::UNKNOWN] if chooses && is_told_from_entry(other) => {
+                state.forget(at);
+                [state.mask(a, self.wave_size), Mask::condition(at)]
+            }
+            known => known,
+        };
+        Some(match op {
+            ScalarOp::Not => a.not(),
+            ScalarOp::And => a.and(b),
+            ScalarOp::Or => a.or(b),
+            ScalarOp::Xor => a.xor(b),
+            ScalarOp::AndNot => a.and(b.not()),
+            ScalarOp::OrNot => a.or(b.not()),
+            ScalarOp::Nand => a.and(b).not(),
+            ScalarOp::Nor => a.or(b).not(),
+            ScalarOp::Xnor => a.xor(b).not(),
+            ScalarOp::Select => a.join(b),
+            _ => return None,
+        })
     }
 
     /// One dword of the result, from what was there, and the operands' dwords.
@@ -244,7 +292,7 @@ fn each(operand: Operand) -> impl Iterator<Item = MachineRegister> {
 fn set(state: &mut State, register: MachineRegister, value: Scalar, at: u32) {
     match register {
         // Half of it, or by an instruction that nothing more is known of.
-        MachineRegister::ExecLo | MachineRegister::ExecHi => set_exec(state, Mask::Unknown, at),
+        MachineRegister::ExecLo | MachineRegister::ExecHi => set_exec(state, Mask::UNKNOWN, at),
         _ => {
             if let Some(register) = scalar_index(register) {
                 state.set_scalar(register, value, at);
@@ -272,21 +320,9 @@ fn exec_op(op: ExecOp, source: Mask, exec: Mask) -> Mask {
     }
 }
 
-/// The result of an operation on masks; nothing if it is none.
-fn mask_op(op: ScalarOp, a: Mask, b: Mask) -> Option<Mask> {
-    Some(match op {
-        ScalarOp::Not => a.not(),
-        ScalarOp::And => a.and(b),
-        ScalarOp::Or => a.or(b),
-        ScalarOp::Xor => a.xor(b),
-        ScalarOp::AndNot => a.and(b.not()),
-        ScalarOp::OrNot => a.or(b.not()),
-        ScalarOp::Nand => a.and(b).not(),
-        ScalarOp::Nor => a.or(b).not(),
-        ScalarOp::Xnor => a.xor(b).not(),
-        ScalarOp::Select => a.join(b),
-        _ => return None,
-    })
+/// Whether it is more than a number that could be anything.
+fn is_told_from_entry(mask: Mask) -> bool {
+    mask.is_within_entry() && mask != Mask::NONE
 }
 
 /// A value plus a constant, where the sum is told as simply.

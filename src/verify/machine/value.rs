@@ -1,107 +1,13 @@
-//! What is known of a scalar register or of an execution mask at one place of the code.
+//! What is known of a scalar register at one place of the code.
 //!
 //! Everything is told relative to the entry of the function, since that is where the registers have the
 //! values that call frame information has to find again. Two tops are kept apart: [`Scalar::Other`] is
 //! surely no value a register had on entry, [`Scalar::Unknown`] may be one.
 
+use super::mask::Mask;
+
 /// The scalar register that LLVM's functions round.
 const STACK_POINTER: u8 = 32;
-
-/// A set of lanes, as far as it can be told from the lanes that were active on entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mask {
-    /// No lane.
-    None,
-    /// The lanes active on entry.
-    Entry,
-    /// The lanes not active on entry.
-    NotEntry,
-    /// All lanes.
-    All,
-    /// Some of the lanes active on entry; possibly none or all of them.
-    Within,
-    /// Any.
-    Unknown,
-}
-
-impl Mask {
-    /// The lanes in both.
-    pub(super) fn and(self, other: Mask) -> Mask {
-        use Mask as M;
-        match (self, other) {
-            (M::None, _)
-            | (_, M::None)
-            | (M::NotEntry, M::Entry | M::Within)
-            | (M::Entry | M::Within, M::NotEntry) => M::None,
-            (M::All, one) | (one, M::All) => one,
-            (M::Entry, M::Entry) => M::Entry,
-            (M::NotEntry, M::NotEntry) => M::NotEntry,
-            (M::Entry | M::Within, _) | (_, M::Entry | M::Within) => M::Within,
-            (M::NotEntry | M::Unknown, M::NotEntry | M::Unknown) => M::Unknown,
-        }
-    }
-
-    /// The lanes in either.
-    pub(super) fn or(self, other: Mask) -> Mask {
-        use Mask as M;
-        match (self, other) {
-            (M::None, one) | (one, M::None) => one,
-            (M::All, _)
-            | (_, M::All)
-            | (M::Entry, M::NotEntry)
-            | (M::NotEntry, M::Entry) => M::All,
-            (M::Entry, M::Entry | M::Within) | (M::Within, M::Entry) => M::Entry,
-            (M::NotEntry, M::NotEntry) => M::NotEntry,
-            (M::Within, M::Within) => M::Within,
-            (M::Unknown, _)
-            | (_, M::Unknown)
-            | (M::NotEntry, M::Within)
-            | (M::Within, M::NotEntry) => M::Unknown,
-        }
-    }
-
-    /// The lanes in one and not in the other.
-    pub(super) fn xor(self, other: Mask) -> Mask {
-        use Mask as M;
-        match (self, other) {
-            (M::None, one) | (one, M::None) => one,
-            (M::All, one) | (one, M::All) => one.not(),
-            (M::Entry, M::Entry) | (M::NotEntry, M::NotEntry) => M::None,
-            (M::Entry, M::NotEntry) | (M::NotEntry, M::Entry) => M::All,
-            (M::Entry | M::Within, M::Entry | M::Within) => M::Within,
-            (M::Unknown, _)
-            | (_, M::Unknown)
-            | (M::NotEntry, M::Within)
-            | (M::Within, M::NotEntry) => M::Unknown,
-        }
-    }
-
-    /// The other lanes.
-    pub(super) fn not(self) -> Mask {
-        match self {
-            Mask::None => Mask::All,
-            Mask::All => Mask::None,
-            Mask::Entry => Mask::NotEntry,
-            Mask::NotEntry => Mask::Entry,
-            Mask::Within | Mask::Unknown => Mask::Unknown,
-        }
-    }
-
-    /// What holds of either.
-    pub(super) fn join(self, other: Mask) -> Mask {
-        use Mask as M;
-        match (self, other) {
-            (one, other) if one == other => one,
-            (M::None | M::Entry | M::Within, M::None | M::Entry | M::Within) => M::Within,
-            (_, _) => M::Unknown,
-        }
-    }
-
-    /// Whether it has no lane that was not active on entry.
-    pub(super) fn is_within_entry(self) -> bool {
-        matches!(self, Mask::None | Mask::Entry | Mask::Within)
-    }
-}
 
 /// 32 bits: the contents of a scalar register, or what one lane of a vector register keeps of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,7 +19,7 @@ pub(super) enum Scalar {
         /// What is added.
         plus: i32,
     },
-    /// The low or high half of a mask that is told from the one on entry. Never [`Mask::Unknown`].
+    /// The low or high half of a mask that is told from the one on entry. Never [`Mask::UNKNOWN`].
     Mask {
         /// The mask.
         mask: Mask,
@@ -152,10 +58,10 @@ impl Scalar {
     /// Half of a mask.
     pub(super) fn of_mask(mask: Mask, high: bool) -> Scalar {
         match mask {
-            Mask::Unknown => Scalar::Other,
-            Mask::None => Scalar::Constant(0),
-            Mask::All => Scalar::Constant(u32::MAX),
-            Mask::Entry | Mask::NotEntry | Mask::Within => Scalar::Mask { mask, high },
+            Mask::UNKNOWN => Scalar::Other,
+            Mask::NONE => Scalar::Constant(0),
+            Mask::ALL => Scalar::Constant(u32::MAX),
+            mask => Scalar::Mask { mask, high },
         }
     }
 
@@ -163,15 +69,30 @@ impl Scalar {
     pub(super) fn mask(self, high: bool) -> Mask {
         match self {
             Scalar::Mask { mask, high: half } if half == high => mask,
-            Scalar::Constant(0) => Mask::None,
-            Scalar::Constant(u32::MAX) => Mask::All,
+            Scalar::Constant(0) => Mask::NONE,
+            Scalar::Constant(u32::MAX) => Mask::ALL,
             Scalar::Mask { .. }
             | Scalar::Entry { .. }
             | Scalar::Aligned { .. }
             | Scalar::CodeAddress { .. }
             | Scalar::Constant(_)
             | Scalar::Other
-            | Scalar::Unknown => Mask::Unknown,
+            | Scalar::Unknown => Mask::UNKNOWN,
+        }
+    }
+
+    /// Whether it is half of a mask that depends on what the instruction at this offset found.
+    pub(super) fn depends_on(self, at: u32) -> bool {
+        matches!(self, Scalar::Mask { mask, .. } if mask.depends_on(at))
+    }
+
+    /// The same, without what depends on the instruction at this offset.
+    pub(super) fn forget(self, at: u32) -> Scalar {
+        match self {
+            Scalar::Mask { mask, high } if mask.depends_on(at) => {
+                Scalar::of_mask(mask.forget(), high)
+            }
+            one => one,
         }
     }
 
@@ -191,7 +112,7 @@ impl Scalar {
         };
         if let Some(high) = half(self).or(half(other)) {
             let joined = self.mask(high).join(other.mask(high));
-            if joined != Mask::Unknown {
+            if joined != Mask::UNKNOWN {
                 return Scalar::of_mask(joined, high);
             }
         }

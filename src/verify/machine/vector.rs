@@ -5,7 +5,8 @@
 
 use smallvec::SmallVec;
 
-use super::value::{Mask, Scalar, Verdict};
+use super::mask::{Mask, Part};
+use super::value::{Scalar, Verdict};
 use crate::isa::MachineRegister;
 
 /// One lane's dword.
@@ -75,6 +76,18 @@ impl Lanes {
     /// The lanes that have a value of their own.
     pub(super) fn named(&self) -> &[(u8, Scalar)] {
         &self.named
+    }
+
+    /// The same, with what depends on a condition that is found anew forgotten; nothing if nothing does.
+    fn forget(&self, at: u32) -> Option<Lanes> {
+        let depends = |value: Scalar| value.depends_on(at);
+        (self.named.iter().any(|(_, value)| depends(*value))).then(|| {
+            let mut lanes = self.clone();
+            for (_, value) in &mut lanes.named {
+                *value = value.forget(at);
+            }
+            lanes
+        })
     }
 
     fn join(&self, other: &Lanes) -> Lanes {
@@ -152,20 +165,18 @@ impl Vector {
     /// Puts in the lanes of `mask` what `value` has there.
     pub(super) fn write(&mut self, mask: Mask, value: &Vector, at: u32) {
         self.written_at = at;
-        match mask {
-            Mask::None => {}
-            Mask::Entry => self.active = value.active.clone(),
-            Mask::NotEntry => self.inactive = value.inactive.clone(),
-            Mask::All => {
-                self.active = value.active.clone();
-                self.inactive = value.inactive.clone();
-            }
-            Mask::Within => self.active = self.active.join(&value.active),
-            Mask::Unknown => {
-                self.active = self.active.join(&value.active);
-                self.inactive = self.inactive.join(&value.inactive);
-            }
-        }
+        write_part(&mut self.active, &value.active, mask.active());
+        write_part(&mut self.inactive, &value.inactive, mask.inactive());
+    }
+
+    /// The same, with what depends on a condition that is found anew forgotten; nothing if nothing does.
+    pub(super) fn forget(&self, at: u32) -> Option<Vector> {
+        let (active, inactive) = (self.active.forget(at), self.inactive.forget(at));
+        (active.is_some() || inactive.is_some()).then(|| Vector {
+            active: active.unwrap_or_else(|| self.active.clone()),
+            inactive: inactive.unwrap_or_else(|| self.inactive.clone()),
+            ..*self
+        })
     }
 
     /// What holds of either.
@@ -175,5 +186,13 @@ impl Vector {
             inactive: self.inactive.join(&other.inactive),
             written_at: self.written_at.min(other.written_at),
         }
+    }
+}
+
+fn write_part(lanes: &mut Lanes, value: &Lanes, part: Part) {
+    match part {
+        Part::None => {}
+        Part::All => lanes.clone_from(value),
+        Part::Less | Part::Unknown => *lanes = lanes.join(value),
     }
 }
