@@ -85,3 +85,58 @@ fn print_all() {
         }
     }
 }
+
+/// The rules that `contradictions.json` lists: at a return, lanes that a reload has overwritten.
+#[test]
+fn stale_lanes_of_the_corpus_are_found() {
+    let list = dwarf_tests::json(&dwarf_tests::fixture("corpus/contradictions.json"));
+    let list = list["findings"].as_array().unwrap();
+    let mut files: BTreeMap<String, Vec<objects::Checked>> = BTreeMap::new();
+    let [mut always, mut conditional] = [0, 0];
+    for one in list {
+        let text = |field: &str| one[field].as_str().unwrap();
+        let path = dwarf_tests::fixture("corpus").join(text("path"));
+        let functions = files.entry(text("path").to_string()).or_insert_with(|| objects::check(&path));
+        let pc = u64::try_from(dwarf_tests::number(&one["return_pc"])).unwrap();
+        let register = match text("register") {
+            "PC_REG" => "return-address".to_string(),
+            name => name.replace("SGPR", "s"),
+        };
+        let items: Vec<(When, Item)> = (functions.iter())
+            .filter(|function| function.name == text("function"))
+            .flat_map(|function| {
+                (function.report.contradictions.iter()).flat_map(|one| {
+                    let items = truth::items(&function.name, one, &BTreeSet::from([pc]));
+                    items.into_iter().map(|item| (one.when, item))
+                })
+            })
+            .filter(|(_, item)| item.register == register)
+            .collect();
+        if items.iter().any(|(when, _)| *when == When::Always) {
+            always += 1;
+        } else if !items.is_empty() {
+            conditional += 1;
+        } else {
+            println!("missed {one}");
+        }
+    }
+    println!("{} rules: {always} always wrong, {conditional} under a condition", list.len());
+}
+
+#[test]
+fn corpus_all() {
+    let mut silences: BTreeMap<String, usize> = BTreeMap::new();
+    for path in dwarf_tests::corpus() {
+        println!("== {}", path.display());
+        let t = std::time::Instant::now();
+        for function in objects::check(&path) {
+            *silences.entry(format!("{:?}", function.report.silence)).or_default() += 1;
+            if function.report.silence.is_some() && format!("{:?}", function.report.silence) != "Some(NoCaller)" { println!("{} {:#x} {:?}", function.name, function.start, function.report.silence); }
+            for one in &function.report.contradictions {
+                println!("  {} {:?} {:?} {:x?}\n      {one}", function.name, one.kind, one.when, one.ranges);
+            }
+        }
+        println!("TIME {:?}", t.elapsed());
+    }
+    println!("{silences:?}");
+}

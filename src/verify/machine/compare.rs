@@ -329,13 +329,20 @@ impl Comparison<'_> {
         let Some((found, written_at)) = verdicts(mask) else {
             return;
         };
-        let Some(when) = when_of(found) else {
-            return;
-        };
-        let is_right = |mask| {
-            matches!(verdicts(mask), Some(([Verdict::Same, Verdict::Same], _)))
-        };
         let without_exec = self.claims.exec.is_none() && mask != Mask::ENTRY;
+        // Lanes that were switched off are said to be in the register, which has been overwritten.
+        let none_is_right = || match verdicts(Mask::NONE) {
+            Some(([active, _], _)) => active != Verdict::Different,
+            None => true,
+        };
+        let when = match when_of(found) {
+            Some(when) => when,
+            None if mask.active() == Part::Less && without_exec && !none_is_right() => {
+                When::LanesSwitchedOff
+            }
+            None => return,
+        };
+        let is_right = |mask| verdicts(mask).is_some_and(|(found, _)| when_of(found).is_none());
         let (kind, culprit) = if without_exec && is_right(Mask::ENTRY) {
             (Kind::ExecWithoutRule, self.state.exec_written_at)
         } else if matches!(place, VectorPlace::Saved(_))

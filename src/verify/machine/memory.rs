@@ -6,7 +6,7 @@
 
 use super::state::{Base, Slot, State};
 use super::mask::Mask;
-use super::value::Scalar;
+use super::value::{STACK_POINTER, Scalar};
 use super::vector::{LaneValue, Vector};
 use crate::arch::{ScratchAddressing, WaveSize};
 use crate::isa::{Access, AccessKind, MachineRegister, Operand};
@@ -19,6 +19,8 @@ enum Place {
     Variables,
     /// Somewhere on the stack.
     Stack,
+    /// On the stack, from this slot up.
+    Above(Slot),
     /// To other memory.
     Elsewhere,
 }
@@ -33,7 +35,10 @@ pub(super) fn slot_at(
     wave_size: WaveSize,
 ) -> Option<Slot> {
     let (base, plus) = match value {
-        Scalar::Entry { register: 32, plus } => (Base::Entry, plus),
+        Scalar::Entry {
+            register: STACK_POINTER,
+            plus,
+        } => (Base::Entry, plus),
         Scalar::Aligned { at, plus } => (Base::Aligned(at), plus),
         Scalar::Entry { .. }
         | Scalar::Mask { .. }
@@ -67,6 +72,10 @@ fn place(state: &State, access: &Access, wave_size: WaveSize) -> Place {
     let base = state.operand(access.base, 0);
     match slot_at(base, access.offset.into(), addressing, wave_size) {
         Some(slot) => Place::Slot(slot),
+        None if access.base.register() == Some(MachineRegister::Sgpr(STACK_POINTER)) => {
+            let top = slot_at(state.stack_top(), access.offset.into(), addressing, wave_size);
+            top.map_or(Place::Stack, Place::Above)
+        }
         None => Place::Stack,
     }
 }
@@ -90,6 +99,7 @@ fn is_scratch_descriptor(state: &State, access: &Access) -> bool {
 pub(super) fn store(state: &mut State, access: &Access, wave_size: WaveSize, at: u32) {
     let slot = match place(state, access, wave_size) {
         Place::Slot(slot) => slot,
+        Place::Above(slot) => return state.give_to_callee(slot.offset),
         Place::Stack => return state.lose_slots(),
         Place::Variables | Place::Elsewhere => return,
     };
@@ -127,7 +137,7 @@ pub(super) fn load(state: &mut State, access: &Access, wave_size: WaveSize, at: 
                 ..slot
             }),
             Place::Slot(_) | Place::Elsewhere => Vector::all(LaneValue::Other, at),
-            Place::Variables | Place::Stack => Vector::all(LaneValue::Unknown, at),
+            Place::Variables | Place::Stack | Place::Above(_) => Vector::all(LaneValue::Unknown, at),
         };
         write(state, register, &value, at);
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::mask::Mask;
-use super::value::Scalar;
+use super::value::{STACK_POINTER, Scalar};
 use super::vector::{LaneValue, Vector};
 use crate::arch::WaveSize;
 use crate::isa::{MachineRegister, Operand, Span};
@@ -55,6 +55,9 @@ pub(super) struct State {
     slots_lost: bool,
     /// Callees may have written slots from here up.
     callees_from: Option<i64>,
+    /// How far the stack pointer was above that on entry when that was last known. Where it has been set
+    /// to something computed since, it is no lower: stack is allocated at run time, not given back.
+    top: i32,
 }
 
 impl State {
@@ -78,6 +81,7 @@ impl State {
             vectors_lost: false,
             slots_lost: false,
             callees_from: None,
+            top: 0,
         }
     }
 
@@ -90,9 +94,22 @@ impl State {
     }
 
     pub(super) fn set_scalar(&mut self, register: u8, value: Scalar, written_at: u32) {
+        if let (STACK_POINTER, Scalar::Entry { register: of, plus }) = (register, value)
+            && of == STACK_POINTER
+        {
+            self.top = plus;
+        }
         let slot = Rc::make_mut(&mut self.scalars).get_mut(usize::from(register));
         if let Some(slot) = slot {
             *slot = Cell { value, written_at };
+        }
+    }
+
+    /// The lowest that the stack pointer can be.
+    pub(super) fn stack_top(&self) -> Scalar {
+        Scalar::Entry {
+            register: STACK_POINTER,
+            plus: self.top,
         }
     }
 
@@ -309,6 +326,8 @@ impl State {
         };
         changed |= lowest != self.callees_from;
         self.callees_from = lowest;
+        changed |= other.top < self.top;
+        self.top = self.top.min(other.top);
         changed
     }
 

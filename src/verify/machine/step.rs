@@ -271,7 +271,10 @@ impl Context<'_> {
             state.set_scalar(register, Scalar::Unknown, written_at);
         }
         state.clobber_vectors(is_clobbered);
-        let stack_pointer = state.scalar(convention.stack_pointer());
+        let stack_pointer = match state.scalar(convention.stack_pointer()) {
+            Scalar::Unknown | Scalar::Other => state.stack_top(),
+            known => known,
+        };
         let slot = (self.addressing).and_then(|addressing| {
             memory::slot_at(stack_pointer, 0, addressing, self.wave_size)
         });

@@ -6,8 +6,8 @@
 
 use super::mask::Mask;
 
-/// The scalar register that LLVM's functions round.
-const STACK_POINTER: u8 = 32;
+/// The scalar register with the stack pointer of LLVM's functions.
+pub(super) const STACK_POINTER: u8 = 32;
 
 /// 32 bits: the contents of a scalar register, or what one lane of a vector register keeps of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
