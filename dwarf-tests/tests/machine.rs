@@ -1,7 +1,11 @@
 //! Call frame information against machine code.
 
+#[path = "machine/code.rs"]
+mod code;
 #[path = "machine/objects.rs"]
 mod objects;
+#[path = "machine/tables.rs"]
+mod tables;
 #[path = "machine/truth.rs"]
 mod truth;
 
@@ -53,9 +57,16 @@ fn what_is_found_is_what_was_wrong_when_it_ran() {
                 missed.push(item.clone());
             }
         }
-        false_alarms.extend(always.difference(&truth.wrong).map(|item| (name.clone(), item.clone())));
+        false_alarms.extend(
+            always
+                .difference(&truth.wrong)
+                .map(|item| (name.clone(), item.clone())),
+        );
         for item in conditional.difference(&truth.wrong) {
-            println!("unseen {name} {} {:?} {:x}", item.function, item.what, item.pc);
+            println!(
+                "unseen {name} {} {:?} {:x}",
+                item.function, item.what, item.pc
+            );
             *not_seen.entry(item.what).or_default() += 1;
         }
     }
@@ -66,9 +77,17 @@ fn what_is_found_is_what_was_wrong_when_it_ran() {
     println!("{not_seen:?}");
     let mut by: BTreeMap<(String, What, String), Vec<u64>> = BTreeMap::new();
     for item in missed {
-        by.entry((item.function, item.what, item.register)).or_default().push(item.pc);
+        by.entry((item.function, item.what, item.register))
+            .or_default()
+            .push(item.pc);
     }
-    for (key, pcs) in &by { println!("missed {key:?} {} {:x?}", pcs.len(), &pcs[..pcs.len().min(8)]); }
+    for (key, pcs) in &by {
+        println!(
+            "missed {key:?} {} {:x?}",
+            pcs.len(),
+            &pcs[..pcs.len().min(8)]
+        );
+    }
     assert!(false_alarms.is_empty(), "{false_alarms:#x?}");
 }
 
@@ -78,9 +97,15 @@ fn print_all() {
         let name = case.file_name().unwrap().to_str().unwrap().to_string();
         println!("== {name}");
         for function in objects::check(&case.join(format!("{name}.hsaco"))) {
-            println!("{} {:#x} {:?}", function.name, function.start, function.report.silence);
+            println!(
+                "{} {:#x} {:?}",
+                function.name, function.start, function.report.silence
+            );
             for one in &function.report.contradictions {
-                println!("   {:?} {:?} {:x?}\n      {one}", one.kind, one.when, one.ranges);
+                println!(
+                    "   {:?} {:?} {:x?}\n      {one}",
+                    one.kind, one.when, one.ranges
+                );
             }
         }
     }
@@ -96,7 +121,9 @@ fn stale_lanes_of_the_corpus_are_found() {
     for one in list {
         let text = |field: &str| one[field].as_str().unwrap();
         let path = dwarf_tests::fixture("corpus").join(text("path"));
-        let functions = files.entry(text("path").to_string()).or_insert_with(|| objects::check(&path));
+        let functions = files
+            .entry(text("path").to_string())
+            .or_insert_with(|| objects::check(&path));
         let pc = u64::try_from(dwarf_tests::number(&one["return_pc"])).unwrap();
         let register = match text("register") {
             "PC_REG" => "return-address".to_string(),
@@ -120,7 +147,10 @@ fn stale_lanes_of_the_corpus_are_found() {
             println!("missed {one}");
         }
     }
-    println!("{} rules: {always} always wrong, {conditional} under a condition", list.len());
+    println!(
+        "{} rules: {always} always wrong, {conditional} under a condition",
+        list.len()
+    );
 }
 
 #[test]
@@ -130,10 +160,22 @@ fn corpus_all() {
         println!("== {}", path.display());
         let t = std::time::Instant::now();
         for function in objects::check(&path) {
-            *silences.entry(format!("{:?}", function.report.silence)).or_default() += 1;
-            if function.report.silence.is_some() && format!("{:?}", function.report.silence) != "Some(NoCaller)" { println!("{} {:#x} {:?}", function.name, function.start, function.report.silence); }
+            *silences
+                .entry(format!("{:?}", function.report.silence))
+                .or_default() += 1;
+            if function.report.silence.is_some()
+                && format!("{:?}", function.report.silence) != "Some(NoCaller)"
+            {
+                println!(
+                    "{} {:#x} {:?}",
+                    function.name, function.start, function.report.silence
+                );
+            }
             for one in &function.report.contradictions {
-                println!("  {} {:?} {:?} {:x?}\n      {one}", function.name, one.kind, one.when, one.ranges);
+                println!(
+                    "  {} {:?} {:?} {:x?}\n      {one}",
+                    function.name, one.kind, one.when, one.ranges
+                );
             }
         }
         println!("TIME {:?}", t.elapsed());

@@ -54,9 +54,10 @@ pub fn check_object(object: &CodeObject<'_>) -> Vec<Checked> {
         .filter(|symbol| symbol.kind == SymbolKind::Function)
         .map(|symbol| (symbol.address, symbol.name.to_string()))
         .collect();
-    let functions = fdes.iter().zip(&codes).filter_map(|(fde, code)| {
-        Some((fde.initial_location, code.as_deref()?))
-    });
+    let functions = fdes
+        .iter()
+        .zip(&codes)
+        .filter_map(|(fde, code)| Some((fde.initial_location, code.as_deref()?)));
     let machine = Machine::new(object.target().processor(), functions);
     let wave_size = wave_size(object);
     let each = fdes.iter().zip(&codes);
@@ -69,7 +70,10 @@ pub fn check_object(object: &CodeObject<'_>) -> Vec<Checked> {
             wave_size,
         };
         Some(Checked {
-            name: names.get(&fde.initial_location).cloned().unwrap_or_default(),
+            name: names
+                .get(&fde.initial_location)
+                .cloned()
+                .unwrap_or_default(),
             start: fde.initial_location,
             end: fde.end(),
             report: machine.check(&function),

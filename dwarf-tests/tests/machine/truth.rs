@@ -75,7 +75,9 @@ pub fn read(case: &Path) -> Truth {
     for finding in check["findings"].as_array().unwrap() {
         let strings = |field: &str| -> Vec<String> {
             let list = finding[field].as_array().unwrap();
-            list.iter().map(|one| one.as_str().unwrap().to_string()).collect()
+            list.iter()
+                .map(|one| one.as_str().unwrap().to_string())
+                .collect()
         };
         let registers = strings("registers");
         let what = what(finding["what"].as_str().unwrap(), &registers);
@@ -105,8 +107,9 @@ pub fn read(case: &Path) -> Truth {
         }
         let size = usize::try_from(symbol.size).unwrap();
         let code = object.read_image(symbol.address, size).unwrap();
-        let instructions: Vec<Instruction> =
-            (decoder.instructions(code, symbol.address)).map(Result::unwrap).collect();
+        let instructions: Vec<Instruction> = (decoder.instructions(code, symbol.address))
+            .map(Result::unwrap)
+            .collect();
         let listed: BTreeSet<u64> = (wrong.iter())
             .filter(|item| item.function == symbol.name)
             .map(|item| item.pc)
@@ -133,7 +136,10 @@ fn run(instructions: &[Instruction], listed: &BTreeSet<u64>) -> BTreeSet<u64> {
         }
     }
     let mut executed = BTreeSet::new();
-    for (n, block) in instructions.chunk_by(|_, next| !leaders.contains(&next.address)).enumerate() {
+    for (n, block) in instructions
+        .chunk_by(|_, next| !leaders.contains(&next.address))
+        .enumerate()
+    {
         let block: BTreeSet<u64> = block.iter().map(|one| one.address).collect();
         if n == 0 || !block.is_disjoint(listed) {
             executed.extend(block);

@@ -49,7 +49,10 @@ impl Registers {
             if let Some(word) = self.vectors.get_mut(word) {
                 *word |= 1u128.checked_shl(bit.into()).unwrap_or(0);
             }
-        } else if matches!(register, MachineRegister::Vgpr(_) | MachineRegister::Agpr(_)) {
+        } else if matches!(
+            register,
+            MachineRegister::Vgpr(_) | MachineRegister::Agpr(_)
+        ) {
             self.any_vector = true;
         }
     }
@@ -186,7 +189,12 @@ fn summarize(decoder: &Decoder, code: &[u8], address: u64) -> Summary {
 impl Summary {
     fn read(&mut self, instruction: &Instruction, known: &BTreeMap<MachineRegister, u64>) {
         self.unknown |= instruction.writes.is_indirect();
-        for register in instruction.writes.spans().iter().flat_map(|s| s.registers()) {
+        for register in instruction
+            .writes
+            .spans()
+            .iter()
+            .flat_map(|s| s.registers())
+        {
             self.writes.insert(register);
         }
         let target = match instruction.effect {
@@ -237,7 +245,12 @@ fn follow_address(instruction: &Instruction, known: &mut BTreeMap<MachineRegiste
         })(),
         _ => None,
     };
-    for register in instruction.writes.spans().iter().flat_map(|s| s.registers()) {
+    for register in instruction
+        .writes
+        .spans()
+        .iter()
+        .flat_map(|s| s.registers())
+    {
         known.remove(&register);
     }
     if let Some((register, address)) = sum {

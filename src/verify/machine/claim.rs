@@ -65,6 +65,8 @@ pub(super) enum Claim {
     Pair([ScalarPlace; 2]),
     /// A vector register.
     Vector(VectorPlace),
+    /// The value itself: what is made of a scalar register.
+    Number(Scaled),
     /// The value itself: a multiple of the CFA.
     CfaScaled {
         /// How far the CFA is shifted; a negative number goes right.
@@ -99,13 +101,22 @@ pub(super) fn machine_register(register: Register) -> Option<MachineRegister> {
 enum Entry {
     Constant(i64),
     Number(Scaled),
-    Register { register: MachineRegister, bit: u64 },
+    Register {
+        register: MachineRegister,
+        bit: u64,
+    },
     /// The CFA plus bytes, and shifted.
-    Cfa { shift: i8, plus: i64 },
+    Cfa {
+        shift: i8,
+        plus: i64,
+    },
     Memory(Scaled, AddressSpace),
     /// An address in the space of this number that is no register's.
     Absolute,
-    Parts { parts: Vec<(Entry, u64)>, complete: bool },
+    Parts {
+        parts: Vec<(Entry, u64)>,
+        complete: bool,
+    },
     Select(Box<[Entry; 2]>),
     ExecOnEntry,
 }
@@ -180,6 +191,7 @@ fn claim(
     };
     match (entry, is_value) {
         (Entry::Cfa { shift, plus }, true) => Some(Claim::CfaScaled { shift, plus }),
+        (Entry::Number(number), true) => Some(Claim::Number(number)),
         (_, true) => None,
         (entry, false) => match dwords {
             1 => Some(Claim::Scalar(scalar_place(&entry, 0)?)),
@@ -195,7 +207,10 @@ fn claim(
 /// Where the 32 bits from `bit` of a location are.
 fn scalar_place(entry: &Entry, bit: u64) -> Option<ScalarPlace> {
     match entry {
-        Entry::Register { register, bit: from } => {
+        Entry::Register {
+            register,
+            bit: from,
+        } => {
             let from = from.checked_add(bit)?;
             let dword = u8::try_from(from / 32).ok().filter(|_| from % 32 == 0)?;
             match register {
@@ -411,7 +426,10 @@ fn arithmetic(operation: Operation<'_>, a: Entry, b: Entry) -> Option<Entry> {
     let shifted = |shift: i8, plus: i64| {
         let by = i8::try_from(n).ok().filter(|n| (0..64).contains(n))?;
         match operation {
-            Operation::Shl => Some((shift.checked_add(by)?, plus.checked_shl(u32::try_from(by).ok()?)?)),
+            Operation::Shl => Some((
+                shift.checked_add(by)?,
+                plus.checked_shl(u32::try_from(by).ok()?)?,
+            )),
             // What is shifted out must be nothing.
             Operation::Shr if plus == 0 => Some((shift.checked_sub(by)?, 0)),
             Operation::Plus => Some((shift, plus.checked_add(n)?)),
@@ -451,8 +469,6 @@ fn sum(operation: Operation<'_>, a: Entry, b: Entry) -> Option<Entry> {
     };
     let are_halves = high.shift == 32 && low.shift == 0 && high.plus == 0;
     let are_neighbours = low.register.checked_add(1) == Some(high.register);
-    (are_halves && are_neighbours && !low.pair).then_some(Entry::Number(Scaled {
-        pair: true,
-        ..low
-    }))
+    (are_halves && are_neighbours && !low.pair)
+        .then_some(Entry::Number(Scaled { pair: true, ..low }))
 }

@@ -1,6 +1,6 @@
 //! A row against what is known of the machine at one instruction.
 
-use super::claim::{CfaClaim, Claim, ScalarPlace, VectorPlace};
+use super::claim::{CfaClaim, Claim, ScalarPlace, Scaled, VectorPlace};
 use super::contradiction::{ContradictionKind as Kind, Dword, Rule, SavedLanes, Subject, When};
 use super::convention::Convention;
 use super::findings::{Findings, Place};
@@ -59,6 +59,7 @@ impl Comparison<'_> {
                 Claim::Vector(place) => {
                     self.vector(subject, *machine, place, &cfa, findings);
                 }
+                Claim::Number(number) => self.number(subject, *machine, number, findings),
                 Claim::CfaScaled { shift, plus } => {
                     self.scaled(subject, *machine, (*shift, *plus), &cfa, findings);
                 }
@@ -127,7 +128,7 @@ impl Comparison<'_> {
                 if is_right {
                     return CfaResult { slot };
                 }
-                let kind = match self.return_since_row() {
+                let kind = match self.return_since_rule() {
                     Some(_) => Kind::CfaAfterEpilogue,
                     None => Kind::CfaWrong,
                 };
@@ -146,17 +147,17 @@ impl Comparison<'_> {
         }
     }
 
-    /// The last return that stands between the start of the row and here.
-    fn return_since_row(&self) -> Option<u64> {
+    /// The last return that stands between the place where the CFA got its rule and here.
+    fn return_since_rule(&self) -> Option<u64> {
         let before = self.returns.partition_point(|at| *at < self.place.start);
         let last = self.returns.get(before.checked_sub(1)?)?;
-        (*last >= self.claims.start).then_some(*last)
+        (*last >= self.claims.cfa_since).then_some(*last)
     }
 
     fn wrong_cfa(&self, claim: &CfaClaim, kind: Kind, when: When, findings: &mut Findings) {
         let number = claim.number;
         let culprit = match kind {
-            Kind::CfaAfterEpilogue => self.return_since_row().unwrap_or(self.claims.start),
+            Kind::CfaAfterEpilogue => self.return_since_rule().unwrap_or(self.claims.cfa_since),
             _ => self.address(self.state.scalar_written_at(number.register)),
         };
         findings.add((kind, Subject::Cfa, when), culprit, self.place, || {
@@ -174,11 +175,11 @@ impl Comparison<'_> {
     fn gcc_cfa(&self, claim: &CfaClaim, findings: &mut Findings) {
         let number = claim.number;
         let low = Convention::Gcc.stack_pointer();
-        let high = number.register.checked_add(1).map(|high| self.state.scalar(high));
-        if !number.pair
-            || number.shift != 0
-            || high != Some(Scalar::entry(low.saturating_add(1)))
-        {
+        let high = number
+            .register
+            .checked_add(1)
+            .map(|high| self.state.scalar(high));
+        if !number.pair || number.shift != 0 || high != Some(Scalar::entry(low.saturating_add(1))) {
             return;
         }
         if let Scalar::Entry { register, plus } = self.state.scalar(number.register)
@@ -212,14 +213,13 @@ impl Comparison<'_> {
         }
     }
 
-    /// Whether the lane was put back to what it was on entry.
+    /// Whether the whole register was put back to what it was on entry.
     fn is_reloaded(&self, place: ScalarPlace) -> bool {
-        let ScalarPlace::Lane { vector, lane } = place else {
+        let ScalarPlace::Lane { vector, .. } = place else {
             return false;
         };
-        let has_own = |lanes: &Lanes| {
-            lanes.rest == LaneValue::Entry(vector) && lanes.named().iter().all(|(l, _)| *l != lane)
-        };
+        let has_own =
+            |lanes: &Lanes| lanes.rest == LaneValue::Entry(vector) && lanes.named().is_empty();
         let known = self.state.vector(vector);
         known.written_at != 0 && (has_own(&known.active) || has_own(&known.inactive))
     }
@@ -255,13 +255,21 @@ impl Comparison<'_> {
         } else {
             Kind::WrongPlace
         };
-        findings.add((kind, subject, when), self.address(culprit), self.place, || {
-            let dwords = places.iter().map(|place| match place {
-                ScalarPlace::Scalar(n) => Dword::Scalar(MachineRegister::Sgpr(*n)),
-                ScalarPlace::Lane { vector, lane } => Dword::Lane(*vector, *lane),
-            });
-            (Rule::Dwords(dwords.collect()), holder::dwords(self.state, registers))
-        });
+        findings.add(
+            (kind, subject, when),
+            self.address(culprit),
+            self.place,
+            || {
+                let dwords = places.iter().map(|place| match place {
+                    ScalarPlace::Scalar(n) => Dword::Scalar(MachineRegister::Sgpr(*n)),
+                    ScalarPlace::Lane { vector, lane } => Dword::Lane(*vector, *lane),
+                });
+                (
+                    Rule::Dwords(dwords.collect()),
+                    holder::dwords(self.state, registers),
+                )
+            },
+        );
     }
 
     /// What a place of a vector register has, with `mask` for the execution mask on entry.
@@ -291,7 +299,9 @@ impl Comparison<'_> {
             None => self.state.exec,
             Some(Claim::Scalar(place)) => self.mask_in(&[*place]),
             Some(Claim::Pair(places)) => self.mask_in(places),
-            Some(Claim::None | Claim::Vector(_) | Claim::CfaScaled { .. }) => Mask::UNKNOWN,
+            Some(Claim::None | Claim::Vector(_) | Claim::Number(_) | Claim::CfaScaled { .. }) => {
+                Mask::UNKNOWN
+            }
         }
     }
 
@@ -357,14 +367,19 @@ impl Comparison<'_> {
             Kind::InactiveLanesOnly => When::Always,
             _ => when,
         };
-        findings.add((kind, subject, when), self.address(culprit), self.place, || {
-            let should = match kind {
-                Kind::ExecWithoutRule => self.saved(place, SavedLanes::Active),
-                Kind::InactiveLanesOnly => self.saved(place, SavedLanes::Inactive),
-                _ => holder::vector(self.context, self.state, register),
-            };
-            (self.saved(place, SavedLanes::All), should)
-        });
+        findings.add(
+            (kind, subject, when),
+            self.address(culprit),
+            self.place,
+            || {
+                let should = match kind {
+                    Kind::ExecWithoutRule => self.saved(place, SavedLanes::Active),
+                    Kind::InactiveLanesOnly => self.saved(place, SavedLanes::Inactive),
+                    _ => holder::vector(self.context, self.state, register),
+                };
+                (self.saved(place, SavedLanes::All), should)
+            },
+        );
     }
 
     fn saved(&self, place: &VectorPlace, lanes: SavedLanes) -> Rule {
@@ -387,17 +402,43 @@ impl Comparison<'_> {
         cfa: &CfaResult,
         findings: &mut Findings,
     ) {
-        let Rule::CfaShiftedRight(right) = holder::stack_pointer(self.context) else {
+        let Some(right) = holder::stack_pointer_shift(self.context) else {
             return;
         };
         if cfa.slot.is_none() || register != MachineRegister::Sgpr(32) {
             return;
         }
-        let is_right = plus == 0 && shift.checked_neg() == i8::try_from(right).ok();
-        if !is_right {
+        if plus != 0 || shift.checked_neg() != Some(right) {
             let key = (Kind::WrongPlace, subject, When::Always);
             findings.add(key, self.place.start, self.place, || {
-                (Rule::Other, Rule::CfaShiftedRight(right))
+                (Rule::Other, holder::stack_pointer(self.context, self.state))
+            });
+        }
+    }
+
+    /// A scalar register that is said to be another one plus a constant.
+    fn number(
+        &self,
+        subject: Subject,
+        register: MachineRegister,
+        number: &Scaled,
+        findings: &mut Findings,
+    ) {
+        let MachineRegister::Sgpr(n) = register else {
+            return;
+        };
+        let (Scalar::Entry { register: of, plus }, 0, false) = (
+            self.state.scalar(number.register),
+            number.shift,
+            number.pair,
+        ) else {
+            return;
+        };
+        if of != n || i64::from(plus).saturating_add(number.plus) != 0 {
+            let written_at = self.state.scalar_written_at(number.register);
+            let key = (Kind::WrongPlace, subject, When::Always);
+            findings.add(key, self.address(written_at), self.place, || {
+                (Rule::Other, holder::dwords(self.state, &[n]))
             });
         }
     }
@@ -437,7 +478,8 @@ impl Comparison<'_> {
                 continue;
             };
             let (kind, should) = if n == self.context.convention.stack_pointer() {
-                (Kind::StackPointerWithoutRule, holder::stack_pointer(self.context))
+                let should = holder::stack_pointer(self.context, self.state);
+                (Kind::StackPointerWithoutRule, should)
             } else if self.context.convention.preserves(machine) {
                 (Kind::ScalarWithoutRule, holder::dwords(self.state, &[n]))
             } else {

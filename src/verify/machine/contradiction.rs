@@ -264,13 +264,19 @@ impl fmt::Display for Contradiction {
         write!(f, "at {first:#x} the row says that {subject} {says}; ")?;
         match kind {
             ContradictionKind::StaleLane => {
-                write!(f, "the instruction at {culprit:#x} has reloaded what those lanes were")?;
+                write!(
+                    f,
+                    "the instruction at {culprit:#x} has reloaded what those lanes were"
+                )?;
             }
             ContradictionKind::CfaAfterEpilogue => {
                 write!(f, "that is from before the return at {culprit:#x}")?;
             }
             ContradictionKind::InactiveLanesOnly => {
-                write!(f, "the instruction at {culprit:#x} stored the lanes not active on entry alone")?;
+                write!(
+                    f,
+                    "the instruction at {culprit:#x} stored the lanes not active on entry alone"
+                )?;
             }
             ContradictionKind::CfaScale => {
                 f.write_str("scratch is addressed otherwise")?;

@@ -39,9 +39,7 @@ impl Convention {
             (Convention::Llvm, MachineRegister::Sgpr(n)) => {
                 matches!(n, 32..=39 | 48..=55 | 64..=71 | 80..=87 | 96..=105)
             }
-            (Convention::Llvm, MachineRegister::Vgpr(n)) => {
-                (40..256).contains(&n) && n % 16 >= 8
-            }
+            (Convention::Llvm, MachineRegister::Vgpr(n)) => (40..256).contains(&n) && n % 16 >= 8,
             (Convention::Llvm, MachineRegister::Agpr(n)) => n >= 32,
             // What GCC's functions save differs from file to file; of these it is sure.
             (Convention::Gcc, MachineRegister::Sgpr(n)) => matches!(n, 14..=17),

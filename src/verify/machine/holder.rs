@@ -11,11 +11,15 @@ use crate::isa::MachineRegister;
 
 /// Where the dwords of scalar registers are.
 pub(super) fn dwords(state: &State, registers: &[u8]) -> Rule {
-    let found = registers.iter().map(|register| dword(state, Scalar::entry(*register)));
+    let found = registers
+        .iter()
+        .map(|register| dword(state, Scalar::entry(*register)));
     let Some(found) = found.collect::<Option<Vec<_>>>() else {
         return Rule::Other;
     };
-    let own = registers.iter().map(|n| Dword::Scalar(MachineRegister::Sgpr(*n)));
+    let own = registers
+        .iter()
+        .map(|n| Dword::Scalar(MachineRegister::Sgpr(*n)));
     if own.eq(found.iter().copied()) && registers.len() == 1 {
         return Rule::SameValue;
     }
@@ -35,25 +39,30 @@ fn dword(state: &State, value: Scalar) -> Option<Dword> {
     }
     state.vectors().find_map(|(register, vector)| {
         let lanes = vector.active.named().iter();
-        let lane = lanes.map(|(lane, _)| *lane).find(|lane| vector.lane(*lane) == [value; 2]);
+        let lane = lanes
+            .map(|(lane, _)| *lane)
+            .find(|lane| vector.lane(*lane) == [value; 2]);
         lane.map(|lane| Dword::Lane(register, lane))
     })
 }
 
 /// Where the execution mask on entry is.
 pub(super) fn exec(state: &State, wave_size: WaveSize) -> Rule {
-    let halves = [false, true].into_iter().take(if wave_size == WaveSize::Wave32 { 1 } else { 2 });
+    let halves = [false, true]
+        .into_iter()
+        .take(if wave_size == WaveSize::Wave32 { 1 } else { 2 });
     let found = halves.map(|high| dword(state, Scalar::of_mask(Mask::ENTRY, high)));
-    found.collect::<Option<Vec<_>>>().map_or(Rule::Other, Rule::Dwords)
+    found
+        .collect::<Option<Vec<_>>>()
+        .map_or(Rule::Other, Rule::Dwords)
 }
 
-/// What the caller's stack pointer is, told from the CFA.
-pub(super) fn stack_pointer(context: &Context<'_>) -> Rule {
-    match (context.addressing, context.wave_size) {
-        (Some(ScratchAddressing::Buffer), _) => Rule::CfaShiftedRight(0),
-        (Some(ScratchAddressing::Flat), WaveSize::Wave32) => Rule::CfaShiftedRight(5),
-        (Some(ScratchAddressing::Flat), WaveSize::Wave64) => Rule::CfaShiftedRight(6),
-        (None, _) => Rule::Other,
+/// What the caller's stack pointer is: a register that has it, or what it is told from the CFA.
+pub(super) fn stack_pointer(context: &Context<'_>, state: &State) -> Rule {
+    let exact = dwords(state, &[context.convention.stack_pointer()]);
+    match (exact, stack_pointer_shift(context)) {
+        (Rule::Other, Some(bits)) => Rule::CfaShiftedRight(bits.unsigned_abs()),
+        (exact, _) => exact,
     }
 }
 
@@ -66,7 +75,9 @@ pub(super) fn cfa(context: &Context<'_>, state: &State) -> Rule {
     };
     let mut known = (state.scalars()).filter_map(|(n, value)| Some((n, of_stack(value)?)));
     // A register that has it as it is, then any.
-    let exact = state.scalars().find(|(_, value)| of_stack(*value) == Some(0));
+    let exact = state
+        .scalars()
+        .find(|(_, value)| of_stack(*value) == Some(0));
     let Some((n, plus)) = exact.map(|(n, _)| (n, 0)).or_else(|| known.next()) else {
         return Rule::Other;
     };
@@ -79,15 +90,21 @@ pub(super) fn cfa(context: &Context<'_>, state: &State) -> Rule {
     Rule::Cfa {
         register: MachineRegister::Sgpr(n),
         shift,
-        plus: i64::from(plus).saturating_neg().checked_shl(shift.unsigned_abs().into()).unwrap_or(0),
+        plus: i64::from(plus)
+            .saturating_neg()
+            .checked_shl(shift.unsigned_abs().into())
+            .unwrap_or(0),
         space,
     }
 }
 
-fn stack_pointer_shift(context: &Context<'_>) -> Option<i8> {
-    match stack_pointer(context) {
-        Rule::CfaShiftedRight(bits) => i8::try_from(bits).ok(),
-        _ => None,
+/// How far an address of the stack pointer is shifted against one that counts bytes of the wave. Nothing
+/// where it is not known how scratch is addressed.
+pub(super) fn stack_pointer_shift(context: &Context<'_>) -> Option<i8> {
+    match (context.addressing?, context.wave_size) {
+        (ScratchAddressing::Buffer, _) => Some(0),
+        (ScratchAddressing::Flat, WaveSize::Wave32) => Some(5),
+        (ScratchAddressing::Flat, WaveSize::Wave64) => Some(6),
     }
 }
 

@@ -277,9 +277,9 @@ impl Inside {
 /// Whether the condition at place `n` makes a difference to the table.
 fn depends(table: u16, n: usize) -> bool {
     let step = 1u32.checked_shl(u32::try_from(n).unwrap_or(0)).unwrap_or(0);
-    (0u32..16).filter(|index| index & step == 0).any(|index| {
-        bit(table, index) != bit(table, index | step)
-    })
+    (0u32..16)
+        .filter(|index| index & step == 0)
+        .any(|index| bit(table, index) != bit(table, index | step))
 }
 
 fn bit(table: u16, index: u32) -> bool {
@@ -292,11 +292,20 @@ fn spread(table: u16, from: &[u16; CONDITIONS], to: &[u16]) -> u16 {
     (0u32..16).fold(0, |spread, index| {
         let source = (from.iter().zip(0u32..)).fold(0, |source, (condition, n)| {
             let place = (0u32..).zip(to).find(|(_, other)| *other == condition);
-            let is_met = place.is_some_and(|(place, _)| index.checked_shr(place).unwrap_or(0) & 1 != 0);
-            if is_met { source | 1u32.checked_shl(n).unwrap_or(0) } else { source }
+            let is_met =
+                place.is_some_and(|(place, _)| index.checked_shr(place).unwrap_or(0) & 1 != 0);
+            if is_met {
+                source | 1u32.checked_shl(n).unwrap_or(0)
+            } else {
+                source
+            }
         });
         let one = 1u16.checked_shl(index).unwrap_or(0);
-        if bit(table, source) { spread | one } else { spread }
+        if bit(table, source) {
+            spread | one
+        } else {
+            spread
+        }
     })
 }
 
@@ -333,8 +342,14 @@ mod tests {
     fn paths_that_differ_leave_what_may_be() {
         let some = Mask::ENTRY.and(Mask::condition(4));
         let joined = some.join(Mask::ENTRY);
-        assert_eq!((joined.active(), joined.inactive()), (Part::Less, Part::None));
-        assert_eq!(Mask::ENTRY.not().join(Mask::ENTRY).inactive(), Part::Unknown);
+        assert_eq!(
+            (joined.active(), joined.inactive()),
+            (Part::Less, Part::None)
+        );
+        assert_eq!(
+            Mask::ENTRY.not().join(Mask::ENTRY).inactive(),
+            Part::Unknown
+        );
         assert_eq!(Mask::ENTRY.not().not(), Mask::ENTRY);
         assert!(some.depends_on(4) && !some.depends_on(8) && !some.forget().depends_on(4));
     }

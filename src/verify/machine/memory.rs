@@ -4,8 +4,8 @@
 //! saved in. Those with an address of each lane's own, and those through flat addresses, reach variables
 //! of the program: that they leave saved registers alone is what every compiler relies on.
 
-use super::state::{Base, Slot, State};
 use super::mask::Mask;
+use super::state::{Base, Slot, State};
 use super::value::{STACK_POINTER, Scalar};
 use super::vector::{LaneValue, Vector};
 use crate::arch::{ScratchAddressing, WaveSize};
@@ -73,7 +73,12 @@ fn place(state: &State, access: &Access, wave_size: WaveSize) -> Place {
     match slot_at(base, access.offset.into(), addressing, wave_size) {
         Some(slot) => Place::Slot(slot),
         None if access.base.register() == Some(MachineRegister::Sgpr(STACK_POINTER)) => {
-            let top = slot_at(state.stack_top(), access.offset.into(), addressing, wave_size);
+            let top = slot_at(
+                state.stack_top(),
+                access.offset.into(),
+                addressing,
+                wave_size,
+            );
             top.map_or(Place::Stack, Place::Above)
         }
         None => Place::Stack,
@@ -85,14 +90,16 @@ fn is_scratch_descriptor(state: &State, access: &Access) -> bool {
     let Some(span) = access.descriptor.and_then(Operand::registers) else {
         return true;
     };
-    (0..4).zip(span.registers()).all(|(n, register)| match register {
-        MachineRegister::Sgpr(register) => match state.scalar(register) {
-            Scalar::Entry { register, plus } => register == n && plus == 0,
-            Scalar::Unknown => true,
+    (0..4)
+        .zip(span.registers())
+        .all(|(n, register)| match register {
+            MachineRegister::Sgpr(register) => match state.scalar(register) {
+                Scalar::Entry { register, plus } => register == n && plus == 0,
+                Scalar::Unknown => true,
+                _ => false,
+            },
             _ => false,
-        },
-        _ => false,
-    })
+        })
 }
 
 /// A store.
@@ -106,13 +113,17 @@ pub(super) fn store(state: &mut State, access: &Access, wave_size: WaveSize, at:
     let Some(data) = access.data else {
         return;
     };
-    if access.bytes < 4 {
-        let rest = slot.offset.rem_euclid(4);
-        let dword = Slot {
-            offset: slot.offset.saturating_sub(rest),
-            ..slot
-        };
-        return state.store(dword, &Vector::all(LaneValue::Other, at), at);
+    let first = slot.offset.saturating_sub(slot.offset.rem_euclid(4));
+    if access.bytes < 4 || first != slot.offset {
+        // Every dword that is touched has something new in it.
+        let end = slot.offset.saturating_add(access.bytes.into());
+        let mut offset = first;
+        while offset < end {
+            let other = Vector::all(LaneValue::Other, at);
+            state.store(Slot { offset, ..slot }, &other, at);
+            offset = offset.saturating_add(4);
+        }
+        return;
     }
     for (n, register) in (0i64..).zip(data.registers()) {
         let slot = Slot {
@@ -137,7 +148,9 @@ pub(super) fn load(state: &mut State, access: &Access, wave_size: WaveSize, at: 
                 ..slot
             }),
             Place::Slot(_) | Place::Elsewhere => Vector::all(LaneValue::Other, at),
-            Place::Variables | Place::Stack | Place::Above(_) => Vector::all(LaneValue::Unknown, at),
+            Place::Variables | Place::Stack | Place::Above(_) => {
+                Vector::all(LaneValue::Unknown, at)
+            }
         };
         write(state, register, &value, at);
     }

@@ -151,9 +151,13 @@ impl Machine {
 fn read_rows(function: &FunctionCode<'_>, wave_size: WaveSize) -> Result<Vec<Claims>, Silence> {
     let return_address = function.fde.cie.return_address_register;
     let mut rows = Rows::new(function.fde, function.section).map_err(|_| Silence::Rows)?;
-    let mut claims = Vec::new();
+    let mut claims: Vec<Claims> = Vec::new();
     while let Some(row) = rows.next().map_err(|_| Silence::Rows)? {
-        claims.push(Claims::new(row, return_address, function.encoding, wave_size));
+        let mut next = Claims::new(row, return_address, function.encoding, wave_size);
+        if let Some(last) = claims.last().filter(|last| last.cfa == next.cfa) {
+            next.cfa_since = last.cfa_since;
+        }
+        claims.push(next);
     }
     Ok(claims)
 }
@@ -175,7 +179,9 @@ fn check_boundaries(rows: &[Claims], instructions: &[Instruction], findings: &mu
                 Subject::Row,
                 When::Always,
             );
-            findings.add(key, instruction.address, place, || (Rule::Other, Rule::Other));
+            findings.add(key, instruction.address, place, || {
+                (Rule::Other, Rule::Other)
+            });
         }
     }
 }
@@ -204,7 +210,9 @@ fn addressing(processor: &Processor, instructions: &[Instruction]) -> Option<Scr
 }
 
 fn has_first_descriptor(descriptor: Option<Operand>) -> bool {
-    let first = descriptor.and_then(Operand::registers).map(|span| span.first);
+    let first = descriptor
+        .and_then(Operand::registers)
+        .map(|span| span.first);
     first == Some(MachineRegister::Sgpr(0))
 }
 

@@ -15,6 +15,8 @@ pub(super) struct Claims {
     /// Whether it says anything about a caller. A kernel has none.
     pub(super) has_caller: bool,
     pub(super) cfa: Option<CfaClaim>,
+    /// The start of the first row in succession that has this CFA.
+    pub(super) cfa_since: u64,
     /// The rule of the return address.
     pub(super) return_address: Claim,
     /// The rule of the execution mask: nothing if there is none.
@@ -46,6 +48,7 @@ impl Claims {
         let mut claims = Claims {
             start: row.start,
             end: row.end,
+            cfa_since: row.start,
             cfa: claim::cfa(row.cfa, encoding),
             ..Claims::default()
         };

@@ -31,7 +31,7 @@ pub(super) struct Slot {
     pub(super) offset: i64,
 }
 
-/// A scalar register: its contents, and the instruction that wrote it last.
+/// A scalar register: its contents, and the instruction that wrote it last; where paths meet, the highest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Cell {
     value: Scalar,
@@ -298,7 +298,7 @@ impl State {
     pub(super) fn join(&mut self, other: &State) -> bool {
         let mut changed = self.join_scalars(other);
         let exec = self.exec.join(other.exec);
-        let at = self.exec_written_at.min(other.exec_written_at);
+        let at = self.exec_written_at.max(other.exec_written_at);
         changed |= exec != self.exec || at != self.exec_written_at;
         (self.exec, self.exec_written_at) = (exec, at);
         if other.vectors_lost && !self.vectors_lost {
@@ -340,7 +340,7 @@ impl State {
         for (cell, other) in cells.zip(other.scalars.iter()) {
             let joined = Cell {
                 value: cell.value.join(other.value),
-                written_at: cell.written_at.min(other.written_at),
+                written_at: cell.written_at.max(other.written_at),
             };
             changed |= joined != *cell;
             *cell = joined;
@@ -350,7 +350,9 @@ impl State {
 }
 
 fn forget_in<K: Ord + Copy>(map: &mut Rc<BTreeMap<K, Rc<Vector>>>, at: u32) {
-    let changes = map.iter().filter_map(|(key, vector)| Some((*key, vector.forget(at)?)));
+    let changes = map
+        .iter()
+        .filter_map(|(key, vector)| Some((*key, vector.forget(at)?)));
     let changes: Vec<(K, Vector)> = changes.collect();
     if !changes.is_empty() {
         Rc::make_mut(map).extend(changes.into_iter().map(|(key, one)| (key, Rc::new(one))));

@@ -8,7 +8,9 @@ use super::state::{SCALARS, State, scalar_index};
 use super::value::Scalar;
 use super::vector::{LaneValue, Vector};
 use crate::arch::{ScratchAddressing, WaveSize};
-use crate::isa::{CallTarget, Effect, ExecOp, Instruction, MachineRegister, Operand, ScalarOp, Span};
+use crate::isa::{
+    CallTarget, Effect, ExecOp, Instruction, MachineRegister, Operand, ScalarOp, Span,
+};
 
 /// What the steps of one function have in common.
 #[derive(Debug)]
@@ -89,8 +91,10 @@ impl Context<'_> {
     fn overwrite(&self, state: &mut State, instruction: &Instruction, at: u32) {
         let writes = &instruction.writes;
         for span in writes.spans() {
-            let is_vector =
-                matches!(span.first, MachineRegister::Vgpr(_) | MachineRegister::Agpr(_));
+            let is_vector = matches!(
+                span.first,
+                MachineRegister::Vgpr(_) | MachineRegister::Agpr(_)
+            );
             if is_vector && writes.is_indirect() {
                 state.lose_vectors();
             } else if is_vector && self.convention == Convention::Gcc {
@@ -98,9 +102,11 @@ impl Context<'_> {
             } else if is_vector {
                 overwrite_vectors(state, *span, at);
             } else if writes.is_indirect() {
-                (0..SCALARS).filter_map(|n| u8::try_from(n).ok()).for_each(|register| {
-                    state.set_scalar(register, Scalar::Unknown, at);
-                });
+                (0..SCALARS)
+                    .filter_map(|n| u8::try_from(n).ok())
+                    .for_each(|register| {
+                        state.set_scalar(register, Scalar::Unknown, at);
+                    });
             } else {
                 for register in span.registers() {
                     set(state, register, Scalar::Other, at);
@@ -210,9 +216,10 @@ impl Context<'_> {
             },
             // The high half of an address, which a constant was added to or taken from.
             (ScalarOp::AddCarry | ScalarOp::SubBorrow, _) => match (a, b) {
-                (Scalar::CodeAddress { .. } | Scalar::Entry { .. }, Scalar::Constant(0 | u32::MAX)) => {
-                    Some(a)
-                }
+                (
+                    Scalar::CodeAddress { .. } | Scalar::Entry { .. },
+                    Scalar::Constant(0 | u32::MAX),
+                ) => Some(a),
                 _ => None,
             },
             (ScalarOp::And, 1) => self.round(state, a, b, at),
@@ -262,8 +269,7 @@ impl Context<'_> {
         let writes = address.and_then(|address| self.callees.writes(address));
         let convention = self.convention;
         let is_clobbered = |register: MachineRegister| {
-            !convention.preserves(register)
-                && writes.is_none_or(|writes| writes.contains(register))
+            !convention.preserves(register) && writes.is_none_or(|writes| writes.contains(register))
         };
         let scalars = (0..SCALARS).filter_map(|n| u8::try_from(n).ok());
         for register in scalars.filter(|n| is_clobbered(MachineRegister::Sgpr(*n))) {
@@ -275,9 +281,8 @@ impl Context<'_> {
             Scalar::Unknown | Scalar::Other => state.stack_top(),
             known => known,
         };
-        let slot = (self.addressing).and_then(|addressing| {
-            memory::slot_at(stack_pointer, 0, addressing, self.wave_size)
-        });
+        let slot = (self.addressing)
+            .and_then(|addressing| memory::slot_at(stack_pointer, 0, addressing, self.wave_size));
         match slot {
             Some(slot) if slot.base == super::state::Base::Entry => {
                 state.give_to_callee(slot.offset);
@@ -383,12 +388,14 @@ fn read_lane(state: &State, src: Operand, lane: Operand) -> Scalar {
 
 fn vector_move(state: &mut State, dst: Span, src: Operand, at: u32) {
     let sources: Vec<Vector> = (0..dst.count)
-        .map(|n| match src.registers().and_then(|span| span.first.plus(n)) {
-            Some(register @ (MachineRegister::Vgpr(_) | MachineRegister::Agpr(_))) => {
-                state.vector(register)
-            }
-            _ => Vector::all(LaneValue::Other, at),
-        })
+        .map(
+            |n| match src.registers().and_then(|span| span.first.plus(n)) {
+                Some(register @ (MachineRegister::Vgpr(_) | MachineRegister::Agpr(_))) => {
+                    state.vector(register)
+                }
+                _ => Vector::all(LaneValue::Other, at),
+            },
+        )
         .collect();
     for (register, value) in dst.registers().zip(sources) {
         memory::write(state, register, &value, at);

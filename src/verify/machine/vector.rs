@@ -131,7 +131,7 @@ pub(super) struct Vector {
     /// What a lane has that was not active on entry.
     pub(super) inactive: Lanes,
     /// The offset in the function of the instruction that wrote it last, in bytes. Where paths meet, the
-    /// lowest.
+    /// highest.
     pub(super) written_at: u32,
 }
 
@@ -184,7 +184,7 @@ impl Vector {
         Vector {
             active: self.active.join(&other.active),
             inactive: self.inactive.join(&other.inactive),
-            written_at: self.written_at.min(other.written_at),
+            written_at: self.written_at.max(other.written_at),
         }
     }
 }
