@@ -5,6 +5,11 @@
 //! call in such code. What is found here is never too little: where a call cannot be followed, everything
 //! that the convention gives away counts as written.
 
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "what is not followed is left unknown, whatever it is"
+)]
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::convention::Convention;

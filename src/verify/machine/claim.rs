@@ -4,6 +4,11 @@
 //! symbol. What compilers write comes out as one of few shapes; of anything else nothing is claimed, and
 //! the rules are silent. Source: HET A.2.5.4, A.6.4.
 
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "what is not understood is left alone, whatever it is"
+)]
+
 use fallible_iterator::FallibleIterator;
 
 use crate::arch::{AddressSpace, Register, RegisterClass, WaveSize};
@@ -55,9 +60,10 @@ pub(super) enum VectorPlace {
 }
 
 /// What the rule of a register claims.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Claim {
     /// The register cannot be found, or nothing that could be checked is said.
+    #[default]
     None,
     /// 32 bits.
     Scalar(ScalarPlace),
@@ -118,7 +124,8 @@ enum Entry {
         complete: bool,
     },
     Select(Box<[Entry; 2]>),
-    ExecOnEntry,
+    /// The execution mask on entry, its location or its value.
+    ExecMask,
 }
 
 /// What the rule of the CFA claims; nothing if it is not understood.
@@ -154,7 +161,7 @@ pub(super) fn cfa(rule: CfaRule<'_>, encoding: Encoding) -> Option<CfaClaim> {
             | Entry::Absolute
             | Entry::Parts { .. }
             | Entry::Select(_)
-            | Entry::ExecOnEntry => None,
+            | Entry::ExecMask => None,
         },
     }
 }
@@ -239,7 +246,7 @@ fn scalar_place(entry: &Entry, bit: u64) -> Option<ScalarPlace> {
         | Entry::Memory(..)
         | Entry::Absolute
         | Entry::Select(_)
-        | Entry::ExecOnEntry => None,
+        | Entry::ExecMask => None,
     }
 }
 
@@ -292,91 +299,60 @@ fn run(bytes: &[u8], initial: Vec<Entry>, encoding: Encoding) -> Option<Entry> {
     None
 }
 
-fn step(operation: Operation<'_>, stack: &mut Vec<Entry>) -> Option<()> {
-    let entry = match operation {
-        Operation::LlvmNop => return Some(()),
-        Operation::Lit { value } => Entry::Constant(value.into()),
-        Operation::Const1u { value } => Entry::Constant(value.into()),
-        Operation::Const2u { value } => Entry::Constant(value.into()),
-        Operation::Const4u { value } => Entry::Constant(value.into()),
-        Operation::Constu { value } => Entry::Constant(i64::try_from(value).ok()?),
-        Operation::Consts { value } => Entry::Constant(value),
-        Operation::Regx { register } => Entry::Register {
+/// What an operation pushes that takes nothing from the stack; nothing if it takes something.
+fn push(operation: Operation<'_>) -> Option<Entry> {
+    let constant = |value: i64| Some(Entry::Constant(value));
+    match operation {
+        Operation::Lit { value } | Operation::Const1u { value } => constant(value.into()),
+        Operation::Const2u { value } => constant(value.into()),
+        Operation::Const4u { value } => constant(value.into()),
+        Operation::Constu { value } => constant(i64::try_from(value).ok()?),
+        Operation::Consts { value } => constant(value),
+        Operation::Regx { register } => Some(Entry::Register {
             register: machine_register(Register::from_number(register)?)?,
             bit: 0,
-        },
-        Operation::Bregx { register, offset } => Entry::Number(Scaled {
+        }),
+        Operation::Bregx { register, offset } => Some(Entry::Number(Scaled {
             register: scalar(Register::from_number(register)?)?,
             pair: false,
             shift: 0,
             plus: offset,
-        }),
-        Operation::Drop => {
-            stack.pop()?;
-            return Some(());
+        })),
+        Operation::CallFrameEntryReg { register } => {
+            let register = machine_register(Register::from_number(register)?)?;
+            (register == MachineRegister::ExecLo).then_some(Entry::ExecMask)
         }
+        _ => None,
+    }
+}
+
+fn step(operation: Operation<'_>, stack: &mut Vec<Entry>) -> Option<()> {
+    let entry = match operation {
+        Operation::LlvmNop => return Some(()),
+        Operation::Drop => return stack.pop().map(drop),
         Operation::Swap => {
             let (top, below) = (stack.pop()?, stack.pop()?);
             stack.push(top);
             below
         }
-        Operation::DerefSize { .. } => match stack.pop()? {
-            Entry::Register {
-                register: MachineRegister::Sgpr(register),
-                bit: 0,
-            } => Entry::Number(Scaled {
-                register,
-                pair: false,
-                shift: 0,
-                plus: 0,
-            }),
-            Entry::ExecOnEntry => Entry::ExecOnEntry,
-            _ => return None,
-        },
+        Operation::DerefSize { .. } => read(stack.pop()?)?,
         Operation::Shl | Operation::Shr | Operation::Plus | Operation::Minus => {
             let (b, a) = (stack.pop()?, stack.pop()?);
             arithmetic(operation, a, b)?
         }
         Operation::PlusUconst { value } => {
-            let addend = i64::try_from(value).ok()?;
             let below = stack.pop()?;
-            arithmetic(Operation::Plus, below, Entry::Constant(addend))?
+            let value = Entry::Constant(i64::try_from(value).ok()?);
+            arithmetic(Operation::Plus, below, value)?
         }
         Operation::FormAspaceAddress => {
             let (space, address) = (stack.pop()?, stack.pop()?);
-            let Entry::Constant(space) = space else {
-                return None;
-            };
-            let space = AddressSpace::from_number(u64::try_from(space).ok()?)?;
-            match address {
-                Entry::Number(number) => Entry::Memory(number, space),
-                Entry::Constant(_) => Entry::Absolute,
-                _ => return None,
-            }
+            form_address(address, &space)?
         }
-        Operation::OffsetUconst { byte_offset } => match stack.pop()? {
-            Entry::Register { register, bit } => Entry::Register {
-                register,
-                bit: bit.checked_add(byte_offset.checked_mul(8)?)?,
-            },
-            Entry::Cfa { shift: 0, plus } => Entry::Cfa {
-                shift: 0,
-                plus: plus.checked_add(i64::try_from(byte_offset).ok()?)?,
-            },
-            _ => return None,
-        },
-        Operation::CallFrameEntryReg { register } => {
-            match machine_register(Register::from_number(register)?)? {
-                MachineRegister::ExecLo => Entry::ExecOnEntry,
-                _ => return None,
-            }
-        }
+        Operation::OffsetUconst { byte_offset } => offset(stack.pop()?, byte_offset)?,
         Operation::SelectBitPiece { bit_size: 32, .. } => {
             let (mask, one, zero) = (stack.pop()?, stack.pop()?, stack.pop()?);
-            if mask != Entry::ExecOnEntry {
-                return None;
-            }
-            Entry::Select(Box::new([zero, one]))
+            (mask == Entry::ExecMask).then(|| Entry::Select(Box::new([zero, one])))?
         }
         Operation::Piece { byte_size } => return piece(stack, byte_size.checked_mul(8)?, 0),
         Operation::BitPiece {
@@ -390,10 +366,53 @@ fn step(operation: Operation<'_>, stack: &mut Vec<Entry>) -> Option<()> {
             },
             _ => return None,
         },
-        _ => return None,
+        other => push(other)?,
     };
     stack.push(entry);
     Some(())
+}
+
+/// The value at a location.
+fn read(location: Entry) -> Option<Entry> {
+    match location {
+        Entry::Register {
+            register: MachineRegister::Sgpr(register),
+            bit: 0,
+        } => Some(Entry::Number(Scaled {
+            register,
+            pair: false,
+            shift: 0,
+            plus: 0,
+        })),
+        Entry::ExecMask => Some(Entry::ExecMask),
+        _ => None,
+    }
+}
+
+fn form_address(address: Entry, space: &Entry) -> Option<Entry> {
+    let Entry::Constant(space) = space else {
+        return None;
+    };
+    let space = AddressSpace::from_number(u64::try_from(*space).ok()?)?;
+    match address {
+        Entry::Number(number) => Some(Entry::Memory(number, space)),
+        Entry::Constant(_) => Some(Entry::Absolute),
+        _ => None,
+    }
+}
+
+fn offset(location: Entry, bytes: u64) -> Option<Entry> {
+    match location {
+        Entry::Register { register, bit } => Some(Entry::Register {
+            register,
+            bit: bit.checked_add(bytes.checked_mul(8)?)?,
+        }),
+        Entry::Cfa { shift: 0, plus } => Some(Entry::Cfa {
+            shift: 0,
+            plus: plus.checked_add(i64::try_from(bytes).ok()?)?,
+        }),
+        _ => None,
+    }
 }
 
 /// Adds the top entry to the composite below it, or begins one.

@@ -1,5 +1,10 @@
 //! A row against what is known of the machine at one instruction.
 
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "what is not followed is left unknown, whatever it is"
+)]
+
 use super::claim::{CfaClaim, Claim, ScalarPlace, Scaled, VectorPlace};
 use super::contradiction::{ContradictionKind as Kind, Dword, Rule, SavedLanes, Subject, When};
 use super::convention::Convention;

@@ -1,5 +1,10 @@
 //! Following a function: its blocks, the paths between them, and what is known at the start of each.
 
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "what is not followed is left unknown, whatever it is"
+)]
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Silence;

@@ -1,5 +1,10 @@
 //! Where a value of the caller is at some place of the code: what a row should have said.
 
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "what is not followed is left unknown, whatever it is"
+)]
+
 use super::contradiction::{Dword, Rule, SavedLanes};
 use super::mask::Mask;
 use super::state::{Base, State};

@@ -4,6 +4,11 @@
 //! saved in. Those with an address of each lane's own, and those through flat addresses, reach variables
 //! of the program: that they leave saved registers alone is what every compiler relies on.
 
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "what is not followed is left unknown, whatever it is"
+)]
+
 use super::mask::Mask;
 use super::state::{Base, Slot, State};
 use super::value::{STACK_POINTER, Scalar};

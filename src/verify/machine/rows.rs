@@ -29,12 +29,6 @@ pub(super) struct Claims {
     vectors: Vec<MachineRegister>,
 }
 
-impl Default for Claim {
-    fn default() -> Claim {
-        Claim::None
-    }
-}
-
 impl Claims {
     /// Reads a row.
     ///
@@ -80,11 +74,10 @@ impl Claims {
             if !is_rule {
                 continue;
             }
-            match machine {
-                MachineRegister::Sgpr(n) => {
-                    claims.scalars |= 1u128.checked_shl(n.into()).unwrap_or(0);
-                }
-                machine => claims.vectors.push(machine),
+            if let MachineRegister::Sgpr(n) = machine {
+                claims.scalars |= 1u128.checked_shl(n.into()).unwrap_or(0);
+            } else {
+                claims.vectors.push(machine);
             }
             if *rule != RegisterRule::Undefined {
                 let claim = claim::register(*rule, dwords, encoding, wave_size);

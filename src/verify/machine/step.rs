@@ -1,5 +1,10 @@
 //! What one instruction does to what is known.
 
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "what is not followed is left unknown, whatever it is"
+)]
+
 use super::callees::Callees;
 use super::convention::Convention;
 use super::mask::Mask;

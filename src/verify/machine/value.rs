@@ -92,7 +92,13 @@ impl Scalar {
             Scalar::Mask { mask, high } if mask.depends_on(at) => {
                 Scalar::of_mask(mask.forget(), high)
             }
-            one => one,
+            Scalar::Mask { .. }
+            | Scalar::Entry { .. }
+            | Scalar::Aligned { .. }
+            | Scalar::CodeAddress { .. }
+            | Scalar::Constant(_)
+            | Scalar::Other
+            | Scalar::Unknown => self,
         }
     }
 
