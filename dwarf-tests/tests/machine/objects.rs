@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use fallible_iterator::FallibleIterator;
 use hetdwarf::arch::WaveSize;
@@ -13,9 +14,9 @@ use hetdwarf::verify::machine::{FunctionCode, Machine, Report};
 /// A function that was checked.
 pub struct Checked {
     pub name: String,
-    pub start: u64,
-    pub end: u64,
     pub report: Report,
+    /// How long it took.
+    pub time: Duration,
 }
 
 /// The size of the waves that run an object's kernels, as its descriptors say.
@@ -69,14 +70,14 @@ pub fn check_object(object: &CodeObject<'_>) -> Vec<Checked> {
             encoding: Encoding::AMDGPU,
             wave_size,
         };
+        let start = Instant::now();
+        let report = machine.check(&function);
         Some(Checked {
-            name: names
-                .get(&fde.initial_location)
+            name: (names.get(&fde.initial_location))
                 .cloned()
                 .unwrap_or_default(),
-            start: fde.initial_location,
-            end: fde.end(),
-            report: machine.check(&function),
+            report,
+            time: start.elapsed(),
         })
     })
     .collect()

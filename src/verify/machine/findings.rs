@@ -38,6 +38,7 @@ impl Findings {
                 | Kind::ClobberedNotUndefined
                 | Kind::ScalarWithoutRule
                 | Kind::VectorWithoutRule
+                | Kind::WrongPlace
         );
         let key = (kind, subject, when, (!is_one).then_some(culprit));
         let found = self.found.entry(key).or_insert_with(|| {

@@ -294,12 +294,13 @@ impl State {
         }
     }
 
-    /// Takes in what is known at the end of another path. Gives whether that changed anything.
+    /// Takes in what is known at the end of another path. Gives whether that changed anything but who
+    /// wrote what.
     pub(super) fn join(&mut self, other: &State) -> bool {
         let mut changed = self.join_scalars(other);
         let exec = self.exec.join(other.exec);
         let at = self.exec_written_at.max(other.exec_written_at);
-        changed |= exec != self.exec || at != self.exec_written_at;
+        changed |= exec != self.exec;
         (self.exec, self.exec_written_at) = (exec, at);
         if other.vectors_lost && !self.vectors_lost {
             self.lose_vectors();
@@ -342,7 +343,7 @@ impl State {
                 value: cell.value.join(other.value),
                 written_at: cell.written_at.max(other.written_at),
             };
-            changed |= joined != *cell;
+            changed |= joined.value != cell.value;
             *cell = joined;
         }
         changed
@@ -373,7 +374,7 @@ fn join_maps<K: Ord + Copy>(
             Some(other) => vector.join(other),
             None => vector.join(&there(key)),
         };
-        if joined != **vector {
+        if joined.active != vector.active || joined.inactive != vector.inactive {
             changes.push((*key, joined));
         }
     }

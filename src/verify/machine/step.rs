@@ -38,6 +38,9 @@ impl Context<'_> {
     /// Takes `state` behind the instruction.
     pub(super) fn step(&self, state: &mut State, instruction: &Instruction) {
         let at = self.offset(instruction.address);
+        if self.convention == Convention::Gcc {
+            return self.step_gcc(state, instruction, at);
+        }
         match instruction.effect {
             Effect::Scalar { op, dst, a, b } => self.scalar(state, (op, dst, a, b), at),
             Effect::SaveExec { op, dst, src } => {
@@ -70,7 +73,6 @@ impl Context<'_> {
             Effect::Call { dst, target } => self.call(state, dst, target, at),
             Effect::GprIndex => state.lose_vectors(),
             Effect::VgprMsb { bits } if bits != 0 => state.lose_vectors(),
-            _ if self.convention == Convention::Gcc => self.overwrite(state, instruction, at),
             Effect::WriteLane { dst, src, lane } => match lane_number(state, lane) {
                 Some(lane) => {
                     let value = state.operand(src, 0);
@@ -92,6 +94,28 @@ impl Context<'_> {
         }
     }
 
+    /// In GCC's functions the CFA alone is compared, so that the stack and frame pointers are followed and
+    /// nothing else. All else keeps the name that it had on entry, which says nothing of them.
+    fn step_gcc(&self, state: &mut State, instruction: &Instruction, at: u32) {
+        let is_followed =
+            |register: MachineRegister| matches!(register, MachineRegister::Sgpr(14..=17));
+        let spans = instruction.writes.spans();
+        if !(spans.iter()).any(|span| span.registers().any(is_followed)) {
+            return;
+        }
+        match instruction.effect {
+            Effect::Scalar { op, dst, a, b } if each(dst).all(is_followed) => {
+                self.scalar(state, (op, dst, a, b), at);
+            }
+            _ => {
+                let registers = spans.iter().flat_map(|span| span.registers());
+                for register in registers.filter(|register| is_followed(*register)) {
+                    set(state, register, Scalar::Unknown, at);
+                }
+            }
+        }
+    }
+
     /// An instruction of which it is known what it writes, but not with what.
     fn overwrite(&self, state: &mut State, instruction: &Instruction, at: u32) {
         let writes = &instruction.writes;
@@ -102,8 +126,6 @@ impl Context<'_> {
             );
             if is_vector && writes.is_indirect() {
                 state.lose_vectors();
-            } else if is_vector && self.convention == Convention::Gcc {
-                // Nothing is asked about them.
             } else if is_vector {
                 overwrite_vectors(state, *span, at);
             } else if writes.is_indirect() {
