@@ -19,12 +19,11 @@ mod stack;
 mod tests;
 mod value;
 
-pub(super) use entry::{Entry, Offset, Place, Sources, Storage, Type, Value};
+pub(super) use entry::{Entry, Place, Storage, Type};
 pub(super) use excerpt::{excerpt, registers};
 pub(super) use rule::{RULES, Repeats, repeats};
 pub(super) use value::as_place;
 
-use crate::arch::WaveSize;
 use crate::expr::Encoding;
 use crate::verify::rule::Rule;
 
@@ -76,8 +75,6 @@ pub(super) enum FrameBase {
 pub(super) struct Env<'e> {
     pub(super) encoding: Encoding,
     pub(super) role: Role,
-    /// The size of the wavefronts, if all of them have the same.
-    pub(super) wave_size: Option<WaveSize>,
     /// What is on the stack at the start, the lowest entry first.
     pub(super) initial: &'e [Entry],
     /// Whether each lane is a thread of the source language, so that a variable in a vector register is in
@@ -94,7 +91,6 @@ impl<'e> Env<'e> {
         Env {
             encoding,
             role,
-            wave_size: None,
             initial: &[],
             simt: false,
             frame_base: FrameBase::Unknown,

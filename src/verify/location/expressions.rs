@@ -107,7 +107,6 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         let object = [Entry::Unknown];
         let env = Env {
             initial: if role == Role::Member { &object } else { &[] },
-            wave_size: self.subject.wave_size,
             simt: key.simt,
             frame_base: key.frame_base,
             entries: Some(&entries),

@@ -24,9 +24,10 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         offset: u64,
     ) {
         let role = self.role(die, purpose);
-        let bits = match role {
-            Role::Location { bits } => bits,
-            _ => None,
+        let bits = if let Role::Location { bits } = role {
+            bits
+        } else {
+            None
         };
         if !self.lists.insert((offset, purpose, bits)) {
             return;
