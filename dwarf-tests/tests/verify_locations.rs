@@ -213,3 +213,22 @@ fn damaged_objects_are_checked_to_the_end() {
         }
     }
 }
+
+/// The faults that `made.s` has on purpose, each with a comment there: a reference behind the unit, a
+/// signature that no type unit has, two entries that complete each other.
+#[test]
+fn faults_made_on_purpose_are_found_and_no_others() {
+    let path = dwarf_tests::fixture("debug_info/made.elf");
+    let found = findings(&std::fs::read(path).unwrap());
+    let errors: Vec<_> = found
+        .iter()
+        .filter(|finding| finding.severity == Severity::Error)
+        .map(|finding| (finding.rule.id, finding.offset))
+        .collect();
+    let expected = [
+        ("loc-reference-cycle", Some(0x244)),
+        ("loc-reference", Some(0x280)),
+        ("loc-reference", Some(0x296)),
+    ];
+    assert_eq!(errors, expected);
+}

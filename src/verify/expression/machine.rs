@@ -16,7 +16,7 @@ use crate::expr::{Encoding, Item, Operation};
 use crate::verify::rule::Rule;
 
 /// Operations run in one expression, with those it calls. Real ones have some dozens.
-const STEPS: usize = 1 << 12;
+const STEPS: usize = 1 << 11;
 /// Entries on the stack; deeper ones are not followed.
 const STACK: usize = 1 << 8;
 /// Calls and entry values within each other.
@@ -115,6 +115,7 @@ fn run_code(code: &Code<'_>, env: &Env<'_>, steps: &mut usize) -> Outcome {
         faults: machine.faults,
         result,
         legacy: machine.legacy,
+        refers: code.refers,
     }
 }
 

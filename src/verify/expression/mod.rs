@@ -28,7 +28,7 @@ use crate::expr::Encoding;
 use crate::verify::rule::Rule;
 
 /// What an expression is for: it decides what its result must be, and which operations it may use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     /// The location of an object of so many bits, if its size is known (`DW_AT_location`).
     Location { bits: Option<u64> },
@@ -59,7 +59,7 @@ pub(super) enum Role {
 }
 
 /// What `DW_OP_fbreg` counts from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum FrameBase {
     /// Not known, or not asked for.
     #[default]
@@ -155,6 +155,8 @@ pub(super) struct Outcome {
     /// Whether it loads through an address space by `DW_OP_xderef`, as LLVM without the extensions does
     /// where it means a location.
     pub(super) legacy: bool,
+    /// Whether it names other entries than base types: by calls and implicit pointers.
+    pub(super) refers: bool,
 }
 
 /// Runs an expression through its effect on the stack.
