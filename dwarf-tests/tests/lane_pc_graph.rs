@@ -5,11 +5,13 @@ use std::time::{Instant, SystemTime};
 
 use dwarf_tests::simulator::graph::graph;
 use dwarf_tests::simulator::source::Source;
-use dwarf_tests::simulator::{NAMES, back_end, generate, smaller};
+use dwarf_tests::simulator::{
+    Failure, Form, NAMES, Random, Way, back_end, check as check_lanes, generate, smaller,
+};
 use hetdwarf::arch::WaveSize;
-use hetdwarf::lane_pc::graph::{Block, recover};
+use hetdwarf::lane_pc::graph::{Block, Change, Event, recover};
 use hetdwarf::lane_pc::{Function, Label, MaskPlace, Phase, Region, WholeWave};
-use petgraph::graph::DiGraph;
+use petgraph::graph::{DiGraph, NodeIndex};
 
 /// The regions of a function, one a line, with all that is said of them. Ranges of code with the same mask that
 /// touch are one, and empty ones none.
@@ -105,4 +107,140 @@ fn the_regions_of_random_programs_are_recovered() {
     }
     println!("{regions} regions in {:?}", start.elapsed());
     assert!(regions > 20_000);
+}
+
+/// What a graph can say wrongly of the code.
+#[derive(Clone, Copy, Debug)]
+enum Mistake {
+    /// EXEC is not narrowed.
+    NoAnd,
+    /// A mask is not saved.
+    NoSave,
+    /// EXEC is not restored.
+    NoRestore,
+    /// A mask is not moved.
+    NoMove,
+    /// An event is at the instruction before.
+    TooEarly,
+}
+
+/// Makes a mistake somewhere. Says whether there was a place for it.
+fn mistake(graph: &mut DiGraph<Block, ()>, mistake: Mistake, random: &mut Random) -> bool {
+    let fits = |event: &Event| match mistake {
+        Mistake::NoAnd => event.change == Change::And,
+        Mistake::NoSave => matches!(event.change, Change::Save { .. }),
+        Mistake::NoRestore => matches!(event.change, Change::Restore { .. } | Change::Flip { .. }),
+        Mistake::NoMove => matches!(event.change, Change::Move { .. }),
+        Mistake::TooEarly => event.change == Change::And,
+    };
+    let places: Vec<(NodeIndex, usize)> = graph
+        .node_indices()
+        .flat_map(|block| (0..graph[block].events.len()).map(move |event| (block, event)))
+        .filter(|(block, event)| fits(&graph[*block].events[*event]))
+        .collect();
+    if places.is_empty() {
+        return false;
+    }
+    let (block, event) = places[random.below(places.len())];
+    let events = &mut graph[block].events;
+    match (mistake, &events[event].code.start) {
+        (Mistake::TooEarly, Label::Offset(start)) => {
+            events[event].code = Label::Offset(start - 4)..Label::Offset(*start);
+        }
+        (_, _) => drop(events.remove(event)),
+    }
+    true
+}
+
+#[test]
+fn mistakes_in_the_graph_are_seen() {
+    let mistakes = [
+        Mistake::NoAnd,
+        Mistake::NoSave,
+        Mistake::NoRestore,
+        Mistake::NoMove,
+        Mistake::TooEarly,
+    ];
+    for kind in mistakes {
+        let (mut made, mut seen) = (0, 0);
+        for seed in 0..400 {
+            let happened = std::cell::Cell::new(false);
+            let change = |graph: &mut DiGraph<Block, ()>| {
+                happened.set(mistake(graph, kind, &mut Random::new(seed)))
+            };
+            let result = compare(&generate(seed), WaveSize::Wave64, &change);
+            made += usize::from(happened.get());
+            seen += usize::from(happened.get() && result.is_err());
+        }
+        println!("{kind:?}: {seen} of {made}");
+        assert!(
+            made > 100 && seen * 10 >= made * 9,
+            "{kind:?}: {seen} of {made}"
+        );
+    }
+}
+
+/// Says more than the code does: ways that the wave never goes, and places that are overwritten and are not.
+fn exaggerate(graph: &mut DiGraph<Block, ()>, random: &mut Random) {
+    let blocks = graph.node_count();
+    for _ in 0..1 + random.below(2) {
+        let block = |random: &mut Random| NodeIndex::new(random.below(blocks));
+        if random.percent(70) {
+            let (from, to) = (block(random), block(random));
+            // Nothing comes back to where the function begins, or comes from its end.
+            if to.index() > 0 && graph.neighbors(from).next().is_some() {
+                graph.update_edge(from, to, ());
+            }
+            continue;
+        }
+        let number = block(random);
+        let place = MaskPlace::Scalar(u16::try_from(4 + random.below(16)).unwrap());
+        let start = graph[number].code.start.clone();
+        graph[number].events.insert(
+            0,
+            Event {
+                code: start.clone()..start,
+                change: Change::Clobber { place },
+            },
+        );
+    }
+}
+
+#[test]
+fn what_is_refused_is_unknown_and_never_wrong() {
+    let (mut programs, mut with_refused, mut known, mut all) = (0, 0, 0, 0);
+    for seed in 0..1500 {
+        let refused = std::cell::Cell::new(0);
+        let regions = |compiled: &back_end::Compiled| {
+            let mut graph = graph(compiled);
+            exaggerate(&mut graph, &mut Random::new(seed));
+            let found = recover(&graph, compiled.function.wave_size);
+            // Where it is not known what is active, there is no answer.
+            let Ok(found) = found else {
+                return compiled.function.clone();
+            };
+            refused.set(refused.get() + found.refused.len());
+            found.function
+        };
+        let source = generate(seed);
+        let usual = Way::new(Form::default());
+        let way = Way {
+            regions: &regions,
+            may_be_unknown: true,
+            ..usual
+        };
+        let figures = match check_lanes(&source, way) {
+            Ok(figures) => figures,
+            Err(Failure::TooLong) => continue,
+            Err(failure) => panic!("seed {seed:#x}: {failure}\n{source}"),
+        };
+        programs += 1;
+        with_refused += usize::from(refused.get() > 0);
+        known += figures.waiting;
+        all += check_lanes(&source, usual).unwrap().waiting;
+    }
+    println!(
+        "{with_refused} of {programs} programs with something refused; {known} of {all} lanes that wait are known"
+    );
+    assert!(with_refused > 300 && known < all && known * 4 > all);
 }

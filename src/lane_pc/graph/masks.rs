@@ -47,8 +47,18 @@ impl State {
     }
 
     fn overwrite(&mut self, place: &MaskPlace, wave_size: WaveSize) {
+        let before = self.held.len();
         self.held
             .retain(|(held, _)| !held.overlaps(place, wave_size));
+        if self.held.len() != before {
+            self.forget_lost();
+        }
+    }
+
+    /// Masks that are nowhere cannot be restored: what EXEC is equal to would only grow.
+    fn forget_lost(&mut self) {
+        let State { held, equal } = self;
+        equal.retain(|mask| held.iter().any(|(_, held)| held == mask));
     }
 
     fn put(&mut self, place: &MaskPlace, mask: MaskId, wave_size: WaveSize) {
@@ -259,7 +269,10 @@ impl Masks {
                 state.equal.clear();
                 if let Some(Operand { mask, gone: None }) = operand {
                     match (self.is_altered.get(mask), self.equal.get(mask)) {
-                        (Some(false), Some(equal)) => state.equal.clone_from(equal),
+                        (Some(false), Some(equal)) => {
+                            state.equal.clone_from(equal);
+                            state.forget_lost();
+                        }
                         (_, _) => state.equal.push(mask),
                     }
                 }

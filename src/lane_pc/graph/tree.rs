@@ -36,11 +36,12 @@ struct Open {
 
 struct Maker<'g> {
     graph: &'g DiGraph<Block, ()>,
-    masks: &'g Masks,
     brackets: &'g Brackets,
     open: Vec<Open>,
-    /// Regions that have ended.
-    is_over: Vec<bool>,
+    /// Regions that have begun; they may have ended.
+    has_begun: Vec<bool>,
+    /// Where the mask of an `if` is at the instruction that narrows EXEC, which comes before its region.
+    at_start: Vec<Option<MaskPlace>>,
     made: Made,
     /// Where the code that was gone through ends.
     end: Label,
@@ -63,10 +64,10 @@ pub(super) fn make(
         .map(|block| block.code.start.clone());
     let mut maker = Maker {
         graph,
-        masks,
         brackets,
         open: Vec::new(),
-        is_over: vec![false; brackets.all.len()],
+        has_begun: vec![false; brackets.all.len()],
+        at_start: vec![None; brackets.all.len()],
         made: Made::default(),
         end: first.unwrap_or(Label::Offset(0)),
     };
@@ -96,6 +97,7 @@ pub(super) fn make(
                 from = until.clone();
             }
             if let Some(one) = block.events.get(event) {
+                maker.note_start(point, &state);
                 masks.pass_event(point, &one.change, &mut state);
             }
         }
@@ -163,8 +165,8 @@ impl Maker<'_> {
     fn begin(&mut self, inside: Inside, point: Point, start: &Label) {
         let found = match inside {
             Inside::Region { region, phase } => {
-                let over = self.is_over.get_mut(region);
-                let is_again = over.is_some_and(|over| core::mem::replace(over, true));
+                let begun = self.has_begun.get_mut(region);
+                let is_again = begun.is_some_and(|begun| core::mem::replace(begun, true));
                 if is_again || phase != 0 {
                     self.contradict(Reason::Scattered, point, &[]);
                 }
@@ -181,7 +183,7 @@ impl Maker<'_> {
         {
             // The mask is that of the region from the instruction on that narrows EXEC.
             let code = event.code.clone();
-            match place(&bracket, &self.state(narrowed)) {
+            match self.start_of(inside) {
                 Some(place) => mask.push((code, place)),
                 None => self.contradict(Reason::Lost, point, &[bracket.mask]),
             }
@@ -194,6 +196,28 @@ impl Maker<'_> {
             phase_start: start.clone(),
             within: Vec::new(),
         });
+    }
+
+    /// Notes where the mask is of a region that begins with the next event.
+    fn note_start(&mut self, point: Point, state: &State) {
+        let Some(region) = self.brackets.opens.get(&point) else {
+            return;
+        };
+        let found = self
+            .brackets
+            .all
+            .get(*region)
+            .and_then(|bracket| place(bracket, state));
+        if let Some(start) = self.at_start.get_mut(*region) {
+            *start = found;
+        }
+    }
+
+    fn start_of(&self, inside: Inside) -> Option<MaskPlace> {
+        match inside {
+            Inside::Region { region, .. } => self.at_start.get(region).cloned().flatten(),
+            Inside::Refused(_) => None,
+        }
     }
 
     /// Notes where the masks of open regions are.
@@ -278,18 +302,6 @@ impl Maker<'_> {
             .node_weight(NodeIndex::new(point.block))?
             .events
             .get(point.event)
-    }
-
-    /// What is known before an event.
-    fn state(&self, point: Point) -> State {
-        let mut state = self.masks.before(point.block);
-        for event in 0..point.event {
-            let before = Point { event, ..point };
-            if let Some(one) = self.event(before) {
-                self.masks.pass_event(before, &one.change, &mut state);
-            }
-        }
-        state
     }
 
     fn is_whole_wave(&self, inside: Inside) -> bool {
