@@ -35,20 +35,22 @@ fn show(
     );
     let frame = frame_at(&stop, arguments.frame)?;
     let document = LanePcDocument::new(&frame).map_err(place)?;
-    let drawings: [(_, fn(&LanePicture) -> String); 2] = [
-        (&arguments.svg, LanePicture::svg),
-        (&arguments.html, LanePicture::html),
-    ];
-    for (path, draw) in drawings {
-        let Some(path) = path else { continue };
+    if arguments.svg.is_some() || arguments.html.is_some() {
         let picture = LanePicture::new(&frame, &document, &read_source).map_err(place)?;
-        std::fs::write(path, draw(&picture)).map_err(|error| Failure::in_file(path, error))?;
+        write_file(arguments.svg.as_deref(), || picture.svg())?;
+        write_file(arguments.html.as_deref(), || picture.html())?;
     }
     match arguments.format {
         Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(&document)?)?,
         Format::Text => print(&document, out)?,
     }
     Ok(Exit::Done)
+}
+
+/// Writes a file that was asked for.
+fn write_file(path: Option<&Path>, text: impl FnOnce() -> String) -> Result<(), Failure> {
+    let Some(path) = path else { return Ok(()) };
+    std::fs::write(path, text()).map_err(|error| Failure::in_file(path, error))
 }
 
 /// The text of a source file, if it can be read: the path is what a file says, which can be anything.

@@ -223,15 +223,17 @@ impl Masks {
             | Change::Leave
             | Change::WholeWave => return None,
         };
-        Some(match from {
-            MaskPlace::Without(mask, gone) => Operand {
-                mask: state.held_in(mask)?,
-                gone: Some(state.held_in(gone)?),
-            },
-            plain => Operand {
-                mask: state.held_in(plain)?,
-                gone: None,
-            },
+        let (mask, gone) = match from {
+            MaskPlace::Without(mask, gone) => (mask.as_ref(), Some(state.held_in(gone)?)),
+            MaskPlace::Exec
+            | MaskPlace::Scalar(_)
+            | MaskPlace::VectorLane { .. }
+            | MaskPlace::Scratch { .. }
+            | MaskPlace::Constant(_) => (from, None),
+        };
+        Some(Operand {
+            mask: state.held_in(mask)?,
+            gone,
         })
     }
 
