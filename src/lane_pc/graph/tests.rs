@@ -218,6 +218,30 @@ fn a_jump_into_a_region_is_refused_and_what_is_around_it_is_not() {
 }
 
 #[test]
+fn an_edge_back_into_a_region_that_is_over_is_refused() {
+    // The decision at the start dominates the end of its region, which post-dominates it; but the wave also comes
+    // into the region from behind it.
+    let blocks: [(&str, &[Change], &[&str]); 4] = [
+        ("if", &[save(4), Change::And], &["then", "end"]),
+        ("then", &[], &["end"]),
+        ("end", &[restore(4)], &["behind"]),
+        ("behind", &[], &["then", "last"]),
+    ];
+    let last: (&str, &[Change], &[&str]) = ("last", &[], &[]);
+    let [first, then, end, behind] = blocks;
+    let found = recovered(&[first, then, end, behind, last]);
+    assert_eq!(
+        refused(&found),
+        [(Reason::Irreducible, "then end behind".to_owned())]
+    );
+    assert_eq!(text(&found.function.regions), "");
+    let without = ("behind", &[] as &[Change], &["last"] as &[&str]);
+    let found = recovered(&[first, then, end, without, last]);
+    assert_eq!(refused(&found), []);
+    assert_eq!(text(&found.function.regions), "(then 8..20 wait 4 [])");
+}
+
+#[test]
 fn a_restore_on_one_way_only_is_refused_and_what_is_around_it_is_not() {
     let found = recovered(&[
         ("start", &[save(4)], &["if"]),                        // 0, 4
