@@ -12,7 +12,7 @@ mod program;
 mod stop;
 mod variable;
 
-pub use lane_pc::LanePcs;
+pub use lane_pc::{LaneInCaller, LanePcs};
 pub use program::Program;
 pub use stop::{Stop, StopFrame, StopOptions};
 pub use variable::{LaneState, LocationReading, VariableValue};

@@ -27,11 +27,6 @@ impl Sources {
     pub(in crate::verify) const ADDRESS: Sources = Sources(16);
     /// Something that is not known.
     pub(in crate::verify) const OTHER: Sources = Sources(32);
-
-    /// Whether all of `other` are among them.
-    pub(in crate::verify) const fn contains(self, other: Sources) -> bool {
-        self.0 & other.0 == other.0
-    }
 }
 
 impl BitOr for Sources {
