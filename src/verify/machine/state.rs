@@ -14,6 +14,9 @@ pub(super) const SCALARS: usize = 108;
 /// Where `vcc` stands among them.
 const VCC: u8 = 106;
 
+/// How many slots are kept. Functions that save every register there is need fewer.
+const SLOTS: usize = 1024;
+
 /// What the address of a scratch slot is counted from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Base {
@@ -193,7 +196,12 @@ impl State {
             slots.retain(|key, _| key.base == slot.base);
             self.slots_lost = true;
         }
-        slots.insert(slot, Rc::new(vector));
+        // One more than is kept is not known, like those of which nothing is.
+        if slots.len() < SLOTS || slots.contains_key(&slot) {
+            slots.insert(slot, Rc::new(vector));
+        } else {
+            self.slots_lost = true;
+        }
     }
 
     /// From here on any slot can have anything.
