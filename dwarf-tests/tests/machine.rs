@@ -2,6 +2,8 @@
 
 #[path = "machine/code.rs"]
 mod code;
+#[path = "machine/hostile.rs"]
+mod hostile;
 #[path = "machine/objects.rs"]
 mod objects;
 #[path = "machine/tables.rs"]

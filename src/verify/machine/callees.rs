@@ -11,6 +11,7 @@
 )]
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 use super::convention::Convention;
 use crate::isa::{CallTarget, Decoder, Effect, Instruction, MachineRegister, Operand, ScalarOp};
@@ -93,69 +94,69 @@ struct Summary {
     unknown: bool,
 }
 
-/// What each function of an object can write.
-#[derive(Debug, Default)]
-pub(super) struct Callees {
-    /// By address; nothing for functions that call what is not known.
-    functions: BTreeMap<u64, Option<Registers>>,
+/// A function that can be called. What it does is read when it is asked for.
+#[derive(Debug)]
+struct Callee<'a> {
+    code: &'a [u8],
+    summary: OnceLock<Summary>,
+    /// What it writes with all that it calls; nothing if that is not known.
+    writes: OnceLock<Option<Registers>>,
 }
 
-impl Callees {
-    /// Reads every function: its address and its code.
-    pub(super) fn new<'a>(
-        decoder: &Decoder,
+/// What each function of an object can write.
+#[derive(Debug)]
+pub(super) struct Callees<'a> {
+    decoder: Option<Decoder>,
+    functions: BTreeMap<u64, Callee<'a>>,
+}
+
+impl<'a> Callees<'a> {
+    /// The functions: the address and the code of each.
+    pub(super) fn new(
+        decoder: Option<Decoder>,
         functions: impl IntoIterator<Item = (u64, &'a [u8])>,
-    ) -> Callees {
-        let summaries: BTreeMap<u64, Summary> = (functions.into_iter())
-            .map(|(address, code)| (address, summarize(decoder, code, address)))
-            .collect();
-        let mut found: BTreeMap<u64, Option<Registers>> = (summaries.iter())
-            .map(|(address, one)| (*address, (!one.unknown).then(|| one.writes.clone())))
-            .collect();
-        // A chain of calls passes on one step a round at least; what is longer stays unknown.
-        const ROUNDS: usize = 64;
-        for _ in 0..ROUNDS {
-            if !add_callees(&summaries, &mut found) {
-                return Callees { functions: found };
-            }
+    ) -> Callees<'a> {
+        let functions = functions.into_iter().map(|(address, code)| {
+            let callee = Callee {
+                code,
+                summary: OnceLock::new(),
+                writes: OnceLock::new(),
+            };
+            (address, callee)
+        });
+        Callees {
+            decoder,
+            functions: functions.collect(),
         }
-        for (address, summary) in &summaries {
-            if !summary.calls.is_empty() {
-                found.insert(*address, None);
-            }
-        }
-        Callees { functions: found }
     }
 
     /// What the function at this address can write, with all that it calls; nothing if that is not known.
     pub(super) fn writes(&self, address: u64) -> Option<&Registers> {
-        self.functions.get(&address)?.as_ref()
+        let callee = self.functions.get(&address)?;
+        let writes = callee.writes.get_or_init(|| self.all_writes(address));
+        writes.as_ref()
     }
-}
 
-/// Adds to each function what those that it calls write. Gives whether anything changed.
-fn add_callees(
-    summaries: &BTreeMap<u64, Summary>,
-    found: &mut BTreeMap<u64, Option<Registers>>,
-) -> bool {
-    let mut changed = false;
-    for (address, summary) in summaries {
-        let Some(Some(before)) = found.get(address) else {
-            continue;
-        };
-        let mut after = Some(before.clone());
-        for callee in &summary.calls {
-            match (found.get(callee), &mut after) {
-                (Some(Some(writes)), Some(after)) => after.add(writes),
-                (_, after) => *after = None,
+    /// Adds up what is written by every function that can be reached by calls.
+    fn all_writes(&self, address: u64) -> Option<Registers> {
+        /// One that calls more functions than these is taken to write everything.
+        const FUNCTIONS: usize = 256;
+        let decoder = self.decoder.as_ref()?;
+        let mut all = Registers::default();
+        let mut seen = BTreeSet::from([address]);
+        let mut work = vec![address];
+        while let Some(address) = work.pop() {
+            let callee = self.functions.get(&address)?;
+            let read = || summarize(decoder, callee.code, address);
+            let summary = callee.summary.get_or_init(read);
+            if summary.unknown || seen.len() > FUNCTIONS {
+                return None;
             }
+            all.add(&summary.writes);
+            work.extend(summary.calls.iter().filter(|callee| seen.insert(**callee)));
         }
-        if after.as_ref() != Some(before) {
-            changed = true;
-            found.insert(*address, after);
-        }
+        Some(all)
     }
-    changed
 }
 
 /// Reads a function from its first instruction to the last, as if it ran through them all once. Addresses

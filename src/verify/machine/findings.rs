@@ -11,14 +11,34 @@ pub(super) struct Place {
     pub(super) end: u64,
 }
 
-/// Contradictions by what makes them one: the culprit counts where a function can have several.
+/// What makes contradictions one: the culprit counts where a function can have several.
+type Key = (Kind, Subject, When, Option<u64>);
+
+/// What was found up to an instruction.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
-    found: BTreeMap<(Kind, Subject, When, Option<u64>), Contradiction>,
+    found: Vec<Contradiction>,
+    by_key: BTreeMap<Key, usize>,
+    /// Those that hold at the last instruction that was compared.
+    current: Vec<usize>,
 }
 
 impl Findings {
-    /// Adds that something is wrong at an instruction. Instructions come by ascending address.
+    /// Begins with an instruction. Instructions come by ascending address.
+    pub(super) fn begin(&mut self) {
+        self.current.clear();
+    }
+
+    /// At this instruction everything is as at the last one.
+    pub(super) fn go_on(&mut self, place: Place) {
+        for n in &self.current {
+            if let Some(one) = self.found.get_mut(*n) {
+                extend(one, place);
+            }
+        }
+    }
+
+    /// Adds that something is wrong at an instruction.
     ///
     /// * `rules`: what the row says and should have said; asked the first time.
     pub(super) fn add(
@@ -28,22 +48,17 @@ impl Findings {
         place: Place,
         rules: impl FnOnce() -> (Rule, Rule),
     ) {
-        // The execution mask and the stack pointer change again and again; that is one omission.
-        let is_one = matches!(
+        let one_for_each = matches!(
             kind,
-            Kind::ExecWithoutRule
-                | Kind::StackPointerWithoutRule
-                | Kind::CfaRealigned
-                | Kind::CfaAfterEpilogue
-                | Kind::ClobberedNotUndefined
-                | Kind::ScalarWithoutRule
-                | Kind::VectorWithoutRule
-                | Kind::WrongPlace
+            Kind::StaleLane | Kind::InactiveLanesOnly | Kind::CfaWrong | Kind::CfaScale
         );
-        let key = (kind, subject, when, (!is_one).then_some(culprit));
-        let found = self.found.entry(key).or_insert_with(|| {
+        let culprit_counts = one_for_each || kind == Kind::RowInsideInstruction;
+        let key = (kind, subject, when, culprit_counts.then_some(culprit));
+        let next = self.found.len();
+        let n = *self.by_key.entry(key).or_insert(next);
+        if n == next {
             let (says, should) = rules();
-            Contradiction {
+            self.found.push(Contradiction {
                 kind,
                 subject,
                 ranges: Vec::new(),
@@ -51,22 +66,29 @@ impl Findings {
                 culprit,
                 says,
                 should,
-            }
-        });
-        found.culprit = found.culprit.min(culprit);
-        match found.ranges.last_mut() {
-            Some(last) if last.end >= place.start => last.end = last.end.max(place.end),
-            _ => found.ranges.push(place.start..place.end),
+            });
+        }
+        if let Some(one) = self.found.get_mut(n) {
+            one.culprit = one.culprit.min(culprit);
+            extend(one, place);
+            self.current.push(n);
         }
     }
 
     /// All of them, by their first address, then by kind.
     pub(super) fn into_sorted(self) -> Vec<Contradiction> {
-        let mut all: Vec<Contradiction> = self.found.into_values().collect();
+        let mut all = self.found;
         all.sort_by_key(|one| {
             let first = one.ranges.first().map_or(0, |range| range.start);
             (first, one.kind, one.subject, one.when, one.culprit)
         });
         all
+    }
+}
+
+fn extend(one: &mut Contradiction, place: Place) {
+    match one.ranges.last_mut() {
+        Some(last) if last.end >= place.start => last.end = last.end.max(place.end),
+        _ => one.ranges.push(place.start..place.end),
     }
 }

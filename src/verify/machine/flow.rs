@@ -18,6 +18,10 @@ use crate::isa::{Effect, Instruction, MachineRegister};
 /// in real code that is two or three times.
 const STEPS_EACH: usize = 24;
 const STEPS: usize = 4096;
+/// How many instructions may be stepped over at most, and how many blocks a function may have: each keeps
+/// some thousand bytes. The largest function of the corpus has a thousand blocks.
+const MOST_STEPS: usize = 1 << 21;
+const MOST_BLOCKS: usize = 1 << 13;
 
 /// Instructions that run one after the other.
 #[derive(Debug)]
@@ -50,7 +54,11 @@ pub(super) fn follow(
         .filter_map(|(n, block)| Some((instructions.get(block.first)?.address, n)))
         .collect();
     let end = instructions.last().map_or(context.start, Instruction::end);
-    let mut left = instructions.len().saturating_mul(STEPS_EACH).max(STEPS);
+    if blocks.len() > MOST_BLOCKS {
+        return Err(Silence::Budget);
+    }
+    let left = instructions.len().saturating_mul(STEPS_EACH);
+    let mut left = left.clamp(STEPS, MOST_STEPS);
     let mut work = BTreeSet::from([0]);
     if let Some(first) = blocks.first_mut() {
         first.state = Some(State::entry());

@@ -107,6 +107,29 @@ fn is_scratch_descriptor(state: &State, access: &Access) -> bool {
         })
 }
 
+/// Whether a store leaves alone what is saved in these slots: distances from the CFA, in bytes of the wave.
+pub(super) fn leaves_alone(
+    state: &State,
+    access: &Access,
+    wave_size: WaveSize,
+    saved: &[i64],
+) -> bool {
+    match place(state, access, wave_size) {
+        Place::Variables | Place::Elsewhere => true,
+        Place::Stack | Place::Above(_) => false,
+        // Beside others with the same base. A CFA that is right is the stack pointer on entry.
+        Place::Slot(slot) => {
+            let first = slot.offset.saturating_sub(3);
+            let end = slot.offset.saturating_add(access.bytes.into());
+            let lanes = i64::from(wave_size.lanes());
+            let mut touched = saved.iter().map(|plus| plus.div_euclid(lanes));
+            slot.base == Base::Entry
+                && state.has_base(Base::Entry)
+                && !touched.any(|offset| (first..end).contains(&offset))
+        }
+    }
+}
+
 /// A store.
 pub(super) fn store(state: &mut State, access: &Access, wave_size: WaveSize, at: u32) {
     let slot = match place(state, access, wave_size) {

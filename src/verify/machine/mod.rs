@@ -9,6 +9,11 @@
 //! What rows and expressions mean by themselves is checked elsewhere. Sources: HET A.6.4, USAGE
 //! "Non-Kernel Functions", "Call Frame Information".
 
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "only some effects and registers matter to call frame information"
+)]
+
 mod callees;
 mod claim;
 mod compare;
@@ -36,6 +41,7 @@ use compare::Comparison;
 
 use findings::{Findings, Place};
 use rows::Claims;
+use state::State;
 use step::Context;
 
 /// One function with its call frame information.
@@ -82,26 +88,26 @@ pub struct Report {
 
 /// The machine code of an object.
 #[derive(Debug)]
-pub struct Machine {
+pub struct Machine<'a> {
     processor: &'static Processor,
-    callees: Callees,
+    callees: Callees<'a>,
 }
 
-impl Machine {
-    /// Reads what each function of an object writes, so that more is known behind calls.
+impl<'a> Machine<'a> {
+    /// The functions of an object, for what is to be known behind calls. Each is read when one that calls
+    /// it is checked.
     ///
     /// * `functions`: the address and the code of each. One that is missing is taken to write everything
     ///   that it may.
     #[must_use]
-    pub fn new<'a>(
+    pub fn new(
         processor: &'static Processor,
         functions: impl IntoIterator<Item = (u64, &'a [u8])>,
-    ) -> Machine {
-        let callees = match Decoder::new(processor, None) {
-            Some(decoder) => Callees::new(&decoder, functions),
-            None => Callees::default(),
-        };
-        Machine { processor, callees }
+    ) -> Machine<'a> {
+        Machine {
+            processor,
+            callees: Callees::new(Decoder::new(processor, None), functions),
+        }
     }
 
     /// Checks the rows of a function.
@@ -233,26 +239,59 @@ fn compare_all(
         let Some(mut state) = block.state else {
             continue;
         };
+        // The row that the state was last compared with, if it has not changed since.
+        let mut compared = None;
         for instruction in instructions.get(block.first..block.end).unwrap_or_default() {
             while rows.next_if(|row| row.end <= instruction.address).is_some() {}
             let Some(claims) = rows.peek() else {
                 return Ok(());
             };
-            if claims.start <= instruction.address {
+            let place = Place {
+                start: instruction.address,
+                end: instruction.end(),
+            };
+            if compared == Some(claims.start) {
+                findings.go_on(place);
+            } else if claims.start <= instruction.address {
+                findings.begin();
                 Comparison {
                     context,
                     claims,
                     state: &state,
-                    place: Place {
-                        start: instruction.address,
-                        end: instruction.end(),
-                    },
+                    place,
                     returns: &returns,
                 }
                 .run(findings);
+                compared = Some(claims.start);
+            }
+            if !is_indifferent(context, &state, instruction, claims) {
+                compared = None;
             }
             context.step(&mut state, instruction);
         }
     }
     Ok(())
+}
+
+/// Whether what an instruction does makes no difference to a comparison with the row.
+fn is_indifferent(
+    context: &Context<'_>,
+    state: &State,
+    instruction: &Instruction,
+    claims: &Claims,
+) -> bool {
+    let changes_more = match instruction.effect {
+        Effect::Call { .. } | Effect::GprIndex | Effect::VgprMsb { .. } => true,
+        Effect::Store(access) => {
+            !memory::leaves_alone(state, &access, context.wave_size, &claims.saved)
+        }
+        _ => instruction.writes.is_indirect(),
+    };
+    let mut written = (instruction.writes.spans().iter()).flat_map(|span| span.registers());
+    !changes_more
+        && written.all(|register| match register {
+            MachineRegister::Vgpr(_) | MachineRegister::Agpr(_) => claims.ignores_vector(register),
+            MachineRegister::Sgpr(_) | MachineRegister::ExecLo | MachineRegister::ExecHi => false,
+            _ => true,
+        })
 }

@@ -1,6 +1,11 @@
 //! The rows of a function, prepared for being compared with many instructions.
 
-use super::claim::{self, CfaClaim, Claim};
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "only vector and accumulation registers are collected"
+)]
+
+use super::claim::{self, CfaClaim, Claim, ScalarPlace, VectorPlace};
 use super::convention::Convention;
 use crate::arch::{Register, RegisterClass, WaveSize};
 use crate::expr::Encoding;
@@ -25,8 +30,12 @@ pub(super) struct Claims {
     pub(super) registers: Vec<(Register, MachineRegister, Claim)>,
     /// The scalar registers that have a rule.
     scalars: u128,
-    /// The vector and accumulation registers that have a rule, ascending.
-    vectors: Vec<MachineRegister>,
+    /// The vector and accumulation registers that have a rule.
+    vectors: RegisterSet,
+    /// Those that are named in what is claimed.
+    named: RegisterSet,
+    /// What is claimed to be in scratch: distances from the CFA, in bytes of the wave.
+    pub(super) saved: Vec<i64>,
 }
 
 impl Claims {
@@ -77,7 +86,7 @@ impl Claims {
             if let MachineRegister::Sgpr(n) = machine {
                 claims.scalars |= 1u128.checked_shl(n.into()).unwrap_or(0);
             } else {
-                claims.vectors.push(machine);
+                claims.vectors.insert(machine);
             }
             if *rule != RegisterRule::Undefined {
                 let claim = claim::register(*rule, dwords, encoding, wave_size);
@@ -86,7 +95,7 @@ impl Claims {
                 }
             }
         }
-        claims.vectors.sort_unstable();
+        claims.name_all();
         claims
     }
 
@@ -97,7 +106,33 @@ impl Claims {
 
     /// Whether the vector or accumulation register has a rule.
     pub(super) fn has_vector(&self, register: MachineRegister) -> bool {
-        self.vectors.binary_search(&register).is_ok()
+        self.vectors.contains(register)
+    }
+
+    /// Whether what is in the vector or accumulation register makes no difference to the comparison.
+    pub(super) fn ignores_vector(&self, register: MachineRegister) -> bool {
+        self.vectors.contains(register) && !self.named.contains(register)
+    }
+
+    /// Collects the vector registers that the claims name.
+    fn name_all(&mut self) {
+        let claims = self.registers.iter().map(|(_, _, claim)| claim);
+        let others = [Some(&self.return_address), self.exec.as_ref()];
+        for claim in claims.chain(others.into_iter().flatten()) {
+            match claim {
+                Claim::Scalar(place) => self.named.insert_place(*place),
+                Claim::Pair(places) => {
+                    (places.iter()).for_each(|place| self.named.insert_place(*place));
+                }
+                Claim::Vector(place) => {
+                    insert_vector_place(&mut self.named, &mut self.saved, place);
+                }
+                Claim::None | Claim::Number(_) | Claim::CfaScaled { .. } => {}
+            }
+        }
+        for (_, machine, _) in &self.registers {
+            self.named.insert(*machine);
+        }
     }
 
     /// By whose conventions the function is called: the register in the CFA tells. Nothing if it does not.
@@ -106,6 +141,57 @@ impl Claims {
             32 | 33 => Some(Convention::Llvm),
             16 | 14 => Some(Convention::Gcc),
             _ => None,
+        }
+    }
+}
+
+/// A set of vector and accumulation registers: 1024 of the former, then 256 of the latter.
+#[derive(Debug, Default)]
+struct RegisterSet {
+    words: [u128; 10],
+}
+
+impl RegisterSet {
+    fn place(register: MachineRegister) -> Option<(usize, u32)> {
+        let n = match register {
+            MachineRegister::Vgpr(n) if n < 1024 => n,
+            MachineRegister::Agpr(n) if n < 256 => n.saturating_add(1024),
+            _ => return None,
+        };
+        Some((usize::from(n / 128), u32::from(n % 128)))
+    }
+
+    fn insert(&mut self, register: MachineRegister) {
+        if let Some((word, bit)) = RegisterSet::place(register)
+            && let Some(word) = self.words.get_mut(word)
+        {
+            *word |= 1u128.checked_shl(bit).unwrap_or(0);
+        }
+    }
+
+    fn contains(&self, register: MachineRegister) -> bool {
+        RegisterSet::place(register).is_some_and(|(word, bit)| {
+            let word = self.words.get(word).copied().unwrap_or(0);
+            word.checked_shr(bit).unwrap_or(0) & 1 != 0
+        })
+    }
+
+    fn insert_place(&mut self, place: ScalarPlace) {
+        if let ScalarPlace::Lane { vector, .. } = place {
+            self.insert(vector);
+        }
+    }
+}
+
+/// Collects the registers and the places in scratch that are named.
+fn insert_vector_place(registers: &mut RegisterSet, saved: &mut Vec<i64>, place: &VectorPlace) {
+    match place {
+        VectorPlace::Register(register) => registers.insert(*register),
+        VectorPlace::Saved(plus) => saved.push(*plus),
+        VectorPlace::Select(places) => {
+            let [zero, one] = &**places;
+            insert_vector_place(registers, saved, zero);
+            insert_vector_place(registers, saved, one);
         }
     }
 }

@@ -14,6 +14,9 @@ pub(super) const SCALARS: usize = 108;
 /// Where `vcc` stands among them.
 const VCC: u8 = 106;
 
+/// How many slots are kept. Functions that save every register there is need fewer.
+const SLOTS: usize = 1024;
+
 /// What the address of a scratch slot is counted from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Base {
@@ -160,7 +163,7 @@ impl State {
             (Base::Entry, Some(from)) => slot.offset >= from,
         };
         // Addresses with another base may be the same places.
-        let other_bases = self.slots.keys().any(|key| key.base != slot.base);
+        let other_bases = has_other_base(&self.slots, slot.base);
         let aligned = slot.base != Base::Entry;
         let unknown = self.slots_lost || of_callees || other_bases || aligned;
         let value = if unknown || slot.offset % 4 != 0 {
@@ -175,6 +178,11 @@ impl State {
         (self.slots.iter()).map(|(slot, vector)| (*slot, &**vector))
     }
 
+    /// Whether all slots that are known have this base.
+    pub(super) fn has_base(&self, base: Base) -> bool {
+        !has_other_base(&self.slots, base)
+    }
+
     /// Writes the lanes of the execution mask to a slot.
     pub(super) fn store(&mut self, slot: Slot, value: &Vector, at: u32) {
         if slot.offset % 4 != 0 {
@@ -184,11 +192,16 @@ impl State {
         vector.write(self.exec, value, at);
         let slots = Rc::make_mut(&mut self.slots);
         // Addresses with another base may be the same places.
-        if slots.keys().any(|key| key.base != slot.base) {
+        if has_other_base(slots, slot.base) {
             slots.retain(|key, _| key.base == slot.base);
             self.slots_lost = true;
         }
-        slots.insert(slot, Rc::new(vector));
+        // One more than is kept is not known, like those of which nothing is.
+        if slots.len() < SLOTS || slots.contains_key(&slot) {
+            slots.insert(slot, Rc::new(vector));
+        } else {
+            self.slots_lost = true;
+        }
     }
 
     /// From here on any slot can have anything.
@@ -391,6 +404,14 @@ fn join_maps<K: Ord + Copy>(
         map.insert(key, Rc::new(vector));
     }
     true
+}
+
+/// Whether there is a slot with another base. Slots are ordered by their bases.
+fn has_other_base(slots: &BTreeMap<Slot, Rc<Vector>>, base: Base) -> bool {
+    let ends = [slots.first_key_value(), slots.last_key_value()];
+    ends.into_iter()
+        .flatten()
+        .any(|(slot, _)| slot.base != base)
 }
 
 fn is_above(slot: Slot, from: i64) -> bool {

@@ -24,7 +24,7 @@ pub(super) struct Context<'a> {
     pub(super) convention: Convention,
     /// What the stack pointer counts; nothing where that cannot be told.
     pub(super) addressing: Option<ScratchAddressing>,
-    pub(super) callees: &'a Callees,
+    pub(super) callees: &'a Callees<'a>,
     /// Where the function starts.
     pub(super) start: u64,
 }

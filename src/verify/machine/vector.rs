@@ -3,7 +3,7 @@
 //! Which lanes were active on entry is not known, so that each lane is told twice: what it has if it was
 //! active, and what it has if it was not.
 
-use smallvec::SmallVec;
+use std::rc::Rc;
 
 use super::mask::{Mask, Part};
 use super::value::{Scalar, Verdict};
@@ -43,50 +43,52 @@ impl LaneValue {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Lanes {
     pub(super) rest: LaneValue,
-    /// By ascending lane.
-    named: SmallVec<[(u8, Scalar); 2]>,
+    /// By ascending lane; nothing if there are none.
+    named: Option<Rc<Vec<(u8, Scalar)>>>,
 }
 
 impl Lanes {
     fn new(rest: LaneValue) -> Lanes {
-        Lanes {
-            rest,
-            named: SmallVec::new(),
-        }
+        Lanes { rest, named: None }
     }
 
     pub(super) fn get(&self, lane: u8) -> Scalar {
-        match self.named.binary_search_by_key(&lane, |(lane, _)| *lane) {
-            Ok(at) => (self.named.get(at)).map_or(Scalar::Unknown, |(_, value)| *value),
+        let named = self.named();
+        match named.binary_search_by_key(&lane, |(lane, _)| *lane) {
+            Ok(at) => (named.get(at)).map_or(Scalar::Unknown, |(_, value)| *value),
             Err(_) => self.rest.as_scalar(),
         }
     }
 
     fn set(&mut self, lane: u8, value: Scalar) {
-        match self.named.binary_search_by_key(&lane, |(lane, _)| *lane) {
+        let named = Rc::make_mut(self.named.get_or_insert_default());
+        match named.binary_search_by_key(&lane, |(lane, _)| *lane) {
             Ok(at) => {
-                if let Some((_, slot)) = self.named.get_mut(at) {
+                if let Some((_, slot)) = named.get_mut(at) {
                     *slot = value;
                 }
             }
-            Err(at) => self.named.insert(at, (lane, value)),
+            Err(at) => named.insert(at, (lane, value)),
         }
     }
 
     /// The lanes that have a value of their own.
     pub(super) fn named(&self) -> &[(u8, Scalar)] {
-        &self.named
+        self.named.as_ref().map_or(&[], |named| named)
     }
 
     /// The same, with what depends on a condition that is found anew forgotten; nothing if nothing does.
     fn forget(&self, at: u32) -> Option<Lanes> {
         let depends = |value: Scalar| value.depends_on(at);
-        (self.named.iter().any(|(_, value)| depends(*value))).then(|| {
-            let mut lanes = self.clone();
-            for (_, value) in &mut lanes.named {
-                *value = value.forget(at);
+        (self.named().iter().any(|(_, value)| depends(*value))).then(|| {
+            let forgotten = self
+                .named()
+                .iter()
+                .map(|(lane, value)| (*lane, value.forget(at)));
+            Lanes {
+                rest: self.rest,
+                named: Some(Rc::new(forgotten.collect())),
             }
-            lanes
         })
     }
 
@@ -95,7 +97,7 @@ impl Lanes {
             return self.clone();
         }
         let mut joined = Lanes::new(self.rest.join(other.rest));
-        let lanes = self.named.iter().chain(other.named.iter());
+        let lanes = self.named().iter().chain(other.named());
         for (lane, _) in lanes {
             joined.set(*lane, self.get(*lane).join(other.get(*lane)));
         }
@@ -109,7 +111,7 @@ impl Lanes {
             LaneValue::Entry(_) | LaneValue::Other => Verdict::Different,
             LaneValue::Unknown => Verdict::Unknown,
         };
-        (self.named.iter())
+        (self.named().iter())
             .map(|(_, value)| match value {
                 Scalar::Unknown => Verdict::Unknown,
                 Scalar::Entry { .. }
