@@ -69,22 +69,25 @@ rules! {
          code alignment factor, or with other lengths of instructions.";
 }
 
-/// The rule that a kind of contradiction breaks.
-const fn rule(kind: ContradictionKind) -> &'static Rule {
-    match kind {
-        ContradictionKind::StaleLane => &STALE_LANE,
-        ContradictionKind::ScalarWithoutRule => &SCALAR_WITHOUT_RULE,
-        ContradictionKind::VectorWithoutRule => &VECTOR_WITHOUT_RULE,
-        ContradictionKind::ExecWithoutRule => &EXEC_WITHOUT_RULE,
-        ContradictionKind::CfaRealigned => &CFA_REALIGNED,
-        ContradictionKind::CfaAfterEpilogue => &CFA_AFTER_EPILOGUE,
-        ContradictionKind::InactiveLanesOnly => &INACTIVE_LANES_ONLY,
-        ContradictionKind::ClobberedNotUndefined => &CLOBBERED_NOT_UNDEFINED,
-        ContradictionKind::StackPointerWithoutRule => &STACK_POINTER_WITHOUT_RULE,
-        ContradictionKind::CfaScale => &CFA_SCALE,
-        ContradictionKind::CfaWrong => &CFA_WRONG,
-        ContradictionKind::WrongPlace => &WRONG_PLACE,
-        ContradictionKind::RowInsideInstruction => &ROW_INSIDE_INSTRUCTION,
+impl ContradictionKind {
+    /// The rule that it breaks.
+    #[must_use]
+    pub const fn rule(self) -> &'static Rule {
+        match self {
+            ContradictionKind::StaleLane => &STALE_LANE,
+            ContradictionKind::ScalarWithoutRule => &SCALAR_WITHOUT_RULE,
+            ContradictionKind::VectorWithoutRule => &VECTOR_WITHOUT_RULE,
+            ContradictionKind::ExecWithoutRule => &EXEC_WITHOUT_RULE,
+            ContradictionKind::CfaRealigned => &CFA_REALIGNED,
+            ContradictionKind::CfaAfterEpilogue => &CFA_AFTER_EPILOGUE,
+            ContradictionKind::InactiveLanesOnly => &INACTIVE_LANES_ONLY,
+            ContradictionKind::ClobberedNotUndefined => &CLOBBERED_NOT_UNDEFINED,
+            ContradictionKind::StackPointerWithoutRule => &STACK_POINTER_WITHOUT_RULE,
+            ContradictionKind::CfaScale => &CFA_SCALE,
+            ContradictionKind::CfaWrong => &CFA_WRONG,
+            ContradictionKind::WrongPlace => &WRONG_PLACE,
+            ContradictionKind::RowInsideInstruction => &ROW_INSIDE_INSTRUCTION,
+        }
     }
 }
 
@@ -136,8 +139,11 @@ fn finding(contradiction: &Contradiction, fde: &Fde<'_>, section: &'static str) 
         .ranges
         .first()
         .map_or(fde.initial_location, |range| range.start);
-    let rule = rule(contradiction.kind);
-    Finding::new(rule, section, contradiction.to_string())
-        .at(fde.offset)
-        .pc(first)
+    Finding::new(
+        contradiction.kind.rule(),
+        section,
+        contradiction.to_string(),
+    )
+    .at(fde.offset)
+    .pc(first)
 }

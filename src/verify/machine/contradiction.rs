@@ -8,53 +8,55 @@ use core::ops::Range;
 use crate::arch::{AddressSpace, Register};
 use crate::isa::MachineRegister;
 
-/// Kinds, one a line: variant, identifier, and what is wrong.
-macro_rules! kinds {
-    ($($variant:ident $identifier:literal $what:literal;)*) => {
-        /// What kind of contradiction it is. `spec-notes/verify-machine.md` has an example of each.
-        #[non_exhaustive]
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum ContradictionKind {
-            $(#[doc = concat!("`", $identifier, "`: ", $what, ".")] $variant,)*
-        }
-
-        impl ContradictionKind {
-            /// Every kind.
-            pub const ALL: &'static [ContradictionKind] = &[$(ContradictionKind::$variant),*];
-
-            /// The stable name.
-            #[must_use]
-            pub const fn identifier(self) -> &'static str {
-                match self {
-                    $(ContradictionKind::$variant => $identifier,)*
-                }
-            }
-
-            /// What is wrong, in a few words.
-            #[must_use]
-            pub const fn what(self) -> &'static str {
-                match self {
-                    $(ContradictionKind::$variant => $what,)*
-                }
-            }
-        }
-    };
+/// What kind of contradiction it is: one for each rule. `spec-notes/verify-machine.md` has an example of each.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ContradictionKind {
+    /// A rule names lanes of a vector register that has been reloaded for the caller.
+    StaleLane,
+    /// A scalar register that functions preserve was overwritten and has no rule.
+    ScalarWithoutRule,
+    /// A vector register that functions preserve was overwritten and has no rule.
+    VectorWithoutRule,
+    /// The execution mask was changed and has no rule, though rules ask for it as it was on entry.
+    ExecWithoutRule,
+    /// The CFA is the frame pointer that was rounded, not the stack pointer on entry.
+    CfaRealigned,
+    /// Code laid out behind an epilogue has the epilogue's CFA.
+    CfaAfterEpilogue,
+    /// A rule claims all lanes of a register that was stored for those inactive on entry alone.
+    InactiveLanesOnly,
+    /// A register that functions need not preserve was overwritten and is not said to be undefined.
+    ClobberedNotUndefined,
+    /// The stack pointer was moved and has no rule.
+    StackPointerWithoutRule,
+    /// The CFA is scaled otherwise than scratch is addressed.
+    CfaScale,
+    /// The CFA is not the stack pointer on entry.
+    CfaWrong,
+    /// A rule names a place that has something else.
+    WrongPlace,
+    /// A row starts in the middle of an instruction.
+    RowInsideInstruction,
 }
 
-kinds! {
-    StaleLane               "cfi-stale-lane"                 "a rule names lanes of a vector register that has been reloaded for the caller";
-    ScalarWithoutRule       "cfi-scalar-without-rule"        "a scalar register that functions preserve was overwritten and has no rule";
-    VectorWithoutRule       "cfi-vector-without-rule"        "a vector register that functions preserve was overwritten and has no rule";
-    ExecWithoutRule         "cfi-exec-without-rule"          "the execution mask was changed and has no rule, though rules ask for it as it was on entry";
-    CfaRealigned            "cfi-cfa-realigned"              "the CFA is the frame pointer that was rounded, not the stack pointer on entry";
-    CfaAfterEpilogue        "cfi-cfa-after-epilogue"         "code laid out behind an epilogue has the epilogue's CFA";
-    InactiveLanesOnly       "cfi-inactive-lanes-only"        "a rule claims all lanes of a register that was stored for those inactive on entry alone";
-    ClobberedNotUndefined   "cfi-clobbered-not-undefined"    "a register that functions need not preserve was overwritten and is not said to be undefined";
-    StackPointerWithoutRule "cfi-stack-pointer-without-rule" "the stack pointer was moved and has no rule";
-    CfaScale                "cfi-cfa-scale"                  "the CFA is scaled otherwise than scratch is addressed";
-    CfaWrong                "cfi-cfa-wrong"                  "the CFA is not the stack pointer on entry";
-    WrongPlace              "cfi-wrong-place"                "a rule names a place that has something else";
-    RowInsideInstruction    "cfi-row-inside-instruction"     "a row starts in the middle of an instruction";
+impl ContradictionKind {
+    /// Every kind.
+    pub const ALL: &'static [ContradictionKind] = &[
+        ContradictionKind::StaleLane,
+        ContradictionKind::ScalarWithoutRule,
+        ContradictionKind::VectorWithoutRule,
+        ContradictionKind::ExecWithoutRule,
+        ContradictionKind::CfaRealigned,
+        ContradictionKind::CfaAfterEpilogue,
+        ContradictionKind::InactiveLanesOnly,
+        ContradictionKind::ClobberedNotUndefined,
+        ContradictionKind::StackPointerWithoutRule,
+        ContradictionKind::CfaScale,
+        ContradictionKind::CfaWrong,
+        ContradictionKind::WrongPlace,
+        ContradictionKind::RowInsideInstruction,
+    ];
 }
 
 /// What a rule is about.
