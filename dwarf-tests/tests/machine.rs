@@ -105,7 +105,8 @@ fn what_is_found_is_what_was_wrong_when_it_ran() {
     for (what, share) in &shares {
         let found = share.always + share.conditional;
         match what {
-            What::Exec | What::Masked => assert!(found * 4 >= share.all * 3, "{what:?}"),
+            What::Exec => assert!(found >= 767, "{found} of {}", share.all),
+            What::Masked => assert_eq!(found, share.all),
             _ => assert_eq!(share.always, share.all, "{what:?}"),
         }
     }

@@ -473,6 +473,49 @@ fn a_rounded_frame_pointer_is_not_the_cfa() {
     assert_eq!(short(&check("gfx90a", ALIGNED, &rows(33))), [wrong]);
 }
 
+/// v40 is kept at the stack pointer, moved by 0x1000 bytes of the wave: 64 of each of 64 lanes, for gfx90a.
+const BUFFER: &str = "
+s_add_i32 s32, s32, 0x1000         // 8120FF20 00001000  00
+buffer_store_dword v40, off, s[0:3], s32 // E0700000 20002800  08
+v_mov_b32_e32 v40, 0               // 7E500280           10
+buffer_load_dword v40, off, s[0:3], s32 // E0500000 20002800  14
+s_add_i32 s32, s32, 0xfffff000     // 8120FF20 FFFFF000  1c
+s_setpc_b64 s[30:31]               // BE801D1E           24
+";
+
+#[test]
+fn the_scalar_offset_of_buffer_accesses_counts_bytes_of_the_wave() {
+    let cfa = "DW_OP_regx SGPR32, DW_OP_deref_size 0x4, DW_OP_lit6, DW_OP_LLVM_form_aspace_address";
+    let moved = "DW_OP_regx SGPR32, DW_OP_deref_size 0x4, DW_OP_const2u 0x1000, DW_OP_minus, DW_OP_lit6, \
+                 DW_OP_LLVM_form_aspace_address";
+    let before = "DW_OP_regx SGPR32, DW_OP_deref_size 0x4, DW_OP_const2u 0x1000, DW_OP_minus";
+    // v40 of a wave of 64 lanes.
+    let v40 = 2600;
+    let saved = |at| match at {
+        0x1000 => {
+            "DW_OP_regx 2600, DW_OP_swap, DW_OP_LLVM_offset_uconst 4096, DW_OP_LLVM_call_frame_entry_reg 17, \
+             DW_OP_deref_size 8, DW_OP_LLVM_select_bit_piece 32 64"
+        }
+        _ => {
+            "DW_OP_regx 2600, DW_OP_swap, DW_OP_LLVM_offset_uconst 8192, DW_OP_LLVM_call_frame_entry_reg 17, \
+             DW_OP_deref_size 8, DW_OP_LLVM_select_bit_piece 32 64"
+        }
+    };
+    let rows = |at| {
+        vec![
+            (0x00, vec![Cfa(cfa), At(PC, PC_S30)]),
+            (0x08, vec![Cfa(moved), Value(s(32), before)]),
+            (0x14, vec![At(v40, saved(at))]),
+            (0x1c, vec![Same(v40)]),
+            (0x24, vec![Cfa(cfa), Same(s(32))]),
+        ]
+    };
+    assert_eq!(short(&check("gfx90a", BUFFER, &rows(0x1000))), []);
+    let when = When::LanesActive;
+    let wrong = (Kind::WrongPlace, register(v40), when, vec![(0x14, 0x1c)]);
+    assert_eq!(short(&check("gfx90a", BUFFER, &rows(0x2000))), [wrong]);
+}
+
 /// The return address waits in lanes of a register that the callee leaves alone.
 const CALL: &str = "
 v_writelane_b32 v1, s30, 0         // D7610001 0001001E  00
