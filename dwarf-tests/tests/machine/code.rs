@@ -38,6 +38,7 @@ const PC_S30: &str = "DW_OP_regx SGPR30, DW_OP_piece 4, DW_OP_regx SGPR31, DW_OP
 const PC_V41: &str =
     "DW_OP_regx 1577, DW_OP_bit_piece 32 0, DW_OP_regx 1577, DW_OP_bit_piece 32 32";
 
+type Short = (Kind, Subject, When, Vec<(u64, u64)>);
 type Rows = Vec<(u64, Vec<Change>)>;
 
 /// The right table of `FRAME`.
@@ -98,7 +99,7 @@ fn register(of: u16) -> Subject {
 }
 
 /// What was found, without what it says: kind, subject, when, and the offsets in the function.
-fn short(report: &Report) -> Vec<(Kind, Subject, When, Vec<(u64, u64)>)> {
+fn short(report: &Report) -> Vec<Short> {
     assert_eq!(report.silence, None);
     let each = report.contradictions.iter();
     each.map(|one| {
@@ -111,7 +112,7 @@ fn short(report: &Report) -> Vec<(Kind, Subject, When, Vec<(u64, u64)>)> {
     .collect()
 }
 
-fn frame(rows: &Rows) -> Vec<(Kind, Subject, When, Vec<(u64, u64)>)> {
+fn frame(rows: &Rows) -> Vec<Short> {
     short(&check("gfx1100", FRAME, rows))
 }
 
