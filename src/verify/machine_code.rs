@@ -2,8 +2,8 @@
 //! Sources: HET A.6.4, USAGE "Non-Kernel Functions", "Call Frame Information".
 
 use super::finding::{Finding, Findings};
-use super::machine::{Contradiction, ContradictionKind, FunctionCode, Machine};
-use super::rule::{Rule, rules};
+use super::machine::{Contradiction, ContradictionKind, FunctionCode, Machine, When};
+use super::rule::{Rule, Severity, rules};
 use super::subject::Subject;
 use crate::expr::Encoding;
 use crate::frame::Fde;
@@ -105,7 +105,7 @@ pub(super) fn check(subject: &Subject<'_, '_>, fdes: &[Fde<'_>], findings: &mut 
         let start = fde.initial_location;
         Some((start, code(start, fde.address_range)?))
     });
-    let machine = Machine::new(subject.processor(), functions);
+    let machine = Machine::new(subject.processor(), subject.wave_size, functions);
     let section = subject.frame_section().name();
     let mut last_end = 0;
     for fde in fdes {
@@ -126,7 +126,6 @@ pub(super) fn check(subject: &Subject<'_, '_>, fdes: &[Fde<'_>], findings: &mut 
                 offset_size: fde.cie.offset_size,
                 dialect: subject.program.dialect(),
             },
-            wave_size: subject.wave_size,
         });
         for contradiction in &report.contradictions {
             findings.add(finding(contradiction, fde, section));
@@ -139,11 +138,19 @@ fn finding(contradiction: &Contradiction, fde: &Fde<'_>, section: &'static str) 
         .ranges
         .first()
         .map_or(fde.initial_location, |range| range.start);
-    Finding::new(
+    let mut finding = Finding::new(
         contradiction.kind.rule(),
         section,
         contradiction.to_string(),
     )
     .at(fde.offset)
-    .pc(first)
+    .pc(first);
+    // A run in which the condition is not met does not show it.
+    if contradiction.when != When::Always {
+        finding.severity = match finding.severity {
+            Severity::Error => Severity::Warning,
+            Severity::Warning | Severity::Note => Severity::Note,
+        };
+    }
+    finding
 }

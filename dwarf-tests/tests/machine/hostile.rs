@@ -44,6 +44,7 @@ fn spoilt_code_and_tables_are_checked_without_a_panic() {
                 let code = spoil(code, &mut state, 3 - round % 3);
                 let machine = Machine::new(
                     object.target().processor(),
+                    None,
                     [(fde.initial_location, code.as_slice())],
                 );
                 let report = machine.check(&FunctionCode {
@@ -51,7 +52,6 @@ fn spoilt_code_and_tables_are_checked_without_a_panic() {
                     fde: &fde,
                     section: ".debug_frame",
                     encoding: Encoding::AMDGPU,
-                    wave_size: None,
                 });
                 checked += 1;
                 found += report.contradictions.len();
@@ -86,13 +86,16 @@ fn a_function_of_too_many_blocks_is_given_up() {
         let bytes = tables::frame(code.len(), &rows);
         let section = FrameSection::debug_frame(&bytes);
         let fde = section.fde_at(16).unwrap();
-        let machine = Machine::new(Processor::by_name("gfx1100").unwrap(), [(START, &*code)]);
+        let machine = Machine::new(
+            Processor::by_name("gfx1100").unwrap(),
+            None,
+            [(START, &*code)],
+        );
         let report = machine.check(&FunctionCode {
             code: &code,
             fde: &fde,
             section: ".debug_frame",
             encoding: Encoding::AMDGPU,
-            wave_size: None,
         });
         // Branches wrap in 16 bits, so that the long one is given up for one of two reasons.
         let silence = report.silence;

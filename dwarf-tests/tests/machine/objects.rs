@@ -59,8 +59,7 @@ pub fn check_object(object: &CodeObject<'_>) -> Vec<Checked> {
         .iter()
         .zip(&codes)
         .filter_map(|(fde, code)| Some((fde.initial_location, code.as_deref()?)));
-    let machine = Machine::new(object.target().processor(), functions);
-    let wave_size = wave_size(object);
+    let machine = Machine::new(object.target().processor(), wave_size(object), functions);
     let each = fdes.iter().zip(&codes);
     each.filter_map(|(fde, code)| {
         let function = FunctionCode {
@@ -68,7 +67,6 @@ pub fn check_object(object: &CodeObject<'_>) -> Vec<Checked> {
             fde,
             section: ".debug_frame",
             encoding: Encoding::AMDGPU,
-            wave_size,
         };
         let start = Instant::now();
         let report = machine.check(&function);

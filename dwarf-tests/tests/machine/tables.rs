@@ -125,6 +125,7 @@ pub fn check(target: &str, listing: &str, rows: &[(u64, Vec<Change>)]) -> Report
     let behind = START + code.len() as u64;
     let machine = Machine::new(
         Processor::by_name(target).unwrap(),
+        None,
         [(START, &*code), (behind, &*callee)],
     );
     machine.check(&FunctionCode {
@@ -132,6 +133,5 @@ pub fn check(target: &str, listing: &str, rows: &[(u64, Vec<Change>)]) -> Report
         fde: &fde,
         section: ".debug_frame",
         encoding: Encoding::AMDGPU,
-        wave_size: None,
     })
 }

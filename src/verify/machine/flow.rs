@@ -19,7 +19,7 @@ use crate::isa::{Effect, Instruction, MachineRegister};
 const STEPS_EACH: usize = 24;
 const STEPS: usize = 4096;
 /// How many instructions may be stepped over at most, and how many blocks a function may have: each keeps
-/// some thousand bytes. The largest function of the corpus has a thousand blocks.
+/// some thousand bytes. The largest function of the corpus has some seven hundred.
 const MOST_STEPS: usize = 1 << 21;
 const MOST_BLOCKS: usize = 1 << 13;
 

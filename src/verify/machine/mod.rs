@@ -55,8 +55,6 @@ pub struct FunctionCode<'a> {
     pub section: &'static str,
     /// How the FDE's expressions are encoded.
     pub encoding: Encoding,
-    /// How many lanes the waves have that run it; nothing for the processor's default.
-    pub wave_size: Option<WaveSize>,
 }
 
 /// Why nothing is said about a function.
@@ -90,6 +88,7 @@ pub struct Report {
 #[derive(Debug)]
 pub struct Machine<'a> {
     processor: &'static Processor,
+    wave_size: Option<WaveSize>,
     callees: Callees<'a>,
 }
 
@@ -97,16 +96,19 @@ impl<'a> Machine<'a> {
     /// The functions of an object, for what is to be known behind calls. Each is read when one that calls
     /// it is checked.
     ///
+    /// * `wave_size`: how many lanes the waves have that run it; nothing for the processor's default.
     /// * `functions`: the address and the code of each. One that is missing is taken to write everything
     ///   that it may.
     #[must_use]
     pub fn new(
         processor: &'static Processor,
+        wave_size: Option<WaveSize>,
         functions: impl IntoIterator<Item = (u64, &'a [u8])>,
     ) -> Machine<'a> {
         Machine {
             processor,
-            callees: Callees::new(Decoder::new(processor, None), functions),
+            wave_size,
+            callees: Callees::new(Decoder::new(processor, wave_size), functions),
         }
     }
 
@@ -126,9 +128,8 @@ impl<'a> Machine<'a> {
         function: &FunctionCode<'_>,
         findings: &mut Findings,
     ) -> Result<(), Silence> {
-        let decoder =
-            Decoder::new(self.processor, function.wave_size).ok_or(Silence::Undecodable)?;
-        let wave_size = (function.wave_size)
+        let decoder = Decoder::new(self.processor, self.wave_size).ok_or(Silence::Undecodable)?;
+        let wave_size = (self.wave_size)
             .or(self.processor.default_wave_size())
             .ok_or(Silence::Undecodable)?;
         let rows = read_rows(function, wave_size)?;
