@@ -257,6 +257,12 @@ impl Reader<'_, '_> {
                 visits: self.visits,
             };
             let result = reader.place(place, offset, count, 0);
+            if let Err(error) = &result
+                && matches!(error.kind(), ErrorKind::Limit { .. })
+            {
+                // Nor could the others be visited.
+                return result;
+            }
             let complete = result.is_ok() && reader.bits.is_complete();
             if complete || first.is_none() {
                 first = Some(result.map(|()| reader.bits));
