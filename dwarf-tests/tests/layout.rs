@@ -20,7 +20,7 @@ use hetdwarf::display::Options;
 use hetdwarf::inspect::{LaneState, Program, Stop, StopOptions, VariableValue};
 use hetdwarf::location::Arena;
 use hetdwarf::object::CodeObject;
-use hetdwarf::wave::{Snapshot, Wave};
+use hetdwarf::wave::Snapshot;
 
 const ARRAY: u64 = 0x01;
 const MEMBER: u64 = 0x0d;

@@ -21,6 +21,7 @@ impl Budget {
 
     /// Entries, ranges and letters looked at to say where the frames of a call stack are. Of 153 code objects
     /// none needs more than 1,194.
+    #[cfg(feature = "serde")]
     pub(crate) fn call_stack() -> Budget {
         Budget::new(Limit::Dies, 1 << 21)
     }

@@ -60,7 +60,7 @@ impl Guard {
         if took > self.slowest.0 {
             self.slowest = (took, what.to_owned());
         }
-        if took > Duration::from_millis(200) {
+        if took > Duration::from_secs(2) {
             println!("{took:?}: {what}");
         }
         if took > LIMIT {
