@@ -4,7 +4,7 @@
 //! [`verify`](super::verify) found; what is checked is always the same.
 
 use core::fmt;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Verdict;
 use super::rule::{Rule, Severity};
@@ -36,10 +36,12 @@ pub enum Choice {
 pub struct Selection {
     /// The rules somebody chose something for; the others have the severity of their table.
     chosen: BTreeMap<&'static str, Choice>,
+    /// The only rules that count, whatever else was chosen; nothing if all do.
+    only: Option<BTreeSet<&'static str>>,
 }
 
 impl Selection {
-    /// Keeps only the findings of these rules. What was chosen for them before stays.
+    /// Keeps only the findings of these rules, whatever else is chosen, before or after.
     ///
     /// # Errors
     /// [`UnknownRule`] for the first name that no rule has; then nothing is changed.
@@ -47,13 +49,11 @@ impl Selection {
         &mut self,
         names: impl IntoIterator<Item = N>,
     ) -> Result<(), UnknownRule> {
-        let mut kept = Vec::new();
+        let mut kept = BTreeSet::new();
         for name in names {
-            kept.extend(rules_named(name.as_ref())?);
+            kept.extend(rules_named(name.as_ref())?.iter().map(|rule| rule.id));
         }
-        for rule in Rule::all().filter(|rule| !kept.contains(rule)) {
-            self.chosen.insert(rule.id, Choice::Allow);
-        }
+        self.only = Some(kept);
         Ok(())
     }
 
@@ -83,6 +83,9 @@ impl Selection {
     /// How bad a finding of this rule is; nothing if it is dropped.
     #[must_use]
     pub fn severity(&self, rule: &Rule) -> Option<Severity> {
+        if !self.is_kept(rule) {
+            return None;
+        }
         match self.chosen.get(rule.id) {
             None => Some(rule.severity),
             Some(Choice::Allow) => None,
@@ -91,13 +94,18 @@ impl Selection {
         }
     }
 
+    fn is_kept(&self, rule: &Rule) -> bool {
+        let only = self.only.as_ref();
+        only.is_none_or(|only| only.contains(rule.id))
+    }
+
     /// Drops the findings that do not count and sets the severity of the others.
     pub fn apply(&self, verdict: &mut Verdict) {
         verdict
             .findings
             .retain_mut(|finding| match self.chosen.get(finding.rule.id) {
                 // A family may have made this one less bad than others of its rule.
-                None => true,
+                None => self.is_kept(finding.rule),
                 Some(_) => self
                     .severity(finding.rule)
                     .map(|severity| finding.severity = severity)
