@@ -224,16 +224,16 @@ mod tests {
         let mut selection = Selection::default();
         selection
             .choose([
-                ("cfi-entry", Choice::Deny),
+                ("cfi-entry", Choice::Warn),
                 ("cfi-cie-pointer", Choice::Warn),
                 ("cfi-cie-pointer", Choice::Allow),
-                ("cfi-*", Choice::Allow),
+                ("cfi-*", Choice::Deny),
             ])
             .unwrap();
         assert_eq!(
             severities(&selection),
             [
-                ("cfi-entry", Some(Severity::Error)),
+                ("cfi-entry", Some(Severity::Warning)),
                 ("cfi-cie-pointer", Some(Severity::Warning))
             ]
         );
