@@ -4,9 +4,11 @@
 //! A mutation changes one thing in a copy of a file that LLVM wrote. It is found if one of the rules named for it has
 //! a finding that the file did not have before.
 
+mod code;
 mod mutations;
 mod subject;
 
+use code::CODE;
 use dwarf_tests::{fixture, simulator::Random};
 use mutations::{ENTRIES, EXPRESSIONS, INSTRUCTIONS, Mutation, RANGES};
 use subject::Subject;
@@ -31,14 +33,13 @@ fn subjects() -> Vec<Subject> {
         .collect()
 }
 
-#[test]
-fn every_mutation_is_found() {
+/// Tries each kind; gives how many were made, and those that were not found.
+fn run(kinds: &[&[Mutation]], seed: u64) -> (usize, Vec<String>) {
     let subjects = subjects();
-    assert!(subjects.len() >= 3, "the objects are missing");
-    let mut random = Random::new(2026);
+    assert!(subjects.len() >= 5, "objects are missing");
+    let mut random = Random::new(seed);
     let (mut done, mut missed) = (0, Vec::new());
-    let kinds = [ENTRIES, RANGES, INSTRUCTIONS, EXPRESSIONS];
-    for mutation in kinds.into_iter().flatten() {
+    for mutation in kinds.iter().copied().flatten() {
         let mut times = 0;
         // Not every entry has what a kind changes.
         for attempt in 0..60 * EACH {
@@ -51,22 +52,33 @@ fn every_mutation_is_found() {
             };
             times += 1;
             let found = subject.new_findings(&data);
-            if !found
-                .iter()
-                .any(|finding| mutation.rules.contains(&finding.rule.id))
-            {
-                let ids: Vec<_> = found.iter().map(|finding| finding.rule.id).collect();
+            let ids: Vec<_> = found.iter().map(|finding| finding.rule.id).collect();
+            if !ids.iter().any(|id| mutation.rules.contains(id)) {
                 missed.push(format!("{}: {}: {ids:?}", mutation.what, subject.name));
             }
         }
         assert_eq!(times, EACH, "no entry to try it on: {}", mutation.what);
         done += times;
     }
+    (done, missed)
+}
+
+#[test]
+fn every_mutation_is_found() {
+    let (done, missed) = run(&[ENTRIES, RANGES, INSTRUCTIONS, EXPRESSIONS], 2026);
     println!("{done} mutations of {} kinds", done / EACH);
-    assert!(
-        missed.is_empty(),
-        "{} of {done} are not found:\n{}",
-        missed.len(),
+    assert!(done >= 200 && missed.is_empty(), "{}", missed.join("\n"));
+}
+
+/// Rows that are well formed and wrong. The rules are silent where the code does not show it: a register whose rule
+/// was dropped may be written only by loads from memory that are not followed.
+#[test]
+fn most_of_what_only_the_code_shows_is_found() {
+    let (done, missed) = run(&[CODE], 2026);
+    println!(
+        "{} of {done} found; not found:\n{}",
+        done - missed.len(),
         missed.join("\n")
     );
+    assert!(missed.len() * 10 <= done);
 }

@@ -19,7 +19,8 @@ const PC: u64 = 16;
 const S4: u64 = 36;
 const RESERVED: u64 = 96;
 
-fn any<'t, T>(list: &'t [T], random: &mut Random) -> Option<&'t T> {
+/// Any of a list; nothing if there is none.
+pub fn any<'t, T>(list: &'t [T], random: &mut Random) -> Option<&'t T> {
     match list.len() {
         0 => None,
         length => list.get(random.below(length)),
@@ -75,7 +76,7 @@ fn append(subject: &Subject, random: &mut Random, more: &[I<'_>]) -> Option<Vec<
 }
 
 /// Changes the bytes of the first expression that `change` can change.
-fn change_expression(
+pub fn change_expression(
     subject: &Subject,
     random: &mut Random,
     change: impl Fn(&mut Vec<u8>) -> bool,
@@ -314,14 +315,14 @@ pub const INSTRUCTIONS: &[Mutation] = &[
         rules: &["cfi-cfa-unscaled"],
         apply: |subject, random| {
             change_one(subject, random, |instruction| match instruction {
-                // s32, where scratch is reached by scratch_*.
-                I::DefCfaExpression { expression } if expression.starts_with(&[0x90, 64]) => {
-                    Some(I::LlvmDefAspaceCfa {
-                        register: 64,
-                        offset: 0,
-                        space: 6,
-                    })
-                }
+                // regx s32, where scratch is reached by scratch_*.
+                I::DefCfaExpression {
+                    expression: [0x90, 64, ..],
+                } => Some(I::LlvmDefAspaceCfa {
+                    register: 64,
+                    offset: 0,
+                    space: 6,
+                }),
                 _ => None,
             })
         },

@@ -359,7 +359,7 @@ fn every_rule_finds_what_breaks_it_and_nothing_else() {
         assert!(!found.contains(rule), "{rule}: {:?}", good.findings());
     }
     for rule in frame_rules() {
-        // Needs debugging information besides; see `dwarf-tests`.
+        // It needs debugging information: `dwarf-tests/tests/verify_cfi.rs`.
         let known = rule.id == "cfi-missing" || examples.iter().any(|(id, _, _)| *id == rule.id);
         assert!(known, "{} has no example", rule.id);
     }
