@@ -1,6 +1,6 @@
 //! A code object, ready to be asked.
 
-use std::collections::BTreeSet;
+use std::borrow::Cow;
 
 use crate::arch::Processor;
 use crate::debug_info::{DebugInfo, Function};
@@ -15,7 +15,6 @@ pub struct Program<'a> {
     object: &'a CodeObject<'a>,
     info: DebugInfo<'a>,
     cfi: FrameIndex<'a>,
-    kernels: BTreeSet<String>,
     dialect: Dialect,
 }
 
@@ -43,18 +42,10 @@ impl<'a> Program<'a> {
                 )
             }
         };
-        // A kernel whose descriptor or metadata is damaged is a kernel less, and no reason to stop.
-        let kernels = object
-            .kernels()
-            .unwrap_or_default()
-            .into_iter()
-            .map(|kernel| kernel.name)
-            .collect();
         Ok(Program {
             object,
             info,
             cfi: FrameIndex::new(cfi),
-            kernels,
             dialect: Dialect::User,
         })
     }
@@ -111,9 +102,13 @@ impl<'a> Program<'a> {
     /// Whether a function is a kernel: by its entry, or by a kernel descriptor of its name.
     #[must_use]
     pub fn is_kernel(&self, function: &Function<'_>) -> bool {
-        let named = |name: &Option<std::borrow::Cow<'_, str>>| {
-            name.as_ref()
-                .is_some_and(|name| self.kernels.contains(name.as_ref()))
+        // A kernel whose descriptor or metadata is damaged is a kernel less, and no reason to stop.
+        let kernels = self.object.kernels().unwrap_or_default();
+        let named = |name: &Option<Cow<'_, str>>| {
+            name.as_deref().is_some_and(|name| {
+                let found = kernels.binary_search_by(|kernel| kernel.name.as_str().cmp(name));
+                found.is_ok()
+            })
         };
         function.is_kernel || named(&function.linkage_name) || named(&function.name)
     }

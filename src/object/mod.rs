@@ -97,6 +97,7 @@ pub struct CodeObject<'data> {
     sections: Vec<Section<'data>>,
     contents: Contents<'data>,
     symbols: OnceLock<Result<Vec<Symbol<'data>>>>,
+    kernels: OnceLock<Result<Vec<Kernel>>>,
 }
 
 impl<'data> CodeObject<'data> {
@@ -125,6 +126,7 @@ impl<'data> CodeObject<'data> {
             sections,
             contents,
             symbols: OnceLock::new(),
+            kernels: OnceLock::new(),
         })
     }
 
@@ -266,8 +268,13 @@ impl<'data> CodeObject<'data> {
     ///
     /// # Errors
     /// If the symbols or the metadata are malformed.
-    pub fn kernels(&self) -> Result<Vec<Kernel>> {
-        kernel::read_all(self, self.metadata()?.as_ref())
+    pub fn kernels(&self) -> Result<&[Kernel]> {
+        let read = || kernel::read_all(self, self.metadata()?.as_ref());
+        self.kernels
+            .get_or_init(read)
+            .as_ref()
+            .map(Vec::as_slice)
+            .map_err(Clone::clone)
     }
 
     /// The generation that kernel descriptors are read by; nothing for a processor of none.
