@@ -621,7 +621,7 @@ fn the_descriptor_of_a_relocatable_object_points_to_its_code() {
     ]);
     let object = CodeObject::parse(&data).unwrap();
     let kernels = object.kernels().unwrap();
-    let [kernel] = &kernels[..] else {
+    let [kernel] = kernels else {
         panic!("{kernels:?}");
     };
     assert_eq!(kernel.name, "k");
