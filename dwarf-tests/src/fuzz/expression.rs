@@ -90,8 +90,12 @@ fn wave_sizes(
         for (kind, value) in kinds.iter().zip(operation.operands()) {
             match (kind, value) {
                 (OperandKind::Register, OperandValue::Unsigned(number)) => {
-                    let register = Register::from_number(number);
-                    sizes.extend(register.and_then(Register::wave_size));
+                    let size = match number {
+                        // Reserved, but with a name of wave64.
+                        2816..=3071 => Some(WaveSize::Wave64),
+                        _ => Register::from_number(number).and_then(Register::wave_size),
+                    };
+                    sizes.extend(size);
                 }
                 (OperandKind::Expression, OperandValue::Bytes(bytes)) if depth < DEPTH => {
                     wave_sizes(&decode(bytes, encoding).0, encoding, depth + 1, sizes);
