@@ -242,6 +242,8 @@ impl Need {
 pub enum Limit {
     /// Operations executed in one evaluation.
     Steps,
+    /// Operations executed and parts read in all evaluations of a stop.
+    StopSteps,
     /// Entries on the stack.
     Stack,
     /// Nested calls, entry values and composites.
@@ -268,6 +270,7 @@ impl Limit {
     pub fn name(self) -> &'static str {
         match self {
             Limit::Steps => "steps",
+            Limit::StopSteps => "stop-steps",
             Limit::Stack => "stack",
             Limit::Depth => "depth",
             Limit::Parts => "parts",
@@ -309,7 +312,6 @@ impl ErrorKind {
     #[must_use]
     pub fn spec(&self) -> Option<&'static str> {
         match self {
-            ErrorKind::Truncated { .. } => Some("DWARF 5 §7"),
             ErrorKind::UnknownOperation { .. } => Some("HET A.7.7.1"),
             ErrorKind::StackUnderflow { .. } | ErrorKind::TypeMismatch { .. } => {
                 Some("HET A.2.5.4")
@@ -318,7 +320,9 @@ impl ErrorKind {
             ErrorKind::DivideByZero => Some("DWARF 5 §2.5.1.4"),
             ErrorKind::OutOfBounds { .. } => Some("HET A.2.5.4.4.1"),
             ErrorKind::UndefinedRead => Some("HET A.2.5.4.3.4"),
-            ErrorKind::Unavailable(_)
+            // What ends too early may be a file, a table or machine code as well as DWARF.
+            ErrorKind::Truncated { .. }
+            | ErrorKind::Unavailable(_)
             | ErrorKind::MissingContext(_)
             | ErrorKind::Limit { .. }
             | ErrorKind::Unsupported(_)

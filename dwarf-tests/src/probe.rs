@@ -149,8 +149,8 @@ fn frames(program: &Program<'_>) {
     }
 }
 
-/// A stop at an address: the call stack and the variables of two frames.
-pub fn stop(program: &Program<'_>, pc: u64) {
+/// A stop at an address: the call stack and the variables of two frames; how many those are.
+pub fn stop(program: &Program<'_>, pc: u64) -> usize {
     let wave = Zeros(
         program
             .processor()
@@ -160,6 +160,7 @@ pub fn stop(program: &Program<'_>, pc: u64) {
     let arena = Arena::new();
     let stop = Stop::new(program, &wave, pc, StopOptions::default(), &arena);
     let _ = UnwindDocument::new(&stop);
+    let mut variables = 0;
     for frame in stop.frames().take(2) {
         if let Ok(Some(function)) = frame.function() {
             let _ = frame.inlined(&function);
@@ -167,12 +168,14 @@ pub fn stop(program: &Program<'_>, pc: u64) {
         let _ = frame.line();
         let mut types = TypeTable::default();
         for value in frame.variables(&mut types).unwrap_or_default() {
+            variables += 1;
             for lane in [Lane(0), Lane(63)] {
                 let _ = value.state(lane);
                 let _ = value.text(lane, &types, &Options::default());
             }
         }
     }
+    variables
 }
 
 /// An expression: decoded, printed, parsed, and evaluated for one lane and for all.

@@ -43,7 +43,9 @@ fn help() {
         "vars",
         "eval",
         "unwind",
+        "lane-pc",
         "info",
+        "dump",
         "regs",
         "demo",
         "completions",
@@ -338,7 +340,31 @@ fn files_that_cannot_be_read_are_named() {
     folder.file("host.o", &host_object());
     folder.file("broken.json", &wave.as_bytes()[..wave.len() / 2]);
     folder.file("format.json", other_format.as_bytes());
+    folder.file(
+        "negative.json",
+        &with(&wave, "\"wave_size\":32", "\"wave_size\":-1"),
+    );
+    folder.file("target.json", &with(&wave, "gfx1100", "gfx9999"));
+    let wave64 = with(&wave, "\"wave_size\":32", "\"wave_size\":64");
+    folder.file("wave64.json", &without_lists(&wave64));
+    let gfx90a = with(&wave, "gfx1100", "gfx90a");
+    folder.file("gfx90a.json", &gfx90a);
+    let bundle = read(SEVERAL);
+    folder.file("half.hipfb", &bundle[..bundle.len() / 2]);
     let commands = [
+        ("info TMP/half.hipfb", "half.hipfb"),
+        ("vars GOOD --wave TMP/negative.json", "found -1"),
+        ("vars GOOD --wave TMP/target.json", "`gfx9999`"),
+        ("eval --expr lit0 --wave TMP/target.json", "`gfx9999`"),
+        ("vars GOOD --wave TMP/wave64.json", "wave64.json: "),
+        ("unwind GOOD --wave TMP/wave64.json", "wave64.json: "),
+        ("lane-pc GOOD --wave TMP/wave64.json", "wave64.json: "),
+        (
+            "eval --expr lit0 --object GOOD --wave TMP/wave64.json",
+            "wave64.json: ",
+        ),
+        ("eval --expr lit0 --wave TMP/gfx90a.json", "gfx90a.json: "),
+        ("vars SEVERAL --target gfx90a --wave STOP", "gfx90a"),
         ("vars missing.hsaco --wave STOP", "missing.hsaco"),
         ("vars GOOD --wave missing.json", "missing.json"),
         ("vars fixtures --wave STOP", "fixtures"),
@@ -359,12 +385,82 @@ fn files_that_cannot_be_read_are_named() {
     assert_snapshot!("errors-files", messages(&folder, &commands));
 }
 
+/// A text with a part replaced that has to be in it.
+fn with(text: &str, old: &str, new: &str) -> Vec<u8> {
+    assert!(text.contains(old), "{old}");
+    text.replace(old, new).into_bytes()
+}
+
+/// A snapshot without its vector registers.
+fn without_lists(snapshot: &[u8]) -> Vec<u8> {
+    let mut snapshot: Value = serde_json::from_slice(snapshot).unwrap();
+    let registers = snapshot["registers"].as_object_mut().unwrap();
+    registers.retain(|_, value| !value.is_array());
+    serde_json::to_vec(&snapshot).unwrap()
+}
+
+/// Of a wave on another processor of the same kind the variables are shown, but not without a word.
+#[test]
+fn a_wave_on_another_processor_is_told() {
+    let folder = Folder::new("processor");
+    let wave = String::from_utf8(read(STOP)).unwrap();
+    folder.file("other.json", &with(&wave, "gfx1100", "gfx1030"));
+    let other = folder.0.join("other.json");
+    let other = other.to_str().unwrap();
+    for command in [
+        format!("vars {GOOD}"),
+        format!("unwind {GOOD}"),
+        format!("lane-pc {GOOD}"),
+        format!("eval --expr lit0 --object {GOOD}"),
+    ] {
+        let expected = done(&format!("{command} --wave {STOP}"));
+        let ran = run(&format!("{command} --wave {other}"));
+        let warning =
+            format!("warning: {other}: the wave runs on gfx1030, but the code is for gfx1100\n");
+        assert_eq!(
+            (ran.out, ran.err, ran.status),
+            (expected, warning, 0),
+            "{command}"
+        );
+    }
+    // Code for a generic processor runs on those that it stands for.
+    let generic = "fixtures/corpus/llvm22/small-gfx11-generic-O0.hsaco";
+    let ran = run(&format!("unwind {generic} --wave {STOP}"));
+    assert_eq!(ran.err, "");
+}
+
+/// Every command that takes a `.dwo` file finds functions and lanes with it.
+#[test]
+fn a_dwo_file_is_used() {
+    let folder = Folder::new("dwo");
+    let object = "fixtures/corpus/llvm22/split-gfx90a-O2.hsaco";
+    // llvm-nm: the function `helper` is at 0x1600. The skeleton only names functions with inlined calls.
+    let wave = r#"{"format": "hetdwarf-wave/1", "target": "gfx90a", "wave_size": 64, "pc": "0x1600",
+        "registers": {"exec": "0xff"}, "memory": []}"#;
+    folder.file("stop.json", wave.as_bytes());
+    let wave = folder.0.join("stop.json");
+    for command in ["unwind", "lane-pc"] {
+        let arguments = format!("{command} {object} --wave {}", wave.display());
+        let alone = done(&arguments);
+        let with_dwo = done(&format!(
+            "{arguments} --dwo fixtures/corpus/llvm22/small.dwo"
+        ));
+        assert!(
+            !alone.contains("helper") && with_dwo.contains("helper"),
+            "{alone}{with_dwo}"
+        );
+    }
+}
+
 #[test]
 fn values_of_options_that_make_no_sense_are_named() {
     let commands = [
         ("vars GOOD --wave STOP --lane thirteen", "thirteen"),
         ("vars GOOD --wave STOP --lane 32", "--lane 32"),
         ("vars GOOD --wave STOP --lane 64", "--lane 64"),
+        ("unwind GOOD --wave STOP --lane 32", "--lane 32"),
+        ("unwind GOOD --wave STOP --lane 300", "--lane 300"),
+        ("unwind GOOD --wave STOP --lane all", "--lane all"),
         ("vars GOOD --wave STOP --name [a", "[a"),
         ("vars GOOD --wave STOP --frame 99", "99"),
         ("vars GOOD --wave STOP --target gfx90a", "gfx90a"),
@@ -372,7 +468,16 @@ fn values_of_options_that_make_no_sense_are_named() {
         ("vars SEVERAL --wave STOP", SEVERAL),
         ("vars SEVERAL --wave STOP --target gfx906", "gfx906"),
         ("eval --hex 1g", "1g"),
-        ("eval --expr DW_OP_what", "DW_OP_what"),
+        ("eval --expr DW_OP_what", "--expr: "),
+        ("eval --expr lit0 --initial-stack what", "--initial-stack: "),
+        (
+            "eval --expr lit0 --object-location what",
+            "--object-location: ",
+        ),
+        // The first entry of the object is at 0xc.
+        ("dump GOOD --die 0x3", "--die 0x3"),
+        ("dump GOOD --die 0x3 --format json", "--die 0x3"),
+        ("dump GOOD --die 0xd", "--die 0xd"),
         ("info SEVERAL --target gfx906", "gfx906"),
         ("info SEVERAL --index 7", "number 7"),
         ("regs q7", "q7"),

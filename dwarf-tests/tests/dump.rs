@@ -584,9 +584,7 @@ fn wrong_offsets_are_refused() {
         let ran = dump(&file, &["--die", "0x34", "--format", format]);
         assert_eq!(ran.status, 2);
         assert!(ran.err.contains("no entry starts there"), "{}", ran.err);
-        if format == "json" {
-            serde_json::from_str::<serde_json::Value>(&ran.out).unwrap();
-        }
+        assert_eq!(ran.out, "");
     }
 }
 

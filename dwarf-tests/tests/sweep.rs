@@ -69,11 +69,6 @@ const EXPLAINED: &[(&str, &str, &str)] = &[
         "a parameter that was optimised away: its value is in an entry of the call site, if the caller has one",
     ),
     (
-        "",
-        "a type whose size is computed at run time",
-        "variable-length arrays: spec-notes/reading.md",
-    ),
-    (
         "gcc12/",
         "outside a storage of 147573952589676412928 bits",
         "the stack of a wave of zeros starts at address 0: frames end beyond 2^64",
@@ -90,11 +85,20 @@ struct Tally {
     /// Errors of variables and of unwinding: the text without offsets, how often, and one of the places.
     errors: BTreeMap<String, (usize, String)>,
     explained: usize,
+    /// The most steps of a call stack and of the variables of a frame, each with its place.
+    steps: [(u64, String); 2],
     /// What must not be.
     wrong: BTreeMap<String, (usize, String)>,
 }
 
 impl Tally {
+    /// Notes the steps of a question: 0 for a call stack, 1 for variables.
+    fn steps(&mut self, question: usize, steps: u64, place: &str) {
+        if steps > self.steps[question].0 {
+            self.steps[question] = (steps, place.to_owned());
+        }
+    }
+
     /// Counts an error; whether it is explained.
     fn error(&mut self, error: &Error, place: &str) -> bool {
         let operation = error.operation().unwrap_or_default();
@@ -208,6 +212,7 @@ fn look_at(frame: &StopFrame<'_, '_, '_>, lanes: &[Lane], place: &str, tally: &m
             return;
         }
     };
+    tally.steps(1, frame.stop().steps_done(), place);
     for value in &variables {
         tally.variables += 1;
         let name = value.variable.name.as_deref().unwrap_or("?");
@@ -281,6 +286,7 @@ fn sweep_object(data: &[u8], name: &str, most: usize, tally: &mut Tally) {
             if let Err(error) = UnwindDocument::new(&stop) {
                 tally.error(&error, &place);
             }
+            tally.steps(0, stop.steps_done(), &place);
             for frame in stop.frames().take(2) {
                 look_at(&frame, &lanes, &place, tally);
             }
@@ -315,11 +321,13 @@ fn sweep(most: usize, keep: impl Fn(&Path) -> bool) -> Tally {
         states,
         errors,
         explained,
+        steps,
         wrong,
     } = &tally;
     println!(
         "{objects} objects, {stops} stops, {variables} variables, by lane: {states:?}, {explained} explained"
     );
+    println!("most steps of a call stack and of variables: {steps:?}");
     for (key, (count, example)) in errors {
         println!("  {count} × {key}, e.g. {example}");
     }
@@ -335,6 +343,11 @@ fn hold(tally: &Tally) {
         "{} kinds of errors that must not be",
         tally.wrong.len()
     );
+    // The limit is there for what no compiler writes.
+    let limit = StopOptions::default().limits.stop_steps;
+    for (steps, place) in &tally.steps {
+        assert!(*steps < limit / 16, "{steps} of {limit} steps: {place}");
+    }
     let state = |name| tally.states.get(name).copied().unwrap_or(0);
     // By the letter the locations of LLVM without the extensions are errors; else nearly nothing is.
     assert!(

@@ -290,9 +290,10 @@ pub(crate) struct UnwindArguments {
     /// The stopped wave (hetdwarf-wave/1)
     #[arg(long, value_name = "FILE")]
     pub(crate) wave: PathBuf,
-    /// The lane for which frames in per-lane memory are found
+    /// The lane whose value is shown of a register that was saved in per-lane memory (the first, if none is
+    /// named)
     #[arg(long, value_name = "N")]
-    pub(crate) lane: Option<u8>,
+    pub(crate) lane: Option<String>,
     /// Also show the registers of each frame and where they were found
     #[arg(long)]
     pub(crate) registers: bool,
@@ -315,6 +316,12 @@ pub(crate) struct LanePcArguments {
     /// The call frame, 0 for the innermost
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) frame: usize,
+    /// Also draw the lanes beside the source, as an SVG picture for browsers
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+    /// Also draw the lanes beside the source, as a page for browsers
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
     /// How to print
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,

@@ -19,9 +19,13 @@ use serde_json::Value as Json;
 
 use super::arguments::{EvalArguments, Format, ResultName};
 use super::failure::{Exit, Failure};
-use super::input::{dialect, frame_at, lane_focus, read_wave, with_program};
+use super::input::{check_wave, dialect, frame_at, lane_focus, read_wave, with_program};
 
-pub(crate) fn run(arguments: &EvalArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+pub(crate) fn run(
+    arguments: &EvalArguments,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> Result<Exit, Failure> {
     if let Some(batch) = &arguments.batch {
         return run_batch(batch, out);
     }
@@ -58,6 +62,9 @@ pub(crate) fn run(arguments: &EvalArguments, out: &mut dyn Write) -> Result<Exit
     };
     let document = match &arguments.object {
         Some(path) => with_program(path, &arguments.which, |program| {
+            if let (Some(path), Some(wave)) = (&arguments.wave, &snapshot) {
+                check_wave(program, path, wave, err)?;
+            }
             in_program(
                 path,
                 program,

@@ -43,6 +43,16 @@ impl Failure {
         Failure::Message(format!("{}: {error}", path.display()))
     }
 
+    /// Says something that is no reason to stop.
+    pub(crate) fn warn(err: &mut dyn Write, path: &Path, message: &str) {
+        let style = anstyle::AnsiColor::Yellow.on_default().bold();
+        let _ = writeln!(
+            err,
+            "{style}warning{style:#}: {}: {message}",
+            path.display()
+        );
+    }
+
     pub(crate) fn report(&self, err: &mut dyn Write) -> u8 {
         match self {
             Failure::Message(message) => {
@@ -70,6 +80,13 @@ impl From<std::io::Error> for Failure {
             return Failure::ClosedPipe;
         }
         Failure::Message(format!("cannot write the output: {error}"))
+    }
+}
+
+impl From<crate::report::SourceError> for Failure {
+    fn from(error: crate::report::SourceError) -> Failure {
+        let option = error.field.replace('_', "-");
+        Failure::Message(format!("--{option}: {}", error.error))
     }
 }
 

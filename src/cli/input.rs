@@ -1,13 +1,14 @@
 //! Opening files.
 
+use std::io::Write;
 use std::path::Path;
 
-use crate::arch::{Lane, WaveSize};
+use crate::arch::{Lane, Processor, TargetId, WaveSize};
 use crate::eval::LaneFocus;
 use crate::expr::Dialect;
 use crate::inspect::{Program, Stop, StopFrame};
-use crate::object::{CodeObject, EmbeddedCodeObject, Selector, code_objects, select};
-use crate::wave::Snapshot;
+use crate::object::{CodeObject, EmbeddedCodeObject, Kernel, Selector, code_objects, select};
+use crate::wave::{Snapshot, Wave};
 
 use super::arguments::{DialectName, ObjectArguments, StrictArguments};
 use super::failure::Failure;
@@ -17,10 +18,80 @@ pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>, Failure> {
     std::fs::read(path).map_err(|error| Failure::in_file(path, error))
 }
 
-/// Reads a snapshot.
+/// Reads a snapshot, and checks that there can be such a wave.
 pub(crate) fn read_wave(path: &Path) -> Result<Snapshot, Failure> {
     let bytes = read_file(path)?;
-    Snapshot::from_json(&bytes).map_err(|error| Failure::in_file(path, error))
+    let wave = Snapshot::from_json(&bytes).map_err(|error| Failure::in_file(path, error))?;
+    check_size(path, &wave, processor_of(path, &wave)?)?;
+    Ok(wave)
+}
+
+/// Reads the snapshot of a wave that runs `program`.
+pub(crate) fn read_wave_of(
+    program: &Program<'_>,
+    path: &Path,
+    err: &mut dyn Write,
+) -> Result<Snapshot, Failure> {
+    let wave = read_wave(path)?;
+    check_wave(program, path, &wave, err)?;
+    Ok(wave)
+}
+
+/// Checks whether a wave can run `program`. One of another size cannot, and is an error; of one on another
+/// processor `err` is told.
+pub(crate) fn check_wave(
+    program: &Program<'_>,
+    path: &Path,
+    wave: &Snapshot,
+    err: &mut dyn Write,
+) -> Result<(), Failure> {
+    check_size(path, wave, program.processor())?;
+    let kernels = program.object().kernels().unwrap_or_default();
+    let mut sizes = kernels.iter().filter_map(Kernel::wave_size);
+    let (size, first) = (wave.wave_size(), sizes.next());
+    if let Some(first) = first
+        && first != size
+        && sizes.all(|other| other == first)
+    {
+        return Err(Failure::in_file(
+            path,
+            format!(
+                "the wave has {} lanes, but the code is for waves of {}",
+                size.lanes(),
+                first.lanes()
+            ),
+        ));
+    }
+    let (wanted, found) = (program.processor(), processor_of(path, wave)?);
+    if !wanted.runs_on(found) {
+        let message = format!(
+            "the wave runs on {}, but the code is for {}",
+            found.name(),
+            wanted.name()
+        );
+        Failure::warn(err, path, &message);
+    }
+    Ok(())
+}
+
+fn processor_of(path: &Path, wave: &Snapshot) -> Result<&'static Processor, Failure> {
+    let target: Result<TargetId, _> = wave.target.parse();
+    let target = target.map_err(|error| Failure::in_file(path, format!("target: {error}")))?;
+    Ok(target.processor())
+}
+
+/// A processor has waves of one size, or of two.
+fn check_size(path: &Path, wave: &Snapshot, processor: &Processor) -> Result<(), Failure> {
+    let size = wave.wave_size();
+    if processor.supports_wave_size(size) {
+        return Ok(());
+    }
+    let message = format!(
+        "the wave has {} lanes, but {} has no such waves",
+        size.lanes(),
+        processor.name()
+    );
+    Err(Failure::in_file(path, message))
 }
 
 /// The `.dwo` file that `--dwo` names, if it does: its path and its bytes.
@@ -127,13 +198,23 @@ pub(crate) fn lane_focus(
     if text == "all" {
         return Ok(Some(LaneFocus::All));
     }
+    parse_lane(text, wave_size, ", or `all`").map(|lane| Some(LaneFocus::One(lane)))
+}
+
+/// The same where all lanes cannot be asked for at once.
+pub(crate) fn one_lane(text: Option<&str>, wave_size: WaveSize) -> Result<Option<Lane>, Failure> {
+    text.map(|text| parse_lane(text, wave_size, "")).transpose()
+}
+
+/// A lane of the wave; `else_expected` ends the message if it is none.
+fn parse_lane(text: &str, wave_size: WaveSize, else_expected: &str) -> Result<Lane, Failure> {
     let lanes = wave_size.lanes();
     match text.parse::<u8>() {
-        Ok(lane) if u32::from(lane) < lanes => Ok(Some(LaneFocus::One(Lane(lane)))),
+        Ok(lane) if u32::from(lane) < lanes => Ok(Lane(lane)),
         Ok(_) | Err(_) => {
             let last = lanes.saturating_sub(1);
             Err(Failure::new(format!(
-                "--lane {text}: expected a lane from 0 to {last}, or `all`"
+                "--lane {text}: expected a lane from 0 to {last}{else_expected}"
             )))
         }
     }

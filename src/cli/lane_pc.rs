@@ -1,18 +1,24 @@
 //! `hetdwarf lane-pc`.
 
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{Read, Write};
+use std::path::Path;
 
 use super::arguments::{Format, LanePcArguments};
 use super::failure::{Exit, Failure};
-use super::input::{frame_at, read_wave, with_program};
+use super::input::{frame_at, read_wave_of, with_program};
+use super::lanes::ranges;
 use crate::inspect::{Program, Stop, StopOptions};
 use crate::location::Arena;
-use crate::report::{LanePcDocument, LanePcLane};
+use crate::report::{LanePcDocument, LanePcLane, LanePicture};
 
-pub(crate) fn run(arguments: &LanePcArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+pub(crate) fn run(
+    arguments: &LanePcArguments,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> Result<Exit, Failure> {
     with_program(&arguments.object, &arguments.which, |program| {
-        show(arguments, program, out)
+        show(arguments, program, out, err)
     })
 }
 
@@ -20,9 +26,10 @@ fn show(
     arguments: &LanePcArguments,
     program: &Program<'_>,
     out: &mut dyn Write,
+    err: &mut dyn Write,
 ) -> Result<Exit, Failure> {
     let place = |error: crate::Error| Failure::in_file(&arguments.object, error);
-    let wave = read_wave(&arguments.wave)?;
+    let wave = read_wave_of(program, &arguments.wave, err)?;
     let arena = Arena::new();
     let stop = Stop::new(
         program,
@@ -33,11 +40,35 @@ fn show(
     );
     let frame = frame_at(&stop, arguments.frame)?;
     let document = LanePcDocument::new(&frame).map_err(place)?;
+    if arguments.svg.is_some() || arguments.html.is_some() {
+        let picture = LanePicture::new(&frame, &document, &read_source).map_err(place)?;
+        write_file(arguments.svg.as_deref(), || picture.svg())?;
+        write_file(arguments.html.as_deref(), || picture.html())?;
+    }
     match arguments.format {
         Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(&document)?)?,
         Format::Text => print(&document, out)?,
     }
     Ok(Exit::Done)
+}
+
+/// Writes a file that was asked for.
+fn write_file(path: Option<&Path>, text: impl FnOnce() -> String) -> Result<(), Failure> {
+    let Some(path) = path else { return Ok(()) };
+    std::fs::write(path, text()).map_err(|error| Failure::in_file(path, error))
+}
+
+/// The text of a source file, if it can be read: the path is what a file says, which can be anything.
+fn read_source(path: &str, folder: Option<&str>) -> Option<String> {
+    /// Longer than sources are, in bytes.
+    const LONGEST: u64 = 16 << 20;
+    let path = Path::new(folder.unwrap_or_default()).join(path);
+    let is_source = |about: &std::fs::Metadata| about.is_file() && about.len() <= LONGEST;
+    std::fs::metadata(&path).ok().filter(is_source)?;
+    let mut text = Vec::new();
+    let file = std::fs::File::open(&path).ok()?;
+    file.take(LONGEST).read_to_end(&mut text).ok()?;
+    Some(String::from_utf8_lossy(&text).into_owned())
 }
 
 /// A picture: a row for each source line that has lanes, a cell for each lane.
@@ -99,6 +130,18 @@ pub(crate) fn print(document: &LanePcDocument, out: &mut dyn Write) -> Result<()
         out,
         "● active  ○ waiting  · elsewhere, or not active on entry"
     )?;
+    let mut callers: BTreeMap<(usize, &str, u128), Vec<u8>> = BTreeMap::new();
+    for lane in &document.lanes {
+        if let (Some(caller), Ok(number)) = (&lane.caller, u8::try_from(lane.lane)) {
+            let function = caller.function.as_deref().unwrap_or("?");
+            let key = (caller.frame, function, caller.pc.0);
+            callers.entry(key).or_default().push(number);
+        }
+    }
+    for ((frame, function, pc), lanes) in callers {
+        let lanes = ranges(&lanes);
+        writeln!(out, "lanes {lanes}: in frame {frame}, {function} ({pc:#x})")?;
+    }
     if let Some(message) = &document.message {
         writeln!(out, "{message}")?;
     }

@@ -82,10 +82,10 @@ fn dispatch(
     err: &mut dyn Write,
 ) -> Result<Exit, Failure> {
     match command {
-        Command::Eval(arguments) => eval::run(&arguments, out),
-        Command::Vars(arguments) => vars::run(&arguments, width, out),
-        Command::Unwind(arguments) => unwind::run(&arguments, out),
-        Command::LanePc(arguments) => lane_pc::run(&arguments, out),
+        Command::Eval(arguments) => eval::run(&arguments, out, err),
+        Command::Vars(arguments) => vars::run(&arguments, width, out, err),
+        Command::Unwind(arguments) => unwind::run(&arguments, out, err),
+        Command::LanePc(arguments) => lane_pc::run(&arguments, out, err),
         Command::Info(arguments) => info::run(&arguments, out),
         Command::Regs(arguments) => regs::run(&arguments, out),
         Command::Demo => demo::run(width, out),

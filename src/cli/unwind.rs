@@ -2,17 +2,23 @@
 
 use std::io::Write;
 
+use crate::arch::Lane;
 use crate::inspect::{Program, Stop, StopOptions};
 use crate::location::Arena;
 use crate::report::{FrameDocument, RegisterValue, UnwindDocument};
+use crate::wave::Wave;
 
 use super::arguments::{Format, UnwindArguments};
 use super::failure::{Exit, Failure};
-use super::input::{read_wave, with_program};
+use super::input::{one_lane, read_wave_of, with_program};
 
-pub(crate) fn run(arguments: &UnwindArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+pub(crate) fn run(
+    arguments: &UnwindArguments,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> Result<Exit, Failure> {
     with_program(&arguments.object, &arguments.which, |program| {
-        show(arguments, program, out)
+        show(arguments, program, out, err)
     })
 }
 
@@ -20,13 +26,16 @@ fn show(
     arguments: &UnwindArguments,
     program: &Program<'_>,
     out: &mut dyn Write,
+    err: &mut dyn Write,
 ) -> Result<Exit, Failure> {
     let place = |error: crate::Error| Failure::in_file(&arguments.object, error);
-    let wave = read_wave(&arguments.wave)?;
+    let wave = read_wave_of(program, &arguments.wave, err)?;
+    let lane = one_lane(arguments.lane.as_deref(), wave.wave_size())?;
     let arena = Arena::new();
     let options = StopOptions::loaded_at(wave.load_address).reading(arguments.reading.reading());
     let stop = Stop::new(program, &wave, wave.pc(), options, &arena);
-    let document = UnwindDocument::new(&stop).map_err(place)?;
+    let lane = lane.unwrap_or(Lane(0));
+    let document = UnwindDocument::for_lane(&stop, lane).map_err(place)?;
     match arguments.format {
         Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(&document)?)?,
         Format::Text => print(&document, arguments.registers, out)?,

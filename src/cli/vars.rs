@@ -17,16 +17,17 @@ use globset::Glob;
 
 use super::arguments::{Format, VarsArguments};
 use super::failure::{Exit, Failure};
-use super::input::{frame_at, lane_focus, lanes_of, read_wave, with_program};
+use super::input::{frame_at, lane_focus, lanes_of, read_wave_of, with_program};
 use super::lanes::ranges;
 
 pub(crate) fn run(
     arguments: &VarsArguments,
     width: usize,
     out: &mut dyn Write,
+    err: &mut dyn Write,
 ) -> Result<Exit, Failure> {
     with_program(&arguments.object, &arguments.which, |program| {
-        show(arguments, program, width, out)
+        show(arguments, program, width, out, err)
     })
 }
 
@@ -35,9 +36,10 @@ fn show(
     program: &Program<'_>,
     width: usize,
     out: &mut dyn Write,
+    err: &mut dyn Write,
 ) -> Result<Exit, Failure> {
     let place = |error: crate::Error| Failure::in_file(&arguments.object, error);
-    let wave = read_wave(&arguments.wave)?;
+    let wave = read_wave_of(program, &arguments.wave, err)?;
     let focus = lane_focus(arguments.lane.as_deref(), wave.wave_size())?.unwrap_or(LaneFocus::All);
     let glob = match &arguments.name {
         Some(glob) => Some(

@@ -7,7 +7,7 @@ use crate::error::{ErrorKind, Limit, Result};
 
 /// What is left of a limit.
 #[derive(Debug)]
-pub(super) struct Budget {
+pub(crate) struct Budget {
     limit: Limit,
     total: u64,
     left: u64,
@@ -15,8 +15,21 @@ pub(super) struct Budget {
 
 impl Budget {
     /// Entries and ranges looked at in one question; a million times what real code asks for.
-    pub(super) fn reading() -> Budget {
+    pub(crate) fn reading() -> Budget {
         Budget::new(Limit::Dies, 1 << 24)
+    }
+
+    /// Entries, ranges and letters looked at to say where the frames of a call stack are. Of 153 code objects
+    /// none needs more than 1,194.
+    #[cfg(feature = "serde")]
+    pub(crate) fn call_stack() -> Budget {
+        Budget::new(Limit::Dies, 1 << 21)
+    }
+
+    /// Entries looked at to find what instances of inlined functions leave out. Of 153 code objects none needs
+    /// more than 107 at an address.
+    pub(super) fn omitted() -> Budget {
+        Budget::new(Limit::Dies, 1 << 20)
     }
 
     /// Entries and ranges kept in memory by one question.
@@ -25,7 +38,7 @@ impl Budget {
     }
 
     /// Bytes of text kept in memory by one question.
-    pub(super) fn text() -> Budget {
+    pub(crate) fn text() -> Budget {
         Budget::new(Limit::Output, 1 << 26)
     }
 
@@ -44,7 +57,7 @@ impl Budget {
 
     /// Pays for `amount` things. Once it could not, nothing can be paid for any more: what is asked next
     /// would cost as much as what was refused.
-    pub(super) fn charge(&mut self, amount: u64) -> Result<()> {
+    pub(crate) fn charge(&mut self, amount: u64) -> Result<()> {
         match self.left.checked_sub(amount) {
             Some(left) => {
                 self.left = left;

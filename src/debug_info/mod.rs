@@ -18,6 +18,7 @@ mod constant;
 mod die;
 mod file;
 mod function;
+mod layout;
 mod line;
 mod location_list;
 mod range_map;
@@ -41,8 +42,10 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+pub(crate) use budget::Budget;
 pub use die::{Die, DieId};
 pub use function::{Declaration, Function, Iterations, Simt};
+pub(crate) use layout::{Layout, Question};
 pub use line::{LineTable, Row, SourceLine};
 pub use location_list::{LocationEntries, LocationEntry, LocationRange};
 pub use scope::InlinedCall;

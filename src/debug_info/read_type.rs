@@ -191,8 +191,8 @@ impl<'a> TypeReader<'_, '_, 'a> {
         let mut members = Vec::new();
         let mut children = self.info.children(die.id())?;
         while let Some(child) = children.next(&mut self.entries)? {
-            if child.tag() == DW_TAG_member || child.tag() == DW_TAG_inheritance {
-                members.extend(self.member(&child)?);
+            if is_data_member(&child) {
+                members.push(self.member(&child)?);
             }
         }
         let kind = if die.tag() == DW_TAG_union_type {
@@ -205,20 +205,15 @@ impl<'a> TypeReader<'_, '_, 'a> {
         Ok(TypeKind::Record { kind, members })
     }
 
-    /// A data member or base class; nothing for a static member, which before DWARF 5 was a member too.
-    fn member(&mut self, die: &Die<'a>) -> Result<Option<Member>> {
-        let is_static = die.flag(DW_AT_external) || die.flag(DW_AT_declaration);
-        let is_base = die.tag() == DW_TAG_inheritance;
-        if is_static && !is_base {
-            return Ok(None);
-        }
-        Ok(Some(Member {
+    /// A data member or base class.
+    fn member(&mut self, die: &Die<'a>) -> Result<Member> {
+        Ok(Member {
             name: self.text_of(die)?,
             ty: self.target(die),
             bit_offset: self.member_offset(die)?,
             bit_size: die.unsigned(DW_AT_bit_size),
-            is_base,
-        }))
+            is_base: die.tag() == DW_TAG_inheritance,
+        })
     }
 
     /// Where a member starts, in bits. Source: DWARF 5 §5.7.3, §5.7.6; DWARF 3 §5.6.6 for
@@ -229,7 +224,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
             Some(attribute) => {
                 let value = self.info.value(die, attribute)?;
                 if let Value::Expression(expression) = value {
-                    constant_offset(expression.bytes)
+                    plain_member_offset(expression.bytes)
                 } else {
                     value.unsigned()
                 }
@@ -375,9 +370,15 @@ fn qualifier(tag: DwTag) -> Option<Qualifier> {
     row.map(|(_, qualifier)| *qualifier)
 }
 
+/// Whether an entry is a base class or a data member. Before DWARF 5 static members were members too.
+pub(super) fn is_data_member(die: &Die<'_>) -> bool {
+    let is_static = die.flag(DW_AT_external) || die.flag(DW_AT_declaration);
+    die.tag() == DW_TAG_inheritance || (die.tag() == DW_TAG_member && !is_static)
+}
+
 /// The offset that an expression adds to what is on the stack, if that is all it does:
 /// `DW_OP_plus_uconst N`, or `DW_OP_constu N` with or without `DW_OP_plus`.
-fn constant_offset(expression: &[u8]) -> Option<u64> {
+pub(super) fn plain_member_offset(expression: &[u8]) -> Option<u64> {
     let (opcode, rest) = expression.split_first()?;
     let mut rest = Bytes::new(rest, gimli::LittleEndian);
     let number = gimli::leb128::read::unsigned(&mut rest).ok()?;
@@ -424,12 +425,12 @@ mod tests {
 
     #[test]
     fn offsets_of_members_are_read_from_trivial_expressions() {
-        assert_eq!(constant_offset(&[0x23, 0x88, 0x01]), Some(136));
-        assert_eq!(constant_offset(&[0x10, 0x04]), Some(4));
-        assert_eq!(constant_offset(&[0x10, 0x04, 0x22]), Some(4));
-        assert_eq!(constant_offset(&[0x23, 0x04, 0x06]), None);
-        assert_eq!(constant_offset(&[0x23, 0x80]), None);
-        assert_eq!(constant_offset(&[0x12]), None);
-        assert_eq!(constant_offset(&[]), None);
+        assert_eq!(plain_member_offset(&[0x23, 0x88, 0x01]), Some(136));
+        assert_eq!(plain_member_offset(&[0x10, 0x04]), Some(4));
+        assert_eq!(plain_member_offset(&[0x10, 0x04, 0x22]), Some(4));
+        assert_eq!(plain_member_offset(&[0x23, 0x04, 0x06]), None);
+        assert_eq!(plain_member_offset(&[0x23, 0x80]), None);
+        assert_eq!(plain_member_offset(&[0x12]), None);
+        assert_eq!(plain_member_offset(&[]), None);
     }
 }

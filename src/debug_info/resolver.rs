@@ -109,11 +109,13 @@ impl<'d> Resolver<'d> for &'d DebugInfo<'_> {
         unit: Unit,
         offset: u64,
         pc: u64,
+        spend: &mut dyn FnMut(u32) -> Result<()>,
     ) -> Result<SmallVec<[ExpressionBytes<'d>; 1]>> {
         let mut bounded = SmallVec::new();
         let mut default = SmallVec::new();
         let mut entries = self.location_list(UnitId(unit.id), offset)?;
         while let Some(entry) = entries.next()? {
+            spend(1)?;
             match entry.range {
                 LocationRange::Bounded(range) if range.contains(&pc) => {
                     bounded.push(entry.expression);

@@ -20,6 +20,9 @@ use super::function::{Declaration, Function, Keep, Simt};
 use super::source_file::SourceFile;
 use crate::error::{Error, ErrorKind, Result};
 
+/// As how many entries reading what is known of an inlined call counts.
+const PER_CALL: u64 = 16;
+
 /// A call that the compiler replaced by the body of the function (`DW_TAG_inlined_subroutine`).
 #[non_exhaustive]
 #[derive(Clone, Debug)]
@@ -76,13 +79,24 @@ impl<'a> DebugInfo<'a> {
     /// # Errors
     /// If the entries of the function are malformed.
     pub fn inlined_chain(&self, function: &Function<'a>, pc: u64) -> Result<Vec<InlinedCall<'a>>> {
-        let scopes = self.scopes_at(function.die, pc)?.scopes;
+        self.inlined_within(function, pc, &mut Budget::reading())
+    }
+
+    /// The same; entries that are read are paid for.
+    pub(crate) fn inlined_within(
+        &self,
+        function: &Function<'a>,
+        pc: u64,
+        entries: &mut Budget,
+    ) -> Result<Vec<InlinedCall<'a>>> {
+        let scopes = self.scopes_at(function.die, pc, entries)?.scopes;
         let mut budget = Budget::keeping();
         // Scopes that overlap without nesting contradict each other; the last one counts.
         let mut calls = Vec::new();
         let mut next = deepest(&scopes);
         while let Some(scope) = next.and_then(|number| scopes.get(number)) {
             if scope.die.tag() == DW_TAG_inlined_subroutine {
+                entries.charge(PER_CALL)?;
                 calls.push(self.inlined_call(&scope.die, &mut budget));
             }
             next = scope.parent;
@@ -122,16 +136,17 @@ impl<'a> DebugInfo<'a> {
     ///
     /// A block without addresses belongs to the scope around it: old compilers write such blocks, and
     /// new ones for what was optimised away.
-    pub(super) fn scopes_at(&self, id: DieId, pc: u64) -> Result<Scopes<'a>> {
+    pub(super) fn scopes_at(&self, id: DieId, pc: u64, budget: &mut Budget) -> Result<Scopes<'a>> {
         let mut walk = self.walk(id)?;
-        let mut budget = Budget::reading();
         let mut found = Scopes {
             scopes: Vec::new(),
             objects: Vec::new(),
         };
         // The entries the walk is inside of: their depths, and the scopes that declarations belong to.
         let mut open: Vec<(isize, usize)> = Vec::new();
-        while let Some(entry) = walk.next_entry()? {
+        while walk.next_entry()?.is_some() {
+            walk.pay(budget)?;
+            let entry = walk.entry();
             let (depth, tag) = (entry.depth(), entry.tag());
             while open.last().is_some_and(|(outer, _)| *outer >= depth) {
                 open.pop();
@@ -156,7 +171,7 @@ impl<'a> DebugInfo<'a> {
                 let die = walk.die();
                 if tag == DW_TAG_lexical_block && !self.says_ranges(&die) {
                     open.push((depth, scope));
-                } else if self.covers(&die, pc, &mut budget).or_else(unless_limit)? {
+                } else if self.covers(&die, pc, budget).or_else(unless_limit)? {
                     open.push((depth, found.scopes.len()));
                     found.scopes.push(Scope {
                         die,

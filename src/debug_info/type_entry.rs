@@ -14,10 +14,13 @@ use crate::arch::{AddressSpace, MemorySpace};
 use crate::error::{ErrorKind, Limit, Result};
 
 /// How many entries may lie between a type and the one that has the size: typedefs, qualifiers, arrays.
-const HOPS: usize = 64;
+pub(super) const HOPS: usize = 64;
 
 /// How many dimensions an array may have.
 const DIMENSIONS: usize = 64;
+
+/// Finds the number that an attribute of an entry says.
+type NumberOf<'n, 'a> = &'n mut dyn FnMut(&Die<'a>, DwAt) -> Result<Option<i128>>;
 
 impl<'a> DebugInfo<'a> {
     /// The size of the type at `ty` in bytes, where it is known without evaluating anything.
@@ -125,14 +128,24 @@ impl<'a> DebugInfo<'a> {
             .unwrap_or(MemorySpace::None)
     }
 
-    /// The dimensions of an array. Source: DWARF 5 §5.5, §5.13.
+    /// The dimensions of an array, as far as they are constant. Source: DWARF 5 §5.5, §5.13.
     pub(super) fn dimensions(&self, die: &Die<'a>, budget: &mut Budget) -> Result<Vec<Dimension>> {
+        self.dimensions_by(die, budget, &mut |die, name| Ok(self.number(die, name)))
+    }
+
+    /// The same with numbers that `number` finds.
+    pub(super) fn dimensions_by(
+        &self,
+        die: &Die<'a>,
+        budget: &mut Budget,
+        number: NumberOf<'_, 'a>,
+    ) -> Result<Vec<Dimension>> {
         let mut dimensions = Vec::new();
         let mut children = self.children(die.id())?;
         while let Some(child) = children.next(budget)? {
             let tag = child.tag();
             if tag == DW_TAG_subrange_type || tag == DW_TAG_generic_subrange {
-                dimensions.push(self.dimension(&child));
+                dimensions.push(self.dimension(&child, number)?);
             } else if tag == DW_TAG_enumeration_type {
                 let count = self.enumerators(&child, budget)?;
                 dimensions.push(Dimension {
@@ -151,14 +164,14 @@ impl<'a> DebugInfo<'a> {
         Ok(dimensions)
     }
 
-    fn dimension(&self, die: &Die<'a>) -> Dimension {
-        let lower_bound = match self.number(die, DW_AT_lower_bound) {
+    fn dimension(&self, die: &Die<'a>, number: NumberOf<'_, 'a>) -> Result<Dimension> {
+        let lower_bound = match number(die, DW_AT_lower_bound)? {
             Some(bound) => i64::try_from(bound).unwrap_or(i64::MAX),
             None => self.default_lower_bound(die.id()),
         };
-        let count = match self.number(die, DW_AT_count) {
+        let count = match number(die, DW_AT_count)? {
             Some(count) => u64::try_from(count).ok(),
-            None => self.number(die, DW_AT_upper_bound).map(|upper| {
+            None => number(die, DW_AT_upper_bound)?.map(|upper| {
                 // gcc once wrote -1 in eight bytes for an array without elements.
                 let upper = if upper == i128::from(u64::MAX) {
                     -1
@@ -171,7 +184,7 @@ impl<'a> DebugInfo<'a> {
                 u64::try_from(count.max(0)).unwrap_or(u64::MAX)
             }),
         };
-        Dimension { lower_bound, count }
+        Ok(Dimension { lower_bound, count })
     }
 
     /// A constant of either sign.

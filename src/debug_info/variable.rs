@@ -5,7 +5,8 @@
 
 use core::ops::Range;
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use gimli::constants::{
     DW_AT_abstract_origin, DW_AT_artificial, DW_AT_const_value, DW_AT_declaration, DW_AT_location,
@@ -87,18 +88,21 @@ pub struct Variable<'a> {
 }
 
 /// What one question may read and keep.
-struct Budgets {
+struct Budgets<'a> {
     entries: Budget,
     omitted: Budget,
     bytes: Budget,
+    /// What abstract instances declare; one may be inlined many times.
+    declared: BTreeMap<DieId, Rc<[Die<'a>]>>,
 }
 
-impl Budgets {
-    fn new() -> Budgets {
+impl Budgets<'_> {
+    fn new() -> Self {
         Budgets {
-            entries: Budget::reading(),
+            entries: Budget::omitted(),
             omitted: Budget::references(),
             bytes: Budget::text(),
+            declared: BTreeMap::new(),
         }
     }
 }
@@ -115,7 +119,7 @@ impl<'a> DebugInfo<'a> {
     /// # Errors
     /// If the entries of the function are malformed.
     pub fn variables_at(&self, function: &Function<'a>, pc: u64) -> Result<Vec<Variable<'a>>> {
-        let found = self.scopes_at(function.die, pc)?;
+        let found = self.scopes_at(function.die, pc, &mut Budget::reading())?;
         let names = self.function_names(&found.scopes);
         let mut objects: Vec<Vec<Die<'a>>> = found.scopes.iter().map(|_| Vec::new()).collect();
         for (number, die) in found.objects {
@@ -175,10 +179,10 @@ impl<'a> DebugInfo<'a> {
         name: &Option<Cow<'a, str>>,
         objects: &[Die<'a>],
         variables: &mut Vec<Variable<'a>>,
-        budgets: &mut Budgets,
+        budgets: &mut Budgets<'a>,
     ) -> Result<()> {
         let mut present = BTreeSet::new();
-        let mut add = |die: &Die<'a>, is_omitted, budgets: &mut Budgets| {
+        let mut add = |die: &Die<'a>, is_omitted, budgets: &mut Budgets<'a>| {
             let mut variable = self.variable(die, budgets);
             variable.scope.clone_from(name);
             variable.scope_die = Some(scope.die.id());
@@ -193,9 +197,10 @@ impl<'a> DebugInfo<'a> {
         let origin = scope.die.attribute(DW_AT_abstract_origin);
         let origin = origin.and_then(|origin| self.target(&scope.die, origin).ok()?);
         if let Some(origin) = origin {
-            for die in self.own_variables(origin, budgets)? {
+            for die in self.own_variables(origin, budgets)?.iter() {
                 if !present.contains(&die.id()) {
-                    add(&die, true, budgets);
+                    budgets.omitted.charge(1)?;
+                    add(die, true, budgets);
                 }
             }
         }
@@ -203,7 +208,10 @@ impl<'a> DebugInfo<'a> {
     }
 
     /// The parameters, variables and constants that are direct children of an entry.
-    fn own_variables(&self, id: DieId, budgets: &mut Budgets) -> Result<Vec<Die<'a>>> {
+    fn own_variables(&self, id: DieId, budgets: &mut Budgets<'a>) -> Result<Rc<[Die<'a>]>> {
+        if let Some(known) = budgets.declared.get(&id) {
+            return Ok(Rc::clone(known));
+        }
         let mut children = self.children(id)?;
         let mut found = Vec::new();
         while let Some(child) = children.next(&mut budgets.entries)? {
@@ -212,6 +220,8 @@ impl<'a> DebugInfo<'a> {
                 found.push(child);
             }
         }
+        let found: Rc<[Die<'a>]> = found.into();
+        budgets.declared.insert(id, Rc::clone(&found));
         Ok(found)
     }
 
@@ -230,7 +240,7 @@ impl<'a> DebugInfo<'a> {
     }
 
     /// Reads the variable, parameter or constant `die`; its scope is left to the caller.
-    fn variable(&self, die: &Die<'a>, budgets: &mut Budgets) -> Variable<'a> {
+    fn variable(&self, die: &Die<'a>, budgets: &mut Budgets<'a>) -> Variable<'a> {
         let mut problem = None;
         let mut keep = Keep(&mut problem);
         let chain = self.chain(die.clone());

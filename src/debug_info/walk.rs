@@ -95,6 +95,16 @@ impl<'d, 'a> Walk<'d, 'a> {
         Ok(())
     }
 
+    /// Pays for what was read since the last time.
+    pub(super) fn pay(&mut self, budget: &mut Budget) -> Result<()> {
+        budget.charge(core::mem::take(&mut self.unpaid))
+    }
+
+    /// The entry that was read last.
+    pub(super) fn entry(&self) -> &gimli::DebuggingInformationEntry<Bytes<'a>> {
+        &self.entry
+    }
+
     /// Where the entry that was read last is.
     pub(super) fn id(&self) -> DieId {
         self.id_at(self.entry.offset())
@@ -131,7 +141,7 @@ impl<'a> Children<'_, 'a> {
             self.walk.next()?;
         }
         let found = self.walk.next_entry()?.is_some();
-        budget.charge(core::mem::take(&mut self.walk.unpaid))?;
+        self.walk.pay(budget)?;
         Ok(found.then(|| self.walk.die()))
     }
 }

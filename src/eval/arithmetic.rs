@@ -144,7 +144,7 @@ impl<'a> Machine<'_, '_, 'a> {
     }
 
     /// The type at an offset, where 0 means the generic type and needs no unit.
-    fn type_or_generic(&self, offset: u64) -> Result<BaseType> {
+    fn type_or_generic(&mut self, offset: u64) -> Result<BaseType> {
         if offset == 0 {
             Ok(self.generic())
         } else {

@@ -10,6 +10,9 @@ use crate::error::{Error, ErrorKind, Limit, Need, Result, Rule};
 use crate::expr::{Cursor, operations};
 use crate::location::{Location, Place, Storage};
 
+/// How many steps finding an entry and reading it counts as.
+pub(super) const ENTRY: u32 = 16;
+
 impl<'c, 'a> Machine<'_, 'c, 'a> {
     pub(super) fn resolver(&self) -> Result<&'c dyn Resolver<'a>> {
         self.context.resolver.ok_or_else(|| Need::Unit.into())
@@ -69,6 +72,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
     }
 
     pub(super) fn call(&mut self, die: DieReference) -> Result<()> {
+        self.charge(ENTRY)?;
         match self.resolver()?.procedure(self.unit(), die)? {
             Procedure::Location(LocationAttribute::Expression(expression)) => {
                 self.enter()?;

@@ -1,6 +1,7 @@
 //! Implicit locations, and pointers that were optimised away. Source: HET A.2.5.4.4.5.
 
 use super::context::Context;
+use super::control::ENTRY;
 use super::machine::Machine;
 use super::resolver::{DieReference, Procedure, Unit};
 use super::stack::Entry;
@@ -126,6 +127,7 @@ impl<'a> Machine<'_, '_, 'a> {
             initial_stack: &[],
             ..*self.context
         };
+        self.charge(ENTRY)?;
         let location = match self
             .resolver()?
             .procedure(unit, DieReference::InSection(pointer.entry))?

@@ -61,7 +61,10 @@ impl Budget {
             .into());
         };
         self.steps = steps;
-        Ok(())
+        match context.steps_done {
+            Some(done) => context.limits.charge_stop(done, count.into()),
+            None => Ok(()),
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use super::value::{BaseType, Encoding, Value};
 use crate::arch::{AddressSpace, Register};
 use crate::error::{Error, ErrorKind, Need, Result, Rule};
 use crate::expr::{Opcode, operations};
-use crate::location::{Location, Storage, read_value};
+use crate::location::{Location, Storage, Visits, read_value_within};
 
 impl<'a> Machine<'_, '_, 'a> {
     /// Pushes the location of an address of the code object.
@@ -115,6 +115,7 @@ impl<'a> Machine<'_, '_, 'a> {
         // The usual frame base is one operation.
         let mut items = operations(expression.bytes, expression.unit.encoding);
         while let Ok(Some(item)) = items.next() {
+            self.charge(1)?;
             if item.operation.opcode() == Opcode::Fbreg {
                 return Err(Rule::FrameBaseKind.into());
             }
@@ -166,7 +167,10 @@ impl<'a> Machine<'_, '_, 'a> {
         if self.context.lane == LaneFocus::All && location.stands_for_all_lanes() {
             return Err(self.needs_lane());
         }
-        read_value(location, bit_size, &self.access()?)
+        let mut visits = Visits::new(self.budget.steps.into());
+        let value = read_value_within(location, bit_size, &self.access()?, &mut visits);
+        self.charge(u32::try_from(visits.made()).unwrap_or(u32::MAX))?;
+        value
     }
 
     pub(super) fn deref(&mut self) -> Result<()> {

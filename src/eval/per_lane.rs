@@ -8,7 +8,7 @@ use super::context::{Context, LaneFocus, Outcome, ResultKind};
 use super::machine::{Budget, run};
 use super::resolver::LocationAttribute;
 use crate::arch::Lane;
-use crate::error::{Error, Need, Result};
+use crate::error::{Error, ErrorKind, Limit, Need, Result};
 use crate::location::Location;
 
 /// Where an object is in each lane.
@@ -68,6 +68,8 @@ pub fn locate_lanes<'a>(
         Ok(location) => Ok(PerLane::All(location)),
         // What did not look at the lane goes wrong in every lane alike.
         Err(error) if !budget.used_lane && !budget.needs_lane => Err(error),
+        // There is nothing left to find out about any lane with.
+        Err(error) if is_end_of_steps(&error) => Err(error),
         Err(_) => {
             let each = wave.wave_size().all_lanes().map(|lane| {
                 let context = Context {
@@ -79,6 +81,11 @@ pub fn locate_lanes<'a>(
             Ok(PerLane::Each(each.collect()))
         }
     }
+}
+
+fn is_end_of_steps(error: &Error) -> bool {
+    let limit = Limit::StopSteps;
+    matches!(error.kind(), ErrorKind::Limit { limit: found, .. } if *found == limit)
 }
 
 pub(super) fn locate_within<'a>(
@@ -100,7 +107,8 @@ pub(super) fn locate_within<'a>(
                 ..*context
             };
             let mut locations = SmallVec::<[Location<'a>; 1]>::new();
-            for expression in resolver.matching(unit, offset, pc)? {
+            let mut spend = |entries| budget.charge(entries, &context);
+            for expression in resolver.matching(unit, offset, pc, &mut spend)? {
                 let (outcome, _) = run(expression, ResultKind::Location, &context, budget)?;
                 let location = location(outcome);
                 // Lists of locations of lists multiply.

@@ -110,14 +110,16 @@ pub trait Resolver<'a> {
     fn address(&self, unit: Unit, index: u64) -> Result<u64>;
 
     /// The expressions of the location list at `offset` that hold at `pc` (an address of the code
-    /// object): all bounded entries that contain it or, when there is none, the default entry.
+    /// object): all bounded entries that contain it or, when there is none, the default entry. `spend` is
+    /// to be called with the number of entries that are looked at, before or while that is done.
     ///
     /// # Errors
-    /// If the list is malformed.
+    /// If the list is malformed, and those of `spend`.
     fn matching(
         &self,
         unit: Unit,
         offset: u64,
         pc: u64,
+        spend: &mut dyn FnMut(u32) -> Result<()>,
     ) -> Result<SmallVec<[ExpressionBytes<'a>; 1]>>;
 }

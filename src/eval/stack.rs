@@ -3,6 +3,7 @@
 //! Sources: HET A.2.5.4.1 (stack operations), A.2.5.4.4.3 (implicit conversions).
 
 use super::context::LaneFocus;
+use super::control::ENTRY;
 use super::machine::Machine;
 use super::value::{BaseType, Encoding, Value};
 use crate::arch::AddressSpace;
@@ -262,7 +263,8 @@ impl<'a> Machine<'_, '_, 'a> {
         }
     }
 
-    pub(super) fn base_type(&self, offset: u64) -> Result<BaseType> {
+    pub(super) fn base_type(&mut self, offset: u64) -> Result<BaseType> {
+        self.charge(ENTRY)?;
         self.resolver()?.base_type(self.unit(), offset)
     }
 

@@ -39,6 +39,8 @@ pub struct Unwind<'c, 'a> {
     pub dialect: Dialect,
     /// Limits of each expression.
     pub limits: Limits,
+    /// Counts the steps of all expressions together, as [`Context::steps_done`].
+    pub steps_done: Option<&'c Cell<u64>>,
     /// The most frames that are unwound.
     pub max_frames: usize,
     /// Where locations live.
@@ -71,6 +73,7 @@ impl<'c, 'a> Unwind<'c, 'a> {
             lane: LaneFocus::None,
             dialect: Dialect::User,
             limits: Limits::default(),
+            steps_done: None,
             max_frames: 1024,
             arena,
         }
@@ -352,6 +355,7 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
             initial_stack,
             reading: unwind.reading,
             limits: unwind.limits,
+            steps_done: unwind.steps_done,
             ..Context::new(unwind.arena)
         };
         let section = unwind.cfi.section();
@@ -487,7 +491,12 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
     fn find(&self, register: Register) -> Found<'a> {
         // From the innermost frame outwards, so that what a frame needs from those further in is there:
         // the depth of nested evaluations then does not grow with the number of frames.
-        for level in 0..self.level {
+        let known = {
+            let found = self.stack.found.borrow();
+            let is_known = |level: &usize| found.contains_key(&(*level, register));
+            (0..self.level).rev().find(is_known)
+        };
+        for level in known.map_or(0, |level| level.saturating_add(1))..self.level {
             let frame = CallFrame {
                 stack: self.stack,
                 level,

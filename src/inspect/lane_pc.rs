@@ -3,9 +3,9 @@
 //! Sources: HET A.3.3.5, items 4 to 6; USAGE `DW_AT_LLVM_lane_pc`, `DW_AT_LLVM_active_lane`.
 
 use super::stop::{StopFrame, is_active};
-use crate::arch::Lane;
+use crate::arch::{Lane, Register};
 use crate::debug_info::{DebugInfo, SourceLine};
-use crate::error::{Error, Result, Rule};
+use crate::error::{Error, ErrorKind, Resource, Result, Rule};
 use crate::eval::{Context, LaneFocus, LocationAttribute, Subprogram, locate};
 use crate::location::{Access, Location, read, read_value};
 
@@ -19,6 +19,15 @@ pub struct LanePcs {
     pub active: u64,
     /// Whether the function has a `DW_AT_LLVM_lane_pc`: without one, inactive lanes may be anywhere.
     pub is_known: bool,
+}
+
+/// Where a lane is that was not active on entry to a function: in a frame that called it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LaneInCaller {
+    /// The frame's level.
+    pub level: usize,
+    /// The lane's program location there, an address of the process.
+    pub pc: u64,
 }
 
 impl LanePcs {
@@ -35,6 +44,7 @@ impl<'p> StopFrame<'_, 'p, '_> {
     /// # Errors
     /// If an expression cannot be evaluated, or the mask of active lanes is not available.
     pub fn lane_pcs(&self) -> Result<LanePcs> {
+        self.stop.begin_question();
         let function = self.function()?;
         let simt = function
             .as_ref()
@@ -57,7 +67,11 @@ impl<'p> StopFrame<'_, 'p, '_> {
                 let location = self.locate_whole(&attribute, subprogram)?;
                 u64::try_from(read_value(&location, lanes, &access)?).unwrap_or(u64::MAX)
             }
-            None => self.exec().ok_or(Error::from(crate::error::Need::Wave))?,
+            None => {
+                let exec = Register::exec(wave.wave_size());
+                let missing = || Error::from(ErrorKind::Unavailable(Resource::Register(exec)));
+                self.exec().ok_or_else(missing)?
+            }
         };
         let Some(attribute) = simt.lane_pc else {
             let pc = self.frame.pc();
@@ -82,6 +96,42 @@ impl<'p> StopFrame<'_, 'p, '_> {
         })
     }
 
+    /// Where lanes are that were not active on entry to the function of this frame, by lane: in the nearest
+    /// caller where their location is not undefined. Nothing for lanes that are somewhere in this frame, and for those
+    /// that no caller knows: one without `DW_AT_LLVM_lane_pc`, or whose expression cannot be evaluated, ends
+    /// the search.
+    ///
+    /// * `found`: what [`lane_pcs`](Self::lane_pcs) found of this frame.
+    ///
+    /// Source: USAGE `DW_AT_LLVM_lane_pc`; a lane only has the frames in which its location is not undefined.
+    #[must_use]
+    pub fn lanes_in_callers(&self, found: &LanePcs) -> Vec<Option<LaneInCaller>> {
+        let mut places = vec![None; found.pcs.len()];
+        if !found.is_known {
+            return places;
+        }
+        let mut level = self.frame.level();
+        loop {
+            let mut missing = found.pcs.iter().zip(&places);
+            if !missing.any(|(pc, place)| pc.is_none() && place.is_none()) {
+                return places;
+            }
+            level = level.saturating_add(1);
+            let caller = self.stop.frame(level);
+            let Some(Ok(pcs)) = caller.map(|caller| caller.lane_pcs()) else {
+                return places;
+            };
+            if !pcs.is_known {
+                return places;
+            }
+            for ((here, place), pc) in found.pcs.iter().zip(&mut places).zip(&pcs.pcs) {
+                if let (None, None, Some(pc)) = (here, &place, pc) {
+                    *place = Some(LaneInCaller { level, pc: *pc });
+                }
+            }
+        }
+    }
+
     /// The location of an attribute that is about the whole wave.
     fn locate_whole(
         &self,
@@ -102,6 +152,7 @@ impl<'p> StopFrame<'_, 'p, '_> {
             subprogram,
             reading: stop.options().reading,
             limits: stop.options().limits,
+            steps_done: Some(stop.step_counter()),
             ..Context::new(stop.arena())
         };
         locate(attribute, &context)

@@ -116,8 +116,13 @@ impl<'a> Resolver<'a> for LegacyResolver<'_, 'a> {
         unit: Unit,
         offset: u64,
         pc: u64,
+        spend: &mut dyn FnMut(u32) -> Result<()>,
     ) -> Result<SmallVec<[ExpressionBytes<'a>; 1]>> {
-        let expressions = self.inner.matching(unit, offset, pc)?;
+        let expressions = self.inner.matching(unit, offset, pc, spend)?;
+        for expression in &expressions {
+            // Rewriting is work like evaluating.
+            spend(u32::try_from(expression.bytes.len() / 8).unwrap_or(u32::MAX))?;
+        }
         Ok(expressions
             .into_iter()
             .map(|expression| self.rewrite(expression))

@@ -6,12 +6,13 @@
 //! A debugger loads a [`Program`] once for each code object, and makes a [`Stop`] when a wave stops.
 
 mod lane_pc;
+mod layout;
 mod legacy;
 mod program;
 mod stop;
 mod variable;
 
-pub use lane_pc::LanePcs;
+pub use lane_pc::{LaneInCaller, LanePcs};
 pub use program::Program;
 pub use stop::{Stop, StopFrame, StopOptions};
 pub use variable::{LaneState, LocationReading, VariableValue};

@@ -1,12 +1,14 @@
 //! A stopped wave: its call frames and where they are in the source.
 
+use core::cell::Cell;
+
 use super::program::Program;
 use crate::arch::{Lane, Register, WaveSize};
-use crate::debug_info::{Function, InlinedCall, SourceLine};
+use crate::debug_info::{Budget, Function, InlinedCall, SourceLine};
 use crate::error::Result;
 use crate::eval::{Frame, LaneFocus, Limits, Reading};
 use crate::frame::{CallFrame, CallStack, Stopped, Unwind, unwind};
-use crate::location::{Access, Arena, read_value};
+use crate::location::{Access, Arena, Visits, read_value};
 use crate::wave::Wave;
 
 /// How a stopped wave is read.
@@ -18,7 +20,7 @@ pub struct StopOptions {
     /// By the letter, or as real producers need it: then also the locations of LLVM without the extensions
     /// are read as they are meant.
     pub reading: Reading,
-    /// Limits of each expression.
+    /// Limits of each expression, and of all together.
     pub limits: Limits,
     /// The most frames that are unwound.
     pub max_frames: usize,
@@ -61,6 +63,7 @@ pub struct Stop<'p, 'a> {
     stack: CallStack<'p, 'p>,
     wave: WaveRef<'p>,
     arena: &'p Arena<'p>,
+    steps_done: &'p Cell<u64>,
 }
 
 /// A wave, which need not say anything about itself.
@@ -83,10 +86,12 @@ impl<'p, 'a> Stop<'p, 'a> {
         options: StopOptions,
         arena: &'p Arena<'p>,
     ) -> Stop<'p, 'a> {
+        let steps_done = arena.counter();
         let start = Unwind {
             processor: Some(program.processor()),
             reading: options.reading,
             limits: options.limits,
+            steps_done: Some(steps_done),
             max_frames: options.max_frames,
             lane: LaneFocus::All,
             dialect: program.dialect(),
@@ -99,6 +104,7 @@ impl<'p, 'a> Stop<'p, 'a> {
             stack,
             wave: WaveRef(wave),
             arena,
+            steps_done,
         }
     }
 
@@ -139,6 +145,33 @@ impl<'p, 'a> Stop<'p, 'a> {
     #[must_use]
     pub fn stack(&self) -> &CallStack<'p, 'p> {
         &self.stack
+    }
+
+    /// How many steps the last question took, of the [`stop_steps`](Limits::stop_steps) that it may take.
+    /// Questions are: the call stack with all its registers, the variables of a frame, the lanes of a frame.
+    #[must_use]
+    pub fn steps_done(&self) -> u64 {
+        self.steps_done.get()
+    }
+
+    /// Starts to count for another question.
+    pub(super) fn begin_question(&self) {
+        self.steps_done.set(0);
+    }
+
+    /// Where steps are counted.
+    pub(super) fn step_counter(&self) -> &'p Cell<u64> {
+        self.steps_done
+    }
+
+    /// Calls `read` with as many visits as there are steps left, and counts those it makes as steps.
+    pub(crate) fn read_within<T>(&self, read: impl FnOnce(&mut Visits) -> Result<T>) -> Result<T> {
+        let limits = &self.options.limits;
+        let left = limits.stop_steps.saturating_sub(self.steps_done.get());
+        let mut visits = Visits::new(left);
+        let result = read(&mut visits);
+        limits.charge_stop(self.steps_done, visits.made())?;
+        result
     }
 
     pub(super) fn arena(&self) -> &'p Arena<'p> {
@@ -197,10 +230,17 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
     /// # Errors
     /// If the debugging information is malformed.
     pub fn inlined(&self, function: &Function<'a>) -> Result<Vec<InlinedCall<'a>>> {
-        self.stop
-            .program
-            .info()
-            .inlined_chain(function, self.frame.lookup_address())
+        self.inlined_within(function, &mut Budget::reading())
+    }
+
+    /// The same; entries that are read are paid for.
+    pub(crate) fn inlined_within(
+        &self,
+        function: &Function<'a>,
+        entries: &mut Budget,
+    ) -> Result<Vec<InlinedCall<'a>>> {
+        let info = self.stop.program.info();
+        info.inlined_within(function, self.frame.lookup_address(), entries)
     }
 
     /// The source line.

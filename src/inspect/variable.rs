@@ -2,18 +2,26 @@
 
 use core::cell::Cell;
 
+use super::layout::{LaneTypes, has_moving_members};
 use super::legacy::{LegacyResolver, is_legacy_llvm, legacy_frame};
 use super::stop::{StopFrame, is_active};
 use crate::arch::Lane;
 use crate::debug_info::types::{TypeId, TypeTable};
-use crate::debug_info::{DebugInfo, Function, Iterations, Variable, type_name};
+use crate::debug_info::{DebugInfo, Function, Iterations, UnitId, Variable, type_name};
 use crate::display::{self, Options, TypedBytes};
-use crate::error::{Error, ErrorKind, Result};
-use crate::eval::{Context, LaneFocus, PerLane, Reading, Resolver, Subprogram, locate_lanes};
-use crate::location::{Access, Bits, LaneBits, Location, Storage, read, read_lanes};
+use crate::error::{Error, ErrorKind, Limit, Result};
+use crate::eval::{
+    Context, LaneFocus, LocationAttribute, PerLane, Reading, Resolver, Subprogram, locate_lanes,
+};
+use crate::location::{
+    Access, Bits, LaneBits, Location, Storage, Visits, read_lanes_within, read_within,
+};
 
 /// The most bytes of a variable that are read for each lane; what is behind them is not shown.
-const MOST_BYTES: u64 = 1 << 16;
+pub(super) const MOST_BYTES: u64 = 1 << 16;
+
+/// The most bytes of all variables of a frame, in all lanes, that are kept: an eighth of a MiB for each lane.
+const MOST_HELD: u64 = 1 << 23;
 
 /// How a variable's location was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +80,7 @@ impl LaneState {
 pub struct VariableValue<'a> {
     /// The variable.
     pub variable: Variable<'a>,
-    /// Its type.
+    /// Its type; one that is laid out at run time is in [`type_in`](VariableValue::type_in).
     pub ty: TypeId,
     /// Its type's name, as the source writes it.
     pub type_name: String,
@@ -80,11 +88,13 @@ pub struct VariableValue<'a> {
     pub reading: LocationReading,
     contents: Contents<'a>,
     exec: Option<u64>,
+    /// The type in each lane, where it is laid out at run time.
+    lane_types: Vec<TypeId>,
 }
 
 /// Where the bits are.
 #[derive(Clone, Debug)]
-enum Contents<'a> {
+pub(super) enum Contents<'a> {
     /// Nowhere.
     None,
     /// The same for all lanes.
@@ -166,7 +176,19 @@ impl<'a> VariableValue<'a> {
             undefined: &bits.undefined,
             unavailable: &bits.unavailable,
         };
-        Some(display::to_string(types, self.ty, &value, options))
+        Some(display::to_string(
+            types,
+            self.type_in(lane),
+            &value,
+            options,
+        ))
+    }
+
+    /// The type in a lane, with the bounds and the places of members that it has there.
+    #[must_use]
+    pub fn type_in(&self, lane: Lane) -> TypeId {
+        let own = self.lane_types.get(usize::from(lane.0));
+        own.copied().unwrap_or(self.ty)
     }
 }
 
@@ -179,6 +201,7 @@ impl<'p> StopFrame<'_, 'p, '_> {
     /// # Errors
     /// If the entries of the function are malformed.
     pub fn variables(&self, types: &mut TypeTable) -> Result<Vec<VariableValue<'p>>> {
+        self.stop.begin_question();
         let info = self.stop.program().info();
         let Some(function) = self.function()? else {
             return Ok(Vec::new());
@@ -188,6 +211,7 @@ impl<'p> StopFrame<'_, 'p, '_> {
             frame: *self,
             function: &function,
             exec: self.exec(),
+            held: Cell::new(0),
         };
         Ok(variables
             .into_iter()
@@ -196,10 +220,20 @@ impl<'p> StopFrame<'_, 'p, '_> {
     }
 }
 
-struct Reader<'r, 's, 'p, 'a> {
-    frame: StopFrame<'s, 'p, 'a>,
+pub(super) struct Reader<'r, 's, 'p, 'a> {
+    pub(super) frame: StopFrame<'s, 'p, 'a>,
     function: &'r Function<'a>,
-    exec: Option<u64>,
+    pub(super) exec: Option<u64>,
+    /// How many bytes of variables were kept.
+    held: Cell<u64>,
+}
+
+/// What the locations of a unit's variables are evaluated in.
+#[derive(Clone, Copy)]
+pub(super) struct Scene<'c, 'p> {
+    pub(super) context: Context<'c, 'p>,
+    /// The location that is meant by one that may be of LLVM without the extensions.
+    pub(super) meant: &'c dyn Fn(LocationAttribute<'p>) -> Result<LocationAttribute<'p>>,
 }
 
 impl<'p, 'a> Reader<'_, '_, 'p, 'a> {
@@ -211,14 +245,15 @@ impl<'p, 'a> Reader<'_, '_, 'p, 'a> {
             Err(error) => (TypeId(u32::MAX), Some(error)),
         };
         let reading = Cell::new(LocationReading::Dwarf);
+        let mut lane_types = LaneTypes::default();
         let contents = match (type_problem, &variable.problem) {
             (Some(error), _) => Contents::Failed(error),
             (None, Some(error)) if variable.location.is_none() => Contents::Failed(error.clone()),
             (None, _) => self
-                .contents(&variable, &reading)
+                .contents(&variable, ty, &reading, types, &mut lane_types)
                 .unwrap_or_else(Contents::Failed),
         };
-        let type_name = type_name(types, ty);
+        let type_name = type_name(types, lane_types.common().unwrap_or(ty));
         VariableValue {
             variable,
             ty,
@@ -226,17 +261,18 @@ impl<'p, 'a> Reader<'_, '_, 'p, 'a> {
             reading: reading.get(),
             contents,
             exec: self.exec,
+            lane_types: lane_types.lanes,
         }
     }
 
     fn contents(
         &self,
         variable: &Variable<'a>,
+        ty: TypeId,
         reading: &Cell<LocationReading>,
+        types: &mut TypeTable,
+        lane_types: &mut LaneTypes,
     ) -> Result<Contents<'p>> {
-        let stop = self.frame.stop;
-        let info: &'p DebugInfo<'a> = stop.program().info();
-        let size = variable.ty.and_then(|ty| info.byte_size(ty));
         let Some(attribute) = variable.location else {
             let Some(value) = &variable.const_value else {
                 return Ok(Contents::None);
@@ -248,15 +284,36 @@ impl<'p, 'a> Reader<'_, '_, 'p, 'a> {
                 ..Bits::default()
             }));
         };
-        let Some(size) = size else {
-            const DYNAMIC: &str = "a type whose size is computed at run time, such as that of a variable-length array";
-            return Err(if variable.ty.is_some() {
-                ErrorKind::Unsupported(DYNAMIC).into()
-            } else {
-                Error::malformed("variable", "it has no type")
-            });
+        let Some(entry) = variable.ty else {
+            return Err(Error::malformed("variable", "it has no type"));
         };
-        let bit_size = size.min(MOST_BYTES).saturating_mul(8);
+        let info = self.frame.stop.program().info();
+        let size = info
+            .byte_size(entry)
+            .filter(|_| !has_moving_members(types, ty));
+        self.in_scene(variable.die.unit, reading, |scene| {
+            let attribute = (scene.meant)(attribute)?;
+            let locations = locate_lanes(&attribute, &scene.context)?;
+            match (size, &locations) {
+                (Some(size), _) => {
+                    let bit_size = size.min(MOST_BYTES).saturating_mul(8);
+                    self.fetch(locations, bit_size)
+                }
+                (None, PerLane::All(location)) if is_undefined(location) => Ok(Contents::None),
+                (None, _) => self.fetch_laid_out((entry, ty), &attribute, scene, types, lane_types),
+            }
+        })
+    }
+
+    /// Calls `then` with what the locations of variables of a unit are evaluated in.
+    fn in_scene<T>(
+        &self,
+        unit: UnitId,
+        reading: &Cell<LocationReading>,
+        then: impl FnOnce(&Scene<'_, 'p>) -> Result<T>,
+    ) -> Result<T> {
+        let stop = self.frame.stop;
+        let info: &'p DebugInfo<'a> = stop.program().info();
         let subprogram = Subprogram {
             frame_base: self.function.frame_base,
             lanes: self.function.simt.lanes,
@@ -277,52 +334,73 @@ impl<'p, 'a> Reader<'_, '_, 'p, 'a> {
             subprogram: Some(subprogram),
             reading: stop.options().reading,
             limits: stop.options().limits,
+            steps_done: Some(stop.step_counter()),
             ..Context::new(stop.arena())
         };
-        let unit = info.unit_info(variable.die.unit)?;
-        if stop.options().reading == Reading::Tolerant && is_legacy_llvm(&unit) {
-            let frame = legacy_frame(stop.program(), self.function, stop.wave().wave_size());
-            let resolver: &dyn Resolver<'p> = &info;
-            let legacy = LegacyResolver {
-                inner: resolver,
-                frame,
-                arena: stop.arena(),
-                used: Cell::new(false),
-            };
-            let attribute = legacy.attribute(attribute);
-            let location = locate_lanes(
-                &attribute,
-                &Context {
-                    resolver: Some(&legacy),
-                    ..context
-                },
-            );
-            if legacy.used.get() {
-                reading.set(LocationReading::LegacyLlvm);
-            }
-            return self.fetch(location?, bit_size);
+        let unit = info.unit_info(unit)?;
+        if stop.options().reading != Reading::Tolerant || !is_legacy_llvm(&unit) {
+            let meant: &dyn Fn(_) -> _ = &Ok;
+            return then(&Scene { context, meant });
         }
-        self.fetch(locate_lanes(&attribute, &context)?, bit_size)
+        let resolver: &dyn Resolver<'p> = &info;
+        let legacy = LegacyResolver {
+            inner: resolver,
+            frame: legacy_frame(stop.program(), self.function, stop.wave().wave_size()),
+            arena: stop.arena(),
+            used: Cell::new(false),
+        };
+        let meant = |attribute| {
+            if let LocationAttribute::Expression(expression) = attribute {
+                let length = expression.bytes.len() as u64;
+                let limits = &stop.options().limits;
+                limits.charge_stop(stop.step_counter(), length / 8)?;
+            }
+            Ok(legacy.attribute(attribute))
+        };
+        let context = Context {
+            resolver: Some(&legacy),
+            ..context
+        };
+        let meant = &meant;
+        let result = then(&Scene { context, meant });
+        if legacy.used.get() {
+            reading.set(LocationReading::LegacyLlvm);
+        }
+        result
     }
 
     /// Reads the bits.
     fn fetch(&self, location: PerLane<'p>, bit_size: u64) -> Result<Contents<'p>> {
-        let wave = self.frame.stop.wave();
-        let max_bits = self.frame.stop.options().limits.bits;
+        let stop = self.frame.stop;
+        let max_bits = stop.options().limits.bits;
         match location {
             PerLane::All(location) if is_undefined(&location) => Ok(Contents::None),
-            PerLane::All(location) => match read_lanes(&location, bit_size, wave, max_bits) {
-                Ok(bits) => Ok(Contents::Lanes { bits, location }),
-                // What is wrong in one lane, the end of a register for example, may be right in others.
-                Err(error) if !location.stands_for_all_lanes() => Err(error),
-                Err(_) => Ok(self.fetch_each(|_| Ok(location), bit_size)),
-            },
+            PerLane::All(location) => {
+                let lanes = if location.stands_for_all_lanes() {
+                    stop.wave().wave_size().lanes()
+                } else {
+                    1
+                };
+                self.keep(bit_size, lanes)?;
+                let read = |visits: &mut Visits| {
+                    read_lanes_within(&location, bit_size, stop.wave(), max_bits, visits)
+                };
+                match stop.read_within(read) {
+                    Ok(bits) => Ok(Contents::Lanes { bits, location }),
+                    // What is wrong in one lane, the end of a register for example, may be right in others.
+                    Err(error) if !location.stands_for_all_lanes() || is_limit(&error) => {
+                        Err(error)
+                    }
+                    Err(_) => self.fetch_each(|_| Ok(location), bit_size),
+                }
+            }
             PerLane::Each(lanes) => {
                 let lane_location = |lane: Lane| match lanes.get(usize::from(lane.0)) {
                     Some(location) => location.clone(),
                     None => Ok(Location::UNDEFINED),
                 };
-                Ok(self.fetch_each(lane_location, bit_size))
+                self.keep(bit_size, stop.wave().wave_size().lanes())?;
+                self.fetch_each(lane_location, bit_size)
             }
         }
     }
@@ -331,27 +409,43 @@ impl<'p, 'a> Reader<'_, '_, 'p, 'a> {
         &self,
         location: impl Fn(Lane) -> Result<Location<'p>>,
         bit_size: u64,
-    ) -> Contents<'p> {
-        let wave = self.frame.stop.wave();
-        let max_bits = self.frame.stop.options().limits.bits;
-        let each = wave.wave_size().all_lanes().map(|lane| {
+    ) -> Result<Contents<'p>> {
+        let stop = self.frame.stop;
+        let each = stop.wave().wave_size().all_lanes().map(|lane| {
             let location = location(lane)?;
-            let bits = read(
-                &location,
-                bit_size,
-                &Access {
-                    wave,
-                    lane: Some(lane),
-                    max_bits,
-                },
-            )?;
+            let access = Access {
+                wave: stop.wave(),
+                lane: Some(lane),
+                max_bits: stop.options().limits.bits,
+            };
+            let bits =
+                stop.read_within(|visits| read_within(&location, bit_size, &access, visits))?;
             Ok((bits, location))
         });
-        Contents::Each(each.collect())
+        Ok(Contents::Each(each.collect()))
+    }
+
+    /// Pays for the bits of a variable in so many lanes.
+    pub(super) fn keep(&self, bit_size: u64, lanes: u32) -> Result<()> {
+        let bytes = bit_size.div_ceil(8).saturating_mul(lanes.into());
+        let held = self.held.get().saturating_add(bytes);
+        if held > MOST_HELD {
+            return Err(ErrorKind::Limit {
+                limit: Limit::Bits,
+                value: MOST_HELD.saturating_mul(8),
+            }
+            .into());
+        }
+        self.held.set(held);
+        Ok(())
     }
 }
 
-fn is_undefined(location: &Location<'_>) -> bool {
+fn is_limit(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Limit { .. })
+}
+
+pub(super) fn is_undefined(location: &Location<'_>) -> bool {
     location
         .places()
         .iter()

@@ -191,6 +191,14 @@ pub enum Effect {
         /// The source.
         src: Operand,
     },
+    /// A comparison in each active lane. The result is one bit for each lane, clear for those that are
+    /// not active; it goes to scalar registers, to `exec`, or to both.
+    Compare {
+        /// The scalar registers; [`Operand::Null`] if the result goes to `exec` alone.
+        dst: Operand,
+        /// Whether `exec` gets the result.
+        to_exec: bool,
+    },
     /// One lane of a vector register is written.
     WriteLane {
         /// The vector register.

@@ -88,7 +88,7 @@ pub struct Instruction {
     pub address: u64,
     /// How long it is, in bytes: a multiple of 4, at most 20.
     pub length: u8,
-    /// Its name, if it has an effect other than [`Effect::Other`] in some form.
+    /// Its name, if it has an effect other than [`Effect::Other`] in some form. Comparisons have none.
     pub mnemonic: Option<Mnemonic>,
     /// The registers it writes.
     pub writes: Writes,
@@ -319,7 +319,7 @@ fn opcode(fields: &[table::Bits], dwords: &[u32]) -> u16 {
 
 fn effect(raw: &Raw<'_>) -> Effect {
     match raw.row.op {
-        Op::Other => Effect::Other,
+        Op::Other => vector::comparison(raw).unwrap_or(Effect::Other),
         Op::Access(_) => memory::effect(raw),
         Op::ReadLane
         | Op::WriteLane

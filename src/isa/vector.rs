@@ -12,7 +12,8 @@ use super::effect::Effect;
 use super::field::{Raw, agpr, low_half, vgpr};
 use super::length::has_controls;
 use super::register::{MachineRegister, Operand, Span};
-use super::table::{Encoding, Op, Shape};
+use super::table::{Encoding, Op, Shape, flag};
+use super::writes::mask;
 
 /// The destination field of a vector ALU instruction.
 pub(super) fn destination(raw: &Raw<'_>) -> u32 {
@@ -80,6 +81,19 @@ pub(super) fn effect(raw: &Raw<'_>) -> Effect {
         },
         _ => Effect::Other,
     }
+}
+
+/// The effect of a comparison; nothing for other instructions. gfx10 and later have `v_cmpx` write `exec`
+/// alone, gfx9 both.
+pub(super) fn comparison(raw: &Raw<'_>) -> Option<Effect> {
+    let is_vector = matches!(raw.encoding, Encoding::Vopc | Encoding::Vop3);
+    match raw.row.shape {
+        Shape::Mask => Some((mask(raw), false)),
+        Shape::MaskAndExec => Some((mask(raw), true)),
+        Shape::None if is_vector && raw.row.has(flag::EXEC) => Some((Operand::Null, true)),
+        _ => None,
+    }
+    .map(|(dst, to_exec)| Effect::Compare { dst, to_exec })
 }
 
 /// The first source, which is an accumulation register by what the instruction is.

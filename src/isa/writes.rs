@@ -131,7 +131,7 @@ fn vector_destination(raw: &Raw<'_>, count: u8) -> Operand {
 }
 
 /// Where a comparison goes: `vcc`, or the register that VOP3 names, or SDWA if a bit is set.
-fn mask(raw: &Raw<'_>) -> Operand {
+pub(super) fn mask(raw: &Raw<'_>) -> Operand {
     match raw.encoding {
         Encoding::Vop3 => raw.scalar(raw.bits(0, 0, 8), raw.mask_dwords()),
         Encoding::Vopc if is_sdwa(raw) && raw.bit(1, 15) => {

@@ -38,6 +38,31 @@ impl MaskPlace {
         MaskPlace::Without(Box::new(self), Box::new(gone))
     }
 
+    /// Whether a change of one changes the other: as far as that is known, which of two addresses in scratch it is
+    /// only for the same base.
+    pub(super) fn overlaps(&self, other: &MaskPlace, wave_size: WaveSize) -> bool {
+        let words: u64 = if wave_size == WaveSize::Wave64 { 2 } else { 1 };
+        let meet = |a: u64, b: u64, size: u64| a.abs_diff(b) < size;
+        match (self, other) {
+            (MaskPlace::Scalar(a), MaskPlace::Scalar(b)) => meet((*a).into(), (*b).into(), words),
+            (
+                MaskPlace::VectorLane { vgpr, lane },
+                MaskPlace::VectorLane {
+                    vgpr: other_vgpr,
+                    lane: other_lane,
+                },
+            ) => vgpr == other_vgpr && meet((*lane).into(), (*other_lane).into(), words),
+            (
+                MaskPlace::Scratch { base, offset },
+                MaskPlace::Scratch {
+                    base: other_base,
+                    offset: other_offset,
+                },
+            ) => base == other_base && meet(*offset, *other_offset, words.saturating_mul(4)),
+            (_, _) => self == other,
+        }
+    }
+
     /// Appends operations that leave the location of the mask.
     ///
     /// # Errors

@@ -135,7 +135,7 @@ struct Maker {
     wave_size: WaveSize,
     program: Program,
     /// Procedures by what they are built upon, where lanes wait, and by which mask.
-    known: HashMap<(usize, Label, usize), usize>,
+    known: HashMap<(usize, Option<Label>, usize), usize>,
     /// Variables by where the mask is.
     masks: HashMap<Vec<(Range<Label>, MaskPlace)>, usize>,
 }
@@ -257,30 +257,36 @@ impl Maker {
     fn waiting(
         &mut self,
         around: usize,
-        wait: &Label,
+        wait: Option<&Label>,
         mask: usize,
         name: impl FnOnce() -> String,
     ) -> Result<usize> {
-        let key = (around, wait.clone(), mask);
+        let key = (around, wait.cloned(), mask);
         if let Some(known) = self.known.get(&key) {
             return Ok(*known);
         }
         let count = self.wave_size.lanes().into();
         let mut extend = Builder::with_initial_stack(Encoding::AMDGPU, 1);
-        extend
-            .push(Operation::StackValue)?
-            .push(Operation::Extend {
-                bit_size: 64,
-                count,
-            })?;
-        let expression = vec![
-            Operand::Call(around),
-            Operand::Address(wait.clone()),
+        let mut expression = vec![Operand::Call(around)];
+        match wait {
+            Some(wait) => {
+                expression.push(Operand::Address(wait.clone()));
+                extend.push(Operation::StackValue)?;
+            }
+            None => {
+                extend.push(Operation::Undefined)?;
+            }
+        }
+        extend.push(Operation::Extend {
+            bit_size: 64,
+            count,
+        })?;
+        expression.extend([
             Operand::Bytes(extend.finish()?),
             Operand::Mask(mask),
             Operand::ReadMask,
             Operand::Bytes(self.select()?),
-        ];
+        ]);
         let number = self.add(name(), expression);
         self.known.insert(key, number);
         Ok(number)
@@ -317,7 +323,7 @@ impl Maker {
                     let mut phases = Vec::with_capacity(region.phases.len());
                     for phase in &region.phases {
                         let name = || format!("__divergent_lane_pc_{path}_{}", phase.name);
-                        let inner = self.waiting(procedure, &phase.wait, mask, name)?;
+                        let inner = self.waiting(procedure, phase.wait.as_ref(), mask, name)?;
                         phases.push((phase, inner));
                     }
                     // What lies between phases belongs to the code around the region.

@@ -30,7 +30,7 @@ impl From<u64> for Label {
 }
 
 /// A function.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
     /// Its code.
     pub code: Range<Label>,
@@ -43,7 +43,7 @@ pub struct Function {
 }
 
 /// A section of whole or quad wavefront mode: EXEC says which lanes run, and not which are active.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WholeWave {
     /// The code that runs with another mask, from behind the instruction that sets it.
     pub code: Range<Label>,
@@ -56,21 +56,21 @@ pub struct WholeWave {
 /// What belongs to a region is the mask of the lanes that are in it, active or not: those that entered and
 /// did not leave for good. A back end that takes lanes out of a loop from within nested regions takes them
 /// out of the masks of those too, or describes the mask as one [without](MaskPlace::without) the other.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Region {
     pub(super) mask: Vec<(Range<Label>, MaskPlace)>,
     pub(super) phases: Vec<Phase>,
 }
 
 /// A part of a region's code during which its inactive lanes wait in one place.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Phase {
     /// What names of procedures end in: `then`, `else`, `loop`, …
     pub name: &'static str,
     /// The code, from behind the instruction that changes EXEC.
     pub code: Range<Label>,
-    /// Where lanes wait that are in the region and not active.
-    pub wait: Label,
+    /// Where lanes wait that are in the region and not active; nothing where that is not known.
+    pub wait: Option<Label>,
     /// The regions within, in the order of the code.
     pub regions: Vec<Region>,
 }
@@ -82,7 +82,7 @@ impl Phase {
         Phase {
             name,
             code,
-            wait,
+            wait: Some(wait),
             regions: Vec::new(),
         }
     }
@@ -190,6 +190,12 @@ impl Region {
             [(code.clone(), mask)],
             [Phase::new("return", code, exit).containing(regions)],
         )
+    }
+
+    /// Where the mask of its lanes is, for each range of code.
+    #[must_use]
+    pub fn masks(&self) -> &[(Range<Label>, MaskPlace)] {
+        &self.mask
     }
 
     /// The phases, in the order of the code.

@@ -156,6 +156,11 @@ impl<'a> Composite<'a> {
         }
     }
 
+    /// Whether all parts are at the same location, and of the same size.
+    pub(crate) fn is_repeated(&self) -> bool {
+        matches!(self.kind, Kind::Repeat { .. })
+    }
+
     /// How deep composites are nested; 1 if no part is a composite.
     pub(crate) fn depth(&self) -> u16 {
         self.depth

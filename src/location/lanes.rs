@@ -4,8 +4,9 @@
 //! all lanes is read once and copied. What fits neither is read lane by lane.
 
 use super::memory::lane_of;
-use super::read::{Access, Bits, copy_bits, read};
-use super::{LaneSelect, Location, Mask, Place, Storage};
+use super::read::{Access, Bits, copy_bits, read_within};
+use super::visits::{VISITS, Visits};
+use super::{Composite, LaneSelect, Location, Mask, Place, Storage};
 use crate::arch::{AddressSpace, Lane, Register, WaveSize, scratch};
 use crate::error::Result;
 use crate::wave::{Memory, Wave};
@@ -13,10 +14,14 @@ use crate::wave::{Memory, Wave};
 /// The bits of an object in every lane.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaneBits {
+    /// Those of lane 0, then those of lane 1, …; or once, if they are the same for all.
     bytes: Vec<u8>,
     bytes_per_lane: usize,
     bit_size: u64,
-    /// Empty if every bit of every lane is there; else one entry for each lane.
+    lanes: usize,
+    /// Whether bytes and masks are the same for all lanes.
+    same: bool,
+    /// Empty if every bit of every lane is there; else as many as there are bytes of lanes.
     masks: Vec<(Mask, Mask)>,
 }
 
@@ -30,25 +35,27 @@ impl LaneBits {
     /// The bytes of a lane, the first bit lowest; empty for a lane that does not exist.
     #[must_use]
     pub fn bytes(&self, lane: Lane) -> &[u8] {
-        let start = usize::from(lane.0).saturating_mul(self.bytes_per_lane);
-        self.bytes
-            .get(start..start.saturating_add(self.bytes_per_lane))
+        let start = self
+            .index(lane)
+            .map(|at| at.saturating_mul(self.bytes_per_lane));
+        start
+            .and_then(|start| {
+                self.bytes
+                    .get(start..start.saturating_add(self.bytes_per_lane))
+            })
             .unwrap_or_default()
     }
 
     /// The bits of a lane that have no value (optimised away).
     #[must_use]
     pub fn undefined(&self, lane: Lane) -> &Mask {
-        self.masks
-            .get(usize::from(lane.0))
-            .map_or(NONE, |(undefined, _)| undefined)
+        self.masks(lane).map_or(NONE, |(undefined, _)| undefined)
     }
 
     /// The bits of a lane that have a value which the debugger does not know.
     #[must_use]
     pub fn unavailable(&self, lane: Lane) -> &Mask {
-        self.masks
-            .get(usize::from(lane.0))
+        self.masks(lane)
             .map_or(NONE, |(_, unavailable)| unavailable)
     }
 
@@ -61,6 +68,16 @@ impl LaneBits {
             undefined: self.undefined(lane).clone(),
             unavailable: self.unavailable(lane).clone(),
         }
+    }
+
+    /// Where what belongs to a lane is; nothing for a lane that does not exist.
+    fn index(&self, lane: Lane) -> Option<usize> {
+        let index = usize::from(lane.0);
+        (index < self.lanes).then_some(if self.same { 0 } else { index })
+    }
+
+    fn masks(&self, lane: Lane) -> Option<&(Mask, Mask)> {
+        self.masks.get(self.index(lane)?)
     }
 
     fn masks_mut(&mut self, lane: Lane, lanes: usize) -> Option<&mut (Mask, Mask)> {
@@ -76,62 +93,84 @@ const NONE: &Mask = &Mask::new();
 /// Reads `bit_size` bits of `location` for each lane of the wave.
 ///
 /// # Errors
-/// As [`read`]; the first lane that has one decides.
+/// As [`read`](super::read); the first lane that has one decides.
 pub fn read_lanes(
     location: &Location<'_>,
     bit_size: u64,
     wave: &dyn Wave,
     max_bits: u64,
 ) -> Result<LaneBits> {
+    let visits = &mut Visits::new(VISITS);
+    read_lanes_within(location, bit_size, wave, max_bits, visits)
+}
+
+/// The same; visits of places are paid for.
+pub(crate) fn read_lanes_within(
+    location: &Location<'_>,
+    bit_size: u64,
+    wave: &dyn Wave,
+    max_bits: u64,
+    visits: &mut Visits,
+) -> Result<LaneBits> {
     let lanes = wave.wave_size();
     let count = lanes.lanes() as usize;
-    let bytes_per_lane = usize::try_from(bit_size.min(max_bits).div_ceil(8)).unwrap_or(0);
-    let bytes = vec![0; bytes_per_lane.saturating_mul(count)];
+    if !location.stands_for_all_lanes() || bit_size > max_bits {
+        let access = Access {
+            wave,
+            lane: None,
+            max_bits,
+        };
+        let bits = read_within(location, bit_size, &access, visits)?;
+        return Ok(LaneBits::same(bits, count));
+    }
+    let bytes_per_lane = usize::try_from(bit_size.div_ceil(8)).unwrap_or(0);
     let mut result = LaneBits {
-        bytes,
+        bytes: vec![0; bytes_per_lane.saturating_mul(count)],
         bytes_per_lane,
         bit_size,
+        lanes: count,
+        same: false,
         masks: Vec::new(),
     };
-    if !location.stands_for_all_lanes() {
-        let bits = read(
-            location,
-            bit_size,
-            &Access {
-                wave,
-                lane: None,
-                max_bits,
-            },
-        )?;
-        for lane in lanes.all_lanes() {
-            result.store(&bits, lane, count);
-        }
-        return Ok(result);
-    }
-    if bit_size <= max_bits
-        && let Location::One(place) = location
-        && rows(place, 0, bit_size, 0, wave, &mut result).is_some()
+    let mut rows = Rows {
+        wave,
+        result: &mut result,
+        visits,
+    };
+    if let Location::One(place) = location
+        && rows.place(place, 0, bit_size, 0).is_some()
     {
         return Ok(result);
     }
     // Some rows may have been stored before one failed.
     result.bytes.fill(0);
     for lane in lanes.all_lanes() {
-        let bits = read(
-            location,
-            bit_size,
-            &Access {
-                wave,
-                lane: Some(lane),
-                max_bits,
-            },
-        )?;
+        let access = Access {
+            wave,
+            lane: Some(lane),
+            max_bits,
+        };
+        let bits = read_within(location, bit_size, &access, visits)?;
         result.store(&bits, lane, count);
     }
     Ok(result)
 }
 
 impl LaneBits {
+    /// The same bits for all of so many lanes.
+    fn same(bits: Bits, lanes: usize) -> LaneBits {
+        let complete = bits.is_complete();
+        let masks = (bits.undefined, bits.unavailable);
+        LaneBits {
+            bytes_per_lane: bits.bytes.len(),
+            bytes: bits.bytes,
+            bit_size: bits.bit_size,
+            lanes,
+            same: true,
+            masks: if complete { Vec::new() } else { vec![masks] },
+        }
+    }
+
     fn store(&mut self, bits: &Bits, lane: Lane, lanes: usize) {
         let start = usize::from(lane.0).saturating_mul(self.bytes_per_lane);
         if let Some(out) = self
@@ -171,152 +210,149 @@ impl LaneBits {
 
 /// Reads bits for all lanes from storage that is arranged in rows. Nothing if it is not, or if something is
 /// missing: the thorough way says what.
-fn rows(
-    place: &Place<'_>,
-    offset: u128,
-    count: u64,
-    to: u64,
-    wave: &dyn Wave,
-    result: &mut LaneBits,
-) -> Option<()> {
-    match place.storage {
-        Storage::Register(register) => {
-            register_row(register, place, offset, count, to, wave, result)
-        }
-        Storage::Memory {
-            space: AddressSpace::PrivateLane,
-            lane: LaneSelect::Each,
-        } if place.lane_step == 0 => {
-            let start = place.bit_offset.checked_add(offset)?;
-            if start.checked_add(count.into())? > place.storage_bits() {
-                return None;
-            }
-            scratch_rows(u64::try_from(start).ok()?, count, to, wave, result)
-        }
-        Storage::Composite(composite) if place.lane_step == 0 => {
-            let start = place.bit_offset.checked_add(offset)?;
-            let mut done = 0u64;
-            while done < count {
-                let at = start.checked_add(done.into())?;
-                let part = composite.part_at(at)?;
-                let within = at.checked_sub(part.start)?;
-                let left = part
-                    .bit_size
-                    .checked_sub(within)?
-                    .min(count.checked_sub(done)?.into());
-                let left = u64::try_from(left).ok()?;
-                rows(
-                    part.location.single()?,
-                    within,
-                    left,
-                    to.checked_add(done)?,
-                    wave,
-                    result,
-                )?;
-                done = done.checked_add(left)?;
-            }
-            Some(())
-        }
-        Storage::Undefined | Storage::ImplicitPointer(_) => None,
-        Storage::Memory { lane, .. }
-            if lane_of(lane, None).is_none() && lane == LaneSelect::Each =>
-        {
-            None
-        }
-        Storage::Memory { .. }
-        | Storage::Value { .. }
-        | Storage::Constant(_)
-        | Storage::Composite(_) => same_for_all(place, offset, count, to, wave, result),
-    }
+struct Rows<'r> {
+    wave: &'r dyn Wave,
+    result: &'r mut LaneBits,
+    visits: &'r mut Visits,
 }
 
-fn register_row(
-    register: Register,
-    place: &Place<'_>,
-    offset: u128,
-    count: u64,
-    to: u64,
-    wave: &dyn Wave,
-    result: &mut LaneBits,
-) -> Option<()> {
-    if place.lane_step == 0 {
-        return same_for_all(place, offset, count, to, wave, result);
+impl Rows<'_> {
+    /// Reads `count` bits, `offset` bits into `place`, to bit `to` of every lane.
+    fn place(&mut self, place: &Place<'_>, offset: u128, count: u64, to: u64) -> Option<()> {
+        // What is read is copied for every lane.
+        self.visits.charge(8).ok()?;
+        match place.storage {
+            Storage::Register(register) => self.register(register, place, offset, count, to),
+            Storage::Memory {
+                space: AddressSpace::PrivateLane,
+                lane: LaneSelect::Each,
+            } if place.lane_step == 0 => {
+                let start = place.bit_offset.checked_add(offset)?;
+                if start.checked_add(count.into())? > place.storage_bits() {
+                    return None;
+                }
+                self.scratch(u64::try_from(start).ok()?, count, to)
+            }
+            Storage::Composite(composite) if place.lane_step == 0 => {
+                let start = place.bit_offset.checked_add(offset)?;
+                self.composite(composite, start, count, to)
+            }
+            Storage::Undefined | Storage::ImplicitPointer(_) => None,
+            Storage::Memory { lane, .. }
+                if lane_of(lane, None).is_none() && lane == LaneSelect::Each =>
+            {
+                None
+            }
+            Storage::Memory { .. }
+            | Storage::Value { .. }
+            | Storage::Constant(_)
+            | Storage::Composite(_) => self.same_for_all(place, offset, count, to),
+        }
     }
-    let step = u32::try_from(place.lane_step).ok()?;
-    let start = u32::try_from(place.bit_offset.checked_add(offset)?).ok()?;
-    let last = wave
-        .wave_size()
-        .lanes()
-        .checked_sub(1)?
-        .checked_mul(step)?
-        .checked_add(start)?;
-    let end = last.checked_add(u32::try_from(count).ok()?)?;
-    let (first_byte, end_byte) = (start / 8, end.div_ceil(8));
-    if end > register.size_in_bits()? {
-        return None;
-    }
-    // The largest register has 64 dwords.
-    let mut row = [0; 256];
-    let row = row.get_mut(..end_byte.checked_sub(first_byte)? as usize)?;
-    wave.read_register(
-        register,
-        first_byte.checked_mul(8)?..end_byte.checked_mul(8)?,
-        row,
-    )
-    .ok()?;
-    result.scatter(row, (start % 8).into(), step.into(), count, to);
-    Some(())
-}
 
-/// Reads interleaved scratch: the same dword of all lanes lies in a row.
-fn scratch_rows(
-    start: u64,
-    count: u64,
-    to: u64,
-    wave: &dyn Wave,
-    result: &mut LaneBits,
-) -> Option<()> {
-    let lanes = wave.wave_size();
-    let mut row = [0; 256];
-    let row = row.get_mut(..row_bytes(lanes))?;
-    let mut done = 0u64;
-    while done < count {
-        let bit = start.checked_add(done)?;
-        let (dword, within) = (bit / 32, bit % 32);
-        let dword_address = u32::try_from(dword.checked_mul(4)?).ok()?;
-        let address = scratch::dwords_for_all_lanes(dword_address, lanes)?;
-        wave.read_memory(Memory::PrivateWave, address, row).ok()?;
-        let left = 32u64.checked_sub(within)?.min(count.checked_sub(done)?);
-        result.scatter(row, within, 32, left, to.checked_add(done)?);
-        done = done.checked_add(left)?;
+    fn composite(
+        &mut self,
+        composite: &Composite<'_>,
+        start: u128,
+        count: u64,
+        to: u64,
+    ) -> Option<()> {
+        if composite.is_repeated() {
+            // Lane by lane no element is read twice.
+            return None;
+        }
+        let mut done = 0u64;
+        while done < count {
+            let at = start.checked_add(done.into())?;
+            let part = composite.part_at(at)?;
+            let within = at.checked_sub(part.start)?;
+            let left = part
+                .bit_size
+                .checked_sub(within)?
+                .min(count.checked_sub(done)?.into());
+            let left = u64::try_from(left).ok()?;
+            let to = to.checked_add(done)?;
+            self.place(part.location.single()?, within, left, to)?;
+            done = done.checked_add(left)?;
+        }
+        Some(())
     }
-    Some(())
+
+    fn register(
+        &mut self,
+        register: Register,
+        place: &Place<'_>,
+        offset: u128,
+        count: u64,
+        to: u64,
+    ) -> Option<()> {
+        if place.lane_step == 0 {
+            return self.same_for_all(place, offset, count, to);
+        }
+        let step = u32::try_from(place.lane_step).ok()?;
+        let start = u32::try_from(place.bit_offset.checked_add(offset)?).ok()?;
+        let last = self
+            .wave
+            .wave_size()
+            .lanes()
+            .checked_sub(1)?
+            .checked_mul(step)?
+            .checked_add(start)?;
+        let end = last.checked_add(u32::try_from(count).ok()?)?;
+        let (first_byte, end_byte) = (start / 8, end.div_ceil(8));
+        if end > register.size_in_bits()? {
+            return None;
+        }
+        // The largest register has 64 dwords.
+        let mut row = [0; 256];
+        let row = row.get_mut(..end_byte.checked_sub(first_byte)? as usize)?;
+        let bits = first_byte.checked_mul(8)?..end_byte.checked_mul(8)?;
+        self.wave.read_register(register, bits, row).ok()?;
+        self.result
+            .scatter(row, (start % 8).into(), step.into(), count, to);
+        Some(())
+    }
+
+    /// Reads interleaved scratch: the same dword of all lanes lies in a row.
+    fn scratch(&mut self, start: u64, count: u64, to: u64) -> Option<()> {
+        let lanes = self.wave.wave_size();
+        let mut row = [0; 256];
+        let row = row.get_mut(..row_bytes(lanes))?;
+        let mut done = 0u64;
+        while done < count {
+            let bit = start.checked_add(done)?;
+            let (dword, within) = (bit / 32, bit % 32);
+            let dword_address = u32::try_from(dword.checked_mul(4)?).ok()?;
+            let address = scratch::dwords_for_all_lanes(dword_address, lanes)?;
+            self.wave
+                .read_memory(Memory::PrivateWave, address, row)
+                .ok()?;
+            let left = 32u64.checked_sub(within)?.min(count.checked_sub(done)?);
+            self.result
+                .scatter(row, within, 32, left, to.checked_add(done)?);
+            done = done.checked_add(left)?;
+        }
+        Some(())
+    }
+
+    fn same_for_all(&mut self, place: &Place<'_>, offset: u128, count: u64, to: u64) -> Option<()> {
+        let place = Place {
+            bit_offset: place.bit_offset.checked_add(offset)?,
+            ..*place
+        };
+        let access = Access {
+            wave: self.wave,
+            lane: None,
+            max_bits: count.max(1),
+        };
+        let bits = read_within(&Location::One(place), count, &access, self.visits)
+            .ok()
+            .filter(Bits::is_complete)?;
+        self.result.scatter(&bits.bytes, 0, 0, count, to);
+        Some(())
+    }
 }
 
 fn row_bytes(lanes: WaveSize) -> usize {
     lanes.lanes() as usize * 4
-}
-
-fn same_for_all(
-    place: &Place<'_>,
-    offset: u128,
-    count: u64,
-    to: u64,
-    wave: &dyn Wave,
-    result: &mut LaneBits,
-) -> Option<()> {
-    let place = Place {
-        bit_offset: place.bit_offset.checked_add(offset)?,
-        ..*place
-    };
-    let access = Access {
-        wave,
-        lane: None,
-        max_bits: count.max(1),
-    };
-    let bits = read(&Location::One(place), count, &access)
-        .ok()
-        .filter(Bits::is_complete)?;
-    result.scatter(&bits.bytes, 0, 0, count, to);
-    Some(())
 }

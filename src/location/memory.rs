@@ -2,6 +2,8 @@
 //!
 //! Sources: USAGE "Address Space Identifier" (the interleaving), USAGE "Address Spaces" (apertures).
 
+use smallvec::SmallVec;
+
 use super::LaneSelect;
 use crate::arch::{AddressSpace, Apertures, Lane, scratch};
 use crate::error::{Error, ErrorKind, Need, Result};
@@ -104,7 +106,7 @@ pub(super) fn fetch_available(
     missing: &mut dyn FnMut(core::ops::Range<usize>),
 ) -> Result<()> {
     // Halves that are still to be fetched, the nearest last; at most one for each bit of the length.
-    let mut pending = Vec::new();
+    let mut pending = SmallVec::<[core::ops::Range<usize>; 4]>::new();
     pending.push(0..out.len());
     while let Some(range) = pending.pop() {
         let Some(bytes) = out.get_mut(range.clone()) else {

@@ -16,16 +16,19 @@ mod lanes;
 mod mask;
 mod memory;
 mod read;
+mod visits;
 mod write;
 
 use core::fmt;
 
 pub(crate) use composite::{Bounds, Link};
 pub use composite::{Composite, Part, Parts};
+pub(crate) use lanes::read_lanes_within;
 pub use lanes::{LaneBits, read_lanes};
 pub use mask::Mask;
-pub(crate) use read::read_value;
 pub use read::{Access, Bits, read};
+pub(crate) use read::{read_value, read_value_within, read_within};
+pub(crate) use visits::Visits;
 pub use write::write;
 
 use crate::arch::{AddressSpace, Lane, Register, WaveSize};
@@ -41,6 +44,7 @@ pub struct Arena<'a> {
     pub(crate) pointers: typed_arena::Arena<ImplicitPointer>,
     pub(crate) building: typed_arena::Arena<Link<'a>>,
     pub(crate) bytes: typed_arena::Arena<u8>,
+    pub(crate) counters: typed_arena::Arena<core::cell::Cell<u64>>,
 }
 
 impl fmt::Debug for Arena<'_> {
@@ -62,12 +66,18 @@ impl Arena<'_> {
             pointers: typed_arena::Arena::with_capacity(0),
             building: typed_arena::Arena::with_capacity(0),
             bytes: typed_arena::Arena::with_capacity(0),
+            counters: typed_arena::Arena::with_capacity(0),
         }
     }
 
     /// Keeps bytes, those of an expression for example, as long as the locations made of them.
     pub fn keep(&self, bytes: Vec<u8>) -> &[u8] {
         self.bytes.alloc_extend(bytes)
+    }
+
+    /// A counter that starts at 0 and lives as long as the locations.
+    pub(crate) fn counter(&self) -> &core::cell::Cell<u64> {
+        self.counters.alloc(core::cell::Cell::new(0))
     }
 }
 

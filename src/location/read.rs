@@ -5,7 +5,8 @@ use core::ops::Range;
 use smallvec::{SmallVec, smallvec};
 
 use super::memory::{fetch_available, for_each_run, lane_of};
-use super::{Location, Mask, Place, Storage};
+use super::visits::{VISITS, Visits};
+use super::{Composite, Location, Mask, Place, Storage};
 use crate::arch::{Lane, Register};
 use crate::error::{Error, ErrorKind, Limit, Resource, Result};
 use crate::wave::Wave;
@@ -17,7 +18,7 @@ pub struct Access<'w> {
     pub wave: &'w dyn Wave,
     /// The lane that reads, which decides what a location that stands for all lanes means.
     pub lane: Option<Lane>,
-    /// The most bits that are read at once, and visits of parts for it.
+    /// The most bits that are read at once.
     pub max_bits: u64,
 }
 
@@ -67,10 +68,20 @@ impl Bits {
 ///
 /// # Errors
 /// [`ErrorKind::OutOfBounds`] if the storage has fewer bits; [`ErrorKind::Access`] if the debugger's
-/// access failed; [`ErrorKind::Limit`] above `max_bits`.
+/// access failed; [`ErrorKind::Limit`] above `max_bits`, or if more than 2^20 parts have to be visited.
 ///
 /// Source: HET A.2.5.3 and A.2.5.4.3.4, `DW_OP_deref_type`.
 pub fn read(location: &Location<'_>, bit_size: u64, access: &Access<'_>) -> Result<Bits> {
+    read_within(location, bit_size, access, &mut Visits::new(VISITS))
+}
+
+/// The same; visits of places are paid for.
+pub(crate) fn read_within(
+    location: &Location<'_>,
+    bit_size: u64,
+    access: &Access<'_>,
+    visits: &mut Visits,
+) -> Result<Bits> {
     let limit = || {
         Error::from(ErrorKind::Limit {
             limit: Limit::Bits,
@@ -83,7 +94,7 @@ pub fn read(location: &Location<'_>, bit_size: u64, access: &Access<'_>) -> Resu
     let mut reader = Reader {
         access,
         bits: Bits::zero(bit_size),
-        visits: access.max_bits.max(64),
+        visits,
     };
     reader.location(location, 0, bit_size, 0)?;
     Ok(reader.bits)
@@ -98,12 +109,22 @@ pub(crate) fn read_value(
     bit_size: u32,
     access: &Access<'_>,
 ) -> Result<u128> {
+    read_value_within(location, bit_size, access, &mut Visits::new(VISITS))
+}
+
+/// The same; visits of places are paid for, but for the one of a plain register or memory.
+pub(crate) fn read_value_within(
+    location: &Location<'_>,
+    bit_size: u32,
+    access: &Access<'_>,
+    visits: &mut Visits,
+) -> Result<u128> {
     if let Location::One(place) = location
         && let Some(value) = read_fast(place, bit_size, access)?
     {
         return Ok(value);
     }
-    let bits = read(location, bit_size.into(), access)?;
+    let bits = read_within(location, bit_size.into(), access, visits)?;
     if !bits.undefined.is_empty() {
         return Err(ErrorKind::UndefinedRead.into());
     }
@@ -202,8 +223,7 @@ pub(super) fn out_of_bounds(place: &Place<'_>, bit_size: u128) -> Error {
 struct Reader<'r, 'w> {
     access: &'r Access<'w>,
     bits: Bits,
-    /// How many more places may be visited: composites of composites of several places multiply.
-    visits: u64,
+    visits: &'r mut Visits,
 }
 
 impl Reader<'_, '_> {
@@ -237,7 +257,12 @@ impl Reader<'_, '_> {
                 visits: self.visits,
             };
             let result = reader.place(place, offset, count, 0);
-            self.visits = reader.visits;
+            if let Err(error) = &result
+                && matches!(error.kind(), ErrorKind::Limit { .. })
+            {
+                // Nor could the others be visited.
+                return result;
+            }
             let complete = result.is_ok() && reader.bits.is_complete();
             if complete || first.is_none() {
                 first = Some(result.map(|()| reader.bits));
@@ -266,15 +291,7 @@ impl Reader<'_, '_> {
             return Ok(());
         }
         // Each of several places gets a buffer of its own, which takes its time too.
-        let cost = (count / 512).saturating_add(1);
-        let Some(visits) = self.visits.checked_sub(cost) else {
-            return Err(ErrorKind::Limit {
-                limit: Limit::Parts,
-                value: self.access.max_bits,
-            }
-            .into());
-        };
-        self.visits = visits;
+        self.visits.charge((count / 512).saturating_add(1))?;
         let start = match (place.lane_step, self.access.lane) {
             (0, _) => Some(place.bit_offset),
             (_, Some(lane)) => place.bit_offset_in(lane),
@@ -318,22 +335,80 @@ impl Reader<'_, '_> {
                     })
                 })?;
             }
-            Storage::Composite(composite) => {
-                let mut done = 0u64;
-                while done < count {
-                    let at = start.saturating_add(done.into());
-                    let Some(part) = composite.part_at(at) else {
-                        return Err(out_of_bounds(place, count.into()));
-                    };
-                    let within = at.saturating_sub(part.start);
-                    let left = part
-                        .bit_size
-                        .saturating_sub(within)
-                        .min(count.saturating_sub(done).into());
-                    let left = u64::try_from(left).unwrap_or(u64::MAX);
-                    self.location(&part.location, within, left, to.saturating_add(done))?;
-                    done = done.saturating_add(left);
+            Storage::Composite(composite) => self.composite(composite, start, count, to)?,
+        }
+        Ok(())
+    }
+
+    /// Reads `count` bits of a composite, from bit `start` on.
+    fn composite(
+        &mut self,
+        composite: &Composite<'_>,
+        start: u128,
+        count: u64,
+        to: u64,
+    ) -> Result<()> {
+        let mut done = 0u64;
+        while done < count {
+            let at = start.saturating_add(done.into());
+            let Some(part) = composite.part_at(at) else {
+                let place = Place::new(Storage::Composite(composite), start);
+                return Err(out_of_bounds(&place, count.into()));
+            };
+            let within = at.saturating_sub(part.start);
+            let left = part
+                .bit_size
+                .saturating_sub(within)
+                .min(count.saturating_sub(done).into());
+            let left = u64::try_from(left).unwrap_or(u64::MAX);
+            self.location(&part.location, within, left, to.saturating_add(done))?;
+            if composite.is_repeated() && within == 0 {
+                // All the others are like this one.
+                return self.repeat(to.saturating_add(done), left, count.saturating_sub(done));
+            }
+            done = done.saturating_add(left);
+        }
+        Ok(())
+    }
+
+    /// Fills `count` bits from bit `to` of the result on with repetitions of the first `period` of them.
+    fn repeat(&mut self, to: u64, period: u64, count: u64) -> Result<()> {
+        let mut done = period;
+        while done < count {
+            let length = done.min(count.saturating_sub(done));
+            let byte = |bit: u64| usize::try_from(bit / 8).unwrap_or(usize::MAX);
+            let end = byte(to.saturating_add(length)).saturating_add(1);
+            let source = byte(to)..end.min(self.bits.bytes.len());
+            let source = self.bits.bytes.get(source).unwrap_or_default().to_vec();
+            let target = to.saturating_add(done);
+            copy_bits(
+                &source,
+                (to % 8).into(),
+                &mut self.bits.bytes,
+                target,
+                length,
+            );
+            done = done.saturating_add(length);
+        }
+        for mask in [&mut self.bits.undefined, &mut self.bits.unavailable] {
+            let all = to..to.saturating_add(count);
+            let first = to..to.saturating_add(period);
+            if mask.covers(first.clone()) {
+                mask.insert(all);
+                continue;
+            }
+            let ranges: Vec<Range<u64>> = mask.within(first).collect();
+            if ranges.is_empty() {
+                continue;
+            }
+            let mut distance = period;
+            while distance < count {
+                for range in &ranges {
+                    self.visits.charge(1)?;
+                    let start = range.start.saturating_add(distance).min(all.end);
+                    mask.insert(start..range.end.saturating_add(distance).min(all.end));
                 }
+                distance = distance.saturating_add(period);
             }
         }
         Ok(())
@@ -403,13 +478,147 @@ pub(super) fn copy_bits(from: &[u8], from_bit: u128, to: &mut [u8], to_bit: u64,
         }
         return;
     }
-    for i in 0..count {
-        let (source, target) = (from_bit.saturating_add(i), to_bit.saturating_add(i));
+    // At most as many bits at once as are left of a byte of the target.
+    let mut done = 0;
+    while done < count {
+        let (source, target) = (from_bit.saturating_add(done), to_bit.saturating_add(done));
         let index = |bit: u64| usize::try_from(bit / 8).unwrap_or(usize::MAX);
-        let (Some(from), Some(to)) = (from.get(index(source)), to.get_mut(index(target))) else {
+        let shift = target % 8;
+        let length = 8u64.saturating_sub(shift).min(count.saturating_sub(done));
+        let (first, second) = (index(source), index(source).saturating_add(1));
+        let (Some(low), Some(to)) = (from.get(first), to.get_mut(index(target))) else {
             return;
         };
-        let bit = from >> (source % 8) & 1;
-        *to = *to & !(1 << (target % 8)) | bit << (target % 8);
+        let high = from.get(second).copied();
+        let available = if high.is_some() { 16 } else { 8u64 };
+        // Bits behind the end of the source leave those of the target as they are.
+        let length = length.min(available.saturating_sub(source % 8));
+        let pair = u16::from_le_bytes([*low, high.unwrap_or(0)]) >> (source % 8);
+        let mask = 0xffu8 >> 8u64.saturating_sub(length);
+        let [bits, _] = pair.to_le_bytes();
+        *to = *to & !(mask << shift) | (bits & mask) << shift;
+        done = done.saturating_add(length);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::location::{Arena, Bounds, Link};
+
+    const BOUNDS: Bounds = Bounds {
+        parts: 16,
+        depth: 4,
+        bits: 1 << 67,
+    };
+
+    struct NoWave;
+
+    impl Wave for NoWave {
+        fn wave_size(&self) -> crate::arch::WaveSize {
+            crate::arch::WaveSize::Wave64
+        }
+
+        fn read_register(
+            &self,
+            _: Register,
+            _: Range<u32>,
+            _: &mut [u8],
+        ) -> Result<(), crate::wave::AccessError> {
+            Err(crate::wave::AccessError::Unavailable)
+        }
+
+        fn read_memory(
+            &self,
+            _: crate::wave::Memory,
+            _: u64,
+            _: &mut [u8],
+        ) -> Result<(), crate::wave::AccessError> {
+            Err(crate::wave::AccessError::Unavailable)
+        }
+    }
+
+    const ACCESS: Access<'static> = Access {
+        wave: &NoWave,
+        lane: None,
+        max_bits: 1 << 24,
+    };
+
+    /// The five bits 1, 0, 1, and two that are undefined, so many times.
+    fn repeated<'a>(count: u64, arena: &'a Arena<'a>) -> Location<'a> {
+        let known = Location::One(Place::new(Storage::Constant(&[0b101]), 0));
+        let first = Link::append(None, known, 3, BOUNDS).unwrap();
+        let first = &*arena.building.alloc(first);
+        let both = Link::append(Some(first), Location::UNDEFINED, 2, BOUNDS).unwrap();
+        let element = &*arena.composites.alloc(both.complete(arena));
+        let element = Location::One(Place::new(Storage::Composite(element), 0));
+        let all = Composite::repeat(element, 5, count, BOUNDS).unwrap();
+        Location::One(Place::new(
+            Storage::Composite(arena.composites.alloc(all)),
+            0,
+        ))
+    }
+
+    #[test]
+    fn repeated_elements_have_the_bits_of_the_first() {
+        let arena = Arena::new();
+        let location = repeated(100, &arena);
+        for start in 0..12u64 {
+            for length in 0..60u64 {
+                let from = location.offset_by_bits(start.into(), &arena).unwrap();
+                let bits = read(&from, length, &ACCESS).unwrap();
+                for bit in 0..length {
+                    let found = bits.bytes[(bit / 8) as usize] >> (bit % 8) & 1;
+                    // Bit 0 and bit 2 of each element are set; bits 3 and 4 have no value.
+                    let within = (start + bit) % 5;
+                    let place = format!("bit {bit} of {length} from {start}");
+                    assert_eq!(found == 1, within == 0 || within == 2, "{place}");
+                    assert_eq!(bits.undefined.overlaps(bit..bit + 1), within > 2, "{place}");
+                }
+            }
+        }
+        assert!(read(&location, 501, &ACCESS).is_err());
+    }
+
+    #[test]
+    fn what_is_repeated_costs_no_more_for_more() {
+        let arena = Arena::new();
+        let constant = Location::One(Place::new(Storage::Constant(&[0x5a]), 0));
+        let all = Composite::repeat(constant, 8, 1 << 60, BOUNDS).unwrap();
+        let all = Location::One(Place::new(
+            Storage::Composite(arena.composites.alloc(all)),
+            0,
+        ));
+        let mut visits = Visits::new(1 << 20);
+        let bits = read_within(&all, 1 << 24, &ACCESS, &mut visits).unwrap();
+        assert!(bits.is_complete() && bits.bytes.iter().all(|byte| *byte == 0x5a));
+        // One for every 512 bits, and not one for each of two million elements.
+        assert!(visits.made() < 40_000, "{}", visits.made());
+        // Each element has undefined bits of its own: these have to be listed.
+        let error = read(&repeated(1 << 40, &arena), 1 << 24, &ACCESS).unwrap_err();
+        assert_eq!(error.kind().name(), "limit");
+    }
+
+    /// Against bits that are copied one by one.
+    #[test]
+    fn bits_are_copied_from_anywhere_to_anywhere() {
+        let from = [0x5a, 0xc3, 0x0f, 0x96];
+        let bit = |bytes: &[u8], at: u64| bytes[(at / 8) as usize] >> (at % 8) & 1;
+        for (start, to, count) in (0..32)
+            .flat_map(|start| (0..16).map(move |to| (start, to)))
+            .flat_map(|(start, to)| (0..=20).map(move |count| (start, to, count)))
+        {
+            let mut out = [0x33; 5];
+            copy_bits(&from, start.into(), &mut out, to, count);
+            for at in 0..40 {
+                let copied = at >= to && at < to + count && start + (at - to) < 32;
+                let expected = if copied {
+                    bit(&from, start + (at - to))
+                } else {
+                    bit(&[0x33; 5], at)
+                };
+                assert_eq!(bit(&out, at), expected, "{start} {to} {count} {at}");
+            }
+        }
     }
 }

@@ -12,7 +12,16 @@ use crate::eval::{
     evaluate,
 };
 use crate::expr::{Encoding, ParseOptions, parse};
-use crate::location::{Access, Bits, Location, read};
+use crate::location::{Access, Bits, Location, Visits, read_within};
+
+/// The most bits that are read for all lanes together, so that a document has at most 16 MiB of them.
+const MOST_BITS: u64 = 1 << 26;
+
+/// The most parts of composites that are listed for all lanes together.
+const MOST_PARTS: u64 = 1 << 14;
+
+/// The most places that are visited for all lanes together.
+const MOST_VISITS: u64 = 1 << 20;
 
 /// The document.
 #[derive(Clone, Debug, Serialize)]
@@ -163,11 +172,28 @@ pub struct EvalRequest<'r, 'c, 'a> {
     pub unit_offset: u64,
 }
 
+/// An expression of a request that cannot be parsed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceError {
+    /// Which one, as a field of a request is named: `expr`, `initial_stack` or `object_location`.
+    pub field: &'static str,
+    /// What is wrong with it.
+    pub error: Error,
+}
+
+impl core::error::Error for SourceError {}
+
+impl core::fmt::Display for SourceError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{}: {}", self.field, self.error)
+    }
+}
+
 /// Evaluates a request.
 ///
 /// # Errors
-/// [`ErrorKind::Syntax`] if an expression's text cannot be parsed; everything else is in the document.
-pub fn evaluate_all(request: &EvalRequest<'_, '_, '_>) -> Result<EvalDocument> {
+/// If an expression's text cannot be parsed; everything else is in the document.
+pub fn evaluate_all(request: &EvalRequest<'_, '_, '_>) -> Result<EvalDocument, SourceError> {
     let wave_size = request
         .context
         .wave
@@ -176,32 +202,47 @@ pub fn evaluate_all(request: &EvalRequest<'_, '_, '_>) -> Result<EvalDocument> {
         encoding: request.unit.encoding.in_memory(),
         ..request.unit
     };
-    let bytes = |source: &Source| {
-        let bytes = source.bytes(unit.encoding, wave_size, request.unit_offset)?;
-        Ok::<_, Error>(request.context.arena.keep(bytes))
+    let parse = |field: &'static str, source: &Source| {
+        let bytes = source.bytes(unit.encoding, wave_size, request.unit_offset);
+        let bytes = bytes.map_err(|error| SourceError { field, error })?;
+        let bytes = request.context.arena.keep(bytes);
+        Ok::<_, SourceError>(ExpressionBytes::alone(bytes, unit))
     };
     let options = request.options;
-    let expression = ExpressionBytes::alone(bytes(request.expression)?, unit);
+    let expression = parse("expr", request.expression)?;
     let initial: Vec<ExpressionBytes<'_>> = options
         .initial_stack
         .iter()
-        .map(|source| Ok(ExpressionBytes::alone(bytes(source)?, unit)))
-        .collect::<Result<_>>()?;
-    let object = options.object_location.as_ref().map(bytes).transpose()?;
-    let object = object.map(|bytes| ExpressionBytes::alone(bytes, unit));
+        .map(|source| parse("initial_stack", source))
+        .collect::<Result<_, _>>()?;
+    let object = options.object_location.as_ref();
+    let object = object
+        .map(|source| parse("object_location", source))
+        .transpose()?;
     let lanes: Vec<Option<Lane>> = match options.lane {
         LaneFocus::None => vec![None],
         LaneFocus::One(lane) => vec![Some(lane)],
         LaneFocus::All => wave_size.all_lanes().map(Some).collect(),
     };
     let mut answers = Vec::with_capacity(lanes.len());
+    let mut reading = Reading {
+        bits: options.read,
+        lanes: lanes.len() as u64,
+        visits: Visits::new(MOST_VISITS),
+    };
     for lane in lanes {
         let context = Context {
             lane: lane.map_or(LaneFocus::None, LaneFocus::One),
             ..*request.context
         };
         answers.push(answer(
-            expression, &initial, object, options, lane, &context,
+            expression,
+            &initial,
+            object,
+            options,
+            lane,
+            &context,
+            &mut reading,
         ));
     }
     Ok(EvalDocument {
@@ -219,6 +260,7 @@ fn answer<'a>(
     options: &EvalOptions,
     lane: Option<Lane>,
     context: &Context<'_, 'a>,
+    reading: &mut Reading,
 ) -> EvalLane {
     let outcome = evaluate_one(expression, initial, object, options, context);
     let number = lane.map(|lane| lane.0);
@@ -230,15 +272,12 @@ fn answer<'a>(
             error: Some((&error).into()),
         },
         Ok(outcome) => {
-            let read = options
-                .read
-                .map(|bits| read_outcome(&outcome, bits, lane, context))
-                .transpose();
+            let read = reading.read(&outcome, lane, context).transpose();
             let error = read.as_ref().err().map(ErrorDocument::from);
             let read = read.ok().flatten();
             EvalLane {
                 lane: number,
-                result: Some(result_document(&outcome, lane)),
+                result: Some(result_document(&outcome, lane, reading.parts())),
                 read,
                 error,
             }
@@ -272,49 +311,54 @@ fn evaluate_one<'a>(
     evaluate(expression, options.result, &context)
 }
 
-/// The bits at a location, or of a value.
-fn read_outcome(
-    outcome: &Outcome<'_>,
-    bits: u64,
-    lane: Option<Lane>,
-    context: &Context<'_, '_>,
-) -> Result<ReadDocument> {
-    let location = match outcome {
-        Outcome::Location(location) => *location,
-        Outcome::Value(value) => {
-            let bit_size = u16::try_from(value.base_type.bit_size).unwrap_or(u16::MAX);
-            let storage = crate::location::Storage::Value {
-                bits: value.bits,
-                bit_size,
+/// What is read for each lane, and how much all lanes together may cost.
+struct Reading {
+    /// How many bits, if any.
+    bits: Option<u64>,
+    lanes: u64,
+    visits: Visits,
+}
+
+impl Reading {
+    /// How many parts of composites are listed for a lane.
+    fn parts(&self) -> u32 {
+        let most = MOST_PARTS.checked_div(self.lanes).unwrap_or(MOST_PARTS);
+        u32::try_from(most).unwrap_or(u32::MAX)
+    }
+
+    /// The bits at a location, or of a value; nothing if none were asked for.
+    fn read(
+        &mut self,
+        outcome: &Outcome<'_>,
+        lane: Option<Lane>,
+        context: &Context<'_, '_>,
+    ) -> Option<Result<ReadDocument>> {
+        let bits = self.bits?;
+        if bits.saturating_mul(self.lanes) > MOST_BITS {
+            let limit = ErrorKind::Limit {
+                limit: Limit::Bits,
+                value: MOST_BITS,
             };
-            Location::One(crate::location::Place::new(storage, 0))
+            return Some(Err(limit.into()));
         }
-    };
-    let max_bits = context.limits.bits;
-    match context.wave {
-        Some(wave) => Ok(ReadDocument::from(&read(
-            &location,
-            bits,
-            &Access {
-                wave,
-                lane,
-                max_bits,
-            },
-        )?)),
-        None if bits > max_bits => Err(ErrorKind::Limit {
-            limit: Limit::Bits,
-            value: max_bits,
-        }
-        .into()),
-        None => Ok(ReadDocument::from(&read(
-            &location,
-            bits,
-            &Access {
-                wave: &NoWave,
-                lane,
-                max_bits,
-            },
-        )?)),
+        let location = match outcome {
+            Outcome::Location(location) => *location,
+            Outcome::Value(value) => {
+                let bit_size = u16::try_from(value.base_type.bit_size).unwrap_or(u16::MAX);
+                let storage = crate::location::Storage::Value {
+                    bits: value.bits,
+                    bit_size,
+                };
+                Location::One(crate::location::Place::new(storage, 0))
+            }
+        };
+        let access = Access {
+            wave: context.wave.unwrap_or(&NoWave),
+            lane,
+            max_bits: context.limits.bits,
+        };
+        let read = read_within(&location, bits, &access, &mut self.visits);
+        Some(read.map(|bits| ReadDocument::from(&bits)))
     }
 }
 
@@ -345,10 +389,10 @@ impl crate::wave::Wave for NoWave {
     }
 }
 
-fn result_document(outcome: &Outcome<'_>, lane: Option<Lane>) -> ResultDocument {
+fn result_document(outcome: &Outcome<'_>, lane: Option<Lane>, parts: u32) -> ResultDocument {
     match outcome {
         Outcome::Location(location) => ResultDocument::Location {
-            places: places(location, lane),
+            places: places(location, lane, parts),
         },
         Outcome::Value(value) => ResultDocument::Value {
             ty: TypeDocument {

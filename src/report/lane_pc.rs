@@ -1,11 +1,14 @@
 //! `hetdwarf-lane-pc/1`: where each lane is.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use super::number::Hex;
 use super::vars::{VarsFrame, file_name};
+use crate::debug_info::SourceLine;
 use crate::error::Result;
-use crate::inspect::StopFrame;
+use crate::inspect::{LaneInCaller, StopFrame};
 
 /// The document.
 #[derive(Clone, Debug, Serialize)]
@@ -40,6 +43,26 @@ pub struct LanePcLane {
     /// The line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
+    /// Where it is instead, if it was not active on entry: in a frame further out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub caller: Option<LanePcCaller>,
+}
+
+/// Where a lane is that was not active on entry.
+#[derive(Clone, Debug, Serialize)]
+pub struct LanePcCaller {
+    /// The level of the frame.
+    pub frame: usize,
+    /// The function of the frame.
+    pub function: Option<String>,
+    /// The lane's program location in it, in the process.
+    pub pc: Hex,
+    /// The source file's name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
 }
 
 impl LanePcDocument {
@@ -52,30 +75,31 @@ impl LanePcDocument {
             index, function, ..
         } = VarsFrame::new(frame)?;
         let found = frame.lane_pcs()?;
+        let callers = frame.lanes_in_callers(&found);
         let message = (!found.is_known).then(|| {
             "the function has no DW_AT_LLVM_lane_pc: where inactive lanes are is not known"
                 .to_owned()
         });
         let mut lanes = Vec::with_capacity(found.pcs.len());
-        let mut last = None;
-        for (lane, (pc, number)) in found.pcs.iter().zip(0u8..).enumerate() {
-            // Many lanes are in the same place.
-            let place = match (pc, &last) {
-                (None, _) => None,
-                (Some(pc), Some((known, line))) if known == pc => Some(Clone::clone(line)),
-                (Some(pc), _) => {
-                    let line = frame.line_of_lane(*pc)?;
-                    last = Some((*pc, line.clone()));
-                    Some(line)
-                }
+        // Many lanes are in the same place.
+        let mut lines = Lines::default();
+        let places = found.pcs.iter().zip(&callers).zip(0u8..).enumerate();
+        for (lane, ((pc, caller), number)) in places {
+            let line = match pc {
+                Some(pc) => lines.of(frame, *pc)?,
+                None => None,
             };
-            let line = place.flatten();
+            let caller = match caller {
+                Some(place) => LanePcCaller::new(frame, *place, &mut lines)?,
+                None => None,
+            };
             lanes.push(LanePcLane {
                 lane,
                 pc: pc.map(Hex::from),
                 active: found.is_active(crate::arch::Lane(number)),
                 file: line.as_ref().and_then(|line| file_name(line.file.as_ref())),
                 line: line.as_ref().map(|line| line.line),
+                caller,
             });
         }
         Ok(LanePcDocument {
@@ -86,5 +110,46 @@ impl LanePcDocument {
             message,
             lanes,
         })
+    }
+}
+
+impl LanePcCaller {
+    fn new(
+        frame: &StopFrame<'_, '_, '_>,
+        place: LaneInCaller,
+        lines: &mut Lines,
+    ) -> Result<Option<LanePcCaller>> {
+        let Some(caller) = frame.stop().frame(place.level) else {
+            return Ok(None);
+        };
+        let line = lines.of(&caller, place.pc)?;
+        Ok(Some(LanePcCaller {
+            frame: place.level,
+            function: VarsFrame::new(&caller)?.function,
+            pc: Hex::from(place.pc),
+            file: line.as_ref().and_then(|line| file_name(line.file.as_ref())),
+            line: line.map(|line| line.line),
+        }))
+    }
+}
+
+/// The source lines of program locations, each looked up once for each frame.
+#[derive(Default)]
+pub(super) struct Lines(BTreeMap<(usize, u64), Option<SourceLine>>);
+
+impl Lines {
+    /// The source line of a lane that is at `pc` in a frame.
+    pub(super) fn of(
+        &mut self,
+        frame: &StopFrame<'_, '_, '_>,
+        pc: u64,
+    ) -> Result<Option<SourceLine>> {
+        let key = (frame.call_frame().level(), pc);
+        if let Some(known) = self.0.get(&key) {
+            return Ok(known.clone());
+        }
+        let line = frame.line_of_lane(pc)?;
+        self.0.insert(key, line.clone());
+        Ok(line)
     }
 }

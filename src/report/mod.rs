@@ -6,6 +6,9 @@
 mod eval;
 mod info;
 mod lane_pc;
+mod lane_pc_html;
+mod lane_pc_picture;
+mod lane_pc_svg;
 mod number;
 mod place;
 mod registers;
@@ -15,10 +18,11 @@ mod verify;
 
 pub use eval::{
     EvalDocument, EvalLane, EvalOptions, EvalRequest, ReadDocument, ResultDocument, Source,
-    TypeDocument, evaluate_all,
+    SourceError, TypeDocument, evaluate_all,
 };
 pub use info::{CallFramesDocument, EmbeddedDocument, InfoDocument, ObjectDocument, UnitDocument};
-pub use lane_pc::{LanePcDocument, LanePcLane};
+pub use lane_pc::{LanePcCaller, LanePcDocument, LanePcLane};
+pub use lane_pc_picture::LanePicture;
 pub use number::{Hex, hex_bytes, parse_hex_bytes};
 pub use place::PlaceDocument;
 pub use registers::{RegisterRow, RegistersDocument};

@@ -79,10 +79,14 @@ struct Budget {
     parts: u32,
 }
 
-/// The places of a location, for one lane.
+/// The places of a location, for one lane, with at most so many parts.
 #[must_use]
-pub(super) fn places(location: &Location<'_>, lane: Option<Lane>) -> Vec<PlaceDocument> {
-    let mut budget = Budget { parts: 4096 };
+pub(super) fn places(
+    location: &Location<'_>,
+    lane: Option<Lane>,
+    parts: u32,
+) -> Vec<PlaceDocument> {
+    let mut budget = Budget { parts };
     location
         .places()
         .iter()

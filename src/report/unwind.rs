@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::number::Hex;
-use super::vars::VarsFrame;
+use super::vars::{PER_LINE, VarsFrame};
 use crate::arch::{Lane, Register};
-use crate::error::Result;
+use crate::debug_info::Budget;
+use crate::error::{ErrorKind, Result};
 use crate::eval::Frame;
-use crate::frame::{CallFrame, RegisterRule};
+use crate::frame::{CallFrame, RegisterRule, Row, Stopped};
 use crate::inspect::{Stop, StopFrame};
-use crate::location::{Access, Bits, read, read_lanes};
+use crate::location::{Access, Bits, read_lanes_within, read_within};
 
 /// The document.
 #[derive(Clone, Debug, Serialize)]
@@ -88,42 +89,107 @@ impl UnwindDocument {
     /// # Errors
     /// If the debugging information of a frame is malformed.
     pub fn new(stop: &Stop<'_, '_>) -> Result<UnwindDocument> {
-        let frames = stop
-            .frames()
-            .map(|frame| FrameDocument::new(&frame))
-            .collect::<Result<Vec<_>>>()?;
-        let stopped = stop.stopped();
-        let message = match stop.stack().error() {
-            Some(error) => error.to_string(),
-            None => stopped.text().to_owned(),
+        UnwindDocument::for_lane(stop, Lane(0))
+    }
+
+    /// The same with the values that `lane` has in scalar registers which were saved in per-lane memory.
+    ///
+    /// # Errors
+    /// As [`new`](UnwindDocument::new).
+    pub fn for_lane(stop: &Stop<'_, '_>, lane: Lane) -> Result<UnwindDocument> {
+        let mut frames = Vec::new();
+        let mut rules = Rules::new();
+        let mut places = Places {
+            known: BTreeMap::new(),
+            entries: Budget::call_stack(),
         };
+        let mut stopped = stop.stopped();
+        let mut error = stop.stack().error().cloned();
+        for frame in stop.frames() {
+            if let Some(callee) = frame.call_frame().callee() {
+                add_rules(&callee, &mut rules);
+            }
+            match FrameDocument::new(&frame, lane, &rules, &mut places) {
+                Ok(frame) => frames.push(frame),
+                Err(reason) if matches!(reason.kind(), ErrorKind::Limit { .. }) => {
+                    stopped = Stopped::Limit;
+                    error = Some(reason);
+                    break;
+                }
+                Err(reason) => return Err(reason),
+            }
+        }
         Ok(UnwindDocument {
             format: "hetdwarf-unwind/1",
             frames,
             stopped: stopped.name(),
-            message,
+            message: match error {
+                Some(error) => error.to_string(),
+                None => stopped.text().to_owned(),
+            },
         })
     }
 }
 
+/// Where frames are in the source, by their addresses in the code object. In recursion they are alike.
+struct Places {
+    known: BTreeMap<u64, VarsFrame>,
+    entries: Budget,
+}
+
+impl Places {
+    fn find(&mut self, frame: &StopFrame<'_, '_, '_>) -> Result<VarsFrame> {
+        let address = frame.call_frame().lookup_address();
+        if let Some(known) = self.known.get(&address) {
+            for name in &known.inlined {
+                self.entries
+                    .charge(PER_LINE.saturating_add(name.len() as u64))?;
+            }
+            return Ok(known.clone());
+        }
+        let found = VarsFrame::within(frame, &mut self.entries)?;
+        self.known.insert(address, found.clone());
+        Ok(found)
+    }
+}
+
+/// The rules of the frames further in, by the names of registers; of several that of the outermost frame.
+type Rules<'p> = BTreeMap<String, (Register, RegisterRule<'p>)>;
+
+/// Adds the rules of a frame to those of the frames further in.
+fn add_rules<'p>(callee: &CallFrame<'_, '_, 'p>, rules: &mut Rules<'p>) {
+    for (number, rule) in callee.row().map(Row::rules).unwrap_or_default() {
+        if let Some(register) = Register::from_number(*number)
+            && register != Register::pc()
+        {
+            rules.insert(register.to_string(), (register, *rule));
+        }
+    }
+}
+
 impl FrameDocument {
-    fn new(frame: &StopFrame<'_, '_, '_>) -> Result<FrameDocument> {
+    fn new(
+        frame: &StopFrame<'_, '_, '_>,
+        lane: Lane,
+        rules: &Rules<'_>,
+        places: &mut Places,
+    ) -> Result<FrameDocument> {
         let VarsFrame {
-            index,
             function,
             inlined,
             file,
             line,
-        } = VarsFrame::new(frame)?;
+            ..
+        } = places.find(frame)?;
         let call_frame = frame.call_frame();
         let cfa = call_frame.cfa().ok().and_then(|cfa| cfa.byte_address());
         let cfa = cfa.map(|(space, address)| CfaDocument {
             address_space: space.name(),
             address: Hex::from(address),
         });
-        let registers = registers(frame);
+        let registers = registers(frame, lane, rules);
         Ok(FrameDocument {
-            index,
+            index: call_frame.level(),
             pc: Hex::from(call_frame.pc()),
             function,
             inlined,
@@ -136,33 +202,22 @@ impl FrameDocument {
 }
 
 /// The registers that the rules of the frames further in mention, as they were in this frame.
-fn registers(frame: &StopFrame<'_, '_, '_>) -> BTreeMap<String, RegisterDocument> {
+fn registers(
+    frame: &StopFrame<'_, '_, '_>,
+    lane: Lane,
+    rules: &Rules<'_>,
+) -> BTreeMap<String, RegisterDocument> {
     let mut registers = BTreeMap::new();
-    let mut callee = frame.call_frame().callee();
-    let return_address = Register::pc();
-    while let Some(inner) = callee {
-        for (number, rule) in inner
-            .row()
-            .map(crate::frame::Row::rules)
-            .unwrap_or_default()
-        {
-            let Some(register) = Register::from_number(*number) else {
-                continue;
-            };
-            let known = registers.contains_key(&register.to_string());
-            if known || register == return_address {
-                continue;
-            }
-            if let Some(document) = RegisterDocument::new(frame, register, *rule) {
-                registers.insert(register.to_string(), document);
-            }
+    for (name, (register, rule)) in rules {
+        if let Some(document) = RegisterDocument::new(frame, lane, *register, *rule) {
+            registers.insert(name.clone(), document);
         }
-        callee = inner.callee();
     }
     if let Some(stack_pointer) = Register::sgpr(32)
         && frame.stop().options().reading == crate::eval::Reading::Tolerant
         && frame.call_frame().callee().is_some()
-        && let Some(document) = RegisterDocument::new(frame, stack_pointer, RegisterRule::SameValue)
+        && let Some(document) =
+            RegisterDocument::new(frame, lane, stack_pointer, RegisterRule::SameValue)
     {
         registers
             .entry(stack_pointer.to_string())
@@ -175,6 +230,7 @@ impl RegisterDocument {
     /// The register in `frame`; nothing if it is said to be lost there.
     fn new(
         frame: &StopFrame<'_, '_, '_>,
+        lane: Lane,
         register: Register,
         rule: RegisterRule<'_>,
     ) -> Option<RegisterDocument> {
@@ -185,7 +241,8 @@ impl RegisterDocument {
             assumes_exec: None,
             message: None,
         };
-        let wave = frame.stop().wave();
+        let stop = frame.stop();
+        let wave = stop.wave();
         let max_bits = frame.stop().options().limits.bits;
         let (location, assumed) = match callee.recovered(register) {
             Ok(found) => found,
@@ -196,17 +253,19 @@ impl RegisterDocument {
         };
         document.assumes_exec = assumed.then_some(true);
         let bit_size = u64::from(register.size_in_bits()?);
-        // A CFA in per-lane memory stands for all lanes; a scalar register is then the first lane's.
-        let bits = if location.stands_for_all_lanes() {
-            read_lanes(&location, bit_size, wave, max_bits).map(|bits| bits.bits(Lane(0)))
-        } else {
+        // A CFA in per-lane memory stands for all lanes; a scalar register is then one lane's.
+        let bits = stop.read_within(|visits| {
+            if location.stands_for_all_lanes() {
+                let bits = read_lanes_within(&location, bit_size, wave, max_bits, visits)?;
+                return Ok(bits.bits(lane));
+            }
             let access = Access {
                 wave,
                 lane: None,
                 max_bits,
             };
-            read(&location, bit_size, &access)
-        };
+            read_within(&location, bit_size, &access, visits)
+        });
         match bits {
             // What is undefined was not recovered, and is not listed.
             Ok(bits) if bits.undefined.covers(0..bit_size) => return None,

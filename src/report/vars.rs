@@ -1,15 +1,23 @@
 //! `hetdwarf-vars/1`: the variables of a frame.
 
+use core::ops::Range;
+
 use serde::Serialize;
 
 use super::number::{Hex, hex_bytes};
 use crate::arch::Lane;
 use crate::debug_info::types::TypeTable;
-use crate::debug_info::{SourceFile, VariableKind};
+use crate::debug_info::{Budget, SourceFile, VariableKind};
 use crate::display::Options;
-use crate::error::Result;
+use crate::error::{ErrorKind, Limit, Result};
 use crate::eval::LocationAttribute;
 use crate::inspect::{LaneState, StopFrame, VariableValue};
+
+/// The most values, those of all lanes counted, that a document has.
+const MOST_VALUES: usize = 1 << 20;
+
+/// As how many letters or entries a line of output counts.
+pub(super) const PER_LINE: u64 = 64;
 
 /// The document.
 #[derive(Clone, Debug, Serialize)]
@@ -105,12 +113,26 @@ impl VarsFrame {
     /// # Errors
     /// If the debugging information is malformed.
     pub fn new(frame: &StopFrame<'_, '_, '_>) -> Result<VarsFrame> {
+        VarsFrame::within(frame, &mut Budget::reading())
+    }
+
+    /// The same; entries that are read are paid for.
+    pub(super) fn within(frame: &StopFrame<'_, '_, '_>, entries: &mut Budget) -> Result<VarsFrame> {
         let function = frame.function()?;
         let line = frame.line()?;
         let inlined = match &function {
-            Some(function) => frame.inlined(function)?,
+            Some(function) => frame.inlined_within(function, entries)?,
             None => Vec::new(),
         };
+        entries.charge(
+            function
+                .as_ref()
+                .map_or(0, |function| function.ranges.len() as u64),
+        )?;
+        for call in &inlined {
+            let length = call.name.as_ref().map_or(0, |name| name.len());
+            entries.charge(PER_LINE.saturating_add(length as u64))?;
+        }
         let name =
             |name: &Option<std::borrow::Cow<'_, str>>| name.as_ref().map(|name| name.to_string());
         Ok(VarsFrame {
@@ -130,7 +152,8 @@ impl VarsDocument {
     /// Reads the variables of a frame for some lanes; those that `wanted` says yes to by their names.
     ///
     /// # Errors
-    /// If the debugging information of the frame is malformed.
+    /// If the debugging information of the frame is malformed; [`ErrorKind::Limit`] if there are more
+    /// variables or longer names than in any program.
     pub fn new(
         frame: &StopFrame<'_, '_, '_>,
         lanes: &[Lane],
@@ -138,12 +161,24 @@ impl VarsDocument {
         options: &Options,
     ) -> Result<VarsDocument> {
         let mut types = TypeTable::default();
-        let values = frame.variables(&mut types)?;
-        let variables = values
-            .iter()
-            .filter(|value| wanted(value.variable.name.as_deref().unwrap_or_default()))
-            .map(|value| VariableDocument::new(value, lanes, &types, options))
-            .collect();
+        let mut values = frame.variables(&mut types)?;
+        values.retain(|value| wanted(value.variable.name.as_deref().unwrap_or_default()));
+        if values.len().saturating_mul(lanes.len()) > MOST_VALUES {
+            return Err(ErrorKind::Limit {
+                limit: Limit::Output,
+                value: MOST_VALUES as u64,
+            }
+            .into());
+        }
+        let mut writer = Writer {
+            lanes,
+            types: &types,
+            options,
+            names: Budget::text(),
+            values: Budget::text(),
+        };
+        let variables = values.iter().map(|value| writer.variable(value));
+        let variables = variables.collect::<Result<_>>()?;
         Ok(VarsDocument {
             format: "hetdwarf-vars/1",
             pc: Hex::from(frame.call_frame().pc()),
@@ -153,16 +188,26 @@ impl VarsDocument {
     }
 }
 
-impl VariableDocument {
-    fn new(
-        value: &VariableValue<'_>,
-        lanes: &[Lane],
-        types: &TypeTable,
-        options: &Options,
-    ) -> VariableDocument {
+/// Describes variables.
+struct Writer<'w> {
+    lanes: &'w [Lane],
+    types: &'w TypeTable,
+    options: &'w Options,
+    names: Budget,
+    values: Budget,
+}
+
+impl Writer<'_> {
+    fn variable(&mut self, value: &VariableValue<'_>) -> Result<VariableDocument> {
         let variable = &value.variable;
-        VariableDocument {
-            name: variable.name.as_deref().unwrap_or_default().to_owned(),
+        let lanes = self.lanes;
+        let name = variable.name.as_deref().unwrap_or_default();
+        let scope = variable.scope.as_deref();
+        for text in [name, &value.type_name, scope.unwrap_or_default()] {
+            self.names.charge(text.len() as u64)?;
+        }
+        Ok(VariableDocument {
+            name: name.to_owned(),
             kind: match variable.kind {
                 VariableKind::Parameter => "parameter",
                 VariableKind::Variable => "variable",
@@ -175,23 +220,13 @@ impl VariableDocument {
                 file: file_name(variable.declaration.file.as_ref()),
                 line: variable.declaration.line,
             },
-            scope: variable.scope.as_deref().map(str::to_owned),
+            scope: scope.map(str::to_owned),
             reading: value.reading.name(),
-            lanes: lanes
-                .iter()
-                .map(|lane| LaneDocument::new(value, *lane, types, options))
-                .collect(),
-        }
+            lanes: lanes.iter().map(|lane| self.lane(value, *lane)).collect(),
+        })
     }
-}
 
-impl LaneDocument {
-    fn new(
-        value: &VariableValue<'_>,
-        lane: Lane,
-        types: &TypeTable,
-        options: &Options,
-    ) -> LaneDocument {
+    fn lane(&mut self, value: &VariableValue<'_>, lane: Lane) -> LaneDocument {
         let state = value.state(lane);
         let mut document = LaneDocument {
             lane: lane.0,
@@ -204,21 +239,9 @@ impl LaneDocument {
         };
         match state {
             LaneState::Ok | LaneState::Partial => {
-                document.value = value.text(lane, types, options);
-                if let Ok(Some(bits)) = value.bits(lane) {
-                    document.bytes = Some(hex_bytes(&bits.bytes));
-                    document.undefined = bits
-                        .undefined
-                        .ranges()
-                        .iter()
-                        .map(|r| [r.start, r.end])
-                        .collect();
-                    document.unavailable = bits
-                        .unavailable
-                        .ranges()
-                        .iter()
-                        .map(|r| [r.start, r.end])
-                        .collect();
+                if let Err(error) = self.value(value, lane, &mut document) {
+                    document.state = "error";
+                    document.message = Some(error.to_string());
                 }
             }
             LaneState::Error(error) => document.message = Some(error.to_string()),
@@ -229,6 +252,32 @@ impl LaneDocument {
             LaneState::Inactive => {}
         }
         document
+    }
+
+    /// Adds what a lane holds.
+    fn value(
+        &mut self,
+        value: &VariableValue<'_>,
+        lane: Lane,
+        document: &mut LaneDocument,
+    ) -> Result<()> {
+        let Some(bits) = value.bits(lane)? else {
+            return Ok(());
+        };
+        let (undefined, unavailable) = (bits.undefined.ranges(), bits.unavailable.ranges());
+        let ranges = undefined.len().saturating_add(unavailable.len());
+        let size = bits.bytes.len().saturating_mul(2);
+        self.values
+            .charge(size.saturating_add(ranges.saturating_mul(16)) as u64)?;
+        let text = value.text(lane, self.types, self.options);
+        self.values
+            .charge(text.as_ref().map_or(0, |text| text.len() as u64))?;
+        document.value = text;
+        document.bytes = Some(hex_bytes(&bits.bytes));
+        let pairs = |ranges: &[Range<u64>]| ranges.iter().map(|r| [r.start, r.end]).collect();
+        document.undefined = pairs(undefined);
+        document.unavailable = pairs(unavailable);
+        Ok(())
     }
 }
 

@@ -100,7 +100,7 @@ impl<'a> Expressions<'a> {
             .as_ptr()
             .addr()
             .wrapping_sub(section.bytes().as_ptr().addr()) as u64;
-        let outcome = run(subject, bytes, usage, cfa_space, encoding);
+        let outcome = run(bytes, usage, cfa_space, encoding);
         let what = usage.text();
         let mut findings: Vec<_> = outcome
             .faults
@@ -180,13 +180,7 @@ fn with_excerpt(
     }
 }
 
-fn run(
-    subject: &Subject<'_, '_>,
-    bytes: &[u8],
-    usage: Use,
-    cfa_space: Option<u64>,
-    encoding: Encoding,
-) -> Outcome {
+fn run(bytes: &[u8], usage: Use, cfa_space: Option<u64>, encoding: Encoding) -> Outcome {
     let cfa = [Entry::Place(Place {
         storage: Storage::Memory(cfa_space.and_then(AddressSpace::from_number)),
         offset: expression::Offset::Unknown,
@@ -194,7 +188,6 @@ fn run(
         sources: Sources::FRAME,
     })];
     let mut env = Env::new(encoding, usage.role());
-    env.wave_size = subject.wave_size;
     if usage != Use::Cfa {
         env.initial = &cfa;
     }

@@ -57,7 +57,7 @@ fn address_bits(space: u64) -> Option<(AddressSpace, u32)> {
     Some((space, space.address_size_in_bits(8)))
 }
 
-/// What is wrong with the rule val_offset of `register`, if it does not have the size of an address of the CFA.
+/// What is wrong with the rule `val_offset` of `register`, if it does not have the size of an address of the CFA.
 pub(super) fn value_size(register: u64, space: Option<u64>) -> Option<String> {
     let (space, bits) = address_bits(space?)?;
     let needed = size_in_bits(register)?;

@@ -18,6 +18,8 @@ mod finding;
 mod frame_expression;
 mod instructions;
 mod location;
+pub mod machine;
+mod machine_code;
 mod meaning;
 mod register;
 mod rule;
@@ -56,6 +58,7 @@ pub fn verify(program: &Program<'_>) -> Verdict {
     let fdes = section::check(&subject, &mut findings);
     coverage::check(&subject, &fdes, &mut findings);
     instructions::check(&subject, &fdes, &mut findings);
+    machine_code::check(&subject, &fdes, &mut findings);
     location::check(&subject, &mut findings);
     let (mut findings, left_out) = findings.finish();
     for finding in &mut findings {

@@ -79,6 +79,7 @@ const FAMILIES: &[&[&Rule]] = &[
     super::meaning::RULES,
     super::frame_expression::RULES,
     super::register::RULES,
+    super::machine_code::RULES,
     super::expression::RULES,
     super::location::RULES,
 ];

@@ -202,13 +202,14 @@ fn read_header(section: &FrameSection<'_>, offset: usize) -> Result<Header, Stri
 }
 
 fn unreadable(error: &Error, header: &Header, section: &FrameSection<'_>) -> Finding {
-    let rule = match error.kind() {
+    let is_version = matches!(
+        error.kind(),
         ErrorKind::Malformed {
             what: "CIE version",
             ..
-        } => &VERSION,
-        _ => &ENTRY,
-    };
+        }
+    );
+    let rule = if is_version { &VERSION } else { &ENTRY };
     Finding::new(rule, section.name(), error.kind().to_string()).at(header.offset)
 }
 
@@ -219,7 +220,7 @@ fn check_alignment(header: &Header, section: &FrameSection<'_>, findings: &mut F
         SectionKind::DebugFrame => (8, "an address"),
         SectionKind::EhFrame => (4, "a word"),
     };
-    if size % alignment != 0 {
+    if !size.is_multiple_of(alignment) {
         let message = format!("it has {size:#x} bytes, no multiple of the {alignment} of {what}");
         findings.add(
             Finding::new(&ALIGNMENT, section.name(), message)

@@ -13,8 +13,6 @@ pub(super) struct CodeSymbol {
     pub(super) name: String,
     /// Its code; empty if the symbol does not say how much there is.
     pub(super) range: Range<u64>,
-    /// Whether a kernel descriptor names it: it has no caller.
-    pub(super) is_kernel: bool,
 }
 
 /// A code object and what several rules ask of it.
@@ -52,7 +50,6 @@ impl<'p, 'a> Subject<'p, 'a> {
             .map(|symbol| CodeSymbol {
                 name: symbol.name.clone().into_owned(),
                 range: symbol.address..symbol.address.saturating_add(symbol.size),
-                is_kernel: kernels.iter().any(|kernel| kernel.name == symbol.name),
             })
             .collect();
         symbols.sort_by(|a, b| {

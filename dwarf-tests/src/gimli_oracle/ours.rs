@@ -64,7 +64,13 @@ impl<'a> Resolver<'a> for &'a Case {
         Ok(world::ADDRESSES[usize::try_from(index).unwrap()])
     }
 
-    fn matching(&self, _: Unit, _: u64, _: u64) -> Result<SmallVec<[ExpressionBytes<'a>; 1]>> {
+    fn matching(
+        &self,
+        _: Unit,
+        _: u64,
+        _: u64,
+        _: &mut dyn FnMut(u32) -> Result<()>,
+    ) -> Result<SmallVec<[ExpressionBytes<'a>; 1]>> {
         panic!("no location list is generated")
     }
 }

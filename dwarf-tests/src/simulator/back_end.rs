@@ -26,6 +26,8 @@ pub struct Compiled {
     pub body: Vec<Placed>,
     /// The last instruction.
     pub end: u64,
+    /// Where it is known which lanes are active, and which: no instruction says so.
+    pub known: Option<(u64, u64)>,
     /// What is said of its regions.
     pub function: lane_pc::Function,
 }
@@ -54,6 +56,7 @@ struct BackEnd {
     /// The mask of lanes that left the regions made here.
     gone: Option<MaskId>,
     whole_wave: Vec<WholeWave>,
+    known: Option<(u64, u64)>,
 }
 
 /// What was made of a part of a program.
@@ -72,6 +75,7 @@ pub fn compile(source: &Source, wave_size: WaveSize) -> Compiled {
         scopes: Vec::new(),
         gone: None,
         whole_wave: Vec::new(),
+        known: None,
     };
     let made = back_end.function(source);
     let code = back_end.code;
@@ -81,6 +85,7 @@ pub fn compile(source: &Source, wave_size: WaveSize) -> Compiled {
         instructions: code.instructions,
         labels: code.labels,
         body: made.placed,
+        known: back_end.known,
         function: lane_pc::Function {
             code: labels(0..end),
             wave_size,
@@ -99,13 +104,15 @@ impl BackEnd {
             return made;
         }
         self.code.emit(Instruction::Work);
+        let gone = self.start_of_body(&source.body);
         let entered = if self.code.random.percent(20) {
             // Kernels of whole work-groups know their lanes.
-            self.code.constant(source.entry & all(self.code.wave_size))
+            let mask = source.entry & all(self.code.wave_size);
+            self.known = Some((self.code.here(), mask));
+            self.code.constant(mask)
         } else {
             self.code.save(Scalar::Exec)
         };
-        let gone = self.start_of_body(&source.body);
         let start = self.code.here();
         self.enter(Kind::Body, entered, None);
         let mut inner = self.block(&source.body);
@@ -361,9 +368,9 @@ impl BackEnd {
     fn iteration(&mut self, block: &[Statement]) -> Made {
         let continues = any_leaf(block, 0, &|leaf, level| *leaf == Statement::Continue(level));
         let first = self.code.here();
+        let gone = self.start_of_body(block);
         let entered =
             (continues || self.code.random.percent(20)).then(|| self.code.save(Scalar::Exec));
-        let gone = self.start_of_body(block);
         let start = self.code.here();
         let scope = entered.map(|entered| self.enter(Kind::Iteration, entered, None));
         let mut made = self.block(block);
@@ -449,7 +456,7 @@ impl BackEnd {
         self.code.emit(if quads {
             Instruction::Quads
         } else {
-            Instruction::Copy(Scalar::Exec, Scalar::Number(u64::MAX))
+            Instruction::Everyone
         });
         let start = self.code.here();
         for _ in 0..work {

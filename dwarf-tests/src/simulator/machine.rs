@@ -68,6 +68,8 @@ pub enum Instruction {
     Store(u64, Scalar, Half),
     /// A half from scratch.
     Load(Scalar, Half, u64),
+    /// EXEC gets all lanes.
+    Everyone,
     /// EXEC gets all lanes of each quad that has an active one.
     Quads,
     /// Goes to a label.
@@ -154,6 +156,7 @@ impl Machine {
                 let word = self.scratch[start..start + 4].try_into().unwrap();
                 self.set_half(to, half, u32::from_le_bytes(word));
             }
+            Instruction::Everyone => self.exec = all(self.wave_size),
             Instruction::Quads => {
                 let quads = (0..16).filter(|quad| self.exec >> (4 * quad) & 0xf != 0);
                 self.exec = quads.map(|quad| 0xf << (4 * quad)).sum();

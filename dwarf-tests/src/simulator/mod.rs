@@ -4,12 +4,14 @@
 //! * [`lane`]: one lane alone, which knows where it is, and nothing of masks.
 //! * [`back_end`]: makes linear code under EXEC masks, and describes its regions to
 //!   `hetdwarf::lane_pc`; [`machine`] runs it as a wave.
+//! * [`graph`]: the same code as a control-flow graph, of which nobody says what it was made from.
 //! * [`object_file`]: the debugging information in a file.
 //! * [`check`](check()): reads the file back, and compares at every step of the wave.
 
 pub mod back_end;
 mod check;
 mod generate;
+pub mod graph;
 pub mod lane;
 pub mod machine;
 mod masks;

@@ -71,7 +71,8 @@ impl RelocateWriter for SectionBytes {
 }
 
 /// Where functions start in their section, and the bytes behind the last.
-fn starts(functions: &[Function<'_>]) -> (Vec<u64>, u64) {
+#[must_use]
+pub fn starts(functions: &[Function<'_>]) -> (Vec<u64>, u64) {
     let mut next = ALIGNMENT;
     let starts = functions
         .iter()
@@ -90,6 +91,22 @@ fn starts(functions: &[Function<'_>]) -> (Vec<u64>, u64) {
 /// If it cannot be written.
 #[must_use]
 pub fn write(functions: &[Function<'_>], version: u16, addresses: Addresses) -> Vec<u8> {
+    write_with_frames(functions, version, addresses, &[])
+}
+
+/// The same with call frame information.
+///
+/// * `debug_frame`: the section, in which functions start at addresses: see [`starts`].
+///
+/// # Panics
+/// If it cannot be written.
+#[must_use]
+pub fn write_with_frames(
+    functions: &[Function<'_>],
+    version: u16,
+    addresses: Addresses,
+    debug_frame: &[u8],
+) -> Vec<u8> {
     let (starts, size) = starts(functions);
     let address = |number: usize, offset: u64| match addresses {
         Addresses::Symbols => Address::Symbol {
@@ -144,6 +161,10 @@ pub fn write(functions: &[Function<'_>], version: u16, addresses: Addresses) -> 
             gimli::write::Result::Ok(())
         })
         .unwrap();
+    if !debug_frame.is_empty() {
+        let number = file.add_section(Vec::new(), b".debug_frame".to_vec(), SectionKind::Debug);
+        file.set_section_data(number, debug_frame.to_vec(), 1);
+    }
     let found = |wanted: SectionId| written.iter().find(|(id, _, _)| *id == wanted).unwrap().1;
     for (_, section, relocations) in &written {
         for relocation in relocations {

@@ -61,6 +61,8 @@ pub enum Attribute {
     Bytes(u8, Vec<u8>),
     /// `DW_FORM_ref4` to an entry by its number.
     Entry(usize),
+    /// An expression that calls an entry by its number.
+    Call(usize),
 }
 
 impl Attribute {
@@ -119,23 +121,27 @@ pub fn debug_info(entries: &[Entry]) -> (Vec<u8>, Vec<u8>) {
             abbreviation.push(match attribute {
                 Attribute::Bytes(form, _) => *form,
                 Attribute::Entry(_) => 0x13,
+                Attribute::Call(_) => 0x18,
             });
         }
         abbreviation.extend([0, 0]);
-        let code = known
-            .iter()
-            .position(|other| *other == abbreviation)
-            .unwrap_or_else(|| {
-                abbreviations.extend(uleb(known.len() as u64 + 1));
-                abbreviations.extend(&abbreviation);
-                known.push(abbreviation);
-                known.len() - 1
-            });
+        let same = known.iter().position(|other| *other == abbreviation);
+        let code = same.unwrap_or_else(|| {
+            abbreviations.extend(uleb(known.len() as u64 + 1));
+            abbreviations.extend(&abbreviation);
+            known.push(abbreviation);
+            known.len() - 1
+        });
         offsets.push(info.len());
         info.extend(uleb(code as u64 + 1));
         for (_, attribute) in &entry.attributes {
             match attribute {
                 Attribute::Bytes(_, bytes) => info.extend(bytes),
+                Attribute::Call(target) => {
+                    info.extend([5, 0x99]);
+                    references.push((info.len(), *target));
+                    info.extend([0; 4]);
+                }
                 Attribute::Entry(target) => {
                     references.push((info.len(), *target));
                     info.extend([0; 4]);

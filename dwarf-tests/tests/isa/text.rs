@@ -357,6 +357,15 @@ pub fn may_refuse(first: u32, text: &str) -> bool {
 }
 
 fn effect(ours: &Instruction, text: &Text) -> Result<(), String> {
+    // Dual instructions hold no comparison; all others are named so.
+    let to_exec = match ours.effect {
+        Effect::Compare { to_exec, .. } => Some(to_exec),
+        _ => None,
+    };
+    let expected = (text.starts(&["v_cmp"])).then(|| text.starts(&["v_cmpx"]));
+    if to_exec != expected {
+        return Err(format!("comparison to exec {to_exec:?} for {expected:?}"));
+    }
     let Some(mnemonic) = ours.mnemonic else {
         return Ok(());
     };

@@ -34,19 +34,18 @@ pub(super) trait Sink<'a> {
     fn end_unit(&mut self) -> Result<(), Failure>;
 }
 
-/// Gives the entries of a unit that are selected to `sink`; whether there were any.
+/// Gives the entries of a unit that are selected to `sink`.
 pub(super) fn walk<'a>(
     attributes: &Attributes<'_, 'a>,
     unit: UnitFacts,
     selection: &Selection,
     sink: &mut dyn Sink<'a>,
-) -> Result<bool, Failure> {
-    let mut found = false;
+) -> Result<(), Failure> {
     let mut dies = match attributes.info.dies(unit.id) {
         Ok(dies) => dies,
         Err(error) => {
             sink.problem(&error)?;
-            return Ok(found);
+            return Ok(());
         }
     };
     // The depth of the selected entry that the walk is in.
@@ -70,7 +69,6 @@ pub(super) fn walk<'a>(
             inside = Some(die.depth());
         }
         let Some(base) = inside else { continue };
-        found = true;
         entry(
             attributes,
             unit,
@@ -82,7 +80,7 @@ pub(super) fn walk<'a>(
             inside = None;
         }
     }
-    Ok(found)
+    Ok(())
 }
 
 fn is_selected<'a>(attributes: &Attributes<'_, 'a>, die: &Die<'a>, selection: &Selection) -> bool {

@@ -148,6 +148,10 @@ pub(crate) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<Exit
         files.push((dwo, true));
     }
     let sources = Sources { files };
+    if let Selection::At(offset) = selection {
+        let dialect = dialect(arguments.which.dialect);
+        unit::check_entry(&sources, dialect, path, offset)?;
+    }
     let size = embedded
         .data
         .len()

@@ -3,6 +3,9 @@
 //! The headers are read with gimli a second time, for the fields that the library does not keep: the
 //! offset of the abbreviations, and of the type in a type unit. Source: DWARF 5 §7.5.1.
 
+use std::path::Path;
+
+use fallible_iterator::FallibleIterator;
 use gimli::{SectionId, UnitHeader, UnitType};
 
 use super::attribute::{Attributes, UnitFacts};
@@ -16,6 +19,7 @@ use super::{Selection, Sources, Style};
 use crate::cli::failure::Failure;
 use crate::debug_info::{Bytes, DebugInfo, UnitId};
 use crate::error::Error;
+use crate::expr::Dialect;
 
 /// A unit's header, with the number the unit has in the debugging information.
 pub(super) struct Header<'a> {
@@ -166,7 +170,6 @@ pub(super) fn dump(
     if output.json() {
         output.begin_array("units")?;
     }
-    let mut found = false;
     let mut next = 0;
     for split in [false, true] {
         for id in [SectionId::DebugInfo, SectionId::DebugTypes] {
@@ -188,7 +191,7 @@ pub(super) fn dump(
                 writeln!(output, "\n{shown} contents:")?;
             }
             for unit in &units {
-                found |= one(&attributes, unit, shown, selection, output)?;
+                one(&attributes, unit, shown, selection, output)?;
             }
             if let Some((offset, error)) = broken {
                 let error = Error::malformed("unit header", error.to_string());
@@ -199,29 +202,53 @@ pub(super) fn dump(
     if output.json() {
         output.end_array()?;
     }
-    match selection {
-        Selection::At(offset) if !found => Err(Failure::new(format!(
-            "--die {offset:#x}: no entry starts there"
-        ))),
-        Selection::At(_) | Selection::All | Selection::Named(..) => Ok(()),
+    Ok(())
+}
+
+/// Fails if no entry starts at an offset of any section of units.
+pub(super) fn check_entry(
+    sources: &Sources<'_>,
+    dialect: Dialect,
+    path: &Path,
+    offset: u64,
+) -> Result<(), Failure> {
+    let place = |error: Error| Failure::in_file(path, error);
+    let info = sources.info(dialect).map_err(place)?;
+    for id in info.unit_ids() {
+        // A unit that cannot be read has no entries; what is wrong with it is said where it is printed.
+        let Ok(unit) = info.unit_info(id) else {
+            continue;
+        };
+        if !(unit.offset..unit.offset.saturating_add(unit.size)).contains(&offset) {
+            continue;
+        }
+        let mut dies = info.dies(id).map_err(place)?;
+        while let Some(die) = dies.next().map_err(place)? {
+            if die.id().offset == offset && !die.is_null() {
+                return Ok(());
+            }
+        }
     }
+    Err(Failure::new(format!(
+        "--die {offset:#x}: no entry starts there"
+    )))
 }
 
 fn has_partner(info: &DebugInfo<'_>, id: UnitId) -> bool {
     info.unit_info(id).is_ok_and(|unit| unit.partner.is_some())
 }
 
-/// Prints the entries of a unit that are selected; whether there were any.
+/// Prints the entries of a unit that are selected.
 fn one<'a>(
     attributes: &Attributes<'_, 'a>,
     unit: &Header<'a>,
     section: &'static str,
     selection: &Selection,
     output: &mut Output<'_>,
-) -> Result<bool, Failure> {
+) -> Result<(), Failure> {
     let inside = unit.facts.offset..unit.end();
     if matches!(selection, Selection::At(offset) if !inside.contains(offset)) {
-        return Ok(false);
+        return Ok(());
     }
     let json = output.json();
     let mut text = TextEntries { output, indent: 0 };
@@ -238,9 +265,8 @@ fn walk<'a>(
     section: &'static str,
     selection: &Selection,
     sink: &mut dyn Sink<'a>,
-) -> Result<bool, Failure> {
+) -> Result<(), Failure> {
     sink.begin_unit(unit, section, matches!(selection, Selection::All))?;
-    let found = entries::walk(attributes, unit.facts, selection, sink)?;
-    sink.end_unit()?;
-    Ok(found)
+    entries::walk(attributes, unit.facts, selection, sink)?;
+    sink.end_unit()
 }

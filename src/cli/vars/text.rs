@@ -74,10 +74,12 @@ pub(crate) fn print(
 
 /// Where a frame is, as `helper at k.cl:4`.
 fn frame_text(frame: &VarsFrame) -> String {
-    let mut text = frame.function.clone().unwrap_or_else(|| "?".to_owned());
-    for name in frame.inlined.iter().rev() {
-        text = format!("{name} inlined into {text}");
+    let mut text = String::new();
+    for name in &frame.inlined {
+        text.push_str(name);
+        text.push_str(" inlined into ");
     }
+    text.push_str(frame.function.as_deref().unwrap_or("?"));
     match (&frame.file, frame.line) {
         (Some(file), Some(line)) => format!("{text} at {file}:{line}"),
         (Some(file), None) => format!("{text} in {file}"),

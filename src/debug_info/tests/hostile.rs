@@ -67,7 +67,7 @@ fn touch(info: &DebugInfo<'_>) {
                         }
                     }
                     Ok(Value::LocationList(list)) => {
-                        let _ = resolver.matching(expressions, list, 0x1600);
+                        let _ = resolver.matching(expressions, list, 0x1600, &mut |_| Ok(()));
                     }
                     _ => {}
                 }

@@ -57,7 +57,9 @@ fn codes_of_het_are_told_apart_from_others_by_tag_and_class() {
         panic!("{:?}", k.simt);
     };
     let resolver = &info;
-    let active = (&resolver).matching(unit(&info), offset, 0x1000).unwrap();
+    let active = (&resolver)
+        .matching(unit(&info), offset, 0x1000, &mut |_| Ok(()))
+        .unwrap();
     assert_eq!(active[0].bytes, [0x92, 17, 0]);
 }
 
@@ -137,7 +139,9 @@ fn the_default_entry_holds_where_no_bounded_one_does() {
     let info = load(&sections);
     let resolver = &info;
     let at = |pc| -> Vec<u8> {
-        let found = (&resolver).matching(unit(&info), 0x10, pc).unwrap();
+        let found = (&resolver)
+            .matching(unit(&info), 0x10, pc, &mut |_| Ok(()))
+            .unwrap();
         found.iter().map(|expression| expression.bytes[0]).collect()
     };
     assert_eq!(at(0x1000), [0x30]);
@@ -147,7 +151,9 @@ fn the_default_entry_holds_where_no_bounded_one_does() {
     assert_eq!(at(0x1014), [0x31]);
     assert_eq!(at(0x1063), [0x37]);
     assert_eq!(at(u64::MAX), [0x32]);
-    let error = (&resolver).matching(unit(&info), 0x1000, 0).unwrap_err();
+    let error = (&resolver)
+        .matching(unit(&info), 0x1000, 0, &mut |_| Ok(()))
+        .unwrap_err();
     assert_eq!(error.origin().unwrap().section, ".debug_loclists");
 }
 

@@ -10,6 +10,8 @@ use crate::expr::{Encoding, Item, Operation, operations};
 #[derive(Debug)]
 pub(super) struct Code<'a> {
     pub(super) items: SmallVec<[Item<'a>; 8]>,
+    /// Whether any of them names another entry than a base type.
+    pub(super) refers: bool,
     /// Why the rest cannot be decoded.
     pub(super) error: Option<Error>,
     /// The size of the expression, in bytes.
@@ -34,11 +36,15 @@ impl<'a> Code<'a> {
     pub(super) fn decode(bytes: &'a [u8], encoding: Encoding, limit: usize) -> Option<Code<'a>> {
         let mut items = SmallVec::new();
         let mut error = None;
+        let mut refers = false;
         let mut rest = operations(bytes, encoding);
         loop {
             match rest.next() {
                 Ok(Some(_)) if items.len() >= limit => return None,
-                Ok(Some(item)) => items.push(item),
+                Ok(Some(item)) => {
+                    refers |= names_entry(&item.operation);
+                    items.push(item);
+                }
                 Ok(None) => break,
                 Err(problem) => {
                     error = Some(problem);
@@ -48,6 +54,7 @@ impl<'a> Code<'a> {
         }
         Some(Code {
             items,
+            refers,
             error,
             size: bytes.len(),
         })
@@ -138,6 +145,18 @@ pub(super) struct Reach {
     pub(super) from_start: Vec<bool>,
     /// Whether some way leads from it to the end, or to where nothing is known.
     pub(super) to_end: Vec<bool>,
+}
+
+fn names_entry(operation: &Operation<'_>) -> bool {
+    matches!(
+        operation,
+        Operation::Call2 { .. }
+            | Operation::Call4 { .. }
+            | Operation::CallRef { .. }
+            | Operation::ImplicitPointer { .. }
+            | Operation::AspaceImplicitPointer { .. }
+            | Operation::GnuVariableValue { .. }
+    )
 }
 
 fn is_branch(operation: &Operation<'_>) -> bool {

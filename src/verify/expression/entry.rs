@@ -27,11 +27,6 @@ impl Sources {
     pub(in crate::verify) const ADDRESS: Sources = Sources(16);
     /// Something that is not known.
     pub(in crate::verify) const OTHER: Sources = Sources(32);
-
-    /// Whether all of `other` are among them.
-    pub(in crate::verify) const fn contains(self, other: Sources) -> bool {
-        self.0 & other.0 == other.0
-    }
 }
 
 impl BitOr for Sources {
@@ -200,6 +195,16 @@ impl Place {
             return None;
         };
         self.storage_bits()?.checked_sub(u128::try_from(base).ok()?)
+    }
+
+    /// How many lanes its storage has a dword for; 1 if it is no vector register.
+    pub(in crate::verify) fn lanes(&self) -> u32 {
+        match (self.storage, self.storage_bits()) {
+            (Storage::Register(register), Some(bits)) if register.is_vector() => {
+                u32::try_from(bits / 32).unwrap_or(1)
+            }
+            (_, _) => 1,
+        }
     }
 
     /// The bits to the end of its lane, for a place that every lane has in its own dword of a vector

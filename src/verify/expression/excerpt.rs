@@ -7,7 +7,7 @@ use crate::expr::{Encoding, OperandKind, OperandValue, Printer, operations};
 use crate::verify::finding::{Excerpt, Finding};
 
 /// Longer expressions are not printed: nobody reads a line of so many operations.
-const LONGEST: usize = 1 << 10;
+const LONGEST: usize = 1 << 8;
 
 /// An expression as text, with the operation at `offset` marked; without one all of it is meant.
 pub(in crate::verify) fn excerpt(

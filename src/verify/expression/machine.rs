@@ -16,7 +16,7 @@ use crate::expr::{Encoding, Item, Operation};
 use crate::verify::rule::Rule;
 
 /// Operations run in one expression, with those it calls. Real ones have some dozens.
-const STEPS: usize = 1 << 12;
+const STEPS: usize = 1 << 11;
 /// Entries on the stack; deeper ones are not followed.
 const STACK: usize = 1 << 8;
 /// Calls and entry values within each other.
@@ -68,6 +68,13 @@ enum Flow {
 
 /// Checks one expression.
 pub(super) fn run(bytes: &[u8], env: &Env<'_>) -> Outcome {
+    let mut steps = 0;
+    let code = Code::decode(bytes, env.encoding, usize::MAX);
+    code.map_or_else(Outcome::default, |code| run_code(&code, env, &mut steps))
+}
+
+/// Checks a decoded expression. `steps` counts the operations that were run.
+fn run_code(code: &Code<'_>, env: &Env<'_>, steps: &mut usize) -> Outcome {
     let mut machine = Machine {
         env,
         encoding: env.encoding,
@@ -78,13 +85,11 @@ pub(super) fn run(bytes: &[u8], env: &Env<'_>) -> Outcome {
         at: 0,
         calls: SmallVec::new(),
         branched: false,
-        steps: 0,
+        steps: *steps,
     };
-    let Some(code) = Code::decode(bytes, env.encoding, usize::MAX) else {
-        return Outcome::default();
-    };
-    machine.check_code(&code);
-    let ends = machine.follow(&code);
+    machine.check_code(code);
+    let ends = machine.follow(code);
+    *steps = machine.steps;
     let mut result = None;
     let mut first = true;
     for end in ends.into_iter().flatten() {
@@ -95,7 +100,7 @@ pub(super) fn run(bytes: &[u8], env: &Env<'_>) -> Outcome {
             (false, _, _) => None,
         };
         first = false;
-        machine.check_result(&code, &end);
+        machine.check_result(code, &end);
     }
     if machine.legacy {
         // The shape as a whole means something else; what is wrong with it by the letter is said once.
@@ -110,6 +115,7 @@ pub(super) fn run(bytes: &[u8], env: &Env<'_>) -> Outcome {
         faults: machine.faults,
         result,
         legacy: machine.legacy,
+        refers: code.refers,
     }
 }
 
@@ -173,12 +179,18 @@ impl<'m> Machine<'m> {
     /// What can be said of the operations without running them.
     fn check_code(&mut self, code: &Code<'_>) {
         if let Some(error) = &code.error {
-            let rule = match error.kind() {
-                // Assigned in LLVM's BinaryFormat/Dwarf.def, but described nowhere.
+            // Assigned in LLVM's BinaryFormat/Dwarf.def, but described nowhere.
+            let is_foreign = matches!(
+                error.kind(),
                 ErrorKind::UnknownOperation {
-                    user: Some(0x0d), ..
-                } => &rule::FOREIGN,
-                _ => &rule::DECODE,
+                    user: Some(0x0d),
+                    ..
+                }
+            );
+            let rule = if is_foreign {
+                &rule::FOREIGN
+            } else {
+                &rule::DECODE
             };
             let text = error.kind().to_string();
             self.fault_at(rule, Some(code.decoded()), text, None);
@@ -421,15 +433,17 @@ impl<'m> Machine<'m> {
             initial: &[],
             encoding: self.encoding,
             frame_base: super::FrameBase::Unknown,
-            // Calls within would need a bound of their own.
-            entries: None,
             ..*self.env
         };
-        // An entry value within an entry value is legal text and means nothing; it is not followed.
+        // An entry value within an entry value means nothing; it is not followed.
         if self.env.role == Role::EntryValue {
             return Err(Stop);
         }
-        let outcome = run(bytes, &nested);
+        let limit = STEPS.saturating_sub(self.steps);
+        let code = Code::decode(bytes, self.encoding, limit).ok_or(Stop)?;
+        let mut steps = self.steps.saturating_add(code.items.len());
+        let outcome = run_code(&code, &nested, &mut steps);
+        self.steps = steps;
         for fault in outcome.faults {
             let inside = if fault.rule == &rule::ENTRY_VALUE {
                 fault.message

@@ -122,7 +122,13 @@ impl Machine<'_> {
                     Sources::FRAME | Sources::REGISTERS,
                 ),
                 Storage::Memory(space) => somewhere(space, place.sources | Sources::FRAME),
-                _ => Place::UNKNOWN,
+                Storage::ReservedRegister
+                | Storage::CallerRegister(_)
+                | Storage::Undefined
+                | Storage::Implicit(_)
+                | Storage::ImplicitPointer
+                | Storage::Composite { .. }
+                | Storage::Unknown => Place::UNKNOWN,
             },
         };
         self.push_place(place)
@@ -256,12 +262,8 @@ impl Machine<'_> {
             return Ok(());
         };
         let size = i128::try_from(size).unwrap_or(i128::MAX);
-        let last = match place.storage {
-            Storage::Register(register) if register.is_vector() => {
-                base + per_lane * (size / 32 - 1)
-            }
-            _ => base,
-        };
+        let lanes = place.lanes();
+        let last = base + per_lane * i128::from(lanes.saturating_sub(1));
         for start in [base, last] {
             if !(0..size).contains(&start) {
                 let what = Entry::Place(*place);
@@ -341,9 +343,10 @@ impl Machine<'_> {
             Storage::Undefined | Storage::ImplicitPointer | Storage::Unknown => Sources::OTHER,
         };
         // An implicit pointer stays one when it is read, which no type says.
-        let ty = match place.storage {
-            Storage::ImplicitPointer => Type::Unknown,
-            _ => ty,
+        let ty = if place.storage == Storage::ImplicitPointer {
+            Type::Unknown
+        } else {
+            ty
         };
         self.push(Entry::Value(Value::any(ty, bits, sources)));
         Ok(())

@@ -24,12 +24,11 @@ pub(super) use excerpt::{excerpt, registers};
 pub(super) use rule::{RULES, Repeats, repeats};
 pub(super) use value::as_place;
 
-use crate::arch::WaveSize;
 use crate::expr::Encoding;
 use crate::verify::rule::Rule;
 
 /// What an expression is for: it decides what its result must be, and which operations it may use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     /// The location of an object of so many bits, if its size is known (`DW_AT_location`).
     Location { bits: Option<u64> },
@@ -60,7 +59,7 @@ pub(super) enum Role {
 }
 
 /// What `DW_OP_fbreg` counts from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum FrameBase {
     /// Not known, or not asked for.
     #[default]
@@ -76,8 +75,6 @@ pub(super) enum FrameBase {
 pub(super) struct Env<'e> {
     pub(super) encoding: Encoding,
     pub(super) role: Role,
-    /// The size of the wavefronts, if all of them have the same.
-    pub(super) wave_size: Option<WaveSize>,
     /// What is on the stack at the start, the lowest entry first.
     pub(super) initial: &'e [Entry],
     /// Whether each lane is a thread of the source language, so that a variable in a vector register is in
@@ -94,7 +91,6 @@ impl<'e> Env<'e> {
         Env {
             encoding,
             role,
-            wave_size: None,
             initial: &[],
             simt: false,
             frame_base: FrameBase::Unknown,
@@ -159,6 +155,8 @@ pub(super) struct Outcome {
     /// Whether it loads through an address space by `DW_OP_xderef`, as LLVM without the extensions does
     /// where it means a location.
     pub(super) legacy: bool,
+    /// Whether it names other entries than base types: by calls and implicit pointers.
+    pub(super) refers: bool,
 }
 
 /// Runs an expression through its effect on the stack.

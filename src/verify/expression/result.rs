@@ -142,9 +142,10 @@ impl Machine<'_> {
 
     /// Whether an object of so many bits fits.
     fn check_object(&mut self, place: &Place, bits: u128) {
-        let rule = match place.storage {
-            Storage::Composite { .. } => &rule::SHORT_COMPOSITE,
-            _ => &rule::SHORT,
+        let rule = if matches!(place.storage, Storage::Composite { .. }) {
+            &rule::SHORT_COMPOSITE
+        } else {
+            &rule::SHORT
         };
         self.check_room(place, bits, rule, "the object");
         self.check_lane(place);

@@ -2,7 +2,7 @@
 //! A.3, A.4, A.5.
 
 use gimli::constants::*;
-use gimli::{AttributeValue, DwTag};
+use gimli::{AttributeValue, DwAt, DwTag};
 
 use crate::debug_info::Bytes;
 use crate::debug_info::attribute::{Extension, extension};
@@ -43,38 +43,55 @@ pub(super) fn use_of(tag: DwTag, attribute: &gimli::Attribute<Bytes<'_>>) -> Opt
         Some(Extension::Iterations) if is_expression || is_list => return Some(Use::Place),
         _ => {}
     }
-    let known = match attribute.name() {
-        DW_AT_location if tag == DW_TAG_dwarf_procedure => Some(Use::Procedure),
-        DW_AT_location if tag == DW_TAG_call_site_parameter => Some(Use::Place),
-        DW_AT_location if tag == DW_TAG_GNU_call_site_parameter => Some(Use::Place),
-        DW_AT_location => Some(Use::Object),
-        DW_AT_frame_base => Some(Use::FrameBase),
-        DW_AT_return_addr | DW_AT_static_link | DW_AT_string_length | DW_AT_call_data_location => {
-            Some(Use::Place)
-        }
-        DW_AT_data_member_location | DW_AT_vtable_elem_location | DW_AT_use_location => {
-            Some(Use::Member)
-        }
-        DW_AT_data_location => Some(Use::DataLocation),
-        DW_AT_call_value
-        | DW_AT_call_data_value
-        | DW_AT_GNU_call_site_value
-        | DW_AT_GNU_call_site_data_value
-        | DW_AT_lower_bound
-        | DW_AT_upper_bound
-        | DW_AT_count
-        | DW_AT_byte_size
-        | DW_AT_bit_size
-        | DW_AT_byte_stride
-        | DW_AT_bit_stride
-        | DW_AT_allocated
-        | DW_AT_associated
-        | DW_AT_rank => is_expression.then_some(Use::Value),
-        _ => is_expression.then_some(Use::Any),
+    let name = attribute.name();
+    let known = USES.iter().find(|(known, _)| *known == name);
+    let purpose = match known {
+        // Only in these two is a list, or a data form that is one before DWARF 4, told from a constant.
+        Some((_, Use::Member | Use::Value)) if is_list => return None,
+        Some((_, purpose)) => *purpose,
+        None => return is_expression.then_some(Use::Any),
     };
-    // A member at a constant offset has a data form too.
-    match (known, is_list) {
-        (Some(Use::Member | Use::Value), true) => None,
-        (known, _) => known,
-    }
+    Some(if purpose != Use::Object {
+        purpose
+    } else if tag == DW_TAG_dwarf_procedure {
+        Use::Procedure
+    } else if is_call_site(tag) {
+        Use::Place
+    } else {
+        Use::Object
+    })
 }
+
+/// Whether a location on this tag is that of a parameter at a call.
+fn is_call_site(tag: DwTag) -> bool {
+    [DW_TAG_call_site_parameter, DW_TAG_GNU_call_site_parameter].contains(&tag)
+}
+
+/// The attributes whose values are expressions or location lists.
+#[rustfmt::skip]
+const USES: &[(DwAt, Use)] = &[
+    (DW_AT_location,                   Use::Object),
+    (DW_AT_frame_base,                 Use::FrameBase),
+    (DW_AT_return_addr,                Use::Place),
+    (DW_AT_static_link,                Use::Place),
+    (DW_AT_string_length,              Use::Place),
+    (DW_AT_call_data_location,         Use::Place),
+    (DW_AT_data_member_location,       Use::Member),
+    (DW_AT_vtable_elem_location,       Use::Member),
+    (DW_AT_use_location,               Use::Member),
+    (DW_AT_data_location,              Use::DataLocation),
+    (DW_AT_call_value,                 Use::Value),
+    (DW_AT_call_data_value,            Use::Value),
+    (DW_AT_GNU_call_site_value,        Use::Value),
+    (DW_AT_GNU_call_site_data_value,   Use::Value),
+    (DW_AT_lower_bound,                Use::Value),
+    (DW_AT_upper_bound,                Use::Value),
+    (DW_AT_count,                      Use::Value),
+    (DW_AT_byte_size,                  Use::Value),
+    (DW_AT_bit_size,                   Use::Value),
+    (DW_AT_byte_stride,                Use::Value),
+    (DW_AT_bit_stride,                 Use::Value),
+    (DW_AT_allocated,                  Use::Value),
+    (DW_AT_associated,                 Use::Value),
+    (DW_AT_rank,                       Use::Value),
+];

@@ -1,6 +1,4 @@
-//! The expressions of attributes, each checked once for each use and context that it has in a unit.
-
-use std::rc::Rc;
+//! The expressions of attributes: each is checked for its use, and what is wrong is reported where it stands.
 
 use fallible_iterator::FallibleIterator;
 use gimli::DwTag;
@@ -14,18 +12,10 @@ use crate::debug_info::{Bytes, Die, Value};
 use crate::eval::ExpressionBytes;
 use crate::expr::{OperandKind, Operation, operations};
 use crate::verify::expression::{
-    self, Entry, Env, Fault, FrameBase, Outcome, Repeats, Role, excerpt, repeats,
+    self, Entry, Env, Fault, FrameBase, Outcome, Repeats, Role, excerpt, registers, repeats,
 };
 use crate::verify::finding::Finding;
-
-/// What the outcome of a check depends on, in one unit.
-#[derive(Debug, PartialEq, Eq, Hash)]
-pub(super) struct Key<'a> {
-    bytes: &'a [u8],
-    role: Role,
-    simt: bool,
-    frame_base: FrameBase,
-}
+use crate::verify::register;
 
 /// An expression in its place.
 pub(super) struct Site<'s, 'a> {
@@ -85,21 +75,13 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         }
     }
 
-    /// What is wrong with an expression that stands here.
-    pub(super) fn outcome(&mut self, expression: &ExpressionBytes<'a>, role: Role) -> Rc<Outcome> {
+    /// What is wrong with an expression that stands here. Nothing is remembered of it: running one again
+    /// takes less time than finding it in a table.
+    pub(super) fn outcome(&mut self, expression: &ExpressionBytes<'a>, role: Role) -> Outcome {
         let scope = self.scopes.last();
-        let key = Key {
-            bytes: expression.bytes,
-            role,
-            simt: self.is_simt
-                || scope
-                    .and_then(|scope| scope.lanes)
-                    .is_some_and(|lanes| lanes > 1),
-            frame_base: scope.map_or(FrameBase::Unknown, |scope| scope.frame_base),
-        };
-        if let Some(known) = self.checked.get(&key) {
-            return Rc::clone(known);
-        }
+        let has_lanes = scope
+            .and_then(|scope| scope.lanes)
+            .is_some_and(|lanes| lanes > 1);
         let entries = UnitEntries {
             info: self.info,
             unit: self.unit,
@@ -107,15 +89,15 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         let object = [Entry::Unknown];
         let env = Env {
             initial: if role == Role::Member { &object } else { &[] },
-            wave_size: self.subject.wave_size,
-            simt: key.simt,
-            frame_base: key.frame_base,
+            simt: self.is_simt || has_lanes,
+            frame_base: scope.map_or(FrameBase::Unknown, |scope| scope.frame_base),
             entries: Some(&entries),
             ..Env::new(expression.unit.encoding, role)
         };
-        let outcome = Rc::new(expression::check(expression.bytes, &env));
-        self.refer_from(expression);
-        self.checked.insert(key, Rc::clone(&outcome));
+        let outcome = expression::check(expression.bytes, &env);
+        if outcome.refers {
+            self.refer_from(expression);
+        }
         outcome
     }
 
@@ -172,6 +154,17 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         }
         for fault in &outcome.faults {
             self.report(site, expression, fault);
+        }
+        for (offset, number) in registers(expression.bytes, expression.unit.encoding) {
+            if let Some((rule, message)) = register::check(self.subject, number) {
+                let fault = Fault {
+                    rule,
+                    offset: Some(offset),
+                    message,
+                    help: None,
+                };
+                self.report(site, expression, &fault);
+            }
         }
     }
 

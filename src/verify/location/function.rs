@@ -6,7 +6,7 @@ use core::ops::Range;
 use gimli::constants::{DW_AT_high_pc, DW_AT_low_pc, DW_AT_ranges, DW_TAG_subprogram};
 
 use super::summary::Summary;
-use super::{UnitCheck, rule};
+use super::{UnitCheck, clipped, rule};
 use crate::debug_info::Die;
 use crate::debug_info::attribute::Extension;
 use crate::eval::LocationAttribute;
@@ -70,7 +70,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         let Ok(function) = self.info.function(die.id()) else {
             return scope;
         };
-        scope.name = function.name.as_deref().map(str::to_owned);
+        scope.name = function.name.as_deref().map(clipped);
         scope.lanes = function.simt.lanes;
         scope.ranges = merged(function.ranges);
         match function.frame_base {

@@ -24,9 +24,10 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         offset: u64,
     ) {
         let role = self.role(die, purpose);
-        let bits = match role {
-            Role::Location { bits } => bits,
-            _ => None,
+        let bits = if let Role::Location { bits } = role {
+            bits
+        } else {
+            None
         };
         if !self.lists.insert((offset, purpose, bits)) {
             return;
@@ -48,10 +49,12 @@ impl<'a> UnitCheck<'_, '_, 'a> {
                 }
             };
             section = entry.expression.section;
-            let Some(left) = self.list_entries_left.checked_sub(1) else {
+            // An entry has a dozen bytes beside its expression.
+            let cost = entry.expression.bytes.len() as u64 + 16;
+            let Some(left) = self.list_budget.checked_sub(cost) else {
                 return;
             };
-            self.list_entries_left = left;
+            self.list_budget = left;
             let mut pc = None;
             if let LocationRange::Bounded(range) = &entry.range {
                 pc = Some(range.start);

@@ -17,7 +17,6 @@ mod tests;
 
 use core::ops::Range;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::rc::Rc;
 
 use fallible_iterator::FallibleIterator;
 use gimli::constants::{
@@ -26,7 +25,6 @@ use gimli::constants::{
 };
 use gimli::{AttributeValue, DwTag};
 
-use super::expression::Outcome;
 use super::finding::{Finding, Findings};
 use super::subject::Subject;
 use crate::debug_info::attribute::{Extension, attribute_name, extension};
@@ -34,16 +32,15 @@ use crate::debug_info::{Bytes, DebugInfo, Die, DieId, Language, UnitId, UnitInfo
 use crate::error::Error;
 use crate::eval::Unit;
 use attribute::use_of;
-use expressions::Key;
 use function::Scope;
 use reference::{By, Reference, References};
 use summary::Summary;
 
 pub(super) use rule::RULES;
 
-/// Entries of location lists that are checked in one object. A list can be named by any number of
-/// variables, and is checked once for each size of them.
-const LIST_ENTRIES: u64 = 1 << 22;
+/// Entries of location lists that are checked in one object, and bytes of their expressions. A list can be
+/// named by any number of variables, and is checked once for each size of them.
+const LIST_BUDGET: u64 = 1 << 26;
 
 /// Languages whose threads of execution are lanes.
 const SIMT_LANGUAGES: &[Language] = &[
@@ -58,7 +55,7 @@ const SIMT_LANGUAGES: &[Language] = &[
 pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
     let info = subject.program.info();
     let mut references: BTreeMap<&'static str, References> = BTreeMap::new();
-    let mut left = LIST_ENTRIES;
+    let mut left = LIST_BUDGET;
     for unit in info.units() {
         let unit = match unit {
             Ok(unit) => unit,
@@ -96,10 +93,9 @@ struct UnitCheck<'c, 'p, 'a> {
     summary: Summary,
     /// The functions that contain the entry, the innermost last.
     scopes: Vec<Scope>,
-    checked: HashMap<Key<'a>, Rc<Outcome>>,
     lists: HashSet<(u64, attribute::Use, Option<u64>)>,
     sizes: HashMap<DieId, Option<u64>>,
-    list_entries_left: u64,
+    list_budget: u64,
 }
 
 impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
@@ -109,7 +105,7 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
         expressions: Unit,
         findings: &'c mut Findings,
         references: &'c mut References,
-        list_entries_left: u64,
+        list_budget: u64,
     ) -> UnitCheck<'c, 'p, 'a> {
         let info = subject.program.info();
         // Ranges that cannot be read are found with their entry.
@@ -130,14 +126,13 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
             references,
             summary: Summary::default(),
             scopes: Vec::new(),
-            checked: HashMap::new(),
             lists: HashSet::new(),
             sizes: HashMap::new(),
-            list_entries_left,
+            list_budget,
         }
     }
 
-    /// Checks the entries; gives how many entries of location lists may still be checked.
+    /// Checks the entries; gives what is left of the budget for location lists.
     fn run(mut self) -> u64 {
         if let Err(error) = self.entries() {
             self.findings
@@ -149,7 +144,7 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
             scope.summary.finish("function", self.findings);
         }
         self.summary.finish("unit", self.findings);
-        self.list_entries_left
+        self.list_budget
     }
 
     fn entries(&mut self) -> Result<(), Error> {
@@ -264,7 +259,7 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
     /// The name of an entry, or of the one that it is an instance of.
     fn name_of(&self, die: &Die<'a>) -> Option<String> {
         let own = |die: &Die<'a>| match self.info.value(die, die.attribute(DW_AT_name)?) {
-            Ok(Value::String(name)) => Some(name.into_owned()),
+            Ok(Value::String(name)) => Some(clipped(&name)),
             Ok(_) | Err(_) => None,
         };
         own(die).or_else(|| own(&self.origin(die)?))
@@ -294,6 +289,11 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
         let size = self.sizes.entry(id).or_insert_with(|| info.byte_size(id));
         size.and_then(|bytes| bytes.checked_mul(8))
     }
+}
+
+/// The start of a name: one long name can be that of any number of entries.
+fn clipped(name: &str) -> String {
+    name.chars().take(200).collect()
 }
 
 /// A finding of something that cannot be read.

@@ -46,6 +46,8 @@ enum Wanted {
     Any,
     Type,
     Subprogram,
+    /// What the entry itself is: a subprogram or an object.
+    Same,
     /// A variable, parameter, constant or member.
     Object,
     Unit,
@@ -131,10 +133,8 @@ impl References {
             .references
             .iter()
             .filter(|reference| {
-                matches!(
-                    reference.by,
-                    By::Attribute(DW_AT_abstract_origin | DW_AT_specification)
-                )
+                let names = [DW_AT_abstract_origin, DW_AT_specification];
+                names.map(By::Attribute).contains(&reference.by)
             })
             .collect();
         let next = |from: u64| {
@@ -165,57 +165,74 @@ impl References {
 
 /// What an attribute on an entry of this tag refers to.
 fn wanted(tag: DwTag, name: DwAt) -> Wanted {
-    let instance = match tag {
-        DW_TAG_subprogram | DW_TAG_inlined_subroutine | DW_TAG_entry_point => Wanted::Subprogram,
-        DW_TAG_variable | DW_TAG_formal_parameter | DW_TAG_constant => Wanted::Object,
-        _ => Wanted::Any,
+    let Some((_, wanted)) = KINDS.iter().find(|(known, _)| *known == name) else {
+        return Wanted::Any;
     };
-    match name {
-        DW_AT_type | DW_AT_containing_type => Wanted::Type,
-        DW_AT_abstract_origin | DW_AT_specification => instance,
-        DW_AT_object_pointer | DW_AT_lower_bound | DW_AT_upper_bound | DW_AT_count => {
-            Wanted::Object
-        }
-        DW_AT_call_parameter => Wanted::Object,
-        DW_AT_call_origin => Wanted::Subprogram,
-        DW_AT_import if tag == DW_TAG_imported_unit => Wanted::Unit,
-        _ => Wanted::Any,
+    let is_same = *wanted == Wanted::Same;
+    if is_same && SUBPROGRAMS.contains(&tag) {
+        Wanted::Subprogram
+    } else if is_same && OBJECTS.contains(&tag) {
+        Wanted::Object
+    } else if is_same || (*wanted == Wanted::Unit && tag != DW_TAG_imported_unit) {
+        Wanted::Any
+    } else {
+        *wanted
     }
 }
+
+/// What attributes refer to; all others to anything.
+#[rustfmt::skip]
+const KINDS: &[(DwAt, Wanted)] = &[
+    (DW_AT_type,             Wanted::Type),
+    (DW_AT_containing_type,  Wanted::Type),
+    (DW_AT_abstract_origin,  Wanted::Same),
+    (DW_AT_specification,    Wanted::Same),
+    (DW_AT_object_pointer,   Wanted::Object),
+    (DW_AT_lower_bound,      Wanted::Object),
+    (DW_AT_upper_bound,      Wanted::Object),
+    (DW_AT_count,            Wanted::Object),
+    (DW_AT_call_parameter,   Wanted::Object),
+    (DW_AT_call_origin,      Wanted::Subprogram),
+    (DW_AT_import,           Wanted::Unit),
+];
+
+const SUBPROGRAMS: &[DwTag] = &[
+    DW_TAG_subprogram,
+    DW_TAG_inlined_subroutine,
+    DW_TAG_entry_point,
+];
+
+const OBJECTS: &[DwTag] = &[
+    DW_TAG_variable,
+    DW_TAG_formal_parameter,
+    DW_TAG_constant,
+    DW_TAG_member,
+    DW_TAG_dwarf_procedure,
+    DW_TAG_call_site_parameter,
+];
+
+const UNITS: &[DwTag] = &[
+    DW_TAG_compile_unit,
+    DW_TAG_partial_unit,
+    DW_TAG_type_unit,
+    DW_TAG_skeleton_unit,
+];
 
 impl Wanted {
     fn fits(self, tag: DwTag) -> bool {
         match self {
-            Wanted::Any => true,
-            Wanted::Type => is_type(tag),
-            Wanted::Subprogram => [
-                DW_TAG_subprogram,
-                DW_TAG_inlined_subroutine,
-                DW_TAG_entry_point,
-            ]
-            .contains(&tag),
-            Wanted::Object => [
-                DW_TAG_variable,
-                DW_TAG_formal_parameter,
-                DW_TAG_constant,
-                DW_TAG_member,
-                DW_TAG_dwarf_procedure,
-                DW_TAG_call_site_parameter,
-            ]
-            .contains(&tag),
-            Wanted::Unit => [
-                DW_TAG_compile_unit,
-                DW_TAG_partial_unit,
-                DW_TAG_type_unit,
-                DW_TAG_skeleton_unit,
-            ]
-            .contains(&tag),
+            Wanted::Any | Wanted::Same => true,
+            // Vendors' tags may be types.
+            Wanted::Type => tag.0 >= DW_TAG_lo_user.0 || TYPES.contains(&tag),
+            Wanted::Subprogram => SUBPROGRAMS.contains(&tag),
+            Wanted::Object => OBJECTS.contains(&tag),
+            Wanted::Unit => UNITS.contains(&tag),
         }
     }
 
     fn text(self) -> &'static str {
         match self {
-            Wanted::Any => "an entry",
+            Wanted::Any | Wanted::Same => "an entry",
             Wanted::Type => "a type",
             Wanted::Subprogram => "a subprogram",
             Wanted::Object => "a variable, parameter, constant or member",
@@ -224,43 +241,39 @@ impl Wanted {
     }
 }
 
-/// Whether a tag is that of a type. Vendors' tags may be.
-fn is_type(tag: DwTag) -> bool {
-    tag.0 >= DW_TAG_lo_user.0
-        || matches!(
-            tag,
-            DW_TAG_array_type
-                | DW_TAG_class_type
-                | DW_TAG_enumeration_type
-                | DW_TAG_pointer_type
-                | DW_TAG_reference_type
-                | DW_TAG_string_type
-                | DW_TAG_structure_type
-                | DW_TAG_subroutine_type
-                | DW_TAG_typedef
-                | DW_TAG_union_type
-                | DW_TAG_ptr_to_member_type
-                | DW_TAG_set_type
-                | DW_TAG_subrange_type
-                | DW_TAG_base_type
-                | DW_TAG_const_type
-                | DW_TAG_file_type
-                | DW_TAG_packed_type
-                | DW_TAG_thrown_type
-                | DW_TAG_volatile_type
-                | DW_TAG_restrict_type
-                | DW_TAG_interface_type
-                | DW_TAG_unspecified_type
-                | DW_TAG_shared_type
-                | DW_TAG_rvalue_reference_type
-                | DW_TAG_template_alias
-                | DW_TAG_coarray_type
-                | DW_TAG_generic_subrange
-                | DW_TAG_dynamic_type
-                | DW_TAG_atomic_type
-                | DW_TAG_immutable_type
-        )
-}
+/// The tags of types, those first that most references lead to.
+const TYPES: &[DwTag] = &[
+    DW_TAG_pointer_type,
+    DW_TAG_base_type,
+    DW_TAG_typedef,
+    DW_TAG_structure_type,
+    DW_TAG_const_type,
+    DW_TAG_array_type,
+    DW_TAG_class_type,
+    DW_TAG_enumeration_type,
+    DW_TAG_reference_type,
+    DW_TAG_string_type,
+    DW_TAG_subroutine_type,
+    DW_TAG_union_type,
+    DW_TAG_ptr_to_member_type,
+    DW_TAG_set_type,
+    DW_TAG_subrange_type,
+    DW_TAG_file_type,
+    DW_TAG_packed_type,
+    DW_TAG_thrown_type,
+    DW_TAG_volatile_type,
+    DW_TAG_restrict_type,
+    DW_TAG_interface_type,
+    DW_TAG_unspecified_type,
+    DW_TAG_shared_type,
+    DW_TAG_rvalue_reference_type,
+    DW_TAG_template_alias,
+    DW_TAG_coarray_type,
+    DW_TAG_generic_subrange,
+    DW_TAG_dynamic_type,
+    DW_TAG_atomic_type,
+    DW_TAG_immutable_type,
+];
 
 fn at_name(name: DwAt) -> String {
     match name.static_string() {

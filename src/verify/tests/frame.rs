@@ -168,16 +168,7 @@ fn remembering(times: usize) -> Made {
 /// Of `instructions`.
 fn of_instructions() -> Vec<(&'static str, Made, Made)> {
     let raw = |instructions: &[u8]| Made::with(&[cie(&[]), fde(0, 0, 0x40, instructions)]);
-    let initial = |instructions: &[I<'_>], then: &[I<'_>]| {
-        let cie = cie(instructions);
-        Made::with(&[cie, fde(0, 0, 0x40, &code(then))])
-    };
     let last = |delta| saying(&[CFA, I::AdvanceLoc { delta }, saved(S4, 0)]);
-    let expression = bytes("DW_OP_lit0, DW_OP_lit6, DW_OP_LLVM_form_aspace_address");
-    let by_expression = I::DefCfaExpression {
-        expression: &expression,
-    };
-    let offset = I::DefCfaOffset { offset: 16 };
     let mut padded = code(&[CFA]);
     padded.resize(4 + 16, 0);
     vec![
@@ -207,10 +198,26 @@ fn of_instructions() -> Vec<(&'static str, Made, Made)> {
             saying(&[CFA, NEXT, NEXT, saved(S4, 0)]),
             saying(&[CFA, NEXT, saved(S4, 0)]),
         ),
+    ]
+}
+
+/// An entry of a CIE with initial instructions.
+fn with_initial(instructions: &[I<'_>], then: &[I<'_>]) -> Made {
+    Made::with(&[cie(instructions), fde(0, 0, 0x40, &code(then))])
+}
+
+/// Of `instructions`: what the rules are that were set up, remembered and restored.
+fn of_states() -> Vec<(&'static str, Made, Made)> {
+    let expression = bytes("DW_OP_lit0, DW_OP_lit6, DW_OP_LLVM_form_aspace_address");
+    let by_expression = I::DefCfaExpression {
+        expression: &expression,
+    };
+    let offset = I::DefCfaOffset { offset: 16 };
+    vec![
         (
             "cfi-advance-in-cie",
-            initial(&[NEXT], &[CFA]),
-            initial(&[undefined(PC)], &[CFA]),
+            with_initial(&[NEXT], &[CFA]),
+            with_initial(&[undefined(PC)], &[CFA]),
         ),
         (
             "cfi-restore-state",
@@ -232,7 +239,7 @@ fn of_instructions() -> Vec<(&'static str, Made, Made)> {
         (
             "cfi-restore-without-rule",
             saying(&[CFA, I::RestoreExtended { register: S4 }]),
-            initial(
+            with_initial(
                 &[undefined(S4)],
                 &[
                     CFA,
@@ -343,6 +350,7 @@ fn every_rule_finds_what_breaks_it_and_nothing_else() {
     let mut examples = of_sections();
     examples.extend(of_coverage());
     examples.extend(of_instructions());
+    examples.extend(of_states());
     examples.extend(of_meaning());
     for (rule, broken, good) in &examples {
         let found = broken.rules();

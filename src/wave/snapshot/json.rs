@@ -68,8 +68,8 @@ pub(super) enum Node<'a> {
     Null,
     Bool(bool),
     Integer(u64),
-    /// A number that is no integer, negative, or too large.
-    Number(f64),
+    /// A number that is no integer, negative, or too large, as a message shows it.
+    Number(String),
     Text(Cow<'a, str>),
     List(Vec<Node<'a>>),
     Object(BTreeMap<String, Node<'a>>),
@@ -182,7 +182,7 @@ impl fmt::Display for Node<'_> {
             Node::Null => f.write_str("null"),
             Node::Bool(value) => write!(f, "{value}"),
             Node::Integer(value) => write!(f, "{value}"),
-            Node::Number(value) => write!(f, "{value:?}"),
+            Node::Number(value) => f.write_str(value),
             Node::Text(text) => match text.char_indices().nth(SHOWN) {
                 None => write!(f, "{text:?}"),
                 Some((at, _)) => {
@@ -224,13 +224,15 @@ impl<'de> Visitor<'de> for NodeVisitor {
         Ok(Node::Integer(value))
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "it is only shown in a message")]
     fn visit_i64<E>(self, value: i64) -> Result<Self::Value, E> {
-        Ok(u64::try_from(value).map_or(Node::Number(value as f64), Node::Integer))
+        Ok(match u64::try_from(value) {
+            Ok(value) => Node::Integer(value),
+            Err(_) => Node::Number(value.to_string()),
+        })
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<Self::Value, E> {
-        Ok(Node::Number(value))
+        Ok(Node::Number(format!("{value:?}")))
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {

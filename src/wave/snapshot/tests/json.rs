@@ -266,7 +266,7 @@ fn errors_say_which_field_and_what_was_expected() {
         (
             "[64,1,1]",
             "[64,1,-1]",
-            "dispatch.workgroup_size[2]: expected an integer of at most 32 bits, found -1.0",
+            "dispatch.workgroup_size[2]: expected an integer of at most 32 bits, found -1",
         ),
         ("{\"shared_base\"", "[{\"shared_base\"", "line 16"),
         (

@@ -1,0 +1,163 @@
+//! Lanes that were not active on entry to a function are where they wait in its callers.
+
+use dwarf_tests::simulator::object_file::{Addresses, Function, starts, write_with_frames};
+use hetdwarf::arch::{Register, ScratchAddressing, WaveSize};
+use hetdwarf::frame::write::{Common, FrameTable, FunctionFrame, ReturnAddress, Start, Target};
+use hetdwarf::inspect::{LaneInCaller, Program, Stop, StopOptions};
+use hetdwarf::lane_pc::{self, Label, MaskPlace, Region};
+use hetdwarf::location::Arena;
+use hetdwarf::object::CodeObject;
+use hetdwarf::report::LanePcDocument;
+use hetdwarf::wave::Snapshot;
+
+/// The lanes that enter `outer`, those of its `then`, which call `leaf`, and those of the `then` in there.
+const ENTERED: u64 = 0x00ff_ffff;
+const CALL: u64 = 0x0000_ffff;
+const LEAF: u64 = 0x0000_00ff;
+
+fn s(number: u16) -> Register {
+    Register::sgpr(number).unwrap()
+}
+
+/// A function of 16 instructions with an `if` from its third to its twelfth; the mask is in a scalar register.
+fn function(mask: u16) -> lane_pc::Program {
+    let then = Label::from(12)..Label::from(48);
+    lane_pc::Program::new(&lane_pc::Function {
+        code: 0.into()..64.into(),
+        wave_size: WaveSize::Wave32,
+        regions: vec![Region::if_then(
+            8.into(),
+            then,
+            MaskPlace::Scalar(mask),
+            vec![],
+        )],
+        whole_wave: vec![],
+    })
+    .unwrap()
+}
+
+/// `outer` calls `leaf` from within its `if`.
+///
+/// * `with_exec`: whether the call frame information of `leaf` says where EXEC on entry is.
+fn object(with_exec: bool) -> Vec<u8> {
+    let programs = [function(10), function(20)];
+    let [outer, leaf] =
+        [("outer", &programs[0]), ("leaf", &programs[1])].map(|(name, program)| Function {
+            name,
+            size: 64,
+            program,
+        });
+    let (at, _) = starts(&[outer, leaf]);
+    let target = Target {
+        wave_size: WaveSize::Wave32,
+        scratch: ScratchAddressing::Buffer,
+    };
+    let frame =
+        |at: u64| FunctionFrame::new(target, &Common::new(), Start::Address(at), 64).unwrap();
+    let mut kernel = frame(at[0]);
+    kernel.kernel_entry().unwrap();
+    let mut called = frame(at[1]);
+    called.cfa_from_stack_pointer(s(32)).unwrap();
+    called
+        .return_address_in(ReturnAddress::Pair(s(30)))
+        .unwrap();
+    if with_exec {
+        called
+            .at(8)
+            .unwrap()
+            .saved_in_register(Register::EXEC_32, s(20))
+            .unwrap();
+    }
+    let mut table = FrameTable::new();
+    table.add(kernel).add(called);
+    let section = table.write().unwrap().bytes;
+    write_with_frames(&[outer, leaf], 5, Addresses::Numbers, &section)
+}
+
+/// Asks a wave in the `then` of `leaf` where the lanes are that are not in it.
+fn ask(
+    with_exec: bool,
+    answer: impl FnOnce(u64, Vec<Option<u64>>, Vec<Option<LaneInCaller>>, LanePcDocument),
+) {
+    let file = object(with_exec);
+    let object = CodeObject::parse(&file).unwrap();
+    let program = Program::load(&object).unwrap();
+    let symbols = object.symbols().unwrap();
+    let at = |name: &str| {
+        symbols
+            .iter()
+            .find(|symbol| symbol.name == name)
+            .unwrap()
+            .address
+    };
+    let (outer, leaf) = (at("outer"), at("leaf"));
+    let mut wave = Snapshot::new("gfx1030", WaveSize::Wave32, leaf + 16);
+    // The call is the instruction at 16 in `outer`.
+    let registers = [
+        (10, ENTERED),
+        (20, CALL),
+        (30, outer + 20),
+        (31, 0),
+        (32, 0x100),
+    ];
+    for (number, value) in registers {
+        wave.set_register(s(number), value).unwrap();
+    }
+    wave.set_register(Register::EXEC_32, LEAF).unwrap();
+    let arena = Arena::new();
+    let stop = Stop::new(&program, &wave, wave.pc(), StopOptions::default(), &arena);
+    let frame = stop.frame(0).unwrap();
+    let found = frame.lane_pcs().unwrap();
+    let callers = frame.lanes_in_callers(&found);
+    // In `leaf` all is the same with or without: lanes of `then` run, those that did not take it wait.
+    for (lane, pc) in found.pcs.iter().enumerate() {
+        let expected = match 1_u64 << lane {
+            lane if lane & LEAF != 0 => Some(leaf + 16),
+            lane if lane & CALL != 0 => Some(leaf + 8),
+            _ => None,
+        };
+        assert_eq!(*pc, expected, "lane {lane}");
+    }
+    answer(
+        outer,
+        found.pcs,
+        callers,
+        LanePcDocument::new(&frame).unwrap(),
+    );
+}
+
+#[test]
+fn lanes_that_did_not_take_part_in_a_call_wait_in_the_caller() {
+    ask(true, |outer, _, callers, document| {
+        for (lane, caller) in callers.iter().enumerate() {
+            let waits = (ENTERED & !CALL) >> lane & 1 == 1;
+            let expected = waits.then_some(LaneInCaller {
+                level: 1,
+                pc: outer + 8,
+            });
+            assert_eq!(*caller, expected, "lane {lane}");
+        }
+        let json = serde_json::to_value(&document).unwrap();
+        let lane = &json["lanes"][20];
+        assert_eq!(
+            (&lane["pc"], &lane["caller"]["frame"]),
+            (&serde_json::Value::Null, &1.into())
+        );
+        assert_eq!(lane["caller"]["function"], "outer");
+        assert_eq!(
+            dwarf_tests::number(&lane["caller"]["pc"]),
+            u128::from(outer + 8)
+        );
+        // Lanes that the wave was started without are nowhere.
+        assert!(
+            json["lanes"][30].get("caller").is_none() && json["lanes"][0].get("caller").is_none()
+        );
+    });
+}
+
+#[test]
+fn without_exec_of_the_caller_nothing_is_guessed() {
+    ask(false, |_, _, callers, _| {
+        assert!(callers.iter().all(Option::is_none))
+    });
+}

@@ -1,0 +1,227 @@
+//! Where lanes are, as a picture: the snapshots are reviewed by eye, and here it is checked that they are XML, say
+//! where each lane is, and nothing else than that.
+
+use std::collections::BTreeMap;
+
+use dwarf_tests::{fixture, hetdwarf, json};
+use hetdwarf::inspect::{Program, Stop, StopOptions};
+use hetdwarf::location::Arena;
+use hetdwarf::object::CodeObject;
+use hetdwarf::report::{LanePcDocument, LanePicture};
+use hetdwarf::wave::Snapshot;
+use insta::assert_snapshot;
+use roxmltree::{Document, Node, ParsingOptions};
+
+/// The wave of `examples/where_are_my_lanes.rs`, in the `else` of the inner decision: the lanes that entered the
+/// function, and those for which the conditions are true.
+const ENTERED: u64 = 0x0000_ffff_ffff_ffff;
+const A_IS_GREATER: u64 = 0xff00_ff00_ff00_ff00;
+const B_IS_GREATER: u64 = 0x0ff0_0ff0_0ff0_0ff0;
+
+/// What a command says of that wave, and both pictures that it writes.
+fn command() -> (String, String, String) {
+    let folder = std::env::temp_dir().join(format!(
+        "hetdwarf-picture-{}-{:?}",
+        std::process::id(),
+        std::thread::current().id()
+    ));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (svg, html) = (folder.join("lanes.svg"), folder.join("lanes.html"));
+    let arguments: [std::ffi::OsString; 8] = [
+        "lane-pc".into(),
+        fixture("corpus/rocm-style/lane_pc.hsaco").into(),
+        "--wave".into(),
+        fixture("lane_pc/nested-else.json").into(),
+        "--svg".into(),
+        svg.clone().into(),
+        "--html".into(),
+        html.clone().into(),
+    ];
+    let ran = hetdwarf(arguments);
+    assert_eq!((ran.status, ran.err.as_str()), (0, ""));
+    let read = |path| std::fs::read_to_string(path).unwrap();
+    let all = (ran.out, read(svg), read(html));
+    std::fs::remove_dir_all(folder).unwrap();
+    all
+}
+
+/// The picture with a source.
+fn picture(source: &str) -> LanePicture {
+    let file = std::fs::read(fixture("corpus/rocm-style/lane_pc.hsaco")).unwrap();
+    let object = CodeObject::parse(&file).unwrap();
+    let program = Program::load(&object).unwrap();
+    let wave =
+        Snapshot::from_json(&std::fs::read(fixture("lane_pc/nested-else.json")).unwrap()).unwrap();
+    let arena = Arena::new();
+    let stop = Stop::new(&program, &wave, wave.pc(), StopOptions::default(), &arena);
+    let frame = stop.frame(0).unwrap();
+    let document = LanePcDocument::new(&frame).unwrap();
+    let read = |path: &str, folder: Option<&str>| {
+        assert_eq!((path, folder), ("./lane_pc.c", Some(".")));
+        Some(source.to_owned())
+    };
+    LanePicture::new(&frame, &document, &read).unwrap()
+}
+
+fn parse(text: &str) -> Document<'_> {
+    let options = ParsingOptions {
+        allow_dtd: true,
+        ..ParsingOptions::default()
+    };
+    Document::parse_with_options(text, options).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+/// The lanes of each kind, by what is shown when they are pointed at.
+fn lanes(document: &Document<'_>) -> BTreeMap<String, u64> {
+    let mut found = BTreeMap::new();
+    for node in document.descendants().filter(Node::is_element) {
+        let below = node
+            .children()
+            .find(|child| child.has_tag_name((node.tag_name().namespace().unwrap(), "title")));
+        let title = node
+            .attribute("title")
+            .or_else(|| below.and_then(|title| title.text()));
+        let (Some(title), Some(class)) = (title, node.attribute("class")) else {
+            continue;
+        };
+        let (lane, place) = title
+            .strip_prefix("lane ")
+            .unwrap()
+            .split_once(": ")
+            .unwrap();
+        *found.entry(format!("{class} {place}")).or_insert(0) |= 1 << lane.parse::<u32>().unwrap();
+    }
+    found
+}
+
+/// Where lanes are by the source: those of `else` run, those of `then` are behind the inner decision, those of the
+/// outer `else` are where that is decided.
+fn expected() -> BTreeMap<String, u64> {
+    let outer = ENTERED & A_IS_GREATER;
+    [
+        (
+            "active active, pc 0x132c, lane_pc.c:10",
+            outer & !B_IS_GREATER,
+        ),
+        (
+            "waiting waiting, pc 0x1334, lane_pc.c:12",
+            outer & B_IS_GREATER,
+        ),
+        (
+            "waiting waiting, pc 0x1310, lane_pc.c:5",
+            ENTERED & !A_IS_GREATER,
+        ),
+        ("elsewhere not active on entry", !ENTERED),
+    ]
+    .map(|(title, lanes)| (title.to_owned(), lanes))
+    .into()
+}
+
+#[test]
+fn the_command_writes_pictures() {
+    let (text, svg, html) = command();
+    assert_snapshot!("picture-text", text);
+    assert_snapshot!("picture-svg", svg);
+    for picture in [&svg, &html] {
+        let document = parse(picture);
+        assert_eq!(lanes(&document), expected());
+    }
+    assert_eq!(command(), (text, svg, html));
+}
+
+#[test]
+fn the_source_is_beside_the_lanes() {
+    let source = std::fs::read_to_string(fixture("corpus/src/lane_pc.c")).unwrap();
+    let picture = picture(&source);
+    assert_snapshot!("picture-source-html", picture.html());
+    for (text, line) in [(picture.svg(), "text"), (picture.html(), "td")] {
+        let document = parse(&text);
+        assert_eq!(lanes(&document), expected());
+        let shown: Vec<&str> = document
+            .descendants()
+            .filter(|node| node.tag_name().name() == line)
+            .filter_map(|node| node.text())
+            .collect();
+        // The lines with lanes are shown as they are in the file, as spaces for tabs.
+        for number in [5, 10, 12] {
+            let line = source
+                .lines()
+                .nth(number - 1)
+                .unwrap()
+                .replace('\t', "    ");
+            assert!(shown.contains(&line.as_str()), "{number}: {shown:?}");
+        }
+    }
+}
+
+#[test]
+fn nothing_in_a_source_breaks_a_picture() {
+    let nasty =
+        "</text><script>alert(1)</script> &amp; \"' ]]> <!-- \u{1} \u{ffff} \u{202e}\n".repeat(20);
+    let picture = picture(&nasty);
+    for text in [picture.svg(), picture.html()] {
+        let document = parse(&text);
+        let names = document.descendants().map(|node| node.tag_name().name());
+        assert!(!names.clone().any(|name| name == "script"), "{text}");
+        assert_eq!(lanes(&document), expected());
+        // Nothing is fetched.
+        for node in document.descendants() {
+            let mut attributes = node.attributes();
+            assert!(
+                !attributes.any(|one| ["href", "src"].contains(&one.name())),
+                "{text}"
+            );
+        }
+        assert!(!text.contains("url(") && !text.contains("@import"));
+    }
+}
+
+#[test]
+fn without_exec_it_says_so() {
+    let object = fixture("corpus/rocm-style/lane_pc.hsaco");
+    let wave = fixture("lane_pc/nested-no-exec.json");
+    let ran = hetdwarf([
+        "lane-pc".into(),
+        object.into_os_string(),
+        "--wave".into(),
+        wave.into_os_string(),
+    ]);
+    assert_eq!((ran.status, ran.out.as_str()), (2, ""));
+    assert!(
+        ran.err.contains("register exec are not available"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn without_the_attribute_it_says_so() {
+    let case = fixture("waves/calls-O2");
+    let run = |format: &str| {
+        hetdwarf([
+            "lane-pc".into(),
+            case.join("calls-O2.rocm.hsaco").into_os_string(),
+            "--wave".into(),
+            case.join("w06.json").into_os_string(),
+            "--format".into(),
+            format.into(),
+        ])
+    };
+    let text = run("text");
+    assert!(
+        text.out.contains("where inactive lanes are is not known"),
+        "{}",
+        text.out
+    );
+    let answer: serde_json::Value = serde_json::from_str(&run("json").out).unwrap();
+    assert_eq!(answer["known"], false);
+    // Active lanes are at the pc, the others nowhere.
+    let wave = json(&case.join("w06.json"));
+    let exec = dwarf_tests::number(&wave["registers"]["exec"]);
+    for (number, lane) in answer["lanes"].as_array().unwrap().iter().enumerate() {
+        let is_active = exec >> number & 1 == 1;
+        assert_eq!(lane["active"], is_active);
+        let pc = (!lane["pc"].is_null()).then(|| dwarf_tests::number(&lane["pc"]));
+        assert_eq!(pc, is_active.then(|| dwarf_tests::number(&wave["pc"])));
+    }
+}

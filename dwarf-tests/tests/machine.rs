@@ -1,0 +1,192 @@
+//! Call frame information against machine code: small functions, the emulated runs, and the corpus.
+
+#[path = "machine/code.rs"]
+mod code;
+#[path = "machine/hostile.rs"]
+mod hostile;
+#[path = "machine/objects.rs"]
+mod objects;
+#[path = "machine/tables.rs"]
+mod tables;
+#[path = "machine/truth.rs"]
+mod truth;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use dwarf_tests::{corpus, fixture, json, number, wave_cases};
+use hetdwarf::verify::machine::{ContradictionKind as Kind, Silence, When};
+use truth::{Item, What};
+
+/// Of the things of one kind that are wrong: how many there are, how many are found as wrong always, and
+/// how many as wrong under a condition. And how many are said to be wrong under a condition that the runs
+/// did not show.
+#[derive(Debug, Default)]
+struct Share {
+    all: usize,
+    always: usize,
+    conditional: usize,
+    not_seen: usize,
+}
+
+/// What was found in one case.
+#[derive(Default)]
+struct Found {
+    always: BTreeSet<Item>,
+    conditional: BTreeSet<Item>,
+}
+
+fn find(case: &std::path::Path, truth: &truth::Truth) -> Found {
+    let name = case.file_name().unwrap().to_str().unwrap();
+    let mut found = Found::default();
+    for function in objects::check(&case.join(format!("{name}.hsaco"))) {
+        let executed = &truth.executed[&function.name];
+        for one in &function.report.contradictions {
+            let items = truth::items(&function.name, one, executed);
+            if one.when == When::Always {
+                found.always.extend(items);
+            } else {
+                found.conditional.extend(items);
+            }
+        }
+    }
+    found
+}
+
+/// Whether something that is wrong is among what was found. Of registers that are given up, `cfi-check.json`
+/// lists for each address those that are wrong at some of the addresses: one of them has to be found. A
+/// masked rule is wrong because EXEC has no rule, and that is found where it is.
+fn is_among(items: &BTreeSet<Item>, wrong: &Item) -> bool {
+    let like = |what, register: &str| Item {
+        what,
+        register: register.to_string(),
+        ..wrong.clone()
+    };
+    match wrong.what {
+        What::Clobbered => {
+            let from = like(What::Clobbered, "");
+            let mut after = items.range(from..);
+            after.next().is_some_and(|item| {
+                (&item.function, item.pc, item.what) == (&wrong.function, wrong.pc, wrong.what)
+            })
+        }
+        What::Masked => items.contains(wrong) || items.contains(&like(What::Exec, "exec")),
+        _ => items.contains(wrong),
+    }
+}
+
+/// Everything that was wrong when the programs ran, and nothing that was right. EXEC cannot always be
+/// followed out of nested loops.
+#[test]
+fn what_is_found_is_what_was_wrong_when_it_ran() {
+    let mut shares: BTreeMap<What, Share> = BTreeMap::new();
+    let mut false_alarms = Vec::new();
+    for case in wave_cases() {
+        let truth = truth::read(&case);
+        let found = find(&case, &truth);
+        for item in &truth.wrong {
+            let share = shares.entry(item.what).or_default();
+            share.all += 1;
+            share.always += usize::from(is_among(&found.always, item));
+            let conditional = !is_among(&found.always, item) && is_among(&found.conditional, item);
+            share.conditional += usize::from(conditional);
+        }
+        let case = case.file_name().unwrap().to_owned();
+        let alarms = found.always.difference(&truth.wrong);
+        false_alarms.extend(alarms.map(|item| (case.clone(), item.clone())));
+        for item in found.conditional.difference(&truth.wrong) {
+            shares.entry(item.what).or_default().not_seen += 1;
+        }
+    }
+    for (what, share) in &shares {
+        println!("{what:?}: {share:?}");
+    }
+    assert!(false_alarms.is_empty(), "{false_alarms:#x?}");
+    for (what, share) in &shares {
+        let found = share.always + share.conditional;
+        match what {
+            What::Exec => assert!(found >= 767, "{found} of {}", share.all),
+            What::Masked => assert_eq!(found, share.all),
+            _ => assert_eq!(share.always, share.all, "{what:?}"),
+        }
+    }
+    assert_eq!(shares.len(), 9, "each of the kinds was wrong somewhere");
+}
+
+/// The rules that `contradictions.json` lists: at a return, lanes that a reload has overwritten.
+#[test]
+fn stale_lanes_of_the_corpus_are_found() {
+    let list = json(&fixture("corpus/contradictions.json"));
+    let list = list["findings"].as_array().unwrap();
+    let mut files: BTreeMap<String, Vec<objects::Checked>> = BTreeMap::new();
+    let [mut always, mut conditional] = [0, 0];
+    for one in list {
+        let text = |field: &str| one[field].as_str().unwrap();
+        let path = fixture("corpus").join(text("path"));
+        let functions =
+            (files.entry(text("path").to_string())).or_insert_with(|| objects::check(&path));
+        let pc = u64::try_from(number(&one["return_pc"])).unwrap();
+        let register = match text("register") {
+            "PC_REG" => "return-address".to_string(),
+            name => name.replace("SGPR", "s"),
+        };
+        let whens: Vec<When> = (functions.iter())
+            .filter(|function| function.name == text("function"))
+            .flat_map(|function| &function.report.contradictions)
+            .filter(|one| one.kind == Kind::StaleLane)
+            .filter(|one| {
+                let items = truth::items("", one, &BTreeSet::from([pc]));
+                items.iter().any(|item| item.register == register)
+            })
+            .map(|one| one.when)
+            .collect();
+        // Under a condition: a reload of the lanes that were not active on entry alone.
+        always += usize::from(whens.contains(&When::Always));
+        conditional += usize::from(whens.contains(&When::LanesInactive));
+    }
+    println!(
+        "{} rules: {always} wrong always, {conditional} for lanes that were not active",
+        list.len()
+    );
+    assert_eq!(always + conditional, list.len());
+}
+
+/// Every function that has rows is followed, and what is found is found again.
+#[test]
+fn the_corpus_is_followed() {
+    let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut silences: BTreeMap<Option<Silence>, usize> = BTreeMap::new();
+    let mut time = Duration::ZERO;
+    for path in corpus() {
+        let checked = objects::check(&path);
+        let again = objects::check(&path);
+        let folder = path.parent().unwrap().file_name().unwrap();
+        for (function, again) in checked.iter().zip(&again) {
+            assert_eq!(function.report, again.report);
+            time += function.time;
+            *silences.entry(function.report.silence).or_default() += 1;
+            for one in &function.report.contradictions {
+                *kinds.entry(one.kind.rule().id).or_default() += 1;
+                // LLVM 22 writes no rules, and where nothing is said nothing is wrong.
+                assert_ne!(folder, "llvm22");
+                assert!(!one.ranges.is_empty() && !one.to_string().is_empty());
+                if folder == "gcc12" {
+                    assert_eq!(one.kind, Kind::CfaWrong);
+                }
+            }
+        }
+    }
+    println!("{kinds:#?}\n{silences:?}\n{time:?}");
+    let found = |silence| silences.get(&silence).copied().unwrap_or(0);
+    assert!(found(None) > 700);
+    assert_eq!(silences.len(), 2, "nothing but NoCaller: {silences:?}");
+    assert!(found(Some(Silence::NoCaller)) > 100);
+    for kind in Kind::ALL {
+        let never = [Kind::CfaScale, Kind::RowInsideInstruction, Kind::WrongPlace];
+        assert_eq!(
+            kinds.contains_key(kind.rule().id),
+            !never.contains(kind),
+            "{kind:?}"
+        );
+    }
+}

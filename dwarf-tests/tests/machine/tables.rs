@@ -1,0 +1,137 @@
+//! Call frame information written by hand, one row after the other.
+
+use hetdwarf::arch::Processor;
+use hetdwarf::expr::{self, Encoding, ParseOptions};
+use hetdwarf::frame::FrameSection;
+use hetdwarf::verify::machine::{FunctionCode, Machine, Report};
+
+/// The address of the function.
+pub const START: u64 = 0x1000;
+
+/// What a row changes.
+#[derive(Clone, Debug)]
+pub enum Change {
+    /// The CFA is what an expression says.
+    Cfa(&'static str),
+    /// The register is undefined, unchanged, in another register, or where an expression says; at the CFA
+    /// plus bytes; or the value of an expression. Registers are DWARF numbers.
+    Undefined(u16),
+    Same(u16),
+    Register(u16, u16),
+    At(u16, &'static str),
+    Offset(u16, i8),
+    Value(u16, &'static str),
+}
+
+/// The registers of a wave of 32 lanes.
+pub const EXEC: u16 = 1;
+pub const PC: u16 = 16;
+pub const fn s(n: u16) -> u16 {
+    32 + n
+}
+pub const fn v(n: u16) -> u16 {
+    1536 + n
+}
+
+fn uleb(mut value: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    loop {
+        let low = u8::try_from(value & 0x7f).unwrap();
+        value >>= 7;
+        if value == 0 {
+            bytes.push(low);
+            return bytes;
+        }
+        bytes.push(low | 0x80);
+    }
+}
+
+fn block(text: &str) -> Vec<u8> {
+    let bytes = expr::parse(text, &ParseOptions::default()).unwrap();
+    let bytes = bytes.encode(Encoding::AMDGPU).unwrap();
+    [uleb(bytes.len() as u64), bytes].concat()
+}
+
+impl Change {
+    /// The call frame instruction: DWARF 5 §7.24.
+    fn bytes(&self) -> Vec<u8> {
+        let register = |opcode: u8, register: u16| [vec![opcode], uleb(register.into())].concat();
+        match *self {
+            Change::Cfa(text) => [vec![0x0f], block(text)].concat(),
+            Change::Undefined(n) => register(0x07, n),
+            Change::Same(of) => register(0x08, of),
+            Change::Register(of, place) => [register(0x09, of), uleb(place.into())].concat(),
+            Change::At(of, text) => [register(0x10, of), block(text)].concat(),
+            Change::Offset(of, bytes) => {
+                let factored = u8::try_from(bytes / 4).unwrap();
+                [register(0x11, of), vec![factored]].concat()
+            }
+            Change::Value(of, text) => [register(0x16, of), block(text)].concat(),
+        }
+    }
+}
+
+fn entry(mut bytes: Vec<u8>) -> Vec<u8> {
+    while bytes.len() % 8 != 4 {
+        bytes.push(0);
+    }
+    [
+        u32::try_from(bytes.len()).unwrap().to_le_bytes().to_vec(),
+        bytes,
+    ]
+    .concat()
+}
+
+/// `.debug_frame` with one CIE and one FDE; rows start at offsets in the function.
+pub fn frame(length: usize, rows: &[(u64, Vec<Change>)]) -> Vec<u8> {
+    let mut cie = 0xffff_ffffu32.to_le_bytes().to_vec();
+    // Version 4, no augmentation, addresses of 8 bytes, both factors 4, return address in PC_64.
+    cie.extend([4, 0, 8, 0, 4, 4, 16]);
+    let mut fde = 0u32.to_le_bytes().to_vec();
+    fde.extend(START.to_le_bytes());
+    fde.extend((length as u64).to_le_bytes());
+    let mut at = 0;
+    for (start, changes) in rows {
+        assert!(*start >= at && start.is_multiple_of(4));
+        if *start > at {
+            fde.push(0x04);
+            fde.extend(u32::try_from((start - at) / 4).unwrap().to_le_bytes());
+            at = *start;
+        }
+        fde.extend(changes.iter().flat_map(Change::bytes));
+    }
+    [entry(cie), entry(fde)].concat()
+}
+
+/// The bytes of code as llvm-objdump prints it: after `//` an instruction's dwords, of eight digits each.
+pub fn assemble(listing: &str) -> Vec<u8> {
+    let dwords = (listing.lines())
+        .filter_map(|line| line.split_once("// "))
+        .flat_map(|(_, dwords)| dwords.split_whitespace().take_while(|word| word.len() == 8))
+        .map(|dword| u32::from_str_radix(dword, 16).unwrap());
+    dwords.flat_map(u32::to_le_bytes).collect()
+}
+
+/// Checks hand-made code with a hand-made table. What follows `callee:` in the listing is another function.
+pub fn check(target: &str, listing: &str, rows: &[(u64, Vec<Change>)]) -> Report {
+    let mut parts = listing.split("callee:\n");
+    let code = assemble(parts.next().unwrap());
+    let callee = assemble(parts.next().unwrap_or_default());
+    let bytes = frame(code.len(), rows);
+    let section = FrameSection::debug_frame(&bytes);
+    // The CIE: 4 bytes of length, and 12 of contents.
+    let fde = section.fde_at(16).unwrap();
+    assert_eq!(fde.initial_location, START);
+    let behind = START + code.len() as u64;
+    let machine = Machine::new(
+        Processor::by_name(target).unwrap(),
+        None,
+        [(START, &*code), (behind, &*callee)],
+    );
+    machine.check(&FunctionCode {
+        code: &code,
+        fde: &fde,
+        section: ".debug_frame",
+        encoding: Encoding::AMDGPU,
+    })
+}

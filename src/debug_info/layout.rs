@@ -1,0 +1,242 @@
+//! Types whose layout is computed at run time: variable-length arrays, and structures that are as large, or
+//! have members where, an expression says.
+//!
+//! It finds out what has to be asked and puts the answers together; evaluating is left to `inspect`.
+//! Sources: DWARF 5 §2.19 (attributes that are expressions or references), §5.5, §5.7.6, §5.13.
+
+use gimli::constants::*;
+
+use super::DebugInfo;
+use super::budget::Budget;
+use super::die::{Die, DieId};
+use super::read_type::{is_data_member, plain_member_offset};
+use super::type_entry::{HOPS, is_alias};
+use super::types::{Dimension, TypeId, TypeKind, TypeTable};
+use super::value::Value;
+use crate::error::{Error, Result};
+use crate::eval::{ExpressionBytes, LocationAttribute};
+
+/// What has to be found out in a frame to know a layout.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Question<'a> {
+    /// The value of the variable whose entry this is.
+    Variable(DieId),
+    /// The value of an expression.
+    Value(ExpressionBytes<'a>),
+    /// How many bits behind an object the location is that an expression computes from the object's.
+    Member(ExpressionBytes<'a>),
+}
+
+/// Answers a question.
+type Answer<'q, 'a> = &'q mut dyn FnMut(Question<'a>) -> Result<i128>;
+
+/// A layout that was found out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Layout {
+    /// The size of the type, in bytes.
+    pub(crate) byte_size: u64,
+    /// Arrays with their dimensions, and typedefs and qualifiers, from the type inwards; each with its size.
+    outer: Vec<(DieId, Option<Vec<Dimension>>, u64)>,
+    /// The type within these.
+    inner: DieId,
+    inner_size: u64,
+    /// Of a structure, where each member starts, in bits; nothing for what is known without asking.
+    members: Vec<Option<u64>>,
+}
+
+/// A variable that holds a number, a bound of an array for example.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NumberVariable<'a> {
+    pub(crate) location: Option<LocationAttribute<'a>>,
+    /// `DW_AT_const_value`.
+    pub(crate) constant: Option<i128>,
+    pub(crate) byte_size: u64,
+    pub(crate) is_signed: bool,
+}
+
+impl<'a> DebugInfo<'a> {
+    /// The layout of the type at `ty`; nothing if it has none, like a type that is only declared.
+    ///
+    /// # Errors
+    /// If an entry is malformed, and those of `answer`.
+    pub(crate) fn layout(&self, ty: DieId, answer: Answer<'_, 'a>) -> Result<Option<Layout>> {
+        let budget = &mut Budget::reading();
+        let mut outer = Vec::new();
+        let mut next = ty;
+        for _ in 0..HOPS {
+            let mut die = self.die(next)?;
+            if let Some(definition) = self.definition(&die) {
+                die = self.die(definition)?;
+            }
+            let in_array = outer
+                .iter()
+                .any(|(_, dimensions)| Option::is_some(dimensions));
+            let is_record = super::attribute::is_record(die.tag());
+            if is_record && !in_array {
+                return self.record_layout(&die, outer, answer, budget);
+            }
+            if let Some(size) = self.size(next, budget) {
+                return Ok(assemble(outer, next, size, Vec::new()));
+            }
+            let dimensions = if die.tag() == DW_TAG_array_type {
+                let mut number = |die: &Die<'a>, name| self.number_of(die, name, answer);
+                let dimensions = self.dimensions_by(&die, budget, &mut number)?;
+                if dimensions.is_empty() {
+                    return Ok(None);
+                }
+                Some(dimensions)
+            } else if is_alias(die.tag()) {
+                None
+            } else {
+                return Ok(None);
+            };
+            outer.push((die.id(), dimensions));
+            match self.direct_type(&die) {
+                Some(ty) => next = ty,
+                None => return Ok(None),
+            }
+        }
+        Ok(None)
+    }
+
+    /// A structure that an object is as a whole, so that its members can be found from where the object is.
+    fn record_layout(
+        &self,
+        die: &Die<'a>,
+        outer: Vec<(DieId, Option<Vec<Dimension>>)>,
+        answer: Answer<'_, 'a>,
+        budget: &mut Budget,
+    ) -> Result<Option<Layout>> {
+        let bytes = self.number_of(die, DW_AT_byte_size, answer)?;
+        let bits = match bytes {
+            Some(_) => None,
+            None => self.number_of(die, DW_AT_bit_size, answer)?,
+        };
+        let size = bytes.or_else(|| bits.map(|bits| bits.saturating_add(7) / 8));
+        let Some(size) = size.and_then(|size| u64::try_from(size).ok()) else {
+            return Ok(None);
+        };
+        let mut members = Vec::new();
+        let mut children = self.children(die.id())?;
+        while let Some(child) = children.next(budget)? {
+            if is_data_member(&child) {
+                members.push(self.member_position(&child, answer));
+            }
+        }
+        Ok(assemble(outer, die.id(), size, members))
+    }
+
+    /// Where a member starts, if that has to be asked. One that cannot be found costs the others nothing.
+    fn member_position(&self, die: &Die<'a>, answer: Answer<'_, 'a>) -> Option<u64> {
+        let attribute = die.attribute(DW_AT_data_member_location)?;
+        let Ok(Value::Expression(expression)) = self.value(die, attribute) else {
+            return None;
+        };
+        if plain_member_offset(expression.bytes).is_some() {
+            return None;
+        }
+        let start = answer(Question::Member(expression)).ok()?;
+        let within = die.unsigned(DW_AT_data_bit_offset).unwrap_or(0);
+        u64::try_from(start).ok()?.checked_add(within)
+    }
+
+    /// An attribute that is a number: a constant, or the value of an expression or of a variable.
+    fn number_of(&self, die: &Die<'a>, name: DwAt, answer: Answer<'_, 'a>) -> Result<Option<i128>> {
+        let Some(attribute) = die.attribute(name) else {
+            return Ok(None);
+        };
+        let value = self.value(die, attribute)?;
+        if let Value::Reference(entry) = value {
+            return answer(Question::Variable(entry)).map(Some);
+        }
+        if let Value::Expression(expression) = value {
+            return answer(Question::Value(expression)).map(Some);
+        }
+        Ok(value.number())
+    }
+
+    /// What the entry of a variable says that holds a number.
+    pub(crate) fn number_variable(&self, id: DieId) -> Result<NumberVariable<'a>> {
+        let chain = self.chain(self.die(id)?);
+        let integer = self.type_of(&chain)?.and_then(|ty| self.integer(ty));
+        let (byte_size, is_signed) = integer.ok_or_else(|| {
+            let section = self.section_of(id.unit).unwrap_or(".debug_info");
+            Error::malformed("bound of an array", "its variable has no integer type")
+                .within(section, id.offset)
+        })?;
+        let location = match chain.find(DW_AT_location) {
+            Some((die, attribute)) => self.location(die, attribute)?,
+            None => None,
+        };
+        let constant = self.chain_value(&chain, DW_AT_const_value)?;
+        Ok(NumberVariable {
+            location,
+            constant: constant.and_then(|value| value.number()),
+            byte_size,
+            is_signed,
+        })
+    }
+
+    /// The type that has `layout` instead of what is known of it without asking.
+    ///
+    /// # Errors
+    /// If an entry is malformed.
+    pub(crate) fn type_with(&self, table: &mut TypeTable, layout: &Layout) -> Result<TypeId> {
+        let mut id = self.read_type(table, Some(layout.inner))?;
+        if !layout.members.is_empty() {
+            let mut ty = table.get(id).clone();
+            ty.byte_size = Some(layout.inner_size);
+            if let TypeKind::Record { members, .. } = &mut ty.kind {
+                for (member, position) in members.iter_mut().zip(&layout.members) {
+                    member.bit_offset = position.or(member.bit_offset);
+                }
+            }
+            id = table.add(ty);
+        }
+        for (entry, found, size) in layout.outer.iter().rev() {
+            let known = self.read_type(table, Some(*entry))?;
+            let mut ty = table.get(known).clone();
+            ty.byte_size = Some(*size);
+            if let TypeKind::Array {
+                element,
+                dimensions,
+                ..
+            } = &mut ty.kind
+            {
+                *element = id;
+                dimensions.clone_from(found.as_ref().unwrap_or(&Vec::new()));
+            } else if let TypeKind::Typedef(target) | TypeKind::Qualified(_, target) = &mut ty.kind
+            {
+                *target = id;
+            }
+            id = table.add(ty);
+        }
+        Ok(id)
+    }
+}
+
+/// Puts sizes together from the inside outwards; nothing if a dimension is not known, or the whole is too
+/// large.
+fn assemble(
+    outer: Vec<(DieId, Option<Vec<Dimension>>)>,
+    inner: DieId,
+    inner_size: u64,
+    members: Vec<Option<u64>>,
+) -> Option<Layout> {
+    let mut byte_size = inner_size;
+    let mut sized = Vec::with_capacity(outer.len());
+    for (entry, dimensions) in outer.into_iter().rev() {
+        for dimension in dimensions.iter().flatten() {
+            byte_size = byte_size.checked_mul(dimension.count?)?;
+        }
+        sized.push((entry, dimensions, byte_size));
+    }
+    sized.reverse();
+    Some(Layout {
+        byte_size,
+        outer: sized,
+        inner,
+        inner_size,
+        members,
+    })
+}

@@ -1,0 +1,216 @@
+//! Variables whose types are laid out at run time: each lane may have its own bounds.
+//!
+//! Sources: DWARF 5 §2.19, §5.5, §5.7.6, §5.13; HET A.2.5.1 (the current object), A.5.7.3.
+
+use super::stop::is_active;
+use super::variable::{Contents, MOST_BYTES, Reader, Scene, is_undefined};
+use crate::arch::Lane;
+use crate::debug_info::types::{TypeId, TypeKind, TypeTable};
+use crate::debug_info::{DieId, Layout, Question};
+use crate::error::{Error, ErrorKind, Result};
+use crate::eval::{Context, LaneFocus, LocationAttribute, Outcome, ResultKind, evaluate, locate};
+use crate::location::{Access, Bits, Location, Storage, read_value_within, read_within};
+
+/// Types with the layouts of lanes, each layout once.
+#[derive(Debug, Default)]
+pub(super) struct LaneTypes {
+    layouts: Vec<(Layout, TypeId)>,
+    /// The type in each lane.
+    pub(super) lanes: Vec<TypeId>,
+}
+
+impl LaneTypes {
+    fn add(&mut self, layout: Layout, make: impl FnOnce(&Layout) -> Result<TypeId>) -> Result<()> {
+        let known = self.layouts.iter().find(|(known, _)| *known == layout);
+        let id = match known {
+            Some((_, id)) => *id,
+            None => {
+                let id = make(&layout)?;
+                self.layouts.push((layout, id));
+                id
+            }
+        };
+        self.lanes.push(id);
+        Ok(())
+    }
+
+    /// The type, if it is the same in all lanes that were looked at.
+    pub(super) fn common(&self) -> Option<TypeId> {
+        match self.layouts.as_slice() {
+            [(_, id)] => Some(*id),
+            _ => None,
+        }
+    }
+}
+
+/// Whether members of a structure, or of one under another name, are where an expression says.
+pub(super) fn has_moving_members(types: &TypeTable, ty: TypeId) -> bool {
+    let mut next = ty;
+    // Qualifiers and typedefs may be of each other.
+    for _ in 0..64 {
+        match &types.get(next).kind {
+            TypeKind::Typedef(target) | TypeKind::Qualified(_, target) => next = *target,
+            TypeKind::Record { members, .. } => {
+                return members.iter().any(|member| member.bit_offset.is_none());
+            }
+            TypeKind::Void
+            | TypeKind::Base(_)
+            | TypeKind::Pointer { .. }
+            | TypeKind::Array { .. }
+            | TypeKind::Enumeration { .. }
+            | TypeKind::Function { .. }
+            | TypeKind::MemberPointer { .. }
+            | TypeKind::Unspecified => return false,
+        }
+    }
+    false
+}
+
+impl<'p> Reader<'_, '_, 'p, '_> {
+    /// Reads a variable lane by lane, with the layout that its type has in the lane.
+    pub(super) fn fetch_laid_out(
+        &self,
+        (ty, known): (DieId, TypeId),
+        attribute: &LocationAttribute<'p>,
+        scene: &Scene<'_, 'p>,
+        types: &mut TypeTable,
+        lane_types: &mut LaneTypes,
+    ) -> Result<Contents<'p>> {
+        let mut lanes = Vec::new();
+        for lane in self.frame.stop.wave().wave_size().all_lanes() {
+            let context = Context {
+                lane: LaneFocus::One(lane),
+                ..scene.context
+            };
+            // What a lane that does not execute holds as a bound may be anything.
+            let found = if is_active(self.exec, lane) {
+                self.lay_out(ty, attribute, &Scene { context, ..*scene })
+            } else {
+                Err(ErrorKind::UndefinedRead.into())
+            };
+            let read = found.and_then(|(layout, location)| {
+                let bits = self.read_laid_out(&layout, &location, lane)?;
+                let info = self.frame.stop.program().info();
+                lane_types.add(layout, |layout| info.type_with(types, layout))?;
+                Ok((bits, location))
+            });
+            if read.is_err() {
+                lane_types.lanes.push(known);
+            }
+            lanes.push(read);
+        }
+        Ok(Contents::Each(lanes))
+    }
+
+    /// The layout and the place of an object in the lane in focus.
+    fn lay_out(
+        &self,
+        ty: DieId,
+        attribute: &LocationAttribute<'p>,
+        scene: &Scene<'_, 'p>,
+    ) -> Result<(Layout, Location<'p>)> {
+        let info = self.frame.stop.program().info();
+        let location = locate(attribute, &scene.context)?;
+        let context = Context {
+            object: Some(location),
+            ..scene.context
+        };
+        let scene = Scene { context, ..*scene };
+        let layout = info.layout(ty, &mut |question| self.answer(question, &scene))?;
+        let layout = layout.ok_or_else(|| Error::malformed("variable", "its type has no size"))?;
+        Ok((layout, location))
+    }
+
+    fn read_laid_out(&self, layout: &Layout, location: &Location<'p>, lane: Lane) -> Result<Bits> {
+        let stop = self.frame.stop;
+        let bit_size = layout.byte_size.min(MOST_BYTES).saturating_mul(8);
+        self.keep(bit_size, 1)?;
+        let access = Access {
+            wave: stop.wave(),
+            lane: Some(lane),
+            max_bits: stop.options().limits.bits,
+        };
+        stop.read_within(|visits| read_within(location, bit_size, &access, visits))
+    }
+
+    fn answer(&self, question: Question<'p>, scene: &Scene<'_, 'p>) -> Result<i128> {
+        match question {
+            Question::Variable(entry) => self.number_in(entry, scene),
+            Question::Value(expression) => {
+                match evaluate(expression, ResultKind::Value, &scene.context)? {
+                    Outcome::Value(value) => value.to_signed(),
+                    Outcome::Location(_) => Err(ErrorKind::UndefinedRead.into()),
+                }
+            }
+            Question::Member(expression) => {
+                let object = scene.context.object.unwrap_or(Location::UNDEFINED);
+                let context = Context {
+                    initial_stack: &[Outcome::Location(object)],
+                    ..scene.context
+                };
+                match evaluate(expression, ResultKind::Location, &context)? {
+                    Outcome::Location(member) => distance(&object, &member),
+                    Outcome::Value(_) => Err(ErrorKind::UndefinedRead.into()),
+                }
+            }
+        }
+    }
+
+    /// The number that a variable holds in the lane in focus.
+    fn number_in(&self, entry: DieId, scene: &Scene<'_, 'p>) -> Result<i128> {
+        let stop = self.frame.stop;
+        let variable = stop.program().info().number_variable(entry)?;
+        let Some(attribute) = variable.location else {
+            let optimized_out = || Error::from(ErrorKind::UndefinedRead);
+            return variable.constant.ok_or_else(optimized_out);
+        };
+        let context = Context {
+            object: None,
+            ..scene.context
+        };
+        let location = locate(&(scene.meant)(attribute)?, &context)?;
+        if is_undefined(&location) {
+            return Err(ErrorKind::UndefinedRead.into());
+        }
+        let bit_size = u32::try_from(variable.byte_size.saturating_mul(8)).unwrap_or(u32::MAX);
+        if bit_size > 64 {
+            return Err(ErrorKind::Unsupported("a bound of more than 8 bytes").into());
+        }
+        let access = Access {
+            wave: stop.wave(),
+            lane: match scene.context.lane {
+                LaneFocus::One(lane) => Some(lane),
+                LaneFocus::None | LaneFocus::All => None,
+            },
+            max_bits: 64,
+        };
+        let bits =
+            stop.read_within(|visits| read_value_within(&location, bit_size, &access, visits))?;
+        let unused = 128u32.saturating_sub(bit_size);
+        Ok(if variable.is_signed {
+            bits.checked_shl(unused).unwrap_or(0).cast_signed() >> unused.min(127)
+        } else {
+            bits.cast_signed()
+        })
+    }
+}
+
+/// How many bits behind `object` a member is, in the same storage.
+fn distance(object: &Location<'_>, member: &Location<'_>) -> Result<i128> {
+    let elsewhere = || Error::from(ErrorKind::Unsupported("a member outside of its object"));
+    let (Some(from), Some(to)) = (object.single(), member.single()) else {
+        return Err(elsewhere());
+    };
+    let same = match (from.storage, to.storage) {
+        // Which lane made the place does not matter: both were made for the one in focus.
+        (Storage::Memory { space: one, .. }, Storage::Memory { space: other, .. }) => one == other,
+        (one, other) => one == other,
+    };
+    let offset = |place: u128| i128::try_from(place).map_err(|_| elsewhere());
+    if !same {
+        return Err(elsewhere());
+    }
+    offset(to.bit_offset)?
+        .checked_sub(offset(from.bit_offset)?)
+        .ok_or_else(elsewhere)
+}

@@ -1,0 +1,192 @@
+//! Regions recovered from a control-flow graph: for back ends that have linear code under EXEC masks, and no
+//! tree of what it was made from.
+//!
+//! [`recover`] follows saved masks through the graph ([`Change`] says what instructions do to them), finds with
+//! dominators and post-dominators where each region begins and ends, and checks at every edge that the
+//! wave is in the same regions whichever way it comes. What contradicts that is refused: of the smallest part around
+//! it that saves EXEC and restores it, nothing is said but that lanes in it are not known. Deciding what
+//! is written of the regions is left to [`Program`](super::Program).
+
+mod bracket;
+mod context;
+mod event;
+mod flow;
+mod masks;
+mod refused;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+use core::ops::Range;
+
+use petgraph::graph::{DiGraph, NodeIndex};
+
+use self::bracket::{Bracket, Brackets};
+use self::context::{Contexts, Contradiction};
+use self::event::Point;
+use self::flow::Flow;
+use self::masks::Masks;
+use super::region::{Function, Label};
+use crate::arch::WaveSize;
+use crate::error::{Error, Result};
+
+pub use event::{Block, Change, Event};
+pub use refused::{Reason, Refused};
+
+/// A function whose regions were recovered.
+#[derive(Clone, Debug)]
+pub struct Recovered {
+    /// The function. A part that was refused is a region with one phase, `unknown`, without a place where lanes
+    /// wait; if nothing can be said of the function as a whole, it has no regions, so that lanes which
+    /// are not active are nowhere.
+    pub function: Function,
+    /// What was refused and why, in the order of the blocks.
+    pub refused: Vec<Refused>,
+}
+
+/// Recovers the regions of a function.
+///
+/// * `graph`: its blocks in the order of the code, the entry first, with an edge for each way that the wave can go.
+///
+/// # Errors
+/// [`crate::error::ErrorKind::Malformed`] if there are no blocks, or if EXEC gets more lanes somewhere and what is
+/// active cannot be told there ([`Reason::WholeWave`]); [`crate::error::ErrorKind::Limit`] for regions nested deeper
+/// than 1024.
+pub fn recover(graph: &DiGraph<Block, ()>, wave_size: WaveSize) -> Result<Recovered> {
+    let (Some(first), Some(last)) = (graph.node_weights().next(), graph.node_weights().last())
+    else {
+        return Err(Error::malformed("graph", "it has no blocks"));
+    };
+    let flow = Flow::new(graph);
+    let masks = Masks::new(graph, &flow, wave_size);
+    let brackets = Brackets::find(graph, &flow, &masks);
+    // Parts that are refused, in the order in which they were; a later one may enclose earlier ones.
+    let mut parts: Vec<usize> = Vec::new();
+    let mut refused: Vec<Refused> = Vec::new();
+    let mut is_all_refused = false;
+    loop {
+        let contexts = Contexts::find(graph, &flow, &masks, &brackets, &parts);
+        let mut made = tree::make(graph, &masks, &brackets, &contexts, is_all_refused)?;
+        let mut contradictions = contexts.contradictions;
+        contradictions.append(&mut made.contradictions);
+        let whole_wave = contradictions
+            .iter()
+            .find(|one| one.reason == Reason::WholeWave);
+        if let Some(one) = whole_wave {
+            let refused = describe(graph, &flow, one, None);
+            return Err(Error::malformed("graph", refused.to_string()));
+        }
+        if contradictions.is_empty() || is_all_refused {
+            refused.sort_by(|a, b| (&a.blocks, a.reason).cmp(&(&b.blocks, b.reason)));
+            refused.dedup();
+            return Ok(Recovered {
+                function: Function {
+                    code: first.code.start.clone()..last.code.end.clone(),
+                    wave_size,
+                    regions: made.regions,
+                    whole_wave: made.whole_wave,
+                },
+                refused,
+            });
+        }
+        for one in &contradictions {
+            let part = smallest(&flow, &brackets, one, &parts);
+            is_all_refused |= part.is_none();
+            refused.push(describe(
+                graph,
+                &flow,
+                one,
+                part.and_then(|part| brackets.enclosing.get(part)),
+            ));
+            parts.extend(part);
+        }
+    }
+}
+
+/// The smallest part that is not refused yet, encloses a contradiction, and is not touched by it.
+fn smallest(
+    flow: &Flow,
+    brackets: &Brackets,
+    one: &Contradiction,
+    parts: &[usize],
+) -> Option<usize> {
+    let mut best: Option<(usize, &Bracket)> = None;
+    for (number, bracket) in brackets.enclosing.iter().enumerate() {
+        let is_touched = one.masks.contains(&bracket.mask)
+            || bracket.gone.is_some_and(|gone| one.masks.contains(&gone));
+        if is_touched
+            || parts.contains(&number)
+            || !one
+                .points
+                .iter()
+                .all(|point| is_within(flow, bracket, *point))
+        {
+            continue;
+        }
+        let is_smaller = best.is_none_or(|(_, best)| is_inner(flow, bracket, best));
+        if is_smaller {
+            best = Some((number, bracket));
+        }
+    }
+    best.map(|(number, _)| number)
+}
+
+/// Whether a point lies behind where a mask is saved and not behind where it is restored.
+fn is_within(flow: &Flow, bracket: &Bracket, point: Point) -> bool {
+    let (save, close) = (bracket.save, bracket.close);
+    let is_over = match close.block == point.block {
+        true => point.event > close.event,
+        false => flow.dominates(close, point),
+    };
+    save != point && flow.dominates(save, point) && flow.post_dominates(close, point) && !is_over
+}
+
+/// Whether a bracket, which shares a point with another, lies in it.
+fn is_inner(flow: &Flow, inner: &Bracket, outer: &Bracket) -> bool {
+    if inner.save == outer.save {
+        return flow.dominates(inner.close, outer.close);
+    }
+    flow.dominates(outer.save, inner.save)
+}
+
+/// What was refused, for the caller.
+fn describe(
+    graph: &DiGraph<Block, ()>,
+    flow: &Flow,
+    one: &Contradiction,
+    part: Option<&Bracket>,
+) -> Refused {
+    let mut blocks: Vec<usize> = one.points.iter().map(|point| point.block).collect();
+    let mut reason = one.reason;
+    // What is wrong with a cycle shows at one of its blocks.
+    for cycle in one
+        .points
+        .iter()
+        .flat_map(|point| flow.irreducible(point.block))
+    {
+        reason = Reason::Irreducible;
+        blocks.extend(cycle);
+    }
+    blocks.sort_unstable();
+    blocks.dedup();
+    let blocks: Vec<NodeIndex> = blocks.into_iter().map(NodeIndex::new).collect();
+    let names = blocks
+        .iter()
+        .filter_map(|block| graph.node_weight(*block))
+        .map(|block| block.name.clone());
+    Refused {
+        reason,
+        names: names.collect(),
+        code: part.and_then(|part| code_of(graph, part)),
+        blocks,
+    }
+}
+
+/// The code from behind where a mask is saved to behind where it is restored.
+fn code_of(graph: &DiGraph<Block, ()>, bracket: &Bracket) -> Option<Range<Label>> {
+    let behind = |point: Point| {
+        let events = &graph.node_weight(NodeIndex::new(point.block))?.events;
+        events.get(point.event).map(|event| event.code.end.clone())
+    };
+    Some(behind(bracket.save)?..behind(bracket.close)?)
+}

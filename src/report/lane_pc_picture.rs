@@ -1,0 +1,311 @@
+//! Where the lanes are, as a picture: source lines with a row of cells, one for each lane.
+//!
+//! What is in the picture is here; how a browser is told, in `lane_pc_svg` and `lane_pc_html`.
+
+use std::collections::BTreeMap;
+
+use super::lane_pc::{LanePcDocument, LanePcLane, Lines};
+use crate::debug_info::{SourceFile, SourceLine};
+use crate::error::Result;
+use crate::inspect::StopFrame;
+
+/// Source lines that are shown before and behind those with lanes.
+const AROUND: u64 = 3;
+/// Characters of a source line that are shown.
+const WIDTH: usize = 160;
+
+/// A picture of the lanes of a frame.
+#[derive(Clone, Debug)]
+pub struct LanePicture {
+    /// The function and the frame.
+    pub(super) title: String,
+    /// How many lanes there are.
+    pub(super) lanes: usize,
+    /// From top to bottom.
+    pub(super) rows: Vec<Row>,
+    /// What is to be said besides.
+    pub(super) message: Option<String>,
+}
+
+/// A row of a picture.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Row {
+    /// `k.cl:7`, or a program location where no line is known; nothing where lines are left out.
+    pub(super) label: String,
+    /// The text of the line, where it is known.
+    pub(super) text: String,
+    pub(super) cells: Vec<Cell>,
+}
+
+/// A lane in a row.
+#[derive(Clone, Debug)]
+pub(super) struct Cell {
+    pub(super) lane: usize,
+    pub(super) state: State,
+    /// What is shown when it is pointed at.
+    pub(super) title: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    Active,
+    Waiting,
+    /// It is not in this frame, or it is not known where it is.
+    Elsewhere,
+}
+
+impl State {
+    /// The class of a cell, for style sheets.
+    pub(super) fn class(self) -> &'static str {
+        match self {
+            State::Active => "active",
+            State::Waiting => "waiting",
+            State::Elsewhere => "elsewhere",
+        }
+    }
+}
+
+/// What the states are called.
+pub(super) const LEGEND: [(State, &str); 3] = [
+    (State::Active, "active"),
+    (State::Waiting, "waiting"),
+    (State::Elsewhere, "not in this frame, or not known"),
+];
+
+/// A source file with lanes in it.
+#[derive(Default)]
+struct File {
+    name: String,
+    text: Option<String>,
+    lines: BTreeMap<u64, Vec<Cell>>,
+}
+
+impl LanePicture {
+    /// Draws the lanes of a frame.
+    ///
+    /// * `document`: what [`LanePcDocument::new`] says of the same frame.
+    /// * `read`: the text of a source file, by its path and the directory that the compiler ran in; asked where
+    ///   the text is not in the debugging information.
+    ///
+    /// # Errors
+    /// If a line table is malformed.
+    pub fn new(
+        frame: &StopFrame<'_, '_, '_>,
+        document: &LanePcDocument,
+        read: &dyn Fn(&str, Option<&str>) -> Option<String>,
+    ) -> Result<LanePicture> {
+        let mut lines = Lines::default();
+        let mut files: BTreeMap<String, File> = BTreeMap::new();
+        let mut without_line: BTreeMap<u128, Vec<Cell>> = BTreeMap::new();
+        let mut elsewhere = Vec::new();
+        for lane in &document.lanes {
+            let cell = Cell::new(lane, document.known);
+            let Some(pc) = lane.pc else {
+                elsewhere.push(cell);
+                continue;
+            };
+            let line = lines.of(frame, u64::try_from(pc.0).unwrap_or(u64::MAX))?;
+            match line {
+                Some(SourceLine {
+                    unit,
+                    file: Some(file),
+                    line,
+                    ..
+                }) if line != 0 => {
+                    let known = files.entry(file.path.to_string());
+                    let found = known.or_insert_with(|| File {
+                        name: clean(file.name()),
+                        text: text(frame, unit, &file, read),
+                        ..File::default()
+                    });
+                    found.lines.entry(line).or_default().push(cell);
+                }
+                Some(_) | None => without_line.entry(pc.0).or_default().push(cell),
+            }
+        }
+        let mut rows = Vec::new();
+        for file in files.into_values() {
+            file.rows(&mut rows);
+        }
+        rows.extend(without_line.into_iter().map(|(pc, cells)| Row {
+            label: format!("{pc:#x}"),
+            text: String::new(),
+            cells,
+        }));
+        if !elsewhere.is_empty() {
+            let text = match document.known {
+                true => "not active on entry",
+                false => "not active; where is not known",
+            };
+            rows.push(Row {
+                label: "elsewhere".to_owned(),
+                text: text.to_owned(),
+                cells: elsewhere,
+            });
+        }
+        let function = document.function.as_deref().unwrap_or("?");
+        Ok(LanePicture {
+            title: clean(&format!("{function}, frame {}", document.frame)),
+            lanes: document.lanes.len(),
+            rows,
+            message: document.message.clone(),
+        })
+    }
+}
+
+/// The text of a source file: that in the debugging information, or that which can be read.
+fn text(
+    frame: &StopFrame<'_, '_, '_>,
+    unit: crate::debug_info::UnitId,
+    file: &SourceFile,
+    read: &dyn Fn(&str, Option<&str>) -> Option<String>,
+) -> Option<String> {
+    let info = frame.stop().program().info();
+    // A picture without source is better than none.
+    if let Ok(Some(text)) = info.embedded_source(unit, file.index) {
+        return Some(text.into_owned());
+    }
+    let units = info.units().filter_map(core::result::Result::ok);
+    let folder = units
+        .filter(|info| info.id == unit)
+        .find_map(|info| info.comp_dir);
+    read(&file.path, folder.as_deref())
+}
+
+impl File {
+    /// The lines with lanes and a few around them, if there is text.
+    fn rows(mut self, rows: &mut Vec<Row>) {
+        let text: Vec<&str> = self
+            .text
+            .as_deref()
+            .map_or(Vec::new(), |text| text.lines().collect());
+        let mut wanted: Vec<u64> = Vec::new();
+        for line in self.lines.keys() {
+            let around = line.saturating_sub(AROUND).max(1)..=line.saturating_add(AROUND);
+            let in_text = around.filter(|number| get(&text, *number).is_some());
+            wanted.extend(in_text.chain([*line]));
+        }
+        wanted.sort_unstable();
+        wanted.dedup();
+        let mut before = None;
+        for number in wanted {
+            if before.is_some_and(|before: u64| before.saturating_add(1) != number) {
+                rows.push(Row {
+                    text: "…".to_owned(),
+                    ..Row::default()
+                });
+            }
+            before = Some(number);
+            rows.push(Row {
+                label: format!("{}:{number}", self.name),
+                text: get(&text, number).map_or(String::new(), clean),
+                cells: self.lines.remove(&number).unwrap_or_default(),
+            });
+        }
+    }
+}
+
+/// A line by its number, from 1.
+fn get<'t>(text: &[&'t str], number: u64) -> Option<&'t str> {
+    let index = usize::try_from(number).ok()?.checked_sub(1)?;
+    text.get(index).copied()
+}
+
+impl Cell {
+    fn new(lane: &LanePcLane, known: bool) -> Cell {
+        let place = |file: &Option<String>, line: Option<u64>| match (file, line) {
+            (Some(file), Some(line)) => format!(", {file}:{line}"),
+            (_, _) => String::new(),
+        };
+        let number = lane.lane;
+        let (state, title) = match (lane.pc, &lane.caller) {
+            (Some(pc), _) => {
+                let state = if lane.active {
+                    State::Active
+                } else {
+                    State::Waiting
+                };
+                let at = place(&lane.file, lane.line);
+                (
+                    state,
+                    format!("lane {number}: {}, pc {:#x}{at}", state.class(), pc.0),
+                )
+            }
+            (None, Some(caller)) => {
+                let function = caller.function.as_deref().unwrap_or("?");
+                let at = place(&caller.file, caller.line);
+                let (frame, pc) = (caller.frame, caller.pc.0);
+                (
+                    State::Elsewhere,
+                    format!("lane {number}: in frame {frame}, {function}, pc {pc:#x}{at}"),
+                )
+            }
+            (None, None) if known => (
+                State::Elsewhere,
+                format!("lane {number}: not active on entry"),
+            ),
+            (None, None) => (
+                State::Elsewhere,
+                format!("lane {number}: not active; where it is is not known"),
+            ),
+        };
+        Cell {
+            lane: number,
+            state,
+            title: clean(&title),
+        }
+    }
+}
+
+/// Text that can stand in a document: tabs are spaces, what is neither a character nor visible is replaced, what is
+/// too long is cut.
+pub(super) fn clean(text: &str) -> String {
+    let mut clean = String::with_capacity(text.len().min(WIDTH));
+    for (number, letter) in text.chars().enumerate() {
+        if number >= WIDTH {
+            clean.push('…');
+            break;
+        }
+        match letter {
+            '\t' => clean.push_str("    "),
+            // Characters that change the direction of others hide what a line says.
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}' => {
+                clean.push('\u{fffd}')
+            }
+            letter if letter.is_control() => clean.push('\u{fffd}'),
+            letter => clean.push(letter),
+        }
+    }
+    clean
+}
+
+/// Text as the contents of an element or attribute.
+pub(super) fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            letter => escaped.push(letter),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{clean, escape};
+
+    #[test]
+    fn nothing_breaks_out_of_a_document() {
+        assert_eq!(
+            clean("a\tb\u{1b}[0m\u{202e}c\u{0}"),
+            "a    b\u{fffd}[0m\u{fffd}c\u{fffd}"
+        );
+        assert_eq!(clean(&"x".repeat(1000)).chars().count(), super::WIDTH + 1);
+        assert_eq!(escape("</script>\"'&"), "&lt;/script&gt;&quot;&#39;&amp;");
+    }
+}

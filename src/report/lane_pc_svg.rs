@@ -1,0 +1,141 @@
+//! A picture of lanes as SVG: no scripts, and nothing from elsewhere.
+
+use core::fmt::Write;
+
+use super::lane_pc_picture::{LEGEND, LanePicture, Row, escape};
+
+/// Pixels from one cell to the next, and of a cell.
+const STEP: usize = 10;
+const CELL: usize = 8;
+/// Pixels from one row to the next.
+const ROW: usize = 18;
+/// Pixels at the edges.
+const MARGIN: usize = 12;
+/// Pixels of a character, for a font of 13 pixels: at most.
+const LETTER: usize = 8;
+/// Rows above those of the picture: the title, and the numbers of lanes.
+const HEAD: usize = 2;
+
+/// Colours for light and dark.
+pub(super) const STYLE: &str = "\
+:root { --page: #ffffff; --text: #1f2328; --quiet: #6e7781; --track: #eaeef2; --active: #1a7f37; --waiting: #bf8700; --elsewhere: #8c959f; }
+@media (prefers-color-scheme: dark) {
+:root { --page: #0d1117; --text: #e6edf3; --quiet: #8d96a0; --track: #21262d; --active: #3fb950; --waiting: #d29922; --elsewhere: #6e7681; }
+}
+";
+
+const SVG_STYLE: &str = "\
+.page { fill: var(--page); } text { fill: var(--text); font: 13px ui-monospace, monospace; white-space: pre; }
+.quiet { fill: var(--quiet); } .track { fill: var(--track); }
+.active { fill: var(--active); } .waiting { fill: none; stroke: var(--waiting); stroke-width: 2; }
+.elsewhere { fill: none; stroke: var(--elsewhere); stroke-dasharray: 2 2; }
+";
+
+impl LanePicture {
+    /// The picture as an SVG document.
+    #[must_use]
+    pub fn svg(&self) -> String {
+        let longest = |text: fn(&Row) -> &String| {
+            let lengths = self.rows.iter().map(|row| text(row).chars().count());
+            lengths.max().unwrap_or(0).saturating_mul(LETTER)
+        };
+        let label_at = MARGIN
+            .saturating_add(self.lanes.saturating_mul(STEP))
+            .saturating_add(MARGIN);
+        let text_at = label_at
+            .saturating_add(longest(|row| &row.label))
+            .saturating_add(MARGIN);
+        let least = text_at.max(MARGIN.saturating_add(60 * LETTER));
+        let width = least
+            .max(text_at.saturating_add(longest(|row| &row.text)))
+            .saturating_add(MARGIN);
+        let notes = 1_usize.saturating_add(usize::from(self.message.is_some()));
+        let count = self.rows.len().saturating_add(HEAD).saturating_add(notes);
+        let height = count
+            .saturating_mul(ROW)
+            .saturating_add(MARGIN.saturating_mul(2));
+        let title = escape(&self.title);
+        let mut out = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" role=\"img\">\n\
+             <title>{title}</title>\n<style>\n{STYLE}{SVG_STYLE}</style>\n\
+             <rect class=\"page\" width=\"{width}\" height=\"{height}\"/>\n"
+        );
+        line(&mut out, MARGIN, 0, "", &self.title);
+        for lane in (0..self.lanes).step_by(8) {
+            let x = MARGIN.saturating_add(lane.saturating_mul(STEP));
+            line(&mut out, x, 1, "quiet", &lane.to_string());
+        }
+        for (number, row) in (HEAD..).zip(&self.rows) {
+            self.row(&mut out, row, number, label_at, text_at);
+        }
+        let mut number = self.rows.len().saturating_add(HEAD);
+        let mut x = MARGIN;
+        for (state, name) in LEGEND {
+            cell(&mut out, x, number, state.class(), "");
+            line(&mut out, x.saturating_add(2 * CELL), number, "quiet", name);
+            x = x
+                .saturating_add(name.len().saturating_mul(LETTER))
+                .saturating_add(4 * CELL);
+        }
+        if let Some(message) = &self.message {
+            number = number.saturating_add(1);
+            line(&mut out, MARGIN, number, "quiet", message);
+        }
+        out.push_str("</svg>\n");
+        out
+    }
+
+    fn row(&self, out: &mut String, row: &Row, number: usize, label_at: usize, text_at: usize) {
+        if !row.cells.is_empty() {
+            let width = self.lanes.saturating_mul(STEP);
+            let _ = writeln!(
+                out,
+                "<rect class=\"track\" x=\"{}\" y=\"{}\" width=\"{width}\" height=\"{}\" rx=\"2\"/>",
+                MARGIN - 1,
+                top(number).saturating_sub(1),
+                CELL + 2
+            );
+        }
+        for one in &row.cells {
+            let x = MARGIN.saturating_add(one.lane.saturating_mul(STEP));
+            cell(out, x, number, one.state.class(), &one.title);
+        }
+        line(out, label_at, number, "quiet", &row.label);
+        line(out, text_at, number, "", &row.text);
+    }
+}
+
+/// Where the cells of a row are.
+fn top(row: usize) -> usize {
+    MARGIN
+        .saturating_add(row.saturating_mul(ROW))
+        .saturating_add(5)
+}
+
+fn cell(out: &mut String, x: usize, row: usize, class: &str, title: &str) {
+    let y = top(row);
+    let shape = format!(
+        "<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{CELL}\" height=\"{CELL}\" rx=\"2\""
+    );
+    // Writing into a string does not fail.
+    let _ = match title {
+        "" => writeln!(out, "{shape}/>"),
+        title => writeln!(out, "{shape}><title>{}</title></rect>", escape(title)),
+    };
+}
+
+fn line(out: &mut String, x: usize, row: usize, class: &str, text: &str) {
+    if text.is_empty() {
+        return;
+    }
+    let y = top(row).saturating_add(CELL);
+    let class = match class {
+        "" => String::new(),
+        class => format!(" class=\"{class}\""),
+    };
+    let _ = writeln!(
+        out,
+        "<text{class} x=\"{x}\" y=\"{y}\" xml:space=\"preserve\">{}</text>",
+        escape(text)
+    );
+}

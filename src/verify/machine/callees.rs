@@ -1,0 +1,265 @@
+//! Which registers the functions of an object can write, with all that they call.
+//!
+//! Compilers that see a callee's code keep values in registers that the calling convention gives away, if
+//! the callee does not write them. Without knowing what callees write, nothing could be said behind a
+//! call in such code. What is found here is never too little: where a call cannot be followed, everything
+//! that the convention gives away counts as written.
+
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "what is not followed is left unknown, whatever it is"
+)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
+
+use super::convention::Convention;
+use crate::isa::{CallTarget, Decoder, Effect, Instruction, MachineRegister, Operand, ScalarOp};
+
+/// A set of registers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Registers {
+    scalars: u128,
+    /// 256 vector registers, 256 accumulation registers.
+    vectors: [u128; 4],
+    /// Every vector register that the convention gives away.
+    any_vector: bool,
+}
+
+impl Registers {
+    fn place(register: MachineRegister) -> Option<(usize, u16)> {
+        match register {
+            MachineRegister::Vgpr(n) if n < 256 => Some((usize::from(n / 128), n % 128)),
+            MachineRegister::Agpr(n) if n < 256 => Some((usize::from(n / 128 + 2), n % 128)),
+            MachineRegister::Vgpr(_)
+            | MachineRegister::Agpr(_)
+            | MachineRegister::Sgpr(_)
+            | MachineRegister::Ttmp(_)
+            | MachineRegister::FlatScratchLo
+            | MachineRegister::FlatScratchHi
+            | MachineRegister::XnackMaskLo
+            | MachineRegister::XnackMaskHi
+            | MachineRegister::VccLo
+            | MachineRegister::VccHi
+            | MachineRegister::M0
+            | MachineRegister::ExecLo
+            | MachineRegister::ExecHi
+            | MachineRegister::Scc => None,
+        }
+    }
+
+    fn insert(&mut self, register: MachineRegister) {
+        if let MachineRegister::Sgpr(n) = register {
+            self.scalars |= 1u128.checked_shl(n.into()).unwrap_or(0);
+        } else if let Some((word, bit)) = Registers::place(register) {
+            if let Some(word) = self.vectors.get_mut(word) {
+                *word |= 1u128.checked_shl(bit.into()).unwrap_or(0);
+            }
+        } else if matches!(
+            register,
+            MachineRegister::Vgpr(_) | MachineRegister::Agpr(_)
+        ) {
+            self.any_vector = true;
+        }
+    }
+
+    /// Whether the register is one of them.
+    pub(super) fn contains(&self, register: MachineRegister) -> bool {
+        if let MachineRegister::Sgpr(n) = register {
+            return self.scalars & 1u128.checked_shl(n.into()).unwrap_or(0) != 0;
+        }
+        match Registers::place(register) {
+            _ if self.any_vector => true,
+            Some((word, bit)) => (self.vectors.get(word))
+                .is_some_and(|word| word & 1u128.checked_shl(bit.into()).unwrap_or(0) != 0),
+            None => true,
+        }
+    }
+
+    fn add(&mut self, other: &Registers) {
+        self.scalars |= other.scalars;
+        for (word, other) in self.vectors.iter_mut().zip(other.vectors) {
+            *word |= other;
+        }
+        self.any_vector |= other.any_vector;
+    }
+}
+
+/// What one function does by itself.
+#[derive(Debug, Default)]
+struct Summary {
+    writes: Registers,
+    calls: BTreeSet<u64>,
+    /// It could not be decoded, calls what is not known, or writes registers that are not known.
+    unknown: bool,
+}
+
+/// A function that can be called. What it does is read when it is asked for.
+#[derive(Debug)]
+struct Callee<'a> {
+    code: &'a [u8],
+    summary: OnceLock<Summary>,
+    /// What it writes with all that it calls; nothing if that is not known.
+    writes: OnceLock<Option<Registers>>,
+}
+
+/// What each function of an object can write.
+#[derive(Debug)]
+pub(super) struct Callees<'a> {
+    decoder: Option<Decoder>,
+    functions: BTreeMap<u64, Callee<'a>>,
+}
+
+impl<'a> Callees<'a> {
+    /// The functions: the address and the code of each.
+    pub(super) fn new(
+        decoder: Option<Decoder>,
+        functions: impl IntoIterator<Item = (u64, &'a [u8])>,
+    ) -> Callees<'a> {
+        let functions = functions.into_iter().map(|(address, code)| {
+            let callee = Callee {
+                code,
+                summary: OnceLock::new(),
+                writes: OnceLock::new(),
+            };
+            (address, callee)
+        });
+        Callees {
+            decoder,
+            functions: functions.collect(),
+        }
+    }
+
+    /// What the function at this address can write, with all that it calls; nothing if that is not known.
+    pub(super) fn writes(&self, address: u64) -> Option<&Registers> {
+        let callee = self.functions.get(&address)?;
+        let writes = callee.writes.get_or_init(|| self.all_writes(address));
+        writes.as_ref()
+    }
+
+    /// Adds up what is written by every function that can be reached by calls.
+    fn all_writes(&self, address: u64) -> Option<Registers> {
+        /// One that calls more functions than these is taken to write everything.
+        const FUNCTIONS: usize = 256;
+        let decoder = self.decoder.as_ref()?;
+        let mut all = Registers::default();
+        let mut seen = BTreeSet::from([address]);
+        let mut work = vec![address];
+        while let Some(address) = work.pop() {
+            let callee = self.functions.get(&address)?;
+            let read = || summarize(decoder, callee.code, address);
+            let summary = callee.summary.get_or_init(read);
+            if summary.unknown || seen.len() > FUNCTIONS {
+                return None;
+            }
+            all.add(&summary.writes);
+            work.extend(summary.calls.iter().filter(|callee| seen.insert(**callee)));
+        }
+        Some(all)
+    }
+}
+
+/// Reads a function from its first instruction to the last, as if it ran through them all once. Addresses
+/// of callees are followed from where they are made to the call, within a stretch without branch targets.
+fn summarize(decoder: &Decoder, code: &[u8], address: u64) -> Summary {
+    let mut summary = Summary::default();
+    let mut targets = BTreeSet::new();
+    let mut instructions = Vec::new();
+    for instruction in decoder.instructions(code, address) {
+        let Ok(instruction) = instruction else {
+            summary.unknown = true;
+            return summary;
+        };
+        if let Effect::Branch { target, .. } = instruction.effect {
+            targets.insert(target);
+        }
+        instructions.push(instruction);
+    }
+    let end = address.saturating_add(code.len() as u64);
+    let mut known: BTreeMap<MachineRegister, u64> = BTreeMap::new();
+    for instruction in &instructions {
+        if targets.contains(&instruction.address) {
+            known.clear();
+        }
+        summary.read(instruction, &known);
+        if let Effect::Branch { target, .. } = instruction.effect
+            && !(address..end).contains(&target)
+        {
+            summary.calls.insert(target);
+        }
+        follow_address(instruction, &mut known);
+    }
+    summary
+}
+
+impl Summary {
+    fn read(&mut self, instruction: &Instruction, known: &BTreeMap<MachineRegister, u64>) {
+        self.unknown |= instruction.writes.is_indirect();
+        for register in instruction
+            .writes
+            .spans()
+            .iter()
+            .flat_map(|s| s.registers())
+        {
+            self.writes.insert(register);
+        }
+        let target = match instruction.effect {
+            Effect::Call { target, .. } => target,
+            Effect::SetPc { src } => {
+                let first = src.registers().map(|span| span.first);
+                if first == Some(MachineRegister::Sgpr(Convention::Llvm.return_address())) {
+                    return;
+                }
+                CallTarget::Registers(src)
+            }
+            Effect::GprIndex | Effect::OtherJump => {
+                self.unknown = true;
+                return;
+            }
+            Effect::VgprMsb { bits } => {
+                self.unknown |= bits != 0;
+                return;
+            }
+            _ => return,
+        };
+        let address = match target {
+            CallTarget::Address(address) => Some(address),
+            CallTarget::Registers(operand) => {
+                (operand.registers()).and_then(|span| known.get(&span.first).copied())
+            }
+        };
+        match address {
+            Some(address) => drop(self.calls.insert(address)),
+            None => self.unknown = true,
+        }
+    }
+}
+
+/// Follows `s_getpc_b64` and the addition to its low half.
+fn follow_address(instruction: &Instruction, known: &mut BTreeMap<MachineRegister, u64>) {
+    let sum = match instruction.effect {
+        Effect::GetPc { dst } => dst.registers().map(|span| (span.first, instruction.end())),
+        Effect::Scalar {
+            op: ScalarOp::Add,
+            dst,
+            a: Operand::Registers(a),
+            b,
+        } => (|| {
+            let base = known.get(&a.first)?;
+            let address = base.wrapping_add_signed(b.constant()?);
+            Some((dst.registers()?.first, address))
+        })(),
+        _ => None,
+    };
+    for register in instruction
+        .writes
+        .spans()
+        .iter()
+        .flat_map(|s| s.registers())
+    {
+        known.remove(&register);
+    }
+    if let Some((register, address)) = sum {
+        known.insert(register, address);
+    }
+}

@@ -1,0 +1,182 @@
+//! Following a function: its blocks, the paths between them, and what is known at the start of each.
+
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "what is not followed is left unknown, whatever it is"
+)]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Silence;
+use super::state::State;
+use super::step::Context;
+use super::value::{Scalar, Verdict};
+use crate::isa::{Effect, Instruction, MachineRegister};
+
+/// How many instructions may be stepped over for each one that the function has, before it is given up,
+/// and how many in any case. A block is gone through once for each time that more is known of its start;
+/// in real code that is two or three times.
+const STEPS_EACH: usize = 24;
+const STEPS: usize = 4096;
+/// How many instructions may be stepped over at most, and how many blocks a function may have: each keeps
+/// some thousand bytes. The largest function of the corpus has some seven hundred.
+const MOST_STEPS: usize = 1 << 21;
+const MOST_BLOCKS: usize = 1 << 13;
+
+/// Instructions that run one after the other.
+#[derive(Debug)]
+pub(super) struct Block {
+    /// The first instruction, by its place in the function.
+    pub(super) first: usize,
+    /// The first one behind the block.
+    pub(super) end: usize,
+    /// What is known at its start; nothing if no path leads there.
+    pub(super) state: Option<State>,
+}
+
+/// Where control goes at the end of a block.
+enum Next {
+    /// To these addresses.
+    To([Option<u64>; 2]),
+    /// Out of the function.
+    Out,
+    /// To a place that is not known.
+    Unknown,
+}
+
+/// The blocks of a function, each with what is known at its start.
+pub(super) fn follow(
+    context: &Context<'_>,
+    instructions: &[Instruction],
+) -> Result<Vec<Block>, Silence> {
+    let mut blocks = blocks(context.start, instructions)?;
+    let starts: BTreeMap<u64, usize> = (blocks.iter().enumerate())
+        .filter_map(|(n, block)| Some((instructions.get(block.first)?.address, n)))
+        .collect();
+    let end = instructions.last().map_or(context.start, Instruction::end);
+    if blocks.len() > MOST_BLOCKS {
+        return Err(Silence::Budget);
+    }
+    let left = instructions.len().saturating_mul(STEPS_EACH);
+    let mut left = left.clamp(STEPS, MOST_STEPS);
+    let mut work = BTreeSet::from([0]);
+    if let Some(first) = blocks.first_mut() {
+        first.state = Some(State::entry());
+    }
+    while let Some(n) = work.pop_first() {
+        let Some(Block {
+            first,
+            end: last,
+            state: Some(state),
+        }) = blocks.get(n)
+        else {
+            continue;
+        };
+        let mut state = state.clone();
+        let body = instructions.get(*first..*last).unwrap_or_default();
+        left = left.checked_sub(body.len()).ok_or(Silence::Budget)?;
+        let mut next = Next::Out;
+        for instruction in body {
+            next = successors(context, &state, instruction);
+            context.step(&mut state, instruction);
+        }
+        let targets = match next {
+            Next::To(targets) => targets,
+            Next::Out => continue,
+            Next::Unknown => return Err(Silence::UnknownJump),
+        };
+        for target in targets.into_iter().flatten() {
+            if !(context.start..end).contains(&target) {
+                continue;
+            }
+            let n = *starts.get(&target).ok_or(Silence::UnknownJump)?;
+            let Some(block) = blocks.get_mut(n) else {
+                continue;
+            };
+            let changed = match &mut block.state {
+                Some(known) => known.join(&state),
+                none => {
+                    *none = Some(state.clone());
+                    true
+                }
+            };
+            if changed {
+                work.insert(n);
+            }
+        }
+    }
+    Ok(blocks)
+}
+
+/// Cuts the function where branches go and where they are.
+fn blocks(start: u64, instructions: &[Instruction]) -> Result<Vec<Block>, Silence> {
+    let mut leaders = BTreeSet::from([start]);
+    let end = instructions.last().map_or(start, Instruction::end);
+    for instruction in instructions {
+        match instruction.effect {
+            Effect::Branch { target, .. } => {
+                leaders.extend([target, instruction.end()]);
+            }
+            Effect::SetPc { .. } | Effect::EndProgram | Effect::OtherJump | Effect::CodeEnd => {
+                leaders.insert(instruction.end());
+            }
+            _ => {}
+        }
+    }
+    let mut blocks: Vec<Block> = Vec::new();
+    for (n, instruction) in instructions.iter().enumerate() {
+        if leaders.remove(&instruction.address) {
+            if let Some(last) = blocks.last_mut() {
+                last.end = n;
+            }
+            blocks.push(Block {
+                first: n,
+                end: instructions.len(),
+                state: None,
+            });
+        }
+    }
+    // What is left are branches out of the function, or into the middle of an instruction.
+    if leaders.range(start..end).next().is_some() {
+        return Err(Silence::UnknownJump);
+    }
+    Ok(blocks)
+}
+
+/// Where control goes behind an instruction.
+fn successors(context: &Context<'_>, state: &State, instruction: &Instruction) -> Next {
+    match instruction.effect {
+        Effect::Branch { target, condition } => {
+            let next = condition.map(|_| instruction.end());
+            Next::To([Some(target), next])
+        }
+        Effect::EndProgram | Effect::CodeEnd => Next::Out,
+        Effect::SetPc { src } => {
+            let target = state.operand(src, 0);
+            let is_return = target.is_entry_of(context.convention.return_address());
+            match target {
+                _ if is_return == Verdict::Same || is_tail_call(context, state) => Next::Out,
+                Scalar::CodeAddress { address, .. } => Next::To([Some(address), None]),
+                // The register of the return address: that its value was lost sight of changes nothing.
+                _ if src.registers().map(|span| span.first)
+                    == Some(MachineRegister::Sgpr(context.convention.return_address())) =>
+                {
+                    Next::Out
+                }
+                _ => Next::Unknown,
+            }
+        }
+        Effect::OtherJump => Next::Unknown,
+        _ => Next::To([Some(instruction.end()), None]),
+    }
+}
+
+/// Whether everything is as the caller left it, so that a jump leaves the function.
+fn is_tail_call(context: &Context<'_>, state: &State) -> bool {
+    [
+        context.convention.stack_pointer(),
+        context.convention.return_address(),
+    ]
+    .into_iter()
+    .all(|register| state.scalar(register).is_entry_of(register) == Verdict::Same)
+}

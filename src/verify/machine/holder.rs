@@ -1,0 +1,143 @@
+//! Where a value of the caller is at some place of the code: what a row should have said.
+
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "what is not followed is left unknown, whatever it is"
+)]
+
+use super::contradiction::{Dword, Rule, SavedLanes};
+use super::mask::Mask;
+use super::state::{Base, State};
+use super::step::Context;
+use super::value::{Scalar, Verdict};
+use super::vector::Vector;
+use crate::arch::{AddressSpace, ScratchAddressing, WaveSize};
+use crate::isa::MachineRegister;
+
+/// Where the dwords of scalar registers are.
+pub(super) fn dwords(state: &State, registers: &[u8]) -> Rule {
+    let found = registers
+        .iter()
+        .map(|register| dword(state, Scalar::entry(*register)));
+    let Some(found) = found.collect::<Option<Vec<_>>>() else {
+        return Rule::Other;
+    };
+    let own = registers
+        .iter()
+        .map(|n| Dword::Scalar(MachineRegister::Sgpr(*n)));
+    if own.eq(found.iter().copied()) && registers.len() == 1 {
+        return Rule::SameValue;
+    }
+    Rule::Dwords(found)
+}
+
+/// A place that has this value, whichever lanes are active: the register itself first.
+fn dword(state: &State, value: Scalar) -> Option<Dword> {
+    if let Scalar::Entry { register, .. } = value
+        && state.scalar(register) == value
+    {
+        return Some(Dword::Scalar(MachineRegister::Sgpr(register)));
+    }
+    let scalar = state.scalars().find(|(_, one)| *one == value);
+    if let Some((n, _)) = scalar {
+        return Some(Dword::Scalar(MachineRegister::Sgpr(n)));
+    }
+    state.vectors().find_map(|(register, vector)| {
+        let lanes = vector.active.named().iter();
+        let lane = lanes
+            .map(|(lane, _)| *lane)
+            .find(|lane| vector.lane(*lane) == [value; 2]);
+        lane.map(|lane| Dword::Lane(register, lane))
+    })
+}
+
+/// Where the execution mask on entry is.
+pub(super) fn exec(state: &State, wave_size: WaveSize) -> Rule {
+    let halves = [false, true]
+        .into_iter()
+        .take(if wave_size == WaveSize::Wave32 { 1 } else { 2 });
+    let found = halves.map(|high| dword(state, Scalar::of_mask(Mask::ENTRY, high)));
+    found
+        .collect::<Option<Vec<_>>>()
+        .map_or(Rule::Other, Rule::Dwords)
+}
+
+/// What the caller's stack pointer is: a register that has it, or what it is told from the CFA.
+pub(super) fn stack_pointer(context: &Context<'_>, state: &State) -> Rule {
+    let exact = dwords(state, &[context.convention.stack_pointer()]);
+    match (exact, stack_pointer_shift(context)) {
+        (Rule::Other, Some(bits)) => Rule::CfaShiftedRight(bits.unsigned_abs()),
+        (exact, _) => exact,
+    }
+}
+
+/// From which register the CFA can be told.
+pub(super) fn cfa(context: &Context<'_>, state: &State) -> Rule {
+    let stack_pointer = context.convention.stack_pointer();
+    let of_stack = |value: Scalar| match value {
+        Scalar::Entry { register, plus } if register == stack_pointer => Some(plus),
+        _ => None,
+    };
+    let mut known = (state.scalars()).filter_map(|(n, value)| Some((n, of_stack(value)?)));
+    // A register that has it as it is, then any.
+    let exact = state
+        .scalars()
+        .find(|(_, value)| of_stack(*value) == Some(0));
+    let Some((n, plus)) = exact.map(|(n, _)| (n, 0)).or_else(|| known.next()) else {
+        return Rule::Other;
+    };
+    let gcc = stack_pointer == super::convention::Convention::Gcc.stack_pointer();
+    let (shift, space) = match stack_pointer_shift(context) {
+        _ if gcc => (0, AddressSpace::None),
+        Some(shift) => (shift, AddressSpace::PrivateWave),
+        None => return Rule::Other,
+    };
+    Rule::Cfa {
+        register: MachineRegister::Sgpr(n),
+        shift,
+        plus: i64::from(plus)
+            .saturating_neg()
+            .checked_shl(shift.unsigned_abs().into())
+            .unwrap_or(0),
+        space,
+    }
+}
+
+/// How far an address of the stack pointer is shifted against one that counts bytes of the wave. Nothing
+/// where it is not known how scratch is addressed.
+pub(super) fn stack_pointer_shift(context: &Context<'_>) -> Option<i8> {
+    match (context.addressing?, context.wave_size) {
+        (ScratchAddressing::Buffer, _) => Some(0),
+        (ScratchAddressing::Flat, WaveSize::Wave32) => Some(5),
+        (ScratchAddressing::Flat, WaveSize::Wave64) => Some(6),
+    }
+}
+
+/// Where a vector or accumulation register is.
+pub(super) fn vector(context: &Context<'_>, state: &State, register: MachineRegister) -> Rule {
+    let lanes_of = |vector: &Vector| {
+        let active = vector.active.is_entry_of(register) == Verdict::Same;
+        let inactive = vector.inactive.is_entry_of(register) == Verdict::Same;
+        match (active, inactive) {
+            (true, true) => Some(SavedLanes::All),
+            (true, false) => Some(SavedLanes::Active),
+            (false, true) => Some(SavedLanes::Inactive),
+            (false, false) => None,
+        }
+    };
+    if lanes_of(&state.vector(register)) == Some(SavedLanes::All) {
+        return Rule::SameValue;
+    }
+    let lanes = i64::from(context.wave_size.lanes());
+    let slot = state.slots().find_map(|(slot, vector)| {
+        let saved = lanes_of(vector).filter(|_| slot.base == Base::Entry)?;
+        Some(Rule::Scratch(slot.offset.saturating_mul(lanes), saved))
+    });
+    let other = || {
+        state.vectors().find_map(|(other, vector)| {
+            let saved = lanes_of(vector).filter(|_| other != register)?;
+            Some(Rule::Vector(other, saved))
+        })
+    };
+    slot.or_else(other).unwrap_or(Rule::Other)
+}

@@ -1,0 +1,298 @@
+//! Call frame information against the machine code it describes.
+//!
+//! A function is followed from its entry along every path, and at each instruction is known, as far as it
+//! can be, where the values are that registers had on entry. Each row is held against that. Where the code
+//! cannot be followed nothing is found: see [`Silence`] for whole functions; for single registers, paths that differ
+//! make them unknown, and nothing is said about what is not known. `spec-notes/verify-machine.md` tells
+//! what is assumed.
+//!
+//! What rows and expressions mean by themselves is checked elsewhere. Sources: HET A.6.4, USAGE
+//! "Non-Kernel Functions", "Call Frame Information".
+
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "only some effects and registers matter to call frame information"
+)]
+
+mod callees;
+mod claim;
+mod compare;
+mod contradiction;
+mod convention;
+mod findings;
+mod flow;
+mod holder;
+mod mask;
+mod memory;
+mod rows;
+mod state;
+mod step;
+mod value;
+mod vector;
+
+pub use contradiction::{Contradiction, ContradictionKind, Dword, Rule, SavedLanes, Subject, When};
+
+use crate::arch::{Processor, ScratchAddressing, WaveSize};
+use crate::expr::Encoding;
+use crate::frame::{Fde, Rows};
+use crate::isa::{AccessKind, Decoder, Effect, Instruction, MachineRegister, Operand};
+use callees::Callees;
+use compare::Comparison;
+
+use findings::{Findings, Place};
+use rows::Claims;
+use state::State;
+use step::Context;
+
+/// One function with its call frame information.
+#[derive(Clone, Copy, Debug)]
+pub struct FunctionCode<'a> {
+    /// The machine code that the FDE covers.
+    pub code: &'a [u8],
+    /// The FDE.
+    pub fde: &'a Fde<'a>,
+    /// The section that the FDE is from, `.debug_frame` or `.eh_frame`.
+    pub section: &'static str,
+    /// How the FDE's expressions are encoded.
+    pub encoding: Encoding,
+}
+
+/// Why nothing is said about a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Silence {
+    /// There is no decoder for the processor, or the code has what is no instruction.
+    Undecodable,
+    /// A jump goes to a place that is not known, or into the middle of an instruction.
+    UnknownJump,
+    /// It would take too long.
+    Budget,
+    /// The rows cannot be read; other rules say why.
+    Rows,
+    /// The rows say nothing about a caller: those of a kernel, and those that have no rules.
+    NoCaller,
+    /// The CFA is of a calling convention that is not known.
+    Convention,
+}
+
+/// What a function came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// The contradictions, by ascending first address.
+    pub contradictions: Vec<Contradiction>,
+    /// Why the function was not followed, if it was not. There can be contradictions all the same: those
+    /// that a look at the instructions' boundaries shows.
+    pub silence: Option<Silence>,
+}
+
+/// The machine code of an object.
+#[derive(Debug)]
+pub struct Machine<'a> {
+    processor: &'static Processor,
+    wave_size: Option<WaveSize>,
+    callees: Callees<'a>,
+}
+
+impl<'a> Machine<'a> {
+    /// The functions of an object, for what is to be known behind calls. Each is read when one that calls
+    /// it is checked.
+    ///
+    /// * `wave_size`: how many lanes the waves have that run it; nothing for the processor's default.
+    /// * `functions`: the address and the code of each. One that is missing is taken to write everything
+    ///   that it may.
+    #[must_use]
+    pub fn new(
+        processor: &'static Processor,
+        wave_size: Option<WaveSize>,
+        functions: impl IntoIterator<Item = (u64, &'a [u8])>,
+    ) -> Machine<'a> {
+        Machine {
+            processor,
+            wave_size,
+            callees: Callees::new(Decoder::new(processor, wave_size), functions),
+        }
+    }
+
+    /// Checks the rows of a function.
+    #[must_use]
+    pub fn check(&self, function: &FunctionCode<'_>) -> Report {
+        let mut findings = Findings::default();
+        let silence = self.check_into(function, &mut findings).err();
+        Report {
+            contradictions: findings.into_sorted(),
+            silence,
+        }
+    }
+
+    fn check_into(
+        &self,
+        function: &FunctionCode<'_>,
+        findings: &mut Findings,
+    ) -> Result<(), Silence> {
+        let decoder = Decoder::new(self.processor, self.wave_size).ok_or(Silence::Undecodable)?;
+        let wave_size = (self.wave_size)
+            .or(self.processor.default_wave_size())
+            .ok_or(Silence::Undecodable)?;
+        let rows = read_rows(function, wave_size)?;
+        let start = function.fde.initial_location;
+        let mut instructions = Vec::with_capacity(function.code.len() / 6);
+        for instruction in decoder.instructions(function.code, start) {
+            instructions.push(instruction.map_err(|_| Silence::Undecodable)?);
+        }
+        check_boundaries(&rows, &instructions, findings);
+        if rows.iter().all(|row| !row.has_caller || row.cfa.is_none()) {
+            return Err(Silence::NoCaller);
+        }
+        let convention = rows.iter().find_map(Claims::convention);
+        let context = Context {
+            wave_size,
+            convention: convention.ok_or(Silence::Convention)?,
+            addressing: addressing(self.processor, &instructions),
+            callees: &self.callees,
+            start,
+        };
+        compare_all(&context, &instructions, &rows, findings)
+    }
+}
+
+/// The rows of a function.
+fn read_rows(function: &FunctionCode<'_>, wave_size: WaveSize) -> Result<Vec<Claims>, Silence> {
+    let return_address = function.fde.cie.return_address_register;
+    let mut rows = Rows::new(function.fde, function.section).map_err(|_| Silence::Rows)?;
+    let mut claims: Vec<Claims> = Vec::new();
+    while let Some(row) = rows.next().map_err(|_| Silence::Rows)? {
+        let mut next = Claims::new(row, return_address, function.encoding, wave_size);
+        if let Some(last) = claims.last().filter(|last| last.cfa == next.cfa) {
+            next.cfa_since = last.cfa_since;
+        }
+        claims.push(next);
+    }
+    Ok(claims)
+}
+
+/// Rows start where instructions do.
+fn check_boundaries(rows: &[Claims], instructions: &[Instruction], findings: &mut Findings) {
+    for row in rows {
+        let after = instructions.partition_point(|one| one.address <= row.start);
+        let Some(instruction) = after.checked_sub(1).and_then(|n| instructions.get(n)) else {
+            continue;
+        };
+        if instruction.address < row.start && row.start < instruction.end() {
+            let place = Place {
+                start: row.start,
+                end: instruction.end(),
+            };
+            let key = (
+                ContradictionKind::RowInsideInstruction,
+                Subject::Row,
+                When::Always,
+            );
+            findings.add(key, instruction.address, place, || {
+                (Rule::Other, Rule::Other)
+            });
+        }
+    }
+}
+
+/// What the stack pointer counts in this function. On processors that can reach scratch in two ways, the
+/// instructions tell; if there are none, nothing does.
+fn addressing(processor: &Processor, instructions: &[Instruction]) -> Option<ScratchAddressing> {
+    let default = processor.scratch_addressing()?;
+    if default == ScratchAddressing::Flat {
+        return Some(default);
+    }
+    instructions.iter().find_map(|instruction| {
+        let (Effect::Load(access) | Effect::Store(access)) = instruction.effect else {
+            return None;
+        };
+        let base = access.base.registers().map(|span| span.first);
+        let by_stack = matches!(base, Some(MachineRegister::Sgpr(32..=34)));
+        match access.kind {
+            AccessKind::Scratch => Some(ScratchAddressing::Flat),
+            AccessKind::Buffer if by_stack && has_first_descriptor(access.descriptor) => {
+                Some(ScratchAddressing::Buffer)
+            }
+            AccessKind::Buffer | AccessKind::Flat | AccessKind::Global => None,
+        }
+    })
+}
+
+fn has_first_descriptor(descriptor: Option<Operand>) -> bool {
+    let first = descriptor
+        .and_then(Operand::registers)
+        .map(|span| span.first);
+    first == Some(MachineRegister::Sgpr(0))
+}
+
+/// Follows the function, and compares each instruction that is reached with its row.
+fn compare_all(
+    context: &Context<'_>,
+    instructions: &[Instruction],
+    rows: &[Claims],
+    findings: &mut Findings,
+) -> Result<(), Silence> {
+    let blocks = flow::follow(context, instructions)?;
+    let returns: Vec<u64> = (instructions.iter())
+        .filter(|one| matches!(one.effect, Effect::SetPc { .. }))
+        .map(|one| one.address)
+        .collect();
+    let mut rows = rows.iter().peekable();
+    for block in blocks {
+        let Some(mut state) = block.state else {
+            continue;
+        };
+        // The row that the state was last compared with, if it has not changed since.
+        let mut compared = None;
+        for instruction in instructions.get(block.first..block.end).unwrap_or_default() {
+            while rows.next_if(|row| row.end <= instruction.address).is_some() {}
+            let Some(claims) = rows.peek() else {
+                return Ok(());
+            };
+            let place = Place {
+                start: instruction.address,
+                end: instruction.end(),
+            };
+            if compared == Some(claims.start) {
+                findings.go_on(place);
+            } else if claims.start <= instruction.address {
+                findings.begin();
+                Comparison {
+                    context,
+                    claims,
+                    state: &state,
+                    place,
+                    returns: &returns,
+                }
+                .run(findings);
+                compared = Some(claims.start);
+            }
+            if !is_indifferent(context, &state, instruction, claims) {
+                compared = None;
+            }
+            context.step(&mut state, instruction);
+        }
+    }
+    Ok(())
+}
+
+/// Whether what an instruction does makes no difference to a comparison with the row.
+fn is_indifferent(
+    context: &Context<'_>,
+    state: &State,
+    instruction: &Instruction,
+    claims: &Claims,
+) -> bool {
+    let changes_more = match instruction.effect {
+        Effect::Call { .. } | Effect::GprIndex | Effect::VgprMsb { .. } => true,
+        Effect::Store(access) => {
+            !memory::leaves_alone(state, &access, context.wave_size, &claims.saved)
+        }
+        _ => instruction.writes.is_indirect(),
+    };
+    let mut written = (instruction.writes.spans().iter()).flat_map(|span| span.registers());
+    !changes_more
+        && written.all(|register| match register {
+            MachineRegister::Vgpr(_) | MachineRegister::Agpr(_) => claims.ignores_vector(register),
+            MachineRegister::Sgpr(_) | MachineRegister::ExecLo | MachineRegister::ExecHi => false,
+            _ => true,
+        })
+}

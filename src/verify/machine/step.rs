@@ -1,0 +1,444 @@
+//! What one instruction does to what is known.
+
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "what is not followed is left unknown, whatever it is"
+)]
+
+use super::callees::Callees;
+use super::convention::Convention;
+use super::mask::Mask;
+use super::memory;
+use super::state::{SCALARS, State, scalar_index};
+use super::value::Scalar;
+use super::vector::{LaneValue, Vector};
+use crate::arch::{ScratchAddressing, WaveSize};
+use crate::isa::{
+    CallTarget, Effect, ExecOp, Instruction, MachineRegister, Operand, ScalarOp, Span,
+};
+
+/// What the steps of one function have in common.
+#[derive(Debug)]
+pub(super) struct Context<'a> {
+    pub(super) wave_size: WaveSize,
+    pub(super) convention: Convention,
+    /// What the stack pointer counts; nothing where that cannot be told.
+    pub(super) addressing: Option<ScratchAddressing>,
+    pub(super) callees: &'a Callees<'a>,
+    /// Where the function starts.
+    pub(super) start: u64,
+}
+
+impl Context<'_> {
+    /// The offset of an address in the function.
+    pub(super) fn offset(&self, address: u64) -> u32 {
+        u32::try_from(address.wrapping_sub(self.start)).unwrap_or(u32::MAX)
+    }
+
+    /// Takes `state` behind the instruction.
+    pub(super) fn step(&self, state: &mut State, instruction: &Instruction) {
+        let at = self.offset(instruction.address);
+        if self.convention == Convention::Gcc {
+            return self.step_gcc(state, instruction, at);
+        }
+        match instruction.effect {
+            Effect::Scalar { op, dst, a, b } => self.scalar(state, (op, dst, a, b), at),
+            Effect::SaveExec { op, dst, src } => {
+                let old = state.exec;
+                let src = self.operand_mask(state, src, at);
+                let new = exec_op(op, src, old);
+                self.set_mask(state, dst, old, at);
+                set_exec(state, new, at);
+            }
+            Effect::WriteExec { op, dst, src } => {
+                let src = self.operand_mask(state, src, at);
+                let new = exec_op(op, src, state.exec);
+                self.set_mask(state, dst, new, at);
+                set_exec(state, new, at);
+            }
+            Effect::Compare { dst, to_exec } => {
+                state.forget(at);
+                let new = Mask::condition(at).and(state.exec);
+                self.set_mask(state, dst, new, at);
+                if to_exec {
+                    set_exec(state, new, at);
+                }
+            }
+            Effect::GetPc { dst } => {
+                let address = instruction.end();
+                for (high, register) in [false, true].into_iter().zip(each(dst)) {
+                    set(state, register, Scalar::CodeAddress { address, high }, at);
+                }
+            }
+            Effect::Call { dst, target } => self.call(state, dst, target, at),
+            Effect::GprIndex => state.lose_vectors(),
+            Effect::VgprMsb { bits } if bits != 0 => state.lose_vectors(),
+            Effect::WriteLane { dst, src, lane } => match lane_number(state, lane) {
+                Some(lane) => {
+                    let value = state.operand(src, 0);
+                    state.vector_mut(dst).set_lane(lane, value, at);
+                }
+                None => *state.vector_mut(dst) = Vector::all(LaneValue::Unknown, at),
+            },
+            Effect::ReadLane { dst, src, lane } => {
+                let value = read_lane(state, src, lane);
+                each(dst).for_each(|register| set(state, register, value, at));
+            }
+            Effect::ReadFirstLane { dst, .. } => {
+                each(dst).for_each(|register| set(state, register, Scalar::Unknown, at));
+            }
+            Effect::VectorMove { dst, src } => vector_move(state, dst, src, at),
+            Effect::Store(access) => memory::store(state, &access, self.wave_size, at),
+            Effect::Load(access) => memory::load(state, &access, self.wave_size, at),
+            _ => self.overwrite(state, instruction, at),
+        }
+    }
+
+    /// In GCC's functions the CFA alone is compared, so that the stack and frame pointers are followed and
+    /// nothing else. All else keeps the name that it had on entry, which says nothing of them.
+    fn step_gcc(&self, state: &mut State, instruction: &Instruction, at: u32) {
+        let is_followed =
+            |register: MachineRegister| matches!(register, MachineRegister::Sgpr(14..=17));
+        let spans = instruction.writes.spans();
+        if !(spans.iter()).any(|span| span.registers().any(is_followed)) {
+            return;
+        }
+        match instruction.effect {
+            Effect::Scalar { op, dst, a, b } if each(dst).all(is_followed) => {
+                self.scalar(state, (op, dst, a, b), at);
+            }
+            _ => {
+                let registers = spans.iter().flat_map(|span| span.registers());
+                for register in registers.filter(|register| is_followed(*register)) {
+                    set(state, register, Scalar::Unknown, at);
+                }
+            }
+        }
+    }
+
+    /// An instruction of which it is known what it writes, but not with what.
+    fn overwrite(&self, state: &mut State, instruction: &Instruction, at: u32) {
+        let writes = &instruction.writes;
+        for span in writes.spans() {
+            let is_vector = matches!(
+                span.first,
+                MachineRegister::Vgpr(_) | MachineRegister::Agpr(_)
+            );
+            if is_vector && writes.is_indirect() {
+                state.lose_vectors();
+            } else if is_vector {
+                overwrite_vectors(state, *span, at);
+            } else if writes.is_indirect() {
+                (0..SCALARS)
+                    .filter_map(|n| u8::try_from(n).ok())
+                    .for_each(|register| {
+                        state.set_scalar(register, Scalar::Unknown, at);
+                    });
+            } else {
+                for register in span.registers() {
+                    set(state, register, Scalar::Other, at);
+                }
+            }
+        }
+    }
+
+    /// An operation of the scalar ALU.
+    fn scalar(&self, state: &mut State, operation: (ScalarOp, Operand, Operand, Operand), at: u32) {
+        let (op, dst, a, b) = operation;
+        let Some(span) = dst.registers() else {
+            return;
+        };
+        let mut values = [0, 1].map(|n| {
+            let old = state.operand(dst, n);
+            let (a, b) = (state.operand(a, n), state.operand(b, n));
+            self.value(state, (op, span.count), [old, a, b], at)
+        });
+        if op == ScalarOp::Add && span.count == 2 {
+            values = add_to_address(state, a, b).unwrap_or([Scalar::Other; 2]);
+        }
+        if u32::from(span.count) == self.wave_size.lanes() / 32
+            && let Some(mask) = self.mask_result(state, (op, a, b), at)
+            && mask != Mask::UNKNOWN
+        {
+            values = [false, true].map(|high| Scalar::of_mask(mask, high));
+        }
+        if span.first == MachineRegister::ExecLo && !matches!(op, ScalarOp::MovIfScc) {
+            let both = (values[0].mask(false), values[1].mask(true));
+            let is_whole = u32::from(span.count) == self.wave_size.lanes() / 32;
+            let new = match both {
+                (low, _) if is_whole && span.count == 1 => low,
+                (low, high) if is_whole && low == high => low,
+                _ => Mask::UNKNOWN,
+            };
+            return set_exec(state, new, at);
+        }
+        for (register, value) in span.registers().zip(values) {
+            set(state, register, value, at);
+        }
+        // Of an operation that writes more than two dwords nothing is known.
+        for register in span.registers().skip(2) {
+            set(state, register, Scalar::Unknown, at);
+        }
+    }
+
+    /// The mask in an operand that is combined with the execution mask. One of which nothing is known
+    /// becomes a condition of its own, found here.
+    fn operand_mask(&self, state: &mut State, operand: Operand, at: u32) -> Mask {
+        match state.mask(operand, self.wave_size) {
+            Mask::UNKNOWN => {
+                state.forget(at);
+                Mask::condition(at)
+            }
+            mask => mask,
+        }
+    }
+
+    /// The result of an operation on masks; nothing if it is none.
+    fn mask_result(
+        &self,
+        state: &mut State,
+        (op, a, b): (ScalarOp, Operand, Operand),
+        at: u32,
+    ) -> Option<Mask> {
+        let known = [a, b].map(|operand| state.mask(operand, self.wave_size));
+        let chooses = matches!(op, ScalarOp::And | ScalarOp::AndNot);
+        let [a, b] = match known {
+            [Mask::UNKNOWN, Mask::UNKNOWN] => known,
+            [Mask::UNKNOWN, other] if chooses && is_told_from_entry(other) => {
+                state.forget(at);
+                [Mask::condition(at), state.mask(b, self.wave_size)]
+            }
+            [other, Mask::UNKNOWN] if chooses && is_told_from_entry(other) => {
+                state.forget(at);
+                [state.mask(a, self.wave_size), Mask::condition(at)]
+            }
+            known => known,
+        };
+        Some(match op {
+            ScalarOp::Not => a.not(),
+            ScalarOp::And => a.and(b),
+            ScalarOp::Or => a.or(b),
+            ScalarOp::Xor => a.xor(b),
+            ScalarOp::AndNot => a.and(b.not()),
+            ScalarOp::OrNot => a.or(b.not()),
+            ScalarOp::Nand => a.and(b).not(),
+            ScalarOp::Nor => a.or(b).not(),
+            ScalarOp::Xnor => a.xor(b).not(),
+            ScalarOp::Select => a.join(b),
+            _ => return None,
+        })
+    }
+
+    /// One dword of the result, from what was there, and the operands' dwords.
+    fn value(&self, state: &State, op: (ScalarOp, u8), of: [Scalar; 3], at: u32) -> Scalar {
+        let [old, a, b] = of;
+        let result = match op {
+            (ScalarOp::Mov, _) => Some(a),
+            (ScalarOp::MovIfScc, _) => Some(old.join(a)),
+            (ScalarOp::Select, _) => Some(a.join(b)),
+            (ScalarOp::Add, 1) => plus(a, b).or_else(|| plus(b, a)),
+            (ScalarOp::Sub, 1) => match b {
+                Scalar::Constant(n) => plus(a, Scalar::Constant(n.wrapping_neg())),
+                _ => None,
+            },
+            // The high half of an address, which a constant was added to or taken from.
+            (ScalarOp::AddCarry | ScalarOp::SubBorrow, _) => match (a, b) {
+                (
+                    Scalar::CodeAddress { .. } | Scalar::Entry { .. },
+                    Scalar::Constant(0 | u32::MAX),
+                ) => Some(a),
+                _ => None,
+            },
+            (ScalarOp::And, 1) => self.round(state, a, b, at),
+            _ => None,
+        };
+        result.unwrap_or(if [a, b].contains(&Scalar::Unknown) {
+            Scalar::Unknown
+        } else {
+            Scalar::Other
+        })
+    }
+
+    /// `a & b` where that rounds the stack pointer down.
+    fn round(&self, state: &State, a: Scalar, b: Scalar, at: u32) -> Option<Scalar> {
+        match (a, b) {
+            (Scalar::Entry { register, .. }, Scalar::Constant(_))
+                if register == self.convention.stack_pointer() =>
+            {
+                if state.has_aligned(at) {
+                    return Some(Scalar::Unknown);
+                }
+                Some(Scalar::Aligned { at, plus: 0 })
+            }
+            _ => None,
+        }
+    }
+
+    /// Writes a mask to scalar registers.
+    fn set_mask(&self, state: &mut State, dst: Operand, mask: Mask, at: u32) {
+        for (high, register) in [false, true].into_iter().zip(each(dst)) {
+            set(state, register, Scalar::of_mask(mask, high), at);
+        }
+    }
+
+    /// A call, until the callee has returned.
+    fn call(&self, state: &mut State, dst: Operand, target: CallTarget, at: u32) {
+        let address = match target {
+            CallTarget::Address(address) => Some(address),
+            CallTarget::Registers(operand) => match state.operand(operand, 0) {
+                Scalar::CodeAddress {
+                    address,
+                    high: false,
+                } => Some(address),
+                _ => None,
+            },
+        };
+        let writes = address.and_then(|address| self.callees.writes(address));
+        let convention = self.convention;
+        let is_clobbered = |register: MachineRegister| {
+            !convention.preserves(register) && writes.is_none_or(|writes| writes.contains(register))
+        };
+        let scalars = (0..SCALARS).filter_map(|n| u8::try_from(n).ok());
+        for register in scalars.filter(|n| is_clobbered(MachineRegister::Sgpr(*n))) {
+            let written_at = state.scalar_written_at(register);
+            state.set_scalar(register, Scalar::Unknown, written_at);
+        }
+        state.clobber_vectors(is_clobbered);
+        let stack_pointer = match state.scalar(convention.stack_pointer()) {
+            Scalar::Unknown | Scalar::Other => state.stack_top(),
+            known => known,
+        };
+        let slot = (self.addressing)
+            .and_then(|addressing| memory::slot_at(stack_pointer, 0, addressing, self.wave_size));
+        match slot {
+            Some(slot) if slot.base == super::state::Base::Entry => {
+                state.give_to_callee(slot.offset);
+            }
+            _ => state.lose_slots(),
+        }
+        each(dst).for_each(|register| set(state, register, Scalar::Other, at));
+    }
+}
+
+fn each(operand: Operand) -> impl Iterator<Item = MachineRegister> {
+    operand.registers().into_iter().flat_map(Span::registers)
+}
+
+fn set(state: &mut State, register: MachineRegister, value: Scalar, at: u32) {
+    match register {
+        // Half of it, or by an instruction that nothing more is known of.
+        MachineRegister::ExecLo | MachineRegister::ExecHi => set_exec(state, Mask::UNKNOWN, at),
+        _ => {
+            if let Some(register) = scalar_index(register) {
+                state.set_scalar(register, value, at);
+            }
+        }
+    }
+}
+
+fn set_exec(state: &mut State, mask: Mask, at: u32) {
+    (state.exec, state.exec_written_at) = (mask, at);
+}
+
+fn exec_op(op: ExecOp, source: Mask, exec: Mask) -> Mask {
+    match op {
+        ExecOp::And => source.and(exec),
+        ExecOp::Or => source.or(exec),
+        ExecOp::Xor => source.xor(exec),
+        ExecOp::Nand => source.and(exec).not(),
+        ExecOp::Nor => source.or(exec).not(),
+        ExecOp::Xnor => source.xor(exec).not(),
+        ExecOp::SourceAndNotExec => source.and(exec.not()),
+        ExecOp::SourceOrNotExec => source.or(exec.not()),
+        ExecOp::ExecAndNotSource => exec.and(source.not()),
+        ExecOp::ExecOrNotSource => exec.or(source.not()),
+    }
+}
+
+/// Whether it is more than a number that could be anything.
+fn is_told_from_entry(mask: Mask) -> bool {
+    mask.is_within_entry() && mask != Mask::NONE
+}
+
+/// A value plus a constant, where the sum is told as simply.
+fn plus(value: Scalar, constant: Scalar) -> Option<Scalar> {
+    let Scalar::Constant(n) = constant else {
+        return None;
+    };
+    let signed = n.cast_signed();
+    Some(match value {
+        Scalar::Entry { register, plus } => Scalar::Entry {
+            register,
+            plus: plus.wrapping_add(signed),
+        },
+        Scalar::Aligned { at, plus } => Scalar::Aligned {
+            at,
+            plus: plus.wrapping_add(signed),
+        },
+        Scalar::CodeAddress {
+            address,
+            high: false,
+        } => Scalar::CodeAddress {
+            address: address.wrapping_add_signed(signed.into()),
+            high: false,
+        },
+        Scalar::Constant(value) => Scalar::Constant(value.wrapping_add(n)),
+        Scalar::CodeAddress { .. } | Scalar::Mask { .. } | Scalar::Other => return None,
+        Scalar::Unknown => Scalar::Unknown,
+    })
+}
+
+/// The sum of a code address in a pair of registers and a constant.
+fn add_to_address(state: &State, a: Operand, b: Operand) -> Option<[Scalar; 2]> {
+    let (Scalar::CodeAddress { address, .. }, Some(n)) = (state.operand(a, 0), b.constant()) else {
+        return None;
+    };
+    let address = address.wrapping_add_signed(n);
+    Some([false, true].map(|high| Scalar::CodeAddress { address, high }))
+}
+
+fn lane_number(state: &State, lane: Operand) -> Option<u8> {
+    match state.operand(lane, 0) {
+        // The hardware takes as many bits as there are lanes for.
+        Scalar::Constant(lane) => u8::try_from(lane).ok().filter(|lane| *lane < 64),
+        _ => None,
+    }
+}
+
+fn read_lane(state: &State, src: Operand, lane: Operand) -> Scalar {
+    let (Some(register), Some(lane)) = (src.register(), lane_number(state, lane)) else {
+        return Scalar::Unknown;
+    };
+    let [active, inactive] = state.vector(register).lane(lane);
+    active.join(inactive)
+}
+
+fn vector_move(state: &mut State, dst: Span, src: Operand, at: u32) {
+    let sources: Vec<Vector> = (0..dst.count)
+        .map(
+            |n| match src.registers().and_then(|span| span.first.plus(n)) {
+                Some(register @ (MachineRegister::Vgpr(_) | MachineRegister::Agpr(_))) => {
+                    state.vector(register)
+                }
+                _ => Vector::all(LaneValue::Other, at),
+            },
+        )
+        .collect();
+    for (register, value) in dst.registers().zip(sources) {
+        memory::write(state, register, &value, at);
+    }
+}
+
+/// The result of a computation. Matrix instructions, which have large results, write lanes that are not
+/// active too.
+fn overwrite_vectors(state: &mut State, span: Span, at: u32) {
+    let other = Vector::all(LaneValue::Other, at);
+    let unknown = Vector::all(LaneValue::Unknown, at);
+    for register in span.registers() {
+        memory::write(state, register, &other, at);
+        if span.count > 1 {
+            let vector = state.vector_mut(register);
+            vector.inactive = vector.join(&unknown).inactive;
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! What is known of a scalar register at one place of the code.
+//!
+//! Everything is told relative to the entry of the function, since that is where the registers have the
+//! values that call frame information has to find again. Two tops are kept apart: [`Scalar::Other`] is
+//! surely no value a register had on entry, [`Scalar::Unknown`] may be one.
+
+use super::mask::Mask;
+
+/// The scalar register with the stack pointer of LLVM's functions.
+pub(super) const STACK_POINTER: u8 = 32;
+
+/// 32 bits: the contents of a scalar register, or what one lane of a vector register keeps of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scalar {
+    /// What the scalar register had on entry, plus a constant.
+    Entry {
+        /// The number of the scalar register.
+        register: u8,
+        /// What is added.
+        plus: i32,
+    },
+    /// The low or high half of a mask that is told from the one on entry. Never [`Mask::UNKNOWN`].
+    Mask {
+        /// The mask.
+        mask: Mask,
+        /// Whether it is the half of lanes 32 to 63.
+        high: bool,
+    },
+    /// The stack pointer as the instruction at this offset in the function rounded it when it last ran,
+    /// plus a constant.
+    Aligned {
+        /// The offset of the instruction, in bytes.
+        at: u32,
+        /// What is added.
+        plus: i32,
+    },
+    /// Half of the address of code in the same object.
+    CodeAddress {
+        /// The address, in the code object.
+        address: u64,
+        /// Whether it is the high half.
+        high: bool,
+    },
+    /// A number.
+    Constant(u32),
+    /// Something computed: none of the above, and nothing that a register had on entry.
+    Other,
+    /// Anything.
+    Unknown,
+}
+
+impl Scalar {
+    /// What the scalar register had on entry.
+    pub(super) const fn entry(register: u8) -> Scalar {
+        Scalar::Entry { register, plus: 0 }
+    }
+
+    /// Half of a mask.
+    pub(super) fn of_mask(mask: Mask, high: bool) -> Scalar {
+        match mask {
+            Mask::UNKNOWN => Scalar::Other,
+            Mask::NONE => Scalar::Constant(0),
+            Mask::ALL => Scalar::Constant(u32::MAX),
+            mask => Scalar::Mask { mask, high },
+        }
+    }
+
+    /// The mask that it is the named half of.
+    pub(super) fn mask(self, high: bool) -> Mask {
+        match self {
+            Scalar::Mask { mask, high: half } if half == high => mask,
+            Scalar::Constant(0) => Mask::NONE,
+            Scalar::Constant(u32::MAX) => Mask::ALL,
+            Scalar::Mask { .. }
+            | Scalar::Entry { .. }
+            | Scalar::Aligned { .. }
+            | Scalar::CodeAddress { .. }
+            | Scalar::Constant(_)
+            | Scalar::Other
+            | Scalar::Unknown => Mask::UNKNOWN,
+        }
+    }
+
+    /// Whether it is half of a mask that depends on what the instruction at this offset found.
+    pub(super) fn depends_on(self, at: u32) -> bool {
+        matches!(self, Scalar::Mask { mask, .. } if mask.depends_on(at))
+    }
+
+    /// The same, without what depends on the instruction at this offset.
+    pub(super) fn forget(self, at: u32) -> Scalar {
+        match self {
+            Scalar::Mask { mask, high } if mask.depends_on(at) => {
+                Scalar::of_mask(mask.forget(), high)
+            }
+            Scalar::Mask { .. }
+            | Scalar::Entry { .. }
+            | Scalar::Aligned { .. }
+            | Scalar::CodeAddress { .. }
+            | Scalar::Constant(_)
+            | Scalar::Other
+            | Scalar::Unknown => self,
+        }
+    }
+
+    /// What holds of either.
+    pub(super) fn join(self, other: Scalar) -> Scalar {
+        if self == other {
+            return self;
+        }
+        let half = |one: Scalar| match one {
+            Scalar::Mask { high, .. } => Some(high),
+            Scalar::Entry { .. }
+            | Scalar::Aligned { .. }
+            | Scalar::CodeAddress { .. }
+            | Scalar::Constant(_)
+            | Scalar::Other
+            | Scalar::Unknown => None,
+        };
+        if let Some(high) = half(self).or(half(other)) {
+            let joined = self.mask(high).join(other.mask(high));
+            if joined != Mask::UNKNOWN {
+                return Scalar::of_mask(joined, high);
+            }
+        }
+        if self.may_be_entry() || other.may_be_entry() {
+            Scalar::Unknown
+        } else {
+            Scalar::Other
+        }
+    }
+
+    /// Whether it may be what some scalar register had on entry.
+    pub(super) fn may_be_entry(self) -> bool {
+        match self {
+            Scalar::Entry { .. } | Scalar::Aligned { .. } | Scalar::Unknown => true,
+            Scalar::Mask { .. }
+            | Scalar::CodeAddress { .. }
+            | Scalar::Constant(_)
+            | Scalar::Other => false,
+        }
+    }
+
+    /// Whether it is what a scalar register had on entry.
+    pub(super) fn is_entry_of(self, register: u8) -> Verdict {
+        match self {
+            Scalar::Entry { register: of, plus } if of == register && plus == 0 => Verdict::Same,
+            // Where the stack pointer was aligned already, rounding changed nothing.
+            Scalar::Aligned { .. } if register == STACK_POINTER => Verdict::Unknown,
+            Scalar::Unknown => Verdict::Unknown,
+            Scalar::Entry { .. }
+            | Scalar::Aligned { .. }
+            | Scalar::Mask { .. }
+            | Scalar::CodeAddress { .. }
+            | Scalar::Constant(_)
+            | Scalar::Other => Verdict::Different,
+        }
+    }
+}
+
+/// What a comparison came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// Equal.
+    Same,
+    /// Not equal.
+    Different,
+    /// Not known.
+    Unknown,
+}
+
+impl Verdict {
+    /// Of several parts that must all be equal.
+    pub(super) fn and(self, other: Verdict) -> Verdict {
+        match (self, other) {
+            (Verdict::Different, _) | (_, Verdict::Different) => Verdict::Different,
+            (Verdict::Same, Verdict::Same) => Verdict::Same,
+            (Verdict::Unknown, _) | (_, Verdict::Unknown) => Verdict::Unknown,
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! What is known of a vector register, or of the row of scratch dwords where one is saved.
+//!
+//! Which lanes were active on entry is not known, so that each lane is told twice: what it has if it was
+//! active, and what it has if it was not.
+
+use std::rc::Rc;
+
+use super::mask::{Mask, Part};
+use super::value::{Scalar, Verdict};
+use crate::isa::MachineRegister;
+
+/// One lane's dword.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LaneValue {
+    /// What the vector register had in the same lane on entry.
+    Entry(MachineRegister),
+    /// Something else.
+    Other,
+    /// Anything.
+    Unknown,
+}
+
+impl LaneValue {
+    fn join(self, other: LaneValue) -> LaneValue {
+        match (self, other) {
+            (one, other) if one == other => one,
+            (LaneValue::Unknown | LaneValue::Entry(_), _)
+            | (_, LaneValue::Unknown | LaneValue::Entry(_)) => LaneValue::Unknown,
+            (LaneValue::Other, LaneValue::Other) => LaneValue::Other,
+        }
+    }
+
+    /// As the contents of a scalar register, which it never was.
+    fn as_scalar(self) -> Scalar {
+        match self {
+            LaneValue::Entry(_) | LaneValue::Other => Scalar::Other,
+            LaneValue::Unknown => Scalar::Unknown,
+        }
+    }
+}
+
+/// All lanes: what most have, and the lanes that scalar values were put in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Lanes {
+    pub(super) rest: LaneValue,
+    /// By ascending lane; nothing if there are none.
+    named: Option<Rc<Vec<(u8, Scalar)>>>,
+}
+
+impl Lanes {
+    fn new(rest: LaneValue) -> Lanes {
+        Lanes { rest, named: None }
+    }
+
+    pub(super) fn get(&self, lane: u8) -> Scalar {
+        let named = self.named();
+        match named.binary_search_by_key(&lane, |(lane, _)| *lane) {
+            Ok(at) => (named.get(at)).map_or(Scalar::Unknown, |(_, value)| *value),
+            Err(_) => self.rest.as_scalar(),
+        }
+    }
+
+    fn set(&mut self, lane: u8, value: Scalar) {
+        let named = Rc::make_mut(self.named.get_or_insert_default());
+        match named.binary_search_by_key(&lane, |(lane, _)| *lane) {
+            Ok(at) => {
+                if let Some((_, slot)) = named.get_mut(at) {
+                    *slot = value;
+                }
+            }
+            Err(at) => named.insert(at, (lane, value)),
+        }
+    }
+
+    /// The lanes that have a value of their own.
+    pub(super) fn named(&self) -> &[(u8, Scalar)] {
+        self.named.as_ref().map_or(&[], |named| named)
+    }
+
+    /// The same, with what depends on a condition that is found anew forgotten; nothing if nothing does.
+    fn forget(&self, at: u32) -> Option<Lanes> {
+        let depends = |value: Scalar| value.depends_on(at);
+        (self.named().iter().any(|(_, value)| depends(*value))).then(|| {
+            let forgotten = self
+                .named()
+                .iter()
+                .map(|(lane, value)| (*lane, value.forget(at)));
+            Lanes {
+                rest: self.rest,
+                named: Some(Rc::new(forgotten.collect())),
+            }
+        })
+    }
+
+    fn join(&self, other: &Lanes) -> Lanes {
+        if self == other {
+            return self.clone();
+        }
+        let mut joined = Lanes::new(self.rest.join(other.rest));
+        let lanes = self.named().iter().chain(other.named());
+        for (lane, _) in lanes {
+            joined.set(*lane, self.get(*lane).join(other.get(*lane)));
+        }
+        joined
+    }
+
+    /// Whether every lane has what the register had on entry.
+    pub(super) fn is_entry_of(&self, register: MachineRegister) -> Verdict {
+        let rest = match self.rest {
+            LaneValue::Entry(of) if of == register => Verdict::Same,
+            LaneValue::Entry(_) | LaneValue::Other => Verdict::Different,
+            LaneValue::Unknown => Verdict::Unknown,
+        };
+        (self.named().iter())
+            .map(|(_, value)| match value {
+                Scalar::Unknown => Verdict::Unknown,
+                Scalar::Entry { .. }
+                | Scalar::Mask { .. }
+                | Scalar::Aligned { .. }
+                | Scalar::CodeAddress { .. }
+                | Scalar::Constant(_)
+                | Scalar::Other => Verdict::Different,
+            })
+            .fold(rest, Verdict::and)
+    }
+}
+
+/// A dword for each lane.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Vector {
+    /// What a lane has that was active on entry.
+    pub(super) active: Lanes,
+    /// What a lane has that was not active on entry.
+    pub(super) inactive: Lanes,
+    /// The offset in the function of the instruction that wrote it last, in bytes. Where paths meet, the
+    /// highest.
+    pub(super) written_at: u32,
+}
+
+impl Vector {
+    /// The same in all lanes.
+    pub(super) fn all(value: LaneValue, written_at: u32) -> Vector {
+        Vector {
+            active: Lanes::new(value),
+            inactive: Lanes::new(value),
+            written_at,
+        }
+    }
+
+    /// What a register has on entry.
+    pub(super) fn entry(register: MachineRegister) -> Vector {
+        Vector::all(LaneValue::Entry(register), 0)
+    }
+
+    /// The dword of one lane, if it was active on entry and if it was not.
+    pub(super) fn lane(&self, lane: u8) -> [Scalar; 2] {
+        [self.active.get(lane), self.inactive.get(lane)]
+    }
+
+    /// Puts a value in one lane, whatever the execution mask.
+    pub(super) fn set_lane(&mut self, lane: u8, value: Scalar, at: u32) {
+        self.active.set(lane, value);
+        self.inactive.set(lane, value);
+        self.written_at = at;
+    }
+
+    /// Puts in the lanes of `mask` what `value` has there.
+    pub(super) fn write(&mut self, mask: Mask, value: &Vector, at: u32) {
+        self.written_at = at;
+        write_part(&mut self.active, &value.active, mask.active());
+        write_part(&mut self.inactive, &value.inactive, mask.inactive());
+    }
+
+    /// The same, with what depends on a condition that is found anew forgotten; nothing if nothing does.
+    pub(super) fn forget(&self, at: u32) -> Option<Vector> {
+        let (active, inactive) = (self.active.forget(at), self.inactive.forget(at));
+        (active.is_some() || inactive.is_some()).then(|| Vector {
+            active: active.unwrap_or_else(|| self.active.clone()),
+            inactive: inactive.unwrap_or_else(|| self.inactive.clone()),
+            ..*self
+        })
+    }
+
+    /// What holds of either.
+    pub(super) fn join(&self, other: &Vector) -> Vector {
+        Vector {
+            active: self.active.join(&other.active),
+            inactive: self.inactive.join(&other.inactive),
+            written_at: self.written_at.max(other.written_at),
+        }
+    }
+}
+
+fn write_part(lanes: &mut Lanes, value: &Lanes, part: Part) {
+    match part {
+        Part::None => {}
+        Part::All => lanes.clone_from(value),
+        Part::Less | Part::Unknown => *lanes = lanes.join(value),
+    }
+}
