@@ -415,12 +415,19 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
         let unwind = &self.stack.unwind;
         let location = self.register(register)?;
         let size = space.address_size_in_bits(self.encoding().address_size);
-        let left = u32::try_from(location.bits_left()).unwrap_or(u32::MAX);
-        let bits = if unwind.reading == Reading::Tolerant {
-            size.min(left)
-        } else {
-            size
+        // Not the place tells the size: where a caller's register was saved, other things follow.
+        let own = register.size_in_bits().unwrap_or(0);
+        let bits = match unwind.reading {
+            Reading::Tolerant if own > 0 => size.min(own),
+            Reading::Tolerant | Reading::ByTheLetter => size,
         };
+        if bits > own {
+            return Err(ErrorKind::OutOfBounds {
+                bit_offset: i128::from(bits).saturating_sub(1),
+                size_in_bits: own.into(),
+            }
+            .into());
+        }
         let access = Access {
             wave: unwind.wave,
             lane: None,

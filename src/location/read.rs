@@ -140,10 +140,11 @@ pub(crate) fn read_value_within(
 
 /// What nearly every read is: whole bytes of a register or of plain memory.
 fn read_fast(place: &Place<'_>, bit_size: u32, access: &Access<'_>) -> Result<Option<u128>> {
+    // A wave is not asked for nothing: the register may be one that does not exist.
     if place.lane_step != 0
         || !place.bit_offset.is_multiple_of(8)
         || !bit_size.is_multiple_of(8)
-        || bit_size > 128
+        || !(1..=128).contains(&bit_size)
     {
         return Ok(None);
     }

@@ -294,7 +294,14 @@ impl<'a> Resolver<'a> for Input<'a> {
         Ok(mix(index) >> (index % 64))
     }
 
-    fn matching(&self, unit: Unit, _: u64, _: u64) -> Result<SmallVec<[ExpressionBytes<'a>; 1]>> {
+    fn matching(
+        &self,
+        unit: Unit,
+        _: u64,
+        _: u64,
+        spend: &mut dyn FnMut(u32) -> Result<()>,
+    ) -> Result<SmallVec<[ExpressionBytes<'a>; 1]>> {
+        spend(2)?;
         // Two places, one of which a call may have.
         let other: &[u8] = &[0x90, 40];
         Ok([self.procedure, other]
