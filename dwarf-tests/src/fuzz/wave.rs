@@ -26,7 +26,7 @@ impl Scrambled {
         Scrambled {
             wave_size,
             seed,
-            apertures: (seed % 2 == 0).then_some(Apertures {
+            apertures: seed.is_multiple_of(2).then_some(Apertures {
                 shared_base: 1 << 48,
                 private_base: 2 << 48,
             }),
@@ -60,7 +60,7 @@ impl Wave for Scrambled {
             .size_in_bits()
             .expect("a register without a size was asked for");
         assert!(
-            bits.start % 8 == 0
+            bits.start.is_multiple_of(8)
                 && bits.end <= size
                 && bits.end - bits.start == 8 * out.len() as u32,
             "{bits:?} of {register:?} into {} bytes",
