@@ -1,7 +1,7 @@
-//! A CFA in a register: what of the register is read. The section is made by hand.
+//! The CFA: what of a register is read for it, and circles. The section is made by hand.
 
 use hetdwarf::arch::{AddressSpace, WaveSize};
-use hetdwarf::error::ErrorKind;
+use hetdwarf::error::{ErrorKind, Rule};
 use hetdwarf::eval::{Frame, Reading};
 use hetdwarf::frame::{FrameIndex, FrameSection, Unwind, unwind};
 use hetdwarf::location::Arena;
@@ -15,7 +15,7 @@ fn entry(id: u32, body: &[&[u8]]) -> Vec<u8> {
     [&length.to_le_bytes()[..], &bytes].concat()
 }
 
-/// Three functions of 0x100 bytes: the first calls the second, and the CFA of the third is in a reserved register.
+/// Functions of 0x100 bytes, of which the first calls the second.
 fn section() -> Vec<u8> {
     let function = |start: u64, instructions: &[u8]| {
         let range = [start.to_le_bytes(), 0x100u64.to_le_bytes()].concat();
@@ -37,6 +37,10 @@ fn section() -> Vec<u8> {
         function(0x2000, &[0x0c, 72, 0, 0x07, 16]),
         // CFA in register 5.
         function(0x3000, &[0x0c, 5, 0, 0x07, 16]),
+        // The CFA is DW_OP_call_frame_cfa.
+        function(0x4000, &[0x0f, 1, 0x9c, 0x07, 16]),
+        // The CFA is where SGPR40 was on entry, call_frame_entry_reg, which is at the CFA.
+        function(0x5000, &[0x0f, 3, 0xe9, 0x07, 72, 0x05, 72, 0, 0x07, 16]),
     ]
     .concat()
 }
@@ -89,5 +93,16 @@ fn a_reserved_register_has_no_cfa() {
                 ..
             })
         ));
+    }
+}
+
+/// Neither is allowed (HET A.6.4.2), and both are in files that nobody checked.
+#[test]
+fn a_cfa_that_is_computed_from_itself_is_an_error() {
+    for reading in [Reading::Tolerant, Reading::ByTheLetter] {
+        for pc in [0x4000, 0x5000] {
+            let circle = Err(ErrorKind::IllFormed(Rule::RegisterCycle));
+            assert_eq!(outermost_cfa(pc, reading), circle, "{pc:#x}");
+        }
     }
 }

@@ -293,18 +293,23 @@ impl Reader<'_, '_> {
         }
         // Each of several places gets a buffer of its own, which takes its time too.
         self.visits.charge((count / 512).saturating_add(1))?;
-        let start = match (place.lane_step, self.access.lane) {
+        let in_lane = match (place.lane_step, self.access.lane) {
             (0, _) => Some(place.bit_offset),
             (_, Some(lane)) => place.bit_offset_in(lane),
             (_, None) => return Err(crate::error::Need::Lane.into()),
         };
-        let start = start.and_then(|start| start.checked_add(offset));
+        let start = in_lane.and_then(|start| start.checked_add(offset));
         let end = start.and_then(|start| start.checked_add(count.into()));
         let range = start
             .zip(end)
             .filter(|(_, end)| *end <= place.storage_bits());
         let Some((start, _)) = range else {
-            return Err(out_of_bounds(place, offset.saturating_add(count.into())));
+            let bit_offset = in_lane.unwrap_or(place.bit_offset);
+            let place = Place {
+                bit_offset,
+                ..*place
+            };
+            return Err(out_of_bounds(&place, offset.saturating_add(count.into())));
         };
         match place.storage {
             Storage::Undefined | Storage::ImplicitPointer(_) => {

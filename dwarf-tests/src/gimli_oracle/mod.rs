@@ -11,7 +11,7 @@ mod world;
 
 use gimli::{Location as TheirLocation, Piece, Value as TheirValue};
 use hetdwarf::arch::{AddressSpace, Lane};
-use hetdwarf::error::{ErrorKind, Rule};
+use hetdwarf::error::{Error, ErrorKind, Limit, Rule};
 use hetdwarf::eval::{Encoding, LaneFocus, Outcome, ResultKind, Value};
 use hetdwarf::expr::Printer;
 use hetdwarf::location::{Arena, Location, Place, Storage};
@@ -165,6 +165,13 @@ impl Case {
         case
     }
 
+    /// Whether there is an evaluation within the evaluation.
+    fn has_entry_value(&self) -> bool {
+        self.ops
+            .iter()
+            .any(|op| matches!(op, Op::Bytes(bytes) if matches!(bytes.first(), Some(0xa3 | 0xf3))))
+    }
+
     /// The location of the entry at an offset of the unit.
     fn procedure(&self, offset: usize) -> Option<&[u8]> {
         let number = offset.checked_sub(FIRST_PROCEDURE)? / 4;
@@ -227,6 +234,7 @@ pub fn compare(case: &Case) -> Result<Agreed, String> {
     match (theirs, any) {
         // The same operations are not the same number of steps.
         (Err(Fault::Gimli(gimli::Error::TooManyIterations)), _) => Ok(Agreed::Error),
+        (_, Err(error)) if case.has_entry_value() && is_step_limit(&error) => Ok(Agreed::Error),
         (Err(fault), Err(error)) => {
             if fault_matches(fault, error.kind()) {
                 return Ok(Agreed::Error);
@@ -237,6 +245,16 @@ pub fn compare(case: &Case) -> Result<Agreed, String> {
         (Err(fault), Ok(any)) => Err(format!("{fault:?}, but {any:?}")),
         (Ok(theirs), Err(error)) => Err(format!("{theirs:?}, but {error}")),
     }
+}
+
+fn is_step_limit(error: &Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::Limit {
+            limit: Limit::Steps,
+            ..
+        }
+    )
 }
 
 /// Whether two results are the same; composites are told by their text, as each is made anew.

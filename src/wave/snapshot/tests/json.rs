@@ -308,7 +308,7 @@ fn errors_say_which_field_and_what_was_expected() {
 #[test]
 fn the_program_counter_of_a_32_bit_process_keeps_its_name() {
     let text = r#"{"format": "hetdwarf-wave/1", "target": "gfx1100", "wave_size": 32, "pc": "0x2008",
-        "registers": {"PC_32": "0x12"}}"#;
+        "registers": {"PC_32": "0x12"}, "memory": []}"#;
     let snapshot = read(text).unwrap();
     let mut pc = [0; 4];
     snapshot
