@@ -1,5 +1,8 @@
 //! What the tests of this package share: fixtures, the command run in this process, and numbers in JSON.
 
+pub mod fuzz;
+pub mod gimli_oracle;
+pub mod probe;
 pub mod simulator;
 
 use std::ffi::OsString;

@@ -394,7 +394,7 @@ impl<'t> Words<'t> {
         };
         self.rest = "";
         parse_nested(inner, self.options, self.depth.saturating_add(1))?
-            .encode(self.options.encoding.in_memory())
+            .encode(self.options.encoding)
     }
 
     /// `0x2a`, counted from the unit's header, or `(0x0000002a) "int"`, counted from the section's start.

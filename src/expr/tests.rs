@@ -351,6 +351,36 @@ fn text_that_makes_no_sense_says_what_was_expected() {
     }
 }
 
+/// `DW_OP_LLVM_offset` is 0xe3 in the dialect of 2020 to 2022, and 0xe9 0x04 today.
+#[test]
+fn an_expression_within_another_has_the_codes_of_its_dialect() {
+    let text = "DW_OP_entry_value(DW_OP_LLVM_offset)";
+    for (dialect, expected) in [
+        (Dialect::OneByte, &[0xa3, 1, 0xe3][..]),
+        (Dialect::User, &[0xa3, 2, 0xe9, 4]),
+    ] {
+        let encoding = Encoding {
+            dialect,
+            ..Encoding::AMDGPU
+        };
+        let options = ParseOptions {
+            encoding,
+            ..ParseOptions::default()
+        };
+        let parsed = parse(text, &options).unwrap();
+        assert_eq!(parsed.encode(encoding).unwrap(), expected);
+    }
+    // No code has been agreed upon, so there is none to put into a file either.
+    let error = parse(
+        "DW_OP_entry_value(DW_OP_LLVM_overlay)",
+        &ParseOptions::default(),
+    );
+    assert!(matches!(
+        error.unwrap_err().kind(),
+        ErrorKind::Unsupported(_)
+    ));
+}
+
 #[test]
 fn the_builder_refuses_nonsense() {
     let refuse = |build: &dyn Fn(&mut Builder) -> crate::Result<()>| {

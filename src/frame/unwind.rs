@@ -3,7 +3,7 @@
 //! Nothing is copied: a register of a caller is a location, made of the locations that the frames above
 //! it give, and read only when somebody asks. Source: HET A.6.4.
 
-use core::cell::{Cell, OnceCell, RefCell};
+use core::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 use super::entry::Cie;
@@ -99,7 +99,8 @@ struct Activation<'a> {
     /// As an address of the code object: the program counter, or the return address.
     pc: u64,
     row: Option<(Cie<'a>, Row<'a>)>,
-    cfa: OnceCell<Result<Location<'a>>>,
+    /// The CFA, once somebody has asked; while it is computed, the error for who asks again.
+    cfa: RefCell<Option<Result<Location<'a>>>>,
     /// Where the return address was found.
     return_address: Option<Location<'a>>,
 }
@@ -195,7 +196,7 @@ impl<'c, 'a> CallStack<'c, 'a> {
         self.frames.push(Activation {
             pc,
             row,
-            cfa: OnceCell::new(),
+            cfa: RefCell::new(None),
             return_address: None,
         });
         if let Some(error) = error {
@@ -415,12 +416,19 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
         let unwind = &self.stack.unwind;
         let location = self.register(register)?;
         let size = space.address_size_in_bits(self.encoding().address_size);
-        let left = u32::try_from(location.bits_left()).unwrap_or(u32::MAX);
-        let bits = if unwind.reading == Reading::Tolerant {
-            size.min(left)
-        } else {
-            size
+        // Not the place tells the size: where a caller's register was saved, other things follow.
+        let own = register.size_in_bits().unwrap_or(0);
+        let bits = match unwind.reading {
+            Reading::Tolerant if own > 0 => size.min(own),
+            Reading::Tolerant | Reading::ByTheLetter => size,
         };
+        if bits > own {
+            return Err(ErrorKind::OutOfBounds {
+                bit_offset: i128::from(bits).saturating_sub(1),
+                size_in_bits: own.into(),
+            }
+            .into());
+        }
         let access = Access {
             wave: unwind.wave,
             lane: None,
@@ -666,10 +674,15 @@ impl<'a> Frame<'a> for CallFrame<'_, '_, 'a> {
     }
 
     fn cfa(&self) -> Result<Location<'a>> {
-        match self.activation() {
-            Some(activation) => activation.cfa.get_or_init(|| self.compute_cfa()).clone(),
-            None => Err(crate::error::Need::Frame.into()),
-        }
+        let place = self.activation().map(|activation| &activation.cfa);
+        let place = place.ok_or(Error::from(crate::error::Need::Frame))?;
+        let known = place.borrow().clone();
+        known.unwrap_or_else(|| {
+            place.replace(Some(Err(Rule::RegisterCycle.into())));
+            let cfa = self.compute_cfa();
+            place.replace(Some(cfa.clone()));
+            cfa
+        })
     }
 
     fn with_caller(

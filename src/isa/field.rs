@@ -19,6 +19,8 @@ pub(super) struct Raw<'a> {
     pub(super) encoding: Encoding,
     /// How many dwords the encoding has, without what follows.
     pub(super) base_dwords: u8,
+    /// How many dwords follow those: literals, controls, further addresses.
+    pub(super) extra_dwords: u8,
     pub(super) row: &'static Row,
 }
 
@@ -108,22 +110,27 @@ impl Raw<'_> {
             128..=192 => return Operand::Integer(i32::from(code).saturating_sub(128)),
             193..=208 => return Operand::Integer(192i32.saturating_sub(i32::from(code))),
             240..=248 => return Operand::Float(code),
-            254 if generation >= Generation::Gfx125x && count == 1 => {
-                return Operand::Literal(self.literal(0));
+            254 if generation >= Generation::Gfx125x && count != 1 => {
+                let halves = self.literal(0).zip(self.literal(1));
+                return halves.map_or(Operand::Other(code), |(low, high)| {
+                    Operand::Literal64(u64::from(low) | u64::from(high) << 32)
+                });
             }
-            254 if generation >= Generation::Gfx125x => {
-                return Operand::Literal64(
-                    u64::from(self.literal(0)) | u64::from(self.literal(1)) << 32,
-                );
+            254 if generation < Generation::Gfx125x => return Operand::Other(code),
+            254 | 255 => {
+                return self
+                    .literal(0)
+                    .map_or(Operand::Other(code), Operand::Literal);
             }
-            255 => return Operand::Literal(self.literal(0)),
             _ => return Operand::Other(code),
         };
         Operand::Registers(Span::new(register, count))
     }
 
-    fn literal(&self, n: u8) -> u32 {
-        self.bits(self.base_dwords.saturating_add(n), 0, 32)
+    /// A dword after the instruction; nothing if it has none, as where a destination has the code of a
+    /// literal.
+    fn literal(&self, n: u8) -> Option<u32> {
+        (n < self.extra_dwords).then(|| self.bits(self.base_dwords.saturating_add(n), 0, 32))
     }
 
     /// A source of a vector instruction by its code of nine bits: a scalar operand, or a vector register.

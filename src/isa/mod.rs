@@ -207,16 +207,18 @@ impl Decoder {
             (self.target.tables.row(encoding, opcode))
                 .ok_or_else(|| self.unknown(first, address))?
         };
-        let raw = Raw {
+        let mut raw = Raw {
             target: &self.target,
             address,
             dwords,
             encoding,
             base_dwords: layout.dwords,
+            extra_dwords: 0,
             row,
         };
-        let extra = length::extra_dwords(&raw).ok_or_else(|| self.unknown(first, address))?;
-        let total = layout.dwords.saturating_add(extra);
+        raw.extra_dwords =
+            length::extra_dwords(&raw).ok_or_else(|| self.unknown(first, address))?;
+        let total = layout.dwords.saturating_add(raw.extra_dwords);
         if total > present {
             return Err(truncated());
         }

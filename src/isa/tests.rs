@@ -151,6 +151,22 @@ fn calls_returns_and_branches_have_targets() {
     );
 }
 
+/// A scalar destination can have the code of a literal, 255, which means nothing there. What is behind the
+/// instruction is then not part of it.
+#[test]
+fn a_destination_is_no_literal() {
+    // v_readlane_b32 of gfx10 with 255 where the destination is, by hand: VOP3 (0x35), opcode 0x360.
+    let bytes = [0xff, 0, 0x60, 0xd7, 0xff, 0x5b, 0, 0];
+    let decoder = decoder("gfx1010");
+    let alone = decoder.decode(&bytes, 0x1000).unwrap();
+    let Effect::ReadLane { dst, .. } = alone.effect else {
+        panic!("{alone:?}");
+    };
+    assert_eq!((alone.length, dst), (8, Operand::Other(255)));
+    let followed = [&bytes[..], &[0x34, 0x12, 0, 0]].concat();
+    assert_eq!(decoder.decode(&followed, 0x1000).unwrap(), alone);
+}
+
 #[test]
 fn lengths_depend_on_what_follows() {
     // s_mov_b64 s[4:5], 0x123456789abcdef0

@@ -140,10 +140,11 @@ pub(crate) fn read_value_within(
 
 /// What nearly every read is: whole bytes of a register or of plain memory.
 fn read_fast(place: &Place<'_>, bit_size: u32, access: &Access<'_>) -> Result<Option<u128>> {
+    // A wave is not asked for nothing: the register may be one that does not exist.
     if place.lane_step != 0
         || !place.bit_offset.is_multiple_of(8)
         || !bit_size.is_multiple_of(8)
-        || bit_size > 128
+        || !(1..=128).contains(&bit_size)
     {
         return Ok(None);
     }
@@ -292,18 +293,23 @@ impl Reader<'_, '_> {
         }
         // Each of several places gets a buffer of its own, which takes its time too.
         self.visits.charge((count / 512).saturating_add(1))?;
-        let start = match (place.lane_step, self.access.lane) {
+        let in_lane = match (place.lane_step, self.access.lane) {
             (0, _) => Some(place.bit_offset),
             (_, Some(lane)) => place.bit_offset_in(lane),
             (_, None) => return Err(crate::error::Need::Lane.into()),
         };
-        let start = start.and_then(|start| start.checked_add(offset));
+        let start = in_lane.and_then(|start| start.checked_add(offset));
         let end = start.and_then(|start| start.checked_add(count.into()));
         let range = start
             .zip(end)
             .filter(|(_, end)| *end <= place.storage_bits());
         let Some((start, _)) = range else {
-            return Err(out_of_bounds(place, offset.saturating_add(count.into())));
+            let bit_offset = in_lane.unwrap_or(place.bit_offset);
+            let place = Place {
+                bit_offset,
+                ..*place
+            };
+            return Err(out_of_bounds(&place, offset.saturating_add(count.into())));
         };
         match place.storage {
             Storage::Undefined | Storage::ImplicitPointer(_) => {

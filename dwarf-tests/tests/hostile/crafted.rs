@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 
 use super::elf::{Attribute as A, Entry, code_object, debug_info, uleb};
 use super::guard::Guard;
-use super::probe::{self, Zeros};
+use dwarf_tests::probe::{self, Zeros};
 
 const UNIT: Unit = Unit {
     id: 0,

@@ -17,11 +17,10 @@
 mod crafted;
 mod elf;
 mod guard;
-mod probe;
 
 use std::path::PathBuf;
 
-use dwarf_tests::{corpus, fixture, wave_cases};
+use dwarf_tests::{corpus, fixture, probe, wave_cases};
 use guard::Guard;
 use hetdwarf::object::CodeObject;
 

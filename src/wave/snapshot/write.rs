@@ -5,7 +5,7 @@ use core::fmt;
 use super::contents::Contents;
 use super::read::FORMAT;
 use super::{Dispatch, Snapshot, memory};
-use crate::arch::{Apertures, Lane, Register};
+use crate::arch::{Apertures, Lane, Register, RegisterName, WaveSize};
 
 /// A snapshot whose text is its file.
 #[derive(Debug)]
@@ -30,9 +30,13 @@ impl fmt::Display for Document<'_> {
         let mut separator = "\n  ";
         for (&register, contents) in &snapshot.registers {
             // The document has it on its own.
-            if register != Register::PC_64 {
+            if register == Register::PC_64 {
+                continue;
+            }
+            // Reserved registers have no name, and are not in a snapshot.
+            if let Some(name) = name(register, snapshot.wave_size) {
                 f.write_str(separator)?;
-                self::register(f, register, contents)?;
+                self::register(f, name, register, contents)?;
                 separator = ",\n  ";
             }
         }
@@ -68,9 +72,26 @@ impl fmt::Display for Document<'_> {
     }
 }
 
+/// The name that reads back as the register: the assembler's, but LLVM's for the program counter of a
+/// 32-bit process, as `pc` is that of a 64-bit one.
+fn name(register: Register, wave_size: WaveSize) -> Option<RegisterName> {
+    let same = |name: &RegisterName| {
+        Register::from_name(&name.to_string(), Some(wave_size)) == Some(register)
+    };
+    register
+        .assembler_name()
+        .filter(same)
+        .or(register.llvm_name())
+}
+
 /// Writes the field of a register.
-fn register(f: &mut fmt::Formatter<'_>, register: Register, contents: &Contents) -> fmt::Result {
-    write!(f, "\"{register}\": ")?;
+fn register(
+    f: &mut fmt::Formatter<'_>,
+    name: RegisterName,
+    register: Register,
+    contents: &Contents,
+) -> fmt::Result {
+    write!(f, "\"{name}\": ")?;
     if !register.is_vector() {
         return write!(f, "\"{:#x}\"", contents.low());
     }

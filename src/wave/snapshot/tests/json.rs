@@ -304,6 +304,20 @@ fn errors_say_which_field_and_what_was_expected() {
     assert!(long.len() < 300, "{long}");
 }
 
+/// `pc` is the program counter of a 64-bit process, which a document has anyway.
+#[test]
+fn the_program_counter_of_a_32_bit_process_keeps_its_name() {
+    let text = r#"{"format": "hetdwarf-wave/1", "target": "gfx1100", "wave_size": 32, "pc": "0x2008",
+        "registers": {"PC_32": "0x12"}, "memory": []}"#;
+    let snapshot = read(text).unwrap();
+    let mut pc = [0; 4];
+    snapshot
+        .read_register(Register::PC_32, 0..32, &mut pc)
+        .unwrap();
+    assert_eq!((snapshot.pc(), pc), (0x2008, [0x12, 0, 0, 0]));
+    assert_eq!(read(&snapshot.to_json()).unwrap(), snapshot);
+}
+
 #[test]
 fn a_file_cut_anywhere_is_an_error() {
     for end in 0..FILE.len() {

@@ -9,13 +9,16 @@ use super::world::{
 /// An operation, or a place to branch to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Op {
+    /// An operation that is no branch, or several.
     Bytes(Vec<u8>),
     /// `DW_OP_bra` or `DW_OP_skip` to a label; to the end if it is not there.
     Branch(u8, u32),
+    /// The place that branches with this number go to.
     Label(u32),
 }
 
 /// The bytes of operations.
+#[must_use]
 pub fn assemble(ops: &[Op]) -> Vec<u8> {
     let size = |op: &Op| match op {
         Op::Bytes(bytes) => bytes.len(),
@@ -65,8 +68,8 @@ impl Ty {
     }
 }
 
-pub struct Generator<'r> {
-    random: &'r mut Random,
+pub struct Generator<'r, 'c> {
+    random: &'r mut Random<'c>,
     address_size: u8,
     tolerant: bool,
     ops: Vec<Op>,
@@ -133,8 +136,13 @@ fn join(code: u8, operands: &[&[u8]]) -> Op {
     Op::Bytes([&[code], operands.concat().as_slice()].concat())
 }
 
-impl<'r> Generator<'r> {
-    pub fn new(random: &'r mut Random, address_size: u8, tolerant: bool, initial: usize) -> Self {
+impl<'r, 'c> Generator<'r, 'c> {
+    pub fn new(
+        random: &'r mut Random<'c>,
+        address_size: u8,
+        tolerant: bool,
+        initial: usize,
+    ) -> Self {
         let fuel = 3 + random.below(40);
         Generator {
             random,

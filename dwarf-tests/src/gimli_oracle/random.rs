@@ -1,8 +1,11 @@
-//! Numbers that look random and are the same for the same seed.
+//! Numbers that look random and are the same for the same seed, or that somebody else chose.
 
-/// `SplitMix64`: enough for tests, and nothing to depend on.
+/// `SplitMix64`: enough for tests, and nothing to depend on. Before it come the bytes of a fuzzer.
 #[derive(Clone, Debug)]
-pub struct Random(u64);
+pub struct Random<'c> {
+    choices: &'c [u8],
+    state: u64,
+}
 
 pub fn mix(number: u64) -> u64 {
     let z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -11,23 +14,50 @@ pub fn mix(number: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-impl Random {
-    pub fn new(seed: u64) -> Random {
-        Random(mix(seed))
+impl<'c> Random<'c> {
+    pub fn new(seed: u64) -> Self {
+        Random {
+            choices: &[],
+            state: mix(seed),
+        }
+    }
+
+    pub fn from_choices(choices: &'c [u8]) -> Self {
+        Random {
+            choices,
+            ..Random::new(0)
+        }
+    }
+
+    /// The next choice.
+    fn choice(&mut self) -> Option<u8> {
+        let (first, rest) = self.choices.split_first()?;
+        self.choices = rest;
+        Some(*first)
     }
 
     pub fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        mix(self.0)
+        if let Some((bytes, rest)) = self.choices.split_first_chunk() {
+            self.choices = rest;
+            return u64::from_le_bytes(*bytes);
+        }
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        mix(self.state)
     }
 
     /// A number below `end`.
     pub fn below(&mut self, end: usize) -> usize {
+        if end <= 256
+            && let Some(choice) = self.choice()
+        {
+            return usize::from(choice) % end;
+        }
         usize::try_from(self.bits() % end as u64).unwrap()
     }
 
     pub fn byte(&mut self) -> u8 {
-        self.bits().to_le_bytes()[7]
+        self.choice()
+            .unwrap_or_else(|| self.bits().to_le_bytes()[7])
     }
 
     /// Whether something that happens once in `n` times happens.

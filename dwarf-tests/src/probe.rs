@@ -65,6 +65,7 @@ pub fn file(data: &[u8]) {
     }
 }
 
+/// Everything that can be asked of a code object.
 pub fn code_object<'a>(object: &'a CodeObject<'a>) {
     let _ = ObjectInfo::of(object);
     let _ = object.kernels();

@@ -146,6 +146,6 @@ pub fn evaluate_case<'a>(
         },
         ..Context::new(arena)
     };
-    context.limits.steps = super::STEPS;
+    context.limits.steps = 10 * super::STEPS;
     evaluate(ExpressionBytes::alone(&case.bytes, unit), kind, &context)
 }

@@ -1,0 +1,47 @@
+//! Any bytes as a file that has code objects inside: bundles, archives, host programs.
+
+use std::borrow::Cow;
+
+use hetdwarf::object::{
+    Selector, code_object, code_objects, code_objects_if_any, may_hold_code_objects, select,
+};
+use hetdwarf::report::InfoDocument;
+
+/// Finds the code objects, takes each out by itself, and describes them.
+///
+/// # Panics
+/// If the ways to find them disagree, if one is not where it is said to be, or if the description is no JSON.
+pub fn check(bytes: &[u8]) {
+    let found = code_objects(bytes);
+    match (&found, &code_objects_if_any(bytes)) {
+        (Ok(found), Ok(any)) => assert_eq!(found, any),
+        (Ok(found), Err(error)) => panic!("{} code objects, but {error}", found.len()),
+        (Err(_), any) => assert!(any.as_ref().map_or(0, Vec::len) == 0),
+    }
+    let Ok(found) = found else { return };
+    assert!(may_hold_code_objects(&bytes[..bytes.len().min(64)]));
+    for (number, object) in found.iter().enumerate() {
+        assert_eq!(object.index, number);
+        assert!(!object.place.to_string().is_empty());
+        if let Cow::Borrowed(data) = object.data {
+            let start = usize::try_from(object.place.offset).unwrap();
+            assert_eq!(
+                bytes.get(start..start + data.len()),
+                Some(data),
+                "{}",
+                object.place
+            );
+        }
+        if number < 4 {
+            let selector = Selector::parse(&number.to_string());
+            assert_eq!(select(&found, &selector).unwrap(), object);
+            assert_eq!(code_object(bytes, &selector).as_ref(), Ok(object));
+        }
+    }
+    let text = serde_json::to_string(&InfoDocument::new(&found)).unwrap();
+    let parsed: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(
+        parsed["objects"].as_array().map(Vec::len),
+        Some(found.len())
+    );
+}

@@ -1,0 +1,86 @@
+//! What a fuzzer holds any bytes against: no panic, and the answers agree with each other.
+//!
+//! `fuzz/` runs the checks of [`TARGETS`] with libFuzzer; `tests/fuzz_regressions.rs` runs the same ones on
+//! their seeds and on every input that once broke something.
+
+pub mod call_frames;
+pub mod containers;
+pub mod damage;
+pub mod evaluation;
+pub mod expression;
+pub mod machine_code;
+pub mod objects;
+pub mod seeds;
+pub mod snapshots;
+mod wave;
+
+/// A check of any bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// The name of the binary in `fuzz/`, and of the folder of kept inputs.
+    pub name: &'static str,
+    /// Panics if something is wrong.
+    pub check: fn(&[u8]),
+    /// Inputs to start from.
+    pub seeds: fn() -> Vec<Vec<u8>>,
+}
+
+/// All of them.
+pub const TARGETS: &[Target] = &[
+    Target {
+        name: "expression",
+        check: expression::bytes,
+        seeds: seeds::encoded_expressions,
+    },
+    Target {
+        name: "text",
+        check: expression::text,
+        seeds: seeds::texts,
+    },
+    Target {
+        name: "evaluation",
+        check: evaluation::check,
+        seeds: seeds::evaluations,
+    },
+    Target {
+        name: "gimli",
+        check: evaluation::as_gimli,
+        seeds: seeds::choices,
+    },
+    Target {
+        name: "call_frames",
+        check: call_frames::check,
+        seeds: seeds::call_frames,
+    },
+    Target {
+        name: "object",
+        check: objects::check,
+        seeds: seeds::objects,
+    },
+    Target {
+        name: "damage",
+        check: damage::check,
+        seeds: seeds::damages,
+    },
+    Target {
+        name: "containers",
+        check: containers::check,
+        seeds: seeds::containers,
+    },
+    Target {
+        name: "snapshot",
+        check: snapshots::check,
+        seeds: seeds::snapshots,
+    },
+    Target {
+        name: "machine_code",
+        check: machine_code::check,
+        seeds: seeds::machine_code,
+    },
+];
+
+/// A target by its name.
+#[must_use]
+pub fn target(name: &str) -> Option<&'static Target> {
+    TARGETS.iter().find(|target| target.name == name)
+}

@@ -1,0 +1,218 @@
+//! Inputs to start from: the vectors and the corpus, cut to what a target wants.
+
+use std::path::Path;
+
+use hetdwarf::expr::{Encoding, Printer};
+use hetdwarf::isa::Decoder;
+use hetdwarf::object::{CodeObject, SectionKind};
+
+use crate::{corpus, fixture, json, package, wave_cases};
+
+/// Seeds of more bytes are left out: libFuzzer is fastest with small inputs.
+const LARGEST: usize = 24 << 10;
+
+/// The expressions of the vectors.
+#[must_use]
+pub fn encoded_expressions() -> Vec<Vec<u8>> {
+    let mut found = Vec::new();
+    for file in ["spec-examples.jsonl", "from-the-text.jsonl"] {
+        let text = std::fs::read_to_string(package().join("vectors").join(file)).unwrap();
+        for line in text.lines().filter(|line| !line.trim().is_empty()) {
+            let vector: serde_json::Value = serde_json::from_str(line).unwrap();
+            let hex = vector["hex"].as_str();
+            found.extend(hex.and_then(hetdwarf::report::parse_hex_bytes));
+        }
+    }
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// The same as text.
+#[must_use]
+pub fn texts() -> Vec<Vec<u8>> {
+    let printer = Printer::new(Encoding::AMDGPU.in_memory());
+    let text = |bytes: &Vec<u8>| printer.expression(bytes).into_bytes();
+    encoded_expressions().iter().map(text).collect()
+}
+
+/// The same in several contexts.
+#[must_use]
+pub fn evaluations() -> Vec<Vec<u8>> {
+    let expressions = encoded_expressions();
+    let contexts = [
+        [0, 0, 64, 0],
+        [1, 0, 32, 0],
+        [2, 1, 128, 3],
+        [0x10, 8, 7, 0],
+    ];
+    contexts
+        .iter()
+        .flat_map(|context| {
+            expressions
+                .iter()
+                .map(move |bytes| [context, bytes.as_slice()].concat())
+        })
+        .collect()
+}
+
+/// Choices of different lengths; a byte is a choice.
+#[must_use]
+pub fn choices() -> Vec<Vec<u8>> {
+    (0..32u8)
+        .map(|number| {
+            let byte = |at: u8| at.wrapping_mul(37).wrapping_add(number.wrapping_mul(11));
+            (0..8 + number * 7).map(byte).collect()
+        })
+        .collect()
+}
+
+/// The files of the corpus that are small enough.
+fn files() -> Vec<Vec<u8>> {
+    corpus().iter().filter_map(|path| small(path)).collect()
+}
+
+fn small(path: &Path) -> Option<Vec<u8>> {
+    let data = std::fs::read(path).unwrap();
+    (data.len() <= LARGEST).then_some(data)
+}
+
+/// The sections of a name in the corpus.
+fn sections(name: &str) -> Vec<Vec<u8>> {
+    let section = |data: &Vec<u8>| {
+        let object = CodeObject::parse(data).ok()?;
+        let bytes = object.section(name).ok()??;
+        (bytes.len() <= LARGEST).then(|| bytes.to_vec())
+    };
+    let mut found: Vec<_> = files().iter().filter_map(section).collect();
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// `.debug_frame` of the corpus, read in different ways, and an `.eh_frame` made by hand.
+#[must_use]
+pub fn call_frames() -> Vec<Vec<u8>> {
+    let sections = sections(".debug_frame");
+    assert!(sections.len() > 10, "the corpus has call frame information");
+    let mut found: Vec<_> = sections
+        .iter()
+        .zip([0, 4, 8, 12].into_iter().cycle())
+        .map(|(section, flags)| [&[flags, flags], section.as_slice()].concat())
+        .collect();
+    // CIE: version 1, "zR", code alignment 4, data alignment -8, return address 16, pointers relative and of
+    // four bytes; def_cfa SGPR32+0. FDE: 64 bytes at 0x100 further on; advance by 1, offset PC at CFA-8.
+    let cie = [
+        0x10, 0, 0, 0, 0, 0, 0, 0, 1, b'z', b'R', 0, 4, 0x78, 16, 1, 0x1b, 0x0c, 64, 0,
+    ];
+    let fde = [
+        0x14, 0, 0, 0, 0x18, 0, 0, 0, 0, 1, 0, 0, 0x40, 0, 0, 0, 0, 0x41, 0x90, 1, 0, 0, 0, 0,
+    ];
+    found.push([&[1, 0][..], &cie, &fde, &[0; 4]].concat());
+    found
+}
+
+/// Small code objects.
+#[must_use]
+pub fn objects() -> Vec<Vec<u8>> {
+    let mut found: Vec<_> = files()
+        .into_iter()
+        .filter(|data| data.len() <= 12 << 10)
+        .collect();
+    found.extend(small(&fixture("debug_info/made.elf")));
+    assert!(found.len() > 10, "the corpus has small files");
+    found
+}
+
+/// Each object as it is, and with an edit.
+#[must_use]
+pub fn damages() -> Vec<Vec<u8>> {
+    (0..12u8)
+        .flat_map(|object| [vec![object], vec![object, 0, object, 40, 0, object, 1]])
+        .collect()
+}
+
+/// Bundles, archives and host objects.
+#[must_use]
+pub fn containers() -> Vec<Vec<u8>> {
+    let mut paths: Vec<_> = ["corpus/bundle", "object"]
+        .into_iter()
+        .flat_map(|folder| std::fs::read_dir(fixture(folder)).unwrap())
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension != "md"))
+        .collect();
+    paths.sort();
+    let mut found: Vec<_> = paths.iter().filter_map(|path| small(path)).collect();
+    found.dedup();
+    // A bundle with two entries: a host's, which is empty, and a code object of one byte after the header.
+    let mut bundle = b"__CLANG_OFFLOAD_BUNDLE__".to_vec();
+    bundle.extend(2u64.to_le_bytes());
+    for (size, id) in [
+        (0u64, "host-x86_64-unknown-linux--"),
+        (4, "hipv4-amdgcn-amd-amdhsa--gfx90a"),
+    ] {
+        bundle.extend(0xa0u64.to_le_bytes());
+        bundle.extend(size.to_le_bytes());
+        bundle.extend((id.len() as u64).to_le_bytes());
+        bundle.extend(id.as_bytes());
+    }
+    bundle.resize(0xa0, 0);
+    bundle.extend(b"\x7fELF");
+    found.push(bundle);
+    found
+}
+
+/// Snapshots, of which memory and vector registers are cut.
+#[must_use]
+pub fn snapshots() -> Vec<Vec<u8>> {
+    let mut found = Vec::new();
+    for case in wave_cases() {
+        let mut wave = json(&case.join("w01.json"));
+        if let Some(registers) = wave["registers"].as_object_mut() {
+            let few: Vec<_> = registers.keys().skip(6).cloned().collect();
+            for name in few {
+                registers.remove(&name);
+            }
+        }
+        if let Some(memory) = wave["memory"].as_array_mut() {
+            memory.truncate(3);
+            for region in memory {
+                let bytes = region["bytes"].as_str().unwrap_or_default();
+                region["bytes"] = bytes[..bytes.len().min(32)].into();
+            }
+        }
+        found.push(wave.to_string().into_bytes());
+    }
+    found
+}
+
+/// Instructions of the corpus, with what follows them; a few of each object.
+#[must_use]
+pub fn machine_code() -> Vec<Vec<u8>> {
+    let mut found = Vec::new();
+    for data in files() {
+        let Ok(object) = CodeObject::parse(&data) else {
+            continue;
+        };
+        let Some(decoder) = Decoder::new(object.target().processor(), None) else {
+            continue;
+        };
+        let code = object
+            .sections()
+            .iter()
+            .find(|section| section.kind == SectionKind::Code);
+        let Some(code) = code.and_then(|section| object.section(&section.name).ok()?) else {
+            continue;
+        };
+        for item in decoder.instructions(code, 0).step_by(7).take(12) {
+            let Ok(item) = item else { break };
+            let start = usize::try_from(item.address).unwrap();
+            let end = code.len().min(start + 20);
+            found.push(code[start..end].to_vec());
+        }
+    }
+    found.sort();
+    found.dedup();
+    assert!(found.len() > 50, "the corpus has machine code");
+    found
+}

@@ -1,0 +1,108 @@
+//! The CFA: what of a register is read for it, and circles. The section is made by hand.
+
+use hetdwarf::arch::{AddressSpace, WaveSize};
+use hetdwarf::error::{ErrorKind, Rule};
+use hetdwarf::eval::{Frame, Reading};
+use hetdwarf::frame::{FrameIndex, FrameSection, Unwind, unwind};
+use hetdwarf::location::Arena;
+use hetdwarf::wave::{Memory, Snapshot};
+
+/// An entry of `.debug_frame`: its length, then the rest, filled up with `DW_CFA_nop` to 8 bytes.
+fn entry(id: u32, body: &[&[u8]]) -> Vec<u8> {
+    let mut bytes = [&id.to_le_bytes()[..], &body.concat()].concat();
+    bytes.resize((bytes.len() + 4).next_multiple_of(8) - 4, 0);
+    let length = u32::try_from(bytes.len()).unwrap();
+    [&length.to_le_bytes()[..], &bytes].concat()
+}
+
+/// Functions of 0x100 bytes, of which the first calls the second.
+fn section() -> Vec<u8> {
+    let function = |start: u64, instructions: &[u8]| {
+        let range = [start.to_le_bytes(), 0x100u64.to_le_bytes()].concat();
+        entry(0, &[&range, instructions])
+    };
+    [
+        // Version 4, no augmentation, addresses of 8 bytes, code alignment 4, data alignment 4, return address in
+        // register 16 (PC_64).
+        entry(0xffff_ffff, &[&[4, 0, 8, 0, 4, 4, 16]]),
+        // CFA 0x5000 (def_cfa_expression const2u); SGPR40 (register 72) saved there (offset_extended 72, 0); the
+        // return address is 0x2010 (val_expression const2u, of 64 bits).
+        function(
+            0x1000,
+            &[
+                0x0f, 3, 0x0a, 0x00, 0x50, 0x05, 72, 0, 0x16, 16, 3, 0x0a, 0x10, 0x20,
+            ],
+        ),
+        // CFA in SGPR40, which has 32 bits (def_cfa 72, 0); the return address is undefined.
+        function(0x2000, &[0x0c, 72, 0, 0x07, 16]),
+        // CFA in register 5.
+        function(0x3000, &[0x0c, 5, 0, 0x07, 16]),
+        // The CFA is DW_OP_call_frame_cfa.
+        function(0x4000, &[0x0f, 1, 0x9c, 0x07, 16]),
+        // The CFA is where SGPR40 was on entry, call_frame_entry_reg, which is at the CFA.
+        function(0x5000, &[0x0f, 3, 0xe9, 0x07, 72, 0x05, 72, 0, 0x07, 16]),
+    ]
+    .concat()
+}
+
+/// What the CFA is of the outermost frame behind `pc`: an address of the default space, or an error.
+fn outermost_cfa(pc: u64, reading: Reading) -> Result<u64, ErrorKind> {
+    let section = section();
+    let index = FrameIndex::new(FrameSection::debug_frame(&section));
+    let mut wave = Snapshot::new("gfx90a", WaveSize::Wave64, pc);
+    // SGPR40 was 0x7000; what follows it in memory is something else.
+    let saved = [0x00, 0x70, 0, 0, 0xff, 0xff, 0xff, 0xff];
+    wave.add_memory(Memory::Global, 0x5000, &saved).unwrap();
+    let arena = Arena::new();
+    let mut start = Unwind::new(&wave, &index, 0, &arena);
+    start.reading = reading;
+    let stack = unwind(start, pc);
+    let frame = stack.frames().last().unwrap();
+    match frame.cfa() {
+        Ok(cfa) => {
+            let (space, address) = cfa.byte_address().unwrap();
+            assert_eq!(space, AddressSpace::None);
+            Ok(address)
+        }
+        Err(error) => Err(error.kind().clone()),
+    }
+}
+
+/// 32 bits are no address of 64 by the letter; tolerant they are, whatever lies behind the place where they were
+/// saved.
+#[test]
+fn a_narrow_register_that_was_saved_is_no_wider_in_memory() {
+    assert_eq!(outermost_cfa(0x1000, Reading::Tolerant), Ok(0x7000));
+    assert!(matches!(
+        outermost_cfa(0x1000, Reading::ByTheLetter),
+        Err(ErrorKind::OutOfBounds {
+            size_in_bits: 32,
+            ..
+        })
+    ));
+}
+
+/// A reserved register has no bits: it is not read, and certainly not as zero.
+#[test]
+fn a_reserved_register_has_no_cfa() {
+    for reading in [Reading::Tolerant, Reading::ByTheLetter] {
+        assert!(matches!(
+            outermost_cfa(0x3000, reading),
+            Err(ErrorKind::OutOfBounds {
+                size_in_bits: 0,
+                ..
+            })
+        ));
+    }
+}
+
+/// Neither is allowed (HET A.6.4.2), and both are in files that nobody checked.
+#[test]
+fn a_cfa_that_is_computed_from_itself_is_an_error() {
+    for reading in [Reading::Tolerant, Reading::ByTheLetter] {
+        for pc in [0x4000, 0x5000] {
+            let circle = Err(ErrorKind::IllFormed(Rule::RegisterCycle));
+            assert_eq!(outermost_cfa(pc, reading), circle, "{pc:#x}");
+        }
+    }
+}

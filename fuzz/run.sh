@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Runs every target for some minutes, one after the other, from what earlier runs found and the seeds.
+#
+#   fuzz/run.sh MINUTES [TARGET…]
+#
+# What a target found is in fuzz/artifacts/TARGET, what it printed in fuzz/artifacts/TARGET.log; the status is 1
+# if any found something. SECONDS_EACH=N runs each for N seconds instead.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+minutes=${1:?usage: fuzz/run.sh MINUTES [TARGET…]}
+shift
+seconds=${SECONDS_EACH:-$((minutes * 60))}
+targets=("$@")
+if [ ${#targets[@]} = 0 ]; then
+    mapfile -t targets < <(sed -n 's/^name = "\(.*\)"/\1/p' fuzz/Cargo.toml | grep -v '^hetdwarf-fuzz$')
+fi
+
+# There is no unsafe code in the crate: without a sanitizer it is several times as fast, and overflow and
+# debug assertions are checked all the same.
+cargo +nightly fuzz build --sanitizer none || exit 2
+cargo run --quiet -p dwarf-tests --example fuzz_seeds -- fuzz/corpus || exit 2
+built=fuzz/target/$(rustc +nightly -vV | sed -n 's/^host: //p')/release
+
+# The largest input: libFuzzer is quick with small ones, but an ELF file or a bundle has to fit.
+max_len() {
+    case $1 in
+    object | containers) echo 16384 ;;
+    call_frames | snapshot) echo 4096 ;;
+    damage) echo 97 ;;
+    machine_code) echo 40 ;;
+    *) echo 256 ;;
+    esac
+}
+
+# Where the length says nothing of what an input does, long ones are tried at once.
+len_control() {
+    case $1 in
+    damage | gimli | machine_code) echo 0 ;;
+    *) echo 100 ;;
+    esac
+}
+
+failed=()
+mkdir -p fuzz/artifacts
+for target in "${targets[@]}"; do
+    mkdir -p "fuzz/corpus/$target" "fuzz/artifacts/$target"
+    log=fuzz/artifacts/$target.log
+    "$built/$target" "fuzz/corpus/$target" \
+        -artifact_prefix="fuzz/artifacts/$target/" -max_total_time="$seconds" -max_len="$(max_len "$target")" \
+        -len_control="$(len_control "$target")" \
+        -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 -verbosity=1 >"$log" 2>&1 || failed+=("$target")
+    summary=$(grep -E '^#[0-9]+.*(DONE|INITED|pulse|NEW|REDUCE)' "$log" | tail -1 | tr '\t' ' ')
+    echo "$target: $summary"
+done
+if [ ${#failed[@]} -gt 0 ]; then
+    echo "found something: ${failed[*]}; see fuzz/artifacts" >&2
+    exit 1
+fi
