@@ -100,14 +100,13 @@ impl Register {
     /// The row of the table the number stands in, or nothing if it is beyond the table.
     #[must_use]
     pub const fn range(self) -> Option<&'static RegisterRange> {
-        let mut rows = table::RANGES;
-        while let [row, rest @ ..] = rows {
-            if row.contains(self.0) {
-                return Some(row);
-            }
-            rows = rest;
+        let Some((_, [row, ..])) = table::ROWS.split_at_checked(self.0 as usize) else {
+            return None;
+        };
+        match table::RANGES.split_at_checked(*row as usize) {
+            Some((_, [range, ..])) => Some(range),
+            Some(_) | None => None,
         }
-        None
     }
 
     const fn kind(self) -> Option<RegisterKind> {

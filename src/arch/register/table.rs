@@ -58,10 +58,6 @@ impl RegisterRange {
         }
     }
 
-    pub(super) const fn contains(&self, number: u16) -> bool {
-        self.first <= number && number <= self.last
-    }
-
     /// The register of the range with this index in its class.
     pub(super) const fn at(&self, index: u16) -> Option<Register> {
         match self.kind {
@@ -159,4 +155,28 @@ ranges! {
     3072..=3327:  (Agpr 0,   64*32, wave64, "a",      "AGPR"    printed), "AGPR0",        "vector accumulation";
     3328..=3583:  (reserved),                                             "reserved",     "further vector accumulation registers of wave64";
     3584..=4095:  (Vgpr 512, 32*32, wave32, "v",      "VGPR"    number),  "VGPR512",      "vector general purpose, the second block";
+}
+
+/// For each number of the table, which of [`RANGES`] it is in: registers are asked for in every rule of
+/// every row.
+pub(super) static ROWS: [u8; 4096] = rows();
+
+/// Ranges are ascending and without gaps.
+const fn rows() -> [u8; 4096] {
+    let mut rows = [0; 4096];
+    let mut slots: &mut [u8] = &mut rows;
+    let mut ranges = RANGES;
+    let (mut number, mut row) = (0, 0);
+    while let [slot, rest @ ..] = slots {
+        *slot = row;
+        slots = rest;
+        if let [range, others @ ..] = ranges
+            && range.last == number
+        {
+            ranges = others;
+            row += 1;
+        }
+        number += 1;
+    }
+    rows
 }

@@ -135,7 +135,9 @@ fn indented(text: &str, by: &str) -> String {
 
 /// Text from a file without what a terminal would obey.
 fn printable(text: &str) -> Cow<'_, str> {
-    if !text.contains(char::is_control) {
+    // Most text is ASCII, of which bytes can be looked at without decoding characters.
+    let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    if is_plain || !text.contains(char::is_control) {
         return Cow::Borrowed(text);
     }
     let mut clean = String::with_capacity(text.len());

@@ -94,17 +94,16 @@ impl References {
 
     fn check_one(&self, reference: &Reference, section: &'static str) -> Option<Finding> {
         let Reference { from, tag, by, to } = *reference;
-        let (name, name_attribute) = match by {
-            By::Attribute(name) => (at_name(name), Some(name)),
-            By::Operation(name, ..) => (name.to_owned(), None),
+        let (section, from, name_attribute) = match by {
+            By::Operation(_, section, offset) => (section, offset, None),
+            By::Attribute(name) => (section, from, Some(name)),
         };
-        let (section, from) = match by {
-            By::Operation(_, section, offset) => (section, offset),
-            By::Attribute(_) => (section, from),
+        let name = || match by {
+            By::Attribute(name) => format!("{} of {}", at_name(name), tag_name(tag)),
+            By::Operation(name, ..) => format!("{name} of {}", tag_name(tag)),
         };
-        let owner = tag_name(tag);
         let Some(found) = self.tag_at(to) else {
-            let text = format!("{name} of {owner} refers to {to:#x}, where no entry starts");
+            let text = format!("{} refers to {to:#x}, where no entry starts", name());
             return Some(Finding::new(&rule::REFERENCE, section, text).at(from));
         };
         if found == DwTag(0) {
@@ -112,7 +111,7 @@ impl References {
             if name_attribute == Some(DW_AT_sibling) {
                 return None;
             }
-            let text = format!("{name} of {owner} refers to the null entry at {to:#x}");
+            let text = format!("{} refers to the null entry at {to:#x}", name());
             return Some(Finding::new(&rule::REFERENCE, section, text).at(from));
         }
         let wanted = wanted(tag, name_attribute?);
@@ -120,7 +119,8 @@ impl References {
             return None;
         }
         let text = format!(
-            "{name} of {owner} refers to the {} at {to:#x}, and {} is required",
+            "{} refers to the {} at {to:#x}, and {} is required",
+            name(),
             tag_name(found),
             wanted.text()
         );

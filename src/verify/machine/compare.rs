@@ -5,6 +5,10 @@
     reason = "what is not followed is left unknown, whatever it is"
 )]
 
+use std::borrow::Cow;
+
+use smallvec::SmallVec;
+
 use super::claim::{CfaClaim, Claim, ScalarPlace, Scaled, VectorPlace};
 use super::contradiction::{ContradictionKind as Kind, Dword, Rule, SavedLanes, Subject, When};
 use super::convention::Convention;
@@ -13,7 +17,7 @@ use super::holder;
 use super::mask::{Mask, Part};
 use super::memory::slot_at;
 use super::rows::Claims;
-use super::state::{Slot, State};
+use super::state::{Slot, State, bits};
 use super::step::Context;
 use super::value::{Scalar, Verdict};
 use super::vector::{LaneValue, Lanes, Vector};
@@ -40,10 +44,7 @@ struct CfaResult {
 impl Comparison<'_> {
     /// Compares everything, and adds what is wrong.
     pub(super) fn run(&self, findings: &mut Findings) {
-        if !self.claims.has_caller {
-            return;
-        }
-        let Some(cfa) = self.claims.cfa else {
+        let Some(cfa) = self.claims.cfa.filter(|_| self.claims.has_caller) else {
             return;
         };
         if self.context.convention == Convention::Gcc {
@@ -54,7 +55,7 @@ impl Comparison<'_> {
         self.return_address(findings);
         for (register, machine, claim) in &self.claims.registers {
             let subject = Subject::Register(*register);
-            match claim {
+            match &**claim {
                 Claim::None | Claim::Pair(_) => {}
                 Claim::Scalar(place) => {
                     if let MachineRegister::Sgpr(n) = machine {
@@ -71,8 +72,30 @@ impl Comparison<'_> {
             }
         }
         self.exec(findings);
-        self.scalars_without_rule(findings);
-        self.vectors_without_rule(findings);
+        for n in bits(self.state.overwritten()) {
+            self.scalar_without_rule(n, findings);
+        }
+        for (register, vector) in self.state.vectors() {
+            self.vector_without_rule(register, vector, findings);
+        }
+    }
+
+    /// Compares again what has no rule and is named by none, where these registers alone have changed since
+    /// all was compared with the row.
+    pub(super) fn run_again(&self, changed: &[MachineRegister], findings: &mut Findings) {
+        let wave_size = self.context.wave_size;
+        let numbers = changed.iter().filter_map(|one| one.dwarf(wave_size));
+        let subjects: SmallVec<[Subject; 4]> = numbers
+            .map(|(register, _)| Subject::Register(register))
+            .collect();
+        findings.forget(&subjects);
+        for register in changed {
+            if let MachineRegister::Sgpr(n) = *register {
+                self.scalar_without_rule(n, findings);
+            } else if let Some(vector) = self.state.changed_vector(*register) {
+                self.vector_without_rule(*register, vector, findings);
+            }
+        }
     }
 
     fn lane_shift(&self) -> i8 {
@@ -200,7 +223,7 @@ impl Comparison<'_> {
     }
 
     fn return_address(&self, findings: &mut Findings) {
-        if let Claim::Pair(places) = &self.claims.return_address {
+        if let Claim::Pair(places) = &*self.claims.return_address {
             let low = self.context.convention.return_address();
             let registers = [low, low.saturating_add(1)];
             self.dwords(Subject::ReturnAddress, places, &registers, findings);
@@ -278,7 +301,12 @@ impl Comparison<'_> {
     }
 
     /// What a place of a vector register has, with `mask` for the execution mask on entry.
-    fn contents(&self, place: &VectorPlace, cfa: &CfaResult, mask: Mask) -> Option<Vector> {
+    fn contents(
+        &self,
+        place: &VectorPlace,
+        cfa: &CfaResult,
+        mask: Mask,
+    ) -> Option<Cow<'_, Vector>> {
         match place {
             VectorPlace::Register(register) => Some(self.state.vector(*register)),
             VectorPlace::Saved(plus) => {
@@ -289,18 +317,18 @@ impl Comparison<'_> {
             }
             VectorPlace::Select(places) => {
                 let [zero, one] = &**places;
-                let mut contents = self.contents(zero, cfa, mask)?;
+                let mut contents = self.contents(zero, cfa, mask)?.into_owned();
                 let one = self.contents(one, cfa, mask)?;
                 let at = one.written_at;
                 contents.write(mask, &one, at);
-                Some(contents)
+                Some(Cow::Owned(contents))
             }
         }
     }
 
     /// The execution mask on entry, as the row has it.
     fn entry_exec(&self) -> Mask {
-        match &self.claims.exec {
+        match self.claims.exec.as_deref() {
             None => self.state.exec,
             Some(Claim::Scalar(place)) => self.mask_in(&[*place]),
             Some(Claim::Pair(places)) => self.mask_in(places),
@@ -468,68 +496,78 @@ impl Comparison<'_> {
         });
     }
 
-    fn scalars_without_rule(&self, findings: &mut Findings) {
+    /// A scalar register that was overwritten, if it has no rule.
+    fn scalar_without_rule(&self, n: u8, findings: &mut Findings) {
         let return_address = self.context.convention.return_address();
-        for (n, value) in self.state.scalars() {
-            if value.is_entry_of(n) != Verdict::Different
-                || n == return_address
-                || n == return_address.saturating_add(1)
-                || self.claims.has_scalar(n)
-            {
-                continue;
-            }
-            let machine = MachineRegister::Sgpr(n);
-            let Some(register) = Register::sgpr(n.into()).filter(|_| n < 106) else {
-                continue;
-            };
-            let (kind, should) = if n == self.context.convention.stack_pointer() {
-                let should = holder::stack_pointer(self.context, self.state);
-                (Kind::StackPointerWithoutRule, should)
-            } else if self.context.convention.preserves(machine) {
-                (Kind::ScalarWithoutRule, holder::dwords(self.state, &[n]))
-            } else {
-                (Kind::ClobberedNotUndefined, Rule::Undefined)
-            };
-            let culprit = self.address(self.state.scalar_written_at(n));
-            let key = (kind, Subject::Register(register), When::Always);
-            findings.add(key, culprit, self.place, || (Rule::None, should));
+        if self.state.scalar(n).is_entry_of(n) != Verdict::Different
+            || n == return_address
+            || n == return_address.saturating_add(1)
+            || self.claims.has_scalar(n)
+        {
+            return;
         }
+        let machine = MachineRegister::Sgpr(n);
+        let Some(register) = Register::sgpr(n.into()).filter(|_| n < 106) else {
+            return;
+        };
+        let kind = if n == self.context.convention.stack_pointer() {
+            Kind::StackPointerWithoutRule
+        } else if self.context.convention.preserves(machine) {
+            Kind::ScalarWithoutRule
+        } else {
+            Kind::ClobberedNotUndefined
+        };
+        let culprit = self.address(self.state.scalar_written_at(n));
+        let key = (kind, Subject::Register(register), When::Always);
+        findings.add(key, culprit, self.place, || {
+            let should = match kind {
+                Kind::StackPointerWithoutRule => holder::stack_pointer(self.context, self.state),
+                Kind::ScalarWithoutRule => holder::dwords(self.state, &[n]),
+                _ => Rule::Undefined,
+            };
+            (Rule::None, should)
+        });
     }
 
-    fn vectors_without_rule(&self, findings: &mut Findings) {
-        let wave_size = self.context.wave_size;
-        for (machine, vector) in self.state.vectors() {
-            if self.claims.has_vector(machine) {
-                continue;
-            }
-            let verdicts = [
-                vector.active.is_entry_of(machine),
-                vector.inactive.is_entry_of(machine),
-            ];
-            let (Some(when), Some((register, _))) = (when_of(verdicts), machine.dwarf(wave_size))
-            else {
-                continue;
-            };
-            let preserved = self.context.convention.preserves(machine);
-            let (kind, when) = match (preserved, when) {
-                (true, when) => (Kind::VectorWithoutRule, when),
-                (false, When::LanesInactive) => (Kind::VectorWithoutRule, when),
-                (false, _) => (Kind::ClobberedNotUndefined, When::Always),
-            };
-            let when = match when {
-                When::LanesActive => When::Always,
-                when => when,
-            };
-            let culprit = self.address(vector.written_at);
-            let key = (kind, Subject::Register(register), when);
-            findings.add(key, culprit, self.place, || {
-                let should = match kind {
-                    Kind::ClobberedNotUndefined => Rule::Undefined,
-                    _ => holder::vector(self.context, self.state, machine),
-                };
-                (Rule::None, should)
-            });
+    /// A vector register that was written, if it has no rule.
+    fn vector_without_rule(
+        &self,
+        machine: MachineRegister,
+        vector: &Vector,
+        findings: &mut Findings,
+    ) {
+        if self.claims.has_vector(machine) {
+            return;
         }
+        let verdicts = [
+            vector.active.is_entry_of(machine),
+            vector.inactive.is_entry_of(machine),
+        ];
+        let Some(when) = when_of(verdicts) else {
+            return;
+        };
+        let Some((register, _)) = machine.dwarf(self.context.wave_size) else {
+            return;
+        };
+        let preserved = self.context.convention.preserves(machine);
+        let (kind, when) = match (preserved, when) {
+            (true, when) => (Kind::VectorWithoutRule, when),
+            (false, When::LanesInactive) => (Kind::VectorWithoutRule, when),
+            (false, _) => (Kind::ClobberedNotUndefined, When::Always),
+        };
+        let when = match when {
+            When::LanesActive => When::Always,
+            when => when,
+        };
+        let culprit = self.address(vector.written_at);
+        let key = (kind, Subject::Register(register), when);
+        findings.add(key, culprit, self.place, || {
+            let should = match kind {
+                Kind::ClobberedNotUndefined => Rule::Undefined,
+                _ => holder::vector(self.context, self.state, machine),
+            };
+            (Rule::None, should)
+        });
     }
 }
 

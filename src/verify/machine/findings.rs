@@ -29,6 +29,15 @@ impl Findings {
         self.current.clear();
     }
 
+    /// What was found of these at the last instruction holds no longer, unless it is found again.
+    pub(super) fn forget(&mut self, subjects: &[Subject]) {
+        let found = &self.found;
+        self.current.retain(|n| {
+            let one = found.get(*n);
+            one.is_some_and(|one| !subjects.contains(&one.subject))
+        });
+    }
+
     /// At this instruction everything is as at the last one.
     pub(super) fn go_on(&mut self, place: Place) {
         for n in &self.current {

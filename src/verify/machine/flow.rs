@@ -5,7 +5,7 @@
     reason = "what is not followed is left unknown, whatever it is"
 )]
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::Silence;
 use super::state::State;
@@ -50,8 +50,8 @@ pub(super) fn follow(
     instructions: &[Instruction],
 ) -> Result<Vec<Block>, Silence> {
     let mut blocks = blocks(context.start, instructions)?;
-    let starts: BTreeMap<u64, usize> = (blocks.iter().enumerate())
-        .filter_map(|(n, block)| Some((instructions.get(block.first)?.address, n)))
+    let starts: Vec<u64> = (blocks.iter())
+        .filter_map(|block| Some(instructions.get(block.first)?.address))
         .collect();
     let end = instructions.last().map_or(context.start, Instruction::end);
     if blocks.len() > MOST_BLOCKS {
@@ -89,7 +89,7 @@ pub(super) fn follow(
             if !(context.start..end).contains(&target) {
                 continue;
             }
-            let n = *starts.get(&target).ok_or(Silence::UnknownJump)?;
+            let n = (starts.binary_search(&target)).map_err(|_| Silence::UnknownJump)?;
             let Some(block) = blocks.get_mut(n) else {
                 continue;
             };
@@ -110,7 +110,7 @@ pub(super) fn follow(
 
 /// Cuts the function where branches go and where they are.
 fn blocks(start: u64, instructions: &[Instruction]) -> Result<Vec<Block>, Silence> {
-    let mut leaders = BTreeSet::from([start]);
+    let mut leaders = vec![start];
     let end = instructions.last().map_or(start, Instruction::end);
     for instruction in instructions {
         match instruction.effect {
@@ -118,14 +118,20 @@ fn blocks(start: u64, instructions: &[Instruction]) -> Result<Vec<Block>, Silenc
                 leaders.extend([target, instruction.end()]);
             }
             Effect::SetPc { .. } | Effect::EndProgram | Effect::OtherJump | Effect::CodeEnd => {
-                leaders.insert(instruction.end());
+                leaders.push(instruction.end());
             }
             _ => {}
         }
     }
+    leaders.sort_unstable();
+    leaders.dedup();
+    // Those outside are branches out of the function.
+    let mut leaders = (leaders.into_iter())
+        .filter(|leader| (start..end).contains(leader))
+        .peekable();
     let mut blocks: Vec<Block> = Vec::new();
     for (n, instruction) in instructions.iter().enumerate() {
-        if leaders.remove(&instruction.address) {
+        if leaders.next_if_eq(&instruction.address).is_some() {
             if let Some(last) = blocks.last_mut() {
                 last.end = n;
             }
@@ -136,8 +142,8 @@ fn blocks(start: u64, instructions: &[Instruction]) -> Result<Vec<Block>, Silenc
             });
         }
     }
-    // What is left are branches out of the function, or into the middle of an instruction.
-    if leaders.range(start..end).next().is_some() {
+    // One that was not met goes into the middle of an instruction.
+    if leaders.next().is_some() {
         return Err(Silence::UnknownJump);
     }
     Ok(blocks)

@@ -158,7 +158,7 @@ pub(super) fn store(state: &mut State, access: &Access, wave_size: WaveSize, at:
             offset: slot.offset.saturating_add(n.saturating_mul(4)),
             ..slot
         };
-        let value = state.vector(register);
+        let value = state.vector(register).into_owned();
         state.store(slot, &value, at);
     }
 }
@@ -171,10 +171,10 @@ pub(super) fn load(state: &mut State, access: &Access, wave_size: WaveSize, at: 
     let place = place(state, access, wave_size);
     for (n, register) in (0i64..).zip(data.registers()) {
         let value = match place {
-            Place::Slot(slot) if access.bytes >= 4 => state.slot(Slot {
-                offset: slot.offset.saturating_add(n.saturating_mul(4)),
-                ..slot
-            }),
+            Place::Slot(slot) if access.bytes >= 4 => {
+                let offset = slot.offset.saturating_add(n.saturating_mul(4));
+                state.slot(Slot { offset, ..slot }).into_owned()
+            }
             Place::Slot(_) | Place::Elsewhere => Vector::all(LaneValue::Other, at),
             Place::Variables | Place::Stack | Place::Above(_) => {
                 Vector::all(LaneValue::Unknown, at)

@@ -35,12 +35,13 @@ pub use contradiction::{Contradiction, ContradictionKind, Dword, Rule, SavedLane
 use crate::arch::{Processor, ScratchAddressing, WaveSize};
 use crate::expr::Encoding;
 use crate::frame::{Fde, Rows};
-use crate::isa::{AccessKind, Decoder, Effect, Instruction, MachineRegister, Operand};
+use crate::isa::{AccessKind, Decoder, Effect, Instruction, MachineRegister, Operand, ScalarOp};
 use callees::Callees;
 use compare::Comparison;
+use convention::Convention;
 
 use findings::{Findings, Place};
-use rows::Claims;
+use rows::{Claims, RowReader};
 use state::State;
 use step::Context;
 
@@ -134,7 +135,8 @@ impl<'a> Machine<'a> {
             .ok_or(Silence::Undecodable)?;
         let rows = read_rows(function, wave_size)?;
         let start = function.fde.initial_location;
-        let mut instructions = Vec::with_capacity(function.code.len() / 6);
+        // None is shorter than a dword, so that this is never moved.
+        let mut instructions = Vec::with_capacity(function.code.len() / 4);
         for instruction in decoder.instructions(function.code, start) {
             instructions.push(instruction.map_err(|_| Silence::Undecodable)?);
         }
@@ -158,9 +160,10 @@ impl<'a> Machine<'a> {
 fn read_rows(function: &FunctionCode<'_>, wave_size: WaveSize) -> Result<Vec<Claims>, Silence> {
     let return_address = function.fde.cie.return_address_register;
     let mut rows = Rows::new(function.fde, function.section).map_err(|_| Silence::Rows)?;
+    let mut reader = RowReader::new(return_address, function.encoding, wave_size);
     let mut claims: Vec<Claims> = Vec::new();
     while let Some(row) = rows.next().map_err(|_| Silence::Rows)? {
-        let mut next = Claims::new(row, return_address, function.encoding, wave_size);
+        let mut next = reader.read(row);
         if let Some(last) = claims.last().filter(|last| last.cfa == next.cfa) {
             next.cfa_since = last.cfa_since;
         }
@@ -240,8 +243,9 @@ fn compare_all(
         let Some(mut state) = block.state else {
             continue;
         };
-        // The row that the state was last compared with, if it has not changed since.
+        // The row that the state was last compared with, if nothing has changed since but these registers.
         let mut compared = None;
+        let mut changed = Vec::new();
         for instruction in instructions.get(block.first..block.end).unwrap_or_default() {
             while rows.next_if(|row| row.end <= instruction.address).is_some() {}
             let Some(claims) = rows.peek() else {
@@ -251,21 +255,25 @@ fn compare_all(
                 start: instruction.address,
                 end: instruction.end(),
             };
+            let comparison = Comparison {
+                context,
+                claims,
+                state: &state,
+                place,
+                returns: &returns,
+            };
             if compared == Some(claims.start) {
+                if !changed.is_empty() {
+                    comparison.run_again(&changed, findings);
+                }
                 findings.go_on(place);
             } else if claims.start <= instruction.address {
                 findings.begin();
-                Comparison {
-                    context,
-                    claims,
-                    state: &state,
-                    place,
-                    returns: &returns,
-                }
-                .run(findings);
+                comparison.run(findings);
                 compared = Some(claims.start);
             }
-            if !is_indifferent(context, &state, instruction, claims) {
+            changed.clear();
+            if !is_limited(context, &state, instruction, claims, &mut changed) {
                 compared = None;
             }
             context.step(&mut state, instruction);
@@ -274,12 +282,14 @@ fn compare_all(
     Ok(())
 }
 
-/// Whether what an instruction does makes no difference to a comparison with the row.
-fn is_indifferent(
+/// Whether what an instruction does makes no difference to a comparison with the row but for registers
+/// that have no rule and that no rule names. Adds those to `changed`.
+fn is_limited(
     context: &Context<'_>,
     state: &State,
     instruction: &Instruction,
     claims: &Claims,
+    changed: &mut Vec<MachineRegister>,
 ) -> bool {
     let changes_more = match instruction.effect {
         Effect::Call { .. } | Effect::GprIndex | Effect::VgprMsb { .. } => true,
@@ -288,11 +298,36 @@ fn is_indifferent(
         }
         _ => instruction.writes.is_indirect(),
     };
+    // What depended on the condition that is found here before is told anew, wherever it is.
+    let finds_condition = matches!(
+        instruction.effect,
+        Effect::Compare { .. }
+            | Effect::SaveExec { .. }
+            | Effect::WriteExec { .. }
+            | Effect::Scalar {
+                op: ScalarOp::And | ScalarOp::AndNot,
+                ..
+            }
+    );
+    let is_gcc = context.convention == Convention::Gcc;
     let mut written = (instruction.writes.spans().iter()).flat_map(|span| span.registers());
     !changes_more
-        && written.all(|register| match register {
-            MachineRegister::Vgpr(_) | MachineRegister::Agpr(_) => claims.ignores_vector(register),
-            MachineRegister::Sgpr(_) | MachineRegister::ExecLo | MachineRegister::ExecHi => false,
-            _ => true,
+        && written.all(|register| {
+            let (has_rule, is_named) = match register {
+                MachineRegister::Vgpr(_) | MachineRegister::Agpr(_) => {
+                    (claims.has_vector(register), claims.names_vector(register))
+                }
+                MachineRegister::Sgpr(n) => {
+                    let is_named = claims.names_scalar(n) || finds_condition;
+                    (claims.has_scalar(n), is_named)
+                }
+                MachineRegister::ExecLo | MachineRegister::ExecHi => return false,
+                _ => return true,
+            };
+            // Of GCC's functions the CFA alone is compared.
+            if !has_rule && !is_named && !is_gcc {
+                changed.push(register);
+            }
+            !is_named
         })
 }

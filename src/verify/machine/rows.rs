@@ -5,9 +5,11 @@
     reason = "only vector and accumulation registers are collected"
 )]
 
+use std::rc::Rc;
+
 use super::claim::{self, CfaClaim, Claim, ScalarPlace, VectorPlace};
 use super::convention::Convention;
-use crate::arch::{Register, RegisterClass, WaveSize};
+use crate::arch::{Register, WaveSize};
 use crate::expr::Encoding;
 use crate::frame::{RegisterRule, Row};
 use crate::isa::MachineRegister;
@@ -23,85 +25,138 @@ pub(super) struct Claims {
     /// The start of the first row in succession that has this CFA.
     pub(super) cfa_since: u64,
     /// The rule of the return address.
-    pub(super) return_address: Claim,
+    pub(super) return_address: Rc<Claim>,
     /// The rule of the execution mask: nothing if there is none.
-    pub(super) exec: Option<Claim>,
+    pub(super) exec: Option<Rc<Claim>>,
     /// What is claimed about other registers, as far as it can be checked.
-    pub(super) registers: Vec<(Register, MachineRegister, Claim)>,
+    pub(super) registers: Vec<(Register, MachineRegister, Rc<Claim>)>,
     /// The scalar registers that have a rule.
     scalars: u128,
     /// The vector and accumulation registers that have a rule.
     vectors: RegisterSet,
     /// Those that are named in what is claimed.
     named: RegisterSet,
+    /// The scalar registers that are named in what is claimed, of the CFA too.
+    named_scalars: u128,
     /// What is claimed to be in scratch: distances from the CFA, in bytes of the wave.
     pub(super) saved: Vec<i64>,
 }
 
-impl Claims {
-    /// Reads a row.
-    ///
+/// Reads the rows of a function, one after the other. Most rules are those of the row before, and what they
+/// claim is kept.
+pub(super) struct RowReader<'a> {
+    /// The column of the return address.
+    return_address: u64,
+    encoding: Encoding,
+    wave_size: WaveSize,
+    /// The rules of the last row, by ascending number of the register.
+    last: Vec<Known<'a>>,
+}
+
+/// A rule that was read.
+struct Known<'a> {
+    number: u64,
+    rule: RegisterRule<'a>,
+    /// The register of the machine; nothing for the return address, and for one that is not followed.
+    register: Option<(Register, MachineRegister)>,
+    claim: Rc<Claim>,
+}
+
+impl<'a> RowReader<'a> {
     /// * `return_address`: the column of the return address.
     pub(super) fn new(
-        row: &Row<'_>,
         return_address: u64,
         encoding: Encoding,
         wave_size: WaveSize,
-    ) -> Claims {
+    ) -> RowReader<'a> {
+        RowReader {
+            return_address,
+            encoding,
+            wave_size,
+            last: Vec::new(),
+        }
+    }
+
+    /// Reads a row.
+    pub(super) fn read(&mut self, row: &Row<'a>) -> Claims {
         let mut claims = Claims {
             start: row.start,
             end: row.end,
             cfa_since: row.start,
-            cfa: claim::cfa(row.cfa, encoding),
+            cfa: claim::cfa(row.cfa, self.encoding),
             ..Claims::default()
         };
-        let mask_dwords = if wave_size == WaveSize::Wave32 { 1 } else { 2 };
+        let mut last = core::mem::take(&mut self.last).into_iter().peekable();
+        self.last.reserve(row.rules().len());
         for (number, rule) in row.rules() {
-            if *number == return_address {
+            while last.next_if(|known| known.number < *number).is_some() {}
+            let known = last
+                .next_if(|known| known.number == *number && known.rule == *rule)
+                .unwrap_or_else(|| self.read_rule(*number, *rule));
+            if *number == self.return_address {
                 claims.has_caller = *rule != RegisterRule::Undefined;
-                claims.return_address = claim::register(*rule, 2, encoding, wave_size);
-                continue;
+                claims.return_address = Rc::clone(&known.claim);
+            } else if *rule != RegisterRule::SameValue {
+                claims.add(&known);
             }
-            let Some(register) = Register::from_number(*number) else {
-                continue;
-            };
-            let Some(machine) = claim::machine_register(register) else {
-                continue;
-            };
-            let is_rule = *rule != RegisterRule::SameValue;
-            let dwords = match register.class() {
-                Some(RegisterClass::Exec) => {
-                    if is_rule {
-                        let claim = claim::register(*rule, mask_dwords, encoding, wave_size);
-                        claims.exec = Some(claim);
-                    }
-                    continue;
-                }
-                Some(RegisterClass::Sgpr) => 1,
-                _ => u8::MAX,
-            };
-            if !is_rule {
-                continue;
-            }
-            if let MachineRegister::Sgpr(n) = machine {
-                claims.scalars |= 1u128.checked_shl(n.into()).unwrap_or(0);
-            } else {
-                claims.vectors.insert(machine);
-            }
-            if *rule != RegisterRule::Undefined {
-                let claim = claim::register(*rule, dwords, encoding, wave_size);
-                if claim != Claim::None {
-                    claims.registers.push((register, machine, claim));
-                }
-            }
+            self.last.push(known);
         }
         claims.name_all();
         claims
     }
 
+    fn read_rule(&self, number: u64, rule: RegisterRule<'a>) -> Known<'a> {
+        let is_return_address = number == self.return_address;
+        let register = Register::from_number(number)
+            .filter(|_| !is_return_address)
+            .and_then(|register| Some((register, claim::machine_register(register)?)));
+        let dwords = match register {
+            None => 2,
+            Some((_, MachineRegister::ExecLo)) if self.wave_size == WaveSize::Wave64 => 2,
+            Some((_, MachineRegister::ExecLo | MachineRegister::Sgpr(_))) => 1,
+            Some(_) => u8::MAX,
+        };
+        let claim = if is_return_address || register.is_some() {
+            claim::register(rule, dwords, self.encoding, self.wave_size)
+        } else {
+            Claim::None
+        };
+        Known {
+            number,
+            rule,
+            register,
+            claim: Rc::new(claim),
+        }
+    }
+}
+
+impl Claims {
+    /// Takes in the rule of a register.
+    fn add(&mut self, known: &Known<'_>) {
+        let Some((register, machine)) = known.register else {
+            return;
+        };
+        match machine {
+            MachineRegister::ExecLo => {
+                self.exec = Some(Rc::clone(&known.claim));
+                return;
+            }
+            MachineRegister::Sgpr(n) => self.scalars |= bit(n),
+            _ => self.vectors.insert(machine),
+        }
+        if *known.claim != Claim::None {
+            (self.registers).push((register, machine, Rc::clone(&known.claim)));
+        }
+    }
+
     /// Whether the scalar register has a rule.
     pub(super) fn has_scalar(&self, n: u8) -> bool {
-        self.scalars & 1u128.checked_shl(n.into()).unwrap_or(0) != 0
+        self.scalars & bit(n) != 0
+    }
+
+    /// Whether the scalar register is named in what is claimed.
+    pub(super) fn names_scalar(&self, n: u8) -> bool {
+        self.named_scalars & bit(n) != 0
     }
 
     /// Whether the vector or accumulation register has a rule.
@@ -109,25 +164,38 @@ impl Claims {
         self.vectors.contains(register)
     }
 
-    /// Whether what is in the vector or accumulation register makes no difference to the comparison.
-    pub(super) fn ignores_vector(&self, register: MachineRegister) -> bool {
-        self.vectors.contains(register) && !self.named.contains(register)
+    /// Whether the vector or accumulation register is named in what is claimed.
+    pub(super) fn names_vector(&self, register: MachineRegister) -> bool {
+        self.named.contains(register)
     }
 
-    /// Collects the vector registers that the claims name.
+    /// Collects the registers that the claims name.
     fn name_all(&mut self) {
+        let pair = |low: u8| bit(low) | bit(low.saturating_add(1));
+        if let Some(cfa) = self.cfa {
+            self.named_scalars |= pair(cfa.number.register);
+        }
         let claims = self.registers.iter().map(|(_, _, claim)| claim);
         let others = [Some(&self.return_address), self.exec.as_ref()];
         for claim in claims.chain(others.into_iter().flatten()) {
-            match claim {
-                Claim::Scalar(place) => self.named.insert_place(*place),
-                Claim::Pair(places) => {
-                    (places.iter()).for_each(|place| self.named.insert_place(*place));
-                }
+            let places = match &**claim {
+                Claim::Scalar(place) => core::slice::from_ref(place),
+                Claim::Pair(places) => places,
                 Claim::Vector(place) => {
                     insert_vector_place(&mut self.named, &mut self.saved, place);
+                    &[]
                 }
-                Claim::None | Claim::Number(_) | Claim::CfaScaled { .. } => {}
+                Claim::Number(number) => {
+                    self.named_scalars |= pair(number.register);
+                    &[]
+                }
+                Claim::None | Claim::CfaScaled { .. } => &[],
+            };
+            for place in places {
+                match *place {
+                    ScalarPlace::Scalar(n) => self.named_scalars |= bit(n),
+                    ScalarPlace::Lane { vector, .. } => self.named.insert(vector),
+                }
             }
         }
         for (_, machine, _) in &self.registers {
@@ -175,12 +243,11 @@ impl RegisterSet {
             word.checked_shr(bit).unwrap_or(0) & 1 != 0
         })
     }
+}
 
-    fn insert_place(&mut self, place: ScalarPlace) {
-        if let ScalarPlace::Lane { vector, .. } = place {
-            self.insert(vector);
-        }
-    }
+/// The bit of a scalar register in a set.
+fn bit(n: u8) -> u128 {
+    1u128.checked_shl(n.into()).unwrap_or(0)
 }
 
 /// Collects the registers and the places in scratch that are named.

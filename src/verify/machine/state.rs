@@ -1,10 +1,11 @@
 //! What is known of the machine at one place of the code, relative to the entry of the function.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::mask::Mask;
-use super::value::{STACK_POINTER, Scalar};
+use super::value::{STACK_POINTER, Scalar, Verdict};
 use super::vector::{LaneValue, Vector};
 use crate::arch::WaveSize;
 use crate::isa::{MachineRegister, Operand, Span};
@@ -45,6 +46,8 @@ struct Cell {
 #[derive(Clone, Debug)]
 pub(super) struct State {
     scalars: Rc<[Cell; SCALARS]>,
+    /// Those that surely have not what they had on entry, a bit each.
+    overwritten: u128,
     pub(super) exec: Mask,
     /// The offset of the instruction that wrote `exec` last.
     pub(super) exec_written_at: u32,
@@ -77,6 +80,7 @@ impl State {
         });
         State {
             scalars: Rc::new(scalars),
+            overwritten: 0,
             exec: Mask::ENTRY,
             exec_written_at: 0,
             vectors: Rc::default(),
@@ -106,6 +110,21 @@ impl State {
         if let Some(slot) = slot {
             *slot = Cell { value, written_at };
         }
+        self.note_overwritten(register, value);
+    }
+
+    fn note_overwritten(&mut self, register: u8, value: Scalar) {
+        let bit = 1u128.checked_shl(register.into()).unwrap_or(0);
+        if value.is_entry_of(register) == Verdict::Different {
+            self.overwritten |= bit;
+        } else {
+            self.overwritten &= !bit;
+        }
+    }
+
+    /// The scalar registers that surely have not what they had on entry, a bit each from `s0`.
+    pub(super) fn overwritten(&self) -> u128 {
+        self.overwritten
     }
 
     /// The lowest that the stack pointer can be.
@@ -122,12 +141,18 @@ impl State {
     }
 
     /// A vector or accumulation register.
-    pub(super) fn vector(&self, register: MachineRegister) -> Vector {
+    pub(super) fn vector(&self, register: MachineRegister) -> Cow<'_, Vector> {
         match self.vectors.get(&register) {
-            _ if self.vectors_lost => Vector::all(LaneValue::Unknown, 0),
-            Some(vector) => (**vector).clone(),
-            None => Vector::entry(register),
+            _ if self.vectors_lost => Cow::Owned(Vector::all(LaneValue::Unknown, 0)),
+            Some(vector) => Cow::Borrowed(&**vector),
+            None => Cow::Owned(Vector::entry(register)),
         }
+    }
+
+    /// A vector or accumulation register, if it may not be as on entry.
+    pub(super) fn changed_vector(&self, register: MachineRegister) -> Option<&Vector> {
+        let vectors = (!self.vectors_lost).then_some(&self.vectors)?;
+        vectors.get(&register).map(|vector| &**vector)
     }
 
     /// Those that may not be as on entry.
@@ -153,9 +178,9 @@ impl State {
 
     /// What is in a slot. What was never written is not known to be anything's value, unless callees or
     /// stores to unknown places may have put it there.
-    pub(super) fn slot(&self, slot: Slot) -> Vector {
+    pub(super) fn slot(&self, slot: Slot) -> Cow<'_, Vector> {
         if let Some(vector) = self.slots.get(&slot) {
-            return (**vector).clone();
+            return Cow::Borrowed(&**vector);
         }
         let of_callees = match (slot.base, self.callees_from) {
             (_, None) => false,
@@ -171,7 +196,7 @@ impl State {
         } else {
             LaneValue::Other
         };
-        Vector::all(value, 0)
+        Cow::Owned(Vector::all(value, 0))
     }
 
     pub(super) fn slots(&self) -> impl Iterator<Item = (Slot, &Vector)> {
@@ -188,7 +213,7 @@ impl State {
         if slot.offset % 4 != 0 {
             return self.lose_slots();
         }
-        let mut vector = self.slot(slot);
+        let mut vector = self.slot(slot).into_owned();
         vector.write(self.exec, value, at);
         let slots = Rc::make_mut(&mut self.slots);
         // Addresses with another base may be the same places.
@@ -328,8 +353,8 @@ impl State {
             changed |= join_maps(
                 &mut self.slots,
                 &other.slots,
-                |slot| here.slot(*slot),
-                |slot| there.slot(*slot),
+                |slot| here.slot(*slot).into_owned(),
+                |slot| there.slot(*slot).into_owned(),
             );
         }
         changed |= other.slots_lost && !self.slots_lost;
@@ -349,17 +374,23 @@ impl State {
         if self.scalars == other.scalars {
             return false;
         }
-        let mut changed = false;
+        let mut changed = 0u128;
         let cells = Rc::make_mut(&mut self.scalars).iter_mut();
-        for (cell, other) in cells.zip(other.scalars.iter()) {
-            let joined = Cell {
-                value: cell.value.join(other.value),
-                written_at: cell.written_at.max(other.written_at),
-            };
-            changed |= joined.value != cell.value;
-            *cell = joined;
+        for (n, (cell, other)) in (0u32..).zip(cells.zip(other.scalars.iter())) {
+            if cell != other {
+                let joined = Cell {
+                    value: cell.value.join(other.value),
+                    written_at: cell.written_at.max(other.written_at),
+                };
+                let is_new = joined.value != cell.value;
+                changed |= u128::from(is_new).checked_shl(n).unwrap_or(0);
+                *cell = joined;
+            }
         }
-        changed
+        for register in bits(changed) {
+            self.note_overwritten(register, self.scalar(register));
+        }
+        changed != 0
     }
 }
 
@@ -416,6 +447,15 @@ fn has_other_base(slots: &BTreeMap<Slot, Rc<Vector>>, base: Base) -> bool {
 
 fn is_above(slot: Slot, from: i64) -> bool {
     slot.base == Base::Entry && slot.offset >= from
+}
+
+/// The numbers of the bits that are set, ascending.
+pub(super) fn bits(mut set: u128) -> impl Iterator<Item = u8> {
+    core::iter::from_fn(move || {
+        let lowest = u8::try_from(set.trailing_zeros()).ok();
+        let rest = set & set.wrapping_sub(1);
+        (core::mem::replace(&mut set, rest) != 0).then_some(lowest?)
+    })
 }
 
 fn half(value: u64, high: bool) -> u32 {

@@ -418,7 +418,7 @@ fn vector_move(state: &mut State, dst: Span, src: Operand, at: u32) {
         .map(
             |n| match src.registers().and_then(|span| span.first.plus(n)) {
                 Some(register @ (MachineRegister::Vgpr(_) | MachineRegister::Agpr(_))) => {
-                    state.vector(register)
+                    state.vector(register).into_owned()
                 }
                 _ => Vector::all(LaneValue::Other, at),
             },
