@@ -50,7 +50,7 @@ for target in "${targets[@]}"; do
         -artifact_prefix="fuzz/artifacts/$target/" -max_total_time="$seconds" -max_len="$(max_len "$target")" \
         -len_control="$(len_control "$target")" \
         -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 -verbosity=1 >"$log" 2>&1 || failed+=("$target")
-    summary=$(grep -E '^#[0-9]+.*(DONE|INITED|pulse|NEW|REDUCE)' "$log" | tail -1 | tr '\t' ' ')
+    summary=$(grep -aE '^#[0-9]+.*(DONE|INITED|pulse|NEW|REDUCE)' "$log" | tail -1 | tr '\t' ' ')
     echo "$target: $summary"
 done
 if [ ${#failed[@]} -gt 0 ]; then
