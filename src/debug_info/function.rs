@@ -85,6 +85,22 @@ pub struct Function<'a> {
     pub problem: Option<Error>,
 }
 
+/// What the entry of a function says of its code. What else [`Function`] has asks for the whole unit.
+#[derive(Debug)]
+pub(crate) struct FunctionCode<'a> {
+    /// Its name in the source.
+    pub(crate) name: Option<Cow<'a, str>>,
+    /// The addresses of its code.
+    pub(crate) ranges: Vec<Range<u64>>,
+    /// `DW_AT_frame_base`.
+    pub(crate) frame_base: Option<LocationAttribute<'a>>,
+    /// How it uses lanes.
+    pub(crate) simt: Simt<'a>,
+    result: Option<DieId>,
+    /// Why an attribute is missing that the entry has.
+    pub(crate) problem: Option<Error>,
+}
+
 impl<'a> DebugInfo<'a> {
     /// The function whose code contains `pc`, an address of the code object. Of nested ones it is the
     /// innermost; inlined calls are not functions, see [`inlined_chain`](DebugInfo::inlined_chain).
@@ -122,6 +138,39 @@ impl<'a> DebugInfo<'a> {
     /// function's `problem`.
     pub fn function(&self, id: DieId) -> Result<Function<'a>> {
         let chain = self.chain(self.die(id)?);
+        let code = self.code_of(&chain);
+        let convention = chain.find(DW_AT_calling_convention);
+        let convention = convention.and_then(|(_, attribute)| attribute.udata_value());
+        Ok(Function {
+            die: id,
+            name: code.name,
+            qualifier: chain
+                .entries()
+                .rev()
+                .find_map(|die| self.qualifier(die.id())),
+            linkage_name: self.linkage_name(&chain),
+            declaration: self.declaration(&chain),
+            ranges: code.ranges,
+            frame_base: code.frame_base,
+            simt: code.simt,
+            result: code.result,
+            is_kernel: convention == Some(DEVICE_KERNEL),
+            external: chain.flag(DW_AT_external),
+            artificial: chain.flag(DW_AT_artificial),
+            problem: code.problem,
+        })
+    }
+
+    /// Reads what the entry of a function says of its code.
+    ///
+    /// # Errors
+    /// As those of [`function`](DebugInfo::function).
+    pub(crate) fn function_code(&self, id: DieId) -> Result<FunctionCode<'a>> {
+        let chain = self.chain(self.die(id)?);
+        Ok(self.code_of(&chain))
+    }
+
+    fn code_of(&self, chain: &Chain<'a>) -> FunctionCode<'a> {
         let mut problem = None;
         let mut keep = Keep(&mut problem);
         let own = chain.entries().next();
@@ -130,28 +179,16 @@ impl<'a> DebugInfo<'a> {
         let frame_base = chain
             .find(DW_AT_frame_base)
             .and_then(|(die, attribute)| keep.value(self.location(die, attribute)));
-        let simt = self.simt(&chain, &mut keep);
-        let result = keep.value(self.type_of(&chain));
-        let convention = chain.find(DW_AT_calling_convention);
-        let convention = convention.and_then(|(_, attribute)| attribute.udata_value());
-        Ok(Function {
-            die: id,
-            name: self.chain_string(&chain, DW_AT_name),
-            qualifier: chain
-                .entries()
-                .rev()
-                .find_map(|die| self.qualifier(die.id())),
-            linkage_name: self.linkage_name(&chain),
-            declaration: self.declaration(&chain),
+        let simt = self.simt(chain, &mut keep);
+        let result = keep.value(self.type_of(chain));
+        FunctionCode {
+            name: self.chain_string(chain, DW_AT_name),
             ranges,
             frame_base,
             simt,
             result,
-            is_kernel: convention == Some(DEVICE_KERNEL),
-            external: chain.flag(DW_AT_external),
-            artificial: chain.flag(DW_AT_artificial),
             problem,
-        })
+        }
     }
 
     /// What an entry says of lanes.

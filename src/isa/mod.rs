@@ -193,9 +193,8 @@ impl Decoder {
         if present == 0 {
             return Err(truncated());
         }
-        let layout = (self.target.tables.layouts.iter())
-            .find(|layout| first.checked_shr(layout.shift.into()) == Some(layout.prefix))
-            .ok_or_else(|| self.unknown(first, address))?;
+        let layout =
+            (self.target.tables.layout(first)).ok_or_else(|| self.unknown(first, address))?;
         if present < layout.dwords {
             return Err(truncated());
         }
@@ -366,14 +365,13 @@ impl Iterator for Instructions<'_> {
             return None;
         }
         let decoded = self.decoder.decode(self.code, self.address);
-        match &decoded {
-            Ok(instruction) => {
-                let length = usize::from(instruction.length);
-                self.code = self.code.get(length..).unwrap_or_default();
-                self.address = instruction.end();
-            }
-            Err(_) => self.code = &[],
+        if let Ok(instruction) = &decoded {
+            let length = usize::from(instruction.length);
+            self.code = self.code.get(length..).unwrap_or_default();
+            self.address = instruction.end();
+            return Some(decoded);
         }
+        self.code = &[];
         let offset = self.address.wrapping_sub(self.start);
         Some(decoded.map_err(|error| error.at_operation("machine code", offset)))
     }

@@ -35,6 +35,11 @@ pub(in crate::isa) enum Encoding {
     Exp,
 }
 
+impl Encoding {
+    /// How many there are.
+    pub(in crate::isa) const COUNT: usize = Encoding::Exp as usize + 1;
+}
+
 /// A field: the number of its dword, its lowest bit and its width in bits.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::isa) struct Bits(
@@ -55,6 +60,36 @@ pub(in crate::isa) struct Layout {
     pub(in crate::isa) dwords: u8,
     /// The parts of the opcode, the lowest first.
     pub(in crate::isa) opcode: &'static [Bits],
+}
+
+impl Layout {
+    /// Whether the highest byte of the first dword can be this one.
+    const fn can_begin_with(&self, top: u32) -> bool {
+        if self.shift < 24 {
+            self.prefix >> (24 - self.shift) == top
+        } else {
+            top >> (self.shift - 24) == self.prefix
+        }
+    }
+}
+
+/// For each value of the highest byte of an instruction, the first layout that it can have.
+pub(super) const fn starts(layouts: &[Layout]) -> [u8; 256] {
+    let mut starts = [0; 256];
+    let mut slots: &mut [u8] = &mut starts;
+    let mut top = 0;
+    while let [slot, rest @ ..] = slots {
+        let mut left = layouts;
+        while let [layout, others @ ..] = left
+            && !layout.can_begin_with(top)
+        {
+            left = others;
+            *slot += 1;
+        }
+        slots = rest;
+        top += 1;
+    }
+    starts
 }
 
 macro_rules! layouts {

@@ -166,24 +166,31 @@ pub(super) type Table = (Encoding, &'static [Row]);
 pub(super) struct Tables {
     /// How to tell the encodings apart: the first that fits.
     pub(super) layouts: &'static [Layout],
-    /// The opcodes: the first table that has one.
-    pub(super) opcodes: &'static [&'static [Table]],
+    /// For each value of the highest byte of the first dword, the first of them that can fit.
+    pub(super) starts: [u8; 256],
+    /// The opcodes of each encoding, by its number: the first table that has one.
+    pub(super) opcodes: [[&'static [Row]; 2]; Encoding::COUNT],
     /// Instructions of two parts: the opcode of the first part, and those that can follow.
     pub(super) pairs: &'static [(Encoding, u16, &'static [u16])],
 }
 
 impl Tables {
+    /// The encoding of an instruction that begins with this dword.
+    pub(super) fn layout(&self, first: u32) -> Option<&'static Layout> {
+        let [.., top] = first.to_le_bytes();
+        let start = self.starts.get(usize::from(top))?;
+        let mut rest = self.layouts.get(usize::from(*start)..)?.iter();
+        rest.find(|layout| first.checked_shr(layout.shift.into()) == Some(layout.prefix))
+    }
+
     /// The row of an opcode.
     pub(super) fn row(&self, encoding: Encoding, opcode: u16) -> Option<&'static Row> {
-        self.opcodes
-            .iter()
-            .flat_map(|tables| tables.iter())
-            .filter(|(of, _)| *of == encoding)
-            .find_map(|(_, rows)| {
-                let after = rows.partition_point(|row| row.first <= opcode);
-                let row = rows.get(after.checked_sub(1)?)?;
-                (opcode <= row.last).then_some(row)
-            })
+        let tables = self.opcodes.get(encoding as usize)?;
+        tables.iter().find_map(|rows| {
+            let after = rows.partition_point(|row| row.first <= opcode);
+            let row = rows.get(after.checked_sub(1)?)?;
+            (opcode <= row.last).then_some(row)
+        })
     }
 
     /// Whether the opcode is the first part of an instruction that the second one completes.
@@ -194,52 +201,86 @@ impl Tables {
     }
 }
 
+/// The tables of each encoding, out of lists of which the first goes before the second.
+const fn by_encoding(lists: &[&'static [Table]]) -> [[&'static [Row]; 2]; Encoding::COUNT] {
+    let mut all = [[&[] as &[Row]; 2]; Encoding::COUNT];
+    let mut slots: &mut [[&'static [Row]; 2]] = &mut all;
+    let mut encoding = 0;
+    while let [[first, second], rest @ ..] = slots {
+        let mut lists = lists;
+        while let [list, others @ ..] = lists {
+            let mut left: &[Table] = list;
+            while let [(of, rows), more @ ..] = left {
+                if *of as usize == encoding && first.is_empty() {
+                    *first = rows;
+                } else if *of as usize == encoding {
+                    assert!(second.is_empty(), "there is room for two");
+                    *second = rows;
+                }
+                left = more;
+            }
+            lists = others;
+        }
+        slots = rest;
+        encoding += 1;
+    }
+    all
+}
+
 /// gfx900 to gfx909, gfx90c.
 pub(super) static GFX9: Tables = Tables {
     layouts: layout::GFX9,
-    opcodes: &[gfx9::OPCODES],
+    starts: layout::starts(layout::GFX9),
+    opcodes: by_encoding(&[gfx9::OPCODES]),
     pairs: &[],
 };
 /// gfx90a.
 pub(super) static GFX90A: Tables = Tables {
     layouts: layout::GFX9,
-    opcodes: &[gfx9::GFX90A, gfx9::OPCODES],
+    starts: layout::starts(layout::GFX9),
+    opcodes: by_encoding(&[gfx9::GFX90A, gfx9::OPCODES]),
     pairs: &[],
 };
 /// gfx942 and gfx950.
 pub(super) static GFX94X: Tables = Tables {
     layouts: layout::GFX9,
-    opcodes: &[gfx9::GFX942, gfx9::OPCODES],
+    starts: layout::starts(layout::GFX9),
+    opcodes: by_encoding(&[gfx9::GFX942, gfx9::OPCODES]),
     pairs: &[],
 };
 /// gfx950.
 pub(super) static GFX950: Tables = Tables {
     layouts: layout::GFX9,
-    opcodes: &[gfx9::GFX950, gfx9::OPCODES],
+    starts: layout::starts(layout::GFX9),
+    opcodes: by_encoding(&[gfx9::GFX950, gfx9::OPCODES]),
     pairs: &[(Encoding::Vop3, 0x3ac, &[0x3ad, 0x3ae])],
 };
 /// gfx10.1 and gfx10.3.
 pub(super) static GFX10: Tables = Tables {
     layouts: layout::GFX10,
-    opcodes: &[gfx10::OPCODES],
+    starts: layout::starts(layout::GFX10),
+    opcodes: by_encoding(&[gfx10::OPCODES]),
     pairs: &[],
 };
 /// gfx11.
 pub(super) static GFX11: Tables = Tables {
     layouts: layout::GFX11,
-    opcodes: &[gfx11::OPCODES],
+    starts: layout::starts(layout::GFX11),
+    opcodes: by_encoding(&[gfx11::OPCODES]),
     pairs: &[],
 };
 /// gfx1200 and gfx1201.
 pub(super) static GFX12: Tables = Tables {
     layouts: layout::GFX12,
-    opcodes: &[gfx12::OPCODES],
+    starts: layout::starts(layout::GFX12),
+    opcodes: by_encoding(&[gfx12::OPCODES]),
     pairs: &[],
 };
 /// gfx1250 and gfx1251.
 pub(super) static GFX125X: Tables = Tables {
     layouts: layout::GFX125X,
-    opcodes: &[gfx125x::OPCODES],
+    starts: layout::starts(layout::GFX125X),
+    opcodes: by_encoding(&[gfx125x::OPCODES]),
     pairs: &[
         (Encoding::Vop3p, 0x35, &[0x33, 0x88]),
         (Encoding::Vop3p, 0x3a, &[0x33, 0x88]),

@@ -1,6 +1,7 @@
 //! An expression as findings show it: printed, with the operation at fault marked.
 
 use fallible_iterator::FallibleIterator;
+use smallvec::SmallVec;
 
 use super::Fault;
 use crate::expr::{Encoding, OperandKind, OperandValue, Printer, operations};
@@ -71,8 +72,11 @@ impl Fault {
 
 /// The register numbers in an expression, each with the offset of its operation in bytes; those of entry
 /// values within it too. What cannot be decoded has none.
-pub(in crate::verify) fn registers(bytes: &[u8], encoding: Encoding) -> Vec<(usize, u64)> {
-    let mut found = Vec::new();
+pub(in crate::verify) fn registers(
+    bytes: &[u8],
+    encoding: Encoding,
+) -> SmallVec<[(usize, u64); 4]> {
+    let mut found = SmallVec::new();
     let mut items = operations(bytes, encoding);
     while let Ok(Some(item)) = items.next() {
         let row = item.operation.opcode().row();

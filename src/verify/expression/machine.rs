@@ -24,7 +24,8 @@ const DEPTH: usize = 8;
 /// Ways to the end that are told apart.
 const ENDS: usize = 16;
 
-pub(super) type Stack = SmallVec<[Entry; 6]>;
+/// On the heap: entries are large, and a stack goes through many hands.
+pub(super) type Stack = Vec<Entry>;
 
 /// The way ends here: a fault was found, or nothing more is known.
 pub(super) struct Stop;
@@ -78,7 +79,7 @@ fn run_code(code: &Code<'_>, env: &Env<'_>, steps: &mut usize) -> Outcome {
     let mut machine = Machine {
         env,
         encoding: env.encoding,
-        stack: SmallVec::from_slice(env.initial),
+        stack: env.initial.to_vec(),
         open: env.role == Role::Procedure || env.role == Role::Any,
         faults: Vec::new(),
         legacy: false,

@@ -67,7 +67,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         if !has_code {
             return scope;
         }
-        let Ok(function) = self.info.function(die.id()) else {
+        let Ok(function) = self.info.function_code(die.id()) else {
             return scope;
         };
         scope.name = function.name.as_deref().map(clipped);

@@ -53,7 +53,7 @@ impl Comparison<'_> {
         }
         let cfa = self.cfa(&cfa, findings);
         self.return_address(findings);
-        for (register, machine, claim) in &self.claims.registers {
+        for (register, (machine, claim)) in &self.claims.registers {
             let subject = Subject::Register(*register);
             match &**claim {
                 Claim::None | Claim::Pair(_) => {}
@@ -223,7 +223,7 @@ impl Comparison<'_> {
     }
 
     fn return_address(&self, findings: &mut Findings) {
-        if let Claim::Pair(places) = &*self.claims.return_address {
+        if let Claim::Pair(places) = &self.claims.return_address {
             let low = self.context.convention.return_address();
             let registers = [low, low.saturating_add(1)];
             self.dwords(Subject::ReturnAddress, places, &registers, findings);
@@ -328,7 +328,7 @@ impl Comparison<'_> {
 
     /// The execution mask on entry, as the row has it.
     fn entry_exec(&self) -> Mask {
-        match self.claims.exec.as_deref() {
+        match &self.claims.exec {
             None => self.state.exec,
             Some(Claim::Scalar(place)) => self.mask_in(&[*place]),
             Some(Claim::Pair(places)) => self.mask_in(places),

@@ -5,6 +5,7 @@
     reason = "only vector and accumulation registers are collected"
 )]
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::claim::{self, CfaClaim, Claim, ScalarPlace, VectorPlace};
@@ -15,7 +16,7 @@ use crate::frame::{RegisterRule, Row};
 use crate::isa::MachineRegister;
 
 /// One row.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Claims {
     pub(super) start: u64,
     pub(super) end: u64,
@@ -25,11 +26,11 @@ pub(super) struct Claims {
     /// The start of the first row in succession that has this CFA.
     pub(super) cfa_since: u64,
     /// The rule of the return address.
-    pub(super) return_address: Rc<Claim>,
+    pub(super) return_address: Claim,
     /// The rule of the execution mask: nothing if there is none.
-    pub(super) exec: Option<Rc<Claim>>,
+    pub(super) exec: Option<Claim>,
     /// What is claimed about other registers, as far as it can be checked.
-    pub(super) registers: Vec<(Register, MachineRegister, Rc<Claim>)>,
+    pub(super) registers: BTreeMap<Register, (MachineRegister, Rc<Claim>)>,
     /// The scalar registers that have a rule.
     scalars: u128,
     /// The vector and accumulation registers that have a rule.
@@ -42,24 +43,17 @@ pub(super) struct Claims {
     pub(super) saved: Vec<i64>,
 }
 
-/// Reads the rows of a function, one after the other. Most rules are those of the row before, and what they
-/// claim is kept.
+/// Reads the rows of a function, one after the other. A row shares most rules with the one before: those
+/// that are new or gone are looked at.
 pub(super) struct RowReader<'a> {
     /// The column of the return address.
     return_address: u64,
     encoding: Encoding,
     wave_size: WaveSize,
     /// The rules of the last row, by ascending number of the register.
-    last: Vec<Known<'a>>,
-}
-
-/// A rule that was read.
-struct Known<'a> {
-    number: u64,
-    rule: RegisterRule<'a>,
-    /// The register of the machine; nothing for the return address, and for one that is not followed.
-    register: Option<(Register, MachineRegister)>,
-    claim: Rc<Claim>,
+    rules: Vec<(u64, RegisterRule<'a>)>,
+    /// What they claim.
+    claims: Claims,
 }
 
 impl<'a> RowReader<'a> {
@@ -73,82 +67,82 @@ impl<'a> RowReader<'a> {
             return_address,
             encoding,
             wave_size,
-            last: Vec::new(),
+            rules: Vec::new(),
+            claims: Claims::default(),
         }
     }
 
     /// Reads a row.
     pub(super) fn read(&mut self, row: &Row<'a>) -> Claims {
+        let last = core::mem::replace(&mut self.rules, row.rules().to_vec());
+        let mut last = last.into_iter().peekable();
+        for (number, rule) in row.rules() {
+            while let Some((gone, _)) = last.next_if(|(last, _)| last < number) {
+                self.set(gone, None);
+            }
+            let before = last.next_if(|(last, _)| last == number);
+            if before.is_none_or(|(_, before)| before != *rule) {
+                self.set(*number, Some(*rule));
+            }
+        }
+        for (gone, _) in last {
+            self.set(gone, None);
+        }
         let mut claims = Claims {
             start: row.start,
             end: row.end,
             cfa_since: row.start,
             cfa: claim::cfa(row.cfa, self.encoding),
-            ..Claims::default()
+            ..self.claims.clone()
         };
-        let mut last = core::mem::take(&mut self.last).into_iter().peekable();
-        self.last.reserve(row.rules().len());
-        for (number, rule) in row.rules() {
-            while last.next_if(|known| known.number < *number).is_some() {}
-            let known = last
-                .next_if(|known| known.number == *number && known.rule == *rule)
-                .unwrap_or_else(|| self.read_rule(*number, *rule));
-            if *number == self.return_address {
-                claims.has_caller = *rule != RegisterRule::Undefined;
-                claims.return_address = Rc::clone(&known.claim);
-            } else if *rule != RegisterRule::SameValue {
-                claims.add(&known);
-            }
-            self.last.push(known);
-        }
         claims.name_all();
         claims
     }
 
-    fn read_rule(&self, number: u64, rule: RegisterRule<'a>) -> Known<'a> {
-        let is_return_address = number == self.return_address;
-        let register = Register::from_number(number)
-            .filter(|_| !is_return_address)
-            .and_then(|register| Some((register, claim::machine_register(register)?)));
-        let dwords = match register {
-            None => 2,
-            Some((_, MachineRegister::ExecLo)) if self.wave_size == WaveSize::Wave64 => 2,
-            Some((_, MachineRegister::ExecLo | MachineRegister::Sgpr(_))) => 1,
-            Some(_) => u8::MAX,
+    /// Takes in the rule of a register; nothing if it has none any more.
+    fn set(&mut self, number: u64, rule: Option<RegisterRule<'a>>) {
+        let (encoding, wave_size) = (self.encoding, self.wave_size);
+        let claim = |rule, dwords| claim::register(rule, dwords, encoding, wave_size);
+        let claims = &mut self.claims;
+        if number == self.return_address {
+            claims.has_caller = rule.is_some_and(|rule| rule != RegisterRule::Undefined);
+            claims.return_address = rule.map_or(Claim::None, |rule| claim(rule, 2));
+            return;
+        }
+        let Some(register) = Register::from_number(number) else {
+            return;
         };
-        let claim = if is_return_address || register.is_some() {
-            claim::register(rule, dwords, self.encoding, self.wave_size)
-        } else {
-            Claim::None
+        let Some(machine) = claim::machine_register(register) else {
+            return;
         };
-        Known {
-            number,
-            rule,
-            register,
-            claim: Rc::new(claim),
+        let rule = rule.filter(|rule| *rule != RegisterRule::SameValue);
+        let dwords = match machine {
+            MachineRegister::ExecLo => {
+                let dwords = if wave_size == WaveSize::Wave32 { 1 } else { 2 };
+                claims.exec = rule.map(|rule| claim(rule, dwords));
+                return;
+            }
+            MachineRegister::Sgpr(n) => {
+                claims.scalars &= !bit(n);
+                claims.scalars |= if rule.is_some() { bit(n) } else { 0 };
+                1
+            }
+            _ => {
+                claims.vectors.set(machine, rule.is_some());
+                u8::MAX
+            }
+        };
+        match rule.map_or(Claim::None, |rule| claim(rule, dwords)) {
+            Claim::None => drop(claims.registers.remove(&register)),
+            claim => {
+                let claim = (machine, Rc::new(claim));
+                claims.registers.insert(register, claim);
+            }
         }
     }
 }
 
 impl Claims {
-    /// Takes in the rule of a register.
-    fn add(&mut self, known: &Known<'_>) {
-        let Some((register, machine)) = known.register else {
-            return;
-        };
-        match machine {
-            MachineRegister::ExecLo => {
-                self.exec = Some(Rc::clone(&known.claim));
-                return;
-            }
-            MachineRegister::Sgpr(n) => self.scalars |= bit(n),
-            _ => self.vectors.insert(machine),
-        }
-        if *known.claim != Claim::None {
-            (self.registers).push((register, machine, Rc::clone(&known.claim)));
-        }
-    }
-
     /// Whether the scalar register has a rule.
     pub(super) fn has_scalar(&self, n: u8) -> bool {
         self.scalars & bit(n) != 0
@@ -175,10 +169,10 @@ impl Claims {
         if let Some(cfa) = self.cfa {
             self.named_scalars |= pair(cfa.number.register);
         }
-        let claims = self.registers.iter().map(|(_, _, claim)| claim);
+        let claims = self.registers.values().map(|(_, claim)| &**claim);
         let others = [Some(&self.return_address), self.exec.as_ref()];
         for claim in claims.chain(others.into_iter().flatten()) {
-            let places = match &**claim {
+            let places = match claim {
                 Claim::Scalar(place) => core::slice::from_ref(place),
                 Claim::Pair(places) => places,
                 Claim::Vector(place) => {
@@ -198,7 +192,7 @@ impl Claims {
                 }
             }
         }
-        for (_, machine, _) in &self.registers {
+        for (machine, _) in self.registers.values() {
             self.named.insert(*machine);
         }
     }
@@ -214,7 +208,7 @@ impl Claims {
 }
 
 /// A set of vector and accumulation registers: 1024 of the former, then 256 of the latter.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct RegisterSet {
     words: [u128; 10],
 }
@@ -230,10 +224,16 @@ impl RegisterSet {
     }
 
     fn insert(&mut self, register: MachineRegister) {
+        self.set(register, true);
+    }
+
+    /// Puts the register in, or takes it out.
+    fn set(&mut self, register: MachineRegister, is_in: bool) {
         if let Some((word, bit)) = RegisterSet::place(register)
             && let Some(word) = self.words.get_mut(word)
         {
-            *word |= 1u128.checked_shl(bit).unwrap_or(0);
+            let bit = 1u128.checked_shl(bit).unwrap_or(0);
+            *word = if is_in { *word | bit } else { *word & !bit };
         }
     }
 
