@@ -402,7 +402,7 @@ fn results_say_what_an_address_was_computed_from() {
 fn register_numbers_are_listed_with_their_operations() {
     let bytes = bytes_of("lit5, reg4, bregx SGPR32+0, entry_value(regx SGPR5)");
     assert_eq!(
-        registers(&bytes, Encoding::AMDGPU),
+        registers(&bytes, Encoding::AMDGPU)[..],
         [(1, 4), (2, 64), (5, 37)]
     );
 }
