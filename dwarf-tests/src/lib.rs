@@ -3,6 +3,7 @@
 pub mod fuzz;
 pub mod gimli_oracle;
 pub mod probe;
+pub mod seeds;
 pub mod simulator;
 
 use std::ffi::OsString;

@@ -1,6 +1,7 @@
 //! Expressions of DWARF 5 evaluate as gimli's own `Evaluation` evaluates them.
 
 use dwarf_tests::gimli_oracle::{Agreed, Case, DIFFERENCES, Op, compare, shrink};
+use dwarf_tests::seeds;
 
 /// Compares the cases of `count` seeds from `first`.
 fn hold(first: u64, count: u64) {
@@ -106,14 +107,7 @@ fn ten_thousand_expressions_evaluate_as_gimli_evaluates_them() {
 
 #[test]
 fn expressions_that_nobody_has_seen_before_evaluate_as_gimli_evaluates_them() {
-    let seed = match std::env::var("HETDWARF_SEED") {
-        Ok(seed) => u64::from_str_radix(seed.trim_start_matches("0x"), 16).unwrap(),
-        Err(_) => {
-            let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-            now.unwrap().as_nanos().to_le_bytes()[..7]
-                .iter()
-                .fold(0, |seed, byte| seed << 8 | u64::from(*byte))
-        }
-    };
+    let seed = seeds::asked_for().unwrap_or_else(seeds::fresh);
+    println!("seed {seed:#x}");
     hold(seed, 3000);
 }

@@ -105,9 +105,9 @@ impl BackEnd {
         }
         self.code.emit(Instruction::Work);
         let gone = self.start_of_body(&source.body);
-        let entered = if self.code.random.percent(20) {
-            // Kernels of whole work-groups know their lanes.
-            let mask = source.entry & all(self.code.wave_size);
+        let mask = source.entry & all(self.code.wave_size);
+        // Kernels of whole work-groups know their lanes; none are started without any.
+        let entered = if mask != 0 && self.code.random.percent(20) {
             self.known = Some((self.code.here(), mask));
             self.code.constant(mask)
         } else {
