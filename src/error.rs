@@ -252,11 +252,11 @@ pub enum Limit {
     Parts,
     /// Bits of a composite, or bits read at once.
     Bits,
-    /// Nested debugging information entries or types.
+    /// Debugging information entries, and ranges of code, looked at for one question.
     Dies,
     /// Call frames unwound.
     Frames,
-    /// Characters of output.
+    /// Bytes of text, values, or bits of values in one answer.
     Output,
     /// Bytes made from a file's: decompressed, relocated or copied.
     Decompressed,
@@ -265,6 +265,21 @@ pub enum Limit {
 }
 
 impl Limit {
+    /// All of them.
+    pub const ALL: [Limit; 11] = [
+        Limit::Steps,
+        Limit::StopSteps,
+        Limit::Stack,
+        Limit::Depth,
+        Limit::Parts,
+        Limit::Bits,
+        Limit::Dies,
+        Limit::Frames,
+        Limit::Output,
+        Limit::Decompressed,
+        Limit::Entries,
+    ];
+
     /// The limit's name, as options spell it.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -280,6 +295,28 @@ impl Limit {
             Limit::Output => "output",
             Limit::Decompressed => "decompressed",
             Limit::Entries => "entries",
+        }
+    }
+}
+
+impl Limit {
+    /// What is bounded, in a few words.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        match self {
+            Limit::Steps => "operations executed in one evaluation",
+            Limit::StopSteps => "the same in all evaluations of one question to a stopped wave",
+            Limit::Stack => "entries on the stack of an evaluation",
+            Limit::Depth => "nested calls, entry values and composites",
+            Limit::Parts => "parts of one composite",
+            Limit::Bits => "bits read at once",
+            Limit::Dies => "debugging information entries looked at for one question",
+            Limit::Frames => "call frames unwound",
+            Limit::Output => {
+                "bytes of text, or bits of values, in one answer; a variable's value counts 64"
+            }
+            Limit::Decompressed => "bytes decompressed, relocated or copied, held at one time",
+            Limit::Entries => "code objects in a file, entries of its bundles",
         }
     }
 }

@@ -15,6 +15,7 @@ pub mod frame;
 pub mod inspect;
 pub mod isa;
 pub mod lane_pc;
+pub mod limits;
 pub mod location;
 pub mod object;
 #[cfg(feature = "serde")]
@@ -23,3 +24,4 @@ pub mod verify;
 pub mod wave;
 
 pub use error::{Error, Result};
+pub use limits::Limits;

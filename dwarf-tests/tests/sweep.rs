@@ -21,6 +21,7 @@ use hetdwarf::display::Options;
 use hetdwarf::error::{Error, ErrorKind};
 use hetdwarf::eval::Reading;
 use hetdwarf::inspect::{LaneState, Program, Stop, StopFrame, StopOptions};
+use hetdwarf::limits::Limits;
 use hetdwarf::location::Arena;
 use hetdwarf::object::{CodeObject, code_objects};
 use hetdwarf::report::UnwindDocument;
@@ -344,7 +345,7 @@ fn hold(tally: &Tally) {
         tally.wrong.len()
     );
     // The limit is there for what no compiler writes.
-    let limit = StopOptions::default().limits.stop_steps;
+    let limit = Limits::DEFAULT.stop_steps;
     for (steps, place) in &tally.steps {
         assert!(*steps < limit / 16, "{steps} of {limit} steps: {place}");
     }

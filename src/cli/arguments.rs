@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::limits::LimitArguments;
 use crate::arch::WaveSize;
 
 /// Reads the DWARF of GPU code: variables of stopped waves, lane by lane, call stacks, locations.
@@ -180,6 +181,8 @@ pub(crate) struct VerifyArguments {
     /// The choices of this file, instead of the next hetdwarf.toml
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) limits: LimitArguments,
     /// Print the rules
     #[arg(long, conflicts_with_all = ["paths", "explain"])]
     pub(crate) list: bool,
@@ -242,6 +245,8 @@ pub(crate) struct ObjectArguments {
     /// Which codes the heterogeneous operations have
     #[arg(long, value_enum, default_value_t)]
     pub(crate) dialect: DialectName,
+    #[command(flatten)]
+    pub(crate) limits: LimitArguments,
 }
 
 /// By the letter or as producers need it.
@@ -337,6 +342,8 @@ pub(crate) struct InfoArguments {
     /// Of several code objects in the file, the one with this number, from 0
     #[arg(long, value_name = "N")]
     pub(crate) index: Option<usize>,
+    #[command(flatten)]
+    pub(crate) limits: LimitArguments,
     /// How to print
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
@@ -421,7 +428,7 @@ pub(crate) struct EvalArguments {
     /// The size of an address, in bytes
     #[arg(long, value_name = "4|8", default_value_t = 8, value_parser = clap::value_parser!(u8).range(4..=8))]
     pub(crate) address_size: u8,
-    /// The most operations that are executed
+    /// The most operations that are executed: `--limit steps=N`
     #[arg(long, value_name = "N")]
     pub(crate) max_steps: Option<u32>,
     /// Read as real producers need it, not by the letter

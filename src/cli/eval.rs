@@ -9,6 +9,7 @@ use crate::arch::WaveSize;
 use crate::eval::{Context, LaneFocus, Reading, ResultKind, Subprogram, Unit};
 use crate::expr::Encoding;
 use crate::inspect::{Program, Stop, StopOptions};
+use crate::limits::Limits;
 use crate::location::Arena;
 use crate::report::{
     ErrorDocument, EvalDocument, EvalLane, EvalOptions, EvalRequest, PlaceDocument, ResultDocument,
@@ -27,7 +28,7 @@ pub(crate) fn run(
     err: &mut dyn Write,
 ) -> Result<Exit, Failure> {
     if let Some(batch) = &arguments.batch {
-        return run_batch(batch, out);
+        return run_batch(batch, &limits(arguments), out);
     }
     let expression = match (&arguments.expr, &arguments.hex) {
         (Some(text), _) => Source::Text(text.clone()),
@@ -57,7 +58,7 @@ pub(crate) fn run(
     };
     let settings = Settings {
         address_size: arguments.address_size,
-        max_steps: arguments.max_steps,
+        limits: limits(arguments),
         tolerant: arguments.tolerant,
     };
     let document = match &arguments.object {
@@ -109,10 +110,17 @@ fn bytes_source(hex: &str) -> Result<Source, Failure> {
     }
 }
 
+/// Those of `--limit`; `--max-steps` is another way to set one.
+fn limits(arguments: &EvalArguments) -> Limits {
+    let mut limits = arguments.which.limits.limits();
+    limits.steps = arguments.max_steps.unwrap_or(limits.steps);
+    limits
+}
+
 /// What is not an option of the evaluation itself.
 struct Settings {
     address_size: u8,
-    max_steps: Option<u32>,
+    limits: Limits,
     tolerant: bool,
 }
 
@@ -136,9 +144,7 @@ fn context<'c, 'a>(
         context.load_address = snapshot.load_address;
         context.pc = Some(snapshot.pc().wrapping_sub(snapshot.load_address));
     }
-    if let Some(steps) = settings.max_steps {
-        context.limits.steps = steps;
-    }
+    context.limits = settings.limits;
     if settings.tolerant {
         context.reading = Reading::Tolerant;
     }
@@ -216,7 +222,7 @@ fn in_program(
 }
 
 /// Evaluates a file of requests, one a line.
-fn run_batch(path: &Path, out: &mut dyn Write) -> Result<Exit, Failure> {
+fn run_batch(path: &Path, limits: &Limits, out: &mut dyn Write) -> Result<Exit, Failure> {
     let file = std::fs::File::open(path).map_err(|error| Failure::in_file(path, error))?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let mut waves = HashMap::new();
@@ -226,7 +232,7 @@ fn run_batch(path: &Path, out: &mut dyn Write) -> Result<Exit, Failure> {
         if line.trim_ascii().is_empty() {
             continue;
         }
-        let document = answer_line(&line, folder, &mut waves);
+        let document = answer_line(&line, folder, limits, &mut waves);
         writeln!(out, "{}", serde_json::to_string(&document)?)?;
     }
     out.flush()?;
@@ -236,7 +242,7 @@ fn run_batch(path: &Path, out: &mut dyn Write) -> Result<Exit, Failure> {
 type Waves = HashMap<PathBuf, Result<Rc<Snapshot>, String>>;
 
 /// The answer to a line; what cannot be run answers with an error.
-fn answer_line(line: &[u8], folder: &Path, waves: &mut Waves) -> EvalDocument {
+fn answer_line(line: &[u8], folder: &Path, limits: &Limits, waves: &mut Waves) -> EvalDocument {
     let request: Result<Json, _> = serde_json::from_slice(line);
     let id = request
         .as_ref()
@@ -249,7 +255,7 @@ fn answer_line(line: &[u8], folder: &Path, waves: &mut Waves) -> EvalDocument {
             }
         });
     let answer = match request {
-        Ok(request) => answer_request(&request, folder, waves),
+        Ok(request) => answer_request(&request, folder, limits, waves),
         Err(error) => Err(format!("not a JSON object: {error}")),
     };
     match answer {
@@ -271,6 +277,7 @@ fn answer_line(line: &[u8], folder: &Path, waves: &mut Waves) -> EvalDocument {
 fn answer_request(
     request: &Json,
     folder: &Path,
+    limits: &Limits,
     waves: &mut Waves,
 ) -> Result<EvalDocument, String> {
     let snapshot = match field(request, "wave") {
@@ -327,11 +334,13 @@ fn answer_request(
             .map(|n| u32::try_from(n).map_err(|_| format!("{name}: too large")))
             .transpose()
     };
+    let mut limits = *limits;
+    limits.steps = small("max_steps")?.unwrap_or(limits.steps);
     let settings = Settings {
         address_size: small("address_size")?
             .and_then(|size| u8::try_from(size).ok())
             .unwrap_or(8),
-        max_steps: small("max_steps")?,
+        limits,
         tolerant: field(request, "tolerant")
             .and_then(Json::as_bool)
             .unwrap_or(false),

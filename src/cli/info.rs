@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use crate::object::{CodeObject, KernelInfo, Selector, code_objects, select};
+use crate::object::{CodeObject, KernelInfo, Selector, code_objects_with, select};
 use crate::report::{CallFramesDocument, InfoDocument, ObjectDocument, UnitDocument};
 
 use super::arguments::{Format, InfoArguments};
@@ -15,7 +15,8 @@ pub(crate) fn run(arguments: &InfoArguments, out: &mut dyn Write) -> Result<Exit
     let path = &arguments.object;
     let place = |error: crate::Error| Failure::in_file(path, error);
     let data = read_file(path)?;
-    let objects = code_objects(&data).map_err(place)?;
+    let limits = arguments.limits.limits();
+    let objects = code_objects_with(&data, &limits).map_err(place)?;
     let mut document = InfoDocument::new(&objects);
     let selector = match (&arguments.target, arguments.index) {
         (Some(target), _) => Some(Selector::Target(target.clone())),
@@ -26,7 +27,7 @@ pub(crate) fn run(arguments: &InfoArguments, out: &mut dyn Write) -> Result<Exit
     };
     if let Some(selector) = selector {
         let chosen = select(&objects, &selector).map_err(place)?;
-        let object = CodeObject::parse(&chosen.data).map_err(place)?;
+        let object = CodeObject::parse_with(&chosen.data, &limits).map_err(place)?;
         document.object = Some(ObjectDocument::new(&object, chosen.index).map_err(place)?);
     }
     match (arguments.format, &document.object) {

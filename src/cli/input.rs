@@ -7,7 +7,8 @@ use crate::arch::{Lane, Processor, TargetId, WaveSize};
 use crate::eval::LaneFocus;
 use crate::expr::Dialect;
 use crate::inspect::{Program, Stop, StopFrame};
-use crate::object::{CodeObject, EmbeddedCodeObject, Kernel, Selector, code_objects, select};
+use crate::limits::Limits;
+use crate::object::{CodeObject, EmbeddedCodeObject, Kernel, Selector, code_objects_with, select};
 use crate::wave::{Snapshot, Wave};
 
 use super::arguments::{DialectName, ObjectArguments, StrictArguments};
@@ -103,9 +104,10 @@ pub(crate) fn read_dwo(which: &ObjectArguments) -> Result<Option<(&Path, Vec<u8>
 /// What is in it. What is wrong with it is said of it, not of the code object.
 pub(crate) fn parse_dwo<'d>(
     dwo: &'d Option<(&Path, Vec<u8>)>,
+    limits: &Limits,
 ) -> Result<Option<CodeObject<'d>>, Failure> {
     let parse = |(path, data): &'d (&Path, Vec<u8>)| {
-        CodeObject::parse(data).map_err(|error| Failure::in_file(path, error))
+        CodeObject::parse_with(data, limits).map_err(|error| Failure::in_file(path, error))
     };
     dwo.as_ref().map(parse).transpose()
 }
@@ -120,9 +122,10 @@ pub(crate) fn with_program<T>(
     let place = |error: crate::Error| Failure::in_file(path, error);
     let data = read_file(path)?;
     let embedded = choose(path, &data, which)?;
-    let object = CodeObject::parse(&embedded.data).map_err(place)?;
+    let limits = which.limits.limits();
+    let object = CodeObject::parse_with(&embedded.data, &limits).map_err(place)?;
     let dwo_data = read_dwo(which)?;
-    let dwo = parse_dwo(&dwo_data)?;
+    let dwo = parse_dwo(&dwo_data, &limits)?;
     let mut program = Program::load(&object)
         .map_err(place)?
         .with_dialect(dialect(which.dialect));
@@ -161,7 +164,8 @@ pub(crate) fn choose<'d>(
         (None, Some(index)) => Selector::Index(index),
         (None, None) => Selector::Only,
     };
-    let found = code_objects(data).map_err(|error| Failure::in_file(path, error))?;
+    let found = code_objects_with(data, &which.limits.limits());
+    let found = found.map_err(|error| Failure::in_file(path, error))?;
     let index = select(&found, &selector)
         .map_err(|error| Failure::in_file(path, error))?
         .index;

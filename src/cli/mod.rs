@@ -12,6 +12,7 @@ mod info;
 mod input;
 mod lane_pc;
 mod lanes;
+mod limits;
 mod regs;
 mod table;
 mod unwind;

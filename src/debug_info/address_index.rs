@@ -103,7 +103,7 @@ impl<'a> DebugInfo<'a> {
         let mut entries = Vec::new();
         let mut silent = Vec::new();
         let mut broken = None;
-        let mut budget = Budget::keeping();
+        let mut budget = Budget::keeping(&self.limits);
         for (unit, entry) in self.unit_ids().zip(&self.units) {
             let has_code = matches!(entry.kind(), UnitKind::Compile | UnitKind::Skeleton);
             if entry.file != 0 || !has_code {

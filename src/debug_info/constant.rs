@@ -80,7 +80,7 @@ impl<'a> DebugInfo<'a> {
 
     fn constants(&self, unit: UnitId) -> Result<Constants> {
         let mut constants = BTreeMap::new();
-        let mut budget = Budget::text();
+        let mut budget = Budget::text(&self.limits);
         let mut walk = self.walk(self.contents(unit)?.root.id())?;
         while let Some(entry) = walk.next_entry()? {
             if entry.attr(DW_AT_const_value).is_none() && !super::scope::is_object(entry.tag()) {

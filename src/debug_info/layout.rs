@@ -60,7 +60,7 @@ impl<'a> DebugInfo<'a> {
     /// # Errors
     /// If an entry is malformed, and those of `answer`.
     pub(crate) fn layout(&self, ty: DieId, answer: Answer<'_, 'a>) -> Result<Option<Layout>> {
-        let budget = &mut Budget::reading();
+        let budget = &mut Budget::reading(&self.limits);
         let mut outer = Vec::new();
         let mut next = ty;
         for _ in 0..HOPS {

@@ -58,6 +58,7 @@ pub use walk::Dies;
 
 use crate::error::{Error, Result};
 use crate::expr::Dialect;
+use crate::limits::Limits;
 use address_index::AddressIndex;
 use file::File;
 use unit::UnitEntry;
@@ -78,6 +79,7 @@ pub struct DebugInfo<'a> {
     /// Why the headers could not be followed to the end of a section.
     broken: Option<Error>,
     dialect: Dialect,
+    limits: Limits,
     /// Type units by file and signature.
     signatures: BTreeMap<(usize, u64), DieId>,
     addresses: OnceCell<AddressIndex>,
@@ -103,6 +105,7 @@ impl<'a> DebugInfo<'a> {
             units: Vec::new(),
             broken: None,
             dialect: Dialect::default(),
+            limits: Limits::DEFAULT,
             signatures: BTreeMap::new(),
             addresses: OnceCell::new(),
             aranges: OnceCell::new(),
@@ -118,6 +121,19 @@ impl<'a> DebugInfo<'a> {
     pub fn with_dialect(mut self, dialect: Dialect) -> DebugInfo<'a> {
         self.dialect = dialect;
         self
+    }
+
+    /// Reads within other limits than the default ones.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> DebugInfo<'a> {
+        self.limits = limits;
+        self
+    }
+
+    /// The limits that it is read within.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.limits
     }
 
     /// Adds the units of a file, and gives the number that the first of them got.

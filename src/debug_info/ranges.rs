@@ -27,7 +27,7 @@ impl<'a> DebugInfo<'a> {
     /// # Errors
     /// If the attributes or the range list are malformed.
     pub fn ranges(&self, die: &Die<'a>) -> Result<Vec<Range<u64>>> {
-        self.ranges_within(die, &mut Budget::keeping())
+        self.ranges_within(die, &mut Budget::keeping(&self.limits))
     }
 
     /// The same; what is kept is paid for.

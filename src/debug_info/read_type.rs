@@ -33,8 +33,8 @@ impl<'a> DebugInfo<'a> {
             info: self,
             table,
             waiting: Vec::new(),
-            text: Budget::text(),
-            entries: Budget::reading(),
+            text: Budget::text(&self.limits),
+            entries: Budget::reading(&self.limits),
         };
         let Some(root) = ty else {
             return Ok(reader.table.void());

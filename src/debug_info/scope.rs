@@ -79,7 +79,7 @@ impl<'a> DebugInfo<'a> {
     /// # Errors
     /// If the entries of the function are malformed.
     pub fn inlined_chain(&self, function: &Function<'a>, pc: u64) -> Result<Vec<InlinedCall<'a>>> {
-        self.inlined_within(function, pc, &mut Budget::reading())
+        self.inlined_within(function, pc, &mut Budget::reading(&self.limits))
     }
 
     /// The same; entries that are read are paid for.
@@ -90,7 +90,7 @@ impl<'a> DebugInfo<'a> {
         entries: &mut Budget,
     ) -> Result<Vec<InlinedCall<'a>>> {
         let scopes = self.scopes_at(function.die, pc, entries)?.scopes;
-        let mut budget = Budget::keeping();
+        let mut budget = Budget::keeping(&self.limits);
         // Scopes that overlap without nesting contradict each other; the last one counts.
         let mut calls = Vec::new();
         let mut next = deepest(&scopes);

@@ -26,7 +26,7 @@ impl<'a> DebugInfo<'a> {
     /// The size of the type at `ty` in bytes, where it is known without evaluating anything.
     #[must_use]
     pub fn byte_size(&self, ty: DieId) -> Option<u64> {
-        self.size(ty, &mut Budget::reading())
+        self.size(ty, &mut Budget::reading(&self.limits))
     }
 
     /// The same; what is looked at is paid for.

@@ -111,7 +111,7 @@ impl<'d, 'a> IndexBuilder<'d, 'a> {
                 scopes: Vec::new(),
                 scope_of: BTreeMap::new(),
             },
-            budget: Budget::keeping(),
+            budget: Budget::keeping(&info.limits),
             imports: vec![unit],
             seen: BTreeSet::from([unit]),
         };

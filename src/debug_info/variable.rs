@@ -24,6 +24,7 @@ use super::value::Value;
 use crate::arch::MemorySpace;
 use crate::error::{Error, Result};
 use crate::eval::LocationAttribute;
+use crate::limits::Limits;
 
 /// What kind of variable it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,11 +98,11 @@ struct Budgets<'a> {
 }
 
 impl Budgets<'_> {
-    fn new() -> Self {
+    fn new(limits: &Limits) -> Self {
         Budgets {
-            entries: Budget::omitted(),
-            omitted: Budget::references(),
-            bytes: Budget::text(),
+            entries: Budget::omitted(limits),
+            omitted: Budget::references(limits),
+            bytes: Budget::text(limits),
             declared: BTreeMap::new(),
         }
     }
@@ -119,7 +120,7 @@ impl<'a> DebugInfo<'a> {
     /// # Errors
     /// If the entries of the function are malformed.
     pub fn variables_at(&self, function: &Function<'a>, pc: u64) -> Result<Vec<Variable<'a>>> {
-        let found = self.scopes_at(function.die, pc, &mut Budget::reading())?;
+        let found = self.scopes_at(function.die, pc, &mut Budget::reading(&self.limits))?;
         let names = self.function_names(&found.scopes);
         let mut objects: Vec<Vec<Die<'a>>> = found.scopes.iter().map(|_| Vec::new()).collect();
         for (number, die) in found.objects {
@@ -129,7 +130,7 @@ impl<'a> DebugInfo<'a> {
         }
         let mut scopes: Vec<_> = found.scopes.iter().zip(names).zip(objects).collect();
         scopes.sort_by_key(|((scope, _), _)| core::cmp::Reverse(scope.depth));
-        let mut budgets = Budgets::new();
+        let mut budgets = Budgets::new(&self.limits);
         let mut variables = Vec::new();
         for ((scope, name), objects) in scopes {
             self.variables_of_scope(scope, &name, &objects, &mut variables, &mut budgets)?;
@@ -145,7 +146,7 @@ impl<'a> DebugInfo<'a> {
     /// If the unit cannot be read.
     pub fn globals(&self, unit: UnitId) -> Result<Vec<Variable<'a>>> {
         let index = self.index(unit)?;
-        let mut budgets = Budgets::new();
+        let mut budgets = Budgets::new(&self.limits);
         let mut variables = Vec::new();
         let mut completed = BTreeSet::new();
         for id in &index.globals {

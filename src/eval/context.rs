@@ -6,7 +6,8 @@ use core::fmt;
 use super::resolver::{LocationAttribute, Resolver};
 use super::value::Value;
 use crate::arch::{Lane, Processor, Register};
-use crate::error::{ErrorKind, Limit, Result};
+use crate::error::{Limit, Result};
+use crate::limits::Limits;
 use crate::location::{Arena, Location};
 use crate::wave::Wave;
 
@@ -51,42 +52,6 @@ pub enum Reading {
     ByTheLetter,
     /// As gdb does: `DW_OP_breg*` of a register that is narrower than an address zero-extends it.
     Tolerant,
-}
-
-/// How much work an evaluation may do. Real code does not come near the defaults.
-#[non_exhaustive]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Operations executed, those of called expressions included.
-    pub steps: u32,
-    /// The same for all evaluations that count together ([`Context::steps_done`]), and parts of locations
-    /// that are read for them.
-    pub stop_steps: u64,
-    /// Entries on the stack.
-    pub stack: u32,
-    /// Nested calls, location lists, frame bases and entry values, and composites within composites.
-    pub depth: u16,
-    /// Parts of one composite, where each was made by an operation of its own.
-    pub parts: u32,
-    /// Bits read at once.
-    pub bits: u64,
-}
-
-/// The default of [`Limits::stop_steps`]. At 108,366 stops in 153 code objects a call stack takes at most 4,019
-/// steps and the variables of a frame 12,946 (`dwarf-tests/tests/sweep.rs`).
-const STOP_STEPS: u64 = 1 << 22;
-
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
-            steps: 1 << 17,
-            stop_steps: STOP_STEPS,
-            stack: 1 << 12,
-            depth: 32,
-            parts: 1 << 16,
-            bits: 1 << 24,
-        }
-    }
 }
 
 /// A call frame: where its registers are, and what its caller is ("current call frame").
@@ -184,6 +149,9 @@ pub struct Context<'c, 'a> {
     pub limits: Limits,
     /// Counts the steps of all evaluations that are to stay together below [`Limits::stop_steps`].
     pub steps_done: Option<&'c Cell<u64>>,
+    /// Counts the levels of all evaluations that are within each other and stay together below
+    /// [`Limits::depth`]: those that a [`Frame`] begins while another one asks it for a register.
+    pub nesting: Option<&'c Cell<u16>>,
 }
 
 impl<'c, 'a> Context<'c, 'a> {
@@ -207,6 +175,7 @@ impl<'c, 'a> Context<'c, 'a> {
             reading: Reading::ByTheLetter,
             limits: Limits::default(),
             steps_done: None,
+            nesting: None,
         }
     }
 }
@@ -223,11 +192,7 @@ impl Limits {
             .min(self.stop_steps.saturating_add(1));
         done.set(sum);
         if sum > self.stop_steps {
-            return Err(ErrorKind::Limit {
-                limit: Limit::StopSteps,
-                value: self.stop_steps,
-            }
-            .into());
+            return Err(self.reached(Limit::StopSteps));
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use super::context::Context;
 use super::machine::Machine;
 use super::resolver::{DieReference, LocationAttribute, Procedure, Resolver};
 use super::stack::Entry;
-use crate::error::{Error, ErrorKind, Limit, Need, Result, Rule};
+use crate::error::{Error, Limit, Need, Result, Rule};
 use crate::expr::{Cursor, operations};
 use crate::location::{Location, Place, Storage};
 
@@ -102,17 +102,26 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
 
     /// Goes one level deeper.
     pub(super) fn enter(&mut self) -> Result<()> {
-        let limit = self.context.limits.depth;
         match self.budget.depth.checked_sub(1) {
             Some(depth) => {
                 self.budget.depth = depth;
+                self.say_depth();
                 Ok(())
             }
-            None => Err(ErrorKind::Limit {
-                limit: Limit::Depth,
-                value: limit.into(),
-            }
-            .into()),
+            None => Err(self.context.limits.reached(Limit::Depth)),
+        }
+    }
+
+    /// Comes back from the level below.
+    pub(super) fn leave(&mut self) {
+        self.budget.depth = self.budget.depth.saturating_add(1);
+        self.say_depth();
+    }
+
+    /// Tells those that begin an evaluation within this one how deep they are.
+    fn say_depth(&self) {
+        if let Some(nesting) = self.context.nesting {
+            nesting.set((self.context.limits.depth).saturating_sub(self.budget.depth));
         }
     }
 
@@ -124,7 +133,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
     ) -> Result<Location<'a>> {
         self.enter()?;
         let result = super::per_lane::locate_within(attribute, context, self.budget);
-        self.budget.depth = self.budget.depth.saturating_add(1);
+        self.leave();
         result
     }
 }

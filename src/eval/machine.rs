@@ -1,5 +1,7 @@
 //! The loop: operation after operation, and the result at the end. Source: HET A.2.5.4.
 
+use core::cell::Cell;
+
 use smallvec::SmallVec;
 
 use super::arithmetic;
@@ -45,7 +47,7 @@ impl Budget {
     pub(super) fn new(context: &Context<'_, '_>) -> Budget {
         Budget {
             steps: context.limits.steps,
-            depth: context.limits.depth,
+            depth: (context.limits.depth).saturating_sub(context.nesting.map_or(0, Cell::get)),
             used_lane: false,
             needs_lane: false,
         }
@@ -54,11 +56,7 @@ impl Budget {
     /// Takes `count` steps.
     pub(super) fn charge(&mut self, count: u32, context: &Context<'_, '_>) -> Result<()> {
         let Some(steps) = self.steps.checked_sub(count) else {
-            return Err(ErrorKind::Limit {
-                limit: Limit::Steps,
-                value: context.limits.steps.into(),
-            }
-            .into());
+            return Err(context.limits.reached(Limit::Steps));
         };
         self.steps = steps;
         match context.steps_done {
@@ -162,7 +160,7 @@ impl<'a> Machine<'_, '_, 'a> {
                 match self.callers.pop() {
                     Some(caller) => {
                         self.here = caller;
-                        self.budget.depth = self.budget.depth.saturating_add(1);
+                        self.leave();
                         continue;
                     }
                     None => return Ok(()),

@@ -242,7 +242,7 @@ impl<'a> Machine<'_, '_, 'a> {
             result = Some(run(expression, ResultKind::Any, &context, budget)?);
             Ok(())
         })?;
-        self.budget.depth = self.budget.depth.saturating_add(1);
+        self.leave();
         match result.ok_or(Error::from(Need::Caller))? {
             (Outcome::Value(value), _) => self.push(Entry::from_value(value)),
             (Outcome::Location(location), Some(register)) => {

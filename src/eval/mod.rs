@@ -21,9 +21,7 @@ mod resolver;
 mod stack;
 mod value;
 
-pub use context::{
-    Context, Frame, LaneFocus, Limits, Outcome, Reading, ResultKind, Subprogram, Tls,
-};
+pub use context::{Context, Frame, LaneFocus, Outcome, Reading, ResultKind, Subprogram, Tls};
 pub use legacy::{LegacyBase, LegacyFrame, rewrite_legacy};
 pub use machine::evaluate;
 pub use per_lane::{PerLane, locate, locate_lanes};

@@ -49,11 +49,7 @@ impl<'a> Machine<'_, '_, 'a> {
     pub(super) fn push(&mut self, entry: Entry<'a>) -> Result<()> {
         let limit = self.context.limits.stack;
         if self.stack.len() >= limit as usize {
-            return Err(ErrorKind::Limit {
-                limit: Limit::Stack,
-                value: limit.into(),
-            }
-            .into());
+            return Err(self.context.limits.reached(Limit::Stack));
         }
         self.stack.push(entry);
         Ok(())

@@ -13,10 +13,10 @@ use super::stop::Stopped;
 use crate::arch::{AddressSpace, Processor, Register, ScratchAddressing};
 use crate::error::{Error, ErrorKind, Limit, Result, Rule};
 use crate::eval::{
-    Context, ExpressionBytes, Frame, LaneFocus, Limits, Outcome, Reading, ResultKind, Unit,
-    evaluate,
+    Context, ExpressionBytes, Frame, LaneFocus, Outcome, Reading, ResultKind, Unit, evaluate,
 };
 use crate::expr::{Dialect, Encoding};
+use crate::limits::Limits;
 use crate::location::{Access, Arena, Location, Place, Storage, read_value};
 use crate::wave::Wave;
 
@@ -37,12 +37,10 @@ pub struct Unwind<'c, 'a> {
     pub lane: LaneFocus,
     /// The codes of heterogeneous operations.
     pub dialect: Dialect,
-    /// Limits of each expression.
+    /// Limits of each expression, and how many frames are unwound.
     pub limits: Limits,
     /// Counts the steps of all expressions together, as [`Context::steps_done`].
     pub steps_done: Option<&'c Cell<u64>>,
-    /// The most frames that are unwound.
-    pub max_frames: usize,
     /// Where locations live.
     pub arena: &'a Arena<'a>,
 }
@@ -56,7 +54,7 @@ impl core::fmt::Debug for Unwind<'_, '_> {
 }
 
 impl<'c, 'a> Unwind<'c, 'a> {
-    /// By the letter, with no lane, the default limits, and at most 1024 frames.
+    /// By the letter, with no lane and the default limits.
     #[must_use]
     pub fn new(
         wave: &'c dyn Wave,
@@ -74,7 +72,6 @@ impl<'c, 'a> Unwind<'c, 'a> {
             dialect: Dialect::User,
             limits: Limits::default(),
             steps_done: None,
-            max_frames: 1024,
             arena,
         }
     }
@@ -90,7 +87,8 @@ pub struct CallStack<'c, 'a> {
     found: RefCell<BTreeMap<(usize, Register), Option<Found<'a>>>>,
     /// Whether anything since this was last cleared depended on EXEC having no rule.
     assumed_exec: Cell<bool>,
-    depth: Cell<u16>,
+    /// How deep evaluations are within each other.
+    nesting: Cell<u16>,
 }
 
 /// What is known of one frame.
@@ -131,7 +129,7 @@ pub fn unwind<'c, 'a>(start: Unwind<'c, 'a>, pc: u64) -> CallStack<'c, 'a> {
         error: None,
         found: RefCell::new(BTreeMap::new()),
         assumed_exec: Cell::new(false),
-        depth: Cell::new(0),
+        nesting: Cell::new(0),
     };
     let mut pc = pc.wrapping_sub(start.load_address);
     loop {
@@ -181,7 +179,7 @@ impl<'c, 'a> CallStack<'c, 'a> {
             };
             (stopped, Some(error))
         };
-        if self.frames.len() >= self.unwind.max_frames {
+        if self.frames.len() >= self.unwind.limits.frames as usize {
             return Err((Stopped::Limit, None));
         }
         let level = self.frames.len();
@@ -334,17 +332,13 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
         kind: ResultKind,
         initial_stack: &[Outcome<'a>],
     ) -> Result<Outcome<'a>> {
-        /// Expressions refer to registers of other frames, whose rules are expressions; rows of real code
-        /// get by with three.
-        const DEPTH: u16 = 24;
         let unwind = &self.stack.unwind;
-        let depth = self.stack.depth.get();
-        if depth >= DEPTH {
-            return Err(ErrorKind::Limit {
-                limit: Limit::Depth,
-                value: DEPTH.into(),
-            }
-            .into());
+        // Expressions refer to registers of other frames, whose rules are expressions; rows of real code get by
+        // with three levels.
+        let nesting = &self.stack.nesting;
+        let depth = nesting.get();
+        if depth >= unwind.limits.depth {
+            return Err(unwind.limits.reached(Limit::Depth));
         }
         let context = Context {
             wave: Some(unwind.wave),
@@ -357,6 +351,7 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
             reading: unwind.reading,
             limits: unwind.limits,
             steps_done: unwind.steps_done,
+            nesting: Some(nesting),
             ..Context::new(unwind.arena)
         };
         let section = unwind.cfi.section();
@@ -370,9 +365,9 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
             section: section.name(),
             offset,
         };
-        self.stack.depth.set(depth.saturating_add(1));
+        nesting.set(depth.saturating_add(1));
         let result = evaluate(expression, kind, &context);
-        self.stack.depth.set(depth);
+        nesting.set(depth);
         result
     }
 

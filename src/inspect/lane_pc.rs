@@ -60,7 +60,7 @@ impl<'p> StopFrame<'_, 'p, '_> {
         let access = Access {
             wave,
             lane: None,
-            max_bits: self.stop.options().limits.bits,
+            max_bits: self.stop.limits().bits,
         };
         let active = match simt.active_lane {
             Some(attribute) => {
@@ -151,7 +151,7 @@ impl<'p> StopFrame<'_, 'p, '_> {
             resolver: Some(&info),
             subprogram,
             reading: stop.options().reading,
-            limits: stop.options().limits,
+            limits: *stop.limits(),
             steps_done: Some(stop.step_counter()),
             ..Context::new(stop.arena())
         };

@@ -128,7 +128,7 @@ impl<'p> Reader<'_, '_, 'p, '_> {
         let access = Access {
             wave: stop.wave(),
             lane: Some(lane),
-            max_bits: stop.options().limits.bits,
+            max_bits: stop.limits().bits,
         };
         stop.read_within(|visits| read_within(location, bit_size, &access, visits))
     }

@@ -7,6 +7,7 @@ use crate::debug_info::{DebugInfo, Function};
 use crate::error::Result;
 use crate::expr::Dialect;
 use crate::frame::{FrameIndex, FrameSection, SectionKind};
+use crate::limits::Limits;
 use crate::object::CodeObject;
 
 /// A code object with its debugging information and call frame information.
@@ -25,7 +26,8 @@ impl<'a> Program<'a> {
     /// # Errors
     /// If a debug section cannot be decompressed or relocated.
     pub fn load(object: &'a CodeObject<'a>) -> Result<Program<'a>> {
-        let info = DebugInfo::load(|name| Ok(object.section(name)?.unwrap_or_default()))?;
+        let info = DebugInfo::load(|name| Ok(object.section(name)?.unwrap_or_default()))?
+            .with_limits(*object.limits());
         let cfi = match object.section(".debug_frame")? {
             Some(bytes) => FrameSection::debug_frame(bytes),
             None => {
@@ -73,6 +75,12 @@ impl<'a> Program<'a> {
     #[must_use]
     pub fn dialect(&self) -> Dialect {
         self.dialect
+    }
+
+    /// The limits that it and its waves are read within: those of the code object.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        self.object.limits()
     }
 
     /// The code object.

@@ -6,8 +6,9 @@ use super::program::Program;
 use crate::arch::{Lane, Register, WaveSize};
 use crate::debug_info::{Budget, Function, InlinedCall, SourceLine};
 use crate::error::Result;
-use crate::eval::{Frame, LaneFocus, Limits, Reading};
+use crate::eval::{Frame, LaneFocus, Reading};
 use crate::frame::{CallFrame, CallStack, Stopped, Unwind, unwind};
+use crate::limits::Limits;
 use crate::location::{Access, Arena, Visits, read_value};
 use crate::wave::Wave;
 
@@ -20,20 +21,14 @@ pub struct StopOptions {
     /// By the letter, or as real producers need it: then also the locations of LLVM without the extensions
     /// are read as they are meant.
     pub reading: Reading,
-    /// Limits of each expression, and of all together.
-    pub limits: Limits,
-    /// The most frames that are unwound.
-    pub max_frames: usize,
 }
 
 impl Default for StopOptions {
-    /// Loaded at address 0, tolerant, and at most 1024 frames.
+    /// Loaded at address 0, and tolerant.
     fn default() -> StopOptions {
         StopOptions {
             load_address: 0,
             reading: Reading::Tolerant,
-            limits: Limits::default(),
-            max_frames: 1024,
         }
     }
 }
@@ -90,9 +85,8 @@ impl<'p, 'a> Stop<'p, 'a> {
         let start = Unwind {
             processor: Some(program.processor()),
             reading: options.reading,
-            limits: options.limits,
+            limits: *program.limits(),
             steps_done: Some(steps_done),
-            max_frames: options.max_frames,
             lane: LaneFocus::All,
             dialect: program.dialect(),
             ..Unwind::new(wave, program.cfi(), options.load_address, arena)
@@ -112,6 +106,12 @@ impl<'p, 'a> Stop<'p, 'a> {
     #[must_use]
     pub fn program(&self) -> &'p Program<'a> {
         self.program
+    }
+
+    /// The limits of each expression, and of all together: those of the program.
+    #[must_use]
+    pub fn limits(&self) -> &'p Limits {
+        self.program.limits()
     }
 
     /// How the wave is read.
@@ -166,7 +166,7 @@ impl<'p, 'a> Stop<'p, 'a> {
 
     /// Calls `read` with as many visits as there are steps left, and counts those it makes as steps.
     pub(crate) fn read_within<T>(&self, read: impl FnOnce(&mut Visits) -> Result<T>) -> Result<T> {
-        let limits = &self.options.limits;
+        let limits = self.limits();
         let left = limits.stop_steps.saturating_sub(self.steps_done.get());
         let mut visits = Visits::new(left);
         let result = read(&mut visits);
@@ -230,7 +230,7 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
     /// # Errors
     /// If the debugging information is malformed.
     pub fn inlined(&self, function: &Function<'a>) -> Result<Vec<InlinedCall<'a>>> {
-        self.inlined_within(function, &mut Budget::reading())
+        self.inlined_within(function, &mut Budget::reading(self.stop.limits()))
     }
 
     /// The same; entries that are read are paid for.

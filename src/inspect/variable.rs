@@ -20,9 +20,6 @@ use crate::location::{
 /// The most bytes of a variable that are read for each lane; what is behind them is not shown.
 pub(super) const MOST_BYTES: u64 = 1 << 16;
 
-/// The most bytes of all variables of a frame, in all lanes, that are kept: an eighth of a MiB for each lane.
-const MOST_HELD: u64 = 1 << 23;
-
 /// How a variable's location was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LocationReading {
@@ -333,7 +330,7 @@ impl<'p, 'a> Reader<'_, '_, 'p, 'a> {
             resolver: Some(&info),
             subprogram: Some(subprogram),
             reading: stop.options().reading,
-            limits: stop.options().limits,
+            limits: *stop.limits(),
             steps_done: Some(stop.step_counter()),
             ..Context::new(stop.arena())
         };
@@ -352,7 +349,7 @@ impl<'p, 'a> Reader<'_, '_, 'p, 'a> {
         let meant = |attribute| {
             if let LocationAttribute::Expression(expression) = attribute {
                 let length = expression.bytes.len() as u64;
-                let limits = &stop.options().limits;
+                let limits = stop.limits();
                 limits.charge_stop(stop.step_counter(), length / 8)?;
             }
             Ok(legacy.attribute(attribute))
@@ -372,7 +369,7 @@ impl<'p, 'a> Reader<'_, '_, 'p, 'a> {
     /// Reads the bits.
     fn fetch(&self, location: PerLane<'p>, bit_size: u64) -> Result<Contents<'p>> {
         let stop = self.frame.stop;
-        let max_bits = stop.options().limits.bits;
+        let max_bits = stop.limits().bits;
         match location {
             PerLane::All(location) if is_undefined(&location) => Ok(Contents::None),
             PerLane::All(location) => {
@@ -416,7 +413,7 @@ impl<'p, 'a> Reader<'_, '_, 'p, 'a> {
             let access = Access {
                 wave: stop.wave(),
                 lane: Some(lane),
-                max_bits: stop.options().limits.bits,
+                max_bits: stop.limits().bits,
             };
             let bits =
                 stop.read_within(|visits| read_within(&location, bit_size, &access, visits))?;
@@ -427,14 +424,10 @@ impl<'p, 'a> Reader<'_, '_, 'p, 'a> {
 
     /// Pays for the bits of a variable in so many lanes.
     pub(super) fn keep(&self, bit_size: u64, lanes: u32) -> Result<()> {
-        let bytes = bit_size.div_ceil(8).saturating_mul(lanes.into());
-        let held = self.held.get().saturating_add(bytes);
-        if held > MOST_HELD {
-            return Err(ErrorKind::Limit {
-                limit: Limit::Bits,
-                value: MOST_HELD.saturating_mul(8),
-            }
-            .into());
+        let held = (self.held.get()).saturating_add(bit_size.saturating_mul(lanes.into()));
+        let limits = self.frame.stop().limits();
+        if held > limits.output {
+            return Err(limits.reached(Limit::Output));
         }
         self.held.set(held);
         Ok(())

@@ -8,8 +8,8 @@ use std::io::Read;
 use flate2::read::ZlibDecoder;
 use ruzstd::decoding::StreamingDecoder;
 
+use super::budget::Budget;
 use super::bytes::{self, tail_at, u32_at, u64_at};
-use super::limit::Budget;
 use crate::error::{Error, ErrorKind, Limit, Result};
 
 /// What compressed data of any size may claim.

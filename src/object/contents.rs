@@ -7,9 +7,9 @@ use std::sync::OnceLock;
 
 use object::LittleEndian as LE;
 
+use super::budget::Budget;
 use super::bytes;
 use super::elf::{Elf, RawSection};
-use super::limit::Budget;
 use super::relocation::{self, Unresolved};
 use super::section::{self, Section, SectionKind};
 use crate::error::{Error, Limit, Result};

@@ -18,6 +18,7 @@
     clippy::cast_sign_loss
 )]
 
+mod budget;
 mod bytes;
 mod compression;
 mod containers;
@@ -28,7 +29,6 @@ mod identify;
 mod image;
 mod info;
 mod kernel;
-mod limit;
 pub mod metadata;
 mod note;
 pub mod relocation;
@@ -52,7 +52,6 @@ pub use descriptor::KernelDescriptor;
 pub use elf::OsAbi;
 pub use info::{DebugSectionInfo, KernelInfo, ObjectInfo};
 pub use kernel::Kernel;
-pub use limit::Limits;
 pub use metadata::{KernelMetadata, Metadata};
 pub use section::{Section, SectionKind};
 pub use symbol::{Symbol, SymbolKind, SymbolSection};
@@ -66,6 +65,7 @@ use relocation::Unresolved;
 
 use crate::arch::TargetId;
 use crate::error::Result;
+use crate::limits::Limits;
 
 /// One code object: an ELF64 file for AMDGPU, linked (`ET_DYN`), relocatable (`ET_REL`) or the `.dwo`
 /// beside one.
@@ -96,6 +96,7 @@ pub struct CodeObject<'data> {
     target: TargetId,
     sections: Vec<Section<'data>>,
     contents: Contents<'data>,
+    limits: Limits,
     symbols: OnceLock<Result<Vec<Symbol<'data>>>>,
     kernels: OnceLock<Result<Vec<Kernel>>>,
 }
@@ -125,9 +126,16 @@ impl<'data> CodeObject<'data> {
             target,
             sections,
             contents,
+            limits: *limits,
             symbols: OnceLock::new(),
             kernels: OnceLock::new(),
         })
+    }
+
+    /// The limits that it was opened with.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.limits
     }
 
     /// The processor and its features.

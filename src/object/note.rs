@@ -6,9 +6,9 @@ use object::LittleEndian as LE;
 use object::elf;
 use object::read::elf::NoteIterator;
 
+use super::budget::Budget;
 use super::bytes::{self, slice_at};
 use super::elf::{Elf, Header, bad};
-use super::limit::Budget;
 use crate::error::{Limit, Result};
 
 /// `NT_AMDGPU_METADATA`, of code objects of version 3 and above.

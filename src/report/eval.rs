@@ -6,16 +6,13 @@ use super::ErrorDocument;
 use super::number::hex_bytes;
 use super::place::{PlaceDocument, places};
 use crate::arch::{Lane, WaveSize};
-use crate::error::{Error, ErrorKind, Limit, Result};
+use crate::error::{Error, Limit, Result};
 use crate::eval::{
     Context, Encoding as ValueEncoding, ExpressionBytes, LaneFocus, Outcome, ResultKind, Unit,
     evaluate,
 };
 use crate::expr::{Encoding, ParseOptions, parse};
 use crate::location::{Access, Bits, Location, Visits, read_within};
-
-/// The most bits that are read for all lanes together, so that a document has at most 16 MiB of them.
-const MOST_BITS: u64 = 1 << 26;
 
 /// The most parts of composites that are listed for all lanes together.
 const MOST_PARTS: u64 = 1 << 14;
@@ -334,12 +331,8 @@ impl Reading {
         context: &Context<'_, '_>,
     ) -> Option<Result<ReadDocument>> {
         let bits = self.bits?;
-        if bits.saturating_mul(self.lanes) > MOST_BITS {
-            let limit = ErrorKind::Limit {
-                limit: Limit::Bits,
-                value: MOST_BITS,
-            };
-            return Some(Err(limit.into()));
+        if bits.saturating_mul(self.lanes) > context.limits.output {
+            return Some(Err(context.limits.reached(Limit::Output)));
         }
         let location = match outcome {
             Outcome::Location(location) => *location,

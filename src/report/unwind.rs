@@ -101,7 +101,7 @@ impl UnwindDocument {
         let mut rules = Rules::new();
         let mut places = Places {
             known: BTreeMap::new(),
-            entries: Budget::call_stack(),
+            entries: Budget::call_stack(stop.limits()),
         };
         let mut stopped = stop.stopped();
         let mut error = stop.stack().error().cloned();
@@ -243,7 +243,7 @@ impl RegisterDocument {
         };
         let stop = frame.stop();
         let wave = stop.wave();
-        let max_bits = frame.stop().options().limits.bits;
+        let max_bits = frame.stop().limits().bits;
         let (location, assumed) = match callee.recovered(register) {
             Ok(found) => found,
             Err(error) => {

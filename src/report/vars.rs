@@ -9,12 +9,9 @@ use crate::arch::Lane;
 use crate::debug_info::types::TypeTable;
 use crate::debug_info::{Budget, SourceFile, VariableKind};
 use crate::display::Options;
-use crate::error::{ErrorKind, Limit, Result};
+use crate::error::{Limit, Result};
 use crate::eval::LocationAttribute;
 use crate::inspect::{LaneState, StopFrame, VariableValue};
-
-/// The most values, those of all lanes counted, that a document has.
-const MOST_VALUES: usize = 1 << 20;
 
 /// As how many letters or entries a line of output counts.
 pub(super) const PER_LINE: u64 = 64;
@@ -113,7 +110,7 @@ impl VarsFrame {
     /// # Errors
     /// If the debugging information is malformed.
     pub fn new(frame: &StopFrame<'_, '_, '_>) -> Result<VarsFrame> {
-        VarsFrame::within(frame, &mut Budget::reading())
+        VarsFrame::within(frame, &mut Budget::reading(frame.stop().limits()))
     }
 
     /// The same; entries that are read are paid for.
@@ -163,19 +160,17 @@ impl VarsDocument {
         let mut types = TypeTable::default();
         let mut values = frame.variables(&mut types)?;
         values.retain(|value| wanted(value.variable.name.as_deref().unwrap_or_default()));
-        if values.len().saturating_mul(lanes.len()) > MOST_VALUES {
-            return Err(ErrorKind::Limit {
-                limit: Limit::Output,
-                value: MOST_VALUES as u64,
-            }
-            .into());
+        let limits = frame.stop().limits();
+        let count = values.len().saturating_mul(lanes.len()) as u64;
+        if count.saturating_mul(PER_LINE) > limits.output {
+            return Err(limits.reached(Limit::Output));
         }
         let mut writer = Writer {
             lanes,
             types: &types,
             options,
-            names: Budget::text(),
-            values: Budget::text(),
+            names: Budget::text(limits),
+            values: Budget::text(limits),
         };
         let variables = values.iter().map(|value| writer.variable(value));
         let variables = variables.collect::<Result<_>>()?;

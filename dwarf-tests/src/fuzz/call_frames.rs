@@ -169,7 +169,7 @@ fn walk(index: &FrameIndex<'_>, wave: &Scrambled, reading: Reading, pc: u64) {
     });
     start.reading = reading;
     start.lane = LaneFocus::All;
-    start.max_frames = 6;
+    start.limits.frames = 6;
     start.limits.steps = 1 << 10;
     start.limits.stack = 64;
     start.limits.depth = 8;

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use hetdwarf::limits::Limits;
 use hetdwarf::object::{
     Selector, code_object, code_objects, code_objects_if_any, may_hold_code_objects, select,
 };
@@ -13,7 +14,7 @@ use hetdwarf::report::InfoDocument;
 /// If the ways to find them disagree, if one is not where it is said to be, or if the description is no JSON.
 pub fn check(bytes: &[u8]) {
     let found = code_objects(bytes);
-    match (&found, &code_objects_if_any(bytes)) {
+    match (&found, &code_objects_if_any(bytes, &Limits::DEFAULT)) {
         (Ok(found), Ok(any)) => assert_eq!(found, any),
         (Ok(found), Err(error)) => panic!("{} code objects, but {error}", found.len()),
         (Err(_), any) => assert!(any.as_ref().map_or(0, Vec::len) == 0),

@@ -3,11 +3,12 @@
 use hetdwarf::arch::{AddressSpace, Lane, Processor, Register, WaveSize};
 use hetdwarf::error::{Error, ErrorKind, Result, Rule};
 use hetdwarf::eval::{
-    BaseType, Context, DieReference, Encoding, ExpressionBytes, Frame, LaneFocus, Limits,
+    BaseType, Context, DieReference, Encoding, ExpressionBytes, Frame, LaneFocus,
     LocationAttribute, Outcome, PerLane, Procedure, Reading, Resolver, ResultKind, Subprogram,
     Unit, Value, evaluate, locate, locate_lanes,
 };
 use hetdwarf::expr::{self, Dialect};
+use hetdwarf::limits::Limits;
 use hetdwarf::location::{Access, Arena, LaneSelect, Location, Place, Storage, read, read_lanes};
 use smallvec::SmallVec;
 

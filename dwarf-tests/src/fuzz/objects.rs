@@ -3,6 +3,7 @@
 use hetdwarf::arch::{Lane, WaveSize};
 use hetdwarf::display::Options;
 use hetdwarf::inspect::{Program, Stop, StopOptions};
+use hetdwarf::limits::Limits;
 use hetdwarf::location::Arena;
 use hetdwarf::object::{CodeObject, EmbeddedCodeObject, code_objects};
 use hetdwarf::report::{
@@ -31,7 +32,7 @@ pub fn check(bytes: &[u8]) {
 }
 
 fn embedded(embedded: &EmbeddedCodeObject<'_>) {
-    let Ok(object) = CodeObject::parse(&embedded.data) else {
+    let Ok(object) = CodeObject::parse_with(&embedded.data, &limits()) else {
         return;
     };
     if let Ok(found) = ObjectDocument::new(&object, embedded.index) {
@@ -46,6 +47,16 @@ fn embedded(embedded: &EmbeddedCodeObject<'_>) {
     for pc in addresses(&program, hash) {
         stop(&program, pc, hash);
     }
+}
+
+/// Small, so that they are reached.
+fn limits() -> Limits {
+    let mut limits = Limits::DEFAULT;
+    limits.steps = 1 << 12;
+    limits.bits = 1 << 16;
+    limits.parts = 1 << 10;
+    limits.frames = 4;
+    limits
 }
 
 /// A number that any byte changes.
@@ -80,12 +91,7 @@ fn stop(program: &Program<'_>, pc: u64, hash: u64) {
         hash.to_le_bytes()[7],
     );
     let arena = Arena::new();
-    let mut options = StopOptions::default();
-    options.max_frames = 4;
-    options.limits.steps = 1 << 12;
-    options.limits.bits = 1 << 16;
-    options.limits.parts = 1 << 10;
-    let stop = Stop::new(program, &wave, pc, options, &arena);
+    let stop = Stop::new(program, &wave, pc, StopOptions::default(), &arena);
     if let Ok(found) = UnwindDocument::new(&stop) {
         document(&found);
     }

@@ -1,15 +1,17 @@
 //! Input that was made to do harm.
 
 use fallible_iterator::FallibleIterator;
-use hetdwarf::arch::{Lane, WaveSize};
+use hetdwarf::arch::{Lane, Register, WaveSize};
 use hetdwarf::error::{Error, Result, Rule};
+use hetdwarf::eval::Frame as _;
 use hetdwarf::eval::{
     BaseType, Context, DieReference, Encoding as TypeEncoding, ExpressionBytes, LaneFocus,
-    LocationAttribute, Outcome, Procedure, Resolver, ResultKind, Subprogram, Unit, evaluate,
-    locate_lanes,
+    LocationAttribute, Outcome, Procedure, Reading, Resolver, ResultKind, Subprogram, Unit,
+    evaluate, locate_lanes,
 };
 use hetdwarf::expr::{Encoding, ParseOptions, parse};
 use hetdwarf::frame::{Entry as FrameEntry, FrameIndex, FrameSection, Rows, Unwind, unwind};
+use hetdwarf::limits::MOST_DEPTH;
 use hetdwarf::location::{Access, Arena, read, read_lanes, write};
 use hetdwarf::object::CodeObject;
 use smallvec::SmallVec;
@@ -430,12 +432,29 @@ pub fn call_frame_information(scale: usize) {
         // The CFA is 16 more in each frame, so that no two are the same.
         (
             "a long function that calls itself",
-            vec![0x0c, 33, 0],
+            vec![0x0c, 17, 0],
             [
-                &[0x16, 33, 3, 0x23, 16, 0x96, 0x08, 16][..],
+                &[0x16, 17, 3, 0x23, 16, 0x96, 0x16, 16, 3, 0x0a, 0x00, 0x14][..],
                 &repeat(&[0], 30_000 * scale),
             ]
             .concat(),
+        ),
+        // Each evaluation asks for the caller's registers, which are wherever evaluations say.
+        (
+            "registers by entry values in each other",
+            vec![
+                0x16, 17, 3, 0x23, 16, 0x96, 0x0c, 17, 0, 0x16, 16, 3, 0x0a, 0x00, 0x14,
+            ],
+            (34..107u64)
+                .flat_map(|register| {
+                    let next = [&[0x90][..], &uleb(register + 1)].concat();
+                    let expression = (0..60).fold(next, |inner, _| {
+                        [&[0xa3][..], &uleb(inner.len() as u64), &inner].concat()
+                    });
+                    let length = uleb(expression.len() as u64);
+                    [&[0x16][..], &uleb(register), &length, &expression].concat()
+                })
+                .collect(),
         ),
         ("returns to itself", vec![0x0c, 33, 0, 0x08, 16], vec![]),
         (
@@ -461,14 +480,20 @@ pub fn call_frame_information(scale: usize) {
             let wave = Zeros(WaveSize::Wave64);
             let index = FrameIndex::new(section);
             let arena = Arena::new();
-            let stack = unwind(
-                Unwind {
-                    lane: LaneFocus::All,
-                    ..Unwind::new(&wave, &index, 0, &arena)
-                },
-                0x1400,
-            );
+            let mut start = Unwind::new(&wave, &index, 0, &arena);
+            start.lane = LaneFocus::All;
+            start.reading = Reading::Tolerant;
+            start.limits.depth = MOST_DEPTH;
+            let stack = unwind(start, 0x1400);
+            let calls_itself = name.contains("calls itself") || name.contains("entry values");
+            assert!(stack.frames().len() == 1024 || !calls_itself);
             assert!(stack.frames().len() <= 1024);
+            // What their rules say is found, or is an error.
+            for frame in stack.frames().take(3) {
+                for number in (32..107).filter_map(Register::from_number) {
+                    let _ = frame.register(number);
+                }
+            }
         });
         let object = code_object(&[(".text", &[0; 64]), (".debug_frame", &bytes)]);
         guard.run(&format!("{name}: in a file"), || probe::file(&object));

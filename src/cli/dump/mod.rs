@@ -136,9 +136,10 @@ pub(crate) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<Exit
     let place = |error: crate::Error| Failure::in_file(path, error);
     let data = read_file(path)?;
     let embedded = choose(path, &data, &arguments.which)?;
-    let object = CodeObject::parse(&embedded.data).map_err(place)?;
+    let limits = arguments.which.limits.limits();
+    let object = CodeObject::parse_with(&embedded.data, &limits).map_err(place)?;
     let dwo_data = read_dwo(&arguments.which)?;
-    let dwo = parse_dwo(&dwo_data)?;
+    let dwo = parse_dwo(&dwo_data, &limits)?;
     let is_dwo = |object: &CodeObject<'_>| {
         let names = object.sections().iter().map(|section| &section.name);
         names.into_iter().any(|name| name.ends_with(".dwo"))

@@ -1,6 +1,6 @@
 //! `hetdwarf verify`: the rules over files and folders, as a CI needs them.
 //!
-//! Which files there are is found here; what is in them is found by [`check_file`]. Files are checked by several
+//! Which files there are is found here; what is in them is found by [`check_file_with`]. Files are checked by several
 //! threads, and nothing is printed before all are: the output is the same for any number of threads.
 
 mod config;
@@ -16,9 +16,11 @@ use std::time::{Duration, Instant};
 use super::arguments::{VerifyArguments, VerifyFormat};
 use super::failure::{Exit, Failure};
 use super::input::read_file;
-use crate::object::code_objects;
+use crate::limits::Limits;
+use crate::object::code_objects_with;
 use crate::report::{
-    Baseline, CheckedFile, RulesDocument, SarifLog, VerifyDocument, check_file, github_annotations,
+    Baseline, CheckedFile, RulesDocument, SarifLog, VerifyDocument, check_file_with,
+    github_annotations,
 };
 use crate::verify::{Choice, Rule, Selection, UnknownRule};
 use config::Config;
@@ -49,7 +51,8 @@ pub(crate) fn run(
     let baseline = baseline.map(|path| read_baseline(path)).transpose()?;
 
     let files = Files::find(&arguments.paths, &config);
-    let mut document = check(&files, arguments.jobs, &selection);
+    let limits = arguments.limits.limits();
+    let mut document = check(&files, arguments.jobs, &selection, &limits);
     for file in &document.unreadable {
         Failure::new(format!("{}: {}", file.path, file.message)).report(err);
     }
@@ -105,7 +108,12 @@ fn in_option(option: &str, error: &UnknownRule) -> Failure {
     Failure::new(format!("{option}: {error}"))
 }
 
-fn check(files: &Files, jobs: Option<NonZeroUsize>, selection: &Selection) -> VerifyDocument {
+fn check(
+    files: &Files,
+    jobs: Option<NonZeroUsize>,
+    selection: &Selection,
+    limits: &Limits,
+) -> VerifyDocument {
     let jobs = jobs
         .or_else(|| std::thread::available_parallelism().ok())
         .map_or(1, NonZeroUsize::get);
@@ -114,7 +122,7 @@ fn check(files: &Files, jobs: Option<NonZeroUsize>, selection: &Selection) -> Ve
     let checked = queue::run(
         &targets,
         jobs,
-        |(name, target)| check_target(name, target, selection),
+        |(name, target)| check_target(name, target, selection, limits),
         |done| progress.show(done),
     );
     progress.clear();
@@ -125,16 +133,21 @@ fn check(files: &Files, jobs: Option<NonZeroUsize>, selection: &Selection) -> Ve
     VerifyDocument::new(checked.into_iter().chain([outside]))
 }
 
-fn check_target(name: &str, target: &Target, selection: &Selection) -> CheckedFile {
+fn check_target(
+    name: &str,
+    target: &Target,
+    selection: &Selection,
+    limits: &Limits,
+) -> CheckedFile {
     let data = match std::fs::read(&target.path) {
         Ok(data) => data,
         Err(error) => return CheckedFile::unreadable(name, error),
     };
-    let checked = check_file(name, &data, selection);
+    let checked = check_file_with(name, &data, selection, limits);
     let is_empty = checked.objects.is_empty() && checked.unreadable.is_empty();
     if target.named && is_empty {
         // Who named it expected something in it.
-        if let Err(error) = code_objects(&data) {
+        if let Err(error) = code_objects_with(&data, limits) {
             return CheckedFile::unreadable(name, error);
         }
     }

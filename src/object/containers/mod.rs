@@ -19,13 +19,14 @@ use object::LittleEndian as LE;
 use object::read::archive::ArchiveFile;
 use object::read::elf::FileHeader as _;
 
+use super::budget::Budget;
 use super::bytes::{self, slice_at};
 use super::compression::Method;
 use super::elf::{self, Header, Names};
 use super::identify::{BUNDLE_MAGIC, FileKind};
-use super::limit::{Budget, Limits};
 use super::target;
 use crate::error::{Error, Limit, Result};
+use crate::limits::Limits;
 
 /// A code object found in a file.
 #[non_exhaustive]
@@ -106,8 +107,11 @@ pub fn code_objects_with<'data>(
 ///
 /// # Errors
 /// If a container is malformed; if a limit is reached.
-pub fn code_objects_if_any(data: &[u8]) -> Result<Vec<EmbeddedCodeObject<'_>>> {
-    search(data, &Limits::default(), Keep::All)
+pub fn code_objects_if_any<'data>(
+    data: &'data [u8],
+    limits: &Limits,
+) -> Result<Vec<EmbeddedCodeObject<'data>>> {
+    search(data, limits, Keep::All)
 }
 
 /// Whether a file that starts with these bytes can hold code objects: it is an ELF64 file, a bundle or a

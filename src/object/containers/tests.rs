@@ -167,6 +167,7 @@ fn entries_that_overlap_are_limited_where_they_are_copied() {
     let limits = |decompressed, entries| Limits {
         decompressed,
         entries,
+        ..Limits::DEFAULT
     };
     let copies = 1000 * object.len() as u64;
     let enough = limits(data.len() as u64 + copies, 10_000);

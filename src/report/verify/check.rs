@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::{UnreadableFile, VerifiedFile};
 use crate::error::{Error, Result};
 use crate::inspect::Program;
+use crate::limits::Limits;
 use crate::object::{CodeObject, EmbeddedCodeObject, code_objects_if_any};
 use crate::verify::{Selection, verify};
 
@@ -49,13 +50,24 @@ impl CheckedFile {
 /// ```
 #[must_use]
 pub fn check_file(path: &str, data: &[u8], selection: &Selection) -> CheckedFile {
-    let objects = match code_objects_if_any(data) {
+    check_file_with(path, data, selection, &Limits::DEFAULT)
+}
+
+/// [`check_file`] within other limits than the default ones.
+#[must_use]
+pub fn check_file_with(
+    path: &str,
+    data: &[u8],
+    selection: &Selection,
+    limits: &Limits,
+) -> CheckedFile {
+    let objects = match code_objects_if_any(data, limits) {
         Ok(objects) => objects,
         Err(error) => return CheckedFile::unreadable(path, error),
     };
     let mut checked = CheckedFile::default();
     for (object, path_in_file) in objects.iter().zip(paths(path, &objects)) {
-        match check_object(&path_in_file, &object.data, selection) {
+        match check_object(&path_in_file, &object.data, selection, limits) {
             Ok(mut found) => {
                 found.container = (path_in_file != path).then(|| path.to_owned());
                 checked.objects.push(found);
@@ -69,8 +81,13 @@ pub fn check_file(path: &str, data: &[u8], selection: &Selection) -> CheckedFile
     checked
 }
 
-fn check_object(path: &str, data: &[u8], selection: &Selection) -> Result<VerifiedFile> {
-    let object = CodeObject::parse(data)?;
+fn check_object(
+    path: &str,
+    data: &[u8],
+    selection: &Selection,
+    limits: &Limits,
+) -> Result<VerifiedFile> {
+    let object = CodeObject::parse_with(data, limits)?;
     let program = Program::load(&object)?;
     let mut verdict = verify(&program);
     selection.apply(&mut verdict);

@@ -1,33 +1,8 @@
-//! What one file may cost: bounds on everything that is made from its bytes.
+//! What is left of the limits on what is made from a file's bytes.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{ErrorKind, Limit, Result};
-
-/// Bounds on the work and memory that one file can cause.
-///
-/// They are always on and can only be raised; the defaults are far above what real files need.
-#[non_exhaustive]
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Bytes made from the file's and held at one time: sections decompressed or relocated, code objects
-    /// copied out of a compressed bundle, the bundle itself while it is searched. Default: 512 MiB.
-    ///
-    /// Independently of this, compressed data of `n` bytes may claim at most 64 MiB or 1100 times `n`,
-    /// whichever is more: DEFLATE cannot do better, and real data never does.
-    pub decompressed: u64,
-    /// Code objects in one file, and entries of bundles looked at. Default: 2^18.
-    pub entries: u64,
-}
-
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
-            decompressed: 512 << 20,
-            entries: 1 << 18,
-        }
-    }
-}
 
 /// What is left of a limit; charged before the work is done.
 #[derive(Debug)]
