@@ -39,7 +39,7 @@ use core::fmt;
 use crate::arch::{Processor, WaveSize};
 use crate::error::{Error, ErrorKind, Result};
 use field::{MAX_DWORDS, Raw, bits, low_half};
-use table::{Encoding, Op, Row, Shape, Tables};
+use table::{Encoding, Op, Pair, Row, Shape, Tables};
 
 /// What processors have in common in how their instructions are encoded. The order is that of the
 /// encodings' features.
@@ -221,8 +221,21 @@ impl Decoder {
         if total > present {
             return Err(truncated());
         }
-        if let Some(pair) = self.pair(&raw, layout.opcode, opcode, bytes) {
-            return pair;
+        if let Some(pair) = (self.target.tables).pair(raw.encoding, opcode) {
+            if let Some(second) = second_part(pair, &raw, layout.opcode, bytes) {
+                // What it writes is what the second part does.
+                let instruction = self.decode(second, address)?;
+                return Ok(Instruction {
+                    length: instruction.length.saturating_add(8),
+                    ..instruction
+                });
+            }
+            if !pair.stands_alone() {
+                return Err(match bytes.len() {
+                    ..12 => truncated(),
+                    _ => self.unknown(first, address),
+                });
+            }
         }
         let mnemonic = self.mnemonic(&raw);
         Ok(Instruction {
@@ -232,30 +245,6 @@ impl Decoder {
             writes: writes::writes(&raw),
             effect: effect(&raw),
         })
-    }
-
-    /// An instruction that another one before it gives operands to: what it writes is what the second
-    /// part does.
-    fn pair(
-        &self,
-        raw: &Raw<'_>,
-        fields: &[table::Bits],
-        opcode_of_first: u16,
-        bytes: &[u8],
-    ) -> Option<Result<Instruction>> {
-        let [first, _, second @ ..] = &raw.dwords;
-        let same_prefix = first >> 26 == second.first()? >> 26;
-        let second = opcode(fields, second);
-        let is_pair =
-            same_prefix && (self.target.tables).is_pair(raw.encoding, opcode_of_first, second);
-        let rest = bytes.get(8..).filter(|_| is_pair)?;
-        Some(
-            self.decode(rest, raw.address)
-                .map(|instruction| Instruction {
-                    length: instruction.length.saturating_add(8),
-                    ..instruction
-                }),
-        )
     }
 
     fn mnemonic(&self, raw: &Raw<'_>) -> Option<Mnemonic> {
@@ -300,6 +289,19 @@ impl Decoder {
 }
 
 #[cold]
+/// The bytes of the second part of an instruction of two, if it follows.
+fn second_part<'b>(
+    pair: &Pair,
+    raw: &Raw<'_>,
+    fields: &[table::Bits],
+    bytes: &'b [u8],
+) -> Option<&'b [u8]> {
+    let [first, _, second @ ..] = &raw.dwords;
+    let same_prefix = first >> 26 == second.first()? >> 26;
+    let rest = bytes.get(8..)?;
+    (same_prefix && pair.is_completed_by(opcode(fields, second))).then_some(rest)
+}
+
 fn truncated() -> Error {
     Error::new(ErrorKind::Truncated {
         what: "a machine instruction",

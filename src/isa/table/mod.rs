@@ -170,8 +170,32 @@ pub(super) struct Tables {
     pub(super) starts: [u8; 256],
     /// The opcodes of each encoding, by its number: the first table that has one.
     pub(super) opcodes: [[&'static [Row]; 2]; Encoding::COUNT],
-    /// Instructions of two parts: the opcode of the first part, and those that can follow.
-    pub(super) pairs: &'static [(Encoding, u16, &'static [u16])],
+    /// Instructions of two parts.
+    pub(super) pairs: &'static [Pair],
+}
+
+/// An instruction of two parts: the first, of two dwords, gives operands to the second.
+#[derive(Debug)]
+pub(super) struct Pair {
+    encoding: Encoding,
+    /// The opcode of the first part.
+    first: u16,
+    /// The opcodes that can follow.
+    second: &'static [u16],
+    /// Whether the first part is an instruction without the second.
+    stands_alone: bool,
+}
+
+impl Pair {
+    /// Whether an opcode completes it.
+    pub(super) fn is_completed_by(&self, opcode: u16) -> bool {
+        self.second.contains(&opcode)
+    }
+
+    /// Whether the first part is an instruction without the second.
+    pub(super) fn stands_alone(&self) -> bool {
+        self.stands_alone
+    }
 }
 
 impl Tables {
@@ -193,11 +217,10 @@ impl Tables {
         })
     }
 
-    /// Whether the opcode is the first part of an instruction that the second one completes.
-    pub(super) fn is_pair(&self, encoding: Encoding, first: u16, second: u16) -> bool {
-        self.pairs
-            .iter()
-            .any(|(of, one, other)| *of == encoding && *one == first && other.contains(&second))
+    /// The instruction of two parts that begins with an opcode.
+    pub(super) fn pair(&self, encoding: Encoding, first: u16) -> Option<&'static Pair> {
+        let mut pairs = self.pairs.iter();
+        pairs.find(|pair| pair.encoding == encoding && pair.first == first)
     }
 }
 
@@ -253,7 +276,12 @@ pub(super) static GFX950: Tables = Tables {
     layouts: layout::GFX9,
     starts: layout::starts(layout::GFX9),
     opcodes: by_encoding(&[gfx9::GFX950, gfx9::OPCODES]),
-    pairs: &[(Encoding::Vop3, 0x3ac, &[0x3ad, 0x3ae])],
+    pairs: &[Pair {
+        encoding: Encoding::Vop3,
+        first: 0x3ac,
+        second: &[0x3ad, 0x3ae],
+        stands_alone: true,
+    }],
 };
 /// gfx10.1 and gfx10.3.
 pub(super) static GFX10: Tables = Tables {
@@ -282,7 +310,17 @@ pub(super) static GFX125X: Tables = Tables {
     starts: layout::starts(layout::GFX125X),
     opcodes: by_encoding(&[gfx125x::OPCODES]),
     pairs: &[
-        (Encoding::Vop3p, 0x35, &[0x33, 0x88]),
-        (Encoding::Vop3p, 0x3a, &[0x33, 0x88]),
+        Pair {
+            encoding: Encoding::Vop3p,
+            first: 0x35,
+            second: &[0x33, 0x88],
+            stands_alone: false,
+        },
+        Pair {
+            encoding: Encoding::Vop3p,
+            first: 0x3a,
+            second: &[0x33, 0x88],
+            stands_alone: false,
+        },
     ],
 };
