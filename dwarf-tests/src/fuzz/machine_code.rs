@@ -31,7 +31,7 @@ fn one(decoder: &Decoder, bytes: &[u8], processor: &str) {
         let found = decoder.decode(&whole[..length], 0x1000);
         let mnemonic = found.as_ref().ok().and_then(|found| found.mnemonic);
         // Gives operands to another one, if that follows, and then both are one.
-        if mnemonic.is_some_and(|name| name.to_string() == "v_mfma_ld_scale_b32") {
+        if mnemonic.is_some_and(|name| name == "v_mfma_ld_scale_b32") {
             continue;
         }
         match (&found, &decoded) {
