@@ -80,6 +80,9 @@ pub(in crate::verify) fn registers(
     let mut items = operations(bytes, encoding);
     while let Ok(Some(item)) = items.next() {
         let row = item.operation.opcode().row();
+        if row.operands.is_empty() {
+            continue;
+        }
         // `DW_OP_lit0` to `DW_OP_lit31` are a family too, of numbers.
         let is_literal = row.name == "DW_OP_lit";
         for (kind, value) in row.operands.iter().zip(item.operation.operands()) {

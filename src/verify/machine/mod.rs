@@ -298,6 +298,13 @@ fn is_limited(
         }
         _ => instruction.writes.is_indirect(),
     };
+    // Of GCC's functions the CFA alone is compared, and nothing else is followed.
+    if context.convention == Convention::Gcc {
+        let mut written = (instruction.writes.spans().iter()).flat_map(|span| span.registers());
+        return !written.any(
+            |register| matches!(register, MachineRegister::Sgpr(n) if claims.names_scalar(n)),
+        );
+    }
     // What depended on the condition that is found here before is told anew, wherever it is.
     let finds_condition = matches!(
         instruction.effect,
@@ -309,7 +316,6 @@ fn is_limited(
                 ..
             }
     );
-    let is_gcc = context.convention == Convention::Gcc;
     let mut written = (instruction.writes.spans().iter()).flat_map(|span| span.registers());
     !changes_more
         && written.all(|register| {
@@ -324,8 +330,7 @@ fn is_limited(
                 MachineRegister::ExecLo | MachineRegister::ExecHi => return false,
                 _ => return true,
             };
-            // Of GCC's functions the CFA alone is compared.
-            if !has_rule && !is_named && !is_gcc {
+            if !has_rule && !is_named {
                 changed.push(register);
             }
             !is_named

@@ -412,21 +412,21 @@ fn join_maps<K: Ord + Copy>(
     there: impl Fn(&K) -> Vector,
 ) -> bool {
     let mut changes = Vec::new();
+    let mut others = other.iter().peekable();
     for (key, vector) in map.iter() {
-        let joined = match other.get(key) {
-            Some(other) if Rc::ptr_eq(other, vector) => continue,
-            Some(other) => vector.join(other),
+        while let Some((key, other)) = others.next_if(|(other, _)| *other < key) {
+            changes.push((*key, here(key).join(other)));
+        }
+        let joined = match others.next_if(|(other, _)| *other == key) {
+            Some((_, other)) if Rc::ptr_eq(other, vector) => continue,
+            Some((_, other)) => vector.join(other),
             None => vector.join(&there(key)),
         };
         if joined.active != vector.active || joined.inactive != vector.inactive {
             changes.push((*key, joined));
         }
     }
-    for (key, vector) in other {
-        if !map.contains_key(key) {
-            changes.push((*key, here(key).join(vector)));
-        }
-    }
+    changes.extend(others.map(|(key, other)| (*key, here(key).join(other))));
     if changes.is_empty() {
         return false;
     }

@@ -5,6 +5,8 @@
     reason = "what is not followed is left unknown, whatever it is"
 )]
 
+use smallvec::SmallVec;
+
 use super::callees::Callees;
 use super::convention::Convention;
 use super::mask::Mask;
@@ -414,7 +416,7 @@ fn read_lane(state: &State, src: Operand, lane: Operand) -> Scalar {
 }
 
 fn vector_move(state: &mut State, dst: Span, src: Operand, at: u32) {
-    let sources: Vec<Vector> = (0..dst.count)
+    let sources: SmallVec<[Vector; 2]> = (0..dst.count)
         .map(
             |n| match src.registers().and_then(|span| span.first.plus(n)) {
                 Some(register @ (MachineRegister::Vgpr(_) | MachineRegister::Agpr(_))) => {
