@@ -128,9 +128,12 @@ fn write_excerpt(text: &mut String, excerpt: &ExcerptDocument, style: Style) -> 
 }
 
 /// Text of several lines below each other.
-fn indented(text: &str, by: &str) -> String {
+fn indented<'t>(text: &'t str, by: &str) -> Cow<'t, str> {
+    if !text.contains('\n') {
+        return printable(text);
+    }
     let lines: Vec<_> = text.lines().map(printable).collect();
-    lines.join(&format!("\n{by}"))
+    Cow::Owned(lines.join(&format!("\n{by}")))
 }
 
 /// Text from a file without what a terminal would obey.
