@@ -164,7 +164,8 @@ impl<'a> Callees<'a> {
 fn summarize(decoder: &Decoder, code: &[u8], address: u64) -> Summary {
     let mut summary = Summary::default();
     let mut targets = BTreeSet::new();
-    let mut instructions = Vec::new();
+    // None is shorter than a dword, so that this is never moved.
+    let mut instructions = Vec::with_capacity(code.len() / 4);
     for instruction in decoder.instructions(code, address) {
         let Ok(instruction) = instruction else {
             summary.unknown = true;

@@ -22,6 +22,7 @@ mod convention;
 mod findings;
 mod flow;
 mod holder;
+mod map;
 mod mask;
 mod memory;
 mod rows;
@@ -234,21 +235,24 @@ fn compare_all(
     findings: &mut Findings,
 ) -> Result<(), Silence> {
     let blocks = flow::follow(context, instructions)?;
+    let is_gcc = context.convention == Convention::Gcc;
     let returns: Vec<u64> = (instructions.iter())
         .filter(|one| matches!(one.effect, Effect::SetPc { .. }))
         .map(|one| one.address)
         .collect();
-    let mut rows = rows.iter().peekable();
+    let mut rows = rows.iter().enumerate().peekable();
     for block in blocks {
         let Some(mut state) = block.state else {
             continue;
         };
-        // The row that the state was last compared with, if nothing has changed since but these registers.
-        let mut compared = None;
+        // The number of the row that the state was last compared with, if nothing has changed since but these
+        // registers.
+        let mut compared: Option<usize> = None;
         let mut changed = Vec::new();
         for instruction in instructions.get(block.first..block.end).unwrap_or_default() {
-            while rows.next_if(|row| row.end <= instruction.address).is_some() {}
-            let Some(claims) = rows.peek() else {
+            let is_passed = |row: &Claims| row.end <= instruction.address;
+            while rows.next_if(|(_, row)| is_passed(row)).is_some() {}
+            let Some(&(row, claims)) = rows.peek() else {
                 return Ok(());
             };
             let place = Place {
@@ -262,16 +266,24 @@ fn compare_all(
                 place,
                 returns: &returns,
             };
-            if compared == Some(claims.start) {
-                if !changed.is_empty() {
-                    comparison.run_again(&changed, findings);
+            let has_begun = claims.start <= instruction.address;
+            let new_rules = match compared {
+                Some(last) if last == row => Some(&[][..]),
+                Some(last) if last.saturating_add(1) == row && has_begun && !is_gcc => {
+                    claims.new_rules.as_deref()
+                }
+                _ => None,
+            };
+            if let Some(new_rules) = new_rules {
+                if !changed.is_empty() || !new_rules.is_empty() {
+                    comparison.run_again(&changed, new_rules, findings);
                 }
                 findings.go_on(place);
-            } else if claims.start <= instruction.address {
+            } else if has_begun {
                 findings.begin();
                 comparison.run(findings);
-                compared = Some(claims.start);
             }
+            compared = has_begun.then_some(row);
             changed.clear();
             if !is_limited(context, &state, instruction, claims, &mut changed) {
                 compared = None;
@@ -291,6 +303,7 @@ fn is_limited(
     claims: &Claims,
     changed: &mut Vec<MachineRegister>,
 ) -> bool {
+    let spans = instruction.writes.spans();
     let changes_more = match instruction.effect {
         Effect::Call { .. } | Effect::GprIndex | Effect::VgprMsb { .. } => true,
         Effect::Store(access) => {
@@ -300,10 +313,13 @@ fn is_limited(
     };
     // Of GCC's functions the CFA alone is compared, and nothing else is followed.
     if context.convention == Convention::Gcc {
-        let mut written = (instruction.writes.spans().iter()).flat_map(|span| span.registers());
+        let mut written = spans.iter().flat_map(|span| span.registers());
         return !written.any(
             |register| matches!(register, MachineRegister::Sgpr(n) if claims.names_scalar(n)),
         );
+    }
+    if changes_more {
+        return false;
     }
     // What depended on the condition that is found here before is told anew, wherever it is.
     let finds_condition = matches!(
@@ -316,9 +332,8 @@ fn is_limited(
                 ..
             }
     );
-    let mut written = (instruction.writes.spans().iter()).flat_map(|span| span.registers());
-    !changes_more
-        && written.all(|register| {
+    for span in spans {
+        for register in span.registers() {
             let (has_rule, is_named) = match register {
                 MachineRegister::Vgpr(_) | MachineRegister::Agpr(_) => {
                     (claims.has_vector(register), claims.names_vector(register))
@@ -328,11 +343,15 @@ fn is_limited(
                     (claims.has_scalar(n), is_named)
                 }
                 MachineRegister::ExecLo | MachineRegister::ExecHi => return false,
-                _ => return true,
+                _ => continue,
             };
-            if !has_rule && !is_named {
+            if is_named {
+                return false;
+            }
+            if !has_rule {
                 changed.push(register);
             }
-            !is_named
-        })
+        }
+    }
+    true
 }

@@ -5,7 +5,6 @@
     reason = "only vector and accumulation registers are collected"
 )]
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::claim::{self, CfaClaim, Claim, ScalarPlace, VectorPlace};
@@ -14,6 +13,9 @@ use crate::arch::{Register, WaveSize};
 use crate::expr::Encoding;
 use crate::frame::{RegisterRule, Row};
 use crate::isa::MachineRegister;
+
+/// How many rules of a row can be new without everything being compared again. Compilers add one or two.
+const NEW_RULES: usize = 8;
 
 /// One row.
 #[derive(Clone, Debug, Default)]
@@ -29,8 +31,11 @@ pub(super) struct Claims {
     pub(super) return_address: Claim,
     /// The rule of the execution mask: nothing if there is none.
     pub(super) exec: Option<Claim>,
-    /// What is claimed about other registers, as far as it can be checked.
-    pub(super) registers: BTreeMap<Register, (MachineRegister, Rc<Claim>)>,
+    /// What is claimed about other registers, as far as it can be checked; by ascending register.
+    pub(super) registers: Vec<(Register, MachineRegister, Rc<Claim>)>,
+    /// The registers whose rules are not those of the row before, if they are few. Nothing in the first row,
+    /// and if other rules are new too: those of the CFA, the return address or the execution mask.
+    pub(super) new_rules: Option<Vec<Register>>,
     /// The scalar registers that have a rule.
     scalars: u128,
     /// The vector and accumulation registers that have a rule.
@@ -74,6 +79,10 @@ impl<'a> RowReader<'a> {
 
     /// Reads a row.
     pub(super) fn read(&mut self, row: &Row<'a>) -> Claims {
+        let cfa = claim::cfa(row.cfa, self.encoding);
+        let is_like_last = !self.rules.is_empty() && self.claims.cfa == cfa;
+        self.claims.cfa = cfa;
+        self.claims.new_rules = is_like_last.then(Vec::new);
         let last = core::mem::replace(&mut self.rules, row.rules().to_vec());
         let mut last = last.into_iter().peekable();
         for (number, rule) in row.rules() {
@@ -92,7 +101,6 @@ impl<'a> RowReader<'a> {
             start: row.start,
             end: row.end,
             cfa_since: row.start,
-            cfa: claim::cfa(row.cfa, self.encoding),
             ..self.claims.clone()
         };
         claims.name_all();
@@ -107,6 +115,7 @@ impl<'a> RowReader<'a> {
         if number == self.return_address {
             claims.has_caller = rule.is_some_and(|rule| rule != RegisterRule::Undefined);
             claims.return_address = rule.map_or(Claim::None, |rule| claim(rule, 2));
+            claims.new_rules = None;
             return;
         }
         let Some(register) = Register::from_number(number) else {
@@ -120,6 +129,7 @@ impl<'a> RowReader<'a> {
             MachineRegister::ExecLo => {
                 let dwords = if wave_size == WaveSize::Wave32 { 1 } else { 2 };
                 claims.exec = rule.map(|rule| claim(rule, dwords));
+                claims.new_rules = None;
                 return;
             }
             MachineRegister::Sgpr(n) => {
@@ -132,11 +142,23 @@ impl<'a> RowReader<'a> {
                 u8::MAX
             }
         };
-        match rule.map_or(Claim::None, |rule| claim(rule, dwords)) {
-            Claim::None => drop(claims.registers.remove(&register)),
-            claim => {
-                let claim = (machine, Rc::new(claim));
-                claims.registers.insert(register, claim);
+        claims.new_rules = claims.new_rules.take().and_then(|mut new| {
+            new.push(register);
+            (new.len() <= NEW_RULES).then_some(new)
+        });
+        let known = (claims.registers).binary_search_by_key(&register, |(register, ..)| *register);
+        let claim = rule.map_or(Claim::None, |rule| claim(rule, dwords));
+        match (known, claim) {
+            (Ok(at), Claim::None) => drop(claims.registers.remove(at)),
+            (Ok(at), claim) => {
+                if let Some((.., known)) = claims.registers.get_mut(at) {
+                    *known = Rc::new(claim);
+                }
+            }
+            (Err(_), Claim::None) => {}
+            (Err(at), claim) => {
+                let claim = (register, machine, Rc::new(claim));
+                claims.registers.insert(at, claim);
             }
         }
     }
@@ -169,7 +191,7 @@ impl Claims {
         if let Some(cfa) = self.cfa {
             self.named_scalars |= pair(cfa.number.register);
         }
-        let claims = self.registers.values().map(|(_, claim)| &**claim);
+        let claims = self.registers.iter().map(|(.., claim)| &**claim);
         let others = [Some(&self.return_address), self.exec.as_ref()];
         for claim in claims.chain(others.into_iter().flatten()) {
             let places = match claim {
@@ -192,7 +214,7 @@ impl Claims {
                 }
             }
         }
-        for (machine, _) in self.registers.values() {
+        for (_, machine, _) in &self.registers {
             self.named.insert(*machine);
         }
     }
@@ -210,7 +232,7 @@ impl Claims {
 /// A set of vector and accumulation registers: 1024 of the former, then 256 of the latter.
 #[derive(Clone, Debug, Default)]
 struct RegisterSet {
-    words: [u128; 10],
+    words: [u64; 20],
 }
 
 impl RegisterSet {
@@ -220,7 +242,7 @@ impl RegisterSet {
             MachineRegister::Agpr(n) if n < 256 => n.saturating_add(1024),
             _ => return None,
         };
-        Some((usize::from(n / 128), u32::from(n % 128)))
+        Some((usize::from(n / 64), u32::from(n % 64)))
     }
 
     fn insert(&mut self, register: MachineRegister) {
@@ -232,7 +254,7 @@ impl RegisterSet {
         if let Some((word, bit)) = RegisterSet::place(register)
             && let Some(word) = self.words.get_mut(word)
         {
-            let bit = 1u128.checked_shl(bit).unwrap_or(0);
+            let bit = 1u64.checked_shl(bit).unwrap_or(0);
             *word = if is_in { *word | bit } else { *word & !bit };
         }
     }
