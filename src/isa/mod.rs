@@ -290,6 +290,26 @@ impl Decoder {
         }
     }
 
+    /// All instructions of `code`, which starts at `address`.
+    ///
+    /// # Errors
+    /// The first error of [`instructions`](Decoder::instructions).
+    pub fn decode_all(&self, code: &[u8], address: u64) -> Result<Vec<Instruction>> {
+        // None is shorter than a dword, so that this is never moved.
+        let mut all = Vec::with_capacity(code.len() / 4);
+        let (mut rest, mut next) = (code, address);
+        while !rest.is_empty() {
+            let instruction = self
+                .decode(rest, next)
+                .map_err(|error| error.at_operation("machine code", next.wrapping_sub(address)))?;
+            let length = usize::from(instruction.length);
+            rest = rest.get(length..).unwrap_or_default();
+            next = instruction.end();
+            all.push(instruction);
+        }
+        Ok(all)
+    }
+
     #[cold]
     fn unknown(&self, first: u32, address: u64) -> Error {
         Error::malformed(

@@ -138,8 +138,10 @@ fn indented<'t>(text: &'t str, by: &str) -> Cow<'t, str> {
 
 /// Text from a file without what a terminal would obey.
 fn printable(text: &str) -> Cow<'_, str> {
-    // Most text is ASCII, of which bytes can be looked at without decoding characters.
-    let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    // Most text is ASCII, of which bytes can be looked at without decoding characters, and many at once.
+    let is_plain = text.bytes().fold(true, |is_plain, byte| {
+        is_plain & matches!(byte, b' '..=b'~')
+    });
     if is_plain || !text.contains(char::is_control) {
         return Cow::Borrowed(text);
     }

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 use smallvec::SmallVec;
 
-use super::claim::{CfaClaim, Claim, ScalarPlace, Scaled, VectorPlace, machine_register};
+use super::claim::{CfaClaim, Claim, ScalarPlace, Scaled, VectorPlace};
 use super::contradiction::{ContradictionKind as Kind, Dword, Rule, SavedLanes, Subject, When};
 use super::convention::Convention;
 use super::findings::{Findings, Place};
@@ -65,48 +65,23 @@ impl Comparison<'_> {
         }
     }
 
-    /// Compares again what can be otherwise than when all was compared last, with this row or the one
-    /// before. Not for GCC's code.
-    ///
-    /// * `changed`: the registers that have changed since, which have no rule and are named by none;
-    /// * `new_rules`: the registers whose rules are not those of the row that was compared.
-    pub(super) fn run_again(
-        &self,
-        changed: &[MachineRegister],
-        new_rules: &[Register],
-        findings: &mut Findings,
-    ) {
-        let Some(cfa) = self.cfa_of_caller() else {
+    /// Compares again what has no rule and is named by none, where these registers alone have changed since
+    /// all was compared with the row.
+    pub(super) fn run_again(&self, changed: &[MachineRegister], findings: &mut Findings) {
+        if self.cfa_of_caller().is_none() {
             return;
-        };
-        let of_rules = new_rules.iter().filter_map(|one| machine_register(*one));
-        let machine: SmallVec<[MachineRegister; 4]> =
-            changed.iter().copied().chain(of_rules).collect();
-        let numbers = machine
-            .iter()
-            .filter_map(|one| one.dwarf(self.context.wave_size));
-        let mut subjects: SmallVec<[Subject; 4]> = numbers
-            .map(|(register, _)| register)
-            .chain(new_rules.iter().copied())
-            .map(Subject::Register)
+        }
+        let wave_size = self.context.wave_size;
+        let numbers = changed.iter().filter_map(|one| one.dwarf(wave_size));
+        let subjects: SmallVec<[Subject; 4]> = numbers
+            .map(|(register, _)| Subject::Register(register))
             .collect();
-        if !new_rules.is_empty() {
-            subjects.push(Subject::Cfa);
-        }
         findings.forget(&subjects);
-        if !new_rules.is_empty() {
-            let cfa = self.cfa(&cfa, findings);
-            for (register, of, claim) in &self.claims.registers {
-                if machine.contains(of) {
-                    self.register(*register, *of, claim, &cfa, findings);
-                }
-            }
-        }
-        for register in machine {
-            if let MachineRegister::Sgpr(n) = register {
+        for register in changed {
+            if let MachineRegister::Sgpr(n) = *register {
                 self.scalar_without_rule(n, findings);
-            } else if let Some(vector) = self.state.changed_vector(register) {
-                self.vector_without_rule(register, vector, findings);
+            } else if let Some(vector) = self.state.changed_vector(*register) {
+                self.vector_without_rule(*register, vector, findings);
             }
         }
     }

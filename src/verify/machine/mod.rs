@@ -136,11 +136,8 @@ impl<'a> Machine<'a> {
             .ok_or(Silence::Undecodable)?;
         let rows = read_rows(function, wave_size)?;
         let start = function.fde.initial_location;
-        // None is shorter than a dword, so that this is never moved.
-        let mut instructions = Vec::with_capacity(function.code.len() / 4);
-        for instruction in decoder.instructions(function.code, start) {
-            instructions.push(instruction.map_err(|_| Silence::Undecodable)?);
-        }
+        let instructions =
+            (decoder.decode_all(function.code, start)).map_err(|_| Silence::Undecodable)?;
         check_boundaries(&rows, &instructions, findings);
         if rows.iter().all(|row| !row.has_caller || row.cfa.is_none()) {
             return Err(Silence::NoCaller);
@@ -235,24 +232,21 @@ fn compare_all(
     findings: &mut Findings,
 ) -> Result<(), Silence> {
     let blocks = flow::follow(context, instructions)?;
-    let is_gcc = context.convention == Convention::Gcc;
     let returns: Vec<u64> = (instructions.iter())
         .filter(|one| matches!(one.effect, Effect::SetPc { .. }))
         .map(|one| one.address)
         .collect();
-    let mut rows = rows.iter().enumerate().peekable();
+    let mut rows = rows.iter().peekable();
     for block in blocks {
         let Some(mut state) = block.state else {
             continue;
         };
-        // The number of the row that the state was last compared with, if nothing has changed since but these
-        // registers.
-        let mut compared: Option<usize> = None;
+        // The row that the state was last compared with, if nothing has changed since but these registers.
+        let mut compared = None;
         let mut changed = Vec::new();
         for instruction in instructions.get(block.first..block.end).unwrap_or_default() {
-            let is_passed = |row: &Claims| row.end <= instruction.address;
-            while rows.next_if(|(_, row)| is_passed(row)).is_some() {}
-            let Some(&(row, claims)) = rows.peek() else {
+            while rows.next_if(|row| row.end <= instruction.address).is_some() {}
+            let Some(claims) = rows.peek() else {
                 return Ok(());
             };
             let place = Place {
@@ -266,24 +260,16 @@ fn compare_all(
                 place,
                 returns: &returns,
             };
-            let has_begun = claims.start <= instruction.address;
-            let new_rules = match compared {
-                Some(last) if last == row => Some(&[][..]),
-                Some(last) if last.saturating_add(1) == row && has_begun && !is_gcc => {
-                    claims.new_rules.as_deref()
-                }
-                _ => None,
-            };
-            if let Some(new_rules) = new_rules {
-                if !changed.is_empty() || !new_rules.is_empty() {
-                    comparison.run_again(&changed, new_rules, findings);
+            if compared == Some(claims.start) {
+                if !changed.is_empty() {
+                    comparison.run_again(&changed, findings);
                 }
                 findings.go_on(place);
-            } else if has_begun {
+            } else if claims.start <= instruction.address {
                 findings.begin();
                 comparison.run(findings);
+                compared = Some(claims.start);
             }
-            compared = has_begun.then_some(row);
             changed.clear();
             if !is_limited(context, &state, instruction, claims, &mut changed) {
                 compared = None;

@@ -14,9 +14,6 @@ use crate::expr::Encoding;
 use crate::frame::{RegisterRule, Row};
 use crate::isa::MachineRegister;
 
-/// How many rules of a row can be new without everything being compared again. Compilers add one or two.
-const NEW_RULES: usize = 8;
-
 /// One row.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Claims {
@@ -33,9 +30,6 @@ pub(super) struct Claims {
     pub(super) exec: Option<Claim>,
     /// What is claimed about other registers, as far as it can be checked; by ascending register.
     pub(super) registers: Vec<(Register, MachineRegister, Rc<Claim>)>,
-    /// The registers whose rules are not those of the row before, if they are few. Nothing in the first row,
-    /// and if other rules are new too: those of the CFA, the return address or the execution mask.
-    pub(super) new_rules: Option<Vec<Register>>,
     /// The scalar registers that have a rule.
     scalars: u128,
     /// The vector and accumulation registers that have a rule.
@@ -79,28 +73,31 @@ impl<'a> RowReader<'a> {
 
     /// Reads a row.
     pub(super) fn read(&mut self, row: &Row<'a>) -> Claims {
-        let cfa = claim::cfa(row.cfa, self.encoding);
-        let is_like_last = !self.rules.is_empty() && self.claims.cfa == cfa;
-        self.claims.cfa = cfa;
-        self.claims.new_rules = is_like_last.then(Vec::new);
-        let last = core::mem::replace(&mut self.rules, row.rules().to_vec());
-        let mut last = last.into_iter().peekable();
-        for (number, rule) in row.rules() {
-            while let Some((gone, _)) = last.next_if(|(last, _)| last < number) {
-                self.set(gone, None);
+        let mut last = core::mem::take(&mut self.rules);
+        // The first ones are mostly the same.
+        let pairs = last.iter().zip(row.rules());
+        let same = pairs.take_while(|(before, rule)| before == rule).count();
+        let mut before = last.get(same..).unwrap_or_default().iter().peekable();
+        for (number, rule) in row.rules().get(same..).unwrap_or_default() {
+            while let Some((gone, _)) = before.next_if(|(before, _)| before < number) {
+                self.set(*gone, None);
             }
-            let before = last.next_if(|(last, _)| last == number);
-            if before.is_none_or(|(_, before)| before != *rule) {
+            let before = before.next_if(|(before, _)| before == number);
+            if before.is_none_or(|(_, before)| before != rule) {
                 self.set(*number, Some(*rule));
             }
         }
-        for (gone, _) in last {
-            self.set(gone, None);
+        for (gone, _) in before {
+            self.set(*gone, None);
         }
+        last.clear();
+        last.extend_from_slice(row.rules());
+        self.rules = last;
         let mut claims = Claims {
             start: row.start,
             end: row.end,
             cfa_since: row.start,
+            cfa: claim::cfa(row.cfa, self.encoding),
             ..self.claims.clone()
         };
         claims.name_all();
@@ -115,7 +112,6 @@ impl<'a> RowReader<'a> {
         if number == self.return_address {
             claims.has_caller = rule.is_some_and(|rule| rule != RegisterRule::Undefined);
             claims.return_address = rule.map_or(Claim::None, |rule| claim(rule, 2));
-            claims.new_rules = None;
             return;
         }
         let Some(register) = Register::from_number(number) else {
@@ -129,7 +125,6 @@ impl<'a> RowReader<'a> {
             MachineRegister::ExecLo => {
                 let dwords = if wave_size == WaveSize::Wave32 { 1 } else { 2 };
                 claims.exec = rule.map(|rule| claim(rule, dwords));
-                claims.new_rules = None;
                 return;
             }
             MachineRegister::Sgpr(n) => {
@@ -142,10 +137,6 @@ impl<'a> RowReader<'a> {
                 u8::MAX
             }
         };
-        claims.new_rules = claims.new_rules.take().and_then(|mut new| {
-            new.push(register);
-            (new.len() <= NEW_RULES).then_some(new)
-        });
         let known = (claims.registers).binary_search_by_key(&register, |(register, ..)| *register);
         let claim = rule.map_or(Claim::None, |rule| claim(rule, dwords));
         match (known, claim) {

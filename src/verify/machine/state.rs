@@ -15,6 +15,9 @@ pub(super) const SCALARS: usize = 108;
 /// Where `vcc` stands among them.
 const VCC: u8 = 106;
 
+/// Where accumulation registers begin among vector registers.
+const AGPRS: u32 = 1 << 16;
+
 /// How many slots are kept. Functions that save every register there is need fewer.
 const SLOTS: usize = 1024;
 
@@ -51,8 +54,8 @@ pub(super) struct State {
     pub(super) exec: Mask,
     /// The offset of the instruction that wrote `exec` last.
     pub(super) exec_written_at: u32,
-    /// Those that are not as on entry.
-    vectors: Rc<Map<MachineRegister>>,
+    /// Those that are not as on entry, by their numbers.
+    vectors: Rc<Map<u32>>,
     /// Those that were written.
     slots: Rc<Map<Slot>>,
     /// Which vector register an instruction writes is not known any more.
@@ -142,7 +145,7 @@ impl State {
 
     /// A vector or accumulation register.
     pub(super) fn vector(&self, register: MachineRegister) -> Cow<'_, Vector> {
-        match self.vectors.get(register) {
+        match self.vectors.get(number(register)) {
             _ if self.vectors_lost => Cow::Owned(Vector::all(LaneValue::Unknown, 0)),
             Some(vector) => Cow::Borrowed(vector),
             None => Cow::Owned(Vector::entry(register)),
@@ -152,7 +155,7 @@ impl State {
     /// A vector or accumulation register, if it may not be as on entry.
     pub(super) fn changed_vector(&self, register: MachineRegister) -> Option<&Vector> {
         let vectors = (!self.vectors_lost).then_some(&self.vectors)?;
-        vectors.get(register)
+        vectors.get(number(register))
     }
 
     /// Those that may not be as on entry.
@@ -160,7 +163,7 @@ impl State {
         let known = !self.vectors_lost;
         (self.vectors.iter())
             .filter(move |_| known)
-            .map(|(register, vector)| (register, &**vector))
+            .map(|(number, vector)| (numbered(number), &**vector))
     }
 
     /// Changes a vector register.
@@ -170,7 +173,7 @@ impl State {
         change: impl FnOnce(&mut Vector),
     ) {
         let vectors = Rc::make_mut(&mut self.vectors);
-        vectors.change(register, Vector::entry(register), change);
+        vectors.change(number(register), Vector::entry(register), change);
     }
 
     /// From here on any vector register can have anything.
@@ -255,8 +258,8 @@ impl State {
             Mask::ALL
         };
         let unknown = Vector::all(LaneValue::Unknown, 0);
-        for (register, vector) in Rc::make_mut(&mut self.vectors).iter_mut() {
-            if is_clobbered(register) {
+        for (number, vector) in Rc::make_mut(&mut self.vectors).iter_mut() {
+            if is_clobbered(numbered(number)) {
                 let vector = Rc::make_mut(vector);
                 let at = vector.written_at;
                 vector.write(mask, &unknown, at);
@@ -348,7 +351,7 @@ impl State {
             changed = true;
         }
         if !self.vectors_lost && !Rc::ptr_eq(&self.vectors, &other.vectors) {
-            let entry = Vector::entry;
+            let entry = |number| Vector::entry(numbered(number));
             changed |= join_maps(&mut self.vectors, &other.vectors, entry, entry);
         }
         if !Rc::ptr_eq(&self.slots, &other.slots) {
@@ -407,6 +410,38 @@ fn forget_in<K: Ord + Copy>(map: &mut Rc<Map<K>>, at: u32) {
         for (key, vector) in changes {
             map.insert(key, vector);
         }
+    }
+}
+
+/// Where a register stands among vector registers, then accumulation registers. What is neither of them, and
+/// has nothing here, stands behind all.
+fn number(register: MachineRegister) -> u32 {
+    match register {
+        MachineRegister::Vgpr(n) => n.into(),
+        MachineRegister::Agpr(n) => AGPRS | u32::from(n),
+        MachineRegister::Sgpr(_)
+        | MachineRegister::Ttmp(_)
+        | MachineRegister::FlatScratchLo
+        | MachineRegister::FlatScratchHi
+        | MachineRegister::XnackMaskLo
+        | MachineRegister::XnackMaskHi
+        | MachineRegister::VccLo
+        | MachineRegister::VccHi
+        | MachineRegister::M0
+        | MachineRegister::ExecLo
+        | MachineRegister::ExecHi
+        | MachineRegister::Scc => u32::MAX,
+    }
+}
+
+/// The register that has this number.
+fn numbered(number: u32) -> MachineRegister {
+    let [a, b, ..] = number.to_le_bytes();
+    let n = u16::from_le_bytes([a, b]);
+    if number < AGPRS {
+        MachineRegister::Vgpr(n)
+    } else {
+        MachineRegister::Agpr(n)
     }
 }
 
