@@ -275,8 +275,8 @@ impl Default for Writes {
 }
 
 impl Writes {
-    /// Three that fields name, and `scc`, `exec` and `m0`.
-    const MOST: usize = 6;
+    /// As many as any row of the tables has.
+    pub(super) const MOST: usize = 4;
 
     pub(super) fn add(&mut self, operand: Operand) {
         let Operand::Registers(span) = operand else {

@@ -30,7 +30,7 @@ use crate::expr::Encoding;
 use crate::verify::rule::Rule;
 
 /// What an expression is for: it decides what its result must be, and which operations it may use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Role {
     /// The location of an object of so many bits, if its size is known (`DW_AT_location`).
     Location { bits: Option<u64> },

@@ -24,6 +24,7 @@ use gimli::constants::{
 };
 use gimli::{AttributeValue, DwTag};
 
+use super::expression::Role;
 use super::finding::{Finding, Findings};
 use super::subject::Subject;
 use crate::debug_info::attribute::{Extension, attribute_name, extension};
@@ -31,6 +32,7 @@ use crate::debug_info::{Bytes, DebugInfo, Die, DieId, Language, UnitId, UnitInfo
 use crate::error::Error;
 use crate::eval::Unit;
 use attribute::use_of;
+use expressions::Surroundings;
 use function::Scope;
 use reference::{By, Reference, References};
 use summary::Summary;
@@ -93,6 +95,10 @@ struct UnitCheck<'c, 'p, 'a> {
     /// The functions that contain the entry, the innermost last.
     scopes: Vec<Scope>,
     lists: HashSet<(u64, attribute::Use, Option<u64>)>,
+    /// Expressions in which nothing was found, with what they were for, in functions like the present one.
+    sound: HashSet<(&'a [u8], Role)>,
+    /// What the functions have in common in which they stand.
+    sound_in: Option<Surroundings>,
     sizes: HashMap<DieId, Option<u64>>,
     list_budget: u64,
 }
@@ -126,6 +132,8 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
             summary: Summary::default(),
             scopes: Vec::new(),
             lists: HashSet::new(),
+            sound: HashSet::new(),
+            sound_in: None,
             sizes: HashMap::new(),
             list_budget,
         }
