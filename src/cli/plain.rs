@@ -37,12 +37,12 @@ impl<W: Write> Plain<W> {
                 bytes = bytes.strip_prefix(b"m").unwrap_or(bytes);
                 self.in_code = false;
             }
-            let text = bytes.split(|byte| *byte == ESCAPE).next();
-            let text = text.unwrap_or_default();
-            self.kept.extend_from_slice(text);
-            let code = bytes.get(text.len()..).unwrap_or_default();
-            self.in_code = !code.is_empty();
-            bytes = code.get(1..).unwrap_or_default();
+            let end = bytes.iter().position(|byte| *byte == ESCAPE);
+            self.in_code = end.is_some();
+            let end = end.unwrap_or(bytes.len());
+            self.kept
+                .extend_from_slice(bytes.get(..end).unwrap_or_default());
+            bytes = bytes.get(end.saturating_add(1)..).unwrap_or_default();
         }
     }
 }

@@ -169,15 +169,17 @@ impl<'a> UnitCheck<'_, '_, 'a> {
             self.sound_in = surroundings;
         }
         let key = (expression.bytes, role);
-        if self.sound.contains(&key) {
+        if let Some(legacy) = self.sound.get(&key) {
+            if *legacy {
+                self.count_legacy(site, expression);
+            }
             return;
         }
         let outcome = self.outcome(expression, role);
         // What refers to entries is noted each time.
-        let mut is_sound = outcome.faults.is_empty() && !outcome.legacy && !outcome.refers;
-        if outcome.legacy && self.summary.count(&rule::LEGACY) {
-            let finding = self.legacy(site, expression);
-            self.summary.set(finding);
+        let mut is_sound = outcome.faults.is_empty() && !outcome.refers;
+        if outcome.legacy {
+            self.count_legacy(site, expression);
         }
         for fault in &outcome.faults {
             self.report(site, expression, fault);
@@ -195,7 +197,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
             }
         }
         if is_sound {
-            self.sound.insert(key);
+            self.sound.insert(key, outcome.legacy);
         }
     }
 
@@ -222,6 +224,13 @@ impl<'a> UnitCheck<'_, '_, 'a> {
             (Repeats::Function, Some(scope)) => scope.summary.set(finding),
             (Repeats::Function | Repeats::Unit, _) => self.summary.set(finding),
             (Repeats::Never, _) => self.findings.add(finding),
+        }
+    }
+
+    fn count_legacy(&mut self, site: &Site<'_, 'a>, expression: &ExpressionBytes<'a>) {
+        if self.summary.count(&rule::LEGACY) {
+            let finding = self.legacy(site, expression);
+            self.summary.set(finding);
         }
     }
 

@@ -95,8 +95,9 @@ struct UnitCheck<'c, 'p, 'a> {
     /// The functions that contain the entry, the innermost last.
     scopes: Vec<Scope>,
     lists: HashSet<(u64, attribute::Use, Option<u64>)>,
-    /// Expressions in which nothing was found, with what they were for, in functions like the present one.
-    sound: HashSet<(&'a [u8], Role)>,
+    /// Expressions without a fault, with what they were for, in functions like the present one; and whether
+    /// each is legacy.
+    sound: HashMap<(&'a [u8], Role), bool>,
     /// What the functions have in common in which they stand.
     sound_in: Option<Surroundings>,
     sizes: HashMap<DieId, Option<u64>>,
@@ -132,7 +133,7 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
             summary: Summary::default(),
             scopes: Vec::new(),
             lists: HashSet::new(),
-            sound: HashSet::new(),
+            sound: HashMap::new(),
             sound_in: None,
             sizes: HashMap::new(),
             list_budget,
