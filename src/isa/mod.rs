@@ -299,9 +299,13 @@ impl Decoder {
         let mut all = Vec::with_capacity(code.len() / 4);
         let (mut rest, mut next) = (code, address);
         while !rest.is_empty() {
-            let instruction = self
-                .decode(rest, next)
-                .map_err(|error| error.at_operation("machine code", next.wrapping_sub(address)))?;
+            let instruction = match self.decode(rest, next) {
+                Ok(instruction) => instruction,
+                Err(error) => {
+                    let offset = next.wrapping_sub(address);
+                    return Err(error.at_operation("machine code", offset));
+                }
+            };
             let length = usize::from(instruction.length);
             rest = rest.get(length..).unwrap_or_default();
             next = instruction.end();

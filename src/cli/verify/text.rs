@@ -26,10 +26,13 @@ fn style(severity: Severity) -> Style {
     colour.on_default().bold()
 }
 
+/// How many bytes a finding takes, more or less.
+const USUAL: usize = 384;
+
 /// Every finding, and the numbers.
 pub(super) fn print(document: &VerifyDocument, out: &mut dyn Write) -> Result<(), Failure> {
     for file in &document.files {
-        let mut text = String::new();
+        let mut text = String::with_capacity(file.findings.len().saturating_mul(USUAL));
         for finding in &file.findings {
             // Writing to a string does not fail.
             let _ = write_finding(&mut text, file, finding);

@@ -25,6 +25,9 @@ pub(super) struct Site<'s, 'a> {
     pub(super) pc: Option<u64>,
 }
 
+/// How many uses of one expression are remembered. Objects of a few sizes may be in the same place.
+const ROLES: usize = 8;
+
 /// What expressions of a function depend on that stands elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Surroundings {
@@ -168,8 +171,9 @@ impl<'a> UnitCheck<'_, '_, 'a> {
             self.sound.clear();
             self.sound_in = surroundings;
         }
-        let key = (expression.bytes, role);
-        if let Some(legacy) = self.sound.get(&key) {
+        let known = self.sound.get(expression.bytes);
+        let mut known = known.into_iter().flatten();
+        if let Some((_, legacy)) = known.find(|(known, _)| *known == role) {
             if *legacy {
                 self.count_legacy(site, expression);
             }
@@ -197,7 +201,10 @@ impl<'a> UnitCheck<'_, '_, 'a> {
             }
         }
         if is_sound {
-            self.sound.insert(key, outcome.legacy);
+            let known = self.sound.entry(expression.bytes).or_default();
+            if known.len() < ROLES {
+                known.push((role, outcome.legacy));
+            }
         }
     }
 

@@ -23,6 +23,7 @@ use gimli::constants::{
     DW_TAG_inlined_subroutine, DW_TAG_subprogram,
 };
 use gimli::{AttributeValue, DwTag};
+use smallvec::SmallVec;
 
 use super::expression::Role;
 use super::finding::{Finding, Findings};
@@ -95,9 +96,9 @@ struct UnitCheck<'c, 'p, 'a> {
     /// The functions that contain the entry, the innermost last.
     scopes: Vec<Scope>,
     lists: HashSet<(u64, attribute::Use, Option<u64>)>,
-    /// Expressions without a fault, with what they were for, in functions like the present one; and whether
-    /// each is legacy.
-    sound: HashMap<(&'a [u8], Role), bool>,
+    /// Expressions without a fault in functions like the present one: what they were for, and whether they
+    /// are legacy.
+    sound: HashMap<&'a [u8], SmallVec<[(Role, bool); 2]>>,
     /// What the functions have in common in which they stand.
     sound_in: Option<Surroundings>,
     sizes: HashMap<DieId, Option<u64>>,
