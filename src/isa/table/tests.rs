@@ -1,6 +1,7 @@
 //! The tables by themselves: what the search in them relies on.
 
 use super::*;
+use crate::isa::Writes;
 
 const ALL: [&Tables; 8] = [
     &GFX9, &GFX90A, &GFX94X, &GFX950, &GFX10, &GFX11, &GFX12, &GFX125X,
@@ -10,7 +11,7 @@ const ALL: [&Tables; 8] = [
 fn every_table(tables: &Tables) -> impl Iterator<Item = (usize, &'static [Row])> {
     let lists = tables.opcodes.iter().enumerate();
     lists
-        .flat_map(|(encoding, lists)| lists.map(|rows| (encoding, rows)))
+        .flat_map(|(encoding, lists)| lists.map(|table| (encoding, table.rows)))
         .filter(|(_, rows)| !rows.is_empty())
 }
 
@@ -43,6 +44,45 @@ fn rows_with_an_effect_have_one_opcode_and_a_name() {
                 assert_eq!(named, row.op != Op::Other, "encoding {encoding} {row:?}");
                 assert!(
                     !named || row.first == row.last,
+                    "encoding {encoding} {row:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn no_row_writes_more_than_there_is_room_for() {
+    for tables in ALL {
+        for (encoding, rows) in every_table(tables) {
+            for row in rows {
+                let by_shape = match row.shape {
+                    Shape::None | Shape::Store(_) => 0,
+                    Shape::Scalar(_)
+                    | Shape::ScalarAtomic(_)
+                    | Shape::Vector(_)
+                    | Shape::VectorByWave(_)
+                    | Shape::Half
+                    | Shape::Acc(_)
+                    | Shape::Matrix(_)
+                    | Shape::Mask
+                    | Shape::Load(_)
+                    | Shape::LoadByWave(_)
+                    | Shape::Atomic(_)
+                    | Shape::ImageLoad
+                    | Shape::Gather
+                    | Shape::ImageAtomic(_) => 1,
+                    Shape::VectorAndMask(_)
+                    | Shape::MaskAndExec
+                    | Shape::Swap(_)
+                    | Shape::SwapHalves
+                    | Shape::BvhStack(_) => 2,
+                    Shape::BvhDual => 3,
+                };
+                let flags = [flag::SCC, flag::EXEC, flag::M0];
+                let by_flag = flags.iter().filter(|flag| row.has(**flag)).count();
+                assert!(
+                    by_shape + by_flag <= Writes::MOST,
                     "encoding {encoding} {row:?}"
                 );
             }

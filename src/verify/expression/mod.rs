@@ -20,15 +20,17 @@ mod tests;
 mod value;
 
 pub(super) use entry::{Entry, Offset, Place, Sources, Storage, Type};
-pub(super) use excerpt::{excerpt, registers};
+pub(super) use excerpt::excerpt;
 pub(super) use rule::{RULES, Repeats, repeats};
 pub(super) use value::as_place;
+
+use smallvec::SmallVec;
 
 use crate::expr::Encoding;
 use crate::verify::rule::Rule;
 
 /// What an expression is for: it decides what its result must be, and which operations it may use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Role {
     /// The location of an object of so many bits, if its size is known (`DW_AT_location`).
     Location { bits: Option<u64> },
@@ -157,6 +159,8 @@ pub(super) struct Outcome {
     pub(super) legacy: bool,
     /// Whether it names other entries than base types: by calls and implicit pointers.
     pub(super) refers: bool,
+    /// The register numbers that it names itself, each with the offset of its operation, in bytes.
+    pub(super) registers: SmallVec<[(usize, u64); 4]>,
 }
 
 /// Runs an expression through its effect on the stack.

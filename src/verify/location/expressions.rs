@@ -10,9 +10,9 @@ use super::{UnitCheck, rule};
 use crate::debug_info::attribute::Extension;
 use crate::debug_info::{Bytes, Die, Value};
 use crate::eval::ExpressionBytes;
-use crate::expr::{OperandKind, Operation, operations};
+use crate::expr::{Encoding, OperandKind, Operation, operations};
 use crate::verify::expression::{
-    self, Entry, Env, Fault, FrameBase, Outcome, Repeats, Role, excerpt, registers, repeats,
+    self, Entry, Env, Fault, FrameBase, Outcome, Repeats, Role, excerpt, repeats,
 };
 use crate::verify::finding::Finding;
 use crate::verify::register;
@@ -23,6 +23,18 @@ pub(super) struct Site<'s, 'a> {
     pub(super) attribute: &'s gimli::Attribute<Bytes<'a>>,
     /// The first address at which it holds.
     pub(super) pc: Option<u64>,
+}
+
+/// How many uses of one expression are remembered. Objects of a few sizes may be in the same place.
+const ROLES: usize = 8;
+
+/// What expressions of a function depend on that stands elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Surroundings {
+    encoding: Encoding,
+    /// Whether each lane is a thread of the source language.
+    simt: bool,
+    frame_base: FrameBase,
 }
 
 impl<'a> UnitCheck<'_, '_, 'a> {
@@ -75,13 +87,20 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         }
     }
 
-    /// What is wrong with an expression that stands here. Nothing is remembered of it: running one again
-    /// takes less time than finding it in a table.
-    pub(super) fn outcome(&mut self, expression: &ExpressionBytes<'a>, role: Role) -> Outcome {
+    /// What an expression of this encoding that stands here depends on.
+    fn surroundings(&self, encoding: Encoding) -> Surroundings {
         let scope = self.scopes.last();
-        let has_lanes = scope
-            .and_then(|scope| scope.lanes)
-            .is_some_and(|lanes| lanes > 1);
+        let lanes = scope.and_then(|scope| scope.lanes);
+        Surroundings {
+            encoding,
+            simt: self.is_simt || lanes.is_some_and(|lanes| lanes > 1),
+            frame_base: scope.map_or(FrameBase::Unknown, |scope| scope.frame_base),
+        }
+    }
+
+    /// What is wrong with an expression that stands here.
+    pub(super) fn outcome(&mut self, expression: &ExpressionBytes<'a>, role: Role) -> Outcome {
+        let surroundings = self.surroundings(expression.unit.encoding);
         let entries = UnitEntries {
             info: self.info,
             unit: self.unit,
@@ -89,10 +108,10 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         let object = [Entry::Unknown];
         let env = Env {
             initial: if role == Role::Member { &object } else { &[] },
-            simt: self.is_simt || has_lanes,
-            frame_base: scope.map_or(FrameBase::Unknown, |scope| scope.frame_base),
+            simt: surroundings.simt,
+            frame_base: surroundings.frame_base,
             entries: Some(&entries),
-            ..Env::new(expression.unit.encoding, role)
+            ..Env::new(surroundings.encoding, role)
         };
         let outcome = expression::check(expression.bytes, &env);
         if outcome.refers {
@@ -147,16 +166,31 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         expression: &ExpressionBytes<'a>,
         role: Role,
     ) {
+        let surroundings = Some(self.surroundings(expression.unit.encoding));
+        if surroundings != self.sound_in {
+            self.sound.clear();
+            self.sound_in = surroundings;
+        }
+        let known = self.sound.get(expression.bytes);
+        let mut known = known.into_iter().flatten();
+        if let Some((_, legacy)) = known.find(|(known, _)| *known == role) {
+            if *legacy {
+                self.count_legacy(site, expression);
+            }
+            return;
+        }
         let outcome = self.outcome(expression, role);
-        if outcome.legacy && self.summary.count(&rule::LEGACY) {
-            let finding = self.legacy(site, expression);
-            self.summary.set(finding);
+        // What refers to entries is noted each time.
+        let mut is_sound = outcome.faults.is_empty() && !outcome.refers;
+        if outcome.legacy {
+            self.count_legacy(site, expression);
         }
         for fault in &outcome.faults {
             self.report(site, expression, fault);
         }
-        for (offset, number) in registers(expression.bytes, expression.unit.encoding) {
+        for (offset, number) in outcome.registers {
             if let Some((rule, message)) = register::check(self.subject, number) {
+                is_sound = false;
                 let fault = Fault {
                     rule,
                     offset: Some(offset),
@@ -164,6 +198,12 @@ impl<'a> UnitCheck<'_, '_, 'a> {
                     help: None,
                 };
                 self.report(site, expression, &fault);
+            }
+        }
+        if is_sound {
+            let known = self.sound.entry(expression.bytes).or_default();
+            if known.len() < ROLES {
+                known.push((role, outcome.legacy));
             }
         }
     }
@@ -191,6 +231,13 @@ impl<'a> UnitCheck<'_, '_, 'a> {
             (Repeats::Function, Some(scope)) => scope.summary.set(finding),
             (Repeats::Function | Repeats::Unit, _) => self.summary.set(finding),
             (Repeats::Never, _) => self.findings.add(finding),
+        }
+    }
+
+    fn count_legacy(&mut self, site: &Site<'_, 'a>, expression: &ExpressionBytes<'a>) {
+        if self.summary.count(&rule::LEGACY) {
+            let finding = self.legacy(site, expression);
+            self.summary.set(finding);
         }
     }
 

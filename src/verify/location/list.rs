@@ -4,6 +4,7 @@
 use core::ops::Range;
 
 use fallible_iterator::FallibleIterator;
+use smallvec::SmallVec;
 
 use super::attribute::Use;
 use super::expressions::Site;
@@ -32,7 +33,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         if !self.lists.insert((offset, purpose, bits)) {
             return;
         }
-        let mut ranges: Vec<(Range<u64>, u64)> = Vec::new();
+        let mut ranges: SmallVec<[(Range<u64>, u64); 4]> = SmallVec::new();
         let mut section = self.section;
         let info = self.info;
         let mut entries = match info.location_list(self.id, offset) {

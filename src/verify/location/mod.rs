@@ -18,13 +18,14 @@ mod tests;
 use core::ops::Range;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use fallible_iterator::FallibleIterator;
 use gimli::constants::{
     DW_AT_abstract_origin, DW_AT_name, DW_AT_specification, DW_AT_type, DW_TAG_entry_point,
     DW_TAG_inlined_subroutine, DW_TAG_subprogram,
 };
 use gimli::{AttributeValue, DwTag};
+use smallvec::SmallVec;
 
+use super::expression::Role;
 use super::finding::{Finding, Findings};
 use super::subject::Subject;
 use crate::debug_info::attribute::{Extension, attribute_name, extension};
@@ -32,6 +33,7 @@ use crate::debug_info::{Bytes, DebugInfo, Die, DieId, Language, UnitId, UnitInfo
 use crate::error::Error;
 use crate::eval::Unit;
 use attribute::use_of;
+use expressions::Surroundings;
 use function::Scope;
 use reference::{By, Reference, References};
 use summary::Summary;
@@ -94,6 +96,11 @@ struct UnitCheck<'c, 'p, 'a> {
     /// The functions that contain the entry, the innermost last.
     scopes: Vec<Scope>,
     lists: HashSet<(u64, attribute::Use, Option<u64>)>,
+    /// Expressions without a fault in functions like the present one: what they were for, and whether they
+    /// are legacy.
+    sound: HashMap<&'a [u8], SmallVec<[(Role, bool); 2]>>,
+    /// What the functions have in common in which they stand.
+    sound_in: Option<Surroundings>,
     sizes: HashMap<DieId, Option<u64>>,
     list_budget: u64,
 }
@@ -127,6 +134,8 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
             summary: Summary::default(),
             scopes: Vec::new(),
             lists: HashSet::new(),
+            sound: HashMap::new(),
+            sound_in: None,
             sizes: HashMap::new(),
             list_budget,
         }
@@ -149,7 +158,7 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
 
     fn entries(&mut self) -> Result<(), Error> {
         let mut dies = self.info.dies(self.id)?;
-        while let Some(die) = dies.next()? {
+        while let Some(die) = dies.next_ref()? {
             if die.is_null() {
                 self.references.entry(die.id().offset, DwTag(0));
                 continue;
@@ -165,7 +174,7 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
                 }
             }
             if die.tag() == DW_TAG_subprogram {
-                let scope = self.scope(&die);
+                let scope = self.scope(die);
                 self.scopes.push(scope);
             }
             if [
@@ -175,10 +184,10 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
             ]
             .contains(&die.tag())
             {
-                self.check_lanes(&die);
+                self.check_lanes(die);
             }
             for attribute in die.attributes() {
-                self.attribute(&die, attribute);
+                self.attribute(die, attribute);
             }
         }
         Ok(())
