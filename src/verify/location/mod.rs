@@ -78,6 +78,9 @@ pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
     }
 }
 
+/// What an expression was for that had no fault there, and whether it is legacy.
+type SoundUses = SmallVec<[(Role, bool); 2]>;
+
 /// One unit.
 struct UnitCheck<'c, 'p, 'a> {
     subject: &'c Subject<'p, 'a>,
@@ -96,9 +99,8 @@ struct UnitCheck<'c, 'p, 'a> {
     /// The functions that contain the entry, the innermost last.
     scopes: Vec<Scope>,
     lists: HashSet<(u64, attribute::Use, Option<u64>)>,
-    /// Expressions without a fault in functions like the present one: what they were for, and whether they
-    /// are legacy.
-    sound: HashMap<&'a [u8], SmallVec<[(Role, bool); 2]>>,
+    /// Expressions without a fault, in the present surroundings.
+    sound: HashMap<&'a [u8], SoundUses>,
     /// What the functions have in common in which they stand.
     sound_in: Option<Surroundings>,
     sizes: HashMap<DieId, Option<u64>>,

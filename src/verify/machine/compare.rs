@@ -57,7 +57,7 @@ impl Comparison<'_> {
             self.register(*register, *machine, claim, &cfa, findings);
         }
         self.exec(findings);
-        for n in bits(self.state.overwritten()) {
+        for n in bits(self.claims.without_rule(self.state.overwritten())) {
             self.scalar_without_rule(n, findings);
         }
         for (register, vector) in self.state.vectors() {

@@ -161,6 +161,11 @@ impl Claims {
         self.scalars & bit(n) != 0
     }
 
+    /// Those of the scalar registers, a bit each, that have no rule.
+    pub(super) fn without_rule(&self, registers: u128) -> u128 {
+        registers & !self.scalars
+    }
+
     /// Whether the scalar register is named in what is claimed.
     pub(super) fn names_scalar(&self, n: u8) -> bool {
         self.named_scalars & bit(n) != 0

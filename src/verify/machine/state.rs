@@ -1,5 +1,6 @@
 //! What is known of the machine at one place of the code, relative to the entry of the function.
 
+use core::cmp::Ordering;
 use std::borrow::Cow;
 use std::rc::Rc;
 
@@ -22,7 +23,7 @@ const AGPRS: u32 = 1 << 16;
 const SLOTS: usize = 1024;
 
 /// What the address of a scratch slot is counted from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Base {
     /// The stack pointer on entry.
     Entry,
@@ -31,11 +32,28 @@ pub(super) enum Base {
 }
 
 /// A dword of scratch, one for each lane.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Slot {
     pub(super) base: Base,
     /// In bytes of one lane.
     pub(super) offset: i64,
+}
+
+/// By base, then by offset. Slots are compared all the time, and numbers are compared fast.
+impl Ord for Slot {
+    fn cmp(&self, other: &Slot) -> Ordering {
+        let key = |slot: &Slot| match slot.base {
+            Base::Entry => (0, slot.offset),
+            Base::Aligned(at) => (u64::from(at).saturating_add(1), slot.offset),
+        };
+        key(self).cmp(&key(other))
+    }
+}
+
+impl PartialOrd for Slot {
+    fn partial_cmp(&self, other: &Slot) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 /// A scalar register: its contents, and the instruction that wrote it last; where paths meet, the highest.
