@@ -40,6 +40,14 @@ pub(super) struct Walk<'d, 'a> {
 impl<'d, 'a> Walk<'d, 'a> {
     /// The next entry, null entries too; nothing at the end. After an error there is nothing more.
     pub(super) fn next(&mut self) -> Result<Option<&gimli::DebuggingInformationEntry<Bytes<'a>>>> {
+        self.next_with(|_| true)
+    }
+
+    /// The same, without the attributes of entries for whose abbreviation `wanted` does not ask for them.
+    fn next_with(
+        &mut self,
+        wanted: impl FnOnce(&gimli::Abbreviation) -> bool,
+    ) -> Result<Option<&gimli::DebuggingInformationEntry<Bytes<'a>>>> {
         let depth = self.raw.next_depth().saturating_add(self.base);
         if self.raw.is_empty() || (self.started && depth <= 0) {
             return Ok(None);
@@ -47,7 +55,8 @@ impl<'d, 'a> Walk<'d, 'a> {
         self.started = true;
         self.unpaid = self.unpaid.saturating_add(1);
         let id = self.id_at(self.raw.next_offset());
-        match self.info.read_entry(id, &mut self.raw, &mut self.entry) {
+        let entry = &mut self.entry;
+        match self.info.read_entry_with(id, &mut self.raw, entry, wanted) {
             Ok(()) => {
                 self.entry.depth = depth;
                 Ok(Some(&self.entry))
@@ -63,7 +72,15 @@ impl<'d, 'a> Walk<'d, 'a> {
     pub(super) fn next_entry(
         &mut self,
     ) -> Result<Option<&gimli::DebuggingInformationEntry<Bytes<'a>>>> {
-        while self.next()?.is_some() {
+        self.next_entry_with(|_| true)
+    }
+
+    /// The same, without the attributes of entries for whose abbreviation `wanted` does not ask for them.
+    pub(super) fn next_entry_with(
+        &mut self,
+        wanted: fn(&gimli::Abbreviation) -> bool,
+    ) -> Result<Option<&gimli::DebuggingInformationEntry<Bytes<'a>>>> {
+        while self.next_with(wanted)?.is_some() {
             if !self.entry.is_null() {
                 return Ok(Some(&self.entry));
             }
