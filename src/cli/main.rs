@@ -1,9 +1,19 @@
 //! The command `hetdwarf`.
 
+use std::io::Write;
 use std::process::ExitCode;
 
+use anstream::{AutoStream, ColorChoice};
+use hetdwarf::cli::Plain;
+
 fn main() -> ExitCode {
-    let mut out = anstream::stdout().lock();
+    let stdout = std::io::stdout();
+    let mut out: Box<dyn Write> = match AutoStream::choice(&stdout) {
+        ColorChoice::Never => Box::new(Plain::new(stdout.lock())),
+        ColorChoice::Auto | ColorChoice::Always | ColorChoice::AlwaysAnsi => {
+            Box::new(AutoStream::auto(stdout.lock()))
+        }
+    };
     let mut err = anstream::stderr().lock();
     // That of the terminal, if standard output is one. One that does not know says 0.
     let width = comfy_table::Table::new().width().map(usize::from);
@@ -11,7 +21,7 @@ fn main() -> ExitCode {
     ExitCode::from(hetdwarf::cli::run_with_width(
         std::env::args_os(),
         width.unwrap_or(hetdwarf::cli::DEFAULT_WIDTH),
-        &mut out,
+        &mut *out,
         &mut err,
     ))
 }

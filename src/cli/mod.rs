@@ -12,6 +12,7 @@ mod info;
 mod input;
 mod lane_pc;
 mod lanes;
+mod plain;
 mod regs;
 mod table;
 mod unwind;
@@ -25,13 +26,15 @@ use arguments::{Cli, Command};
 use clap::{CommandFactory, FromArgMatches};
 use failure::{Exit, Failure};
 
+pub use plain::Plain;
+
 /// How many characters a line has where the output is no terminal.
 pub const DEFAULT_WIDTH: usize = 100;
 
 /// Runs the command with `arguments`, the first of which is its name; gives the exit status.
 ///
 /// What is printed may contain escape codes for colours; whoever passes `out` and `err` removes them where
-/// they are not wanted. Lines are [`DEFAULT_WIDTH`] wide.
+/// they are not wanted, with [`Plain`] for example. Lines are [`DEFAULT_WIDTH`] wide.
 pub fn run(
     arguments: impl IntoIterator<Item = OsString>,
     out: &mut dyn Write,

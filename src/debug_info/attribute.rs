@@ -147,11 +147,8 @@ impl ExtensionRow {
 #[must_use]
 pub fn extension(tag: DwTag, attribute: &gimli::Attribute<Bytes<'_>>) -> Option<Extension> {
     let code = attribute.name();
-    // Most attributes end here.
-    if !EXTENSIONS
-        .iter()
-        .any(|row| row.llvm == Some(code) || row.het == Some(code))
-    {
+    // Most attributes end here: those of the standard.
+    if code.0 < DW_AT_lo_user.0 {
         return None;
     }
     let class = class(&attribute.raw_value());

@@ -30,7 +30,7 @@ pub struct DieId {
 pub struct Die<'a> {
     unit: UnitId,
     unit_offset: usize,
-    entry: gimli::DebuggingInformationEntry<Bytes<'a>>,
+    pub(super) entry: gimli::DebuggingInformationEntry<Bytes<'a>>,
 }
 
 impl<'a> Die<'a> {

@@ -12,7 +12,6 @@ use smallvec::SmallVec;
 use super::attribute::Extension;
 use super::budget::Budget;
 use super::die::{Die, DieId};
-use super::unit::UnitId;
 use super::value::Value;
 use super::{Bytes, DebugInfo};
 use crate::error::{Error, Result};
@@ -25,13 +24,12 @@ const CHAIN: usize = 8;
 #[derive(Debug)]
 pub(super) struct Walk<'d, 'a> {
     info: &'d DebugInfo<'a>,
-    unit: UnitId,
-    unit_offset: usize,
     gimli: &'d gimli::Unit<Bytes<'a>>,
     raw: gimli::EntriesRaw<'d, Bytes<'a>>,
     /// What to add to the depths that `raw` gives.
     base: isize,
-    entry: gimli::DebuggingInformationEntry<Bytes<'a>>,
+    /// The entry that was read last.
+    die: Die<'a>,
     started: bool,
     /// Entries read that nobody has paid for.
     unpaid: u64,
@@ -54,12 +52,13 @@ impl<'d, 'a> Walk<'d, 'a> {
         }
         self.started = true;
         self.unpaid = self.unpaid.saturating_add(1);
-        let id = self.id_at(self.raw.next_offset());
-        let entry = &mut self.entry;
+        self.die.entry.offset = self.raw.next_offset();
+        let id = self.die.id();
+        let entry = &mut self.die.entry;
         match self.info.read_entry_with(id, &mut self.raw, entry, wanted) {
             Ok(()) => {
-                self.entry.depth = depth;
-                Ok(Some(&self.entry))
+                entry.depth = depth;
+                Ok(Some(entry))
             }
             Err(error) => {
                 self.base = isize::MIN;
@@ -81,8 +80,8 @@ impl<'d, 'a> Walk<'d, 'a> {
         wanted: fn(&gimli::Abbreviation) -> bool,
     ) -> Result<Option<&gimli::DebuggingInformationEntry<Bytes<'a>>>> {
         while self.next_with(wanted)?.is_some() {
-            if !self.entry.is_null() {
-                return Ok(Some(&self.entry));
+            if !self.die.is_null() {
+                return Ok(Some(&self.die.entry));
             }
         }
         Ok(None)
@@ -90,11 +89,11 @@ impl<'d, 'a> Walk<'d, 'a> {
 
     /// Passes over what is below the entry that was read last.
     pub(super) fn skip_children(&mut self) -> Result<()> {
-        if !self.entry.has_children() {
+        if !self.die.has_children() {
             return Ok(());
         }
-        let depth = self.entry.depth;
-        let sibling = self.entry.attr_value(constants::DW_AT_sibling);
+        let depth = self.die.entry.depth;
+        let sibling = self.die.entry.attr_value(constants::DW_AT_sibling);
         // Forward only: a sibling that lies behind would make the walk endless.
         if let Some(AttributeValue::UnitRef(sibling)) = sibling
             && sibling > self.raw.next_offset()
@@ -119,24 +118,17 @@ impl<'d, 'a> Walk<'d, 'a> {
 
     /// The entry that was read last.
     pub(super) fn entry(&self) -> &gimli::DebuggingInformationEntry<Bytes<'a>> {
-        &self.entry
+        &self.die.entry
     }
 
     /// Where the entry that was read last is.
     pub(super) fn id(&self) -> DieId {
-        self.id_at(self.entry.offset())
+        self.die.id()
     }
 
     /// The entry that was read last, to keep.
     pub(super) fn die(&self) -> Die<'a> {
-        Die::new(self.unit, self.unit_offset, self.entry.clone())
-    }
-
-    fn id_at(&self, offset: UnitOffset) -> DieId {
-        DieId {
-            unit: self.unit,
-            offset: self.unit_offset.saturating_add(offset.0) as u64,
-        }
+        self.die.clone()
     }
 }
 
@@ -151,7 +143,7 @@ impl<'a> Children<'_, 'a> {
     /// paid for.
     pub(super) fn next(&mut self, budget: &mut Budget) -> Result<Option<Die<'a>>> {
         if self.walk.started {
-            if self.walk.entry.depth() > 0 {
+            if self.walk.die.depth() > 0 {
                 self.walk.skip_children()?;
             }
         } else {
@@ -172,6 +164,15 @@ pub struct Dies<'d, 'a> {
 impl<'d, 'a> Dies<'d, 'a> {
     pub(super) fn new(walk: Walk<'d, 'a>) -> Self {
         Dies { walk }
+    }
+
+    /// The next entry, as [`next`](FallibleIterator::next) gives it, to look at only.
+    ///
+    /// # Errors
+    /// As for [`next`](FallibleIterator::next).
+    pub fn next_ref(&mut self) -> Result<Option<&Die<'a>>> {
+        let found = self.walk.next()?.is_some();
+        Ok(found.then_some(&self.walk.die))
     }
 
     /// Passes over what is below the entry that was given last.
@@ -241,12 +242,14 @@ impl<'a> DebugInfo<'a> {
             .map_err(|error| self.unit_error("entry", id, error))?;
         Ok(Walk {
             info: self,
-            unit: id.unit,
-            unit_offset: entry.offset(),
             gimli: unit,
             raw,
             base: 0,
-            entry: gimli::DebuggingInformationEntry::null(),
+            die: Die::new(
+                id.unit,
+                entry.offset(),
+                gimli::DebuggingInformationEntry::null(),
+            ),
             started: false,
             unpaid: 0,
         })

@@ -184,11 +184,11 @@ impl Decoder {
     /// the processor has no instruction that is encoded so.
     pub fn decode(&self, bytes: &[u8], address: u64) -> Result<Instruction> {
         let mut dwords = [0; MAX_DWORDS];
-        let mut present = 0u8;
-        for (dword, chunk) in dwords.iter_mut().zip(bytes.as_chunks().0) {
+        let (chunks, _) = bytes.as_chunks();
+        for (dword, chunk) in dwords.iter_mut().zip(chunks) {
             *dword = u32::from_le_bytes(*chunk);
-            present = present.saturating_add(1);
         }
+        let present = u8::try_from(chunks.len()).unwrap_or(u8::MAX);
         let [first, ..] = dwords;
         if present == 0 {
             return Err(truncated());
@@ -243,6 +243,9 @@ impl Decoder {
         opcode_of_first: u16,
         bytes: &[u8],
     ) -> Option<Result<Instruction>> {
+        if self.target.tables.pairs.is_empty() {
+            return None;
+        }
         let [first, _, second @ ..] = &raw.dwords;
         let same_prefix = first >> 26 == second.first()? >> 26;
         let second = opcode(fields, second);
@@ -285,6 +288,26 @@ impl Decoder {
             start: address,
             address,
         }
+    }
+
+    /// All instructions of `code`, which starts at `address`.
+    ///
+    /// # Errors
+    /// The first error of [`instructions`](Decoder::instructions).
+    pub fn decode_all(&self, code: &[u8], address: u64) -> Result<Vec<Instruction>> {
+        // None is shorter than a dword, so that this is never moved.
+        let mut all = Vec::with_capacity(code.len() / 4);
+        let (mut rest, mut next) = (code, address);
+        while !rest.is_empty() {
+            let instruction = self
+                .decode(rest, next)
+                .map_err(|error| error.at_operation("machine code", next.wrapping_sub(address)))?;
+            let length = usize::from(instruction.length);
+            rest = rest.get(length..).unwrap_or_default();
+            next = instruction.end();
+            all.push(instruction);
+        }
+        Ok(all)
     }
 
     #[cold]

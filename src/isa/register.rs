@@ -256,16 +256,37 @@ impl Operand {
 }
 
 /// The registers an instruction writes: as far as it names them, and those it changes always.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Writes {
-    spans: smallvec::SmallVec<[Span; 4]>,
+    /// Those behind `count` are all alike.
+    spans: [Span; Writes::MOST],
+    count: u8,
     indirect: bool,
 }
 
+impl Default for Writes {
+    fn default() -> Writes {
+        Writes {
+            spans: [Span::new(MachineRegister::Scc, 0); Writes::MOST],
+            count: 0,
+            indirect: false,
+        }
+    }
+}
+
 impl Writes {
+    /// Three that fields name, and `scc`, `exec` and `m0`.
+    const MOST: usize = 6;
+
     pub(super) fn add(&mut self, operand: Operand) {
-        if let Operand::Registers(span) = operand {
-            self.spans.push(span);
+        let Operand::Registers(span) = operand else {
+            return;
+        };
+        let free = self.spans.get_mut(usize::from(self.count));
+        debug_assert!(free.is_some(), "no instruction writes so many");
+        if let Some(free) = free {
+            *free = span;
+            self.count = self.count.saturating_add(1);
         }
     }
 
@@ -276,7 +297,9 @@ impl Writes {
     /// The registers. A span may be there twice if an instruction names it twice.
     #[must_use]
     pub fn spans(&self) -> &[Span] {
-        &self.spans
+        self.spans
+            .get(..usize::from(self.count))
+            .unwrap_or_default()
     }
 
     /// Whether the register written is chosen while the program runs (`m0`, relative addressing): then
@@ -289,6 +312,6 @@ impl Writes {
     /// Whether the register is among those named.
     #[must_use]
     pub fn contains(&self, register: MachineRegister) -> bool {
-        self.spans.iter().any(|span| span.contains(register))
+        self.spans().iter().any(|span| span.contains(register))
     }
 }

@@ -107,7 +107,7 @@ impl<'a> Expressions<'a> {
             .iter()
             .map(|fault| fault.finding(&what, bytes, encoding, section.name(), start))
             .collect();
-        for (offset, number) in expression::registers(bytes, encoding) {
+        for (offset, number) in outcome.registers.iter().copied() {
             if let Some((rule, message)) = register::check(subject, number) {
                 let at = start.saturating_add(offset as u64);
                 let finding = Finding::new(rule, section.name(), format!("{what}: {message}"));

@@ -1,6 +1,8 @@
 //! Call frame information against the machine code: findings of what [`machine`](super::machine) contradicts.
 //! Sources: HET A.6.4, USAGE "Non-Kernel Functions", "Call Frame Information".
 
+use core::fmt::Write;
+
 use super::finding::{Finding, Findings};
 use super::machine::{Contradiction, ContradictionKind, FunctionCode, Machine, When};
 use super::rule::{Rule, Severity, rules};
@@ -138,13 +140,13 @@ fn finding(contradiction: &Contradiction, fde: &Fde<'_>, section: &'static str) 
         .ranges
         .first()
         .map_or(fde.initial_location, |range| range.start);
-    let mut finding = Finding::new(
-        contradiction.kind.rule(),
-        section,
-        contradiction.to_string(),
-    )
-    .at(fde.offset)
-    .pc(first);
+    // It is written in many pieces, and is rarely longer.
+    let mut message = String::with_capacity(256);
+    // Writing to a string does not fail.
+    let _ = write!(message, "{contradiction}");
+    let mut finding = Finding::new(contradiction.kind.rule(), section, message)
+        .at(fde.offset)
+        .pc(first);
     // A run in which the condition is not met does not show it.
     if contradiction.when != When::Always {
         finding.severity = match finding.severity {

@@ -121,6 +121,22 @@ fn a_table_that_is_right_is_left_alone() {
     assert_eq!(frame(&frame_rows()), []);
 }
 
+/// v0 is lost at 0x34, and the row that holds there says that there is no caller who could miss it.
+#[test]
+fn nothing_is_said_of_rows_without_a_caller() {
+    let rows = without(&frame_rows(), 0x34, |_| true);
+    let rows = without(&rows, 0x38, |_| true);
+    let rows = with(&rows, 0x34, Undefined(PC));
+    assert_eq!(frame(&with(&rows, 0x48, Undefined(v(0)))), []);
+    let is_lost = (
+        Kind::ClobberedNotUndefined,
+        register(v(0)),
+        When::Always,
+        vec![(0x48, 0x6c)],
+    );
+    assert_eq!(frame(&rows), [is_lost]);
+}
+
 #[test]
 fn a_return_address_left_in_reloaded_lanes_is_stale() {
     let rows = without(&frame_rows(), 0x48, |_| true);

@@ -128,15 +128,20 @@ fn write_excerpt(text: &mut String, excerpt: &ExcerptDocument, style: Style) -> 
 }
 
 /// Text of several lines below each other.
-fn indented(text: &str, by: &str) -> String {
+fn indented<'t>(text: &'t str, by: &str) -> Cow<'t, str> {
+    if !text.contains('\n') {
+        return printable(text);
+    }
     let lines: Vec<_> = text.lines().map(printable).collect();
-    lines.join(&format!("\n{by}"))
+    Cow::Owned(lines.join(&format!("\n{by}")))
 }
 
 /// Text from a file without what a terminal would obey.
 fn printable(text: &str) -> Cow<'_, str> {
-    // Most text is ASCII, of which bytes can be looked at without decoding characters.
-    let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    // Most text is ASCII, of which bytes can be looked at without decoding characters, and many at once.
+    let is_plain = text.bytes().fold(true, |is_plain, byte| {
+        is_plain & matches!(byte, b' '..=b'~')
+    });
     if is_plain || !text.contains(char::is_control) {
         return Cow::Borrowed(text);
     }

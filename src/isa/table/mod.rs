@@ -169,7 +169,7 @@ pub(super) struct Tables {
     /// For each value of the highest byte of the first dword, the first of them that can fit.
     pub(super) starts: [u8; 256],
     /// The opcodes of each encoding, by its number: the first table that has one.
-    pub(super) opcodes: [[&'static [Row]; 2]; Encoding::COUNT],
+    pub(super) opcodes: [[Opcodes; 2]; Encoding::COUNT],
     /// Instructions of two parts: the opcode of the first part, and those that can follow.
     pub(super) pairs: &'static [(Encoding, u16, &'static [u16])],
 }
@@ -186,11 +186,7 @@ impl Tables {
     /// The row of an opcode.
     pub(super) fn row(&self, encoding: Encoding, opcode: u16) -> Option<&'static Row> {
         let tables = self.opcodes.get(encoding as usize)?;
-        tables.iter().find_map(|rows| {
-            let after = rows.partition_point(|row| row.first <= opcode);
-            let row = rows.get(after.checked_sub(1)?)?;
-            (opcode <= row.last).then_some(row)
-        })
+        tables.iter().find_map(|table| table.row(opcode))
     }
 
     /// Whether the opcode is the first part of an instruction that the second one completes.
@@ -201,21 +197,62 @@ impl Tables {
     }
 }
 
+/// The opcodes of an encoding.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Opcodes {
+    rows: &'static [Row],
+    /// For each sixteen opcodes, the first row that ends there or behind.
+    starts: [u16; 64],
+}
+
+impl Opcodes {
+    const NONE: Opcodes = Opcodes {
+        rows: &[],
+        starts: [0; 64],
+    };
+
+    const fn new(rows: &'static [Row]) -> Opcodes {
+        let mut starts = [0; 64];
+        let mut slots: &mut [u16] = &mut starts;
+        let mut left = rows;
+        let (mut opcode, mut passed) = (0, 0);
+        while let [slot, others @ ..] = slots {
+            while let [row, rest @ ..] = left
+                && row.last < opcode
+            {
+                left = rest;
+                passed += 1;
+            }
+            *slot = passed;
+            slots = others;
+            opcode += 16;
+        }
+        Opcodes { rows, starts }
+    }
+
+    fn row(&self, opcode: u16) -> Option<&'static Row> {
+        let start = self.starts.get(usize::from(opcode / 16))?;
+        let mut rows = self.rows.get(usize::from(*start)..)?.iter();
+        rows.find(|row| opcode <= row.last)
+            .filter(|row| row.first <= opcode)
+    }
+}
+
 /// The tables of each encoding, out of lists of which the first goes before the second.
-const fn by_encoding(lists: &[&'static [Table]]) -> [[&'static [Row]; 2]; Encoding::COUNT] {
-    let mut all = [[&[] as &[Row]; 2]; Encoding::COUNT];
-    let mut slots: &mut [[&'static [Row]; 2]] = &mut all;
+const fn by_encoding(lists: &[&'static [Table]]) -> [[Opcodes; 2]; Encoding::COUNT] {
+    let mut all = [[Opcodes::NONE; 2]; Encoding::COUNT];
+    let mut slots: &mut [[Opcodes; 2]] = &mut all;
     let mut encoding = 0;
     while let [[first, second], rest @ ..] = slots {
         let mut lists = lists;
         while let [list, others @ ..] = lists {
             let mut left: &[Table] = list;
             while let [(of, rows), more @ ..] = left {
-                if *of as usize == encoding && first.is_empty() {
-                    *first = rows;
+                if *of as usize == encoding && first.rows.is_empty() {
+                    *first = Opcodes::new(rows);
                 } else if *of as usize == encoding {
-                    assert!(second.is_empty(), "there is room for two");
-                    *second = rows;
+                    assert!(second.rows.is_empty(), "there is room for two");
+                    *second = Opcodes::new(rows);
                 }
                 left = more;
             }

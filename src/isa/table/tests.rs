@@ -10,7 +10,7 @@ const ALL: [&Tables; 8] = [
 fn every_table(tables: &Tables) -> impl Iterator<Item = (usize, &'static [Row])> {
     let lists = tables.opcodes.iter().enumerate();
     lists
-        .flat_map(|(encoding, lists)| lists.map(|rows| (encoding, rows)))
+        .flat_map(|(encoding, lists)| lists.map(|table| (encoding, table.rows)))
         .filter(|(_, rows)| !rows.is_empty())
 }
 

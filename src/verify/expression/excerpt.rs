@@ -4,7 +4,7 @@ use fallible_iterator::FallibleIterator;
 use smallvec::SmallVec;
 
 use super::Fault;
-use crate::expr::{Encoding, OperandKind, OperandValue, Printer, operations};
+use crate::expr::{Encoding, Item, OperandKind, OperandValue, Printer, operations};
 use crate::verify::finding::{Excerpt, Finding};
 
 /// Longer expressions are not printed: nobody reads a line of so many operations.
@@ -70,16 +70,15 @@ impl Fault {
     }
 }
 
-/// The register numbers in an expression, each with the offset of its operation in bytes; those of entry
-/// values within it too. What cannot be decoded has none.
-pub(in crate::verify) fn registers(
-    bytes: &[u8],
-    encoding: Encoding,
-) -> SmallVec<[(usize, u64); 4]> {
+/// The register numbers in the operations of an expression, each with the offset of its operation in bytes;
+/// those of entry values within it too. What cannot be decoded has none.
+pub(super) fn registers(items: &[Item<'_>], encoding: Encoding) -> SmallVec<[(usize, u64); 4]> {
     let mut found = SmallVec::new();
-    let mut items = operations(bytes, encoding);
-    while let Ok(Some(item)) = items.next() {
+    for item in items {
         let row = item.operation.opcode().row();
+        if row.operands.is_empty() {
+            continue;
+        }
         // `DW_OP_lit0` to `DW_OP_lit31` are a family too, of numbers.
         let is_literal = row.name == "DW_OP_lit";
         for (kind, value) in row.operands.iter().zip(item.operation.operands()) {

@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 
 use super::code::{Code, Target};
 use super::entry::{Entry, Place, Sources, Storage, Type, Value};
+use super::excerpt::registers;
 use super::{Callee, Env, Fault, Outcome, Role, rule};
 use crate::error::ErrorKind;
 use crate::expr::{Encoding, Item, Operation};
@@ -69,9 +70,13 @@ enum Flow {
 
 /// Checks one expression.
 pub(super) fn run(bytes: &[u8], env: &Env<'_>) -> Outcome {
-    let mut steps = 0;
-    let code = Code::decode(bytes, env.encoding, usize::MAX);
-    code.map_or_else(Outcome::default, |code| run_code(&code, env, &mut steps))
+    let Some(code) = Code::decode(bytes, env.encoding, usize::MAX) else {
+        return Outcome::default();
+    };
+    Outcome {
+        registers: registers(&code.items, env.encoding),
+        ..run_code(&code, env, &mut 0)
+    }
 }
 
 /// Checks a decoded expression. `steps` counts the operations that were run.
@@ -117,6 +122,7 @@ fn run_code(code: &Code<'_>, env: &Env<'_>, steps: &mut usize) -> Outcome {
         result,
         legacy: machine.legacy,
         refers: code.refers,
+        registers: SmallVec::new(),
     }
 }
 

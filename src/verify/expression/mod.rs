@@ -20,9 +20,11 @@ mod tests;
 mod value;
 
 pub(super) use entry::{Entry, Offset, Place, Sources, Storage, Type};
-pub(super) use excerpt::{excerpt, registers};
+pub(super) use excerpt::excerpt;
 pub(super) use rule::{RULES, Repeats, repeats};
 pub(super) use value::as_place;
+
+use smallvec::SmallVec;
 
 use crate::expr::Encoding;
 use crate::verify::rule::Rule;
@@ -157,6 +159,8 @@ pub(super) struct Outcome {
     pub(super) legacy: bool,
     /// Whether it names other entries than base types: by calls and implicit pointers.
     pub(super) refers: bool,
+    /// The register numbers that it names itself, each with the offset of its operation, in bytes.
+    pub(super) registers: SmallVec<[(usize, u64); 4]>,
 }
 
 /// Runs an expression through its effect on the stack.

@@ -401,10 +401,8 @@ fn results_say_what_an_address_was_computed_from() {
 #[test]
 fn register_numbers_are_listed_with_their_operations() {
     let bytes = bytes_of("lit5, reg4, bregx SGPR32+0, entry_value(regx SGPR5)");
-    assert_eq!(
-        registers(&bytes, Encoding::AMDGPU)[..],
-        [(1, 4), (2, 64), (5, 37)]
-    );
+    let outcome = check(&bytes, &Env::new(Encoding::AMDGPU, Role::Any));
+    assert_eq!(outcome.registers[..], [(1, 4), (2, 64), (5, 37)]);
 }
 
 /// Random bytes neither panic nor take long.

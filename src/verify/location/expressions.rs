@@ -12,7 +12,7 @@ use crate::debug_info::{Bytes, Die, Value};
 use crate::eval::ExpressionBytes;
 use crate::expr::{OperandKind, Operation, operations};
 use crate::verify::expression::{
-    self, Entry, Env, Fault, FrameBase, Outcome, Repeats, Role, excerpt, registers, repeats,
+    self, Entry, Env, Fault, FrameBase, Outcome, Repeats, Role, excerpt, repeats,
 };
 use crate::verify::finding::Finding;
 use crate::verify::register;
@@ -155,7 +155,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         for fault in &outcome.faults {
             self.report(site, expression, fault);
         }
-        for (offset, number) in registers(expression.bytes, expression.unit.encoding) {
+        for (offset, number) in outcome.registers {
             if let Some((rule, message)) = register::check(self.subject, number) {
                 let fault = Fault {
                     rule,

@@ -18,7 +18,6 @@ mod tests;
 use core::ops::Range;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use fallible_iterator::FallibleIterator;
 use gimli::constants::{
     DW_AT_abstract_origin, DW_AT_name, DW_AT_specification, DW_AT_type, DW_TAG_entry_point,
     DW_TAG_inlined_subroutine, DW_TAG_subprogram,
@@ -149,7 +148,7 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
 
     fn entries(&mut self) -> Result<(), Error> {
         let mut dies = self.info.dies(self.id)?;
-        while let Some(die) = dies.next()? {
+        while let Some(die) = dies.next_ref()? {
             if die.is_null() {
                 self.references.entry(die.id().offset, DwTag(0));
                 continue;
@@ -165,7 +164,7 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
                 }
             }
             if die.tag() == DW_TAG_subprogram {
-                let scope = self.scope(&die);
+                let scope = self.scope(die);
                 self.scopes.push(scope);
             }
             if [
@@ -175,10 +174,10 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
             ]
             .contains(&die.tag())
             {
-                self.check_lanes(&die);
+                self.check_lanes(die);
             }
             for attribute in die.attributes() {
-                self.attribute(&die, attribute);
+                self.attribute(die, attribute);
             }
         }
         Ok(())

@@ -163,18 +163,15 @@ impl<'a> Callees<'a> {
 /// of callees are followed from where they are made to the call, within a stretch without branch targets.
 fn summarize(decoder: &Decoder, code: &[u8], address: u64) -> Summary {
     let mut summary = Summary::default();
-    let mut targets = BTreeSet::new();
-    let mut instructions = Vec::new();
-    for instruction in decoder.instructions(code, address) {
-        let Ok(instruction) = instruction else {
-            summary.unknown = true;
-            return summary;
-        };
-        if let Effect::Branch { target, .. } = instruction.effect {
-            targets.insert(target);
-        }
-        instructions.push(instruction);
-    }
+    let Ok(instructions) = decoder.decode_all(code, address) else {
+        summary.unknown = true;
+        return summary;
+    };
+    let branches = instructions.iter().filter_map(|one| match one.effect {
+        Effect::Branch { target, .. } => Some(target),
+        _ => None,
+    });
+    let targets: BTreeSet<u64> = branches.collect();
     let end = address.saturating_add(code.len() as u64);
     let mut known: BTreeMap<MachineRegister, u64> = BTreeMap::new();
     for instruction in &instructions {

@@ -44,7 +44,7 @@ struct CfaResult {
 impl Comparison<'_> {
     /// Compares everything, and adds what is wrong.
     pub(super) fn run(&self, findings: &mut Findings) {
-        let Some(cfa) = self.claims.cfa.filter(|_| self.claims.has_caller) else {
+        let Some(cfa) = self.cfa_of_caller() else {
             return;
         };
         if self.context.convention == Convention::Gcc {
@@ -53,23 +53,8 @@ impl Comparison<'_> {
         }
         let cfa = self.cfa(&cfa, findings);
         self.return_address(findings);
-        for (register, (machine, claim)) in &self.claims.registers {
-            let subject = Subject::Register(*register);
-            match &**claim {
-                Claim::None | Claim::Pair(_) => {}
-                Claim::Scalar(place) => {
-                    if let MachineRegister::Sgpr(n) = machine {
-                        self.dwords(subject, &[*place], &[*n], findings);
-                    }
-                }
-                Claim::Vector(place) => {
-                    self.vector(subject, *machine, place, &cfa, findings);
-                }
-                Claim::Number(number) => self.number(subject, *machine, number, findings),
-                Claim::CfaScaled { shift, plus } => {
-                    self.scaled(subject, *machine, (*shift, *plus), &cfa, findings);
-                }
-            }
+        for (register, machine, claim) in &self.claims.registers {
+            self.register(*register, *machine, claim, &cfa, findings);
         }
         self.exec(findings);
         for n in bits(self.state.overwritten()) {
@@ -83,6 +68,9 @@ impl Comparison<'_> {
     /// Compares again what has no rule and is named by none, where these registers alone have changed since
     /// all was compared with the row.
     pub(super) fn run_again(&self, changed: &[MachineRegister], findings: &mut Findings) {
+        if self.cfa_of_caller().is_none() {
+            return;
+        }
         let wave_size = self.context.wave_size;
         let numbers = changed.iter().filter_map(|one| one.dwarf(wave_size));
         let subjects: SmallVec<[Subject; 4]> = numbers
@@ -94,6 +82,36 @@ impl Comparison<'_> {
                 self.scalar_without_rule(n, findings);
             } else if let Some(vector) = self.state.changed_vector(*register) {
                 self.vector_without_rule(*register, vector, findings);
+            }
+        }
+    }
+
+    /// The CFA, if the row is of a frame that has a caller.
+    fn cfa_of_caller(&self) -> Option<CfaClaim> {
+        self.claims.cfa.filter(|_| self.claims.has_caller)
+    }
+
+    /// What is claimed of one register.
+    fn register(
+        &self,
+        register: Register,
+        machine: MachineRegister,
+        claim: &Claim,
+        cfa: &CfaResult,
+        findings: &mut Findings,
+    ) {
+        let subject = Subject::Register(register);
+        match claim {
+            Claim::None | Claim::Pair(_) => {}
+            Claim::Scalar(place) => {
+                if let MachineRegister::Sgpr(n) = machine {
+                    self.dwords(subject, &[*place], &[n], findings);
+                }
+            }
+            Claim::Vector(place) => self.vector(subject, machine, place, cfa, findings),
+            Claim::Number(number) => self.number(subject, machine, number, findings),
+            Claim::CfaScaled { shift, plus } => {
+                self.scaled(subject, machine, (*shift, *plus), cfa, findings);
             }
         }
     }

@@ -75,11 +75,14 @@ pub(super) fn follow(
         let mut state = state.clone();
         let body = instructions.get(*first..*last).unwrap_or_default();
         left = left.checked_sub(body.len()).ok_or(Silence::Budget)?;
-        let mut next = Next::Out;
+        let Some((last, body)) = body.split_last() else {
+            continue;
+        };
         for instruction in body {
-            next = successors(context, &state, instruction);
             context.step(&mut state, instruction);
         }
+        let next = successors(context, &state, last);
+        context.step(&mut state, last);
         let targets = match next {
             Next::To(targets) => targets,
             Next::Out => continue,

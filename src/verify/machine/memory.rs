@@ -188,6 +188,6 @@ pub(super) fn load(state: &mut State, access: &Access, wave_size: WaveSize, at: 
 pub(super) fn write(state: &mut State, register: MachineRegister, value: &Vector, at: u32) {
     let mask = state.exec;
     if mask != Mask::NONE {
-        state.vector_mut(register).write(mask, value, at);
+        state.change_vector(register, |vector| vector.write(mask, value, at));
     }
 }

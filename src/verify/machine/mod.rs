@@ -22,6 +22,7 @@ mod convention;
 mod findings;
 mod flow;
 mod holder;
+mod map;
 mod mask;
 mod memory;
 mod rows;
@@ -135,11 +136,8 @@ impl<'a> Machine<'a> {
             .ok_or(Silence::Undecodable)?;
         let rows = read_rows(function, wave_size)?;
         let start = function.fde.initial_location;
-        // None is shorter than a dword, so that this is never moved.
-        let mut instructions = Vec::with_capacity(function.code.len() / 4);
-        for instruction in decoder.instructions(function.code, start) {
-            instructions.push(instruction.map_err(|_| Silence::Undecodable)?);
-        }
+        let instructions =
+            (decoder.decode_all(function.code, start)).map_err(|_| Silence::Undecodable)?;
         check_boundaries(&rows, &instructions, findings);
         if rows.iter().all(|row| !row.has_caller || row.cfa.is_none()) {
             return Err(Silence::NoCaller);
@@ -291,6 +289,7 @@ fn is_limited(
     claims: &Claims,
     changed: &mut Vec<MachineRegister>,
 ) -> bool {
+    let spans = instruction.writes.spans();
     let changes_more = match instruction.effect {
         Effect::Call { .. } | Effect::GprIndex | Effect::VgprMsb { .. } => true,
         Effect::Store(access) => {
@@ -298,6 +297,16 @@ fn is_limited(
         }
         _ => instruction.writes.is_indirect(),
     };
+    // Of GCC's functions the CFA alone is compared, and nothing else is followed.
+    if context.convention == Convention::Gcc {
+        let mut written = spans.iter().flat_map(|span| span.registers());
+        return !written.any(
+            |register| matches!(register, MachineRegister::Sgpr(n) if claims.names_scalar(n)),
+        );
+    }
+    if changes_more {
+        return false;
+    }
     // What depended on the condition that is found here before is told anew, wherever it is.
     let finds_condition = matches!(
         instruction.effect,
@@ -309,10 +318,8 @@ fn is_limited(
                 ..
             }
     );
-    let is_gcc = context.convention == Convention::Gcc;
-    let mut written = (instruction.writes.spans().iter()).flat_map(|span| span.registers());
-    !changes_more
-        && written.all(|register| {
+    for span in spans {
+        for register in span.registers() {
             let (has_rule, is_named) = match register {
                 MachineRegister::Vgpr(_) | MachineRegister::Agpr(_) => {
                     (claims.has_vector(register), claims.names_vector(register))
@@ -322,12 +329,15 @@ fn is_limited(
                     (claims.has_scalar(n), is_named)
                 }
                 MachineRegister::ExecLo | MachineRegister::ExecHi => return false,
-                _ => return true,
+                _ => continue,
             };
-            // Of GCC's functions the CFA alone is compared.
-            if !has_rule && !is_named && !is_gcc {
+            if is_named {
+                return false;
+            }
+            if !has_rule {
                 changed.push(register);
             }
-            !is_named
-        })
+        }
+    }
+    true
 }

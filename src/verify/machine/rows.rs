@@ -5,7 +5,6 @@
     reason = "only vector and accumulation registers are collected"
 )]
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::claim::{self, CfaClaim, Claim, ScalarPlace, VectorPlace};
@@ -29,8 +28,8 @@ pub(super) struct Claims {
     pub(super) return_address: Claim,
     /// The rule of the execution mask: nothing if there is none.
     pub(super) exec: Option<Claim>,
-    /// What is claimed about other registers, as far as it can be checked.
-    pub(super) registers: BTreeMap<Register, (MachineRegister, Rc<Claim>)>,
+    /// What is claimed about other registers, as far as it can be checked; by ascending register.
+    pub(super) registers: Vec<(Register, MachineRegister, Rc<Claim>)>,
     /// The scalar registers that have a rule.
     scalars: u128,
     /// The vector and accumulation registers that have a rule.
@@ -74,20 +73,26 @@ impl<'a> RowReader<'a> {
 
     /// Reads a row.
     pub(super) fn read(&mut self, row: &Row<'a>) -> Claims {
-        let last = core::mem::replace(&mut self.rules, row.rules().to_vec());
-        let mut last = last.into_iter().peekable();
-        for (number, rule) in row.rules() {
-            while let Some((gone, _)) = last.next_if(|(last, _)| last < number) {
-                self.set(gone, None);
+        let mut last = core::mem::take(&mut self.rules);
+        // The first ones are mostly the same.
+        let pairs = last.iter().zip(row.rules());
+        let same = pairs.take_while(|(before, rule)| before == rule).count();
+        let mut before = last.get(same..).unwrap_or_default().iter().peekable();
+        for (number, rule) in row.rules().get(same..).unwrap_or_default() {
+            while let Some((gone, _)) = before.next_if(|(before, _)| before < number) {
+                self.set(*gone, None);
             }
-            let before = last.next_if(|(last, _)| last == number);
-            if before.is_none_or(|(_, before)| before != *rule) {
+            let before = before.next_if(|(before, _)| before == number);
+            if before.is_none_or(|(_, before)| before != rule) {
                 self.set(*number, Some(*rule));
             }
         }
-        for (gone, _) in last {
-            self.set(gone, None);
+        for (gone, _) in before {
+            self.set(*gone, None);
         }
+        last.clear();
+        last.extend_from_slice(row.rules());
+        self.rules = last;
         let mut claims = Claims {
             start: row.start,
             end: row.end,
@@ -132,11 +137,19 @@ impl<'a> RowReader<'a> {
                 u8::MAX
             }
         };
-        match rule.map_or(Claim::None, |rule| claim(rule, dwords)) {
-            Claim::None => drop(claims.registers.remove(&register)),
-            claim => {
-                let claim = (machine, Rc::new(claim));
-                claims.registers.insert(register, claim);
+        let known = (claims.registers).binary_search_by_key(&register, |(register, ..)| *register);
+        let claim = rule.map_or(Claim::None, |rule| claim(rule, dwords));
+        match (known, claim) {
+            (Ok(at), Claim::None) => drop(claims.registers.remove(at)),
+            (Ok(at), claim) => {
+                if let Some((.., known)) = claims.registers.get_mut(at) {
+                    *known = Rc::new(claim);
+                }
+            }
+            (Err(_), Claim::None) => {}
+            (Err(at), claim) => {
+                let claim = (register, machine, Rc::new(claim));
+                claims.registers.insert(at, claim);
             }
         }
     }
@@ -169,7 +182,7 @@ impl Claims {
         if let Some(cfa) = self.cfa {
             self.named_scalars |= pair(cfa.number.register);
         }
-        let claims = self.registers.values().map(|(_, claim)| &**claim);
+        let claims = self.registers.iter().map(|(.., claim)| &**claim);
         let others = [Some(&self.return_address), self.exec.as_ref()];
         for claim in claims.chain(others.into_iter().flatten()) {
             let places = match claim {
@@ -192,7 +205,7 @@ impl Claims {
                 }
             }
         }
-        for (machine, _) in self.registers.values() {
+        for (_, machine, _) in &self.registers {
             self.named.insert(*machine);
         }
     }
@@ -210,7 +223,7 @@ impl Claims {
 /// A set of vector and accumulation registers: 1024 of the former, then 256 of the latter.
 #[derive(Clone, Debug, Default)]
 struct RegisterSet {
-    words: [u128; 10],
+    words: [u64; 20],
 }
 
 impl RegisterSet {
@@ -220,7 +233,7 @@ impl RegisterSet {
             MachineRegister::Agpr(n) if n < 256 => n.saturating_add(1024),
             _ => return None,
         };
-        Some((usize::from(n / 128), u32::from(n % 128)))
+        Some((usize::from(n / 64), u32::from(n % 64)))
     }
 
     fn insert(&mut self, register: MachineRegister) {
@@ -232,7 +245,7 @@ impl RegisterSet {
         if let Some((word, bit)) = RegisterSet::place(register)
             && let Some(word) = self.words.get_mut(word)
         {
-            let bit = 1u128.checked_shl(bit).unwrap_or(0);
+            let bit = 1u64.checked_shl(bit).unwrap_or(0);
             *word = if is_in { *word | bit } else { *word & !bit };
         }
     }

@@ -1,9 +1,9 @@
 //! What is known of the machine at one place of the code, relative to the entry of the function.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use super::map::Map;
 use super::mask::Mask;
 use super::value::{STACK_POINTER, Scalar, Verdict};
 use super::vector::{LaneValue, Vector};
@@ -14,6 +14,9 @@ use crate::isa::{MachineRegister, Operand, Span};
 pub(super) const SCALARS: usize = 108;
 /// Where `vcc` stands among them.
 const VCC: u8 = 106;
+
+/// Where accumulation registers begin among vector registers.
+const AGPRS: u32 = 1 << 16;
 
 /// How many slots are kept. Functions that save every register there is need fewer.
 const SLOTS: usize = 1024;
@@ -51,10 +54,10 @@ pub(super) struct State {
     pub(super) exec: Mask,
     /// The offset of the instruction that wrote `exec` last.
     pub(super) exec_written_at: u32,
-    /// Those that are not as on entry.
-    vectors: Rc<BTreeMap<MachineRegister, Rc<Vector>>>,
+    /// Those that are not as on entry, by their numbers.
+    vectors: Rc<Map<u32>>,
     /// Those that were written.
-    slots: Rc<BTreeMap<Slot, Rc<Vector>>>,
+    slots: Rc<Map<Slot>>,
     /// Which vector register an instruction writes is not known any more.
     vectors_lost: bool,
     /// Stores went to unknown places of the stack: slots that are not listed can have anything.
@@ -142,9 +145,9 @@ impl State {
 
     /// A vector or accumulation register.
     pub(super) fn vector(&self, register: MachineRegister) -> Cow<'_, Vector> {
-        match self.vectors.get(&register) {
+        match self.vectors.get(number(register)) {
             _ if self.vectors_lost => Cow::Owned(Vector::all(LaneValue::Unknown, 0)),
-            Some(vector) => Cow::Borrowed(&**vector),
+            Some(vector) => Cow::Borrowed(vector),
             None => Cow::Owned(Vector::entry(register)),
         }
     }
@@ -152,7 +155,7 @@ impl State {
     /// A vector or accumulation register, if it may not be as on entry.
     pub(super) fn changed_vector(&self, register: MachineRegister) -> Option<&Vector> {
         let vectors = (!self.vectors_lost).then_some(&self.vectors)?;
-        vectors.get(&register).map(|vector| &**vector)
+        vectors.get(number(register))
     }
 
     /// Those that may not be as on entry.
@@ -160,14 +163,17 @@ impl State {
         let known = !self.vectors_lost;
         (self.vectors.iter())
             .filter(move |_| known)
-            .map(|(register, vector)| (*register, &**vector))
+            .map(|(number, vector)| (numbered(number), &**vector))
     }
 
-    /// The vector register, to be changed.
-    pub(super) fn vector_mut(&mut self, register: MachineRegister) -> &mut Vector {
+    /// Changes a vector register.
+    pub(super) fn change_vector(
+        &mut self,
+        register: MachineRegister,
+        change: impl FnOnce(&mut Vector),
+    ) {
         let vectors = Rc::make_mut(&mut self.vectors);
-        let entry = vectors.entry(register);
-        Rc::make_mut(entry.or_insert_with(|| Rc::new(Vector::entry(register))))
+        vectors.change(number(register), Vector::entry(register), change);
     }
 
     /// From here on any vector register can have anything.
@@ -179,8 +185,8 @@ impl State {
     /// What is in a slot. What was never written is not known to be anything's value, unless callees or
     /// stores to unknown places may have put it there.
     pub(super) fn slot(&self, slot: Slot) -> Cow<'_, Vector> {
-        if let Some(vector) = self.slots.get(&slot) {
-            return Cow::Borrowed(&**vector);
+        if let Some(vector) = self.slots.get(slot) {
+            return Cow::Borrowed(vector);
         }
         let of_callees = match (slot.base, self.callees_from) {
             (_, None) => false,
@@ -200,7 +206,7 @@ impl State {
     }
 
     pub(super) fn slots(&self) -> impl Iterator<Item = (Slot, &Vector)> {
-        (self.slots.iter()).map(|(slot, vector)| (*slot, &**vector))
+        (self.slots.iter()).map(|(slot, vector)| (slot, &**vector))
     }
 
     /// Whether all slots that are known have this base.
@@ -218,12 +224,12 @@ impl State {
         let slots = Rc::make_mut(&mut self.slots);
         // Addresses with another base may be the same places.
         if has_other_base(slots, slot.base) {
-            slots.retain(|key, _| key.base == slot.base);
+            slots.retain(|key| key.base == slot.base);
             self.slots_lost = true;
         }
         // One more than is kept is not known, like those of which nothing is.
-        if slots.len() < SLOTS || slots.contains_key(&slot) {
-            slots.insert(slot, Rc::new(vector));
+        if slots.len() < SLOTS || slots.get(slot).is_some() {
+            slots.insert(slot, vector);
         } else {
             self.slots_lost = true;
         }
@@ -238,8 +244,8 @@ impl State {
     /// A callee has the stack from this offset up, in bytes of one lane.
     pub(super) fn give_to_callee(&mut self, from: i64) {
         self.callees_from = Some(self.callees_from.map_or(from, |lowest| lowest.min(from)));
-        if self.slots.keys().any(|slot| is_above(*slot, from)) {
-            Rc::make_mut(&mut self.slots).retain(|slot, _| !is_above(*slot, from));
+        if self.slots.iter().any(|(slot, _)| is_above(slot, from)) {
+            Rc::make_mut(&mut self.slots).retain(|slot| !is_above(slot, from));
         }
     }
 
@@ -252,8 +258,8 @@ impl State {
             Mask::ALL
         };
         let unknown = Vector::all(LaneValue::Unknown, 0);
-        for (register, vector) in Rc::make_mut(&mut self.vectors) {
-            if is_clobbered(*register) {
+        for (number, vector) in Rc::make_mut(&mut self.vectors).iter_mut() {
+            if is_clobbered(numbered(number)) {
                 let vector = Rc::make_mut(vector);
                 let at = vector.written_at;
                 vector.write(mask, &unknown, at);
@@ -284,7 +290,7 @@ impl State {
             lanes.into_iter().any(|(_, value)| is(value))
         };
         self.scalars.iter().any(|cell| is(&cell.value))
-            || self.vectors.values().any(|vector| named(vector))
+            || self.vectors.iter().any(|(_, vector)| named(vector))
             || (self.slots.iter())
                 .any(|(slot, vector)| slot.base == Base::Aligned(at) || named(vector))
     }
@@ -345,7 +351,7 @@ impl State {
             changed = true;
         }
         if !self.vectors_lost && !Rc::ptr_eq(&self.vectors, &other.vectors) {
-            let entry = |register: &MachineRegister| Vector::entry(*register);
+            let entry = |number| Vector::entry(numbered(number));
             changed |= join_maps(&mut self.vectors, &other.vectors, entry, entry);
         }
         if !Rc::ptr_eq(&self.slots, &other.slots) {
@@ -353,8 +359,8 @@ impl State {
             changed |= join_maps(
                 &mut self.slots,
                 &other.slots,
-                |slot| here.slot(*slot).into_owned(),
-                |slot| there.slot(*slot).into_owned(),
+                |slot| here.slot(slot).into_owned(),
+                |slot| there.slot(slot).into_owned(),
             );
         }
         changed |= other.slots_lost && !self.slots_lost;
@@ -394,52 +400,87 @@ impl State {
     }
 }
 
-fn forget_in<K: Ord + Copy>(map: &mut Rc<BTreeMap<K, Rc<Vector>>>, at: u32) {
+fn forget_in<K: Ord + Copy>(map: &mut Rc<Map<K>>, at: u32) {
     let changes = map
         .iter()
-        .filter_map(|(key, vector)| Some((*key, vector.forget(at)?)));
+        .filter_map(|(key, vector)| Some((key, vector.forget(at)?)));
     let changes: Vec<(K, Vector)> = changes.collect();
     if !changes.is_empty() {
-        Rc::make_mut(map).extend(changes.into_iter().map(|(key, one)| (key, Rc::new(one))));
+        let map = Rc::make_mut(map);
+        for (key, vector) in changes {
+            map.insert(key, vector);
+        }
+    }
+}
+
+/// Where a register stands among vector registers, then accumulation registers. What is neither of them, and
+/// has nothing here, stands behind all.
+fn number(register: MachineRegister) -> u32 {
+    match register {
+        MachineRegister::Vgpr(n) => n.into(),
+        MachineRegister::Agpr(n) => AGPRS | u32::from(n),
+        MachineRegister::Sgpr(_)
+        | MachineRegister::Ttmp(_)
+        | MachineRegister::FlatScratchLo
+        | MachineRegister::FlatScratchHi
+        | MachineRegister::XnackMaskLo
+        | MachineRegister::XnackMaskHi
+        | MachineRegister::VccLo
+        | MachineRegister::VccHi
+        | MachineRegister::M0
+        | MachineRegister::ExecLo
+        | MachineRegister::ExecHi
+        | MachineRegister::Scc => u32::MAX,
+    }
+}
+
+/// The register that has this number.
+fn numbered(number: u32) -> MachineRegister {
+    let [a, b, ..] = number.to_le_bytes();
+    let n = u16::from_le_bytes([a, b]);
+    if number < AGPRS {
+        MachineRegister::Vgpr(n)
+    } else {
+        MachineRegister::Agpr(n)
     }
 }
 
 /// Joins each entry; `here` and `there` say what an entry that is missing stands for.
 fn join_maps<K: Ord + Copy>(
-    map: &mut Rc<BTreeMap<K, Rc<Vector>>>,
-    other: &BTreeMap<K, Rc<Vector>>,
-    here: impl Fn(&K) -> Vector,
-    there: impl Fn(&K) -> Vector,
+    map: &mut Rc<Map<K>>,
+    other: &Map<K>,
+    here: impl Fn(K) -> Vector,
+    there: impl Fn(K) -> Vector,
 ) -> bool {
     let mut changes = Vec::new();
+    let mut others = other.iter().peekable();
     for (key, vector) in map.iter() {
-        let joined = match other.get(key) {
-            Some(other) if Rc::ptr_eq(other, vector) => continue,
-            Some(other) => vector.join(other),
+        while let Some((key, other)) = others.next_if(|(other, _)| *other < key) {
+            changes.push((key, here(key).join(other)));
+        }
+        let joined = match others.next_if(|(other, _)| *other == key) {
+            Some((_, other)) if Rc::ptr_eq(other, vector) => continue,
+            Some((_, other)) => vector.join(other),
             None => vector.join(&there(key)),
         };
         if joined.active != vector.active || joined.inactive != vector.inactive {
-            changes.push((*key, joined));
+            changes.push((key, joined));
         }
     }
-    for (key, vector) in other {
-        if !map.contains_key(key) {
-            changes.push((*key, here(key).join(vector)));
-        }
-    }
+    changes.extend(others.map(|(key, other)| (key, here(key).join(other))));
     if changes.is_empty() {
         return false;
     }
     let map = Rc::make_mut(map);
     for (key, vector) in changes {
-        map.insert(key, Rc::new(vector));
+        map.insert(key, vector);
     }
     true
 }
 
 /// Whether there is a slot with another base. Slots are ordered by their bases.
-fn has_other_base(slots: &BTreeMap<Slot, Rc<Vector>>, base: Base) -> bool {
-    let ends = [slots.first_key_value(), slots.last_key_value()];
+fn has_other_base(slots: &Map<Slot>, base: Base) -> bool {
+    let ends = [slots.iter().next(), slots.iter().next_back()];
     ends.into_iter()
         .flatten()
         .any(|(slot, _)| slot.base != base)

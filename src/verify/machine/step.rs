@@ -5,6 +5,8 @@
     reason = "what is not followed is left unknown, whatever it is"
 )]
 
+use smallvec::SmallVec;
+
 use super::callees::Callees;
 use super::convention::Convention;
 use super::mask::Mask;
@@ -76,9 +78,11 @@ impl Context<'_> {
             Effect::WriteLane { dst, src, lane } => match lane_number(state, lane) {
                 Some(lane) => {
                     let value = state.operand(src, 0);
-                    state.vector_mut(dst).set_lane(lane, value, at);
+                    state.change_vector(dst, |vector| vector.set_lane(lane, value, at));
                 }
-                None => *state.vector_mut(dst) = Vector::all(LaneValue::Unknown, at),
+                None => state.change_vector(dst, |vector| {
+                    *vector = Vector::all(LaneValue::Unknown, at);
+                }),
             },
             Effect::ReadLane { dst, src, lane } => {
                 let value = read_lane(state, src, lane);
@@ -414,7 +418,7 @@ fn read_lane(state: &State, src: Operand, lane: Operand) -> Scalar {
 }
 
 fn vector_move(state: &mut State, dst: Span, src: Operand, at: u32) {
-    let sources: Vec<Vector> = (0..dst.count)
+    let sources: SmallVec<[Vector; 2]> = (0..dst.count)
         .map(
             |n| match src.registers().and_then(|span| span.first.plus(n)) {
                 Some(register @ (MachineRegister::Vgpr(_) | MachineRegister::Agpr(_))) => {
@@ -437,8 +441,9 @@ fn overwrite_vectors(state: &mut State, span: Span, at: u32) {
     for register in span.registers() {
         memory::write(state, register, &other, at);
         if span.count > 1 {
-            let vector = state.vector_mut(register);
-            vector.inactive = vector.join(&unknown).inactive;
+            state.change_vector(register, |vector| {
+                vector.inactive = vector.join(&unknown).inactive;
+            });
         }
     }
 }
