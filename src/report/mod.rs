@@ -31,7 +31,7 @@ pub use vars::{DeclarationDocument, LaneDocument, VariableDocument, VarsDocument
 pub use verify::{
     Baseline, BaselineEntry, CheckedFile, ExcerptDocument, FindingDocument, RuleDocument,
     RulesDocument, SarifLog, SourceDocument, UnreadableFile, VerifiedFile, VerifyDocument,
-    VerifySummary, check_file, github_annotations,
+    VerifySummary, check_file, check_file_with_threads, github_annotations,
 };
 
 use crate::error::Error;

@@ -1,11 +1,10 @@
 //! `hetdwarf verify`: the rules over files and folders, as a CI needs them.
 //!
-//! Which files there are is found here; what is in them is found by [`check_file`]. Files are checked by several
+//! Which files there are is found here; what is in them is found by [`check_file_with_threads`]. Files are checked by several
 //! threads, and nothing is printed before all are: the output is the same for any number of threads.
 
 mod config;
 mod files;
-mod queue;
 mod text;
 
 use std::io::{IsTerminal, Write};
@@ -18,9 +17,10 @@ use super::failure::{Exit, Failure};
 use super::input::read_file;
 use crate::object::code_objects;
 use crate::report::{
-    Baseline, CheckedFile, RulesDocument, SarifLog, VerifyDocument, check_file, github_annotations,
+    Baseline, CheckedFile, RulesDocument, SarifLog, VerifyDocument, check_file_with_threads,
+    github_annotations,
 };
-use crate::verify::{Choice, Rule, Selection, UnknownRule};
+use crate::verify::{Choice, Rule, Selection, UnknownRule, queue};
 use config::Config;
 use files::{Files, Target};
 
@@ -111,10 +111,13 @@ fn check(files: &Files, jobs: Option<NonZeroUsize>, selection: &Selection) -> Ve
         .map_or(1, NonZeroUsize::get);
     let targets: Vec<(&String, &Target)> = files.targets.iter().collect();
     let mut progress = Progress::new(targets.len());
+    // Where there are fewer files than threads, several check the same one.
+    let files_at_once = jobs.min(targets.len()).max(1);
+    let threads = NonZeroUsize::new(jobs / files_at_once).unwrap_or(NonZeroUsize::MIN);
     let checked = queue::run(
         &targets,
-        jobs,
-        |(name, target)| check_target(name, target, selection),
+        files_at_once,
+        |(name, target)| check_target(name, target, selection, threads),
         |done| progress.show(done),
     );
     progress.clear();
@@ -125,12 +128,17 @@ fn check(files: &Files, jobs: Option<NonZeroUsize>, selection: &Selection) -> Ve
     VerifyDocument::new(checked.into_iter().chain([outside]))
 }
 
-fn check_target(name: &str, target: &Target, selection: &Selection) -> CheckedFile {
+fn check_target(
+    name: &str,
+    target: &Target,
+    selection: &Selection,
+    threads: NonZeroUsize,
+) -> CheckedFile {
     let data = match std::fs::read(&target.path) {
         Ok(data) => data,
         Err(error) => return CheckedFile::unreadable(name, error),
     };
-    let checked = check_file(name, &data, selection);
+    let checked = check_file_with_threads(name, &data, selection, threads);
     let is_empty = checked.objects.is_empty() && checked.unreadable.is_empty();
     if target.named && is_empty {
         // Who named it expected something in it.

@@ -1,12 +1,13 @@
 //! Checking all code objects of one file.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 
 use super::{UnreadableFile, VerifiedFile};
 use crate::error::{Error, Result};
 use crate::inspect::Program;
 use crate::object::{CodeObject, EmbeddedCodeObject, code_objects_if_any};
-use crate::verify::{Selection, verify};
+use crate::verify::{Selection, verify_with_threads};
 
 /// What was found in one file. Both lists are empty if there is no code object in it.
 #[derive(Clone, Debug, Default)]
@@ -49,13 +50,24 @@ impl CheckedFile {
 /// ```
 #[must_use]
 pub fn check_file(path: &str, data: &[u8], selection: &Selection) -> CheckedFile {
+    check_file_with_threads(path, data, selection, NonZeroUsize::MIN)
+}
+
+/// The same on several threads; what is found does not depend on how many there are.
+#[must_use]
+pub fn check_file_with_threads(
+    path: &str,
+    data: &[u8],
+    selection: &Selection,
+    threads: NonZeroUsize,
+) -> CheckedFile {
     let objects = match code_objects_if_any(data) {
         Ok(objects) => objects,
         Err(error) => return CheckedFile::unreadable(path, error),
     };
     let mut checked = CheckedFile::default();
     for (object, path_in_file) in objects.iter().zip(paths(path, &objects)) {
-        match check_object(&path_in_file, &object.data, selection) {
+        match check_object(&path_in_file, &object.data, selection, threads) {
             Ok(mut found) => {
                 found.container = (path_in_file != path).then(|| path.to_owned());
                 checked.objects.push(found);
@@ -69,10 +81,15 @@ pub fn check_file(path: &str, data: &[u8], selection: &Selection) -> CheckedFile
     checked
 }
 
-fn check_object(path: &str, data: &[u8], selection: &Selection) -> Result<VerifiedFile> {
+fn check_object(
+    path: &str,
+    data: &[u8],
+    selection: &Selection,
+    threads: NonZeroUsize,
+) -> Result<VerifiedFile> {
     let object = CodeObject::parse(data)?;
     let program = Program::load(&object)?;
-    let mut verdict = verify(&program);
+    let mut verdict = verify_with_threads(&program, threads);
     selection.apply(&mut verdict);
     Ok(VerifiedFile::new(path, &program, &verdict))
 }
