@@ -53,6 +53,8 @@ pub struct Function {
 pub struct Unit {
     /// Where its entries are in `.debug_info`: header and all.
     pub entries: Range<u64>,
+    /// Where the entries behind the first are.
+    pub children: u64,
     /// Its functions, by address.
     pub functions: Vec<Function>,
 }
@@ -107,11 +109,12 @@ pub fn write(shape: &Shape, number: usize, count: usize, sections: &mut Sections
     for (code, function) in codes.iter().zip(&functions) {
         frames::function(&mut sections.frame, cie, function.range.start, code);
     }
-    unit.entries(sections, &codes, &functions);
+    let first_child = unit.entries(sections, &codes, &functions);
     let start = u64::from(sections.info.offset());
     unit.finish(sections, &functions);
     Unit {
         entries: start..u64::from(sections.info.offset()),
+        children: start + u64::from(first_child),
         functions,
     }
 }
@@ -185,9 +188,11 @@ fn place(
 }
 
 impl Writer<'_> {
-    fn entries(&mut self, sections: &mut Sections, codes: &[Code], functions: &[Function]) {
+    /// Makes the entries; gives the offset of the second.
+    fn entries(&mut self, sections: &mut Sections, codes: &[Code], functions: &[Function]) -> u32 {
         self.dies.zeros(HEADER as usize);
         self.root(sections, functions);
+        let first_child = self.dies.offset();
         let types = self.types(sections);
         let inlined = self.inlined_function(sections, types[0].0);
         let mut entries: Vec<u32> = Vec::new();
@@ -216,6 +221,7 @@ impl Writer<'_> {
         let end = functions.last().map_or(self.start, |last| last.range.end);
         self.lines.end_sequence(end);
         self.dies.u8(0);
+        first_child
     }
 
     fn root(&mut self, sections: &mut Sections, functions: &[Function]) {
