@@ -31,7 +31,7 @@ measure() {
         done | awk '{ s = $1 + $2; if (NR == 1 || s < least) { least = s; kib = $3 } } END { printf "%.2f\t%d", least, kib }'
     )
     instructions=-
-    if [ "$bytes" -lt 33554432 ] && command -v valgrind >/dev/null; then
+    if [ "$bytes" -lt 8388608 ] && command -v valgrind >/dev/null; then
         instructions=$(valgrind --tool=callgrind --callgrind-out-file=/dev/null "$@" 2>&1 >/dev/null |
             sed -n 's/.*refs: *//p' | tr -d ,)
     fi
