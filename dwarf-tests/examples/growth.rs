@@ -64,24 +64,26 @@ fn read(text: &str) -> Data {
     data
 }
 
+/// A row for each command and quantity, a column for each size.
 fn table(data: &Data) -> String {
-    let mut text = "| command | size | seconds | seconds per MiB | memory, MiB | of the size | instructions |\n".to_owned();
-    text.push_str("|---|---|---|---|---|---|---|\n");
-    for (name, points) in data {
-        for point in points {
-            let (size, memory) = (point.bytes / f64::from(1 << 20), point.kib / 1024.0);
-            let instructions = match point.instructions {
-                Some(count) => format!("{:.1} M", count as f64 / 1e6),
-                None => "–".to_owned(),
-            };
-            let per_size = point.seconds / size;
-            writeln!(
-                text,
-                "| `{name}` | {size:.1} | {:.2} | {per_size:.4} | {memory:.1} | {:.2} | {instructions} |",
-                point.seconds,
-                memory / size
-            )
-            .unwrap();
+    let quantities: [(&str, fn(&Point) -> String); 3] = [
+        ("seconds", |point| format!("{:.2}", point.seconds)),
+        ("memory, MiB", |point| format!("{:.0}", point.kib / 1024.0)),
+        ("million instructions", |point| match point.instructions {
+            Some(count) => format!("{:.1}", count as f64 / 1e6),
+            None => "–".to_owned(),
+        }),
+    ];
+    let sizes = data.values().next().map_or(&[][..], Vec::as_slice);
+    let mut text = "| |".to_owned();
+    for point in sizes {
+        write!(text, " {:.0} MiB |", point.bytes / f64::from(1 << 20)).unwrap();
+    }
+    writeln!(text, "\n|---|{}", "--:|".repeat(sizes.len())).unwrap();
+    for (quantity, value) in quantities {
+        for (name, points) in data {
+            let values: Vec<String> = points.iter().map(value).collect();
+            writeln!(text, "| {quantity}: `{name}` | {} |", values.join(" | ")).unwrap();
         }
     }
     text
