@@ -2,6 +2,7 @@
 
 pub mod fuzz;
 pub mod gimli_oracle;
+pub mod large;
 pub mod probe;
 pub mod seeds;
 pub mod simulator;

@@ -169,7 +169,7 @@ pub(crate) struct VerifyArguments {
     /// Make what this rule finds an error
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     pub(crate) deny: Vec<String>,
-    /// How many files are checked at the same time; by default as many as there are processors
+    /// How many threads check files and their parts; by default as many as there are processors
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
     /// Only what is not in this file counts and is printed

@@ -142,6 +142,17 @@ impl<'a> DebugInfo<'a> {
         raw: &mut gimli::EntriesRaw<'_, Bytes<'a>>,
         entry: &mut gimli::DebuggingInformationEntry<Bytes<'a>>,
     ) -> Result<()> {
+        self.read_entry_with(id, raw, entry, |_| true)
+    }
+
+    /// The same; attributes are passed over, and missing in the entry, if `wanted` does not ask for them.
+    pub(super) fn read_entry_with(
+        &self,
+        id: DieId,
+        raw: &mut gimli::EntriesRaw<'_, Bytes<'a>>,
+        entry: &mut gimli::DebuggingInformationEntry<Bytes<'a>>,
+        wanted: impl FnOnce(&gimli::Abbreviation) -> bool,
+    ) -> Result<()> {
         let place = |error| self.unit_error("entry", id, error);
         entry.offset = raw.next_offset();
         entry.depth = raw.next_depth();
@@ -157,6 +168,12 @@ impl<'a> DebugInfo<'a> {
         }
         entry.tag = abbreviation.tag();
         entry.has_children = abbreviation.has_children();
+        if !wanted(abbreviation) {
+            entry.attrs.clear();
+            return raw
+                .skip_attributes(abbreviation.attributes())
+                .map_err(place);
+        }
         raw.read_attributes(abbreviation.attributes(), &mut entry.attrs)
             .map_err(place)
     }

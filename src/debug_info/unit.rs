@@ -204,7 +204,12 @@ impl<'a> DebugInfo<'a> {
     pub fn units(&self) -> impl Iterator<Item = Result<UnitInfo<'a>>> + '_ {
         self.unit_ids()
             .map(|id| self.unit_info(id))
-            .chain(self.broken.iter().cloned().map(Err))
+            .chain(self.broken().cloned().map(Err))
+    }
+
+    /// Why the headers of units could not be followed to the end of a section.
+    pub(crate) fn broken(&self) -> Option<&Error> {
+        self.broken.as_ref()
     }
 
     /// The number of every unit, in order.

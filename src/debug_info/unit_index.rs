@@ -128,7 +128,7 @@ impl<'d, 'a> IndexBuilder<'d, 'a> {
         let root = self.info.contents(unit)?.root.id();
         let mut walk = self.info.walk(root)?;
         let mut open: Vec<Open> = Vec::new();
-        while let Some(entry) = walk.next_entry()? {
+        while let Some(entry) = walk.next_entry_with(is_read)? {
             let (depth, tag) = (entry.depth(), entry.tag());
             let has_children = entry.has_children();
             while open.last().is_some_and(|outer| outer.depth >= depth) {
@@ -230,6 +230,15 @@ impl<'d, 'a> IndexBuilder<'d, 'a> {
         let unit = &self.info.contents(unit).ok()?.gimli;
         file.dwarf.attr_string(unit, attribute.value()).ok()
     }
+}
+
+/// Whether attributes of an entry matter to the index. Most entries are variables, whose do not.
+fn is_read(abbreviation: &gimli::Abbreviation) -> bool {
+    let tag = abbreviation.tag();
+    tag == DW_TAG_subprogram
+        || tag == DW_TAG_imported_unit
+        || tag == DW_TAG_member
+        || qualifies(tag)
 }
 
 /// Whether an entry qualifies the names of what is in it.

@@ -38,6 +38,14 @@ pub(super) struct Walk<'d, 'a> {
 impl<'d, 'a> Walk<'d, 'a> {
     /// The next entry, null entries too; nothing at the end. After an error there is nothing more.
     pub(super) fn next(&mut self) -> Result<Option<&gimli::DebuggingInformationEntry<Bytes<'a>>>> {
+        self.next_with(|_| true)
+    }
+
+    /// The same, without the attributes of entries for whose abbreviation `wanted` does not ask for them.
+    fn next_with(
+        &mut self,
+        wanted: impl FnOnce(&gimli::Abbreviation) -> bool,
+    ) -> Result<Option<&gimli::DebuggingInformationEntry<Bytes<'a>>>> {
         let depth = self.raw.next_depth().saturating_add(self.base);
         if self.raw.is_empty() || (self.started && depth <= 0) {
             return Ok(None);
@@ -47,7 +55,7 @@ impl<'d, 'a> Walk<'d, 'a> {
         self.die.entry.offset = self.raw.next_offset();
         let id = self.die.id();
         let entry = &mut self.die.entry;
-        match self.info.read_entry(id, &mut self.raw, entry) {
+        match self.info.read_entry_with(id, &mut self.raw, entry, wanted) {
             Ok(()) => {
                 entry.depth = depth;
                 Ok(Some(entry))
@@ -63,7 +71,15 @@ impl<'d, 'a> Walk<'d, 'a> {
     pub(super) fn next_entry(
         &mut self,
     ) -> Result<Option<&gimli::DebuggingInformationEntry<Bytes<'a>>>> {
-        while self.next()?.is_some() {
+        self.next_entry_with(|_| true)
+    }
+
+    /// The same, without the attributes of entries for whose abbreviation `wanted` does not ask for them.
+    pub(super) fn next_entry_with(
+        &mut self,
+        wanted: fn(&gimli::Abbreviation) -> bool,
+    ) -> Result<Option<&gimli::DebuggingInformationEntry<Bytes<'a>>>> {
+        while self.next_with(wanted)?.is_some() {
             if !self.die.is_null() {
                 return Ok(Some(&self.die.entry));
             }

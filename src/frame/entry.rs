@@ -366,29 +366,9 @@ impl<'a> FrameSection<'a> {
             end,
             ..
         } = header;
-        let cie_offset = match self.kind {
-            SectionKind::DebugFrame => Some(id),
-            SectionKind::EhFrame => id_offset.checked_sub(id),
-        };
-        let cie_offset = cie_offset
-            .ok_or_else(|| Error::malformed("CIE pointer", "it lies before the section"))?;
+        let cie_offset = self.cie_offset(id, id_offset)?;
         let cie = self.cie_at(cie_offset)?;
-        body.bytes(cie.segment_selector_size.into())?;
-        let (initial_location, address_range) = match cie.pointer_encoding {
-            None => (body.sized(cie.address_size)?, body.sized(cie.address_size)?),
-            Some(encoding) => {
-                let place = self
-                    .address
-                    .wrapping_add(end)
-                    .wrapping_sub(body.rest().len() as u64);
-                let start = read_pointer(&mut body, encoding, place, cie.address_size)?;
-                // The range has the format of the start, but is a plain number.
-                let range = read_pointer(&mut body, encoding & 0x0f, 0, cie.address_size)?;
-                let size = body.uleb()?;
-                body.bytes(size)?;
-                (start, range)
-            }
-        };
+        let (initial_location, address_range) = self.code_of(&mut body, &cie, end)?;
         let known = cie.augmentation.is_known();
         let instructions = if known { body.rest() } else { &[] };
         let instructions_offset = end.saturating_sub(instructions.len() as u64);
@@ -401,6 +381,67 @@ impl<'a> FrameSection<'a> {
             instructions,
             instructions_offset,
         })
+    }
+
+    /// The offset of the CIE that the pointer `id` of an FDE names.
+    fn cie_offset(&self, id: u64, id_offset: u64) -> Result<u64> {
+        let offset = match self.kind {
+            SectionKind::DebugFrame => Some(id),
+            SectionKind::EhFrame => id_offset.checked_sub(id),
+        };
+        offset.ok_or_else(|| Error::malformed("CIE pointer", "it lies before the section"))
+    }
+
+    /// Reads the fields of an FDE that say which code it is for: the first address, and how many bytes.
+    fn code_of(&self, body: &mut Cursor<'a>, cie: &Cie<'a>, end: u64) -> Result<(u64, u64)> {
+        body.bytes(cie.segment_selector_size.into())?;
+        let Some(encoding) = cie.pointer_encoding else {
+            return Ok((body.sized(cie.address_size)?, body.sized(cie.address_size)?));
+        };
+        let place = self
+            .address
+            .wrapping_add(end)
+            .wrapping_sub(body.rest().len() as u64);
+        let start = read_pointer(body, encoding, place, cie.address_size)?;
+        // The range has the format of the start, but is a plain number.
+        let range = read_pointer(body, encoding & 0x0f, 0, cie.address_size)?;
+        let size = body.uleb()?;
+        body.bytes(size)?;
+        Ok((start, range))
+    }
+
+    /// The first address, the first address past the end, and the offset of every FDE whose fields can be
+    /// read, in the order of the section. Nothing else of an FDE is read, and a CIE once for all FDEs behind
+    /// it.
+    pub(super) fn code_ranges(&self) -> Vec<(u64, u64, u64)> {
+        let mut ranges = Vec::new();
+        let mut common: Option<Cie<'a>> = None;
+        let mut next = 0;
+        while let Ok(Some(header)) = self.header(next) {
+            let Header {
+                offset,
+                id,
+                id_offset,
+                mut body,
+                end,
+                ..
+            } = header;
+            next = end;
+            if header.length == 0 || self.is_cie(&header) {
+                continue;
+            }
+            let Ok(cie_offset) = self.cie_offset(id, id_offset) else {
+                continue;
+            };
+            if common.as_ref().is_none_or(|cie| cie.offset != cie_offset) {
+                common = self.cie_at(cie_offset).ok();
+            }
+            let read = common.as_ref().map(|cie| self.code_of(&mut body, cie, end));
+            if let Some(Ok((start, size))) = read {
+                ranges.push((start, start.saturating_add(size), offset));
+            }
+        }
+        ranges
     }
 }
 

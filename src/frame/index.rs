@@ -1,8 +1,8 @@
-//! Finding the FDE of an address: an index built once.
+//! Finding the FDE of an address: an index built once, when it is first asked.
 
-use fallible_iterator::FallibleIterator;
+use core::cell::OnceCell;
 
-use super::entry::{Entry, Fde, FrameSection};
+use super::entry::{Fde, FrameSection};
 use super::row::{Row, Rows};
 use crate::error::Result;
 
@@ -11,28 +11,27 @@ use crate::error::Result;
 pub struct FrameIndex<'a> {
     section: FrameSection<'a>,
     /// First address, first address past the end, and the offset of the entry; by first address.
-    ranges: Vec<(u64, u64, u64)>,
+    ranges: OnceCell<Vec<(u64, u64, u64)>>,
 }
 
 impl<'a> FrameIndex<'a> {
-    /// Reads the headers of all entries. An entry that is malformed is left out; what is wrong with it is
-    /// found by [`FrameSection::entries`].
+    /// The index of a section, of which nothing is read before an address is looked up.
     #[must_use]
     pub fn new(section: FrameSection<'a>) -> FrameIndex<'a> {
-        let mut ranges = Vec::new();
-        let mut entries = section.entries();
-        loop {
-            match entries.next() {
-                Ok(Some(Entry::Fde(fde))) => {
-                    ranges.push((fde.initial_location, fde.end(), fde.offset))
-                }
-                Ok(Some(Entry::Cie(_) | Entry::Terminator(_))) => {}
-                Ok(None) => break,
-                Err(_) => {}
-            }
+        FrameIndex {
+            section,
+            ranges: OnceCell::new(),
         }
-        ranges.sort_unstable();
-        FrameIndex { section, ranges }
+    }
+
+    /// Reads the headers of all entries. An entry that is malformed is left out; what is wrong with it is
+    /// found by [`FrameSection::entries`].
+    fn ranges(&self) -> &[(u64, u64, u64)] {
+        self.ranges.get_or_init(|| {
+            let mut ranges = self.section.code_ranges();
+            ranges.sort_unstable();
+            ranges
+        })
     }
 
     /// The section.
@@ -44,13 +43,13 @@ impl<'a> FrameIndex<'a> {
     /// How many FDEs there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.ranges.len()
+        self.ranges().len()
     }
 
     /// Whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.ranges.is_empty()
+        self.ranges().is_empty()
     }
 
     /// The FDE that covers an address; the one that starts last, if several do.
@@ -58,11 +57,11 @@ impl<'a> FrameIndex<'a> {
     /// # Errors
     /// If the entry is malformed.
     pub fn find(&self, pc: u64) -> Result<Option<Fde<'a>>> {
-        let after = self.ranges.partition_point(|(start, _, _)| *start <= pc);
+        let ranges = self.ranges();
+        let after = ranges.partition_point(|(start, _, _)| *start <= pc);
         // FDEs do not overlap in what compilers write; where they do, a few steps back find it.
         const OVERLAP: usize = 16;
-        let candidates = self
-            .ranges
+        let candidates = ranges
             .get(..after)
             .unwrap_or_default()
             .iter()

@@ -13,10 +13,32 @@ use crate::object::CodeObject;
 /// A code object with its debugging information and call frame information.
 #[derive(Debug)]
 pub struct Program<'a> {
-    object: &'a CodeObject<'a>,
+    source: Source<'a>,
     info: DebugInfo<'a>,
     cfi: FrameIndex<'a>,
+}
+
+/// What a program is loaded from. Other threads can load it too: what a [`Program`] has read belongs to one.
+#[derive(Clone, Debug)]
+pub(crate) struct Source<'a> {
+    object: &'a CodeObject<'a>,
+    /// The `.dwo` files.
+    split: Vec<&'a CodeObject<'a>>,
     dialect: Dialect,
+}
+
+impl<'a> Source<'a> {
+    /// The program, of which nothing is read yet.
+    ///
+    /// # Errors
+    /// As those of [`Program::load`] and [`Program::with_split`].
+    pub(crate) fn load(&self) -> Result<Program<'a>> {
+        let mut program = Program::load(self.object)?;
+        for dwo in &self.split {
+            program = program.with_split(dwo)?;
+        }
+        Ok(program.with_dialect(self.dialect))
+    }
 }
 
 impl<'a> Program<'a> {
@@ -44,11 +66,15 @@ impl<'a> Program<'a> {
                 )
             }
         };
-        Ok(Program {
+        let source = Source {
             object,
+            split: Vec::new(),
+            dialect: Dialect::User,
+        };
+        Ok(Program {
+            source,
             info,
             cfi: FrameIndex::new(cfi),
-            dialect: Dialect::User,
         })
     }
 
@@ -60,6 +86,7 @@ impl<'a> Program<'a> {
         self.info = self
             .info
             .with_split(|name| Ok(dwo.section(name)?.unwrap_or_default()))?;
+        self.source.split.push(dwo);
         Ok(self)
     }
 
@@ -67,26 +94,31 @@ impl<'a> Program<'a> {
     #[must_use]
     pub fn with_dialect(mut self, dialect: Dialect) -> Program<'a> {
         self.info = self.info.with_dialect(dialect);
-        self.dialect = dialect;
+        self.source.dialect = dialect;
         self
     }
 
     /// The codes that expressions are read with.
     #[must_use]
     pub fn dialect(&self) -> Dialect {
-        self.dialect
+        self.source.dialect
+    }
+
+    /// What it was loaded from.
+    pub(crate) fn source(&self) -> &Source<'a> {
+        &self.source
     }
 
     /// The limits that it and its waves are read within: those of the code object.
     #[must_use]
     pub fn limits(&self) -> &Limits {
-        self.object.limits()
+        self.object().limits()
     }
 
     /// The code object.
     #[must_use]
     pub fn object(&self) -> &'a CodeObject<'a> {
-        self.object
+        self.source.object
     }
 
     /// Its debugging information.
@@ -104,14 +136,14 @@ impl<'a> Program<'a> {
     /// The processor it is for.
     #[must_use]
     pub fn processor(&self) -> &'static Processor {
-        self.object.target().processor()
+        self.source.object.target().processor()
     }
 
     /// Whether a function is a kernel: by its entry, or by a kernel descriptor of its name.
     #[must_use]
     pub fn is_kernel(&self, function: &Function<'_>) -> bool {
         // A kernel whose descriptor or metadata is damaged is a kernel less, and no reason to stop.
-        let kernels = self.object.kernels().unwrap_or_default();
+        let kernels = self.source.object.kernels().unwrap_or_default();
         let named = |name: &Option<Cow<'_, str>>| {
             name.as_deref().is_some_and(|name| {
                 let found = kernels.binary_search_by(|kernel| kernel.name.as_str().cmp(name));

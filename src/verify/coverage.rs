@@ -36,10 +36,10 @@ rules! {
 pub(super) fn check(subject: &Subject<'_, '_>, fdes: &[Fde<'_>], findings: &mut Findings) {
     let section = subject.frame_section().name();
     if subject.frame_section().bytes().is_empty() {
-        if let (true, Some(first)) = (subject.has_debug_info(), subject.symbols.first()) {
+        if let (true, Some(first)) = (subject.has_debug_info(), subject.symbols().first()) {
             let message = format!(
                 "there is no .debug_frame, for {} functions",
-                subject.symbols.len()
+                subject.symbols().len()
             );
             findings.add(Finding::new(&MISSING, ".debug_frame", message).pc(first.range.start));
         }
@@ -76,15 +76,15 @@ fn check_range(
         return Some(Finding::new(&OUTSIDE, section, message));
     }
     let at = subject
-        .symbols
+        .symbols()
         .partition_point(|symbol| symbol.range.start < start);
-    let starts_here: Vec<&CodeSymbol> = subject
-        .symbols
+    let starts_here: Vec<&CodeSymbol<'_>> = subject
+        .symbols()
         .iter()
         .skip(at)
         .take_while(|symbol| symbol.range.start == start)
         .collect();
-    if subject.symbols.is_empty()
+    if subject.symbols().is_empty()
         || starts_here
             .iter()
             .any(|symbol| symbol.range.end == end || symbol.range.is_empty())
@@ -148,7 +148,7 @@ fn check_functions(
     section: &'static str,
     findings: &mut Findings,
 ) {
-    for symbol in subject.symbols.iter().filter(|s| !s.range.is_empty()) {
+    for symbol in subject.symbols().iter().filter(|s| !s.range.is_empty()) {
         let pc = symbol.range.start;
         let after = ranges.partition_point(|(start, _, _)| *start <= pc);
         // Of entries that overlap, which is a finding already, the last few will do.

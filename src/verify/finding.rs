@@ -127,6 +127,14 @@ impl Findings {
         }
     }
 
+    /// Takes what another has.
+    pub(super) fn append(&mut self, other: Findings) {
+        self.dropped = self.dropped.saturating_add(other.dropped);
+        for finding in other.found {
+            self.add(finding);
+        }
+    }
+
     /// The findings, sorted, and how many were left out.
     pub(super) fn finish(mut self) -> (Vec<Finding>, u64) {
         self.found.sort_by(|a, b| a.key().cmp(&b.key()));

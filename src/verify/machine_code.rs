@@ -9,6 +9,10 @@ use super::rule::{Rule, Severity, rules};
 use super::subject::Subject;
 use crate::expr::Encoding;
 use crate::frame::Fde;
+use crate::verify::queue;
+
+/// How many functions a thread takes at once.
+const AT_ONCE: usize = 64;
 
 rules! {
     STALE_LANE "cfi-stale-lane" Error "HET A.6.4.1"
@@ -94,7 +98,12 @@ impl ContradictionKind {
 }
 
 /// Holds the rows of every function against its code, where there is code and the code can be followed.
-pub(super) fn check(subject: &Subject<'_, '_>, fdes: &[Fde<'_>], findings: &mut Findings) {
+pub(super) fn check(
+    subject: &Subject<'_, '_>,
+    fdes: &[Fde<'_>],
+    threads: usize,
+    findings: &mut Findings,
+) {
     let object = subject.program.object();
     let code = |start: u64, size: u64| object.read_image(start, usize::try_from(size).ok()?);
     let says_something = |fde: &&Fde<'_>| fde.instructions.iter().any(|byte| *byte != 0);
@@ -109,29 +118,48 @@ pub(super) fn check(subject: &Subject<'_, '_>, fdes: &[Fde<'_>], findings: &mut 
     });
     let machine = Machine::new(subject.processor(), subject.wave_size, functions);
     let section = subject.frame_section().name();
+    let dialect = subject.program.dialect();
     let mut last_end = 0;
-    for fde in fdes {
-        // Of entries for the same code, which is a finding already, one is enough: their code may be long.
-        if fde.initial_location < last_end {
-            continue;
+    // Of entries for the same code, which is a finding already, one is enough: their code may be long.
+    let functions: Vec<(&Fde<'_>, &[u8])> = fdes
+        .into_iter()
+        .filter(|fde| {
+            let is_new = fde.initial_location >= last_end;
+            if is_new {
+                last_end = fde.end();
+            }
+            is_new
+        })
+        .filter_map(|fde| Some((fde, code(fde.initial_location, fde.address_range)?)))
+        .collect();
+    let check_some = |functions: &[(&Fde<'_>, &[u8])], findings: &mut Findings| {
+        for (fde, code) in functions {
+            let report = machine.check(&FunctionCode {
+                code,
+                fde,
+                section,
+                encoding: Encoding {
+                    address_size: fde.cie.address_size,
+                    offset_size: fde.cie.offset_size,
+                    dialect,
+                },
+            });
+            for contradiction in &report.contradictions {
+                findings.add(finding(contradiction, fde, section));
+            }
         }
-        last_end = fde.end();
-        let Some(code) = code(fde.initial_location, fde.address_range) else {
-            continue;
-        };
-        let report = machine.check(&FunctionCode {
-            code,
-            fde,
-            section,
-            encoding: Encoding {
-                address_size: fde.cie.address_size,
-                offset_size: fde.cie.offset_size,
-                dialect: subject.program.dialect(),
-            },
-        });
-        for contradiction in &report.contradictions {
-            findings.add(finding(contradiction, fde, section));
-        }
+    };
+    if threads == 1 {
+        return check_some(&functions, findings);
+    }
+    let parts: Vec<_> = functions.chunks(AT_ONCE).collect();
+    let job = |part: &&[(&Fde<'_>, &[u8])]| {
+        let mut findings = Findings::default();
+        check_some(part, &mut findings);
+        findings
+    };
+    for found in queue::run(&parts, threads, job, |_| ()) {
+        findings.append(found);
     }
 }
 

@@ -21,6 +21,7 @@ mod location;
 pub mod machine;
 mod machine_code;
 mod meaning;
+pub(crate) mod queue;
 mod register;
 mod rule;
 mod section;
@@ -32,6 +33,8 @@ mod tests;
 pub use finding::{Excerpt, Finding};
 pub use rule::{Rule, Severity};
 pub use selection::{Choice, Selection, UnknownRule};
+
+use std::num::NonZeroUsize;
 
 use crate::inspect::Program;
 use finding::Findings;
@@ -53,18 +56,29 @@ pub struct Verdict {
 /// without `.debug_frame` breaks no rule about it.
 #[must_use]
 pub fn verify(program: &Program<'_>) -> Verdict {
+    verify_with_threads(program, NonZeroUsize::MIN)
+}
+
+/// The same on several threads; what is found does not depend on how many there are.
+#[must_use]
+pub fn verify_with_threads(program: &Program<'_>, threads: NonZeroUsize) -> Verdict {
+    let threads = threads.get();
     let subject = Subject::new(program);
     let mut findings = Findings::default();
     let fdes = section::check(&subject, &mut findings);
     coverage::check(&subject, &fdes, &mut findings);
     instructions::check(&subject, &fdes, &mut findings);
-    machine_code::check(&subject, &fdes, &mut findings);
-    location::check(&subject, &mut findings);
+    machine_code::check(&subject, &fdes, threads, &mut findings);
+    // Of a large object they are a tenth of what it takes.
+    drop(fdes);
+    location::check(&subject, threads, &mut findings);
     let (mut findings, left_out) = findings.finish();
     for finding in &mut findings {
         let Some(pc) = finding.pc else { continue };
         if finding.function.is_none() {
-            finding.function = subject.symbol_at(pc).map(|symbol| symbol.name.clone());
+            finding.function = subject
+                .symbol_at(pc)
+                .map(|symbol| symbol.name.clone().into_owned());
         }
         finding.source = subject.source_at(pc);
     }

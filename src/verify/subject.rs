@@ -1,6 +1,8 @@
 //! The code object under examination, as the rules see it.
 
+use core::cell::OnceCell;
 use core::ops::Range;
+use std::borrow::Cow;
 
 use crate::arch::{Processor, WaveSize};
 use crate::frame::FrameSection;
@@ -9,8 +11,8 @@ use crate::object::{SymbolKind, SymbolSection};
 
 /// A function of the symbol table.
 #[derive(Clone, Debug)]
-pub(super) struct CodeSymbol {
-    pub(super) name: String,
+pub(super) struct CodeSymbol<'a> {
+    pub(super) name: Cow<'a, str>,
     /// Its code; empty if the symbol does not say how much there is.
     pub(super) range: Range<u64>,
 }
@@ -19,8 +21,7 @@ pub(super) struct CodeSymbol {
 #[derive(Debug)]
 pub(super) struct Subject<'p, 'a> {
     pub(super) program: &'p Program<'a>,
-    /// Functions, by address; of several with the same code the first by name.
-    pub(super) symbols: Vec<CodeSymbol>,
+    symbols: OnceCell<Vec<CodeSymbol<'a>>>,
     /// Whether they include those that the linker does not export.
     pub(super) has_all_symbols: bool,
     /// Executable sections, by address.
@@ -40,22 +41,6 @@ impl<'p, 'a> Subject<'p, 'a> {
             .collect();
         executable.sort_by_key(|range| (range.start, range.end));
         let kernels = object.kernels().unwrap_or_default();
-        // Symbols that cannot be read are the business of `info`; here they are just not there.
-        let mut symbols: Vec<_> = object
-            .symbols()
-            .unwrap_or_default()
-            .iter()
-            .filter(|symbol| symbol.kind == SymbolKind::Function)
-            .filter(|symbol| matches!(symbol.section, SymbolSection::Index(_)))
-            .map(|symbol| CodeSymbol {
-                name: symbol.name.clone().into_owned(),
-                range: symbol.address..symbol.address.saturating_add(symbol.size),
-            })
-            .collect();
-        symbols.sort_by(|a, b| {
-            (a.range.start, a.range.end, &a.name).cmp(&(b.range.start, b.range.end, &b.name))
-        });
-        symbols.dedup_by(|a, b| a.range == b.range);
         let processor = program.processor();
         let mut sizes = kernels.iter().filter_map(crate::object::Kernel::wave_size);
         let wave_size = match (sizes.next(), processor.wave_sizes()) {
@@ -66,11 +51,33 @@ impl<'p, 'a> Subject<'p, 'a> {
         let has_all_symbols = object.sections().iter().any(|s| s.name == ".symtab");
         Subject {
             program,
-            symbols,
+            symbols: OnceCell::new(),
             has_all_symbols,
             executable,
             wave_size,
         }
+    }
+
+    /// Functions, by address; of several with the same code the first by name.
+    pub(super) fn symbols(&self) -> &[CodeSymbol<'a>] {
+        self.symbols.get_or_init(|| {
+            // Symbols that cannot be read are the business of `info`; here they are just not there.
+            let all = self.program.object().symbols().unwrap_or_default();
+            let mut symbols: Vec<_> = all
+                .iter()
+                .filter(|symbol| symbol.kind == SymbolKind::Function)
+                .filter(|symbol| matches!(symbol.section, SymbolSection::Index(_)))
+                .map(|symbol| CodeSymbol {
+                    name: symbol.name.clone(),
+                    range: symbol.address..symbol.address.saturating_add(symbol.size),
+                })
+                .collect();
+            symbols.sort_by(|a, b| {
+                (a.range.start, a.range.end, &a.name).cmp(&(b.range.start, b.range.end, &b.name))
+            });
+            symbols.dedup_by(|a, b| a.range == b.range);
+            symbols
+        })
     }
 
     /// Whether somebody asked the compiler for debugging information.
@@ -87,11 +94,10 @@ impl<'p, 'a> Subject<'p, 'a> {
     }
 
     /// The function of the symbol table that an address is in.
-    pub(super) fn symbol_at(&self, pc: u64) -> Option<&CodeSymbol> {
-        let after = self
-            .symbols
-            .partition_point(|symbol| symbol.range.start <= pc);
-        let before = self.symbols.get(..after)?;
+    pub(super) fn symbol_at(&self, pc: u64) -> Option<&CodeSymbol<'a>> {
+        let symbols = self.symbols();
+        let after = symbols.partition_point(|symbol| symbol.range.start <= pc);
+        let before = symbols.get(..after)?;
         before
             .last()
             .filter(|symbol| symbol.range.contains(&pc) || symbol.range.is_empty())

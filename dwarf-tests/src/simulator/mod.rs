@@ -17,7 +17,7 @@ pub mod machine;
 mod masks;
 mod mutate;
 pub mod object_file;
-mod random;
+pub mod random;
 pub mod source;
 
 pub use check::{Failure, Figures, Form, NAMES, Way, check, shrink};

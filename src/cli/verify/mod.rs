@@ -5,7 +5,6 @@
 
 mod config;
 mod files;
-mod queue;
 mod text;
 
 use std::io::{IsTerminal, Write};
@@ -22,7 +21,7 @@ use crate::report::{
     Baseline, CheckedFile, RulesDocument, SarifLog, VerifyDocument, check_file_with,
     github_annotations,
 };
-use crate::verify::{Choice, Rule, Selection, UnknownRule};
+use crate::verify::{Choice, Rule, Selection, UnknownRule, queue};
 use config::Config;
 use files::{Files, Target};
 
@@ -119,10 +118,13 @@ fn check(
         .map_or(1, NonZeroUsize::get);
     let targets: Vec<(&String, &Target)> = files.targets.iter().collect();
     let mut progress = Progress::new(targets.len());
+    // Where there are fewer files than threads, several check the same one.
+    let files_at_once = jobs.min(targets.len()).max(1);
+    let threads = NonZeroUsize::new(jobs / files_at_once).unwrap_or(NonZeroUsize::MIN);
     let checked = queue::run(
         &targets,
-        jobs,
-        |(name, target)| check_target(name, target, selection, limits),
+        files_at_once,
+        |(name, target)| check_target(name, target, selection, limits, threads),
         |done| progress.show(done),
     );
     progress.clear();
@@ -138,12 +140,13 @@ fn check_target(
     target: &Target,
     selection: &Selection,
     limits: &Limits,
+    threads: NonZeroUsize,
 ) -> CheckedFile {
     let data = match std::fs::read(&target.path) {
         Ok(data) => data,
         Err(error) => return CheckedFile::unreadable(name, error),
     };
-    let checked = check_file_with(name, &data, selection, limits);
+    let checked = check_file_with(name, &data, selection, limits, threads);
     let is_empty = checked.objects.is_empty() && checked.unreadable.is_empty();
     if target.named && is_empty {
         // Who named it expected something in it.

@@ -1,13 +1,14 @@
 //! Checking all code objects of one file.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 
 use super::{UnreadableFile, VerifiedFile};
 use crate::error::{Error, Result};
 use crate::inspect::Program;
 use crate::limits::Limits;
 use crate::object::{CodeObject, EmbeddedCodeObject, code_objects_if_any};
-use crate::verify::{Selection, verify};
+use crate::verify::{Selection, verify_with_threads};
 
 /// What was found in one file. Both lists are empty if there is no code object in it.
 #[derive(Clone, Debug, Default)]
@@ -50,16 +51,18 @@ impl CheckedFile {
 /// ```
 #[must_use]
 pub fn check_file(path: &str, data: &[u8], selection: &Selection) -> CheckedFile {
-    check_file_with(path, data, selection, &Limits::DEFAULT)
+    check_file_with(path, data, selection, &Limits::DEFAULT, NonZeroUsize::MIN)
 }
 
-/// [`check_file`] within other limits than the default ones.
+/// [`check_file`] within other limits than the default ones, and on several threads; what is found does not depend
+/// on how many there are.
 #[must_use]
 pub fn check_file_with(
     path: &str,
     data: &[u8],
     selection: &Selection,
     limits: &Limits,
+    threads: NonZeroUsize,
 ) -> CheckedFile {
     let objects = match code_objects_if_any(data, limits) {
         Ok(objects) => objects,
@@ -67,7 +70,7 @@ pub fn check_file_with(
     };
     let mut checked = CheckedFile::default();
     for (object, path_in_file) in objects.iter().zip(paths(path, &objects)) {
-        match check_object(&path_in_file, &object.data, selection, limits) {
+        match check_object(&path_in_file, &object.data, selection, limits, threads) {
             Ok(mut found) => {
                 found.container = (path_in_file != path).then(|| path.to_owned());
                 checked.objects.push(found);
@@ -86,10 +89,11 @@ fn check_object(
     data: &[u8],
     selection: &Selection,
     limits: &Limits,
+    threads: NonZeroUsize,
 ) -> Result<VerifiedFile> {
     let object = CodeObject::parse_with(data, limits)?;
     let program = Program::load(&object)?;
-    let mut verdict = verify(&program);
+    let mut verdict = verify_with_threads(&program, threads);
     selection.apply(&mut verdict);
     Ok(VerifiedFile::new(path, &program, &verdict))
 }

@@ -9,6 +9,7 @@ mod entries;
 mod expressions;
 mod function;
 mod list;
+mod part;
 mod reference;
 mod rule;
 mod summary;
@@ -35,14 +36,22 @@ use crate::eval::Unit;
 use attribute::use_of;
 use expressions::Surroundings;
 use function::Scope;
-use reference::{By, Reference, References};
+use reference::{By, Reference, References, SectionReferences};
 use summary::Summary;
 
 pub(super) use rule::RULES;
 
-/// Entries of location lists that are checked in one object, and bytes of their expressions. A list can be
-/// named by any number of variables, and is checked once for each size of them.
+/// Entries of location lists that are checked in one object, and bytes of their expressions, at least. A list can
+/// be named by any number of variables, and is checked once for each size of them.
 const LIST_BUDGET: u64 = 1 << 26;
+
+/// As many bytes of lists are checked for each byte of the sections with lists: an entry counts sixteen bytes
+/// more than its expression has, and takes six.
+const LIST_FACTOR: u64 = 16;
+
+/// How many units are read before what was kept of them is dropped, so that a large object needs no more memory
+/// than a small one.
+const UNITS_AT_ONCE: usize = 128;
 
 /// Languages whose threads of execution are lanes.
 const SIMT_LANGUAGES: &[Language] = &[
@@ -54,28 +63,52 @@ const SIMT_LANGUAGES: &[Language] = &[
 ];
 
 /// Checks every unit.
-pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
+pub(super) fn check(subject: &Subject<'_, '_>, threads: usize, findings: &mut Findings) {
     let info = subject.program.info();
-    let mut references: BTreeMap<&'static str, References> = BTreeMap::new();
-    let mut left = LIST_BUDGET;
-    for unit in info.units() {
-        let unit = match unit {
-            Ok(unit) => unit,
-            Err(error) => {
-                findings.add(malformed(&rule::ENTRY, ".debug_info", &error));
-                continue;
-            }
-        };
-        let Ok(expressions) = info.eval_unit(unit.id) else {
+    let units: Vec<UnitId> = info.unit_ids().collect();
+    let budget = list_budget(subject);
+    let part = part::check_all(subject, &units, threads, budget);
+    findings.append(part.findings);
+    if let Some(error) = info.broken() {
+        findings.add(malformed(&rule::ENTRY, ".debug_info", error));
+    }
+    for (section, references) in part.references {
+        let tags = |offsets: &[u64]| tags_at(info, section, offsets);
+        references.finish(section, tags, findings);
+    }
+}
+
+fn list_budget(subject: &Subject<'_, '_>) -> u64 {
+    let object = subject.program.object();
+    let bytes = [".debug_loc", ".debug_loclists"].map(|name| {
+        let section = object.section(name).ok().flatten();
+        section.map_or(0, |bytes| bytes.len() as u64)
+    });
+    let bytes = bytes.into_iter().fold(0, u64::saturating_add);
+    bytes.saturating_mul(LIST_FACTOR).max(LIST_BUDGET)
+}
+
+/// The tags of the entries at some offsets of a section, as far as there are entries.
+fn tags_at(info: &DebugInfo<'_>, section: &str, offsets: &[u64]) -> BTreeMap<u64, DwTag> {
+    let mut units: Vec<UnitId> = offsets
+        .iter()
+        .filter_map(|offset| Some(info.die_at(section, *offset)?.unit))
+        .collect();
+    units.dedup();
+    let mut tags = BTreeMap::new();
+    for unit in units {
+        let Ok(mut dies) = info.dies(unit) else {
             continue;
         };
-        let section = references.entry(unit.section).or_default();
-        let check = UnitCheck::new(subject, &unit, expressions, findings, section, left);
-        left = check.run();
+        while let Ok(Some(die)) = dies.next_ref() {
+            let offset = die.id().offset;
+            if offsets.binary_search(&offset).is_ok() {
+                let tag = if die.is_null() { DwTag(0) } else { die.tag() };
+                tags.insert(offset, tag);
+            }
+        }
     }
-    for (section, references) in references {
-        references.check(section, findings);
-    }
+    tags
 }
 
 /// What an expression was for that had no fault there, and whether it is legacy.
@@ -94,7 +127,7 @@ struct UnitCheck<'c, 'p, 'a> {
     /// The addresses of the unit's code, sorted.
     ranges: Vec<Range<u64>>,
     findings: &'c mut Findings,
-    references: &'c mut References,
+    references: References,
     summary: Summary,
     /// The functions that contain the entry, the innermost last.
     scopes: Vec<Scope>,
@@ -105,6 +138,8 @@ struct UnitCheck<'c, 'p, 'a> {
     sound_in: Option<Surroundings>,
     sizes: HashMap<DieId, Option<u64>>,
     list_budget: u64,
+    /// Whether a list was left out because nothing was left.
+    is_exhausted: bool,
 }
 
 impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
@@ -113,7 +148,6 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
         unit: &UnitInfo<'a>,
         expressions: Unit,
         findings: &'c mut Findings,
-        references: &'c mut References,
         list_budget: u64,
     ) -> UnitCheck<'c, 'p, 'a> {
         let info = subject.program.info();
@@ -132,7 +166,7 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
             is_simt,
             ranges: function::merged(root.unwrap_or_default()),
             findings,
-            references,
+            references: References::default(),
             summary: Summary::default(),
             scopes: Vec::new(),
             lists: HashSet::new(),
@@ -140,11 +174,13 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
             sound_in: None,
             sizes: HashMap::new(),
             list_budget,
+            is_exhausted: false,
         }
     }
 
-    /// Checks the entries; gives what is left of the budget for location lists.
-    fn run(mut self) -> u64 {
+    /// Checks the entries; what is to be said of references is added to `references`. Gives what is left of the
+    /// budget for location lists; nothing if it did not suffice.
+    fn run(mut self, references: &mut SectionReferences) -> Option<u64> {
         if let Err(error) = self.entries() {
             self.findings
                 .add(malformed(&rule::ENTRY, self.section, &error));
@@ -155,7 +191,8 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
             scope.summary.finish("function", self.findings);
         }
         self.summary.finish("unit", self.findings);
-        self.list_budget
+        references.add(self.section, self.span, self.references);
+        (!self.is_exhausted).then_some(self.list_budget)
     }
 
     fn entries(&mut self) -> Result<(), Error> {

@@ -1,5 +1,11 @@
 //! References from one entry to another: they lead to the start of an entry, of the right kind, and in no
 //! circle. Sources: DWARF 5 §2.2, §2.13, §7.5.5.
+//!
+//! Nearly all references lead to the same unit: these are checked when the unit was read, so that the entries of
+//! one unit are kept and not those of the section.
+
+use core::ops::Range;
+use std::collections::BTreeMap;
 
 use gimli::constants::*;
 use gimli::{DwAt, DwTag};
@@ -11,12 +17,26 @@ use crate::verify::finding::{Finding, Findings};
 /// References followed from one entry before it counts as none of a circle.
 const HOPS: usize = 32;
 
-/// The entries of one section and the references into it.
+/// The entries of one unit, and the references from them.
 #[derive(Debug, Default)]
 pub(super) struct References {
     /// Offset and tag of every entry, ascending; null entries have the tag 0.
     entries: Vec<(u64, DwTag)>,
     references: Vec<Reference>,
+    /// Whether not every entry is known.
+    incomplete: bool,
+}
+
+/// What is to be said of the references of a section, and what cannot be said before all units were read.
+#[derive(Debug, Default)]
+pub(super) struct SectionReferences {
+    findings: Findings,
+    /// References to other units.
+    outward: Vec<Reference>,
+    /// By `DW_AT_abstract_origin` or `DW_AT_specification`: the entry that refers, and the one that is meant.
+    completes: Vec<(u64, u64)>,
+    /// The first entry and the last.
+    span: Option<(u64, u64)>,
     /// Whether not every entry is known, or offsets come more than once, as with several `.dwo` files.
     incomplete: bool,
 }
@@ -77,23 +97,93 @@ impl References {
             .ok()?;
         self.entries.get(index).map(|(_, tag)| *tag)
     }
+}
 
-    /// Checks all references; `section` holds the entries that refer.
-    pub(super) fn check(mut self, section: &'static str, findings: &mut Findings) {
+impl SectionReferences {
+    /// Adds a unit that lies at `unit` of the section.
+    pub(super) fn add(&mut self, section: &'static str, unit: Range<u64>, references: References) {
+        let mut of_unit = SectionReferences {
+            span: references
+                .entries
+                .first()
+                .zip(references.entries.last())
+                .map(|((first, _), (last, _))| (*first, *last)),
+            incomplete: references.incomplete,
+            ..SectionReferences::default()
+        };
+        if !references.incomplete {
+            for reference in &references.references {
+                if reference.completes() {
+                    of_unit.completes.push((reference.from, reference.to));
+                }
+                if unit.contains(&reference.to) {
+                    let found = references.tag_at(reference.to);
+                    if let Some(finding) = reference.check(section, found) {
+                        of_unit.findings.add(finding);
+                    }
+                } else {
+                    of_unit.outward.push(*reference);
+                }
+            }
+        }
+        self.append(of_unit);
+    }
+
+    /// Adds the units behind these.
+    pub(super) fn append(&mut self, next: SectionReferences) {
+        self.span = match (self.span, next.span) {
+            (Some((first, last)), Some((next_first, next_last))) => {
+                self.incomplete |= next_first <= last;
+                Some((first, next_last))
+            }
+            (span, None) | (None, span) => span,
+        };
+        self.incomplete |= next.incomplete;
+        self.findings.append(next.findings);
+        self.outward.extend(next.outward);
+        self.completes.extend(next.completes);
+    }
+
+    /// Checks what leads to other units, and says what was found.
+    ///
+    /// * `tags`: gives the tags of those of some entries that there are. Their offsets ascend.
+    pub(super) fn finish(
+        mut self,
+        section: &'static str,
+        tags: impl FnOnce(&[u64]) -> BTreeMap<u64, DwTag>,
+        findings: &mut Findings,
+    ) {
         if self.incomplete {
             return;
         }
-        self.references.sort_by_key(|reference| reference.from);
-        for reference in &self.references {
-            if let Some(finding) = self.check_one(reference, section) {
-                findings.add(finding);
+        findings.append(core::mem::take(&mut self.findings));
+        if !self.outward.is_empty() {
+            let mut targets: Vec<u64> = self.outward.iter().map(|one| one.to).collect();
+            targets.sort_unstable();
+            targets.dedup();
+            let tags = tags(&targets);
+            self.outward.sort_by_key(|reference| reference.from);
+            for reference in &self.outward {
+                let found = tags.get(&reference.to).copied();
+                if let Some(finding) = reference.check(section, found) {
+                    findings.add(finding);
+                }
             }
         }
-        self.check_cycles(section, findings);
+        self.completes.sort_by_key(|(from, _)| *from);
+        check_cycles(&self.completes, section, findings);
+    }
+}
+
+impl Reference {
+    fn completes(&self) -> bool {
+        let names = [DW_AT_abstract_origin, DW_AT_specification];
+        names.map(By::Attribute).contains(&self.by)
     }
 
-    fn check_one(&self, reference: &Reference, section: &'static str) -> Option<Finding> {
-        let Reference { from, tag, by, to } = *reference;
+    /// * `found`: the tag of the entry that is meant; nothing if there is none.
+    fn check(&self, section: &'static str, found: Option<DwTag>) -> Option<Finding> {
+        let Reference { from, tag, by, to } = *self;
         let (section, from, name_attribute) = match by {
             By::Operation(_, section, offset) => (section, offset, None),
             By::Attribute(name) => (section, from, Some(name)),
@@ -102,7 +192,7 @@ impl References {
             By::Attribute(name) => format!("{} of {}", at_name(name), tag_name(tag)),
             By::Operation(name, ..) => format!("{name} of {}", tag_name(tag)),
         };
-        let Some(found) = self.tag_at(to) else {
+        let Some(found) = found else {
             let text = format!("{} refers to {to:#x}, where no entry starts", name());
             return Some(Finding::new(&rule::REFERENCE, section, text).at(from));
         };
@@ -126,38 +216,31 @@ impl References {
         );
         Some(Finding::new(&rule::REFERENCE_KIND, section, text).at(from))
     }
+}
 
-    /// Finds entries that complete themselves.
-    fn check_cycles(&self, section: &'static str, findings: &mut Findings) {
-        let completes: Vec<&Reference> = self
-            .references
-            .iter()
-            .filter(|reference| {
-                let names = [DW_AT_abstract_origin, DW_AT_specification];
-                names.map(By::Attribute).contains(&reference.by)
-            })
-            .collect();
-        let next = |from: u64| {
-            let index = completes.partition_point(|reference| reference.from < from);
-            completes
-                .get(index)
-                .filter(|reference| reference.from == from)
-                .map(|reference| reference.to)
-        };
-        for reference in &completes {
-            let start = reference.from;
-            let mut at = reference.to;
-            for _ in 0..HOPS {
-                // Each circle is found from every entry in it, and reported at the first.
-                if at == start {
-                    let text = "its DW_AT_abstract_origin and DW_AT_specification lead back to it";
-                    findings.add(Finding::new(&rule::REFERENCE_CYCLE, section, text).at(start));
-                    break;
-                }
-                match next(at) {
-                    Some(to) if at > start => at = to,
-                    Some(_) | None => break,
-                }
+/// Finds entries that complete themselves.
+///
+/// * `completes`: by the entry that refers.
+fn check_cycles(completes: &[(u64, u64)], section: &'static str, findings: &mut Findings) {
+    let next = |from: u64| {
+        let index = completes.partition_point(|(other, _)| *other < from);
+        completes
+            .get(index)
+            .filter(|(other, _)| *other == from)
+            .map(|(_, to)| *to)
+    };
+    for (start, first) in completes {
+        let mut at = *first;
+        for _ in 0..HOPS {
+            // Each circle is found from every entry in it, and reported at the first.
+            if at == *start {
+                let text = "its DW_AT_abstract_origin and DW_AT_specification lead back to it";
+                findings.add(Finding::new(&rule::REFERENCE_CYCLE, section, text).at(*start));
+                break;
+            }
+            match next(at) {
+                Some(to) if at > *start => at = to,
+                Some(_) | None => break,
             }
         }
     }

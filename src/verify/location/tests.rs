@@ -243,7 +243,7 @@ fn findings(bytes: &[u8]) -> Vec<Finding> {
     let object = CodeObject::parse(bytes).unwrap();
     let program = Program::load(&object).unwrap();
     let mut findings = Findings::default();
-    check(&Subject::new(&program), &mut findings);
+    check(&Subject::new(&program), 1, &mut findings);
     findings.finish().0
 }
 

@@ -94,13 +94,14 @@ struct Summary {
     unknown: bool,
 }
 
-/// A function that can be called. What it does is read when it is asked for.
+/// A function that can be called. What it does is read when it is asked for: few are called, and an object
+/// can have many.
 #[derive(Debug)]
 struct Callee<'a> {
     code: &'a [u8],
-    summary: OnceLock<Summary>,
+    summary: OnceLock<Box<Summary>>,
     /// What it writes with all that it calls; nothing if that is not known.
-    writes: OnceLock<Option<Registers>>,
+    writes: OnceLock<Option<Box<Registers>>>,
 }
 
 /// What each function of an object can write.
@@ -133,8 +134,10 @@ impl<'a> Callees<'a> {
     /// What the function at this address can write, with all that it calls; nothing if that is not known.
     pub(super) fn writes(&self, address: u64) -> Option<&Registers> {
         let callee = self.functions.get(&address)?;
-        let writes = callee.writes.get_or_init(|| self.all_writes(address));
-        writes.as_ref()
+        let writes = callee
+            .writes
+            .get_or_init(|| self.all_writes(address).map(Box::new));
+        writes.as_deref()
     }
 
     /// Adds up what is written by every function that can be reached by calls.
@@ -147,7 +150,7 @@ impl<'a> Callees<'a> {
         let mut work = vec![address];
         while let Some(address) = work.pop() {
             let callee = self.functions.get(&address)?;
-            let read = || summarize(decoder, callee.code, address);
+            let read = || Box::new(summarize(decoder, callee.code, address));
             let summary = callee.summary.get_or_init(read);
             if summary.unknown || seen.len() > FUNCTIONS {
                 return None;

@@ -14,7 +14,7 @@ const TICK: Duration = Duration::from_millis(200);
 /// Runs `job` for each item, on `threads` threads, and gives the results in the order of the items.
 ///
 /// `tick` is called now and then, with the number of jobs that are done.
-pub(super) fn run<T: Sync, R: Send>(
+pub(crate) fn run<T: Sync, R: Send>(
     items: &[T],
     threads: usize,
     job: impl Fn(&T) -> R + Sync,
