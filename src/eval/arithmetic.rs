@@ -163,8 +163,8 @@ impl<'a> Machine<'_, '_, 'a> {
                 found,
             })
         };
-        let wave = self.context.wave.ok_or(Error::from(Need::Wave))?;
-        let apertures = wave.apertures().ok_or(Error::from(Need::Apertures));
+        let wave = self.context.wave.ok_or_else(|| Error::from(Need::Wave))?;
+        let apertures = wave.apertures().ok_or_else(|| Error::from(Need::Apertures));
         let result = match (from, into) {
             // A private pointer of a lane is one of the wave at the place of the lane's byte.
             (AddressSpace::Generic, AddressSpace::PrivateWave) => {

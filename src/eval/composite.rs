@@ -51,7 +51,7 @@ impl<'a> Machine<'_, '_, 'a> {
             }
         };
         let link = Link::append(before, location, bit_size, self.bounds())?;
-        let link = &*self.context.arena.building.alloc(link);
+        let link = self.context.arena.building.alloc(link);
         self.push(Entry::Incomplete(link))
     }
 
@@ -61,7 +61,7 @@ impl<'a> Machine<'_, '_, 'a> {
     }
 
     fn store(&self, composite: Composite<'a>) -> Location<'a> {
-        let composite = &*self.context.arena.composites.alloc(composite);
+        let composite = self.context.arena.composites.alloc(composite);
         Location::One(Place::new(Storage::Composite(composite), 0))
     }
 

@@ -131,5 +131,5 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
 
 /// The program location, which a location list needs.
 pub(super) fn pc(context: &Context<'_, '_>) -> Result<u64> {
-    context.pc.ok_or(Error::from(Need::Pc))
+    context.pc.ok_or_else(|| Error::from(Need::Pc))
 }

@@ -148,7 +148,7 @@ impl<'a> Machine<'_, '_, 'a> {
             LaneFocus::One(lane) => Some(lane),
             LaneFocus::None | LaneFocus::All => None,
         };
-        let wave = self.context.wave.ok_or(Error::from(Need::Wave))?;
+        let wave = self.context.wave.ok_or_else(|| Error::from(Need::Wave))?;
         Ok(Access {
             wave,
             lane,
@@ -327,7 +327,10 @@ impl<'a> Machine<'_, '_, 'a> {
                 self.offset_constant(bytes.saturating_mul(8))
             }
             Operation::PushObjectAddress => {
-                let object = self.context.object.ok_or(Error::from(Need::Object))?;
+                let object = self
+                    .context
+                    .object
+                    .ok_or_else(|| Error::from(Need::Object))?;
                 self.push(Entry::Location(object))
             }
             Operation::CallFrameEntryReg { register } => self.call_frame_entry_reg(register),
@@ -388,7 +391,7 @@ impl<'a> Machine<'_, '_, 'a> {
     }
 
     /// The result, of the kind that is required.
-    fn finish(mut self, kind: ResultKind) -> Result<Outcome<'a>> {
+    fn finish(&mut self, kind: ResultKind) -> Result<Outcome<'a>> {
         let Some(top) = self.stack.pop() else {
             return match kind {
                 ResultKind::Any | ResultKind::Location => {
@@ -466,7 +469,10 @@ impl<'a> Machine<'_, '_, 'a> {
     }
 
     fn push_iteration(&mut self) -> Result<()> {
-        let iteration = self.context.iteration.ok_or(Error::from(Need::Iteration))?;
+        let iteration = self
+            .context
+            .iteration
+            .ok_or_else(|| Error::from(Need::Iteration))?;
         let iterations = self
             .context
             .subprogram

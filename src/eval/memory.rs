@@ -58,13 +58,17 @@ impl<'a> Machine<'_, '_, 'a> {
             }
             .into());
         }
-        let tls = self.context.tls.ok_or(Error::from(Need::Tls))?;
+        let tls = self.context.tls.ok_or_else(|| Error::from(Need::Tls))?;
         let location = tls(u64::try_from(offset.bits).unwrap_or(u64::MAX))?;
         self.push(Entry::Location(location))
     }
 
     pub(super) fn call_frame_cfa(&mut self) -> Result<()> {
-        let cfa = self.context.frame.ok_or(Error::from(Need::Frame))?.cfa()?;
+        let cfa = self
+            .context
+            .frame
+            .ok_or_else(|| Error::from(Need::Frame))?
+            .cfa()?;
         self.push(Entry::Location(cfa))
     }
 
@@ -73,7 +77,7 @@ impl<'a> Machine<'_, '_, 'a> {
             .context
             .subprogram
             .and_then(|subprogram| subprogram.frame_base);
-        let frame_base = frame_base.ok_or(Error::from(Need::FrameBase))?;
+        let frame_base = frame_base.ok_or_else(|| Error::from(Need::FrameBase))?;
         self.refuse_fbreg(&frame_base)?;
         let context = Context {
             object: None,
@@ -221,7 +225,7 @@ impl<'a> Machine<'_, '_, 'a> {
     }
 
     pub(super) fn entry_value(&mut self, bytes: &'a [u8]) -> Result<()> {
-        let frame = self.context.frame.ok_or(Error::from(Need::Frame))?;
+        let frame = self.context.frame.ok_or_else(|| Error::from(Need::Frame))?;
         let expression = ExpressionBytes {
             bytes,
             ..self.here.expression
@@ -243,7 +247,7 @@ impl<'a> Machine<'_, '_, 'a> {
             Ok(())
         })?;
         self.budget.depth = self.budget.depth.saturating_add(1);
-        match result.ok_or(Error::from(Need::Caller))? {
+        match result.ok_or_else(|| Error::from(Need::Caller))? {
             (Outcome::Value(value), _) => self.push(Entry::from_value(value)),
             (Outcome::Location(location), Some(register)) => {
                 // The type of a register is the integer that fills it; what is not wider than an address is

@@ -58,7 +58,7 @@ pub fn locate_lanes<'a>(
     attribute: &LocationAttribute<'a>,
     context: &Context<'_, 'a>,
 ) -> Result<PerLane<'a>> {
-    let wave = context.wave.ok_or(Error::from(Need::Wave))?;
+    let wave = context.wave.ok_or_else(|| Error::from(Need::Wave))?;
     let all = Context {
         lane: LaneFocus::All,
         ..*context
@@ -99,7 +99,7 @@ pub(super) fn locate_within<'a>(
             Ok(location(outcome))
         }
         LocationAttribute::List { unit, offset } => {
-            let resolver = context.resolver.ok_or(Error::from(Need::Unit))?;
+            let resolver = context.resolver.ok_or_else(|| Error::from(Need::Unit))?;
             let pc = super::control::pc(context)?;
             let context = Context {
                 object: None,

@@ -35,5 +35,5 @@ impl<'a> Machine<'_, '_, 'a> {
 
 /// A register that may be reserved, but not beyond the table.
 fn register(number: u64) -> Result<Register> {
-    Register::from_number(number).ok_or(Error::from(Rule::RegisterNumber))
+    Register::from_number(number).ok_or_else(|| Error::from(Rule::RegisterNumber))
 }

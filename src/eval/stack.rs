@@ -98,7 +98,7 @@ impl<'a> Machine<'_, '_, 'a> {
             .stack
             .last()
             .copied()
-            .ok_or(ErrorKind::StackUnderflow {
+            .ok_or_else(|| ErrorKind::StackUnderflow {
                 needed: 1,
                 found: 0,
             })?;
@@ -287,7 +287,7 @@ impl<'a> Machine<'_, '_, 'a> {
             .checked_sub(needed)
             .and_then(|at| self.stack.get(at))
             .copied();
-        let entry = entry.ok_or(ErrorKind::StackUnderflow { needed, found })?;
+        let entry = entry.ok_or_else(|| ErrorKind::StackUnderflow { needed, found })?;
         self.push(Self::whole(entry)?)
     }
 

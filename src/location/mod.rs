@@ -11,6 +11,7 @@
 //!
 //! Sources: HET A.2.5.3 (location descriptions), A.2.5.4.4 (the kinds of storage).
 
+mod arena;
 mod composite;
 mod lanes;
 mod mask;
@@ -19,8 +20,7 @@ mod read;
 mod visits;
 mod write;
 
-use core::fmt;
-
+pub use arena::Arena;
 pub(crate) use composite::{Bounds, Link};
 pub use composite::{Composite, Part, Parts};
 pub(crate) use lanes::read_lanes_within;
@@ -33,53 +33,6 @@ pub use write::write;
 
 use crate::arch::{AddressSpace, Lane, Register, WaveSize};
 use crate::error::{ErrorKind, Result};
-
-/// Where composite storages and their parts live. The caller makes one, and drops it when it is done with
-/// the locations.
-#[derive(Default)]
-pub struct Arena<'a> {
-    pub(crate) composites: typed_arena::Arena<Composite<'a>>,
-    pub(crate) parts: typed_arena::Arena<Part<'a>>,
-    pub(crate) places: typed_arena::Arena<Place<'a>>,
-    pub(crate) pointers: typed_arena::Arena<ImplicitPointer>,
-    pub(crate) building: typed_arena::Arena<Link<'a>>,
-    pub(crate) bytes: typed_arena::Arena<u8>,
-    pub(crate) counters: typed_arena::Arena<core::cell::Cell<u64>>,
-}
-
-impl fmt::Debug for Arena<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Arena")
-            .field("composites", &self.composites.len())
-            .finish_non_exhaustive()
-    }
-}
-
-impl Arena<'_> {
-    /// An empty arena. Its first chunks are small; it grows as it is used.
-    #[must_use]
-    pub fn new() -> Self {
-        Arena {
-            composites: typed_arena::Arena::with_capacity(0),
-            parts: typed_arena::Arena::with_capacity(0),
-            places: typed_arena::Arena::with_capacity(0),
-            pointers: typed_arena::Arena::with_capacity(0),
-            building: typed_arena::Arena::with_capacity(0),
-            bytes: typed_arena::Arena::with_capacity(0),
-            counters: typed_arena::Arena::with_capacity(0),
-        }
-    }
-
-    /// Keeps bytes, those of an expression for example, as long as the locations made of them.
-    pub fn keep(&self, bytes: Vec<u8>) -> &[u8] {
-        self.bytes.alloc_extend(bytes)
-    }
-
-    /// A counter that starts at 0 and lives as long as the locations.
-    pub(crate) fn counter(&self) -> &core::cell::Cell<u64> {
-        self.counters.alloc(core::cell::Cell::new(0))
-    }
-}
 
 /// The location of an object: one place or several that hold the same value.
 ///

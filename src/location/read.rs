@@ -554,9 +554,9 @@ mod tests {
     fn repeated<'a>(count: u64, arena: &'a Arena<'a>) -> Location<'a> {
         let known = Location::One(Place::new(Storage::Constant(&[0b101]), 0));
         let first = Link::append(None, known, 3, BOUNDS).unwrap();
-        let first = &*arena.building.alloc(first);
+        let first = arena.building.alloc(first);
         let both = Link::append(Some(first), Location::UNDEFINED, 2, BOUNDS).unwrap();
-        let element = &*arena.composites.alloc(both.complete(arena));
+        let element = arena.composites.alloc(both.complete(arena));
         let element = Location::One(Place::new(Storage::Composite(element), 0));
         let all = Composite::repeat(element, 5, count, BOUNDS).unwrap();
         Location::One(Place::new(
