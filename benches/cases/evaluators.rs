@@ -1,7 +1,7 @@
 //! Expressions of DWARF 5, decoded and evaluated by this crate and by gimli.
 //!
 //! Both read the same bytes and get the same answers, which cost next to nothing: a register and memory always hold
-//! the same number, the frame base is known, an entry has an expression. Both start from nothing in every run:
+//! the same number, the frame base is an address, an entry has an expression. Both start from nothing in every run:
 //!
 //! - this crate makes an `Arena`, fills in a `Context` and calls `evaluate`;
 //! - gimli makes an `Evaluation`, and the loop of its documentation answers what it asks. "gimli" keeps its stacks on the
@@ -32,11 +32,13 @@ use super::{Case, Maker, keep, maker};
 const CONTENTS: u64 = 0x0000_7f12_3456_7890;
 /// The frame base.
 const FRAME_BASE: u64 = 0x7f00_0000_1000;
+/// The subject in which gimli is told the frame base, instead of evaluating the expression for it as this crate does.
+const GIVEN: &str = "fbreg, gimli is given the frame base";
 /// Where the entry is that `DW_OP_call4` names.
 const ENTRY: u32 = 0x30;
 
 /// Subject, expression and what is asked for.
-const EXPRESSIONS: [(&str, &str, ResultKind); 7] = [
+const EXPRESSIONS: [(&str, &str, ResultKind); 8] = [
     (
         "one constant",
         "DW_OP_constu 0x12345, DW_OP_stack_value",
@@ -49,6 +51,7 @@ const EXPRESSIONS: [(&str, &str, ResultKind); 7] = [
         ResultKind::Value,
     ),
     ("fbreg", "DW_OP_fbreg -0x18", ResultKind::Location),
+    (GIVEN, "DW_OP_fbreg -0x18", ResultKind::Location),
     (
         "breg and deref",
         "DW_OP_breg16 +0x8, DW_OP_deref, DW_OP_plus_uconst 0x10",
@@ -77,7 +80,7 @@ const CALLED: &str = "DW_OP_lit8, DW_OP_plus";
 
 pub(super) fn makers() -> Vec<Maker> {
     let mut makers = Vec::new();
-    for (subject, text, _) in EXPRESSIONS {
+    for (subject, text, _) in EXPRESSIONS.into_iter().filter(|(name, ..)| *name != GIVEN) {
         let decoded = |who: &str, run: fn(&[u8]) -> usize| {
             maker(format!("decode/{subject}/{who}"), move || {
                 let bytes = bytes(text);
@@ -91,7 +94,7 @@ pub(super) fn makers() -> Vec<Maker> {
     for (subject, text, kind) in EXPRESSIONS {
         let evaluated = |who: &str, run: fn(&'static World, ResultKind) -> Found| {
             maker(format!("evaluate/{subject}/{who}"), move || {
-                let world = World::new(text);
+                let world = World::new(text, subject == GIVEN);
                 let found = ours(world, kind);
                 assert_eq!(found, gimli::<StoreOnHeap>(world, kind), "{subject}");
                 assert_eq!(found, gimli::<StoreInArrays>(world, kind), "{subject}");
@@ -123,14 +126,17 @@ struct World {
     expression: &'static [u8],
     called: &'static [u8],
     frame_base: &'static [u8],
+    /// Whether gimli is told the frame base.
+    frame_base_given: bool,
 }
 
 impl World {
-    fn new(text: &str) -> &'static World {
+    fn new(text: &str, frame_base_given: bool) -> &'static World {
         keep(World {
             expression: bytes(text),
             called: bytes(CALLED),
             frame_base: bytes(&format!("DW_OP_addr {FRAME_BASE:#x}")),
+            frame_base_given,
         })
     }
 }
@@ -241,6 +247,24 @@ fn decode_gimli(bytes: &[u8]) -> usize {
     count
 }
 
+fn gimli_frame_base<'a, S: EvaluationStorage<Bytes<'a>>>(world: &'a World) -> u64 {
+    let bytes = Bytes::new(world.frame_base, LittleEndian);
+    let mut evaluation = Evaluation::<_, S>::new_in(bytes, GIMLI);
+    let mut next = evaluation.evaluate().unwrap();
+    while let EvaluationResult::RequiresRelocatedAddress(address) = next {
+        next = evaluation.resume_with_relocated_address(address).unwrap();
+    }
+    match evaluation.as_result() {
+        [
+            Piece {
+                location: gimli::Location::Address { address },
+                ..
+            },
+        ] => *address,
+        other => panic!("{other:?}"),
+    }
+}
+
 fn gimli<'a, S: EvaluationStorage<Bytes<'a>>>(world: &'a World, kind: ResultKind) -> Found {
     let bytes = Bytes::new(world.expression, LittleEndian);
     let mut evaluation = Evaluation::<_, S>::new_in(bytes, GIMLI);
@@ -254,7 +278,14 @@ fn gimli<'a, S: EvaluationStorage<Bytes<'a>>>(world: &'a World, kind: ResultKind
             EvaluationResult::RequiresMemory { .. } => {
                 evaluation.resume_with_memory(Value::Generic(CONTENTS))
             }
-            EvaluationResult::RequiresFrameBase => evaluation.resume_with_frame_base(FRAME_BASE),
+            EvaluationResult::RequiresFrameBase => {
+                let base = if world.frame_base_given {
+                    FRAME_BASE
+                } else {
+                    gimli_frame_base::<S>(world)
+                };
+                evaluation.resume_with_frame_base(base)
+            }
             EvaluationResult::RequiresAtLocation(entry) => {
                 assert_eq!(
                     entry,

@@ -95,7 +95,7 @@ pub(super) fn locate_within<'a>(
 ) -> Result<Location<'a>> {
     match *attribute {
         LocationAttribute::Expression(expression) => {
-            let (outcome, _) = run(expression, ResultKind::Location, context, budget)?;
+            let outcome = run(expression, ResultKind::Location, context, budget)?;
             Ok(location(outcome))
         }
         LocationAttribute::List { unit, offset } => {
@@ -109,7 +109,7 @@ pub(super) fn locate_within<'a>(
             let mut locations = SmallVec::<[Location<'a>; 1]>::new();
             let mut spend = |entries| budget.charge(entries, &context);
             for expression in resolver.matching(unit, offset, pc, &mut spend)? {
-                let (outcome, _) = run(expression, ResultKind::Location, &context, budget)?;
+                let outcome = run(expression, ResultKind::Location, &context, budget)?;
                 let location = location(outcome);
                 // Lists of locations of lists multiply.
                 let places = u32::try_from(location.places().len()).unwrap_or(u32::MAX);

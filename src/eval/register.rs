@@ -9,11 +9,12 @@ use crate::location::Location;
 impl<'a> Machine<'_, '_, 'a> {
     pub(super) fn push_register(&mut self, number: u64) -> Result<()> {
         let location = self.register_location(number)?;
-        self.pushed_register = Some(number);
+        self.budget.note_register(number);
         self.push(Entry::Location(location))
     }
 
     /// Where a register is in the current frame.
+    #[inline]
     pub(super) fn register_location(&self, number: u64) -> Result<Location<'a>> {
         let register = register(number)?;
         match self.context.frame {

@@ -27,7 +27,7 @@ pub(crate) use lanes::read_lanes_within;
 pub use lanes::{LaneBits, read_lanes};
 pub use mask::Mask;
 pub use read::{Access, Bits, read};
-pub(crate) use read::{read_value, read_value_within, read_within};
+pub(crate) use read::{read_plain, read_value, read_value_within, read_within};
 pub(crate) use visits::Visits;
 pub use write::write;
 
@@ -181,19 +181,23 @@ impl<'a> Location<'a> {
         match self {
             Location::One(place) => Ok(Location::One(place.moved(bits, step, lanes)?)),
             Location::Many(places) => {
-                let moved: Result<Vec<_>> = places
-                    .iter()
-                    .map(|place| place.moved(bits, step, lanes))
-                    .collect();
-                Ok(Location::Many(arena.places.alloc_extend(moved?)))
+                let moved = arena.alloc_all(places);
+                for place in &mut *moved {
+                    *place = place.moved(bits, step, lanes)?;
+                }
+                Ok(Location::Many(moved))
             }
         }
     }
 
     /// The places of all locations together.
     pub(crate) fn union(locations: &[Location<'a>], arena: &'a Arena<'a>) -> Location<'a> {
-        let places = locations.iter().flat_map(Location::places);
-        Location::Many(arena.places.alloc_extend(places.copied()))
+        let places = || locations.iter().flat_map(Location::places);
+        let all = arena.alloc_alike(Place::UNDEFINED, places().count());
+        for (to, place) in all.iter_mut().zip(places()) {
+            *to = *place;
+        }
+        Location::Many(all)
     }
 
     /// Whether the location differs from lane to lane.
@@ -205,11 +209,13 @@ impl<'a> Location<'a> {
     /// The smallest number of bits left in the storage of a place, from where it starts: HET's *rbss(L)*.
     #[must_use]
     pub fn bits_left(&self) -> u128 {
-        self.places()
-            .iter()
-            .map(|place| place.bits_left())
-            .min()
-            .unwrap_or(0)
+        match self {
+            Location::One(place) => place.bits_left(),
+            Location::Many(places) => {
+                let left = places.iter().map(Place::bits_left);
+                left.min().unwrap_or(0)
+            }
+        }
     }
 }
 
