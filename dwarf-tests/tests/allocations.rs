@@ -271,7 +271,7 @@ fn calls_frames_and_types_allocate_nothing() {
                 (Outcome::Location(_), None) => {}
                 (other, _) => panic!("{text}: {other:?}"),
             }
-            // More than eight entries on the stack are kept in the arena.
+            // More than six entries on the stack are kept in the arena.
             let most = u64::from(text == literals);
             assert!(found.count_total <= most, "{text}: {found:?}");
         }

@@ -6,9 +6,9 @@ use crate::error::{Limit, Result};
 use crate::location::Arena;
 
 /// How many entries are kept in place. Compilers need fewer.
-const NEAR: usize = 8;
+const NEAR: usize = 6;
 
-/// A stack of entries: the first eight in place, the others in the arena.
+/// A stack of entries: the first six in place, the others in the arena.
 pub(super) struct Entries<'a> {
     near: [Entry<'a>; NEAR],
     far: &'a mut [Entry<'a>],

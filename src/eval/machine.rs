@@ -91,6 +91,7 @@ pub(super) fn too_many(limit: Limit, value: u32) -> Error {
 }
 
 /// Evaluates an expression within a budget.
+#[inline]
 pub(super) fn run<'a>(
     expression: ExpressionBytes<'a>,
     kind: ResultKind,
@@ -438,11 +439,18 @@ impl<'a> Machine<'_, '_, 'a> {
     /// The result, of the kind that is required.
     fn finish(&mut self, kind: ResultKind) -> Result<Outcome<'a>> {
         // What nearly every variable and every rule is.
-        if let (ResultKind::Any | ResultKind::Location, Some(Entry::Location(location))) =
-            (kind, self.stack.last())
-            && let Location::One(_) = location
-        {
-            return Ok(Outcome::Location(*location));
+        match (kind, self.stack.last()) {
+            (
+                ResultKind::Any | ResultKind::Location,
+                Some(Entry::Location(location @ Location::One(_))),
+            ) => return Ok(Outcome::Location(*location)),
+            (ResultKind::Location, Some(Entry::Generic(address))) => {
+                return Ok(Outcome::Location(self.global(*address)));
+            }
+            (ResultKind::Any | ResultKind::Value, Some(Entry::Generic(value))) => {
+                return Ok(Outcome::Value(Value::generic(*value, self.generic_bits)));
+            }
+            (_, _) => {}
         }
         let Some(top) = self.stack.pop() else {
             return match kind {

@@ -168,7 +168,6 @@ impl<'a> Machine<'_, '_, 'a> {
     }
 
     pub(super) fn breg(&mut self, register: u64, offset: i64, space: AddressSpace) -> Result<()> {
-        let location = self.register_location(register)?;
         let address_bits = if space == AddressSpace::None {
             self.generic_bits
         } else {
@@ -179,13 +178,33 @@ impl<'a> Machine<'_, '_, 'a> {
             (Reading::Tolerant, Some(size)) => size.min(address_bits),
             (Reading::Tolerant, None) | (Reading::ByTheLetter, _) => address_bits,
         };
-        check_size(size, bits)?;
-        let value = self.read(&location, bits)?;
-        let base = u64::try_from(value)
-            .unwrap_or(u64::MAX)
-            .wrapping_add(offset.cast_unsigned());
+        let value = match self.own_register(register, size, bits) {
+            Some(value) => value,
+            None => {
+                let location = self.register_location(register)?;
+                check_size(size, bits)?;
+                u64::try_from(self.read(&location, bits)?).unwrap_or(u64::MAX)
+            }
+        };
+        let base = value.wrapping_add(offset.cast_unsigned());
         let location = self.memory(space, Linear { base, step: 0 })?;
         self.push(Entry::Location(location))
+    }
+
+    /// The low bits of a register of the wave, without a frame that could have it elsewhere; nothing if there is one,
+    /// or if something is wrong.
+    fn own_register(&self, register: u64, size: Option<u32>, bits: u32) -> Option<u64> {
+        let (None, Some(wave)) = (self.context.frame, self.context.wave) else {
+            return None;
+        };
+        let mut value = [0; 8];
+        let out = value.get_mut(..(bits / 8) as usize)?;
+        if bits == 0 || bits > size? {
+            return None;
+        }
+        let register = Register::from_number(register)?;
+        wave.read_register(register, 0..bits, out).ok()?;
+        Some(u64::from_le_bytes(value))
     }
 
     /// The address of a space that the start of a location holds.

@@ -154,7 +154,7 @@ pub(crate) fn read_value_within(
 /// What nearly every read is: 1 to 8 whole bytes of a register or of global memory, the same for all lanes.
 ///
 /// Nothing if it is anything else; nor if something is wrong, which [`read_value_within`] then finds out.
-#[inline]
+#[inline(always)]
 pub(crate) fn read_plain(place: &Place<'_>, bit_size: u32, wave: &dyn Wave) -> Option<u64> {
     let whole_bytes = place.bit_offset.is_multiple_of(8) && bit_size.is_multiple_of(8);
     // A wave is not asked for nothing: the register may be one that does not exist.
