@@ -141,6 +141,15 @@ impl World {
     }
 }
 
+/// Nearly all that is asked for is eight bytes.
+fn fill(out: &mut [u8]) {
+    let contents = CONTENTS.to_le_bytes();
+    match out.first_chunk_mut() {
+        Some(out) => *out = contents,
+        None => out.copy_from_slice(&contents[..out.len()]),
+    }
+}
+
 const UNIT: Unit = Unit::unknown(Encoding::AMDGPU);
 
 impl Wave for World {
@@ -149,12 +158,12 @@ impl Wave for World {
     }
 
     fn read_register(&self, _: Register, _: Range<u32>, out: &mut [u8]) -> Result<(), AccessError> {
-        out.copy_from_slice(&CONTENTS.to_le_bytes()[..out.len()]);
+        fill(out);
         Ok(())
     }
 
     fn read_memory(&self, _: Memory, _: u64, out: &mut [u8]) -> Result<(), AccessError> {
-        out.copy_from_slice(&CONTENTS.to_le_bytes()[..out.len()]);
+        fill(out);
         Ok(())
     }
 }

@@ -89,10 +89,12 @@ fn ten_frames() -> Snapshot {
     /// The CFA of the innermost frame.
     const INNERMOST: usize = 0x2800;
     const SAVED: usize = 2048 + 28 * 4;
+    /// The scratch that the snapshot has.
+    const KNOWN: usize = 0x3400;
     let lane_address = |wave_address: usize| u32::try_from(wave_address / 32).unwrap();
 
     let mut wave = wave_of("recursion", "w06.json");
-    let mut scratch = vec![0; INNERMOST + FRAME];
+    let mut scratch = vec![0; KNOWN];
     wave.read_memory(Memory::PrivateWave, 0, &mut scratch)
         .unwrap();
     let caller = scratch[INNERMOST - FRAME..INNERMOST].to_vec();
@@ -107,11 +109,9 @@ fn ten_frames() -> Snapshot {
         scratch[cfa + SAVED..cfa + SAVED + 4].copy_from_slice(&saved);
     }
 
-    // `Snapshot` has no memory twice: what is added is what the old one lacks.
-    let old = INNERMOST + FRAME;
-    let (low, high) = scratch.split_at(old);
+    let (low, high) = scratch.split_at(KNOWN);
     wave.write_memory(Memory::PrivateWave, 0, low).unwrap();
-    wave.add_memory(Memory::PrivateWave, old as u64, high)
+    wave.add_memory(Memory::PrivateWave, KNOWN as u64, high)
         .unwrap();
     let deeper = lane_address(MORE * FRAME);
     let mut move_up = |register: Register, bits: std::ops::Range<u32>| {

@@ -437,6 +437,7 @@ impl<'a> Machine<'_, '_, 'a> {
     }
 
     /// The result, of the kind that is required.
+    #[inline]
     fn finish(&mut self, kind: ResultKind) -> Result<Outcome<'a>> {
         // What nearly every variable and every rule is.
         match (kind, self.stack.last()) {
