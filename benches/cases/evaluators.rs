@@ -123,9 +123,9 @@ enum Found {
 
 /// What an expression is evaluated in.
 struct World {
-    expression: &'static [u8],
-    called: &'static [u8],
-    frame_base: &'static [u8],
+    expression: ExpressionBytes<'static>,
+    called: ExpressionBytes<'static>,
+    frame_base: ExpressionBytes<'static>,
     /// Whether gimli is told the frame base.
     frame_base_given: bool,
 }
@@ -133,9 +133,9 @@ struct World {
 impl World {
     fn new(text: &str, frame_base_given: bool) -> &'static World {
         keep(World {
-            expression: bytes(text),
-            called: bytes(CALLED),
-            frame_base: bytes(&format!("DW_OP_addr {FRAME_BASE:#x}")),
+            expression: ExpressionBytes::alone(bytes(text), UNIT),
+            called: ExpressionBytes::alone(bytes(CALLED), UNIT),
+            frame_base: ExpressionBytes::alone(bytes(&format!("DW_OP_addr {FRAME_BASE:#x}")), UNIT),
             frame_base_given,
         })
     }
@@ -170,9 +170,8 @@ impl Wave for World {
 
 impl<'a> Resolver<'a> for World {
     fn procedure(&self, _: Unit, _: DieReference) -> hetdwarf::Result<Procedure<'a>> {
-        let expression = ExpressionBytes::alone(self.called, UNIT);
         Ok(Procedure::Location(LocationAttribute::Expression(
-            expression,
+            self.called,
         )))
     }
 
@@ -201,23 +200,16 @@ fn decode(bytes: &[u8]) -> usize {
 
 fn ours(world: &World, kind: ResultKind) -> Found {
     let arena = Arena::new();
-    let frame_base = ExpressionBytes::alone(world.frame_base, UNIT);
     let context = Context {
         wave: Some(world),
         resolver: Some(world),
         subprogram: Some(Subprogram {
-            frame_base: Some(LocationAttribute::Expression(frame_base)),
+            frame_base: Some(LocationAttribute::Expression(world.frame_base)),
             ..Subprogram::default()
         }),
         ..Context::new(&arena)
     };
-    match evaluate(
-        ExpressionBytes::alone(world.expression, UNIT),
-        kind,
-        &context,
-    )
-    .unwrap()
-    {
+    match evaluate(world.expression, kind, &context).unwrap() {
         Outcome::Value(value) => Found::Value(u64::try_from(value.bits).unwrap()),
         Outcome::Location(location) => match location.single().unwrap().storage {
             Storage::Value { bits, .. } => Found::Value(u64::try_from(bits).unwrap()),
@@ -257,7 +249,7 @@ fn decode_gimli(bytes: &[u8]) -> usize {
 }
 
 fn gimli_frame_base<'a, S: EvaluationStorage<Bytes<'a>>>(world: &'a World) -> u64 {
-    let bytes = Bytes::new(world.frame_base, LittleEndian);
+    let bytes = Bytes::new(world.frame_base.bytes, LittleEndian);
     let mut evaluation = Evaluation::<_, S>::new_in(bytes, GIMLI);
     let mut next = evaluation.evaluate().unwrap();
     while let EvaluationResult::RequiresRelocatedAddress(address) = next {
@@ -275,7 +267,7 @@ fn gimli_frame_base<'a, S: EvaluationStorage<Bytes<'a>>>(world: &'a World) -> u6
 }
 
 fn gimli<'a, S: EvaluationStorage<Bytes<'a>>>(world: &'a World, kind: ResultKind) -> Found {
-    let bytes = Bytes::new(world.expression, LittleEndian);
+    let bytes = Bytes::new(world.expression.bytes, LittleEndian);
     let mut evaluation = Evaluation::<_, S>::new_in(bytes, GIMLI);
     let mut next = evaluation.evaluate().unwrap();
     loop {
@@ -300,7 +292,7 @@ fn gimli<'a, S: EvaluationStorage<Bytes<'a>>>(world: &'a World, kind: ResultKind
                     entry,
                     gimli::DieReference::UnitRef(gimli::UnitOffset(ENTRY as usize))
                 );
-                evaluation.resume_with_at_location(Bytes::new(world.called, LittleEndian))
+                evaluation.resume_with_at_location(Bytes::new(world.called.bytes, LittleEndian))
             }
             other => panic!("{other:?}"),
         }

@@ -9,7 +9,7 @@ use super::{Case, Maker, fixture, keep, maker};
 /// What is opened: three functions in one unit, and 1.1 MB of GCC's.
 const OPENED: [(&str, u64); 2] = [
     ("waves/calls-O2/calls-O2.rocm.hsaco", 0x1630),
-    ("corpus/gcc12/offload-gfx906-O1.hsaco", 0x4000),
+    ("corpus/gcc12/offload-gfx906-O1.hsaco", 0x7090),
 ];
 
 /// What is verified: not optimised code of LLVM, optimised code with ROCm's locations, and GCC's.

@@ -139,7 +139,7 @@ impl<'a> Activation<'a> {
     pub(super) fn new(expression: ExpressionBytes<'a>) -> Activation<'a> {
         Activation {
             expression,
-            decoder: Decoder::new(expression.bytes, expression.unit.encoding),
+            decoder: Decoder::new(expression.bytes, &expression.unit.encoding),
             valid_target: usize::MAX,
         }
     }
@@ -234,10 +234,13 @@ impl<'a> Machine<'_, '_, 'a> {
     #[inline]
     fn step(&mut self, code: u8) -> Result<(), (Error, Option<Opcode>)> {
         self.charge(1).map_err(|error| (error, None))?;
-        let (_, operation) = self
-            .here
-            .decoder
-            .operation(code)
+        let Activation {
+            expression,
+            decoder,
+            ..
+        } = &mut self.here;
+        let (_, operation) = decoder
+            .operation(code, &expression.unit.encoding)
             .map_err(|error| (error, None))?;
         let opcode = operation.opcode();
         #[cfg(debug_assertions)]

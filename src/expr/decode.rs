@@ -101,13 +101,15 @@ impl fmt::Display for Name {
 #[derive(Clone, Debug)]
 pub struct Operations<'a> {
     decoder: Decoder<'a>,
+    encoding: Encoding,
 }
 
 /// Decodes an expression.
 #[must_use]
 pub fn operations(bytes: &[u8], encoding: Encoding) -> Operations<'_> {
     Operations {
-        decoder: Decoder::new(bytes, encoding),
+        decoder: Decoder::new(bytes, &encoding),
+        encoding,
     }
 }
 
@@ -128,7 +130,7 @@ impl<'a> FallibleIterator for Operations<'a> {
         let Some(code) = self.decoder.next_code() else {
             return Ok(None);
         };
-        match self.decoder.operation(code) {
+        match self.decoder.operation(code, &self.encoding) {
             Ok((code, operation)) => Ok(Some(Item {
                 offset,
                 end: self.decoder.position(),
@@ -148,7 +150,6 @@ impl<'a> FallibleIterator for Operations<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct Decoder<'a> {
     cursor: Cursor<'a>,
-    encoding: Encoding,
     /// What codes of one byte mean, looked up once for all operations.
     meanings: &'static [Meaning; 256],
 }
@@ -162,10 +163,9 @@ impl fmt::Debug for Decoder<'_> {
 impl<'a> Decoder<'a> {
     /// At the first of `bytes`.
     #[inline]
-    pub(crate) fn new(bytes: &'a [u8], encoding: Encoding) -> Decoder<'a> {
+    pub(crate) fn new(bytes: &'a [u8], encoding: &Encoding) -> Decoder<'a> {
         Decoder {
             cursor: Cursor::new(bytes),
-            encoding,
             meanings: dialect_table(encoding.dialect),
         }
     }
@@ -198,10 +198,14 @@ impl<'a> Decoder<'a> {
         self.cursor.next_byte()
     }
 
-    /// The operation whose first byte was just read.
+    /// The operation whose first byte was just read, of an expression with the encoding that the decoder was made for.
     // In the evaluator's loop, so that what is read goes straight on to where it is executed.
     #[inline(always)]
-    pub(crate) fn operation(&mut self, code: u8) -> Result<(Code, Operation<'a>)> {
+    pub(crate) fn operation(
+        &mut self,
+        code: u8,
+        encoding: &Encoding,
+    ) -> Result<(Code, Operation<'a>)> {
         let left = self.cursor.rest().len();
         let cursor = &mut self.cursor;
         #[expect(
@@ -212,7 +216,7 @@ impl<'a> Decoder<'a> {
         let (code, opcode, member) = if let Meaning::Operation(opcode, member) = meaning {
             (Code::Byte(code), opcode, member)
         } else {
-            match read_vendor_code(cursor, meaning, code, &self.encoding) {
+            match read_vendor_code(cursor, meaning, code, encoding) {
                 Ok((user, opcode)) => (Code::User(user), opcode, 0),
                 Err(error) => {
                     let name = if let Meaning::User = meaning {
@@ -224,7 +228,7 @@ impl<'a> Decoder<'a> {
                 }
             }
         };
-        match Operation::read(opcode, member, cursor, &self.encoding) {
+        match Operation::read(opcode, member, cursor, encoding) {
             Ok(operation) => Ok((code, operation)),
             Err(error) => Err(placed(error, opcode.name(), cursor, left)),
         }
