@@ -25,8 +25,7 @@ pub fn evaluate<'a>(
     kind: ResultKind,
     context: &Context<'_, 'a>,
 ) -> Result<Outcome<'a>> {
-    let mut budget = Budget::new(context);
-    run(expression, kind, context, &mut budget)
+    run_here(expression, kind, context, &mut Budget::new(context))
 }
 
 /// What an evaluation and all those within it have left.
@@ -90,9 +89,20 @@ pub(super) fn too_many(limit: Limit, value: u32) -> Error {
     ErrorKind::Limit { limit, value }.into()
 }
 
-/// Evaluates an expression within a budget.
-#[inline]
+/// Evaluates an expression within the budget of another.
 pub(super) fn run<'a>(
+    expression: ExpressionBytes<'a>,
+    kind: ResultKind,
+    context: &Context<'_, 'a>,
+    budget: &mut Budget,
+) -> Result<Outcome<'a>> {
+    run_here(expression, kind, context, budget)
+}
+
+// A budget that was just made need not be copied: reading it at once, wider than it was written, would take as long as
+// several operations.
+#[inline(always)]
+fn run_here<'a>(
     expression: ExpressionBytes<'a>,
     kind: ResultKind,
     context: &Context<'_, 'a>,
