@@ -7,7 +7,9 @@
 //! A case is run under callgrind in a process of its own, once and then many times more often; a run costs the difference
 //! divided by how many runs more it were. So what is done once, making the case among it, does not count.
 #![allow(
+    clippy::expect_used,
     clippy::unwrap_used,
+    clippy::wildcard_enum_match_arm,
     clippy::panic,
     clippy::print_stdout,
     clippy::print_stderr,

@@ -2,7 +2,9 @@
 //!
 //! Times are those of one machine at one moment, so compare only within a run. What is measured is in `cases`.
 #![allow(
+    clippy::expect_used,
     clippy::unwrap_used,
+    clippy::wildcard_enum_match_arm,
     clippy::panic,
     clippy::indexing_slicing,
     missing_docs,

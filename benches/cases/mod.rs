@@ -8,10 +8,10 @@ mod heterogeneous;
 mod objects;
 mod stops;
 
-pub use objects::debug_bytes;
+pub(crate) use objects::debug_bytes;
 
 /// Something to measure.
-pub struct Case {
+pub(crate) struct Case {
     run: Box<dyn Fn()>,
 }
 
@@ -25,7 +25,7 @@ impl Case {
     }
 
     /// What is measured.
-    pub fn run(&self) {
+    pub(crate) fn run(&self) {
         (self.run)();
     }
 }
@@ -42,12 +42,12 @@ fn makers() -> Vec<Maker> {
 }
 
 /// The names of all cases, in the order of the tables.
-pub fn names() -> Vec<String> {
+pub(crate) fn names() -> Vec<String> {
     makers().into_iter().map(|(name, _)| name).collect()
 }
 
 /// The case of a name.
-pub fn case(name: &str) -> Case {
+pub(crate) fn case(name: &str) -> Case {
     let maker = makers().into_iter().find(|(found, _)| found == name);
     maker.unwrap_or_else(|| panic!("there is no case {name}")).1()
 }

@@ -38,7 +38,7 @@ pub(super) fn makers() -> Vec<Maker> {
 }
 
 /// The debug sections of what the case of a name verifies, in bytes; 0 for any other case.
-pub fn debug_bytes(name: &str) -> usize {
+pub(crate) fn debug_bytes(name: &str) -> usize {
     let verified = VERIFIED
         .iter()
         .find(|path| name == format!("verify/{}", file_name(path)));
