@@ -120,6 +120,7 @@ impl Limits {
     }
 
     /// The error of what reaches `limit`.
+    #[cold]
     pub(crate) fn reached(&self, limit: Limit) -> Error {
         let value = self.get(limit);
         ErrorKind::Limit { limit, value }.into()

@@ -8,32 +8,24 @@ use super::value::{BaseType, Binary, Encoding, Relation, Shift, Unary, Value};
 use crate::arch::{AddressSpace, Apertures, scratch};
 use crate::error::{Error, ErrorKind, Need, Result, Rule};
 
-/// An operation on two values of the generic type of 64 bits, for the usual case.
-pub(super) type Fast = Option<fn(u64, u64) -> u64>;
-
-pub(super) const PLUS: Fast = Some(u64::wrapping_add);
-pub(super) const MINUS: Fast = Some(u64::wrapping_sub);
-pub(super) const MUL: Fast = Some(u64::wrapping_mul);
-pub(super) const AND: Fast = Some(|a, b| a & b);
-pub(super) const OR: Fast = Some(|a, b| a | b);
-pub(super) const XOR: Fast = Some(|a, b| a ^ b);
-
 impl<'a> Machine<'_, '_, 'a> {
-    #[inline]
-    pub(super) fn binary(&mut self, operation: Binary, fast: Fast) -> Result<()> {
-        self.need(2)?;
-        if let (Some(fast), [.., Entry::Generic(a), Entry::Generic(b)]) =
-            (fast, self.stack.as_mut_slice())
+    // Where the operation is known, nothing is left of the choice.
+    #[inline(always)]
+    pub(super) fn binary(&mut self, operation: Binary) -> Result<()> {
+        if let Some((Entry::Generic(a), Entry::Generic(b))) = self.stack.last_two()
             && self.generic_bits == 64
+            && let Some(result) = operation.of_addresses(*a, b)
         {
-            *a = fast(*a, *b);
-            self.stack.pop();
+            *a = result;
+            self.stack.drop_last();
             return Ok(());
         }
         self.binary_slow(operation)
     }
 
+    /// For values of other types, and such as differ from lane to lane.
     fn binary_slow(&mut self, operation: Binary) -> Result<()> {
+        self.need(2)?;
         if self.context.lane == LaneFocus::All
             && let Some(result) = self.binary_linear(operation)?
         {
@@ -47,10 +39,10 @@ impl<'a> Machine<'_, '_, 'a> {
     /// Adds, subtracts or multiplies where an operand differs from lane to lane; nothing, and nothing
     /// popped, where the general way must do it.
     fn binary_linear(&mut self, operation: Binary) -> Result<Option<Entry<'a>>> {
-        let [.., a, b] = *self.stack.as_slice() else {
+        let Some((a, b)) = self.stack.last_two() else {
             return Ok(None);
         };
-        let (Some(a), Some(b)) = (linear(a), linear(b)) else {
+        let (Some(a), Some(b)) = (linear(*a), linear(b)) else {
             return Ok(None);
         };
         if (a.step, b.step) == (0, 0) || self.generic_bits != 64 {
@@ -69,8 +61,8 @@ impl<'a> Machine<'_, '_, 'a> {
                 return Err(self.needs_lane());
             }
         };
-        self.stack.pop();
-        self.stack.pop();
+        self.stack.drop_last();
+        self.stack.drop_last();
         Ok(Some(Entry::Linear { base, step }))
     }
 
@@ -84,7 +76,17 @@ impl<'a> Machine<'_, '_, 'a> {
                 *base = base.wrapping_add(constant);
                 return Ok(());
             }
-            Some(_) | None => {}
+            // Such as `DW_OP_breg*` gives.
+            Some(top) => {
+                if let Entry::Location(location) = top
+                    && self.generic_bits == 64
+                    && let Some((AddressSpace::None, address)) = location.byte_address()
+                {
+                    *top = Entry::Generic(address.wrapping_add(constant));
+                    return Ok(());
+                }
+            }
+            None => {}
         }
         let value = self.pop_value()?;
         // The constant is read as the type of the value it is added to (DWARF 5 §2.5.1.4).
@@ -94,14 +96,21 @@ impl<'a> Machine<'_, '_, 'a> {
 
     pub(super) fn shift(&mut self, shift: Shift) -> Result<()> {
         self.need(2)?;
-        if let [.., Entry::Linear { base, step }, Entry::Generic(count)] = self.stack.as_mut_slice()
-            && shift == Shift::Left
-            && *count < 64
-        {
-            *base <<= *count;
-            *step <<= *count;
-            self.stack.pop();
-            return Ok(());
+        match self.stack.last_two() {
+            Some((Entry::Generic(value), Entry::Generic(count))) if self.generic_bits == 64 => {
+                *value = shift.of_address(*value, count);
+                self.stack.drop_last();
+                return Ok(());
+            }
+            Some((Entry::Linear { base, step }, Entry::Generic(count)))
+                if shift == Shift::Left && count < 64 =>
+            {
+                *base <<= count;
+                *step <<= count;
+                self.stack.drop_last();
+                return Ok(());
+            }
+            Some(_) | None => {}
         }
         let by = self.pop_value()?;
         let value = self.pop_value()?;
@@ -115,6 +124,13 @@ impl<'a> Machine<'_, '_, 'a> {
 
     pub(super) fn compare(&mut self, relation: Relation) -> Result<()> {
         self.need(2)?;
+        if let Some((Entry::Generic(a), Entry::Generic(b))) = self.stack.last_two()
+            && self.generic_bits == 64
+        {
+            *a = relation.of_addresses(*a, b).into();
+            self.stack.drop_last();
+            return Ok(());
+        }
         let b = self.pop_value()?;
         let a = self.pop_value()?;
         self.push(Entry::Generic(a.compare(relation, &b)?.into()))
@@ -163,8 +179,8 @@ impl<'a> Machine<'_, '_, 'a> {
                 found,
             })
         };
-        let wave = self.context.wave.ok_or(Error::from(Need::Wave))?;
-        let apertures = wave.apertures().ok_or(Error::from(Need::Apertures));
+        let wave = self.context.wave.ok_or_else(|| Error::from(Need::Wave))?;
+        let apertures = wave.apertures().ok_or_else(|| Error::from(Need::Apertures));
         let result = match (from, into) {
             // A private pointer of a lane is one of the wave at the place of the lane's byte.
             (AddressSpace::Generic, AddressSpace::PrivateWave) => {

@@ -22,7 +22,12 @@ impl<'a> Machine<'_, '_, 'a> {
             None => (None, undefined),
             Some(Entry::Incomplete(link)) => (Some(link), undefined),
             Some(entry) => {
-                let location = self.location_of(entry).map_err(|error| {
+                let location = if let Entry::Location(location @ Location::One(_)) = entry {
+                    Ok(location)
+                } else {
+                    self.location_of(entry)
+                };
+                let location = location.map_err(|error| {
                     let other_kind = matches!(error.kind(), ErrorKind::TypeMismatch { .. });
                     if other_kind {
                         Rule::PieceKind.into()
@@ -43,7 +48,7 @@ impl<'a> Machine<'_, '_, 'a> {
                 match self.stack.last() {
                     Some(Entry::Incomplete(link)) => {
                         let link = *link;
-                        self.stack.pop();
+                        self.stack.drop_last();
                         (Some(link), location)
                     }
                     Some(_) | None => (None, location),
@@ -51,7 +56,7 @@ impl<'a> Machine<'_, '_, 'a> {
             }
         };
         let link = Link::append(before, location, bit_size, self.bounds())?;
-        let link = &*self.context.arena.building.alloc(link);
+        let link = self.context.arena.alloc(link);
         self.push(Entry::Incomplete(link))
     }
 
@@ -61,7 +66,7 @@ impl<'a> Machine<'_, '_, 'a> {
     }
 
     fn store(&self, composite: Composite<'a>) -> Location<'a> {
-        let composite = &*self.context.arena.composites.alloc(composite);
+        let composite = self.context.arena.alloc(composite);
         Location::One(Place::new(Storage::Composite(composite), 0))
     }
 
@@ -71,7 +76,7 @@ impl<'a> Machine<'_, '_, 'a> {
             return Err(Rule::PieceEnd.into());
         };
         let link = *link;
-        self.stack.pop();
+        self.stack.drop_last();
         let location = self.complete(link);
         self.push(Entry::Location(location))
     }
@@ -133,11 +138,7 @@ impl<'a> Machine<'_, '_, 'a> {
         let arena = self.context.arena;
         let mut link: Option<&'a Link<'a>> = None;
         let mut append = |location: Location<'a>, bit_size: u128, bounds: Bounds| -> Result<()> {
-            link = Some(
-                arena
-                    .building
-                    .alloc(Link::append(link, location, bit_size, bounds)?),
-            );
+            link = Some(arena.alloc(Link::append(link, location, bit_size, bounds)?));
             Ok(())
         };
         let bounds = self.bounds();

@@ -3,11 +3,11 @@
 use fallible_iterator::FallibleIterator;
 
 use super::context::Context;
-use super::machine::Machine;
+use super::machine::{Activation, Machine};
 use super::resolver::{DieReference, LocationAttribute, Procedure, Resolver};
 use super::stack::Entry;
 use crate::error::{Error, Limit, Need, Result, Rule};
-use crate::expr::{Cursor, operations};
+use crate::expr::operations;
 use crate::location::{Location, Place, Storage};
 
 /// How many steps finding an entry and reading it counts as.
@@ -20,37 +20,37 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
 
     pub(super) fn branch_if(&mut self, distance: i16) -> Result<()> {
         // A value that differs from lane to lane is refused here, and each lane then branches for itself.
-        if self.pop_value()?.is_true()? {
-            self.branch(distance)
+        let taken = if let Some(Entry::Generic(value)) = self.stack.last() {
+            let taken = *value != 0;
+            self.stack.drop_last();
+            taken
         } else {
-            Ok(())
-        }
+            self.pop_value()?.is_true()?
+        };
+        if taken { self.branch(distance) } else { Ok(()) }
     }
 
+    #[inline]
     pub(super) fn branch(&mut self, distance: i16) -> Result<()> {
         let bytes = self.here.expression.bytes;
         let target = self
             .here
-            .cursor
+            .decoder
             .position()
             .checked_add_signed(distance.into());
         let Some(target) = target.filter(|target| *target <= bytes.len()) else {
             return Err(Rule::BranchTarget.into());
         };
-        self.check_target(target)?;
-        let Some(mut cursor) = Some(Cursor::new(bytes)) else {
-            return Ok(());
-        };
-        cursor.bytes(target as u64)?;
-        self.here.cursor = cursor;
-        Ok(())
+        if target != self.here.valid_target {
+            self.check_target(target)?;
+        }
+        self.here.decoder.go_to(bytes, target)
     }
 
     /// A branch must go to the start of an operation, as decoded from the first byte, or to the end.
+    // Once for each target that is not the one before.
+    #[cold]
     fn check_target(&mut self, target: usize) -> Result<()> {
-        if target == self.here.valid_target {
-            return Ok(());
-        }
         let expression = self.here.expression;
         let mut items = operations(expression.bytes, expression.unit.encoding);
         let mut at = 0;
@@ -77,11 +77,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
             Procedure::Location(LocationAttribute::Expression(expression)) => {
                 self.enter()?;
                 self.callers.push(self.here);
-                self.here = super::machine::Activation {
-                    expression,
-                    cursor: Cursor::new(expression.bytes),
-                    valid_target: usize::MAX,
-                };
+                self.here = Activation::new(expression);
                 Ok(())
             }
             Procedure::Location(list @ LocationAttribute::List { .. }) => {
@@ -132,7 +128,8 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
         context: &Context<'_, 'a>,
     ) -> Result<Location<'a>> {
         self.enter()?;
-        let result = super::per_lane::locate_within(attribute, context, self.budget);
+        let result = super::per_lane::locate_within(attribute, context, &mut self.budget);
+        self.budget.forget_register();
         self.leave();
         result
     }
@@ -140,5 +137,5 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
 
 /// The program location, which a location list needs.
 pub(super) fn pc(context: &Context<'_, '_>) -> Result<u64> {
-    context.pc.ok_or(Error::from(Need::Pc))
+    context.pc.ok_or_else(|| Error::from(Need::Pc))
 }

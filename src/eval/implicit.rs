@@ -12,6 +12,16 @@ use crate::location::{ImplicitPointer, Location, Place, Storage};
 
 impl<'a> Machine<'_, '_, 'a> {
     pub(super) fn stack_value(&mut self) -> Result<()> {
+        if let Some(top) = self.stack.last_mut()
+            && let Entry::Generic(value) = top
+        {
+            let storage = Storage::Value {
+                bits: (*value).into(),
+                bit_size: u16::try_from(self.generic_bits).unwrap_or(u16::MAX),
+            };
+            *top = Entry::Location(Location::One(Place::new(storage, 0)));
+            return Ok(());
+        }
         let entry = self.pop()?;
         let storage = if let Entry::Pointer(pointer) = entry {
             // A pointer goes back to the location it came from.
@@ -43,7 +53,7 @@ impl<'a> Machine<'_, '_, 'a> {
             bit_size,
             unit: unit.id,
         };
-        let pointer = &*self.context.arena.pointers.alloc(pointer);
+        let pointer = self.context.arena.alloc(pointer);
         self.push(Entry::Location(Location::One(Place::new(
             Storage::ImplicitPointer(pointer),
             0,

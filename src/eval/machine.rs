@@ -4,14 +4,14 @@ use core::cell::Cell;
 
 use smallvec::SmallVec;
 
-use super::arithmetic;
 use super::context::{Context, LaneFocus, Outcome, ResultKind};
+use super::entries::Entries;
 use super::resolver::{DieReference, ExpressionBytes, Unit};
 use super::stack::Entry;
 use super::value::{BaseType, Binary, Relation, Shift, Unary, Value};
 use crate::arch::AddressSpace;
 use crate::error::{Error, ErrorKind, Limit, Need, Result, Rule};
-use crate::expr::{Cursor, Opcode, Operation, read_operation};
+use crate::expr::{Decoder, Opcode, Operation};
 use crate::location::{Access, Location, Place, Storage};
 
 /// Evaluates an operation expression.
@@ -27,9 +27,7 @@ pub fn evaluate<'a>(
     kind: ResultKind,
     context: &Context<'_, 'a>,
 ) -> Result<Outcome<'a>> {
-    let mut budget = Budget::new(context);
-    let (outcome, _) = run(expression, kind, context, &mut budget)?;
-    Ok(outcome)
+    run_here(expression, kind, context, &mut Budget::new(context))
 }
 
 /// What an evaluation and all those within it have left.
@@ -41,6 +39,8 @@ pub(super) struct Budget {
     pub(super) used_lane: bool,
     /// Whether something could not be done for all lanes at once.
     pub(super) needs_lane: bool,
+    /// The last register that was pushed, and the steps that were left then.
+    pushed_register: Option<(u64, u32)>,
 }
 
 impl Budget {
@@ -50,13 +50,31 @@ impl Budget {
             depth: (context.limits.depth).saturating_sub(context.nesting.map_or(0, Cell::get)),
             used_lane: false,
             needs_lane: false,
+            pushed_register: None,
         }
     }
 
+    /// Notes that the operation that is executed pushes a register.
+    pub(super) fn note_register(&mut self, number: u64) {
+        self.pushed_register = Some((number, self.steps));
+    }
+
+    /// Forgets the register of an evaluation within another, which is not the outer one's.
+    pub(super) fn forget_register(&mut self) {
+        self.pushed_register = None;
+    }
+
+    /// The register, if pushing one was the last thing that the last evaluation did: no step came after it.
+    pub(super) fn last_register(&self) -> Option<u64> {
+        let (number, steps) = self.pushed_register?;
+        (steps == self.steps).then_some(number)
+    }
+
     /// Takes `count` steps.
+    #[inline]
     pub(super) fn charge(&mut self, count: u32, context: &Context<'_, '_>) -> Result<()> {
         let Some(steps) = self.steps.checked_sub(count) else {
-            return Err(context.limits.reached(Limit::Steps));
+            return Err(too_many(Limit::Steps, context.limits.steps));
         };
         self.steps = steps;
         match context.steps_done {
@@ -66,25 +84,43 @@ impl Budget {
     }
 }
 
-/// Evaluates an expression; also gives the register, if pushing that was the last thing it did.
+/// A limit that is reached.
+#[cold]
+pub(super) fn too_many(limit: Limit, value: u32) -> Error {
+    let value = value.into();
+    ErrorKind::Limit { limit, value }.into()
+}
+
+/// Evaluates an expression within the budget of another.
 pub(super) fn run<'a>(
     expression: ExpressionBytes<'a>,
     kind: ResultKind,
     context: &Context<'_, 'a>,
     budget: &mut Budget,
-) -> Result<(Outcome<'a>, Option<u64>)> {
+) -> Result<Outcome<'a>> {
+    run_here(expression, kind, context, budget)
+}
+
+// A budget that was just made need not be copied: reading it at once, wider than it was written, would take as long as
+// several operations.
+#[inline(always)]
+fn run_here<'a>(
+    expression: ExpressionBytes<'a>,
+    kind: ResultKind,
+    context: &Context<'_, 'a>,
+    budget: &mut Budget,
+) -> Result<Outcome<'a>> {
+    let generic_bits = u32::from(expression.unit.encoding.address_size).saturating_mul(8);
     let mut machine = Machine {
         context,
-        stack: SmallVec::new(),
-        here: Activation {
-            expression,
-            cursor: Cursor::new(expression.bytes),
-            valid_target: usize::MAX,
-        },
+        stack: Entries::new(context.limits.stack, context.arena),
+        here: Activation::new(expression),
         callers: SmallVec::new(),
-        pushed_register: None,
-        generic_bits: u32::from(expression.unit.encoding.address_size).saturating_mul(8),
-        budget,
+        generic_bits,
+        generic_mask: u64::MAX
+            .checked_shl(generic_bits)
+            .map_or(u64::MAX, |above| !above),
+        budget: *budget,
     };
     for entry in context.initial_stack {
         machine.push(match *entry {
@@ -92,31 +128,47 @@ pub(super) fn run<'a>(
             Outcome::Location(location) => Entry::Location(location),
         })?;
     }
-    machine.execute_all()?;
-    let register = machine.pushed_register;
-    machine.finish(kind).map(|outcome| (outcome, register))
+    let result = match machine.execute_all() {
+        Ok(()) => machine.finish(kind),
+        Err(error) => Err(error),
+    };
+    *budget = machine.budget;
+    result
 }
 
 /// An expression that is being executed, and how far.
 #[derive(Clone, Copy)]
 pub(super) struct Activation<'a> {
     pub(super) expression: ExpressionBytes<'a>,
-    pub(super) cursor: Cursor<'a>,
+    pub(super) decoder: Decoder<'a>,
     /// A branch target that is known to be the start of an operation.
     pub(super) valid_target: usize,
 }
 
+impl<'a> Activation<'a> {
+    /// At the first operation.
+    #[inline]
+    pub(super) fn new(expression: ExpressionBytes<'a>) -> Activation<'a> {
+        Activation {
+            expression,
+            decoder: Decoder::new(expression.bytes, &expression.unit.encoding),
+            valid_target: usize::MAX,
+        }
+    }
+}
+
 pub(super) struct Machine<'m, 'c, 'a> {
     pub(super) context: &'m Context<'c, 'a>,
-    pub(super) stack: SmallVec<[Entry<'a>; 8]>,
+    pub(super) stack: Entries<'a>,
     pub(super) here: Activation<'a>,
     /// The expressions that called this one on the same stack, the outermost first.
-    pub(super) callers: SmallVec<[Activation<'a>; 1]>,
-    /// The register that the last operation pushed.
-    pub(super) pushed_register: Option<u64>,
+    pub(super) callers: SmallVec<[Activation<'a>; 4]>,
     /// The size of the generic type.
     pub(super) generic_bits: u32,
-    pub(super) budget: &'m mut Budget,
+    /// A number with that many low bits set, at most 64.
+    generic_mask: u64,
+    /// The caller's, until the end.
+    pub(super) budget: Budget,
 }
 
 impl<'a> Machine<'_, '_, 'a> {
@@ -129,6 +181,7 @@ impl<'a> Machine<'_, '_, 'a> {
     }
 
     /// Takes `count` steps from the budget.
+    #[inline]
     pub(super) fn charge(&mut self, count: u32) -> Result<()> {
         self.budget.charge(count, self.context)
     }
@@ -146,7 +199,7 @@ impl<'a> Machine<'_, '_, 'a> {
             LaneFocus::One(lane) => Some(lane),
             LaneFocus::None | LaneFocus::All => None,
         };
-        let wave = self.context.wave.ok_or(Error::from(Need::Wave))?;
+        let wave = self.context.wave.ok_or_else(|| Error::from(Need::Wave))?;
         Ok(Access {
             wave,
             lane,
@@ -156,7 +209,7 @@ impl<'a> Machine<'_, '_, 'a> {
 
     fn execute_all(&mut self) -> Result<()> {
         loop {
-            if self.here.cursor.is_empty() {
+            let Some(code) = self.here.decoder.next_code() else {
                 match self.callers.pop() {
                     Some(caller) => {
                         self.here = caller;
@@ -165,35 +218,45 @@ impl<'a> Machine<'_, '_, 'a> {
                     }
                     None => return Ok(()),
                 }
-            }
-            let at = self.here.cursor.position();
-            let expression = self.here.expression;
-            match self.step() {
-                Ok(()) => {}
-                Err((error, opcode)) => {
-                    let name = opcode.map_or("?", Opcode::name);
-                    let error = error.at_operation(name, at as u64);
-                    let placed = !expression.section.is_empty();
-                    return Err(if placed {
-                        error.within(expression.section, expression.offset)
-                    } else {
-                        error
-                    });
-                }
+            };
+            let left = self.here.decoder.left();
+            if let Err((error, opcode)) = self.step(code) {
+                return Err(self.placed(error, opcode, left));
             }
         }
     }
 
+    /// Says where an error is: in the operation behind whose first byte `left` bytes were left.
+    #[cold]
+    fn placed(&self, error: Error, opcode: Option<Opcode>, left: usize) -> Error {
+        let expression = &self.here.expression;
+        let start = expression
+            .bytes
+            .len()
+            .saturating_sub(left.saturating_add(1));
+        let name = opcode.map_or("?", Opcode::name);
+        let error = error.at_operation(name, start as u64);
+        if expression.section.is_empty() {
+            error
+        } else {
+            error.within(expression.section, expression.offset)
+        }
+    }
+
     #[inline]
-    fn step(&mut self) -> Result<(), (Error, Option<Opcode>)> {
-        let encoding = self.here.expression.unit.encoding;
+    fn step(&mut self, code: u8) -> Result<(), (Error, Option<Opcode>)> {
         self.charge(1).map_err(|error| (error, None))?;
-        let (_, operation) =
-            read_operation(&mut self.here.cursor, encoding).map_err(|error| (error, None))?;
+        let Activation {
+            expression,
+            decoder,
+            ..
+        } = &mut self.here;
+        let (_, operation) = decoder
+            .operation(code, &expression.unit.encoding)
+            .map_err(|error| (error, None))?;
         let opcode = operation.opcode();
         #[cfg(debug_assertions)]
         let before = self.stack.len();
-        self.pushed_register = None;
         self.execute(operation)
             .map_err(|error| (error, Some(opcode)))?;
         #[cfg(debug_assertions)]
@@ -240,7 +303,7 @@ impl<'a> Machine<'_, '_, 'a> {
             Operation::PushIteration => self.push_iteration(),
 
             // Stack operations, HET A.2.5.4.1.
-            Operation::Dup => self.pick(0),
+            Operation::Dup => self.dup(),
             Operation::Over => self.pick(1),
             Operation::Pick { index } => self.pick(index.into()),
             Operation::Drop => self.drop(),
@@ -262,14 +325,14 @@ impl<'a> Machine<'_, '_, 'a> {
             Operation::Ne => self.compare(Relation::Ne),
 
             // Arithmetic and logic, HET A.2.5.4.3.2.
-            Operation::Plus => self.binary(Binary::Plus, arithmetic::PLUS),
-            Operation::Minus => self.binary(Binary::Minus, arithmetic::MINUS),
-            Operation::Mul => self.binary(Binary::Mul, arithmetic::MUL),
-            Operation::Div => self.binary(Binary::Div, None),
-            Operation::Mod => self.binary(Binary::Mod, None),
-            Operation::And => self.binary(Binary::And, arithmetic::AND),
-            Operation::Or => self.binary(Binary::Or, arithmetic::OR),
-            Operation::Xor => self.binary(Binary::Xor, arithmetic::XOR),
+            Operation::Plus => self.binary(Binary::Plus),
+            Operation::Minus => self.binary(Binary::Minus),
+            Operation::Mul => self.binary(Binary::Mul),
+            Operation::Div => self.binary(Binary::Div),
+            Operation::Mod => self.binary(Binary::Mod),
+            Operation::And => self.binary(Binary::And),
+            Operation::Or => self.binary(Binary::Or),
+            Operation::Xor => self.binary(Binary::Xor),
             Operation::PlusUconst { value } => self.plus_constant(value),
             Operation::Shl => self.shift(Shift::Left),
             Operation::Shr => self.shift(Shift::RightLogical),
@@ -325,7 +388,10 @@ impl<'a> Machine<'_, '_, 'a> {
                 self.offset_constant(bytes.saturating_mul(8))
             }
             Operation::PushObjectAddress => {
-                let object = self.context.object.ok_or(Error::from(Need::Object))?;
+                let object = self
+                    .context
+                    .object
+                    .ok_or_else(|| Error::from(Need::Object))?;
                 self.push(Entry::Location(object))
             }
             Operation::CallFrameEntryReg { register } => self.call_frame_entry_reg(register),
@@ -386,7 +452,22 @@ impl<'a> Machine<'_, '_, 'a> {
     }
 
     /// The result, of the kind that is required.
-    fn finish(mut self, kind: ResultKind) -> Result<Outcome<'a>> {
+    #[inline]
+    fn finish(&mut self, kind: ResultKind) -> Result<Outcome<'a>> {
+        // What nearly every variable and every rule is.
+        match (kind, self.stack.last()) {
+            (
+                ResultKind::Any | ResultKind::Location,
+                Some(Entry::Location(location @ Location::One(_))),
+            ) => return Ok(Outcome::Location(*location)),
+            (ResultKind::Location, Some(Entry::Generic(address))) => {
+                return Ok(Outcome::Location(self.global(*address)));
+            }
+            (ResultKind::Any | ResultKind::Value, Some(Entry::Generic(value))) => {
+                return Ok(Outcome::Value(Value::generic(*value, self.generic_bits)));
+            }
+            (_, _) => {}
+        }
         let Some(top) = self.stack.pop() else {
             return match kind {
                 ResultKind::Any | ResultKind::Location => {
@@ -414,19 +495,16 @@ impl<'a> Machine<'_, '_, 'a> {
         }
     }
 
+    #[inline]
     fn push_literal(&mut self, value: u64) -> Result<()> {
         let value = self.truncate(value);
-        self.push(Entry::Generic(value))
+        self.stack.push_generic(value)
     }
 
     /// The low bits that the generic type has.
     #[inline]
     pub(super) fn truncate(&self, value: u64) -> u64 {
-        if self.generic_bits >= 64 {
-            value
-        } else {
-            value & !(u64::MAX << self.generic_bits)
-        }
+        value & self.generic_mask
     }
 
     fn const_type(&mut self, base_type: u64, bytes: &'a [u8]) -> Result<()> {
@@ -464,7 +542,10 @@ impl<'a> Machine<'_, '_, 'a> {
     }
 
     fn push_iteration(&mut self) -> Result<()> {
-        let iteration = self.context.iteration.ok_or(Error::from(Need::Iteration))?;
+        let iteration = self
+            .context
+            .iteration
+            .ok_or_else(|| Error::from(Need::Iteration))?;
         let iterations = self
             .context
             .subprogram

@@ -1,5 +1,7 @@
 //! Memory locations, and reading values from locations. Sources: HET A.2.5.4.4.3 and A.2.5.4.3.4.
 
+use fallible_iterator::FallibleIterator;
+
 use super::context::{Context, LaneFocus, Outcome, Reading, ResultKind};
 use super::machine::{Machine, run};
 use super::resolver::{ExpressionBytes, LocationAttribute};
@@ -7,15 +9,18 @@ use super::stack::{Entry, Linear};
 use super::value::{BaseType, Encoding, Value};
 use crate::arch::{AddressSpace, Register};
 use crate::error::{Error, ErrorKind, Need, Result, Rule};
-use crate::expr::{Opcode, operations};
-use crate::location::{Location, Storage, Visits, read_value_within};
+use crate::expr::{Opcode, Operation, operations};
+use crate::location::{Location, Storage, Visits, read_plain, read_value_within};
 
 impl<'a> Machine<'_, '_, 'a> {
     /// Pushes the location of an address of the code object.
     pub(super) fn push_address(&mut self, address: u64) -> Result<()> {
-        let base = self.truncate(address.wrapping_add(self.context.load_address));
-        let location = self.memory(AddressSpace::None, Linear { base, step: 0 })?;
+        let location = self.address(address);
         self.push(Entry::Location(location))
+    }
+
+    fn address(&self, address: u64) -> Location<'a> {
+        self.global(address.wrapping_add(self.context.load_address))
     }
 
     pub(super) fn form_aspace_address(&mut self) -> Result<()> {
@@ -58,13 +63,17 @@ impl<'a> Machine<'_, '_, 'a> {
             }
             .into());
         }
-        let tls = self.context.tls.ok_or(Error::from(Need::Tls))?;
+        let tls = self.context.tls.ok_or_else(|| Error::from(Need::Tls))?;
         let location = tls(u64::try_from(offset.bits).unwrap_or(u64::MAX))?;
         self.push(Entry::Location(location))
     }
 
     pub(super) fn call_frame_cfa(&mut self) -> Result<()> {
-        let cfa = self.context.frame.ok_or(Error::from(Need::Frame))?.cfa()?;
+        let cfa = self
+            .context
+            .frame
+            .ok_or_else(|| Error::from(Need::Frame))?
+            .cfa()?;
         self.push(Entry::Location(cfa))
     }
 
@@ -73,19 +82,13 @@ impl<'a> Machine<'_, '_, 'a> {
             .context
             .subprogram
             .and_then(|subprogram| subprogram.frame_base);
-        let frame_base = frame_base.ok_or(Error::from(Need::FrameBase))?;
-        self.refuse_fbreg(&frame_base)?;
-        let context = Context {
-            object: None,
-            initial_stack: &[],
-            ..*self.context
-        };
-        let location = self.nested(&frame_base, &context)?;
+        let frame_base = frame_base.ok_or_else(|| Error::from(Need::FrameBase))?;
+        let location = self.frame_base(&frame_base)?;
         let location = match location.single().map(|place| place.storage) {
             // A register stands for the memory it points to.
             Some(Storage::Register(_)) => {
                 let base = self.address_in(&location, AddressSpace::None)?;
-                self.memory(AddressSpace::None, Linear { base, step: 0 })?
+                self.global(base)
             }
             Some(Storage::Memory { .. }) => location,
             Some(
@@ -106,13 +109,54 @@ impl<'a> Machine<'_, '_, 'a> {
         self.push(Entry::Location(moved))
     }
 
+    fn frame_base(&mut self, frame_base: &LocationAttribute<'a>) -> Result<Location<'a>> {
+        if let LocationAttribute::Expression(expression) = frame_base
+            && let Some(location) = self.simple_frame_base(expression)
+        {
+            return Ok(location);
+        }
+        self.refuse_fbreg(frame_base)?;
+        let context = Context {
+            object: None,
+            initial_stack: &[],
+            ..*self.context
+        };
+        self.nested(frame_base, &context)
+    }
+
+    /// The location of a frame base that is a register or an address, as nearly every one is: it needs no stack of
+    /// its own. Nothing for any other, and if something is wrong.
+    fn simple_frame_base(&mut self, expression: &ExpressionBytes<'a>) -> Option<Location<'a>> {
+        let mut items = operations(expression.bytes, expression.unit.encoding);
+        let operation = items.next().ok()??.operation;
+        if !items.rest().is_empty() || self.budget.depth == 0 {
+            return None;
+        }
+        #[expect(
+            clippy::wildcard_enum_match_arm,
+            reason = "any other is evaluated on a stack"
+        )]
+        let location = match operation {
+            Operation::Reg { register } => self.register_location(register.into()).ok()?,
+            Operation::Regx { register } => self.register_location(register).ok()?,
+            Operation::CallFrameCfa => self.context.frame?.cfa().ok()?,
+            Operation::Addr { address } => self.address(address),
+            _ => return None,
+        };
+        self.charge(1).ok()?;
+        Some(location)
+    }
+
     /// A frame base that refers to itself is ill-formed (HET A.3.3.5); without this the depth would end it.
     fn refuse_fbreg(&mut self, frame_base: &LocationAttribute<'a>) -> Result<()> {
-        use fallible_iterator::FallibleIterator;
         let LocationAttribute::Expression(expression) = frame_base else {
             return Ok(());
         };
-        // The usual frame base is one operation.
+        // The usual frame base has no byte that could be one.
+        const FBREG: u8 = 0x91;
+        if !expression.bytes.contains(&FBREG) {
+            return Ok(());
+        }
         let mut items = operations(expression.bytes, expression.unit.encoding);
         while let Ok(Some(item)) = items.next() {
             self.charge(1)?;
@@ -124,17 +168,43 @@ impl<'a> Machine<'_, '_, 'a> {
     }
 
     pub(super) fn breg(&mut self, register: u64, offset: i64, space: AddressSpace) -> Result<()> {
-        let location = self.register_location(register)?;
-        let address_bits = space.address_size_in_bits(self.unit().encoding.address_size);
-        let bits = match (self.context.reading, register_bits(register)) {
+        let address_bits = if space == AddressSpace::None {
+            self.generic_bits
+        } else {
+            space.address_size_in_bits(self.unit().encoding.address_size)
+        };
+        let size = register_bits(register);
+        let bits = match (self.context.reading, size) {
             (Reading::Tolerant, Some(size)) => size.min(address_bits),
             (Reading::Tolerant, None) | (Reading::ByTheLetter, _) => address_bits,
         };
-        let base = self
-            .read_register(register, &location, bits)?
-            .wrapping_add(offset.cast_unsigned());
+        let value = match self.own_register(register, size, bits) {
+            Some(value) => value,
+            None => {
+                let location = self.register_location(register)?;
+                check_size(size, bits)?;
+                u64::try_from(self.read(&location, bits)?).unwrap_or(u64::MAX)
+            }
+        };
+        let base = value.wrapping_add(offset.cast_unsigned());
         let location = self.memory(space, Linear { base, step: 0 })?;
         self.push(Entry::Location(location))
+    }
+
+    /// The low bits of a register of the wave, without a frame that could have it elsewhere; nothing if there is one,
+    /// or if something is wrong.
+    fn own_register(&self, register: u64, size: Option<u32>, bits: u32) -> Option<u64> {
+        let (None, Some(wave)) = (self.context.frame, self.context.wave) else {
+            return None;
+        };
+        let mut value = [0; 8];
+        let out = value.get_mut(..(bits / 8) as usize)?;
+        if bits == 0 || bits > size? {
+            return None;
+        }
+        let register = Register::from_number(register)?;
+        wave.read_register(register, 0..bits, out).ok()?;
+        Some(u64::from_le_bytes(value))
     }
 
     /// The address of a space that the start of a location holds.
@@ -155,15 +225,18 @@ impl<'a> Machine<'_, '_, 'a> {
         Ok(u64::try_from(value).unwrap_or(u64::MAX))
     }
 
-    /// The low `bits` bits of a register, at most 64, that the frame has at `location`.
-    fn read_register(&mut self, register: u64, location: &Location<'a>, bits: u32) -> Result<u64> {
-        check_register_size(register, bits)?;
-        let value = self.read(location, bits)?;
-        Ok(u64::try_from(value).unwrap_or(u64::MAX))
+    /// Reads bits that are the same for all lanes.
+    #[inline]
+    pub(super) fn read(&mut self, location: &Location<'a>, bit_size: u32) -> Result<u128> {
+        if let (Location::One(place), Some(wave)) = (location, self.context.wave)
+            && let Some(value) = read_plain(place, bit_size, wave)
+        {
+            return Ok(value.into());
+        }
+        self.read_thoroughly(location, bit_size)
     }
 
-    /// Reads bits that are the same for all lanes.
-    pub(super) fn read(&mut self, location: &Location<'a>, bit_size: u32) -> Result<u128> {
+    fn read_thoroughly(&mut self, location: &Location<'a>, bit_size: u32) -> Result<u128> {
         if self.context.lane == LaneFocus::All && location.stands_for_all_lanes() {
             return Err(self.needs_lane());
         }
@@ -174,13 +247,32 @@ impl<'a> Machine<'_, '_, 'a> {
     }
 
     pub(super) fn deref(&mut self) -> Result<()> {
+        if self.deref_plain(self.generic_bits) {
+            return Ok(());
+        }
         self.deref_as(self.generic())
+    }
+
+    /// Reads the generic value that nearly every location to be read holds; nothing is done, and the location
+    /// is still there, if it is anything else.
+    fn deref_plain(&mut self, bits: u32) -> bool {
+        if let (Some(top), Some(wave)) = (self.stack.last_mut(), self.context.wave)
+            && let Entry::Location(Location::One(place)) = top
+            && let Some(value) = read_plain(place, bits, wave)
+        {
+            *top = Entry::Generic(value);
+            return true;
+        }
+        false
     }
 
     pub(super) fn deref_size(&mut self, byte_size: u8) -> Result<()> {
         let bits = u32::from(byte_size).saturating_mul(8);
         if bits >= self.generic_bits {
             return self.deref();
+        }
+        if self.deref_plain(bits) {
+            return Ok(());
         }
         let location = self.pop_location()?;
         if let Some(pointer) = self.implicit_pointer_at(&location, bits)? {
@@ -221,7 +313,7 @@ impl<'a> Machine<'_, '_, 'a> {
     }
 
     pub(super) fn entry_value(&mut self, bytes: &'a [u8]) -> Result<()> {
-        let frame = self.context.frame.ok_or(Error::from(Need::Frame))?;
+        let frame = self.context.frame.ok_or_else(|| Error::from(Need::Frame))?;
         let expression = ExpressionBytes {
             bytes,
             ..self.here.expression
@@ -229,7 +321,7 @@ impl<'a> Machine<'_, '_, 'a> {
         self.enter()?;
         let mut result = None;
         let here = *self.context;
-        let budget = &mut *self.budget;
+        let budget = &mut self.budget;
         frame.with_caller(&mut |caller, call_site| {
             let context = Context {
                 frame: Some(caller),
@@ -243,7 +335,9 @@ impl<'a> Machine<'_, '_, 'a> {
             Ok(())
         })?;
         self.leave();
-        match result.ok_or(Error::from(Need::Caller))? {
+        let register = self.budget.last_register();
+        self.budget.forget_register();
+        match (result.ok_or_else(|| Error::from(Need::Caller))?, register) {
             (Outcome::Value(value), _) => self.push(Entry::from_value(value)),
             (Outcome::Location(location), Some(register)) => {
                 // The type of a register is the integer that fills it; what is not wider than an address is
@@ -301,17 +395,28 @@ fn register_bits(register: u64) -> Option<u32> {
 /// Fails if a register has fewer than `bits` bits. Where a frame has the register does not tell: behind the
 /// place in memory where it was saved there are other things.
 fn check_register_size(register: u64, bits: u32) -> Result<()> {
-    let size = register_bits(register).unwrap_or(0);
+    check_size(register_bits(register), bits)
+}
+
+/// The same for a register of `size` bits; nothing if it is reserved.
+#[inline]
+fn check_size(size: Option<u32>, bits: u32) -> Result<()> {
+    let size = size.unwrap_or(0);
     if bits > size {
-        let bit_offset = i128::from(bits).saturating_sub(1);
-        let size_in_bits = size.into();
-        return Err(ErrorKind::OutOfBounds {
-            bit_offset,
-            size_in_bits,
-        }
-        .into());
+        return Err(past_register(size, bits));
     }
     Ok(())
+}
+
+#[cold]
+fn past_register(size: u32, bits: u32) -> Error {
+    let bit_offset = i128::from(bits).saturating_sub(1);
+    let size_in_bits = size.into();
+    ErrorKind::OutOfBounds {
+        bit_offset,
+        size_in_bits,
+    }
+    .into()
 }
 
 /// Whether all lanes of a location that grows from lane to lane can be kept as one.

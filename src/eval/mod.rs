@@ -11,6 +11,7 @@ mod arithmetic;
 mod composite;
 mod context;
 mod control;
+mod entries;
 mod implicit;
 mod legacy;
 mod machine;

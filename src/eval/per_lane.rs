@@ -58,7 +58,7 @@ pub fn locate_lanes<'a>(
     attribute: &LocationAttribute<'a>,
     context: &Context<'_, 'a>,
 ) -> Result<PerLane<'a>> {
-    let wave = context.wave.ok_or(Error::from(Need::Wave))?;
+    let wave = context.wave.ok_or_else(|| Error::from(Need::Wave))?;
     let all = Context {
         lane: LaneFocus::All,
         ..*context
@@ -95,11 +95,11 @@ pub(super) fn locate_within<'a>(
 ) -> Result<Location<'a>> {
     match *attribute {
         LocationAttribute::Expression(expression) => {
-            let (outcome, _) = run(expression, ResultKind::Location, context, budget)?;
+            let outcome = run(expression, ResultKind::Location, context, budget)?;
             Ok(location(outcome))
         }
         LocationAttribute::List { unit, offset } => {
-            let resolver = context.resolver.ok_or(Error::from(Need::Unit))?;
+            let resolver = context.resolver.ok_or_else(|| Error::from(Need::Unit))?;
             let pc = super::control::pc(context)?;
             let context = Context {
                 object: None,
@@ -109,7 +109,7 @@ pub(super) fn locate_within<'a>(
             let mut locations = SmallVec::<[Location<'a>; 1]>::new();
             let mut spend = |entries| budget.charge(entries, &context);
             for expression in resolver.matching(unit, offset, pc, &mut spend)? {
-                let (outcome, _) = run(expression, ResultKind::Location, &context, budget)?;
+                let outcome = run(expression, ResultKind::Location, &context, budget)?;
                 let location = location(outcome);
                 // Lists of locations of lists multiply.
                 let places = u32::try_from(location.places().len()).unwrap_or(u32::MAX);

@@ -9,11 +9,12 @@ use crate::location::Location;
 impl<'a> Machine<'_, '_, 'a> {
     pub(super) fn push_register(&mut self, number: u64) -> Result<()> {
         let location = self.register_location(number)?;
-        self.pushed_register = Some(number);
+        self.budget.note_register(number);
         self.push(Entry::Location(location))
     }
 
     /// Where a register is in the current frame.
+    #[inline]
     pub(super) fn register_location(&self, number: u64) -> Result<Location<'a>> {
         let register = register(number)?;
         match self.context.frame {
@@ -35,5 +36,5 @@ impl<'a> Machine<'_, '_, 'a> {
 
 /// A register that may be reserved, but not beyond the table.
 fn register(number: u64) -> Result<Register> {
-    Register::from_number(number).ok_or(Error::from(Rule::RegisterNumber))
+    Register::from_number(number).ok_or_else(|| Error::from(Rule::RegisterNumber))
 }

@@ -7,7 +7,7 @@ use super::control::ENTRY;
 use super::machine::Machine;
 use super::value::{BaseType, Encoding, Value};
 use crate::arch::AddressSpace;
-use crate::error::{ErrorKind, Limit, Result, Rule};
+use crate::error::{Error, ErrorKind, Result, Rule};
 use crate::location::{ImplicitPointer, LaneSelect, Location, Place, Storage};
 
 /// What can be on the stack.
@@ -47,30 +47,20 @@ pub(super) struct Linear {
 impl<'a> Machine<'_, '_, 'a> {
     #[inline]
     pub(super) fn push(&mut self, entry: Entry<'a>) -> Result<()> {
-        let limit = self.context.limits.stack;
-        if self.stack.len() >= limit as usize {
-            return Err(self.context.limits.reached(Limit::Stack));
-        }
-        self.stack.push(entry);
-        Ok(())
+        self.stack.push(entry)
     }
 
     #[inline]
     pub(super) fn pop(&mut self) -> Result<Entry<'a>> {
-        self.stack.pop().ok_or_else(|| {
-            ErrorKind::StackUnderflow {
-                needed: 1,
-                found: 0,
-            }
-            .into()
-        })
+        self.stack.pop().ok_or_else(|| underflow(1, 0))
     }
 
     /// Fails unless the stack has `needed` entries.
+    #[inline]
     pub(super) fn need(&self, needed: usize) -> Result<()> {
         let found = self.stack.len();
         if found < needed {
-            return Err(ErrorKind::StackUnderflow { needed, found }.into());
+            return Err(underflow(needed, found));
         }
         Ok(())
     }
@@ -90,14 +80,7 @@ impl<'a> Machine<'_, '_, 'a> {
     /// Pops a value of the generic type that may differ from lane to lane; nothing if it has another type,
     /// which is then still there.
     pub(super) fn pop_linear(&mut self) -> Result<Option<Linear>> {
-        let entry = self
-            .stack
-            .last()
-            .copied()
-            .ok_or(ErrorKind::StackUnderflow {
-                needed: 1,
-                found: 0,
-            })?;
+        let entry = self.stack.last().copied().ok_or_else(|| underflow(1, 0))?;
         let linear = match entry {
             Entry::Generic(base) => Linear { base, step: 0 },
             Entry::Linear { base, step } => Linear { base, step },
@@ -108,7 +91,7 @@ impl<'a> Machine<'_, '_, 'a> {
             Entry::Incomplete(_) => return Err(Rule::IncompleteComposite.into()),
             Entry::Typed(_) | Entry::Pointer(_) => return Ok(None),
         };
-        self.stack.pop();
+        self.stack.drop_last();
         Ok(Some(linear))
     }
 
@@ -158,13 +141,7 @@ impl<'a> Machine<'_, '_, 'a> {
                 }
                 Ok(location)
             }
-            Entry::Generic(address) => self.memory(
-                AddressSpace::None,
-                Linear {
-                    base: address,
-                    step: 0,
-                },
-            ),
+            Entry::Generic(address) => Ok(self.global(address)),
             Entry::Linear { base, step } => self.memory(AddressSpace::None, Linear { base, step }),
             Entry::Pointer(pointer) if pointer.space == AddressSpace::None => self.follow(pointer),
             Entry::Pointer(_) => Err(Rule::ImplicitPointerUse.into()),
@@ -177,8 +154,21 @@ impl<'a> Machine<'_, '_, 'a> {
         }
     }
 
+    /// The memory location at a byte address of the default space, cut to the address size.
+    #[inline]
+    pub(super) fn global(&self, address: u64) -> Location<'a> {
+        let storage = Storage::Memory {
+            space: AddressSpace::None,
+            lane: LaneSelect::None,
+        };
+        Location::One(Place::new(storage, u128::from(self.truncate(address)) * 8))
+    }
+
     /// The memory location at a byte address of a space, cut to the space's address size.
     pub(super) fn memory(&mut self, space: AddressSpace, address: Linear) -> Result<Location<'a>> {
+        if space == AddressSpace::None && address.step == 0 {
+            return Ok(self.global(address.base));
+        }
         let bits = space.address_size_in_bits(self.unit().encoding.address_size);
         let mask = if bits >= 64 {
             u64::MAX
@@ -276,14 +266,18 @@ impl<'a> Machine<'_, '_, 'a> {
         }
     }
 
+    #[inline]
+    pub(super) fn dup(&mut self) -> Result<()> {
+        if let Some(Entry::Generic(value)) = self.stack.last() {
+            let value = *value;
+            return self.stack.push_generic(value);
+        }
+        self.pick(0)
+    }
+
     pub(super) fn pick(&mut self, index: usize) -> Result<()> {
-        let found = self.stack.len();
-        let needed = index.saturating_add(1);
-        let entry = found
-            .checked_sub(needed)
-            .and_then(|at| self.stack.get(at))
-            .copied();
-        let entry = entry.ok_or(ErrorKind::StackUnderflow { needed, found })?;
+        let entry = self.stack.below(index).copied();
+        let entry = entry.ok_or_else(|| underflow(index.saturating_add(1), self.stack.len()))?;
         self.push(Self::whole(entry)?)
     }
 
@@ -312,13 +306,18 @@ impl<'a> Machine<'_, '_, 'a> {
     }
 }
 
+#[cold]
+fn underflow(needed: usize, found: usize) -> Error {
+    ErrorKind::StackUnderflow { needed, found }.into()
+}
+
 /// Whether memory of a space belongs to a lane: generic addresses may be private ones.
 fn is_lane_specific(space: AddressSpace) -> bool {
     matches!(space, AddressSpace::PrivateLane | AddressSpace::Generic)
 }
 
 #[cold]
-fn not_a_value(location: &Location<'_>) -> crate::Error {
+fn not_a_value(location: &Location<'_>) -> Error {
     let found = match location.places() {
         [place] => match place.storage {
             Storage::Undefined => "an undefined location",

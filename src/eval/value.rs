@@ -96,6 +96,61 @@ pub(super) enum Relation {
     Ne,
 }
 
+impl Binary {
+    /// The result for values of the generic type of 64 bits, which nearly all are; nothing if there is none.
+    #[inline]
+    pub(super) fn of_addresses(self, a: u64, b: u64) -> Option<u64> {
+        match self {
+            Binary::Plus => Some(a.wrapping_add(b)),
+            Binary::Minus => Some(a.wrapping_sub(b)),
+            Binary::Mul => Some(a.wrapping_mul(b)),
+            // Only division takes them as signed.
+            Binary::Div if b == 0 => None,
+            Binary::Div => Some(
+                a.cast_signed()
+                    .wrapping_div(b.cast_signed())
+                    .cast_unsigned(),
+            ),
+            Binary::Mod => a.checked_rem(b),
+            Binary::And => Some(a & b),
+            Binary::Or => Some(a | b),
+            Binary::Xor => Some(a ^ b),
+        }
+    }
+}
+
+impl Shift {
+    /// The result for values of the generic type of 64 bits. Everything is shifted out from 64 on.
+    #[inline]
+    pub(super) fn of_address(self, value: u64, count: u64) -> u64 {
+        let count = u32::try_from(count).unwrap_or(u32::MAX);
+        match self {
+            Shift::Left => value.checked_shl(count).unwrap_or(0),
+            Shift::RightLogical => value.checked_shr(count).unwrap_or(0),
+            Shift::RightArithmetic => (value.cast_signed() >> count.min(63)).cast_unsigned(),
+        }
+    }
+}
+
+impl Relation {
+    /// Whether it holds between values of the generic type of 64 bits, which are compared as signed.
+    #[inline]
+    pub(super) fn of_addresses(self, a: u64, b: u64) -> bool {
+        self.holds(a.cast_signed().cmp(&b.cast_signed()))
+    }
+
+    fn holds(self, ordering: core::cmp::Ordering) -> bool {
+        match self {
+            Relation::Eq => ordering.is_eq(),
+            Relation::Ne => ordering.is_ne(),
+            Relation::Ge => ordering.is_ge(),
+            Relation::Gt => ordering.is_gt(),
+            Relation::Le => ordering.is_le(),
+            Relation::Lt => ordering.is_lt(),
+        }
+    }
+}
+
 /// A number that a value stands for.
 #[derive(Clone, Copy)]
 enum Number {
@@ -368,15 +423,10 @@ impl Value {
                 (_, _) => return Err(unsupported()),
             }
         };
-        Ok(match relation {
-            Relation::Eq => ordering.is_some_and(core::cmp::Ordering::is_eq),
-            // Not a number differs from everything.
-            Relation::Ne => !ordering.is_some_and(core::cmp::Ordering::is_eq),
-            Relation::Ge => ordering.is_some_and(core::cmp::Ordering::is_ge),
-            Relation::Gt => ordering.is_some_and(core::cmp::Ordering::is_gt),
-            Relation::Le => ordering.is_some_and(core::cmp::Ordering::is_le),
-            Relation::Lt => ordering.is_some_and(core::cmp::Ordering::is_lt),
-        })
+        // Not a number differs from everything.
+        Ok(ordering.map_or(relation == Relation::Ne, |ordering| {
+            relation.holds(ordering)
+        }))
     }
 
     /// `DW_OP_convert`: the same number in another type, as near as that can hold it.

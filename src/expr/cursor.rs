@@ -18,10 +18,28 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// At an offset in `bytes`.
+    #[inline]
+    pub(crate) fn at(bytes: &'a [u8], offset: usize) -> Result<Cursor<'a>> {
+        match bytes.get(offset..) {
+            Some(rest) => Ok(Cursor {
+                rest,
+                length: bytes.len(),
+            }),
+            None => truncated("an offset"),
+        }
+    }
+
     /// How many bytes were read.
     #[inline]
     pub(crate) fn position(&self) -> usize {
         self.length.saturating_sub(self.rest.len())
+    }
+
+    /// How many bytes had been read when `left` were left.
+    #[inline]
+    pub(crate) fn position_before(&self, left: usize) -> usize {
+        self.length.saturating_sub(left)
     }
 
     /// Whether nothing is left.
@@ -31,17 +49,26 @@ impl<'a> Cursor<'a> {
     }
 
     /// The bytes that were not read.
+    #[inline]
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
-    #[inline]
+    #[inline(always)]
     fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
         let Some((head, rest)) = self.rest.split_first_chunk::<N>() else {
             return truncated("an operand");
         };
         self.rest = rest;
         Ok(*head)
+    }
+
+    /// The next byte; nothing at the end.
+    #[inline]
+    pub(crate) fn next_byte(&mut self) -> Option<u8> {
+        let (byte, rest) = self.rest.split_first()?;
+        self.rest = rest;
+        Some(*byte)
     }
 
     #[inline]
@@ -106,6 +133,14 @@ impl<'a> Cursor<'a> {
     /// A signed LEB128; one that does not fit gives the number of the same sign that is farthest from zero.
     #[inline]
     pub(crate) fn sleb(&mut self) -> Result<i64> {
+        // Nearly every operand is between -64 and 63.
+        if let Some((&byte, rest)) = self.rest.split_first()
+            && byte < 0x80
+        {
+            self.rest = rest;
+            // The seventh bit is the sign.
+            return Ok(((byte << 1).cast_signed() >> 1).into());
+        }
         let (value, fits) = self.leb(true)?;
         let value = value.cast_signed();
         Ok(match (fits, value < 0) {
@@ -118,6 +153,20 @@ impl<'a> Cursor<'a> {
     /// The low 64 bits of an unsigned LEB128 (HET A.2.5.4.3.1: a literal that is too large is truncated).
     #[inline]
     pub(crate) fn uleb_truncated(&mut self) -> Result<u64> {
+        let mut value = 0;
+        let mut rest = self.rest;
+        // Nine bytes have 63 bits: nothing can be lost of these.
+        for shift in (0..63).step_by(7) {
+            let Some((&byte, after)) = rest.split_first() else {
+                return truncated("a LEB128 number");
+            };
+            rest = after;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                self.rest = rest;
+                return Ok(value);
+            }
+        }
         self.leb(false).map(|(value, _)| value)
     }
 

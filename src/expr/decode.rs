@@ -100,7 +100,7 @@ impl fmt::Display for Name {
 /// The operations of an expression, in order. It ends with the first error and stays ended.
 #[derive(Clone, Debug)]
 pub struct Operations<'a> {
-    cursor: Cursor<'a>,
+    decoder: Decoder<'a>,
     encoding: Encoding,
 }
 
@@ -108,7 +108,7 @@ pub struct Operations<'a> {
 #[must_use]
 pub fn operations(bytes: &[u8], encoding: Encoding) -> Operations<'_> {
     Operations {
-        cursor: Cursor::new(bytes),
+        decoder: Decoder::new(bytes, &encoding),
         encoding,
     }
 }
@@ -117,7 +117,7 @@ impl<'a> Operations<'a> {
     /// The bytes that were not decoded.
     #[must_use]
     pub fn rest(&self) -> &'a [u8] {
-        self.cursor.rest()
+        self.decoder.cursor.rest()
     }
 }
 
@@ -126,69 +126,143 @@ impl<'a> FallibleIterator for Operations<'a> {
     type Error = Error;
 
     fn next(&mut self) -> Result<Option<Item<'a>>> {
-        if self.cursor.is_empty() {
+        let offset = self.decoder.position();
+        let Some(code) = self.decoder.next_code() else {
             return Ok(None);
-        }
-        let offset = self.cursor.position();
-        match read_operation(&mut self.cursor, self.encoding) {
+        };
+        match self.decoder.operation(code, &self.encoding) {
             Ok((code, operation)) => Ok(Some(Item {
                 offset,
-                end: self.cursor.position(),
+                end: self.decoder.position(),
                 code,
                 operation,
             })),
             Err(error) => {
-                self.cursor = Cursor::new(&[]);
+                self.decoder.cursor = Cursor::new(&[]);
                 Err(error)
             }
         }
     }
 }
 
-/// Decodes the operation at the cursor, which must not be at the end.
-#[inline]
-pub(crate) fn read_operation<'a>(
-    cursor: &mut Cursor<'a>,
-    encoding: Encoding,
-) -> Result<(Code, Operation<'a>)> {
-    let start = cursor.position();
-    let code = cursor.u8()?;
-    #[expect(
-        clippy::indexing_slicing,
-        reason = "a table of 256 entries, and an index of one byte"
-    )]
-    let meaning = dialect_table(encoding.dialect)[usize::from(code)];
-    let (code, opcode, member) = match meaning {
-        Meaning::Operation(opcode, member) => (Code::Byte(code), opcode, member),
-        Meaning::User => {
-            let user = cursor
-                .uleb()
-                .map_err(|e| e.at_operation("DW_OP_LLVM_user", start as u64))?;
-            match by_vendor_code(user, encoding.dialect) {
-                Some(opcode) => (Code::User(user), opcode, 0),
-                None => return Err(unknown(code, Some(user), start)),
-            }
-        }
-        Meaning::Unknown => return Err(unknown(code, None, start)),
-    };
-    match Operation::read(opcode, member, cursor, encoding) {
-        Ok(operation) => Ok((code, operation)),
-        Err(error) => Err(error.at_operation(opcode.name(), start as u64)),
+/// Decodes operations one after the other: [`next_code`](Decoder::next_code), then
+/// [`operation`](Decoder::operation).
+#[derive(Clone, Copy)]
+pub(crate) struct Decoder<'a> {
+    cursor: Cursor<'a>,
+    /// What codes of one byte mean, looked up once for all operations.
+    meanings: &'static [Meaning; 256],
+}
+
+impl fmt::Debug for Decoder<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Decoder").field(&self.cursor).finish()
     }
 }
 
+impl<'a> Decoder<'a> {
+    /// At the first of `bytes`.
+    #[inline]
+    pub(crate) fn new(bytes: &'a [u8], encoding: &Encoding) -> Decoder<'a> {
+        Decoder {
+            cursor: Cursor::new(bytes),
+            meanings: dialect_table(encoding.dialect),
+        }
+    }
+
+    /// How many bytes were read.
+    #[inline]
+    pub(crate) fn position(&self) -> usize {
+        self.cursor.position()
+    }
+
+    /// How many bytes were not read.
+    #[inline]
+    pub(crate) fn left(&self) -> usize {
+        self.cursor.rest().len()
+    }
+
+    /// Goes on at an offset.
+    ///
+    /// # Errors
+    /// If `bytes`, which it was made of, are fewer.
+    #[inline]
+    pub(crate) fn go_to(&mut self, bytes: &'a [u8], offset: usize) -> Result<()> {
+        self.cursor = Cursor::at(bytes, offset)?;
+        Ok(())
+    }
+
+    /// The first byte of the next operation; nothing at the end.
+    #[inline]
+    pub(crate) fn next_code(&mut self) -> Option<u8> {
+        self.cursor.next_byte()
+    }
+
+    /// The operation whose first byte was just read, of an expression with the encoding that the decoder was made for.
+    // In the evaluator's loop, so that what is read goes straight on to where it is executed.
+    #[inline(always)]
+    pub(crate) fn operation(
+        &mut self,
+        code: u8,
+        encoding: &Encoding,
+    ) -> Result<(Code, Operation<'a>)> {
+        let left = self.cursor.rest().len();
+        let cursor = &mut self.cursor;
+        #[expect(
+            clippy::indexing_slicing,
+            reason = "a table of 256 entries, and an index of one byte"
+        )]
+        let meaning = self.meanings[usize::from(code)];
+        let (code, opcode, member) = if let Meaning::Operation(opcode, member) = meaning {
+            (Code::Byte(code), opcode, member)
+        } else {
+            match read_vendor_code(cursor, meaning, code, encoding) {
+                Ok((user, opcode)) => (Code::User(user), opcode, 0),
+                Err(error) => {
+                    let name = if let Meaning::User = meaning {
+                        "DW_OP_LLVM_user"
+                    } else {
+                        "?"
+                    };
+                    return Err(placed(error, name, cursor, left));
+                }
+            }
+        };
+        match Operation::read(opcode, member, cursor, encoding) {
+            Ok(operation) => Ok((code, operation)),
+            Err(error) => Err(placed(error, opcode.name(), cursor, left)),
+        }
+    }
+}
+
+/// Reads the code behind `DW_OP_LLVM_user`.
+fn read_vendor_code(
+    cursor: &mut Cursor<'_>,
+    meaning: Meaning,
+    code: u8,
+    encoding: &Encoding,
+) -> Result<(u64, Opcode)> {
+    let Meaning::User = meaning else {
+        return Err(unknown(code, None));
+    };
+    let user = cursor.uleb()?;
+    match by_vendor_code(user, encoding.dialect) {
+        Some(opcode) => Ok((user, opcode)),
+        None => Err(unknown(code, Some(user))),
+    }
+}
+
+/// Says in which operation an error is, behind whose first byte `left` bytes were left.
 #[cold]
-fn unknown(opcode: u8, user: Option<u64>, offset: usize) -> Error {
-    let error = match user {
+fn placed(error: Error, operation: &'static str, cursor: &Cursor<'_>, left: usize) -> Error {
+    let offset = cursor.position_before(left.saturating_add(1));
+    error.at_operation(operation, offset as u64)
+}
+
+#[cold]
+fn unknown(opcode: u8, user: Option<u64>) -> Error {
+    match user {
         Some(0) => Error::from(Rule::ReservedVendorCode),
         _ => ErrorKind::UnknownOperation { opcode, user }.into(),
-    };
-    error.at_operation(
-        if user.is_some() {
-            "DW_OP_LLVM_user"
-        } else {
-            "?"
-        },
-        offset as u64,
-    )
+    }
 }

@@ -36,7 +36,7 @@ pub use print::{BaseTypeNames, Printer, RegisterStyle};
 pub use table::{Codes, Opcode, Operation, ROWS, Row, Since, StackEffect};
 
 pub(crate) use cursor::Cursor;
-pub(crate) use decode::read_operation;
+pub(crate) use decode::Decoder;
 pub(crate) use encode::{write_sized, write_sleb, write_uleb};
 
 /// The sizes and codes that operands of expressions depend on.

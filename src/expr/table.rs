@@ -206,12 +206,12 @@ macro_rules! operations {
             }
 
             /// Reads the operands of `opcode`; `member` is the number within a family.
-            #[inline]
+            #[inline(always)]
             pub(super) fn read(
                 opcode: Opcode,
                 member: u8,
                 cursor: &mut Cursor<'a>,
-                encoding: Encoding,
+                encoding: &Encoding,
             ) -> Result<Operation<'a>> {
                 let _ = member;
                 Ok(match opcode {

@@ -379,7 +379,9 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
     }
 
     fn compute_cfa(&self) -> Result<Location<'a>> {
-        let row = self.row().ok_or(Error::from(crate::error::Need::Frame))?;
+        let row = self
+            .row()
+            .ok_or_else(|| Error::from(crate::error::Need::Frame))?;
         let location = match row.cfa {
             CfaRule::None => return Err(crate::error::Need::Frame.into()),
             CfaRule::Expression(bytes) => self.locate(bytes, &[])?,
@@ -388,10 +390,10 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
                 offset,
                 space,
             } => {
-                let space =
-                    AddressSpace::from_number(space).ok_or(Error::from(Rule::AddressSpace))?;
-                let register =
-                    Register::from_number(register).ok_or(Error::from(Rule::RegisterNumber))?;
+                let space = AddressSpace::from_number(space)
+                    .ok_or_else(|| Error::from(Rule::AddressSpace))?;
+                let register = Register::from_number(register)
+                    .ok_or_else(|| Error::from(Rule::RegisterNumber))?;
                 self.address_in_register(register, offset, space)?
             }
         };
@@ -574,7 +576,7 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
                 let (space, address) = self
                     .cfa()?
                     .byte_address()
-                    .ok_or(Error::from(Rule::CfaKind))?;
+                    .ok_or_else(|| Error::from(Rule::CfaKind))?;
                 let size = space.address_size_in_bits(self.encoding().address_size);
                 if register.size_in_bits() != Some(size) {
                     return Err(Rule::RuleSize.into());
@@ -591,8 +593,8 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
                 )))
             }
             RegisterRule::Register(number) => {
-                let saved_in =
-                    Register::from_number(number).ok_or(Error::from(Rule::RegisterNumber))?;
+                let saved_in = Register::from_number(number)
+                    .ok_or_else(|| Error::from(Rule::RegisterNumber))?;
                 if saved_in.size_in_bits() != register.size_in_bits() {
                     return Err(Rule::RuleSize.into());
                 }
@@ -670,7 +672,7 @@ impl<'a> Frame<'a> for CallFrame<'_, '_, 'a> {
 
     fn cfa(&self) -> Result<Location<'a>> {
         let place = self.activation().map(|activation| &activation.cfa);
-        let place = place.ok_or(Error::from(crate::error::Need::Frame))?;
+        let place = place.ok_or_else(|| Error::from(crate::error::Need::Frame))?;
         let known = place.borrow().clone();
         known.unwrap_or_else(|| {
             place.replace(Some(Err(Rule::RegisterCycle.into())));

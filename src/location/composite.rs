@@ -254,20 +254,20 @@ impl<'a> Composite<'a> {
             });
         }
         // With several places each element has as many; there are at most 128 elements.
-        let mut parts = Vec::new();
-        for index in 0..count {
+        let none = Part {
+            location: Location::UNDEFINED,
+            start: 0,
+            bit_size: element,
+        };
+        let parts = arena.alloc_alike(none, usize::try_from(count).unwrap_or(0));
+        for (index, part) in (0u64..).zip(&mut *parts) {
             let chosen = if mask >> index & 1 == 1 { &one } else { &zero };
-            let start = u128::from(index).saturating_mul(element);
-            let location =
-                chosen.offset_by_bits(i128::try_from(start).unwrap_or(i128::MAX), arena)?;
-            parts.push(Part {
-                location,
-                start,
-                bit_size: element,
-            });
+            part.start = u128::from(index).saturating_mul(element);
+            part.location =
+                chosen.offset_by_bits(i128::try_from(part.start).unwrap_or(i128::MAX), arena)?;
         }
         Ok(Composite {
-            kind: Kind::Parts(arena.parts.alloc_extend(parts)),
+            kind: Kind::Parts(parts),
             bit_size,
             depth,
             all_lanes,
@@ -297,7 +297,7 @@ impl<'a> Link<'a> {
             }
             .into());
         }
-        nesting([&location], bounds)?;
+        check_depth(depth_of(&location).saturating_add(1), bounds)?;
         Ok(Link {
             part: Part {
                 location,
@@ -311,13 +311,14 @@ impl<'a> Link<'a> {
 
     /// Completes the composite.
     pub(crate) fn complete(&self, arena: &'a Arena<'a>) -> Composite<'a> {
-        let mut links = Vec::with_capacity(self.count as usize);
+        let slots = arena.alloc_alike(self.part, self.count as usize);
         let mut next = Some(self);
-        while let Some(link) = next {
-            links.push(link.part);
+        for slot in slots.iter_mut().rev() {
+            let Some(link) = next else { break };
+            *slot = link.part;
             next = link.before;
         }
-        let parts = arena.parts.alloc_extend(links.into_iter().rev());
+        let parts = &*slots;
         let depth = parts
             .iter()
             .map(|part| depth_of(&part.location))
@@ -346,7 +347,10 @@ fn depth_of(location: &Location<'_>) -> u16 {
         | super::Storage::Constant(_)
         | super::Storage::ImplicitPointer(_) => 0,
     };
-    location.places().iter().map(depth).max().unwrap_or(0)
+    match location {
+        Location::One(place) => depth(place),
+        Location::Many(places) => places.iter().map(depth).max().unwrap_or(0),
+    }
 }
 
 fn nesting<'l, 'a: 'l, const N: usize>(
@@ -359,6 +363,11 @@ fn nesting<'l, 'a: 'l, const N: usize>(
         .max()
         .unwrap_or(0)
         .saturating_add(1);
+    check_depth(depth, bounds)?;
+    Ok((depth, parts.iter().any(|part| part.stands_for_all_lanes())))
+}
+
+fn check_depth(depth: u16, bounds: Bounds) -> Result<()> {
     if depth > bounds.depth {
         return Err(ErrorKind::Limit {
             limit: Limit::Depth,
@@ -366,7 +375,7 @@ fn nesting<'l, 'a: 'l, const N: usize>(
         }
         .into());
     }
-    Ok((depth, parts.iter().any(|part| part.stands_for_all_lanes())))
+    Ok(())
 }
 
 fn check_size(bit_size: u128, bounds: Bounds) -> Result<()> {

@@ -52,7 +52,7 @@ pub(super) fn for_each_run(
         AddressSpace::Local => visit(whole(Memory::Local)),
         AddressSpace::PrivateWave => visit(whole(Memory::PrivateWave)),
         AddressSpace::PrivateLane => {
-            let lane = lane.ok_or(Error::from(Need::Lane))?;
+            let lane = lane.ok_or_else(|| Error::from(Need::Lane))?;
             let runs = u32::try_from(address).ok();
             let runs = runs
                 .and_then(|address| scratch::runs(address, length as u64, lane, wave.wave_size()));

@@ -11,6 +11,7 @@
 //!
 //! Sources: HET A.2.5.3 (location descriptions), A.2.5.4.4 (the kinds of storage).
 
+mod arena;
 mod composite;
 mod lanes;
 mod mask;
@@ -19,67 +20,19 @@ mod read;
 mod visits;
 mod write;
 
-use core::fmt;
-
+pub use arena::Arena;
 pub(crate) use composite::{Bounds, Link};
 pub use composite::{Composite, Part, Parts};
 pub(crate) use lanes::read_lanes_within;
 pub use lanes::{LaneBits, read_lanes};
 pub use mask::Mask;
 pub use read::{Access, Bits, read};
-pub(crate) use read::{read_value, read_value_within, read_within};
+pub(crate) use read::{read_plain, read_value, read_value_within, read_within};
 pub(crate) use visits::Visits;
 pub use write::write;
 
 use crate::arch::{AddressSpace, Lane, Register, WaveSize};
 use crate::error::{ErrorKind, Result};
-
-/// Where composite storages and their parts live. The caller makes one, and drops it when it is done with
-/// the locations.
-#[derive(Default)]
-pub struct Arena<'a> {
-    pub(crate) composites: typed_arena::Arena<Composite<'a>>,
-    pub(crate) parts: typed_arena::Arena<Part<'a>>,
-    pub(crate) places: typed_arena::Arena<Place<'a>>,
-    pub(crate) pointers: typed_arena::Arena<ImplicitPointer>,
-    pub(crate) building: typed_arena::Arena<Link<'a>>,
-    pub(crate) bytes: typed_arena::Arena<u8>,
-    pub(crate) counters: typed_arena::Arena<core::cell::Cell<u64>>,
-}
-
-impl fmt::Debug for Arena<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Arena")
-            .field("composites", &self.composites.len())
-            .finish_non_exhaustive()
-    }
-}
-
-impl Arena<'_> {
-    /// An empty arena. Its first chunks are small; it grows as it is used.
-    #[must_use]
-    pub fn new() -> Self {
-        Arena {
-            composites: typed_arena::Arena::with_capacity(0),
-            parts: typed_arena::Arena::with_capacity(0),
-            places: typed_arena::Arena::with_capacity(0),
-            pointers: typed_arena::Arena::with_capacity(0),
-            building: typed_arena::Arena::with_capacity(0),
-            bytes: typed_arena::Arena::with_capacity(0),
-            counters: typed_arena::Arena::with_capacity(0),
-        }
-    }
-
-    /// Keeps bytes, those of an expression for example, as long as the locations made of them.
-    pub fn keep(&self, bytes: Vec<u8>) -> &[u8] {
-        self.bytes.alloc_extend(bytes)
-    }
-
-    /// A counter that starts at 0 and lives as long as the locations.
-    pub(crate) fn counter(&self) -> &core::cell::Cell<u64> {
-        self.counters.alloc(core::cell::Cell::new(0))
-    }
-}
 
 /// The location of an object: one place or several that hold the same value.
 ///
@@ -228,19 +181,23 @@ impl<'a> Location<'a> {
         match self {
             Location::One(place) => Ok(Location::One(place.moved(bits, step, lanes)?)),
             Location::Many(places) => {
-                let moved: Result<Vec<_>> = places
-                    .iter()
-                    .map(|place| place.moved(bits, step, lanes))
-                    .collect();
-                Ok(Location::Many(arena.places.alloc_extend(moved?)))
+                let moved = arena.alloc_all(places);
+                for place in &mut *moved {
+                    *place = place.moved(bits, step, lanes)?;
+                }
+                Ok(Location::Many(moved))
             }
         }
     }
 
     /// The places of all locations together.
     pub(crate) fn union(locations: &[Location<'a>], arena: &'a Arena<'a>) -> Location<'a> {
-        let places = locations.iter().flat_map(Location::places);
-        Location::Many(arena.places.alloc_extend(places.copied()))
+        let places = || locations.iter().flat_map(Location::places);
+        let all = arena.alloc_alike(Place::UNDEFINED, places().count());
+        for (to, place) in all.iter_mut().zip(places()) {
+            *to = *place;
+        }
+        Location::Many(all)
     }
 
     /// Whether the location differs from lane to lane.
@@ -252,11 +209,13 @@ impl<'a> Location<'a> {
     /// The smallest number of bits left in the storage of a place, from where it starts: HET's *rbss(L)*.
     #[must_use]
     pub fn bits_left(&self) -> u128 {
-        self.places()
-            .iter()
-            .map(|place| place.bits_left())
-            .min()
-            .unwrap_or(0)
+        match self {
+            Location::One(place) => place.bits_left(),
+            Location::Many(places) => {
+                let left = places.iter().map(Place::bits_left);
+                left.min().unwrap_or(0)
+            }
+        }
     }
 }
 

@@ -82,22 +82,26 @@ pub(crate) fn read_within(
     access: &Access<'_>,
     visits: &mut Visits,
 ) -> Result<Bits> {
-    let limit = || {
-        Error::from(ErrorKind::Limit {
-            limit: Limit::Bits,
-            value: access.max_bits,
-        })
-    };
     if bit_size > access.max_bits {
-        return Err(limit());
+        return Err(too_many_bits(access.max_bits));
     }
+    let mut bits = Bits::zero(bit_size);
     let mut reader = Reader {
         access,
-        bits: Bits::zero(bit_size),
+        found: Found::new(&mut bits.bytes),
         visits,
     };
     reader.location(location, 0, bit_size, 0)?;
-    Ok(reader.bits)
+    let Found {
+        undefined,
+        unavailable,
+        ..
+    } = reader.found;
+    Ok(Bits {
+        undefined,
+        unavailable,
+        ..bits
+    })
 }
 
 /// Reads up to 128 bits that must all be there.
@@ -120,72 +124,71 @@ pub(crate) fn read_value_within(
     visits: &mut Visits,
 ) -> Result<u128> {
     if let Location::One(place) = location
-        && let Some(value) = read_fast(place, bit_size, access)?
+        && let Some(value) = read_plain(place, bit_size, access.wave)
     {
-        return Ok(value);
+        return Ok(value.into());
     }
-    let bits = read_within(location, bit_size.into(), access, visits)?;
-    if !bits.undefined.is_empty() {
-        return Err(ErrorKind::UndefinedRead.into());
-    }
-    if !bits.unavailable.is_empty() {
-        return Err(unavailable(location).into());
+    if u64::from(bit_size) > access.max_bits {
+        return Err(too_many_bits(access.max_bits));
     }
     let mut value = [0; 16];
-    for (to, from) in value.iter_mut().zip(&bits.bytes) {
-        *to = *from;
+    let length = usize::try_from(bit_size.div_ceil(8)).unwrap_or(0);
+    let Some(bytes) = value.get_mut(..length) else {
+        return Err(too_many_bits(128));
+    };
+    let mut reader = Reader {
+        access,
+        found: Found::new(bytes),
+        visits,
+    };
+    reader.location(location, 0, bit_size.into(), 0)?;
+    if !reader.found.undefined.is_empty() {
+        return Err(ErrorKind::UndefinedRead.into());
+    }
+    if !reader.found.unavailable.is_empty() {
+        return Err(unavailable(location).into());
     }
     Ok(u128::from_le_bytes(value))
 }
 
-/// What nearly every read is: whole bytes of a register or of plain memory.
-fn read_fast(place: &Place<'_>, bit_size: u32, access: &Access<'_>) -> Result<Option<u128>> {
+/// What nearly every read is: 1 to 8 whole bytes of a register or of global memory, the same for all lanes.
+///
+/// Nothing if it is anything else; nor if something is wrong, which [`read_value_within`] then finds out.
+#[inline(always)]
+pub(crate) fn read_plain(place: &Place<'_>, bit_size: u32, wave: &dyn Wave) -> Option<u64> {
+    let whole_bytes = place.bit_offset.is_multiple_of(8) && bit_size.is_multiple_of(8);
     // A wave is not asked for nothing: the register may be one that does not exist.
-    if place.lane_step != 0
-        || !place.bit_offset.is_multiple_of(8)
-        || !bit_size.is_multiple_of(8)
-        || !(1..=128).contains(&bit_size)
-    {
-        return Ok(None);
+    if place.lane_step != 0 || !whole_bytes || bit_size == 0 {
+        return None;
     }
-    if place.bits_left() < bit_size.into() {
-        return Err(out_of_bounds(place, bit_size.into()));
-    }
-    let mut value = [0; 16];
-    let Some(out) = value.get_mut(..(bit_size / 8) as usize) else {
-        return Ok(None);
-    };
-    let done = match place.storage {
+    let mut value = [0; 8];
+    let out = value.get_mut(..(bit_size / 8) as usize)?;
+    match place.storage {
         Storage::Register(register) => {
-            let Ok(start) = u32::try_from(place.bit_offset) else {
-                return Ok(None);
-            };
-            access
-                .wave
-                .read_register(register, start..start.saturating_add(bit_size), out)
-                .is_ok()
+            let start = u32::try_from(place.bit_offset).ok()?;
+            let end = start.checked_add(bit_size)?;
+            if end > register.size_in_bits()? {
+                return None;
+            }
+            wave.read_register(register, start..end, out).ok()?;
         }
         Storage::Memory {
             space: crate::arch::AddressSpace::None,
             ..
         } => {
-            let Ok(address) = u64::try_from(place.bit_offset / 8) else {
-                return Ok(None);
-            };
-            access
-                .wave
-                .read_memory(crate::wave::Memory::Global, address, out)
-                .is_ok()
+            let address = u64::try_from(place.bit_offset / 8).ok()?;
+            address.checked_add(u64::from(bit_size / 8).saturating_sub(1))?;
+            wave.read_memory(crate::wave::Memory::Global, address, out)
+                .ok()?;
         }
         Storage::Undefined
         | Storage::Memory { .. }
         | Storage::Value { .. }
         | Storage::Constant(_)
         | Storage::ImplicitPointer(_)
-        | Storage::Composite(_) => false,
-    };
-    // Whatever went wrong, the thorough way finds out what.
-    Ok(done.then(|| u128::from_le_bytes(value)))
+        | Storage::Composite(_) => return None,
+    }
+    Some(u64::from_le_bytes(value))
 }
 
 #[cold]
@@ -221,13 +224,36 @@ pub(super) fn out_of_bounds(place: &Place<'_>, bit_size: u128) -> Error {
     .into()
 }
 
-struct Reader<'r, 'w> {
+#[cold]
+fn too_many_bits(value: u64) -> Error {
+    let limit = Limit::Bits;
+    ErrorKind::Limit { limit, value }.into()
+}
+
+/// Bits that are being read, into bytes that are zero at first.
+struct Found<'b> {
+    bytes: &'b mut [u8],
+    undefined: Mask,
+    unavailable: Mask,
+}
+
+impl Found<'_> {
+    fn new(bytes: &mut [u8]) -> Found<'_> {
+        Found {
+            bytes,
+            undefined: Mask::new(),
+            unavailable: Mask::new(),
+        }
+    }
+}
+
+struct Reader<'r, 'w, 'b> {
     access: &'r Access<'w>,
-    bits: Bits,
+    found: Found<'b>,
     visits: &'r mut Visits,
 }
 
-impl Reader<'_, '_> {
+impl Reader<'_, '_, '_> {
     /// Reads `count` bits, `offset` bits into `location`, to bit `to` of the result.
     fn location(
         &mut self,
@@ -251,10 +277,12 @@ impl Reader<'_, '_> {
         to: u64,
     ) -> Result<()> {
         let mut first = None;
+        let length = usize::try_from(count.div_ceil(8)).unwrap_or(0);
         for place in places {
+            let mut bytes: SmallVec<[u8; 16]> = smallvec![0; length];
             let mut reader = Reader {
                 access: self.access,
-                bits: Bits::zero(count),
+                found: Found::new(&mut bytes),
                 visits: self.visits,
             };
             let result = reader.place(place, offset, count, 0);
@@ -264,21 +292,22 @@ impl Reader<'_, '_> {
                 // Nor could the others be visited.
                 return result;
             }
-            let complete = result.is_ok() && reader.bits.is_complete();
+            let (undefined, unavailable) = (reader.found.undefined, reader.found.unavailable);
+            let complete = result.is_ok() && undefined.is_empty() && unavailable.is_empty();
             if complete || first.is_none() {
-                first = Some(result.map(|()| reader.bits));
+                first = Some(result.map(|()| (bytes, undefined, unavailable)));
             }
             if complete {
                 break;
             }
         }
-        let Some(bits) = first.transpose()? else {
+        let Some((bytes, undefined, unavailable)) = first.transpose()? else {
             return Ok(());
         };
-        copy_bits(&bits.bytes, 0, &mut self.bits.bytes, to, count);
+        copy_bits(&bytes, 0, self.found.bytes, to, count);
         for (from, into) in [
-            (&bits.undefined, &mut self.bits.undefined),
-            (&bits.unavailable, &mut self.bits.unavailable),
+            (&undefined, &mut self.found.undefined),
+            (&unavailable, &mut self.found.unavailable),
         ] {
             for range in from.ranges() {
                 into.insert(range.start.saturating_add(to)..range.end.saturating_add(to));
@@ -313,12 +342,12 @@ impl Reader<'_, '_> {
         };
         match place.storage {
             Storage::Undefined | Storage::ImplicitPointer(_) => {
-                self.bits.undefined.insert(to..to.saturating_add(count))
+                self.found.undefined.insert(to..to.saturating_add(count))
             }
             Storage::Value { bits, .. } => {
-                copy_bits(&bits.to_le_bytes(), start, &mut self.bits.bytes, to, count)
+                copy_bits(&bits.to_le_bytes(), start, self.found.bytes, to, count)
             }
-            Storage::Constant(bytes) => copy_bits(bytes, start, &mut self.bits.bytes, to, count),
+            Storage::Constant(bytes) => copy_bits(bytes, start, self.found.bytes, to, count),
             Storage::Register(register) => self.register(register, start, count, to)?,
             Storage::Memory { space, lane } => {
                 let lane = lane_of(lane, self.access.lane);
@@ -384,19 +413,14 @@ impl Reader<'_, '_> {
             let length = done.min(count.saturating_sub(done));
             let byte = |bit: u64| usize::try_from(bit / 8).unwrap_or(usize::MAX);
             let end = byte(to.saturating_add(length)).saturating_add(1);
-            let source = byte(to)..end.min(self.bits.bytes.len());
-            let source = self.bits.bytes.get(source).unwrap_or_default().to_vec();
+            let source = byte(to)..end.min(self.found.bytes.len());
+            let source = self.found.bytes.get(source).unwrap_or_default();
+            let source = SmallVec::<[u8; 64]>::from_slice(source);
             let target = to.saturating_add(done);
-            copy_bits(
-                &source,
-                (to % 8).into(),
-                &mut self.bits.bytes,
-                target,
-                length,
-            );
+            copy_bits(&source, (to % 8).into(), self.found.bytes, target, length);
             done = done.saturating_add(length);
         }
-        for mask in [&mut self.bits.undefined, &mut self.bits.unavailable] {
+        for mask in [&mut self.found.undefined, &mut self.found.unavailable] {
             let all = to..to.saturating_add(count);
             let first = to..to.saturating_add(period);
             if mask.covers(first.clone()) {
@@ -451,7 +475,7 @@ impl Reader<'_, '_> {
         let skip = u64::from((start % 8) as u8);
         let length = usize::try_from(skip.saturating_add(count).div_ceil(8)).unwrap_or(0);
         let mut buffer: SmallVec<[u8; 64]> = smallvec![0; length];
-        let unavailable = &mut self.bits.unavailable;
+        let unavailable = &mut self.found.unavailable;
         fetch(first, &mut buffer, &mut |missing| {
             // Bytes of the storage, as bits of the result.
             let bit = |byte: usize| {
@@ -463,7 +487,7 @@ impl Reader<'_, '_> {
             };
             unavailable.insert(bit(missing.start)..bit(missing.end));
         })?;
-        copy_bits(&buffer, skip.into(), &mut self.bits.bytes, to, count);
+        copy_bits(&buffer, skip.into(), self.found.bytes, to, count);
         // Bits of a byte that is not available are zero even if the debugger left something there.
         Ok(())
     }
@@ -554,15 +578,12 @@ mod tests {
     fn repeated<'a>(count: u64, arena: &'a Arena<'a>) -> Location<'a> {
         let known = Location::One(Place::new(Storage::Constant(&[0b101]), 0));
         let first = Link::append(None, known, 3, BOUNDS).unwrap();
-        let first = &*arena.building.alloc(first);
+        let first = arena.alloc(first);
         let both = Link::append(Some(first), Location::UNDEFINED, 2, BOUNDS).unwrap();
-        let element = &*arena.composites.alloc(both.complete(arena));
+        let element = arena.alloc(both.complete(arena));
         let element = Location::One(Place::new(Storage::Composite(element), 0));
         let all = Composite::repeat(element, 5, count, BOUNDS).unwrap();
-        Location::One(Place::new(
-            Storage::Composite(arena.composites.alloc(all)),
-            0,
-        ))
+        Location::One(Place::new(Storage::Composite(arena.alloc(all)), 0))
     }
 
     #[test]
@@ -591,10 +612,7 @@ mod tests {
         let arena = Arena::new();
         let constant = Location::One(Place::new(Storage::Constant(&[0x5a]), 0));
         let all = Composite::repeat(constant, 8, 1 << 60, BOUNDS).unwrap();
-        let all = Location::One(Place::new(
-            Storage::Composite(arena.composites.alloc(all)),
-            0,
-        ));
+        let all = Location::One(Place::new(Storage::Composite(arena.alloc(all)), 0));
         let mut visits = Visits::new(1 << 20);
         let bits = read_within(&all, 1 << 24, &ACCESS, &mut visits).unwrap();
         assert!(bits.is_complete() && bits.bytes.iter().all(|byte| *byte == 0x5a));

@@ -1,0 +1,68 @@
+//! What is measured. The wall times and the instruction counts are those of the same cases.
+//!
+//! A case is made once, from files or text; what is measured is [`Case::run`], which does all of what its name says and
+//! keeps nothing. What the cases give is checked when they are made.
+
+mod evaluators;
+mod heterogeneous;
+mod objects;
+mod stops;
+
+pub(crate) use objects::debug_bytes;
+
+/// Something to measure.
+pub(crate) struct Case {
+    run: Box<dyn Fn()>,
+}
+
+impl Case {
+    fn new<T: 'static>(run: impl Fn() -> T + 'static) -> Case {
+        Case {
+            run: Box::new(move || {
+                std::hint::black_box(run());
+            }),
+        }
+    }
+
+    /// What is measured.
+    pub(crate) fn run(&self) {
+        (self.run)();
+    }
+}
+
+/// A name, and how the case is made. The name is `group/subject`, or `group/subject/who` where several do the same.
+type Maker = (String, Box<dyn Fn() -> Case>);
+
+fn makers() -> Vec<Maker> {
+    let mut makers = evaluators::makers();
+    makers.extend(heterogeneous::makers());
+    makers.extend(stops::makers());
+    makers.extend(objects::makers());
+    makers
+}
+
+/// The names of all cases, in the order of the tables.
+pub(crate) fn names() -> Vec<String> {
+    makers().into_iter().map(|(name, _)| name).collect()
+}
+
+/// The case of a name.
+pub(crate) fn case(name: &str) -> Case {
+    let maker = makers().into_iter().find(|(found, _)| found == name);
+    maker.unwrap_or_else(|| panic!("there is no case {name}")).1()
+}
+
+fn maker(name: impl Into<String>, make: impl Fn() -> Case + 'static) -> Maker {
+    (name.into(), Box::new(make))
+}
+
+/// Something that cases use for as long as the program runs.
+fn keep<T>(value: T) -> &'static T {
+    Box::leak(Box::new(value))
+}
+
+/// A file of the fixtures.
+fn fixture(path: &str) -> &'static [u8] {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("dwarf-tests/fixtures");
+    keep(std::fs::read(folder.join(path)).unwrap())
+}

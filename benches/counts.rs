@@ -1,0 +1,212 @@
+//! Instruction counts of all cases, and the targets: `cargo bench --bench counts`, which needs valgrind.
+//!
+//! `-- FILTER` counts the cases whose names contain it. `-- --against FILE` compares with the output of an earlier run
+//! by the same compiler, and fails if a case takes over two in a hundred more instructions. The output is the tables of
+//! BENCHMARKS.md.
+//!
+//! A case is run under callgrind in a process of its own, once and then many times more often; a run costs the difference
+//! divided by how many runs more it were. So what is done once, making the case among it, does not count.
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    clippy::wildcard_enum_match_arm,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::indexing_slicing,
+    missing_docs,
+    reason = "a benchmark, in which an error is the end"
+)]
+
+mod cases;
+
+use std::collections::BTreeMap;
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+/// The argument of a process that only runs a case.
+const RUN: &str = "--run";
+/// A case is run so many times more, unless once takes this many instructions.
+const MORE: u64 = 100;
+const LONG: u64 = 1_000_000;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [run, name, times] = arguments.as_slice()
+        && run == RUN
+    {
+        let case = cases::case(name);
+        (0..times.parse().unwrap()).for_each(|_: u64| case.run());
+        return ExitCode::SUCCESS;
+    }
+    // Cargo says for what it runs a benchmark; to test one, it is enough that every case can be made and run.
+    if !arguments.iter().any(|argument| argument == "--bench") {
+        cases::names()
+            .iter()
+            .for_each(|name| cases::case(name).run());
+        return ExitCode::SUCCESS;
+    }
+    let mut given = arguments.iter().filter(|argument| *argument != "--bench");
+    let (mut filter, mut against) = (String::new(), None);
+    while let Some(argument) = given.next() {
+        if argument == "--against" {
+            against = Some(std::fs::read_to_string(given.next().unwrap()).unwrap());
+        } else {
+            filter.clone_from(argument);
+        }
+    }
+    let names = cases::names();
+    let names = names.iter().filter(|name| name.contains(&filter));
+    let counts: Counts = names.map(|name| (name.clone(), count(name))).collect();
+    print_targets(&counts);
+    print_evaluators(&counts);
+    print_others(&counts);
+    match against {
+        Some(earlier) => compare(&counts, &earlier),
+        None => ExitCode::SUCCESS,
+    }
+}
+
+/// Instructions of a run, by the case's name.
+type Counts = BTreeMap<String, u64>;
+
+fn count(name: &str) -> u64 {
+    let once = instructions(name, 1);
+    let second = instructions(name, 2).saturating_sub(once);
+    if second > LONG {
+        return second;
+    }
+    instructions(name, 1 + MORE).saturating_sub(once) / MORE
+}
+
+/// All instructions of a process that runs a case.
+fn instructions(name: &str, times: u64) -> u64 {
+    let output = Command::new("valgrind")
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .arg(std::env::current_exe().unwrap())
+        .args([RUN, name, &times.to_string()])
+        .output()
+        .expect("valgrind counts the instructions");
+    let text = String::from_utf8(output.stderr).unwrap();
+    let collected = text.lines().find_map(|line| {
+        let (_, number) = line.split_once("Collected :")?;
+        number.trim().parse().ok()
+    });
+    collected.unwrap_or_else(|| panic!("{name}: {text}"))
+}
+
+/// Nanoseconds of a run of each case: the shortest of many rounds, in which the cases take turns.
+fn nanoseconds<const N: usize>(names: [&str; N]) -> [f64; N] {
+    const ROUNDS: u32 = 60;
+    const RUNS: u32 = 2000;
+    let cases = names.map(cases::case);
+    let mut shortest = [f64::MAX; N];
+    for _ in 0..ROUNDS {
+        for (case, shortest) in cases.iter().zip(&mut shortest) {
+            let start = Instant::now();
+            (0..RUNS).for_each(|_| case.run());
+            let round = start.elapsed().as_secs_f64() * 1e9 / f64::from(RUNS);
+            *shortest = shortest.min(round);
+        }
+    }
+    shortest
+}
+
+const ONE_LANE: &str = "VGPR variable/one lane";
+const ALL_LANES: &str = "VGPR variable/64 lanes";
+
+/// How many times `a` is `b`.
+#[expect(clippy::cast_precision_loss, reason = "ratios of two digits")]
+fn ratio(a: u64, b: u64) -> f64 {
+    a as f64 / b as f64
+}
+
+/// The subjects of a group in which several do the same.
+fn subjects<'c>(counts: &'c Counts, group: &str) -> Vec<&'c str> {
+    let ours = counts.keys().filter_map(|name| {
+        let rest = name.strip_prefix(group)?.strip_prefix('/')?;
+        rest.strip_suffix("/hetdwarf")
+    });
+    ours.collect()
+}
+
+fn print_targets(counts: &Counts) {
+    println!("| target | measured | |\n|---|---|---|");
+    let holds = |holds: bool| if holds { "holds" } else { "**does not hold**" };
+    for subject in subjects(counts, "evaluate") {
+        let name = |who: &str| format!("evaluate/{subject}/{who}");
+        let fewer = ratio(counts[&name("gimli")], counts[&name("hetdwarf")]);
+        let [ours, gimli] = nanoseconds([&name("hetdwarf"), &name("gimli")]);
+        let faster = gimli / ours;
+        println!(
+            "| DWARF 5 at least 2× as fast as gimli: {subject} | {fewer:.2}× in instructions, {faster:.2}× in time | {} |",
+            holds(fewer >= 2.0 && faster >= 2.0)
+        );
+    }
+    if let (Some(one), Some(all)) = (counts.get(ONE_LANE), counts.get(ALL_LANES)) {
+        let more = ratio(*all, *one);
+        let [one, all] = nanoseconds([ONE_LANE, ALL_LANES]);
+        let longer = all / one;
+        println!(
+            "| 64 lanes of a VGPR variable at most 4× one lane | {more:.2}× in instructions, {longer:.2}× in time | {} |",
+            holds(more <= 4.0 && longer <= 4.0)
+        );
+    }
+    println!();
+}
+
+fn print_evaluators(counts: &Counts) {
+    println!("| instructions | hetdwarf | gimli | gimli, arrays |\n|---|--:|--:|--:|");
+    for group in ["evaluate", "decode"] {
+        for subject in subjects(counts, group) {
+            let of = |who: &str| {
+                let count = counts.get(&format!("{group}/{subject}/{who}"));
+                count.map_or(String::new(), u64::to_string)
+            };
+            let (ours, gimli, arrays) = (of("hetdwarf"), of("gimli"), of("gimli, arrays"));
+            println!("| {group}: {subject} | {ours} | {gimli} | {arrays} |");
+        }
+    }
+    println!();
+}
+
+fn print_others(counts: &Counts) {
+    println!("| case | instructions | a byte of debug sections |\n|---|--:|--:|");
+    for name in cases::names() {
+        let several = name.starts_with("evaluate/") || name.starts_with("decode/");
+        let Some(count) = counts.get(&name).filter(|_| !several) else {
+            continue;
+        };
+        let bytes = u64::try_from(cases::debug_bytes(&name)).unwrap();
+        let each = count.checked_div(bytes);
+        let each = each.map_or(String::new(), |each| each.to_string());
+        println!("| {name} | {count} | {each} |");
+    }
+}
+
+/// Compares with the tables of an earlier run.
+fn compare(counts: &Counts, earlier: &str) -> ExitCode {
+    let mut worse = false;
+    for (name, count) in counts {
+        let Some(before) = before(earlier, name) else {
+            continue;
+        };
+        if ratio(*count, before) > 1.02 {
+            worse = true;
+            eprintln!("{name}: {count} instructions, {before} before");
+        }
+    }
+    ExitCode::from(u8::from(worse))
+}
+
+/// What the tables of an earlier run say of one of our own cases.
+fn before(tables: &str, name: &str) -> Option<u64> {
+    let row = match name.strip_suffix("/hetdwarf") {
+        Some(ours) => ours.replacen('/', ": ", 1),
+        None => name.to_owned(),
+    };
+    let row = tables
+        .lines()
+        .find_map(|line| line.strip_prefix(&format!("| {row} | ")))?;
+    row.split(' ').next()?.parse().ok()
+}

@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Prints the tables of BENCHMARKS.md anew. Needs valgrind; about fifteen minutes on two cores.
+# With arguments, what is given to `counts`: a filter, or `--against FILE` for a comparison with an earlier output.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+if ! command -v valgrind >/dev/null; then
+    echo "valgrind counts the instructions, and is not installed" >&2
+    exit 2
+fi
+cargo test --quiet -p dwarf-tests --test allocations
+cargo bench --quiet --bench counts -- "$@"
+cargo bench --quiet --bench time

@@ -1,0 +1,32 @@
+//! Wall times of all cases: `cargo bench --bench time`.
+//!
+//! Times are those of one machine at one moment, so compare only within a run. What is measured is in `cases`.
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    clippy::wildcard_enum_match_arm,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs,
+    reason = "a benchmark, in which an error is the end"
+)]
+
+mod cases;
+
+use divan::Bencher;
+use divan::counter::BytesCount;
+
+fn main() {
+    divan::main();
+}
+
+#[divan::bench(args = cases::names())]
+fn time(bencher: Bencher<'_, '_>, name: &str) {
+    let case = cases::case(name);
+    match cases::debug_bytes(name) {
+        0 => bencher.bench_local(|| case.run()),
+        bytes => bencher
+            .counter(BytesCount::new(bytes))
+            .bench_local(|| case.run()),
+    }
+}

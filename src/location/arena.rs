@@ -1,0 +1,61 @@
+//! Where what locations are made of lives.
+
+use core::cell::Cell;
+use core::fmt;
+use core::marker::PhantomData;
+
+use bumpalo::Bump;
+
+/// Where composite storages and their parts live. The caller makes one, and drops it when it is done with
+/// the locations.
+///
+/// Memory is asked for in chunks, and none as long as nothing is put into it.
+#[derive(Default)]
+pub struct Arena<'a> {
+    memory: Bump,
+    /// What is in it borrows from expressions and from the arena itself.
+    borrows: PhantomData<Cell<&'a ()>>,
+}
+
+impl fmt::Debug for Arena<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Arena")
+            .field("bytes", &self.memory.allocated_bytes())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Arena<'_> {
+    /// An empty arena.
+    #[must_use]
+    pub fn new() -> Self {
+        Arena::default()
+    }
+
+    /// Keeps bytes, those of an expression for example, as long as the locations made of them.
+    #[must_use]
+    pub fn keep(&self, bytes: Vec<u8>) -> &[u8] {
+        self.memory.alloc_slice_copy(&bytes)
+    }
+
+    /// A counter that starts at 0 and lives as long as the locations.
+    pub(crate) fn counter(&self) -> &Cell<u64> {
+        self.memory.alloc(Cell::new(0))
+    }
+
+    /// Keeps a value. Only values that own nothing are: nobody would free it.
+    #[inline]
+    pub(crate) fn alloc<T: Copy>(&self, value: T) -> &T {
+        self.memory.alloc(value)
+    }
+
+    /// Keeps values, one behind the other.
+    pub(crate) fn alloc_all<T: Copy>(&self, values: &[T]) -> &mut [T] {
+        self.memory.alloc_slice_copy(values)
+    }
+
+    /// Keeps so many values, which are all alike until they are changed.
+    pub(crate) fn alloc_alike<T: Copy>(&self, value: T, count: usize) -> &mut [T] {
+        self.memory.alloc_slice_fill_copy(count, value)
+    }
+}
