@@ -262,7 +262,7 @@ impl Writer<'_> {
         let mut base = |name: &str, encoding: gimli::DwAte, size: u8| {
             let start = self.begin(Abbreviation::Base);
             self.string(sections, name);
-            self.dies.u8(encoding.0 as u8).u8(size);
+            self.dies.u8(encoding.0).u8(size);
             (start, u64::from(size))
         };
         let int = base("int", DW_ATE_signed, 4);
