@@ -116,6 +116,7 @@ fn a_lookup_reads_the_entries_of_one_unit() {
                 .unwrap()
                 .is_some()
         );
+        assert_eq!(program.info().units_indexed(), 1);
         assert!(program.info().find_function(other.middle).is_err());
     }
 }

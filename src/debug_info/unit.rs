@@ -217,6 +217,14 @@ impl<'a> DebugInfo<'a> {
         (0..u32::try_from(self.units.len()).unwrap_or(u32::MAX)).map(UnitId)
     }
 
+    /// How many units have been walked over from end to end, to find functions or names in them: what is kept
+    /// of each grows with its entries.
+    #[must_use]
+    pub fn units_indexed(&self) -> usize {
+        let indexed = |entry: &&UnitEntry<'a>| entry.index.get().is_some();
+        self.units.iter().filter(indexed).count()
+    }
+
     /// What the header and the first entry of a unit say.
     ///
     /// # Errors
