@@ -64,9 +64,12 @@ fn read(text: &str) -> Data {
     data
 }
 
+/// What is printed of a measurement.
+type Quantity = fn(&Point) -> String;
+
 /// A row for each command and quantity, a column for each size.
 fn table(data: &Data) -> String {
-    let quantities: [(&str, fn(&Point) -> String); 3] = [
+    let quantities: [(&str, Quantity); 3] = [
         ("seconds", |point| format!("{:.2}", point.seconds)),
         ("memory, MiB", |point| format!("{:.0}", point.kib / 1024.0)),
         ("million instructions", |point| match point.instructions {
