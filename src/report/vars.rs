@@ -149,7 +149,7 @@ impl VarsDocument {
     /// Reads the variables of a frame for some lanes; those that `wanted` says yes to by their names.
     ///
     /// # Errors
-    /// If the debugging information of the frame is malformed; [`ErrorKind::Limit`] if there are more
+    /// If the debugging information of the frame is malformed; [`Limit::Output`] if there are more
     /// variables or longer names than in any program.
     pub fn new(
         frame: &StopFrame<'_, '_, '_>,
