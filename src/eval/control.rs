@@ -18,6 +18,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
         self.context.resolver.ok_or_else(|| Need::Unit.into())
     }
 
+    #[inline(always)]
     pub(super) fn branch_if(&mut self, distance: i16) -> Result<()> {
         // A value that differs from lane to lane is refused here, and each lane then branches for itself.
         let taken = if let Some(Entry::Generic(value)) = self.stack.last() {
@@ -30,7 +31,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
         if taken { self.branch(distance) } else { Ok(()) }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn branch(&mut self, distance: i16) -> Result<()> {
         let bytes = self.here.expression.bytes;
         let target = self

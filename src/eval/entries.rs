@@ -1,4 +1,7 @@
 //! The stack itself: where its entries are kept.
+//!
+//! What every operation does is always inlined here and in the machine: left to itself, the compiler calls some of it in one
+//! build and not in the next (`BENCHMARKS.md`).
 
 use super::machine::too_many;
 use super::stack::Entry;
@@ -55,7 +58,7 @@ impl<'a> Entries<'a> {
     ///
     /// # Errors
     /// [`Limit::Stack`].
-    #[inline]
+    #[inline(always)]
     pub(super) fn push_generic(&mut self, value: u64) -> Result<()> {
         match self.near.get_mut(self.count) {
             Some(slot) if self.count < self.limit as usize => {
@@ -102,7 +105,7 @@ impl<'a> Entries<'a> {
     }
 
     /// The top entry.
-    #[inline]
+    #[inline(always)]
     pub(super) fn last(&self) -> Option<&Entry<'a>> {
         match self.near.get(..self.count) {
             Some(near) => near.last(),
@@ -110,7 +113,7 @@ impl<'a> Entries<'a> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn last_mut(&mut self) -> Option<&mut Entry<'a>> {
         if self.count <= NEAR {
             self.near.get_mut(..self.count)?.last_mut()
@@ -120,7 +123,7 @@ impl<'a> Entries<'a> {
     }
 
     /// The entry below the top, and the top.
-    #[inline]
+    #[inline(always)]
     pub(super) fn last_two(&mut self) -> Option<(&mut Entry<'a>, Entry<'a>)> {
         if self.count <= NEAR {
             let [.., below, top] = self.near.get_mut(..self.count)? else {
@@ -141,7 +144,7 @@ impl<'a> Entries<'a> {
     }
 
     /// Takes the top entry, if there is one, without a look at it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn drop_last(&mut self) {
         self.count = self.count.saturating_sub(1);
     }

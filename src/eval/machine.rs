@@ -71,7 +71,7 @@ impl Budget {
     }
 
     /// Takes `count` steps.
-    #[inline]
+    #[inline(always)]
     pub(super) fn charge(&mut self, count: u32, context: &Context<'_, '_>) -> Result<()> {
         let Some(steps) = self.steps.checked_sub(count) else {
             return Err(too_many(Limit::Steps, context.limits.steps));
@@ -181,7 +181,7 @@ impl<'a> Machine<'_, '_, 'a> {
     }
 
     /// Takes `count` steps from the budget.
-    #[inline]
+    #[inline(always)]
     pub(super) fn charge(&mut self, count: u32) -> Result<()> {
         self.budget.charge(count, self.context)
     }
@@ -243,7 +243,7 @@ impl<'a> Machine<'_, '_, 'a> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn step(&mut self, code: u8) -> Result<(), (Error, Option<Opcode>)> {
         self.charge(1).map_err(|error| (error, None))?;
         let Activation {
@@ -495,7 +495,7 @@ impl<'a> Machine<'_, '_, 'a> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn push_literal(&mut self, value: u64) -> Result<()> {
         let value = self.truncate(value);
         self.stack.push_generic(value)

@@ -266,7 +266,7 @@ impl<'a> Machine<'_, '_, 'a> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn dup(&mut self) -> Result<()> {
         if let Some(Entry::Generic(value)) = self.stack.last() {
             let value = *value;
