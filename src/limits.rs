@@ -120,11 +120,15 @@ impl Limits {
     }
 
     /// The error of what reaches `limit`.
-    #[cold]
     pub(crate) fn reached(&self, limit: Limit) -> Error {
-        let value = self.get(limit);
-        ErrorKind::Limit { limit, value }.into()
+        reached(limit, self.get(limit))
     }
+}
+
+/// The error of what reaches a limit of `value`.
+#[cold]
+pub(crate) fn reached(limit: Limit, value: u64) -> Error {
+    ErrorKind::Limit { limit, value }.into()
 }
 
 impl Default for Limits {

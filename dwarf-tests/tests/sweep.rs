@@ -12,9 +12,10 @@ use core::ops::Range;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use dwarf_tests::probe::Zeros;
 use dwarf_tests::{corpus, fixture, wave_cases};
 use fallible_iterator::FallibleIterator;
-use hetdwarf::arch::{Apertures, Lane, Register, WaveSize};
+use hetdwarf::arch::{Lane, WaveSize};
 use hetdwarf::debug_info::types::TypeTable;
 use hetdwarf::debug_info::{LocationRange, Value};
 use hetdwarf::display::Options;
@@ -25,42 +26,6 @@ use hetdwarf::limits::Limits;
 use hetdwarf::location::Arena;
 use hetdwarf::object::{CodeObject, code_objects};
 use hetdwarf::report::UnwindDocument;
-use hetdwarf::wave::{AccessError, Memory, Wave};
-
-/// A wave in which everything is known and zero, but for the execution mask: all lanes are active.
-struct Zeros(WaveSize);
-
-impl Wave for Zeros {
-    fn wave_size(&self) -> WaveSize {
-        self.0
-    }
-
-    fn read_register(
-        &self,
-        register: Register,
-        _: Range<u32>,
-        out: &mut [u8],
-    ) -> Result<(), AccessError> {
-        out.fill(if register == Register::exec(self.0) {
-            0xff
-        } else {
-            0
-        });
-        Ok(())
-    }
-
-    fn read_memory(&self, _: Memory, _: u64, out: &mut [u8]) -> Result<(), AccessError> {
-        out.fill(0);
-        Ok(())
-    }
-
-    fn apertures(&self) -> Option<Apertures> {
-        Some(Apertures {
-            shared_base: 1 << 48,
-            private_base: 2 << 48,
-        })
-    }
-}
 
 /// What an object may do that others must not: its name, a part of the error, and why.
 const EXPLAINED: &[(&str, &str, &str)] = &[

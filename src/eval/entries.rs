@@ -3,9 +3,9 @@
 //! What every operation does is always inlined here and in the machine: left to itself, the compiler calls some of it in one
 //! build and not in the next (`BENCHMARKS.md`).
 
-use super::machine::too_many;
 use super::stack::Entry;
 use crate::error::{Limit, Result};
+use crate::limits::reached;
 use crate::location::Arena;
 
 /// How many entries are kept in place. Compilers need fewer.
@@ -44,7 +44,7 @@ impl<'a> Entries<'a> {
     #[inline]
     pub(super) fn push(&mut self, entry: Entry<'a>) -> Result<()> {
         if self.count >= self.limit as usize {
-            return Err(too_many(Limit::Stack, self.limit));
+            return Err(reached(Limit::Stack, self.limit.into()));
         }
         match self.near.get_mut(self.count) {
             Some(slot) => *slot = entry,

@@ -74,7 +74,7 @@ impl Budget {
     #[inline(always)]
     pub(super) fn charge(&mut self, count: u32, context: &Context<'_, '_>) -> Result<()> {
         let Some(steps) = self.steps.checked_sub(count) else {
-            return Err(too_many(Limit::Steps, context.limits.steps));
+            return Err(context.limits.reached(Limit::Steps));
         };
         self.steps = steps;
         match context.steps_done {
@@ -82,13 +82,6 @@ impl Budget {
             None => Ok(()),
         }
     }
-}
-
-/// A limit that is reached.
-#[cold]
-pub(super) fn too_many(limit: Limit, value: u32) -> Error {
-    let value = value.into();
-    ErrorKind::Limit { limit, value }.into()
 }
 
 /// Evaluates an expression within the budget of another.

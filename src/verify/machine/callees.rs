@@ -31,20 +31,7 @@ impl Registers {
         match register {
             MachineRegister::Vgpr(n) if n < 256 => Some((usize::from(n / 128), n % 128)),
             MachineRegister::Agpr(n) if n < 256 => Some((usize::from(n / 128 + 2), n % 128)),
-            MachineRegister::Vgpr(_)
-            | MachineRegister::Agpr(_)
-            | MachineRegister::Sgpr(_)
-            | MachineRegister::Ttmp(_)
-            | MachineRegister::FlatScratchLo
-            | MachineRegister::FlatScratchHi
-            | MachineRegister::XnackMaskLo
-            | MachineRegister::XnackMaskHi
-            | MachineRegister::VccLo
-            | MachineRegister::VccHi
-            | MachineRegister::M0
-            | MachineRegister::ExecLo
-            | MachineRegister::ExecHi
-            | MachineRegister::Scc => None,
+            _ => None,
         }
     }
 

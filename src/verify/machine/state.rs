@@ -437,18 +437,7 @@ fn number(register: MachineRegister) -> u32 {
     match register {
         MachineRegister::Vgpr(n) => n.into(),
         MachineRegister::Agpr(n) => AGPRS | u32::from(n),
-        MachineRegister::Sgpr(_)
-        | MachineRegister::Ttmp(_)
-        | MachineRegister::FlatScratchLo
-        | MachineRegister::FlatScratchHi
-        | MachineRegister::XnackMaskLo
-        | MachineRegister::XnackMaskHi
-        | MachineRegister::VccLo
-        | MachineRegister::VccHi
-        | MachineRegister::M0
-        | MachineRegister::ExecLo
-        | MachineRegister::ExecHi
-        | MachineRegister::Scc => u32::MAX,
+        _ => u32::MAX,
     }
 }
 
