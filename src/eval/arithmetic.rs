@@ -12,12 +12,12 @@ impl<'a> Machine<'_, '_, 'a> {
     // Where the operation is known, nothing is left of the choice.
     #[inline(always)]
     pub(super) fn binary(&mut self, operation: Binary) -> Result<()> {
-        if let Some((Entry::Generic(a), Entry::Generic(b))) = self.stack.last_two()
-            && self.generic_bits == 64
+        if self.generic_bits == 64
+            && let Some((a, b)) = self.stack.two_generics()
             && let Some(result) = operation.of_addresses(*a, b)
         {
             *a = result;
-            self.stack.drop_last();
+            self.stack.drop_generic();
             return Ok(());
         }
         self.binary_slow(operation)
@@ -39,10 +39,10 @@ impl<'a> Machine<'_, '_, 'a> {
     /// Adds, subtracts or multiplies where an operand differs from lane to lane; nothing, and nothing
     /// popped, where the general way must do it.
     fn binary_linear(&mut self, operation: Binary) -> Result<Option<Entry<'a>>> {
-        let Some((a, b)) = self.stack.last_two() else {
+        let (Some(a), Some(b)) = (self.stack.below(1), self.stack.top()) else {
             return Ok(None);
         };
-        let (Some(a), Some(b)) = (linear(*a), linear(b)) else {
+        let (Some(a), Some(b)) = (linear(a), linear(b)) else {
             return Ok(None);
         };
         if (a.step, b.step) == (0, 0) || self.generic_bits != 64 {
@@ -67,26 +67,21 @@ impl<'a> Machine<'_, '_, 'a> {
     }
 
     pub(super) fn plus_constant(&mut self, constant: u64) -> Result<()> {
-        match self.stack.last_mut() {
-            Some(Entry::Generic(value)) if self.generic_bits == 64 => {
+        if self.generic_bits == 64 {
+            if let Some(value) = self.stack.top_generic() {
                 *value = value.wrapping_add(constant);
                 return Ok(());
             }
-            Some(Entry::Linear { base, .. }) => {
-                *base = base.wrapping_add(constant);
+            // Such as `DW_OP_breg*` gives.
+            if let Some(address) = self.stack.top_address() {
+                self.stack.set_generic(address.wrapping_add(constant));
                 return Ok(());
             }
-            // Such as `DW_OP_breg*` gives.
-            Some(top) => {
-                if let Entry::Location(location) = top
-                    && self.generic_bits == 64
-                    && let Some((AddressSpace::None, address)) = location.byte_address()
-                {
-                    *top = Entry::Generic(address.wrapping_add(constant));
-                    return Ok(());
-                }
-            }
-            None => {}
+        }
+        if let Some(Entry::Linear { base, step }) = self.stack.top() {
+            self.stack.drop_last();
+            let base = base.wrapping_add(constant);
+            return self.push(Entry::Linear { base, step });
         }
         let value = self.pop_value()?;
         // The constant is read as the type of the value it is added to (DWARF 5 §2.5.1.4).
@@ -96,21 +91,22 @@ impl<'a> Machine<'_, '_, 'a> {
 
     pub(super) fn shift(&mut self, shift: Shift) -> Result<()> {
         self.need(2)?;
-        match self.stack.last_two() {
-            Some((Entry::Generic(value), Entry::Generic(count))) if self.generic_bits == 64 => {
-                *value = shift.of_address(*value, count);
-                self.stack.drop_last();
-                return Ok(());
-            }
-            Some((Entry::Linear { base, step }, Entry::Generic(count)))
-                if shift == Shift::Left && count < 64 =>
-            {
-                *base <<= count;
-                *step <<= count;
-                self.stack.drop_last();
-                return Ok(());
-            }
-            Some(_) | None => {}
+        if self.generic_bits == 64
+            && let Some((value, count)) = self.stack.two_generics()
+        {
+            *value = shift.of_address(*value, count);
+            self.stack.drop_generic();
+            return Ok(());
+        }
+        if let (Some(Entry::Linear { base, step }), Some(Entry::Generic(count))) =
+            (self.stack.below(1), self.stack.top())
+            && shift == Shift::Left
+            && count < 64
+        {
+            self.stack.drop_last();
+            self.stack.drop_last();
+            let (base, step) = (base << count, step << count);
+            return self.push(Entry::Linear { base, step });
         }
         let by = self.pop_value()?;
         let value = self.pop_value()?;
@@ -124,11 +120,11 @@ impl<'a> Machine<'_, '_, 'a> {
 
     pub(super) fn compare(&mut self, relation: Relation) -> Result<()> {
         self.need(2)?;
-        if let Some((Entry::Generic(a), Entry::Generic(b))) = self.stack.last_two()
-            && self.generic_bits == 64
+        if self.generic_bits == 64
+            && let Some((a, b)) = self.stack.two_generics()
         {
             *a = relation.of_addresses(*a, b).into();
-            self.stack.drop_last();
+            self.stack.drop_generic();
             return Ok(());
         }
         let b = self.pop_value()?;
@@ -220,6 +216,11 @@ fn linear(entry: Entry<'_>) -> Option<Linear> {
     match entry {
         Entry::Generic(base) => Some(Linear { base, step: 0 }),
         Entry::Linear { base, step } => Some(Linear { base, step }),
-        Entry::Typed(_) | Entry::Pointer(_) | Entry::Location(_) | Entry::Incomplete(_) => None,
+        Entry::Address(_)
+        | Entry::Implicit(_)
+        | Entry::Typed(_)
+        | Entry::Pointer(_)
+        | Entry::Location(_)
+        | Entry::Incomplete(_) => None,
     }
 }

@@ -45,13 +45,12 @@ impl<'a> Machine<'_, '_, 'a> {
                         self.context.arena,
                     )?
                 };
-                match self.stack.last() {
-                    Some(Entry::Incomplete(link)) => {
-                        let link = *link;
+                match self.stack.top_incomplete() {
+                    Some(link) => {
                         self.stack.drop_last();
                         (Some(link), location)
                     }
-                    Some(_) | None => (None, location),
+                    None => (None, location),
                 }
             }
         };
@@ -72,10 +71,9 @@ impl<'a> Machine<'_, '_, 'a> {
 
     pub(super) fn piece_end(&mut self) -> Result<()> {
         self.need(1)?;
-        let Some(Entry::Incomplete(link)) = self.stack.last() else {
+        let Some(link) = self.stack.top_incomplete() else {
             return Err(Rule::PieceEnd.into());
         };
-        let link = *link;
         self.stack.drop_last();
         let location = self.complete(link);
         self.push(Entry::Location(location))

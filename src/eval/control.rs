@@ -21,9 +21,9 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
     #[inline(always)]
     pub(super) fn branch_if(&mut self, distance: i16) -> Result<()> {
         // A value that differs from lane to lane is refused here, and each lane then branches for itself.
-        let taken = if let Some(Entry::Generic(value)) = self.stack.last() {
+        let taken = if let Some(value) = self.stack.top_generic() {
             let taken = *value != 0;
-            self.stack.drop_last();
+            self.stack.drop_generic();
             taken
         } else {
             self.pop_value()?.is_true()?

@@ -1,35 +1,83 @@
 //! The stack itself: where its entries are kept.
 //!
+//! Nearly every entry is a number of 64 bits: a value of the generic type, an address in the default space, or a
+//! value that is a location. They are kept as such; what else there is lies beside them, in the same order. An entry
+//! that can be anything has eight times the size, and moving those about took more time than executing the operations
+//! (`BENCHMARKS.md`).
+//!
 //! What every operation does is always inlined here and in the machine: left to itself, the compiler calls some of it in one
-//! build and not in the next (`BENCHMARKS.md`).
+//! build and not in the next.
+
+use arrayvec::ArrayVec;
 
 use super::stack::Entry;
 use crate::error::{Limit, Result};
 use crate::limits::reached;
-use crate::location::Arena;
+use crate::location::{Arena, Link};
 
-/// How many entries are kept in place. Compilers need fewer.
-const NEAR: usize = 6;
+/// How many entries can be kept as numbers. Compilers need fewer.
+const NEAR: usize = 8;
+/// How many other entries are kept in place.
+const OTHERS: usize = 3;
 
-/// A stack of entries: the first six in place, the others in the arena.
+/// What a near entry is, in two bits.
+mod kind {
+    use super::Entry;
+
+    pub(super) const GENERIC: u32 = 0;
+    pub(super) const ADDRESS: u32 = 1;
+    pub(super) const IMPLICIT: u32 = 2;
+    /// No number.
+    pub(super) const OTHER: u32 = 3;
+    /// The bits of one entry.
+    pub(super) const BITS: u32 = 2;
+    pub(super) const MASK: u32 = 0b11;
+
+    /// The entry that a number is; nothing if it is none.
+    #[inline(always)]
+    pub(super) fn entry<'a>(kind: u32, word: u64) -> Option<Entry<'a>> {
+        match kind & MASK {
+            GENERIC => Some(Entry::Generic(word)),
+            ADDRESS => Some(Entry::Address(word)),
+            IMPLICIT => Some(Entry::Implicit(word)),
+            _ => None,
+        }
+    }
+
+    /// How many are none.
+    pub(super) fn others(kinds: u32) -> usize {
+        (kinds & kinds >> 1 & 0x5555_5555).count_ones() as usize
+    }
+}
+
+/// A stack of entries.
 pub(super) struct Entries<'a> {
-    near: [Entry<'a>; NEAR],
-    far: &'a mut [Entry<'a>],
+    /// The first entries, as far as they are numbers.
+    words: [u64; NEAR],
+    /// The kinds of the first entries: of the one that was pushed last in the low bits. None is as a generic value.
+    kinds: u32,
+    /// How many entries there are.
     count: usize,
     limit: u32,
-    arena: &'a Arena<'a>,
+    /// The first entries that are no numbers, and all behind them.
+    others: Others<'a>,
 }
 
 impl<'a> Entries<'a> {
     /// An empty stack for at most `limit` entries.
-    #[inline]
+    #[inline(always)]
     pub(super) fn new(limit: u32, arena: &'a Arena<'a>) -> Entries<'a> {
         Entries {
-            near: [Entry::Generic(0); NEAR],
-            far: &mut [],
+            words: [0; NEAR],
+            kinds: 0,
             count: 0,
             limit,
-            arena,
+            others: Others {
+                near: ArrayVec::new(),
+                far: &mut [],
+                far_count: 0,
+                arena,
+            },
         }
     }
 
@@ -43,102 +91,170 @@ impl<'a> Entries<'a> {
     /// [`Limit::Stack`].
     #[inline]
     pub(super) fn push(&mut self, entry: Entry<'a>) -> Result<()> {
-        if self.count >= self.limit as usize {
-            return Err(reached(Limit::Stack, self.limit.into()));
+        match entry {
+            Entry::Generic(value) => self.push_generic(value),
+            Entry::Address(address) => self.push_address(address),
+            Entry::Implicit(value) => self.push_word(kind::IMPLICIT, value),
+            Entry::Linear { .. }
+            | Entry::Typed(_)
+            | Entry::Pointer(_)
+            | Entry::Location(_)
+            | Entry::Incomplete(_) => self.push_other(entry),
         }
-        match self.near.get_mut(self.count) {
-            Some(slot) => *slot = entry,
-            None => self.push_far(entry),
-        }
-        self.count += 1;
-        Ok(())
     }
 
-    /// The same for what nearly every entry is, so that no larger one is moved.
+    /// Pushes a value of the generic type.
     ///
     /// # Errors
     /// [`Limit::Stack`].
     #[inline(always)]
     pub(super) fn push_generic(&mut self, value: u64) -> Result<()> {
-        match self.near.get_mut(self.count) {
+        self.push_word(kind::GENERIC, value)
+    }
+
+    /// Pushes the location of a byte in the default space.
+    ///
+    /// # Errors
+    /// [`Limit::Stack`].
+    #[inline(always)]
+    pub(super) fn push_address(&mut self, address: u64) -> Result<()> {
+        self.push_word(kind::ADDRESS, address)
+    }
+
+    #[inline(always)]
+    fn push_word(&mut self, kind: u32, word: u64) -> Result<()> {
+        match self.words.get_mut(self.count) {
             Some(slot) if self.count < self.limit as usize => {
-                *slot = Entry::Generic(value);
+                *slot = word;
+                self.kinds = self.kinds << kind::BITS | kind;
                 self.count += 1;
                 Ok(())
             }
-            Some(_) | None => self.push(Entry::Generic(value)),
+            Some(_) | None => self.push_far_word(kind, word),
         }
     }
 
     #[cold]
-    fn push_far(&mut self, entry: Entry<'a>) {
-        let at = self.count.saturating_sub(NEAR);
-        if at >= self.far.len() {
-            let room = self.far.len().max(NEAR).saturating_mul(2);
-            let larger = self.arena.alloc_alike(Entry::Generic(0), room);
-            for (to, from) in larger.iter_mut().zip(&*self.far) {
-                *to = *from;
-            }
-            self.far = larger;
+    fn push_far_word(&mut self, kind: u32, word: u64) -> Result<()> {
+        kind::entry(kind, word).map_or(Ok(()), |entry| self.push_other(entry))
+    }
+
+    fn push_other(&mut self, entry: Entry<'a>) -> Result<()> {
+        if self.count >= self.limit as usize {
+            return Err(reached(Limit::Stack, self.limit.into()));
         }
-        if let Some(slot) = self.far.get_mut(at) {
-            *slot = entry;
+        if self.count < NEAR {
+            self.kinds = self.kinds << kind::BITS | kind::OTHER;
         }
+        self.others.push(entry);
+        self.count += 1;
+        Ok(())
+    }
+
+    /// The number on top; nothing if it is none, or on a deep stack.
+    #[inline(always)]
+    pub(super) fn top_number(&self) -> Option<Entry<'a>> {
+        let top = self.words.get(..self.count)?.last()?;
+        kind::entry(self.kinds, *top)
+    }
+
+    /// The value on top, if it is of the generic type; nothing on a deep stack.
+    #[inline(always)]
+    pub(super) fn top_generic(&mut self) -> Option<&mut u64> {
+        let top = self.words.get_mut(..self.count)?.last_mut()?;
+        (self.kinds & kind::MASK == kind::GENERIC).then_some(top)
+    }
+
+    /// The address on top, if a location in the default space is there; nothing on a deep stack.
+    #[inline(always)]
+    pub(super) fn top_address(&self) -> Option<u64> {
+        let top = self.words.get(..self.count)?.last()?;
+        (self.kinds & kind::MASK == kind::ADDRESS).then_some(*top)
+    }
+
+    /// The value below the top, and the one on top, if both are of the generic type; nothing on
+    /// a deep stack.
+    #[inline(always)]
+    pub(super) fn two_generics(&mut self) -> Option<(&mut u64, u64)> {
+        const BOTH: u32 = kind::MASK << kind::BITS | kind::MASK;
+        let [.., below, top] = self.words.get_mut(..self.count)? else {
+            return None;
+        };
+        (self.kinds & BOTH == kind::GENERIC).then_some((below, *top))
+    }
+
+    /// The last part of the composite on top, if one that is incomplete is there.
+    pub(super) fn top_incomplete(&self) -> Option<&'a Link<'a>> {
+        match self.top_other()? {
+            Entry::Incomplete(link) => Some(link),
+            Entry::Generic(_)
+            | Entry::Address(_)
+            | Entry::Implicit(_)
+            | Entry::Linear { .. }
+            | Entry::Typed(_)
+            | Entry::Pointer(_)
+            | Entry::Location(_) => None,
+        }
+    }
+
+    /// Makes a value of the generic type of the number on top.
+    #[inline(always)]
+    pub(super) fn set_generic(&mut self, value: u64) {
+        if let Some(top) = self.words.get_mut(..self.count).and_then(<[u64]>::last_mut) {
+            *top = value;
+            self.kinds = self.kinds & !kind::MASK | kind::GENERIC;
+        }
+    }
+
+    /// Makes a location of the generic value on top, that holds it; whether there is one, and not on a deep stack.
+    #[inline(always)]
+    pub(super) fn make_implicit(&mut self) -> bool {
+        let is_generic = self.top_generic().is_some();
+        if is_generic {
+            self.kinds |= kind::IMPLICIT;
+        }
+        is_generic
     }
 
     /// The entry with `index` others above it.
-    pub(super) fn below(&self, index: usize) -> Option<&Entry<'a>> {
+    pub(super) fn below(&self, index: usize) -> Option<Entry<'a>> {
         let at = self.count.checked_sub(1)?.checked_sub(index)?;
-        match self.near.get(at) {
-            Some(entry) => Some(entry),
-            None => self.far.get(at.checked_sub(NEAR)?),
-        }
-    }
-
-    #[cold]
-    fn far_below(&mut self, index: usize) -> Option<&mut Entry<'a>> {
-        let at = self.count.checked_sub(1)?.checked_sub(index)?;
-        match self.near.get_mut(at) {
-            Some(entry) => Some(entry),
-            None => self.far.get_mut(at.checked_sub(NEAR)?),
-        }
+        let Some(word) = self.words.get(at) else {
+            return self.others.below(index).copied();
+        };
+        // The kinds of the entry and of those below it.
+        let above = self.count.min(NEAR).checked_sub(at)?.checked_sub(1)?;
+        let kinds = self
+            .kinds
+            .checked_shr(kind::BITS.checked_mul(u32::try_from(above).ok()?)?)?;
+        let other = || {
+            self.others
+                .get(kind::others(kinds).checked_sub(1)?)
+                .copied()
+        };
+        kind::entry(kinds, *word).or_else(other)
     }
 
     /// The top entry.
-    #[inline(always)]
-    pub(super) fn last(&self) -> Option<&Entry<'a>> {
-        match self.near.get(..self.count) {
-            Some(near) => near.last(),
-            None => self.below(0),
-        }
+    #[inline]
+    pub(super) fn top(&self) -> Option<Entry<'a>> {
+        self.top_number().or_else(|| self.top_other().copied())
     }
 
+    /// The top entry, if it is no number, or on a deep stack.
     #[inline(always)]
-    pub(super) fn last_mut(&mut self) -> Option<&mut Entry<'a>> {
-        if self.count <= NEAR {
-            self.near.get_mut(..self.count)?.last_mut()
+    fn top_other(&self) -> Option<&Entry<'a>> {
+        if self.count > NEAR || self.kinds & kind::MASK == kind::OTHER {
+            self.others.below(0)
         } else {
-            self.far_below(0)
+            None
         }
-    }
-
-    /// The entry below the top, and the top.
-    #[inline(always)]
-    pub(super) fn last_two(&mut self) -> Option<(&mut Entry<'a>, Entry<'a>)> {
-        if self.count <= NEAR {
-            let [.., below, top] = self.near.get_mut(..self.count)? else {
-                return None;
-            };
-            return Some((below, *top));
-        }
-        let top = *self.below(0)?;
-        Some((self.far_below(1)?, top))
     }
 
     /// Takes the top entry.
     #[inline]
     pub(super) fn pop(&mut self) -> Option<Entry<'a>> {
-        let entry = *self.last()?;
+        let entry = self.top()?;
         self.drop_last();
         Some(entry)
     }
@@ -146,6 +262,79 @@ impl<'a> Entries<'a> {
     /// Takes the top entry, if there is one, without a look at it.
     #[inline(always)]
     pub(super) fn drop_last(&mut self) {
+        if self.count > NEAR {
+            self.others.drop_last();
+        } else {
+            if self.kinds & kind::MASK == kind::OTHER {
+                self.others.drop_last();
+            }
+            self.kinds >>= kind::BITS;
+        }
         self.count = self.count.saturating_sub(1);
+    }
+
+    /// Takes the value of the generic type that was found on top.
+    #[inline(always)]
+    pub(super) fn drop_generic(&mut self) {
+        self.kinds >>= kind::BITS;
+        self.count = self.count.saturating_sub(1);
+    }
+}
+
+/// Entries of any kind: the first in place, the others in the arena.
+struct Others<'a> {
+    near: ArrayVec<Entry<'a>, OTHERS>,
+    far: &'a mut [Entry<'a>],
+    far_count: usize,
+    arena: &'a Arena<'a>,
+}
+
+impl<'a> Others<'a> {
+    #[inline]
+    fn push(&mut self, entry: Entry<'a>) {
+        if let Err(full) = self.near.try_push(entry) {
+            self.push_far(full.element());
+        }
+    }
+
+    #[cold]
+    fn push_far(&mut self, entry: Entry<'a>) {
+        if self.far_count >= self.far.len() {
+            let room = self.far.len().max(OTHERS).saturating_mul(2);
+            let larger = self.arena.alloc_alike(Entry::Generic(0), room);
+            for (to, from) in larger.iter_mut().zip(&*self.far) {
+                *to = *from;
+            }
+            self.far = larger;
+        }
+        if let Some(slot) = self.far.get_mut(self.far_count) {
+            *slot = entry;
+            self.far_count = self.far_count.saturating_add(1);
+        }
+    }
+
+    #[inline]
+    fn get(&self, at: usize) -> Option<&Entry<'a>> {
+        match self.near.get(at) {
+            Some(entry) => Some(entry),
+            None => self.far.get(at.checked_sub(OTHERS)?),
+        }
+    }
+
+    /// The entry with `index` others above it.
+    #[inline]
+    fn below(&self, index: usize) -> Option<&Entry<'a>> {
+        let count = self.near.len().checked_add(self.far_count)?;
+        self.get(count.checked_sub(1)?.checked_sub(index)?)
+    }
+
+    #[inline]
+    fn drop_last(&mut self) {
+        match self.far_count.checked_sub(1) {
+            Some(count) => self.far_count = count,
+            None => {
+                self.near.pop();
+            }
+        }
     }
 }

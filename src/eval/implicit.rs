@@ -12,14 +12,7 @@ use crate::location::{ImplicitPointer, Location, Place, Storage};
 
 impl<'a> Machine<'_, '_, 'a> {
     pub(super) fn stack_value(&mut self) -> Result<()> {
-        if let Some(top) = self.stack.last_mut()
-            && let Entry::Generic(value) = top
-        {
-            let storage = Storage::Value {
-                bits: (*value).into(),
-                bit_size: u16::try_from(self.generic_bits).unwrap_or(u16::MAX),
-            };
-            *top = Entry::Location(Location::One(Place::new(storage, 0)));
+        if self.stack.make_implicit() {
             return Ok(());
         }
         let entry = self.pop()?;

@@ -448,16 +448,19 @@ impl<'a> Machine<'_, '_, 'a> {
     #[inline]
     fn finish(&mut self, kind: ResultKind) -> Result<Outcome<'a>> {
         // What nearly every variable and every rule is.
-        match (kind, self.stack.last()) {
-            (
-                ResultKind::Any | ResultKind::Location,
-                Some(Entry::Location(location @ Location::One(_))),
-            ) => return Ok(Outcome::Location(*location)),
+        match (kind, self.stack.top_number()) {
             (ResultKind::Location, Some(Entry::Generic(address))) => {
-                return Ok(Outcome::Location(self.global(*address)));
+                let address = self.truncate(address);
+                return Ok(Outcome::Location(Location::byte(address)));
+            }
+            (ResultKind::Any | ResultKind::Location, Some(Entry::Address(address))) => {
+                return Ok(Outcome::Location(Location::byte(address)));
+            }
+            (ResultKind::Any | ResultKind::Location, Some(Entry::Implicit(value))) => {
+                return Ok(Outcome::Location(self.implicit(value)));
             }
             (ResultKind::Any | ResultKind::Value, Some(Entry::Generic(value))) => {
-                return Ok(Outcome::Value(Value::generic(*value, self.generic_bits)));
+                return Ok(Outcome::Value(Value::generic(value, self.generic_bits)));
             }
             (_, _) => {}
         }
@@ -472,6 +475,8 @@ impl<'a> Machine<'_, '_, 'a> {
         let top = match top {
             Entry::Incomplete(link) => Entry::Location(self.complete(link)),
             Entry::Generic(_)
+            | Entry::Address(_)
+            | Entry::Implicit(_)
             | Entry::Typed(_)
             | Entry::Linear { .. }
             | Entry::Pointer(_)
@@ -480,6 +485,9 @@ impl<'a> Machine<'_, '_, 'a> {
         match (kind, top) {
             (ResultKind::Location, top) => self.location_of(top).map(Outcome::Location),
             (ResultKind::Any, Entry::Location(location)) => Ok(Outcome::Location(location)),
+            (ResultKind::Any, Entry::Address(_) | Entry::Implicit(_)) => {
+                self.location_of(top).map(Outcome::Location)
+            }
             // There is no value that an implicit pointer could be given back as; its location is the same.
             (ResultKind::Any, Entry::Pointer(pointer)) => Ok(Outcome::Location(Location::One(
                 Place::new(Storage::ImplicitPointer(pointer), 0),

@@ -10,17 +10,18 @@ use super::value::{BaseType, Encoding, Value};
 use crate::arch::{AddressSpace, Register};
 use crate::error::{Error, ErrorKind, Need, Result, Rule};
 use crate::expr::{Opcode, Operation, operations};
-use crate::location::{Location, Storage, Visits, read_plain, read_value_within};
+use crate::location::{Location, Place, Storage, Visits, read_plain, read_value_within};
 
 impl<'a> Machine<'_, '_, 'a> {
     /// Pushes the location of an address of the code object.
     pub(super) fn push_address(&mut self, address: u64) -> Result<()> {
-        let location = self.address(address);
-        self.push(Entry::Location(location))
+        let address = self.loaded(address);
+        self.stack.push_address(address)
     }
 
-    fn address(&self, address: u64) -> Location<'a> {
-        self.global(address.wrapping_add(self.context.load_address))
+    /// The address in the process of one in the code object.
+    fn loaded(&self, address: u64) -> u64 {
+        self.truncate(address.wrapping_add(self.context.load_address))
     }
 
     pub(super) fn form_aspace_address(&mut self) -> Result<()> {
@@ -83,12 +84,20 @@ impl<'a> Machine<'_, '_, 'a> {
             .subprogram
             .and_then(|subprogram| subprogram.frame_base);
         let frame_base = frame_base.ok_or_else(|| Error::from(Need::FrameBase))?;
-        let location = self.frame_base(&frame_base)?;
+        let location = match self.frame_base(&frame_base)? {
+            FrameBase::Address(address) => {
+                if let Some(address) = address.checked_add_signed(offset) {
+                    return self.stack.push_address(address);
+                }
+                Location::byte(address)
+            }
+            FrameBase::Location(location) => location,
+        };
         let location = match location.single().map(|place| place.storage) {
             // A register stands for the memory it points to.
             Some(Storage::Register(_)) => {
                 let base = self.address_in(&location, AddressSpace::None)?;
-                self.global(base)
+                Location::byte(self.truncate(base))
             }
             Some(Storage::Memory { .. }) => location,
             Some(
@@ -109,11 +118,11 @@ impl<'a> Machine<'_, '_, 'a> {
         self.push(Entry::Location(moved))
     }
 
-    fn frame_base(&mut self, frame_base: &LocationAttribute<'a>) -> Result<Location<'a>> {
+    fn frame_base(&mut self, frame_base: &LocationAttribute<'a>) -> Result<FrameBase<'a>> {
         if let LocationAttribute::Expression(expression) = frame_base
-            && let Some(location) = self.simple_frame_base(expression)
+            && let Some(frame_base) = self.simple_frame_base(expression)
         {
-            return Ok(location);
+            return Ok(frame_base);
         }
         self.refuse_fbreg(frame_base)?;
         let context = Context {
@@ -121,12 +130,12 @@ impl<'a> Machine<'_, '_, 'a> {
             initial_stack: &[],
             ..*self.context
         };
-        self.nested(frame_base, &context)
+        self.nested(frame_base, &context).map(FrameBase::Location)
     }
 
     /// The location of a frame base that is a register or an address, as nearly every one is: it needs no stack of
     /// its own. Nothing for any other, and if something is wrong.
-    fn simple_frame_base(&mut self, expression: &ExpressionBytes<'a>) -> Option<Location<'a>> {
+    fn simple_frame_base(&mut self, expression: &ExpressionBytes<'a>) -> Option<FrameBase<'a>> {
         let mut items = operations(expression.bytes, expression.unit.encoding);
         let operation = items.next().ok()??.operation;
         if !items.rest().is_empty() || self.budget.depth == 0 {
@@ -140,11 +149,14 @@ impl<'a> Machine<'_, '_, 'a> {
             Operation::Reg { register } => self.register_location(register.into()).ok()?,
             Operation::Regx { register } => self.register_location(register).ok()?,
             Operation::CallFrameCfa => self.context.frame?.cfa().ok()?,
-            Operation::Addr { address } => self.address(address),
+            Operation::Addr { address } => {
+                self.charge(1).ok()?;
+                return Some(FrameBase::Address(self.loaded(address)));
+            }
             _ => return None,
         };
         self.charge(1).ok()?;
-        Some(location)
+        Some(FrameBase::Location(location))
     }
 
     /// A frame base that refers to itself is ill-formed (HET A.3.3.5); without this the depth would end it.
@@ -187,6 +199,10 @@ impl<'a> Machine<'_, '_, 'a> {
             }
         };
         let base = value.wrapping_add(offset.cast_unsigned());
+        if space == AddressSpace::None {
+            let address = self.truncate(base);
+            return self.stack.push_address(address);
+        }
         let location = self.memory(space, Linear { base, step: 0 })?;
         self.push(Entry::Location(location))
     }
@@ -256,11 +272,10 @@ impl<'a> Machine<'_, '_, 'a> {
     /// Reads the generic value that nearly every location to be read holds; nothing is done, and the location
     /// is still there, if it is anything else.
     fn deref_plain(&mut self, bits: u32) -> bool {
-        if let (Some(top), Some(wave)) = (self.stack.last_mut(), self.context.wave)
-            && let Entry::Location(Location::One(place)) = top
-            && let Some(value) = read_plain(place, bits, wave)
+        if let (Some(address), Some(wave)) = (self.stack.top_address(), self.context.wave)
+            && let Some(value) = read_plain(&Place::byte(address), bits, wave)
         {
-            *top = Entry::Generic(value);
+            self.stack.set_generic(value);
             return true;
         }
         false
@@ -385,6 +400,13 @@ impl<'a> Machine<'_, '_, 'a> {
             LaneFocus::None | LaneFocus::One(_) => None,
         }
     }
+}
+
+/// What `DW_OP_fbreg` counts from.
+enum FrameBase<'a> {
+    /// The location of a byte in the default space.
+    Address(u64),
+    Location(Location<'a>),
 }
 
 /// The size of a register, in bits; nothing if it is reserved.

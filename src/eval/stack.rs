@@ -8,13 +8,17 @@ use super::machine::Machine;
 use super::value::{BaseType, Encoding, Value};
 use crate::arch::AddressSpace;
 use crate::error::{Error, ErrorKind, Result, Rule};
-use crate::location::{ImplicitPointer, LaneSelect, Location, Place, Storage};
+use crate::location::{ImplicitPointer, LaneSelect, Link, Location, Place, Storage};
 
 /// What can be on the stack.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Entry<'a> {
     /// A value of the generic type; bits above its size are zero.
     Generic(u64),
+    /// The location of a byte in the default space.
+    Address(u64),
+    /// A location that holds a value of the generic type.
+    Implicit(u64),
     /// A value of the generic type that grows evenly from lane to lane: `base + step * lane`, modulo 2^64.
     /// Only where all lanes are evaluated at once.
     Linear { base: u64, step: u64 },
@@ -25,7 +29,7 @@ pub(super) enum Entry<'a> {
     /// A location.
     Location(Location<'a>),
     /// A composite to which parts can be added: its last part.
-    Incomplete(&'a crate::location::Link<'a>),
+    Incomplete(&'a Link<'a>),
 }
 
 impl Entry<'_> {
@@ -80,14 +84,19 @@ impl<'a> Machine<'_, '_, 'a> {
     /// Pops a value of the generic type that may differ from lane to lane; nothing if it has another type,
     /// which is then still there.
     pub(super) fn pop_linear(&mut self) -> Result<Option<Linear>> {
-        let entry = self.stack.last().copied().ok_or_else(|| underflow(1, 0))?;
+        let entry = self.stack.top().ok_or_else(|| underflow(1, 0))?;
         let linear = match entry {
             Entry::Generic(base) => Linear { base, step: 0 },
+            Entry::Address(address) => Linear {
+                base: self.truncate(address),
+                step: 0,
+            },
             Entry::Linear { base, step } => Linear { base, step },
             Entry::Location(location) => match self.address_of(&location) {
                 Some(linear) => linear,
                 None => return Err(not_a_value(&location)),
             },
+            Entry::Implicit(value) => return Err(not_a_value(&self.implicit(value))),
             Entry::Incomplete(_) => return Err(Rule::IncompleteComposite.into()),
             Entry::Typed(_) | Entry::Pointer(_) => return Ok(None),
         };
@@ -118,7 +127,10 @@ impl<'a> Machine<'_, '_, 'a> {
     /// The value of an entry.
     pub(super) fn value_of(&mut self, entry: Entry<'a>) -> Result<Value> {
         match entry {
-            Entry::Generic(value) => Ok(Value::generic(value, self.generic_bits)),
+            Entry::Generic(value) | Entry::Address(value) => {
+                Ok(Value::generic(self.truncate(value), self.generic_bits))
+            }
+            Entry::Implicit(value) => Err(not_a_value(&self.implicit(value))),
             Entry::Typed(value) => Ok(value),
             Entry::Linear { .. } => Err(self.needs_lane()),
             Entry::Pointer(_) => Err(Rule::ImplicitPointerUse.into()),
@@ -141,7 +153,9 @@ impl<'a> Machine<'_, '_, 'a> {
                 }
                 Ok(location)
             }
-            Entry::Generic(address) => Ok(self.global(address)),
+            Entry::Generic(address) => Ok(Location::byte(self.truncate(address))),
+            Entry::Address(address) => Ok(Location::byte(address)),
+            Entry::Implicit(value) => Ok(self.implicit(value)),
             Entry::Linear { base, step } => self.memory(AddressSpace::None, Linear { base, step }),
             Entry::Pointer(pointer) if pointer.space == AddressSpace::None => self.follow(pointer),
             Entry::Pointer(_) => Err(Rule::ImplicitPointerUse.into()),
@@ -154,20 +168,20 @@ impl<'a> Machine<'_, '_, 'a> {
         }
     }
 
-    /// The memory location at a byte address of the default space, cut to the address size.
+    /// The location that holds a value of the generic type.
     #[inline]
-    pub(super) fn global(&self, address: u64) -> Location<'a> {
-        let storage = Storage::Memory {
-            space: AddressSpace::None,
-            lane: LaneSelect::None,
+    pub(super) fn implicit(&self, value: u64) -> Location<'a> {
+        let storage = Storage::Value {
+            bits: value.into(),
+            bit_size: u16::try_from(self.generic_bits).unwrap_or(u16::MAX),
         };
-        Location::One(Place::new(storage, u128::from(self.truncate(address)) * 8))
+        Location::One(Place::new(storage, 0))
     }
 
     /// The memory location at a byte address of a space, cut to the space's address size.
     pub(super) fn memory(&mut self, space: AddressSpace, address: Linear) -> Result<Location<'a>> {
         if space == AddressSpace::None && address.step == 0 {
-            return Ok(self.global(address.base));
+            return Ok(Location::byte(self.truncate(address.base)));
         }
         let bits = space.address_size_in_bits(self.unit().encoding.address_size);
         let mask = if bits >= 64 {
@@ -259,6 +273,8 @@ impl<'a> Machine<'_, '_, 'a> {
         match entry {
             Entry::Incomplete(_) => Err(Rule::IncompleteComposite.into()),
             Entry::Generic(_)
+            | Entry::Address(_)
+            | Entry::Implicit(_)
             | Entry::Linear { .. }
             | Entry::Typed(_)
             | Entry::Pointer(_)
@@ -268,7 +284,7 @@ impl<'a> Machine<'_, '_, 'a> {
 
     #[inline(always)]
     pub(super) fn dup(&mut self) -> Result<()> {
-        if let Some(Entry::Generic(value)) = self.stack.last() {
+        if let Some(value) = self.stack.top_generic() {
             let value = *value;
             return self.stack.push_generic(value);
         }
@@ -276,7 +292,7 @@ impl<'a> Machine<'_, '_, 'a> {
     }
 
     pub(super) fn pick(&mut self, index: usize) -> Result<()> {
-        let entry = self.stack.below(index).copied();
+        let entry = self.stack.below(index);
         let entry = entry.ok_or_else(|| underflow(index.saturating_add(1), self.stack.len()))?;
         self.push(Self::whole(entry)?)
     }
@@ -287,6 +303,11 @@ impl<'a> Machine<'_, '_, 'a> {
     }
 
     pub(super) fn swap(&mut self) -> Result<()> {
+        if let Some((below, top)) = self.stack.two_generics() {
+            let new = core::mem::replace(below, top);
+            self.stack.set_generic(new);
+            return Ok(());
+        }
         self.need(2)?;
         let (a, b) = (Self::whole(self.pop()?)?, Self::whole(self.pop()?)?);
         self.push(a)?;

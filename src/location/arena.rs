@@ -1,6 +1,6 @@
 //! Where what locations are made of lives.
 
-use core::cell::Cell;
+use core::cell::{Cell, OnceCell};
 use core::fmt;
 use core::marker::PhantomData;
 
@@ -12,15 +12,18 @@ use bumpalo::Bump;
 /// Memory is asked for in chunks, and none as long as nothing is put into it.
 #[derive(Default)]
 pub struct Arena<'a> {
-    memory: Bump,
+    memory: OnceCell<Bump>,
     /// What is in it borrows from expressions and from the arena itself.
     borrows: PhantomData<Cell<&'a ()>>,
 }
 
+/// The size of the first chunk, in bytes: composites of a few parts need no other.
+const FIRST: usize = 960;
+
 impl fmt::Debug for Arena<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Arena")
-            .field("bytes", &self.memory.allocated_bytes())
+            .field("bytes", &self.memory.get().map_or(0, Bump::allocated_bytes))
             .finish_non_exhaustive()
     }
 }
@@ -32,30 +35,34 @@ impl Arena<'_> {
         Arena::default()
     }
 
+    fn memory(&self) -> &Bump {
+        self.memory.get_or_init(|| Bump::with_capacity(FIRST))
+    }
+
     /// Keeps bytes, those of an expression for example, as long as the locations made of them.
     #[must_use]
     pub fn keep(&self, bytes: Vec<u8>) -> &[u8] {
-        self.memory.alloc_slice_copy(&bytes)
+        self.memory().alloc_slice_copy(&bytes)
     }
 
     /// A counter that starts at 0 and lives as long as the locations.
     pub(crate) fn counter(&self) -> &Cell<u64> {
-        self.memory.alloc(Cell::new(0))
+        self.memory().alloc(Cell::new(0))
     }
 
     /// Keeps a value. Only values that own nothing are: nobody would free it.
     #[inline]
     pub(crate) fn alloc<T: Copy>(&self, value: T) -> &T {
-        self.memory.alloc(value)
+        self.memory().alloc(value)
     }
 
     /// Keeps values, one behind the other.
     pub(crate) fn alloc_all<T: Copy>(&self, values: &[T]) -> &mut [T] {
-        self.memory.alloc_slice_copy(values)
+        self.memory().alloc_slice_copy(values)
     }
 
     /// Keeps so many values, which are all alike until they are changed.
     pub(crate) fn alloc_alike<T: Copy>(&self, value: T, count: usize) -> &mut [T] {
-        self.memory.alloc_slice_fill_copy(count, value)
+        self.memory().alloc_slice_fill_copy(count, value)
     }
 }

@@ -5,6 +5,7 @@
 
 use super::{Arena, Location};
 use crate::error::{ErrorKind, Limit, Result, Rule};
+use crate::limits::reached;
 
 /// A complete composite storage.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -291,11 +292,7 @@ impl<'a> Link<'a> {
         check_size(start.saturating_add(bit_size), bounds)?;
         let count = before.map_or(0, |link| link.count).saturating_add(1);
         if count > bounds.parts {
-            return Err(ErrorKind::Limit {
-                limit: Limit::Parts,
-                value: bounds.parts.into(),
-            }
-            .into());
+            return Err(reached(Limit::Parts, bounds.parts.into()));
         }
         check_depth(depth_of(&location).saturating_add(1), bounds)?;
         Ok(Link {
@@ -369,11 +366,7 @@ fn nesting<'l, 'a: 'l, const N: usize>(
 
 fn check_depth(depth: u16, bounds: Bounds) -> Result<()> {
     if depth > bounds.depth {
-        return Err(ErrorKind::Limit {
-            limit: Limit::Depth,
-            value: bounds.depth.into(),
-        }
-        .into());
+        return Err(reached(Limit::Depth, bounds.depth.into()));
     }
     Ok(())
 }

@@ -126,6 +126,11 @@ impl<'a> Location<'a> {
         Location::One(Place::new(Storage::Register(register), 0))
     }
 
+    /// A byte in the default address space.
+    pub(crate) const fn byte(address: u64) -> Location<'a> {
+        Location::One(Place::byte(address))
+    }
+
     /// The places, at least one.
     #[must_use]
     pub fn places(&self) -> &[Place<'a>] {
@@ -231,6 +236,15 @@ impl<'a> Place<'a> {
             bit_offset,
             lane_step: 0,
         }
+    }
+
+    /// A byte in the default address space.
+    pub(crate) const fn byte(address: u64) -> Place<'a> {
+        let storage = Storage::Memory {
+            space: AddressSpace::None,
+            lane: LaneSelect::None,
+        };
+        Place::new(storage, (address as u128) << 3)
     }
 
     /// Where the object starts for a lane, in bits; nothing if that is before the start of the storage.
