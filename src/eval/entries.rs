@@ -42,6 +42,10 @@ impl<'a> Entries<'a> {
     /// # Errors
     /// [`Limit::Stack`].
     #[inline]
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "it is below the limit, which a `u32` holds"
+    )]
     pub(super) fn push(&mut self, entry: Entry<'a>) -> Result<()> {
         if self.count >= self.limit as usize {
             return Err(reached(Limit::Stack, self.limit.into()));
@@ -59,6 +63,10 @@ impl<'a> Entries<'a> {
     /// # Errors
     /// [`Limit::Stack`].
     #[inline(always)]
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "it is below the limit, which a `u32` holds"
+    )]
     pub(super) fn push_generic(&mut self, value: u64) -> Result<()> {
         match self.near.get_mut(self.count) {
             Some(slot) if self.count < self.limit as usize => {

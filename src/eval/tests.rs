@@ -5,7 +5,7 @@ use super::{
 };
 use crate::error::{ErrorKind, Result};
 use crate::expr::{self, ParseOptions, parse};
-use crate::location::Arena;
+use crate::location::{Arena, Location, Place, Storage};
 
 /// Evaluates with these entries on the stack at the start.
 fn with_stack<'a>(
@@ -42,5 +42,31 @@ fn a_divisor_with_bits_above_those_of_its_type_only_is_zero() {
                 "{encoding:?} {operation}: {error}"
             );
         }
+    }
+}
+
+/// A type can be larger than what is kept of a value.
+#[test]
+fn no_mask_has_more_elements_than_a_value_has_bits() {
+    let arena = Arena::new();
+    let place = Place::new(Storage::Constant(&[0; 32]), 0);
+    let both = [place, place];
+    let mask = Value::new(BaseType::scalar(Encoding::Unsigned, 256), 1);
+    for location in [Location::Many(arena.alloc_all(&both)), Location::One(place)] {
+        let stack = [
+            Outcome::Location(location),
+            Outcome::Location(location),
+            Outcome::Value(mask),
+        ];
+        let select = |count: u64| {
+            let text = format!("DW_OP_LLVM_select_bit_piece 0x1 {count:#x}");
+            with_stack(&text, &stack, &arena)
+        };
+        assert!(select(128).is_ok(), "{location:?}");
+        let error = select(200).unwrap_err();
+        assert!(
+            matches!(error.kind(), ErrorKind::Unsupported(_)),
+            "{location:?}: {error}"
+        );
     }
 }
