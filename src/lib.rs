@@ -2,6 +2,8 @@
 // The example of the README reads a snapshot, which needs the feature.
 #![cfg_attr(feature = "serde", doc = include_str!("../README.md"))]
 #![forbid(unsafe_code)]
+// Not in Cargo.toml, which would say it of examples, benchmarks and tests too: a test that overflows has failed.
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 pub mod arch;
 #[cfg(feature = "cli")]

@@ -20,6 +20,10 @@ const LANE_BYTES: u64 = 1 << 32;
 ///
 /// Source: USAGE "Address Space Identifier". The division there is one of integers.
 #[must_use]
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "an address of 32 bits for each of at most 64 lanes has 38 bits"
+)]
 pub const fn wave_address(lane_address: u32, lane: Lane, wave_size: WaveSize) -> Option<u64> {
     if !lane.is_in(wave_size) {
         return None;
@@ -34,6 +38,10 @@ pub const fn wave_address(lane_address: u32, lane: Lane, wave_size: WaveSize) ->
 ///
 /// Nothing if the lane's address would have more than 32 bits.
 #[must_use]
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "a wave has 32 or 64 lanes, and what is multiplied by 4 was divided by more"
+)]
 #[expect(
     clippy::cast_possible_truncation,
     reason = "the address is compared with 2^32 first, and a lane is less than 64"
@@ -57,7 +65,7 @@ pub const fn lane_address(wave_address: u64, wave_size: WaveSize) -> Option<(Lan
 #[must_use]
 pub const fn dwords_for_all_lanes(lane_address: u32, wave_size: WaveSize) -> Option<u64> {
     if (lane_address as u64).is_multiple_of(DWORD) {
-        Some(lane_address as u64 * wave_size.lanes() as u64)
+        Some((lane_address as u64).saturating_mul(wave_size.lanes() as u64))
     } else {
         None
     }
@@ -84,16 +92,16 @@ pub struct Run {
 #[must_use]
 pub const fn runs(lane_address: u32, length: u64, lane: Lane, wave_size: WaveSize) -> Option<Runs> {
     let start = lane_address as u64;
-    if !lane.is_in(wave_size) || length > LANE_BYTES - start {
-        return None;
+    match start.checked_add(length) {
+        Some(end) if end <= LANE_BYTES && lane.is_in(wave_size) => Some(Runs {
+            start,
+            next: start,
+            end,
+            lane,
+            wave_size,
+        }),
+        Some(_) | None => None,
     }
-    Some(Runs {
-        start,
-        next: start,
-        end: start + length,
-        lane,
-        wave_size,
-    })
 }
 
 /// The iterator that [`runs`] makes.
@@ -109,6 +117,10 @@ pub struct Runs {
 impl Iterator for Runs {
     type Item = Run;
 
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "`start`, `next` and `end` ascend and are 2^32 at most"
+    )]
     fn next(&mut self) -> Option<Run> {
         let end_of_dword = self.next - self.next % DWORD + DWORD;
         let length = self.end.min(end_of_dword) - self.next;

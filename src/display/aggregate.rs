@@ -104,7 +104,9 @@ impl<'a> Printer<'a> {
             }
             let at = part.inner(index.saturating_mul(stride));
             each(self, at)?;
-            let run = self.bits.run(at.bit_offset, stride, size, count - index);
+            let run = self
+                .bits
+                .run(at.bit_offset, stride, size, count.saturating_sub(index));
             if run > self.options.repeats {
                 write!(self.out, " <repeats {run} times>")?;
                 index = index.saturating_add(run);

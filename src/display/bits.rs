@@ -2,11 +2,7 @@
 //!
 //! What they mean is left to the printers. Bit 0 is the lowest bit of the first byte, as everything on
 //! AMDGPU is little-endian.
-#![warn(
-    clippy::arithmetic_side_effects,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss
-)]
+#![warn(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 
 use core::ops::Range;
 

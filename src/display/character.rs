@@ -117,7 +117,7 @@ impl Printer<'_> {
         let last = offset.saturating_add(count.saturating_sub(1).saturating_mul(size));
         let terminated = count > 0 && self.bits.unsigned(last, size) == 0;
         let mut units = self
-            .units(kind, offset, count - u64::from(terminated))
+            .units(kind, offset, count.saturating_sub(terminated.into()))
             .peekable();
 
         let mut text = Quoted::default();

@@ -55,13 +55,13 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
         let expression = self.here.expression;
         let mut items = operations(expression.bytes, expression.unit.encoding);
         let mut at = 0;
-        let mut count = 0;
+        let mut count = 0u32;
         while at < target {
             match items.next()? {
                 Some(item) => at = item.end,
                 None => break,
             }
-            count += 1;
+            count = count.saturating_add(1);
         }
         // Finding the start of an operation is work like executing those before it.
         self.charge(count)?;

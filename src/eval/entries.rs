@@ -90,6 +90,10 @@ impl<'a> Entries<'a> {
     /// # Errors
     /// [`Limit::Stack`].
     #[inline]
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "it is below the limit, which a `u32` holds"
+    )]
     pub(super) fn push(&mut self, entry: Entry<'a>) -> Result<()> {
         match entry {
             Entry::Generic(value) => self.push_generic(value),
@@ -108,6 +112,10 @@ impl<'a> Entries<'a> {
     /// # Errors
     /// [`Limit::Stack`].
     #[inline(always)]
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "it is below the limit, which a `u32` holds"
+    )]
     pub(super) fn push_generic(&mut self, value: u64) -> Result<()> {
         self.push_word(kind::GENERIC, value)
     }

@@ -20,6 +20,8 @@ mod per_lane;
 mod register;
 mod resolver;
 mod stack;
+#[cfg(test)]
+mod tests;
 mod value;
 
 pub use context::{Context, Frame, LaneFocus, Outcome, Reading, ResultKind, Subprogram, Tls};

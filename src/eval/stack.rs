@@ -197,6 +197,10 @@ impl<'a> Machine<'_, '_, 'a> {
                 .context
                 .wave
                 .map_or(64, |wave| wave.wave_size().lanes());
+            #[expect(
+                clippy::arithmetic_side_effects,
+                reason = "64 bits times at most 63, and 64 bits more, are far fewer than 128"
+            )]
             let last = i128::from(step.cast_signed()) * i128::from(lanes.saturating_sub(1))
                 + i128::from(base & mask);
             if u64::try_from(last).is_ok_and(|last| last <= mask) {

@@ -106,6 +106,7 @@ impl Binary {
             Binary::Mul => Some(a.wrapping_mul(b)),
             // Only division takes them as signed.
             Binary::Div if b == 0 => None,
+            #[expect(clippy::arithmetic_side_effects, reason = "0 is the case above")]
             Binary::Div => Some(
                 a.cast_signed()
                     .wrapping_div(b.cast_signed())
@@ -313,9 +314,14 @@ impl Value {
         // Signed numbers of 128 bits cannot overflow in the narrower operations, and wrap in theirs.
         let (sa, sb) = (sign_extend(a, ty.bit_size), sign_extend(b, ty.bit_size));
         let signed_division = ty.is_signed() || ty.encoding == Encoding::Generic;
-        if matches!(operation, Binary::Div | Binary::Mod) && b == 0 {
+        // The sign-extended one: a caller's own value may have bits above those of its type, and no others.
+        if matches!(operation, Binary::Div | Binary::Mod) && sb == 0 {
             return Err(ErrorKind::DivideByZero.into());
         }
+        #[expect(
+            clippy::arithmetic_side_effects,
+            reason = "0 is an error above, for `b` too, which is not 0 where `sb` is not"
+        )]
         let bits = match operation {
             Binary::Plus => a.wrapping_add(b),
             Binary::Minus => a.wrapping_sub(b),
@@ -479,7 +485,8 @@ impl Value {
             )]
             Number::Float(value) if to.is_signed() => {
                 let most = (to.mask() >> 1).cast_signed();
-                (value as i128).clamp(-most - 1, most).cast_unsigned()
+                // The smallest number is the complement of the largest.
+                (value as i128).clamp(!most, most).cast_unsigned()
             }
             #[expect(
                 clippy::cast_possible_truncation,

@@ -442,5 +442,9 @@ pub(crate) fn parse_number(text: &str) -> Option<i128> {
         None => digits.parse::<u64>().ok()?,
     };
     let value = i128::from(value);
-    Some(if negative { -value } else { value })
+    if negative {
+        value.checked_neg()
+    } else {
+        Some(value)
+    }
 }

@@ -438,8 +438,9 @@ pub(super) enum Meaning {
 }
 
 #[expect(
+    clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
-    reason = "evaluated by the compiler, which refuses an index that is too large"
+    reason = "evaluated by the compiler, which refuses what overflows and an index that is too large"
 )]
 const fn meanings(dialect: Dialect) -> [Meaning; 256] {
     let mut table = [Meaning::Unknown; 256];
@@ -473,8 +474,9 @@ const fn meanings(dialect: Dialect) -> [Meaning; 256] {
 }
 
 #[expect(
+    clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
-    reason = "evaluated by the compiler, which refuses an index that is too large"
+    reason = "evaluated by the compiler, which refuses what overflows and an index that is too large"
 )]
 const fn vendor_codes() -> [Option<Opcode>; 16] {
     let mut table = [None; 16];

@@ -221,6 +221,11 @@ impl<'a> Composite<'a> {
         if u64::from(mask_bits) < count {
             return Err(Rule::MaskSize.into());
         }
+        if count > u128::BITS.into() {
+            return Err(
+                ErrorKind::Unsupported("a value of more than 16 bytes on the stack").into(),
+            );
+        }
         let bit_size = u128::from(element).saturating_mul(count.into());
         check_size(bit_size, bounds)?;
         let (depth, all_lanes) = nesting([&zero, &one], bounds)?;

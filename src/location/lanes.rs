@@ -354,5 +354,5 @@ impl Rows<'_> {
 }
 
 fn row_bytes(lanes: WaveSize) -> usize {
-    lanes.lanes() as usize * 4
+    (lanes.lanes() as usize).saturating_mul(4)
 }

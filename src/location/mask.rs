@@ -1,7 +1,6 @@
 //! [`Mask`]: which bits of a value something is true of.
 //!
 //! It leaves to others what that is: bits that are undefined, or that the debugger could not read.
-#![warn(clippy::arithmetic_side_effects)]
 
 use core::ops::Range;
 

@@ -48,9 +48,8 @@ impl Budget {
 
 #[cfg(test)]
 #[allow(
-    clippy::arithmetic_side_effects,
     clippy::cast_possible_truncation,
-    reason = "a test that overflows has failed"
+    reason = "a test that truncates has failed"
 )]
 mod tests {
     use super::*;

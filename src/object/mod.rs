@@ -12,7 +12,6 @@
 //! Source: USAGE "ELF Code Object", "Code Object Metadata", "Kernel Descriptor"; "Clang Offload Bundler".
 
 #![warn(
-    clippy::arithmetic_side_effects,
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
     clippy::cast_sign_loss
@@ -37,9 +36,8 @@ mod symbol;
 mod target;
 #[cfg(test)]
 #[allow(
-    clippy::arithmetic_side_effects,
     clippy::cast_possible_truncation,
-    reason = "a test that overflows has failed"
+    reason = "a test that truncates has failed"
 )]
 pub(crate) mod testing;
 
@@ -294,8 +292,7 @@ impl<'data> CodeObject<'data> {
 
 #[cfg(test)]
 #[allow(
-    clippy::arithmetic_side_effects,
     clippy::cast_possible_truncation,
-    reason = "a test that overflows has failed"
+    reason = "a test that truncates has failed"
 )]
 mod tests;

@@ -220,9 +220,8 @@ fn place(section: &mut Section<'_>, start: u64) -> Result<u64> {
 
 #[cfg(test)]
 #[allow(
-    clippy::arithmetic_side_effects,
     clippy::cast_possible_truncation,
-    reason = "a test that overflows has failed"
+    reason = "a test that truncates has failed"
 )]
 mod tests {
     use super::*;

@@ -93,8 +93,8 @@ fn check_range(
     }
     let (message, help) = match (starts_here.last(), subject.symbol_at(start)) {
         (Some(symbol), _) => {
-            let fde = end - start;
-            let function = symbol.range.end - symbol.range.start;
+            let fde = end.saturating_sub(start);
+            let function = symbol.range.end.saturating_sub(symbol.range.start);
             let message = format!(
                 "it is for {fde:#x} bytes, and {} has {function:#x}",
                 symbol.name
@@ -102,7 +102,7 @@ fn check_range(
             (message, "the length of the entry is that of the function")
         }
         (None, Some(symbol)) if !symbol.range.is_empty() => {
-            let inside = start - symbol.range.start;
+            let inside = start.saturating_sub(symbol.range.start);
             let message = format!(
                 "it starts {inside:#x} bytes behind the start of {}",
                 symbol.name

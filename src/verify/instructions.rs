@@ -202,7 +202,9 @@ impl<'w, 's, 'a> Walk<'w, 's, 'a> {
         let mut nops = 0_usize;
         loop {
             match items.next() {
-                Ok(Some(item)) if item.instruction == Instruction::Nop => nops += 1,
+                Ok(Some(item)) if item.instruction == Instruction::Nop => {
+                    nops = nops.saturating_add(1);
+                }
                 Ok(Some(item)) => {
                     nops = 0;
                     self.step(&item, findings);

@@ -60,14 +60,14 @@ impl RegisterRange {
 
     /// The register of the range with this index in its class.
     pub(super) const fn at(&self, index: u16) -> Option<Register> {
-        match self.kind {
-            Some(kind)
-                if kind.first_index <= index
-                    && index - kind.first_index <= self.last - self.first =>
-            {
-                Some(Register(self.first + (index - kind.first_index)))
-            }
-            _ => None,
+        if let Some(kind) = self.kind
+            && let Some(offset) = index.checked_sub(kind.first_index)
+            && let Some(number) = self.first.checked_add(offset)
+            && number <= self.last
+        {
+            Some(Register(number))
+        } else {
+            None
         }
     }
 }
@@ -162,6 +162,10 @@ ranges! {
 pub(super) static ROWS: [u8; 4096] = rows();
 
 /// Ranges are ascending and without gaps.
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "evaluated by the compiler, which refuses what overflows"
+)]
 const fn rows() -> [u8; 4096] {
     let mut rows = [0; 4096];
     let mut slots: &mut [u8] = &mut rows;

@@ -120,7 +120,10 @@ fn check(
     let mut progress = Progress::new(targets.len());
     // Where there are fewer files than threads, several check the same one.
     let files_at_once = jobs.min(targets.len()).max(1);
-    let threads = NonZeroUsize::new(jobs / files_at_once).unwrap_or(NonZeroUsize::MIN);
+    let threads = jobs
+        .checked_div(files_at_once)
+        .and_then(NonZeroUsize::new)
+        .unwrap_or(NonZeroUsize::MIN);
     let checked = queue::run(
         &targets,
         files_at_once,

@@ -64,6 +64,10 @@ pub(in crate::isa) struct Layout {
 
 impl Layout {
     /// Whether the highest byte of the first dword can be this one.
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "the smaller number is taken from the larger"
+    )]
     const fn can_begin_with(&self, top: u32) -> bool {
         if self.shift < 24 {
             self.prefix >> (24 - self.shift) == top
@@ -74,6 +78,10 @@ impl Layout {
 }
 
 /// For each value of the highest byte of an instruction, the first layout that it can have.
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "evaluated by the compiler, which refuses what overflows"
+)]
 pub(super) const fn starts(layouts: &[Layout]) -> [u8; 256] {
     let mut starts = [0; 256];
     let mut slots: &mut [u8] = &mut starts;

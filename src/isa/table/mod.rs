@@ -148,7 +148,7 @@ macro_rules! rows {
        $(=> $op:ident $(($($argument:tt)+))?, $name:literal)?;)*) => {
         &[$(Row {
             first: $first,
-            last: { let last: u16 = $first; $(let last: u16 = last - last + $last;)? last },
+            last: { let last = $first; $(let _ = last; let last = $last;)? last },
             shape: Shape::$shape $(($n))?,
             flags: 0 $($(| $flag)+)?,
             op: { let op = Op::Other; $(let _ = op; let op = Op::$op $(($($argument)+))?;)? op },
@@ -234,6 +234,10 @@ impl Opcodes {
         starts: [0; 64],
     };
 
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "evaluated by the compiler, which refuses what overflows"
+    )]
     const fn new(rows: &'static [Row]) -> Opcodes {
         let mut starts = [0; 64];
         let mut slots: &mut [u16] = &mut starts;
@@ -262,6 +266,10 @@ impl Opcodes {
 }
 
 /// The tables of each encoding, out of lists of which the first goes before the second.
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "evaluated by the compiler, which refuses what overflows"
+)]
 const fn by_encoding(lists: &[&'static [Table]]) -> [[Opcodes; 2]; Encoding::COUNT] {
     let mut all = [[Opcodes::NONE; 2]; Encoding::COUNT];
     let mut slots: &mut [[Opcodes; 2]] = &mut all;

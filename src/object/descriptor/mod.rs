@@ -178,8 +178,7 @@ impl KernelDescriptor {
 
 #[cfg(test)]
 #[allow(
-    clippy::arithmetic_side_effects,
     clippy::cast_possible_truncation,
-    reason = "a test that overflows has failed"
+    reason = "a test that truncates has failed"
 )]
 mod tests;

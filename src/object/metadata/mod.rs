@@ -205,8 +205,7 @@ fn malformed(reason: impl Into<String>) -> Error {
 
 #[cfg(test)]
 #[allow(
-    clippy::arithmetic_side_effects,
     clippy::cast_possible_truncation,
-    reason = "a test that overflows has failed"
+    reason = "a test that truncates has failed"
 )]
 mod tests;

@@ -31,10 +31,10 @@ pub(in crate::verify) fn excerpt(
         if item.offset == offset {
             return Some(Excerpt {
                 text,
-                mark: start..start + length,
+                mark: start..start.saturating_add(length),
             });
         }
-        start += length + ", ".len();
+        start = start.saturating_add(length).saturating_add(", ".len());
     }
     // What cannot be decoded is at the end.
     let mark = start.min(text.len())..text.len();

@@ -263,7 +263,7 @@ impl<'m> Machine<'m> {
                     }
                     break;
                 };
-                self.steps += 1;
+                self.steps = self.steps.saturating_add(1);
                 if self.steps > STEPS || self.stack.len() > STACK {
                     return None;
                 }
@@ -276,7 +276,7 @@ impl<'m> Machine<'m> {
                 };
                 let (target, fork) = match flow {
                     Flow::Next => {
-                        path.index += 1;
+                        path.index = path.index.saturating_add(1);
                         continue;
                     }
                     Flow::To(target) => (target, false),
@@ -287,7 +287,7 @@ impl<'m> Machine<'m> {
                     path.trail.clear();
                     paths.push(Path {
                         stack: self.stack.clone(),
-                        index: path.index + 1,
+                        index: path.index.saturating_add(1),
                         trail: Vec::new(),
                     });
                 }

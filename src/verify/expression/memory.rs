@@ -241,8 +241,9 @@ impl Machine<'_> {
             });
         };
         // Displacements of the generic type count as signed.
-        let moved = base + i128::from(by.cast_signed()) * unit;
-        let per_lane = per_lane + i128::from(by_lane.cast_signed()) * unit;
+        let bits = |count: u64| i128::from(count.cast_signed()).saturating_mul(unit);
+        let moved = base.saturating_add(bits(by));
+        let per_lane = per_lane.saturating_add(bits(by_lane));
         let moved = Place {
             offset: Offset::Linear {
                 base: moved,
@@ -263,7 +264,7 @@ impl Machine<'_> {
         };
         let size = i128::try_from(size).unwrap_or(i128::MAX);
         let lanes = place.lanes();
-        let last = base + per_lane * i128::from(lanes.saturating_sub(1));
+        let last = base.saturating_add(per_lane.saturating_mul(lanes.saturating_sub(1).into()));
         for start in [base, last] {
             if !(0..size).contains(&start) {
                 let what = Entry::Place(*place);
@@ -469,7 +470,7 @@ fn memory(space: AddressSpace, address: &Value, sources: Sources) -> Place {
                 base & u64::from(u32::MAX)
             };
             Offset::Linear {
-                base: i128::from(bytes) * 8,
+                base: i128::from(bytes).saturating_mul(8),
                 per_lane: 0,
             }
         }

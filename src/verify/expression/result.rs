@@ -16,8 +16,8 @@ impl Machine<'_> {
             return;
         }
         let below = self.env.initial.len();
-        if stack.len() > below + 1 {
-            let count = stack.len() - below - 1;
+        let count = stack.len().saturating_sub(below).saturating_sub(1);
+        if count > 0 {
             let text = format!("{count} more {} below the result", entries(count));
             self.whole(&rule::LEFTOVER, text);
         }
@@ -120,7 +120,7 @@ impl Machine<'_> {
             Role::FrameBase => self.check_frame_base(&place),
             Role::Cfa => self.check_cfa(&place),
             Role::LanePc { lanes: Some(lanes) } => {
-                let bits = u128::from(lanes) * u128::from(self.generic_bits());
+                let bits = u128::from(lanes).saturating_mul(self.generic_bits().into());
                 self.check_room(&place, bits, &rule::LANE_PC, "one address for each lane");
             }
             Role::ActiveLane { lanes: Some(lanes) } => {

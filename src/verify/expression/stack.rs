@@ -150,7 +150,7 @@ impl Machine<'_> {
 
     /// The entry so many below the top, which a stack operation touches.
     fn entry(&mut self, index: usize) -> Step<Entry> {
-        self.need(index + 1)?;
+        self.need(index.saturating_add(1))?;
         let found = self.stack.iter().rev().nth(index).copied().ok_or(Stop)?;
         if is_incomplete(&found) {
             self.fault(

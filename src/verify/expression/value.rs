@@ -29,7 +29,7 @@ impl Machine<'_> {
         if self.generic_bits() >= 64 {
             u64::MAX
         } else {
-            (1 << self.generic_bits()) - 1
+            !(u64::MAX << self.generic_bits())
         }
     }
 
@@ -308,7 +308,9 @@ impl Machine<'_> {
 /// How many low bits of a value can be other than zero.
 pub(super) fn width(value: &Value) -> u64 {
     match value.number {
-        Number::Linear { base, per_lane: 0 } => u64::from(64 - base.leading_zeros()),
+        Number::Linear { base, per_lane: 0 } => {
+            u64::BITS.saturating_sub(base.leading_zeros()).into()
+        }
         Number::Linear { .. } => 64,
         Number::Below { bits } => bits,
     }
@@ -368,8 +370,8 @@ pub(in crate::verify) fn as_place(entry: Entry) -> Option<Place> {
             storage: Storage::Memory(Some(AddressSpace::None)),
             offset: match value.number {
                 Number::Linear { base, per_lane } => Offset::Linear {
-                    base: i128::from(base) * 8,
-                    per_lane: i128::from(per_lane.cast_signed()) * 8,
+                    base: i128::from(base).saturating_mul(8),
+                    per_lane: i128::from(per_lane.cast_signed()).saturating_mul(8),
                 },
                 Number::Below { .. } => Offset::Unknown,
             },

@@ -51,7 +51,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
             };
             section = entry.expression.section;
             // An entry has a dozen bytes beside its expression.
-            let cost = entry.expression.bytes.len() as u64 + 16;
+            let cost = (entry.expression.bytes.len() as u64).saturating_add(16);
             let Some(left) = self.list_budget.checked_sub(cost) else {
                 self.is_exhausted = true;
                 return;

@@ -16,7 +16,7 @@ impl Summary {
     /// [`set`](Summary::set): all others need not be made.
     pub(super) fn count(&mut self, rule: &'static Rule) -> bool {
         let (_, count) = self.found.entry(rule.id).or_default();
-        *count += 1;
+        *count = count.saturating_add(1);
         *count == 1
     }
 

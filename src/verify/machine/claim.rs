@@ -233,8 +233,10 @@ fn scalar_place(entry: &Entry, bit: u64) -> Option<ScalarPlace> {
             let mut start = 0u64;
             for (part, size) in parts {
                 let end = start.checked_add(*size)?;
-                if start <= bit && bit.checked_add(32)? <= end {
-                    return scalar_place(part, bit - start);
+                if let Some(within) = bit.checked_sub(start)
+                    && bit.checked_add(32)? <= end
+                {
+                    return scalar_place(part, within);
                 }
                 start = end;
             }

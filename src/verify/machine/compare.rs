@@ -15,7 +15,7 @@ use super::convention::Convention;
 use super::findings::{Findings, Place};
 use super::holder;
 use super::mask::{Mask, Part};
-use super::memory::slot_at;
+use super::memory::{in_lane, slot_at};
 use super::rows::Claims;
 use super::state::{Slot, State, bits};
 use super::step::Context;
@@ -155,11 +155,13 @@ impl Comparison<'_> {
             }
         };
         // What is added counts bytes of the wave, or of one lane.
-        let lanes = i64::from(self.context.wave_size.lanes());
         let plus = match claim.space {
-            AddressSpace::PrivateWave if number.plus % lanes == 0 => number.plus / lanes,
-            AddressSpace::PrivateLane => number.plus,
-            _ => return unknown,
+            AddressSpace::PrivateWave => in_lane(number.plus, self.context.wave_size),
+            AddressSpace::PrivateLane => Some(number.plus),
+            _ => None,
+        };
+        let Some(plus) = plus else {
+            return unknown;
         };
         match value {
             Scalar::Entry {
@@ -328,10 +330,10 @@ impl Comparison<'_> {
         match place {
             VectorPlace::Register(register) => Some(self.state.vector(*register)),
             VectorPlace::Saved(plus) => {
-                let lanes = i64::from(self.context.wave_size.lanes());
                 let cfa = cfa.slot?;
-                let offset = cfa.offset.checked_add(plus.checked_div(lanes)?)?;
-                (plus % lanes == 0).then(|| self.state.slot(Slot { offset, ..cfa }))
+                let plus = in_lane(*plus, self.context.wave_size)?;
+                let offset = cfa.offset.checked_add(plus)?;
+                Some(self.state.slot(Slot { offset, ..cfa }))
             }
             VectorPlace::Select(places) => {
                 let [zero, one] = &**places;

@@ -30,6 +30,14 @@ enum Place {
     Elsewhere,
 }
 
+/// A distance in bytes of the whole wave as one in bytes of each lane; nothing if that is no whole number.
+pub(super) fn in_lane(distance: i64, wave_size: WaveSize) -> Option<i64> {
+    let lanes = i64::from(wave_size.lanes());
+    distance
+        .checked_div(lanes)
+        .filter(|_| distance.checked_rem(lanes) == Some(0))
+}
+
 /// The slot that a scalar register plus a constant of one lane points to.
 ///
 /// * `addressing`: what the register counts.
@@ -53,11 +61,9 @@ pub(super) fn slot_at(
         | Scalar::Unknown => return None,
     };
     let plus = i64::from(plus);
-    let lanes = i64::from(wave_size.lanes());
     let plus = match addressing {
         ScratchAddressing::Flat => plus,
-        ScratchAddressing::Buffer if plus % lanes == 0 => plus / lanes,
-        ScratchAddressing::Buffer => return None,
+        ScratchAddressing::Buffer => in_lane(plus, wave_size)?,
     };
     let offset = plus.saturating_add(offset);
     Some(Slot { base, offset })

@@ -1,5 +1,5 @@
 //! What is known of one register.
-#![warn(clippy::arithmetic_side_effects, clippy::cast_possible_truncation)]
+#![warn(clippy::cast_possible_truncation)]
 
 use core::ops::Range;
 
