@@ -134,6 +134,7 @@ impl<'a> Machine<'_, '_, 'a> {
 
     pub(super) fn convert(&mut self, base_type: u64) -> Result<()> {
         let to = self.type_or_generic(base_type)?;
+        to.check_fits()?;
         let value = self.pop_value()?;
         let from = value.base_type;
         let spaces = from.address_space != to.address_space

@@ -54,7 +54,7 @@ mod kind {
 pub(super) struct Entries<'a> {
     /// The first entries, as far as they are numbers.
     words: [u64; NEAR],
-    /// The kinds of the first entries: of the one that was pushed last in the low bits. None is as a generic value.
+    /// The kinds of the first entries: of the one that was pushed last in the low bits. Where there is no entry it is 0.
     kinds: u32,
     /// How many entries there are.
     count: usize,
@@ -90,10 +90,6 @@ impl<'a> Entries<'a> {
     /// # Errors
     /// [`Limit::Stack`].
     #[inline]
-    #[expect(
-        clippy::arithmetic_side_effects,
-        reason = "it is below the limit, which a `u32` holds"
-    )]
     pub(super) fn push(&mut self, entry: Entry<'a>) -> Result<()> {
         match entry {
             Entry::Generic(value) => self.push_generic(value),
@@ -112,10 +108,6 @@ impl<'a> Entries<'a> {
     /// # Errors
     /// [`Limit::Stack`].
     #[inline(always)]
-    #[expect(
-        clippy::arithmetic_side_effects,
-        reason = "it is below the limit, which a `u32` holds"
-    )]
     pub(super) fn push_generic(&mut self, value: u64) -> Result<()> {
         self.push_word(kind::GENERIC, value)
     }
@@ -130,6 +122,10 @@ impl<'a> Entries<'a> {
     }
 
     #[inline(always)]
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "the count is below the limit, which a `u32` holds"
+    )]
     fn push_word(&mut self, kind: u32, word: u64) -> Result<()> {
         match self.words.get_mut(self.count) {
             Some(slot) if self.count < self.limit as usize => {
@@ -147,6 +143,10 @@ impl<'a> Entries<'a> {
         kind::entry(kind, word).map_or(Ok(()), |entry| self.push_other(entry))
     }
 
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "the count is below the limit, which a `u32` holds"
+    )]
     fn push_other(&mut self, entry: Entry<'a>) -> Result<()> {
         if self.count >= self.limit as usize {
             return Err(reached(Limit::Stack, self.limit.into()));

@@ -513,11 +513,7 @@ impl<'a> Machine<'_, '_, 'a> {
         if ty.byte_size() as usize != bytes.len() {
             return Err(Rule::ConstTypeSize.into());
         }
-        if bytes.len() > 16 {
-            return Err(
-                ErrorKind::Unsupported("a value of more than 16 bytes on the stack").into(),
-            );
-        }
+        ty.check_fits()?;
         let mut bits = [0; 16];
         for (to, from) in bits.iter_mut().zip(bytes) {
             *to = *from;

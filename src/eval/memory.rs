@@ -315,11 +315,7 @@ impl<'a> Machine<'_, '_, 'a> {
 
     fn deref_as(&mut self, ty: BaseType) -> Result<()> {
         let location = self.pop_location()?;
-        if ty.bit_size > 128 {
-            return Err(
-                ErrorKind::Unsupported("a value of more than 16 bytes on the stack").into(),
-            );
-        }
+        ty.check_fits()?;
         if let Some(pointer) = self.implicit_pointer_at(&location, ty.bit_size)? {
             return self.push(Entry::Pointer(pointer));
         }

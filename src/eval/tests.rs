@@ -1,7 +1,13 @@
-//! Expressions that start with entries on the stack which no compiler makes.
+//! What no compiler makes: values that are too large, and deep stacks.
 
+use proptest::prelude::*;
+use smallvec::SmallVec;
+
+use super::entries::Entries;
+use super::stack::Entry;
 use super::{
-    BaseType, Context, Encoding, ExpressionBytes, Outcome, ResultKind, Unit, Value, evaluate,
+    BaseType, Context, DieReference, Encoding, ExpressionBytes, Outcome, Procedure, Resolver,
+    ResultKind, Unit, Value, evaluate,
 };
 use crate::error::{ErrorKind, Result};
 use crate::expr::{self, ParseOptions, parse};
@@ -69,4 +75,109 @@ fn no_mask_has_more_elements_than_a_value_has_bits() {
             "{location:?}: {error}"
         );
     }
+}
+
+/// Debugging information in which every type is an integer of 256 bits.
+struct Wide;
+
+impl<'a> Resolver<'a> for Wide {
+    fn procedure(&self, _: Unit, _: DieReference) -> Result<Procedure<'a>> {
+        Ok(Procedure::Nothing)
+    }
+
+    fn base_type(&self, _: Unit, _: u64) -> Result<BaseType> {
+        Ok(BaseType::scalar(Encoding::Signed, 256))
+    }
+
+    fn address(&self, _: Unit, index: u64) -> Result<u64> {
+        Ok(index)
+    }
+
+    fn matching(
+        &self,
+        _: Unit,
+        _: u64,
+        _: u64,
+        _: &mut dyn FnMut(u32) -> Result<()>,
+    ) -> Result<SmallVec<[ExpressionBytes<'a>; 1]>> {
+        Ok(SmallVec::new())
+    }
+}
+
+#[test]
+fn no_value_is_made_that_is_larger_than_the_stack_keeps() {
+    let arena = Arena::new();
+    let context = Context {
+        resolver: Some(&Wide),
+        ..Context::new(&arena)
+    };
+    for text in [
+        "DW_OP_lit1, DW_OP_convert 0x10",
+        "DW_OP_addr 0x0, DW_OP_deref_type 0x20 0x10",
+    ] {
+        let bytes = parse(text, &ParseOptions::default()).unwrap();
+        let bytes = arena.keep(bytes.encode(expr::Encoding::AMDGPU).unwrap());
+        let expression = ExpressionBytes::alone(bytes, Unit::unknown(expr::Encoding::AMDGPU));
+        let error = evaluate(expression, ResultKind::Any, &context).unwrap_err();
+        assert!(
+            matches!(error.kind(), ErrorKind::Unsupported(_)),
+            "{text}: {error}"
+        );
+    }
+}
+
+proptest! {
+    /// Numbers and other entries are kept in different places; a plain vector has them all in one.
+    #[test]
+    fn a_stack_is_a_stack(steps in proptest::collection::vec(0u8..12, 0..200)) {
+        let arena = Arena::new();
+        let mut stack = Entries::new(40, &arena);
+        let mut model = Vec::new();
+        for (step, number) in steps.into_iter().zip(1u64..) {
+            let entry = match step {
+                0..3 => Some(Entry::Generic(number)),
+                3 => Some(Entry::Address(number)),
+                4 => Some(Entry::Implicit(number)),
+                5 => Some(Entry::Location(Location::byte(number))),
+                6 => Some(Entry::Linear { base: number, step: 1 }),
+                _ => None,
+            };
+            match (entry, step) {
+                (Some(entry), _) => {
+                    let is_full = model.len() == 40;
+                    prop_assert_eq!(stack.push(entry).is_err(), is_full);
+                    if !is_full {
+                        model.push(shown(&entry));
+                    }
+                }
+                (None, 7 | 8) => {
+                    prop_assert_eq!(stack.pop().as_ref().map(shown), model.pop());
+                }
+                (None, 9) => if let Some(top) = stack.top_generic() {
+                    *top = number;
+                    model.pop();
+                    model.push(shown(&Entry::Generic(number)));
+                },
+                (None, 10) => if stack.make_implicit() {
+                    let generic = model.pop().unwrap();
+                    model.push(generic.replace("Generic", "Implicit"));
+                },
+                (None, _) => if stack.top_address().is_some() {
+                    stack.set_generic(number);
+                    model.pop();
+                    model.push(shown(&Entry::Generic(number)));
+                },
+            }
+            prop_assert_eq!(stack.len(), model.len());
+            prop_assert_eq!(stack.top().as_ref().map(shown), model.last().cloned());
+            for index in 0..=model.len() {
+                let expected = model.iter().rev().nth(index).cloned();
+                prop_assert_eq!(stack.below(index).as_ref().map(shown), expected);
+            }
+        }
+    }
+}
+
+fn shown(entry: &Entry<'_>) -> String {
+    format!("{entry:?}")
 }

@@ -207,6 +207,18 @@ impl BaseType {
         matches!(self.encoding, Encoding::Signed | Encoding::SignedChar)
     }
 
+    /// Whether values can be on the stack.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`] if they have more than 128 bits.
+    pub(super) fn check_fits(&self) -> Result<()> {
+        if self.bit_size > 128 {
+            let what = "a value of more than 16 bytes on the stack";
+            return Err(ErrorKind::Unsupported(what).into());
+        }
+        Ok(())
+    }
+
     fn is_float(&self) -> bool {
         self.elements == 1
             && self.encoding == Encoding::Float
