@@ -44,6 +44,8 @@ pub(super) struct Machine<'m> {
     open: bool,
     faults: Vec<Fault>,
     pub(super) legacy: bool,
+    /// Whether the frame base was asked for.
+    pub(super) asks_frame_base: bool,
     /// The offset of the operation that runs.
     at: usize,
     /// Calls that led here, by the entry that was called.
@@ -88,6 +90,7 @@ fn run_code(code: &Code<'_>, env: &Env<'_>, steps: &mut usize) -> Outcome {
         open: env.role == Role::Procedure || env.role == Role::Any,
         faults: Vec::new(),
         legacy: false,
+        asks_frame_base: false,
         at: 0,
         calls: SmallVec::new(),
         branched: false,
@@ -122,6 +125,7 @@ fn run_code(code: &Code<'_>, env: &Env<'_>, steps: &mut usize) -> Outcome {
         result,
         legacy: machine.legacy,
         refers: code.refers,
+        asks_frame_base: machine.asks_frame_base,
         registers: SmallVec::new(),
     }
 }

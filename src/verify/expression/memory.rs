@@ -105,6 +105,7 @@ impl Machine<'_> {
             );
             return Err(Stop);
         }
+        self.asks_frame_base = true;
         let place = match self.env.frame_base {
             FrameBase::Missing => {
                 self.fault_with(

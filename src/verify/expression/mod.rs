@@ -159,6 +159,8 @@ pub(super) struct Outcome {
     pub(super) legacy: bool,
     /// Whether it names other entries than base types: by calls and implicit pointers.
     pub(super) refers: bool,
+    /// Whether what was found depends on the frame base.
+    pub(super) asks_frame_base: bool,
     /// The register numbers that it names itself, each with the offset of its operation, in bytes.
     pub(super) registers: SmallVec<[(usize, u64); 4]>,
 }

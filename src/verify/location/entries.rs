@@ -1,5 +1,7 @@
 //! What expressions ask of the debugging information, answered without evaluating anything.
 
+use core::cell::Cell;
+
 use gimli::constants::{
     DW_AT_abstract_origin, DW_AT_bit_size, DW_AT_byte_size, DW_AT_const_value, DW_AT_encoding,
     DW_AT_location, DW_AT_specification, DW_ATE_boolean, DW_ATE_signed, DW_ATE_signed_char,
@@ -15,11 +17,25 @@ const HOPS: usize = 4;
 
 /// The entries that an expression of a unit can name.
 pub(super) struct UnitEntries<'d, 'a> {
-    pub(super) info: &'d DebugInfo<'a>,
-    pub(super) unit: Unit,
+    info: &'d DebugInfo<'a>,
+    unit: Unit,
+    asked: Cell<bool>,
 }
 
-impl<'a> UnitEntries<'_, 'a> {
+impl<'d, 'a> UnitEntries<'d, 'a> {
+    pub(super) fn new(info: &'d DebugInfo<'a>, unit: Unit) -> UnitEntries<'d, 'a> {
+        UnitEntries {
+            info,
+            unit,
+            asked: Cell::new(false),
+        }
+    }
+
+    /// Whether anything was asked of the unit.
+    pub(super) fn were_asked(&self) -> bool {
+        self.asked.get()
+    }
+
     fn die(&self, reference: DieReference) -> Option<Die<'a>> {
         let id = self.info.resolve(self.unit, reference).ok()?;
         self.info.die(id).ok()
@@ -64,6 +80,7 @@ impl<'a> UnitEntries<'_, 'a> {
 
 impl Entries for UnitEntries<'_, '_> {
     fn base_type(&self, offset: u64) -> Option<Type> {
+        self.asked.set(true);
         let die = self.die(DieReference::InUnit(offset))?;
         if die.tag() != DW_TAG_base_type {
             return None;
@@ -92,6 +109,7 @@ impl Entries for UnitEntries<'_, '_> {
     }
 
     fn callee(&self, offset: u64, in_section: bool) -> Callee<'_> {
+        self.asked.set(true);
         let reference = if in_section {
             DieReference::InSection(offset)
         } else {
@@ -104,6 +122,7 @@ impl Entries for UnitEntries<'_, '_> {
     }
 
     fn has_address(&self, index: u64) -> bool {
+        self.asked.set(true);
         self.info.address(self.unit, index).is_ok()
     }
 }

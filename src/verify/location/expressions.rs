@@ -6,6 +6,7 @@ use gimli::DwTag;
 use super::attribute::Use;
 use super::entries::UnitEntries;
 use super::reference::{By, Reference};
+use super::sound::Setting;
 use super::{UnitCheck, rule};
 use crate::debug_info::attribute::Extension;
 use crate::debug_info::{Bytes, Die, Value};
@@ -23,18 +24,6 @@ pub(super) struct Site<'s, 'a> {
     pub(super) attribute: &'s gimli::Attribute<Bytes<'a>>,
     /// The first address at which it holds.
     pub(super) pc: Option<u64>,
-}
-
-/// How many uses of one expression are remembered. Objects of a few sizes may be in the same place.
-const ROLES: usize = 8;
-
-/// What expressions of a function depend on that stands elsewhere.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Surroundings {
-    encoding: Encoding,
-    /// Whether each lane is a thread of the source language.
-    simt: bool,
-    frame_base: FrameBase,
 }
 
 impl<'a> UnitCheck<'_, '_, 'a> {
@@ -87,37 +76,52 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         }
     }
 
-    /// What an expression of this encoding that stands here depends on.
-    fn surroundings(&self, encoding: Encoding) -> Surroundings {
+    /// The setting of an expression of this encoding that stands here.
+    fn setting(&self, encoding: Encoding, role: Role) -> Setting {
         let scope = self.scopes.last();
         let lanes = scope.and_then(|scope| scope.lanes);
-        Surroundings {
+        let frame_base = scope.map_or(FrameBase::Unknown, |scope| scope.frame_base);
+        Setting {
+            role,
             encoding,
             simt: self.is_simt || lanes.is_some_and(|lanes| lanes > 1),
-            frame_base: scope.map_or(FrameBase::Unknown, |scope| scope.frame_base),
+            frame_base: Some(frame_base),
+            unit: Some(self.id),
         }
     }
 
     /// What is wrong with an expression that stands here.
     pub(super) fn outcome(&mut self, expression: &ExpressionBytes<'a>, role: Role) -> Outcome {
-        let surroundings = self.surroundings(expression.unit.encoding);
-        let entries = UnitEntries {
-            info: self.info,
-            unit: self.unit,
-        };
+        let here = self.setting(expression.unit.encoding, role);
+        self.outcome_in(expression, &here).0
+    }
+
+    /// What is wrong with an expression in this setting, and how much of it that depended on.
+    fn outcome_in(
+        &mut self,
+        expression: &ExpressionBytes<'a>,
+        here: &Setting,
+    ) -> (Outcome, Setting) {
+        let entries = UnitEntries::new(self.info, self.unit);
         let object = [Entry::Unknown];
+        let is_member = here.role == Role::Member;
         let env = Env {
-            initial: if role == Role::Member { &object } else { &[] },
-            simt: surroundings.simt,
-            frame_base: surroundings.frame_base,
+            initial: if is_member { &object } else { &[] },
+            simt: here.simt,
+            frame_base: here.frame_base.unwrap_or_default(),
             entries: Some(&entries),
-            ..Env::new(surroundings.encoding, role)
+            ..Env::new(here.encoding, here.role)
         };
         let outcome = expression::check(expression.bytes, &env);
+        let depends = Setting {
+            frame_base: here.frame_base.filter(|_| outcome.asks_frame_base),
+            unit: here.unit.filter(|_| entries.were_asked()),
+            ..*here
+        };
         if outcome.refers {
             self.refer_from(expression);
         }
-        outcome
+        (outcome, depends)
     }
 
     /// Takes down the entries that an expression refers to, to be looked up when all are known.
@@ -166,20 +170,14 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         expression: &ExpressionBytes<'a>,
         role: Role,
     ) {
-        let surroundings = Some(self.surroundings(expression.unit.encoding));
-        if surroundings != self.sound_in {
-            self.sound.clear();
-            self.sound_in = surroundings;
-        }
-        let known = self.sound.get(expression.bytes);
-        let mut known = known.into_iter().flatten();
-        if let Some((_, legacy)) = known.find(|(known, _)| *known == role) {
-            if *legacy {
+        let here = self.setting(expression.unit.encoding, role);
+        if let Some(legacy) = self.sound.legacy(expression.bytes, &here) {
+            if legacy {
                 self.count_legacy(site, expression);
             }
             return;
         }
-        let outcome = self.outcome(expression, role);
+        let (outcome, depends) = self.outcome_in(expression, &here);
         // What refers to entries is noted each time.
         let mut is_sound = outcome.faults.is_empty() && !outcome.refers;
         if outcome.legacy {
@@ -201,10 +199,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
             }
         }
         if is_sound {
-            let known = self.sound.entry(expression.bytes).or_default();
-            if known.len() < ROLES {
-                known.push((role, outcome.legacy));
-            }
+            self.sound.insert(expression.bytes, depends, outcome.legacy);
         }
     }
 

@@ -12,6 +12,7 @@ mod list;
 mod part;
 mod reference;
 mod rule;
+mod sound;
 mod summary;
 #[cfg(test)]
 mod tests;
@@ -24,9 +25,7 @@ use gimli::constants::{
     DW_TAG_inlined_subroutine, DW_TAG_subprogram,
 };
 use gimli::{AttributeValue, DwTag};
-use smallvec::SmallVec;
 
-use super::expression::Role;
 use super::finding::{Finding, Findings};
 use super::subject::Subject;
 use crate::debug_info::attribute::{Extension, attribute_name, extension};
@@ -34,9 +33,9 @@ use crate::debug_info::{Bytes, DebugInfo, Die, DieId, Language, UnitId, UnitInfo
 use crate::error::Error;
 use crate::eval::Unit;
 use attribute::use_of;
-use expressions::Surroundings;
 use function::Scope;
 use reference::{By, Reference, References, SectionReferences};
+use sound::Sound;
 use summary::Summary;
 
 pub(super) use rule::RULES;
@@ -111,9 +110,6 @@ fn tags_at(info: &DebugInfo<'_>, section: &str, offsets: &[u64]) -> BTreeMap<u64
     tags
 }
 
-/// What an expression was for that had no fault there, and whether it is legacy.
-type SoundUses = SmallVec<[(Role, bool); 2]>;
-
 /// One unit.
 struct UnitCheck<'c, 'p, 'a> {
     subject: &'c Subject<'p, 'a>,
@@ -132,10 +128,7 @@ struct UnitCheck<'c, 'p, 'a> {
     /// The functions that contain the entry, the innermost last.
     scopes: Vec<Scope>,
     lists: HashSet<(u64, attribute::Use, Option<u64>)>,
-    /// Expressions without a fault, in the present surroundings.
-    sound: HashMap<&'a [u8], SoundUses>,
-    /// What the functions have in common in which they stand.
-    sound_in: Option<Surroundings>,
+    sound: &'c mut Sound<'a>,
     sizes: HashMap<DieId, Option<u64>>,
     list_budget: u64,
     /// Whether a list was left out because nothing was left.
@@ -148,6 +141,7 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
         unit: &UnitInfo<'a>,
         expressions: Unit,
         findings: &'c mut Findings,
+        sound: &'c mut Sound<'a>,
         list_budget: u64,
     ) -> UnitCheck<'c, 'p, 'a> {
         let info = subject.program.info();
@@ -170,8 +164,7 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
             summary: Summary::default(),
             scopes: Vec::new(),
             lists: HashSet::new(),
-            sound: HashMap::new(),
-            sound_in: None,
+            sound,
             sizes: HashMap::new(),
             list_budget,
             is_exhausted: false,
