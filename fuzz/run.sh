@@ -16,7 +16,7 @@ if [ ${#targets[@]} = 0 ]; then
     mapfile -t targets < <(sed -n 's/^name = "\(.*\)"/\1/p' fuzz/Cargo.toml | grep -v '^hetdwarf-fuzz$')
 fi
 
-# There is no unsafe code in the crate: without a sanitizer it is several times as fast, and overflow and
+# There is no unsafe code in the library: without a sanitizer it is several times as fast, and overflow and
 # debug assertions are checked all the same.
 cargo +nightly fuzz build --sanitizer none || exit 2
 cargo run --quiet -p dwarf-tests --example fuzz_seeds -- fuzz/corpus || exit 2

@@ -28,12 +28,11 @@ fn one(decoder: &Decoder, bytes: &[u8], processor: &str) {
         .unwrap_or_default();
     let decoded = decoder.decode(whole, 0x1000);
     for length in (4..=whole.len()).step_by(4) {
-        let found = decoder.decode(&whole[..length], 0x1000);
-        let mnemonic = found.as_ref().ok().and_then(|found| found.mnemonic);
-        // Gives operands to another one, if that follows, and then both are one.
-        if mnemonic.is_some_and(|name| name == "v_mfma_ld_scale_b32") {
+        // v_mfma_ld_scale_b32 gives operands to another one, if that follows, and then both are one.
+        if processor == "gfx950" && matches!(whole, [_, _, 0xac, 0xd3, ..]) {
             continue;
         }
+        let found = decoder.decode(&whole[..length], 0x1000);
         match (&found, &decoded) {
             (Ok(short), Ok(long)) => assert_eq!(short, long, "{processor}, of {length} bytes"),
             (Ok(short), Err(error)) => panic!("{processor}: {short:?}, but with more {error}"),

@@ -66,6 +66,7 @@ const GFX950_VOP2: &[Row] = rows! {
 #[rustfmt::skip]
 const GFX950_VOP3: &[Row] = rows! {
     0x104: Vector(2);
+    0x3ac: None;
     0x3d4: Matrix(4);
     0x3d5: Matrix(16);
     0x3e6: Matrix(4);
