@@ -1,7 +1,9 @@
 //! Reads and writes the DWARF of GPU code: DWARF 5 and AMD's extensions for heterogeneous debugging.
 // The example of the README reads a snapshot, which needs the feature.
 #![cfg_attr(feature = "serde", doc = include_str!("../README.md"))]
-#![forbid(unsafe_code)]
+// The command maps large files: `cli::contents`. The library has nothing of the kind.
+#![cfg_attr(not(feature = "cli"), forbid(unsafe_code))]
+#![deny(unsafe_code)]
 // Not in Cargo.toml, which would say it of examples, benchmarks and tests too: a test that overflows has failed.
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 

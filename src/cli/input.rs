@@ -12,11 +12,12 @@ use crate::object::{CodeObject, EmbeddedCodeObject, Kernel, Selector, code_objec
 use crate::wave::{Snapshot, Wave};
 
 use super::arguments::{DialectName, ObjectArguments, StrictArguments};
+use super::contents::Contents;
 use super::failure::Failure;
 
-/// Reads a whole file.
-pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>, Failure> {
-    std::fs::read(path).map_err(|error| Failure::in_file(path, error))
+/// Reads a whole file, or maps it.
+pub(crate) fn read_file(path: &Path) -> Result<Contents, Failure> {
+    Contents::open(path).map_err(|error| Failure::in_file(path, error))
 }
 
 /// Reads a snapshot, and checks that there can be such a wave.
@@ -96,17 +97,17 @@ fn check_size(path: &Path, wave: &Snapshot, processor: &Processor) -> Result<(),
 }
 
 /// The `.dwo` file that `--dwo` names, if it does: its path and its bytes.
-pub(crate) fn read_dwo(which: &ObjectArguments) -> Result<Option<(&Path, Vec<u8>)>, Failure> {
+pub(crate) fn read_dwo(which: &ObjectArguments) -> Result<Option<(&Path, Contents)>, Failure> {
     let path = which.dwo.as_deref();
     path.map(|path| Ok((path, read_file(path)?))).transpose()
 }
 
 /// What is in it. What is wrong with it is said of it, not of the code object.
 pub(crate) fn parse_dwo<'d>(
-    dwo: &'d Option<(&Path, Vec<u8>)>,
+    dwo: &'d Option<(&Path, Contents)>,
     limits: &Limits,
 ) -> Result<Option<CodeObject<'d>>, Failure> {
-    let parse = |(path, data): &'d (&Path, Vec<u8>)| {
+    let parse = |(path, data): &'d (&Path, Contents)| {
         CodeObject::parse_with(data, limits).map_err(|error| Failure::in_file(path, error))
     };
     dwo.as_ref().map(parse).transpose()

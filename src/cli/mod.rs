@@ -4,6 +4,7 @@
 
 mod arguments;
 mod completions;
+mod contents;
 mod demo;
 mod dump;
 mod eval;

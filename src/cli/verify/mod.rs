@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::arguments::{VerifyArguments, VerifyFormat};
+use super::contents::Contents;
 use super::failure::{Exit, Failure};
 use super::input::read_file;
 use crate::limits::Limits;
@@ -145,7 +146,7 @@ fn check_target(
     limits: &Limits,
     threads: NonZeroUsize,
 ) -> CheckedFile {
-    let data = match std::fs::read(&target.path) {
+    let data = match Contents::open(&target.path) {
         Ok(data) => data,
         Err(error) => return CheckedFile::unreadable(name, error),
     };

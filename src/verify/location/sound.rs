@@ -38,29 +38,36 @@ impl Setting {
     }
 }
 
-/// Expressions without a fault, by their bytes: in which settings, and whether they are legacy there.
+/// What was found of an expression that has no fault.
+#[derive(Debug)]
+struct Found {
+    setting: Setting,
+    legacy: bool,
+}
+
+/// Expressions without a fault, by their bytes.
 #[derive(Debug, Default)]
 pub(super) struct Sound<'a> {
-    known: HashMap<&'a [u8], SmallVec<[(Setting, bool); 1]>>,
+    known: HashMap<&'a [u8], SmallVec<[Found; 1]>>,
 }
 
 impl<'a> Sound<'a> {
     /// Whether the expression is legacy; nothing unless it is known to have no fault in this setting.
     pub(super) fn legacy(&self, bytes: &[u8], wanted: &Setting) -> Option<bool> {
-        let settings = self.known.get(bytes)?;
-        let found = settings.iter().find(|(known, _)| known.covers(wanted));
-        found.map(|(_, legacy)| *legacy)
+        let mut found = self.known.get(bytes)?.iter();
+        let found = found.find(|found| found.setting.covers(wanted))?;
+        Some(found.legacy)
     }
 
     /// Notes an expression that has no fault in this setting.
-    pub(super) fn insert(&mut self, bytes: &'a [u8], found: Setting, legacy: bool) {
+    pub(super) fn insert(&mut self, bytes: &'a [u8], setting: Setting, legacy: bool) {
         if self.known.len() >= EXPRESSIONS {
             self.known.clear();
         }
-        let settings = self.known.entry(bytes).or_default();
-        if settings.len() >= SETTINGS {
-            settings.clear();
+        let found = self.known.entry(bytes).or_default();
+        if found.len() >= SETTINGS {
+            found.clear();
         }
-        settings.push((found, legacy));
+        found.push(Found { setting, legacy });
     }
 }
