@@ -9,7 +9,7 @@ use dwarf_tests::large::{self, Object, Shape, code};
 use dwarf_tests::{hetdwarf, llvm_tool};
 use hetdwarf::inspect::Program;
 use hetdwarf::object::CodeObject;
-use hetdwarf::verify::{Severity, Verdict, verify_with_threads};
+use hetdwarf::verify::{Selection, Severity, Verdict, verify_with};
 
 /// Two hundred units.
 fn many_units(aranges: bool) -> Shape {
@@ -40,7 +40,8 @@ fn file(name: &str, bytes: &[u8]) -> PathBuf {
 fn verdict(bytes: &[u8], threads: usize) -> Verdict {
     let object = CodeObject::parse(bytes).unwrap();
     let program = Program::load(&object).unwrap();
-    verify_with_threads(&program, NonZeroUsize::new(threads).unwrap())
+    let threads = NonZeroUsize::new(threads).unwrap();
+    verify_with(&program, &Selection::default(), threads)
 }
 
 /// Overwrites entries of every unit that does not have `keep` with what is no abbreviation: of all entries, or of

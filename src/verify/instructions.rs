@@ -9,11 +9,11 @@ use smallvec::SmallVec;
 
 use super::dependency::{self, CFA, Dependencies};
 use super::finding::{Excerpt, Finding, Findings};
-use super::frame_expression::{Expressions, Use};
-use super::meaning;
+use super::frame_expression::{self, Expressions, Use};
 use super::register::{self, register_name};
 use super::rule::{Rule, rules};
 use super::subject::Subject;
+use super::{expression, meaning};
 use crate::arch::AddressSpace;
 use crate::expr::{Encoding, RegisterStyle};
 use crate::frame::{
@@ -77,6 +77,16 @@ rules! {
         "DW_CFA_LLVM_def_aspace_cfa names the address space of the CFA by its number. AMDGPU has 0 (global), 1 (generic), 2 (region), \
          3 (local), 5 (private_lane) and 6 (private_wave); all others are reserved (USAGE \"Address Space Identifier\").";
 }
+
+/// The rules that call frame instructions are checked by.
+pub(super) const FAMILIES: [&[&Rule]; 6] = [
+    RULES,
+    dependency::RULES,
+    meaning::RULES,
+    frame_expression::RULES,
+    register::RULES,
+    expression::RULES,
+];
 
 /// What kind of rule the CFA has, as far as the order of instructions depends on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -56,24 +56,37 @@ pub struct Verdict {
 /// without `.debug_frame` breaks no rule about it.
 #[must_use]
 pub fn verify(program: &Program<'_>) -> Verdict {
-    verify_with_threads(program, NonZeroUsize::MIN)
+    verify_with(program, &Selection::default(), NonZeroUsize::MIN)
 }
 
-/// The same on several threads; what is found does not depend on how many there are.
+/// Checks a code object by the rules that are chosen, on several threads; what is found does not depend on how many
+/// there are. What no chosen rule needs is not done.
 #[must_use]
-pub fn verify_with_threads(program: &Program<'_>, threads: NonZeroUsize) -> Verdict {
+pub fn verify_with(program: &Program<'_>, selection: &Selection, threads: NonZeroUsize) -> Verdict {
     let threads = threads.get();
+    let wants = |families: &[&[&Rule]]| {
+        let mut rules = families.iter().copied().flatten();
+        rules.any(|rule| selection.severity(rule).is_some())
+    };
     let subject = Subject::new(program);
     let mut findings = Findings::default();
     let fdes = section::check(&subject, &mut findings);
     coverage::check(&subject, &fdes, &mut findings);
-    instructions::check(&subject, &fdes, &mut findings);
-    machine_code::check(&subject, &fdes, threads, &mut findings);
+    if wants(&instructions::FAMILIES) {
+        instructions::check(&subject, &fdes, &mut findings);
+    }
+    if wants(&[machine_code::RULES]) {
+        machine_code::check(&subject, &fdes, threads, &mut findings);
+    }
     // Of a large object they are a tenth of what it takes.
     drop(fdes);
-    location::check(&subject, threads, &mut findings);
-    let (mut findings, left_out) = findings.finish();
-    for finding in &mut findings {
+    if wants(&location::FAMILIES) {
+        location::check(&subject, threads, &mut findings);
+    }
+    let (findings, left_out) = findings.finish();
+    let mut verdict = Verdict { findings, left_out };
+    selection.apply(&mut verdict);
+    for finding in &mut verdict.findings {
         let Some(pc) = finding.pc else { continue };
         if finding.function.is_none() {
             finding.function = subject
@@ -82,5 +95,5 @@ pub fn verify_with_threads(program: &Program<'_>, threads: NonZeroUsize) -> Verd
         }
         finding.source = subject.source_at(pc);
     }
-    Verdict { findings, left_out }
+    verdict
 }

@@ -1,7 +1,6 @@
 //! Which findings count, and how much: the choice of whoever runs the rules.
 //!
-//! A choice names rules, one by one (`cfi-entry`) or by how their names start (`cfi-*`). It changes what
-//! [`verify`](super::verify) found; what is checked is always the same.
+//! A choice names rules, one by one (`cfi-entry`) or by how their names start (`cfi-*`).
 
 use core::fmt;
 use std::collections::{BTreeMap, BTreeSet};

@@ -8,8 +8,14 @@ mod code;
 mod mutations;
 mod subject;
 
+use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
+
 use code::CODE;
 use dwarf_tests::{fixture, simulator::Random};
+use hetdwarf::inspect::Program;
+use hetdwarf::object::CodeObject;
+use hetdwarf::verify::{Finding, Selection, verify_with};
 use mutations::{ENTRIES, EXPRESSIONS, INSTRUCTIONS, Mutation, RANGES};
 use subject::Subject;
 
@@ -81,4 +87,59 @@ fn most_of_what_only_the_code_shows_is_found() {
         missed.join("\n")
     );
     assert!(missed.len() * 10 <= done);
+}
+
+/// Findings of a file, by all rules or by one alone.
+fn findings(data: &[u8], rule: Option<&str>) -> Vec<Finding> {
+    let Ok(object) = CodeObject::parse(data) else {
+        return Vec::new();
+    };
+    let Ok(program) = Program::load(&object) else {
+        return Vec::new();
+    };
+    let mut selection = Selection::default();
+    if let Some(rule) = rule {
+        selection.only([rule]).unwrap();
+    }
+    verify_with(&program, &selection, NonZeroUsize::MIN).findings
+}
+
+/// What no chosen rule needs is not done; what a chosen one needs is.
+#[test]
+fn a_rule_alone_finds_what_it_finds_among_all() {
+    let subjects = subjects();
+    let mut random = Random::new(2026);
+    let kinds = [ENTRIES, RANGES, INSTRUCTIONS, EXPRESSIONS, CODE];
+    let mutations = kinds.iter().copied().flatten();
+    let mut files: Vec<Vec<u8>> = mutations
+        .filter_map(|mutation| (mutation.apply)(&subjects[0], &mut random))
+        .collect();
+    let corpus = dwarf_tests::corpus().into_iter();
+    let small = corpus.filter(|path| path.metadata().unwrap().len() < 1 << 16);
+    files.extend(small.map(|path| std::fs::read(path).unwrap()));
+    let mut rules = BTreeSet::new();
+    for file in &files {
+        let all = findings(file, None);
+        let broken: BTreeSet<_> = all.iter().map(|finding| finding.rule.id).collect();
+        for rule in broken {
+            let expected: Vec<_> = all.iter().filter(|one| one.rule.id == rule).collect();
+            let alone = findings(file, Some(rule));
+            assert_eq!(alone.iter().collect::<Vec<_>>(), expected, "{rule}");
+            rules.insert(rule);
+        }
+    }
+    // Of every part of `verify`.
+    for start in [
+        "cfi-entry",
+        "cfi-row",
+        "cfi-wrong-place",
+        "register-",
+        "expr-",
+        "loc-",
+    ] {
+        assert!(
+            rules.iter().any(|rule| rule.starts_with(start)),
+            "{start}: {rules:?}"
+        );
+    }
 }

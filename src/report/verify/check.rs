@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::inspect::Program;
 use crate::limits::Limits;
 use crate::object::{CodeObject, EmbeddedCodeObject, code_objects_if_any};
-use crate::verify::{Selection, verify_with_threads};
+use crate::verify::{Selection, verify_with};
 
 /// What was found in one file. Both lists are empty if there is no code object in it.
 #[derive(Clone, Debug, Default)]
@@ -93,8 +93,7 @@ fn check_object(
 ) -> Result<VerifiedFile> {
     let object = CodeObject::parse_with(data, limits)?;
     let program = Program::load(&object)?;
-    let mut verdict = verify_with_threads(&program, threads);
-    selection.apply(&mut verdict);
+    let verdict = verify_with(&program, selection, threads);
     Ok(VerifiedFile::new(path, &program, &verdict))
 }
 

@@ -27,7 +27,9 @@ use gimli::constants::{
 use gimli::{AttributeValue, DwTag};
 
 use super::finding::{Finding, Findings};
+use super::rule::Rule;
 use super::subject::Subject;
+use super::{expression, register};
 use crate::debug_info::attribute::{Extension, attribute_name, extension};
 use crate::debug_info::{Bytes, DebugInfo, Die, DieId, Language, UnitId, UnitInfo, Value};
 use crate::error::Error;
@@ -39,6 +41,9 @@ use sound::Sound;
 use summary::Summary;
 
 pub(super) use rule::RULES;
+
+/// The rules that expressions and location lists are checked by.
+pub(super) const FAMILIES: [&[&Rule]; 3] = [RULES, expression::RULES, register::RULES];
 
 /// Entries of location lists that are checked in one object, and bytes of their expressions, at least. A list can
 /// be named by any number of variables, and is checked once for each size of them.
@@ -338,7 +343,7 @@ fn clipped(name: &str) -> String {
 }
 
 /// A finding of something that cannot be read.
-fn malformed(rule: &'static super::Rule, section: &'static str, error: &Error) -> Finding {
+fn malformed(rule: &'static Rule, section: &'static str, error: &Error) -> Finding {
     let (section, offset) = match error.origin() {
         Some(origin) => (origin.section, Some(origin.offset)),
         None => (section, None),
