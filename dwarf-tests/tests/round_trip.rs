@@ -12,6 +12,10 @@ use hetdwarf::frame::write::{Common, FrameTable, FunctionFrame, Start, Target};
 use hetdwarf::frame::{Entry, FrameSection, Instruction, Instructions};
 use proptest::prelude::*;
 
+/// The factors of advances and offsets, in bytes.
+const CODE_FACTOR: u64 = 1;
+const DATA_FACTOR: i64 = -300;
+
 /// Numbers of all sizes, and those at the ends of their encodings.
 fn number() -> impl Strategy<Value = u64> {
     prop_oneof![
@@ -96,8 +100,11 @@ fn write<'a>(instructions: &[Instruction<'a>]) -> (Vec<u8>, Vec<Instruction<'a>>
         wave_size: WaveSize::Wave64,
         scratch: ScratchAddressing::Flat,
     };
-    let mut frame =
-        FunctionFrame::new(target, &Common::new(), Start::Address(0x1000), 0x1_0000).unwrap();
+    let common = Common::new()
+        .with_alignment_factors(CODE_FACTOR, DATA_FACTOR)
+        .unwrap();
+    let start = Start::Address(0x1000);
+    let mut frame = FunctionFrame::new(target, &common, start, 0x1_0000).unwrap();
     let mut taken = Vec::new();
     for instruction in instructions {
         if *instruction != Instruction::Nop && frame.raw(*instruction).is_ok() {
@@ -156,7 +163,8 @@ proptest! {
         let starts = (0..bytes.len()).step_by(8).filter_map(|start| bytes.get(start..));
         let instructions: Vec<_> = starts.flat_map(read).take(60).collect();
         let (section, taken) = write(&instructions);
-        prop_assume!(taken.len() > 4);
+        prop_assume!(taken.len() > 4 && !section.is_empty());
+        let mut entry_count = 0;
         let mut entries = FrameSection::debug_frame(&section).entries();
         while let Some(entry) = entries.next().unwrap() {
             let Entry::Fde(fde) = entry else { continue };
@@ -166,6 +174,11 @@ proptest! {
             }
             prop_assert_eq!(&found, &taken);
             prop_assert_eq!(&write(&found).0, &section);
+            let factors = (fde.cie.code_alignment_factor, fde.cie.data_alignment_factor);
+            prop_assert_eq!(factors, (CODE_FACTOR, DATA_FACTOR));
+            prop_assert_eq!((fde.initial_location, fde.address_range), (0x1000, 0x1_0000));
+            entry_count += 1;
         }
+        prop_assert_eq!(entry_count, 1);
     }
 }
