@@ -110,6 +110,12 @@ struct Sections {
 }
 
 impl Sections {
+    /// Where the entry of this name is.
+    fn offset(&self, label: &str) -> u32 {
+        let found = self.labels.iter().find(|(found, _)| *found == label);
+        found.unwrap().1
+    }
+
     fn entry(&mut self, entry: &Made) {
         self.codes += 1;
         self.labels.push((entry.label, self.info.len() as u32));
@@ -206,12 +212,11 @@ fn lists(file: &File) -> (Vec<u8>, Vec<u32>) {
     (section, offsets)
 }
 
-/// The code object of a file: gfx90a, with code at 0x1000 to 0x1100.
-fn object(file: &File) -> Vec<u8> {
-    let (loclists, offsets) = lists(file);
+/// The unit of a file, whose abbreviations are the first.
+fn unit(file: &File) -> Sections {
     let mut sections = Sections {
         info: vec![0, 0, 0, 0, 5, 0, DW_UT_compile.0, 8, 0, 0, 0, 0],
-        lists: offsets,
+        lists: lists(file).1,
         ..Sections::default()
     };
     let mut unit = made(DW_TAG_compile_unit, "unit")
@@ -224,18 +229,31 @@ fn object(file: &File) -> Vec<u8> {
     let length = sections.info.len() as u32 - 4;
     sections.info[..4].copy_from_slice(&length.to_le_bytes());
     for (hole, label) in &sections.holes {
-        let (_, offset) = sections
-            .labels
-            .iter()
-            .find(|(found, _)| found == label)
-            .unwrap();
+        let offset = sections.offset(label);
         sections.info[*hole..*hole + 4].copy_from_slice(&offset.to_le_bytes());
+    }
+    sections
+}
+
+/// The code object of a file: gfx90a, with code at 0x1000 to 0x1100.
+fn object(file: &File) -> Vec<u8> {
+    object_of(&[file])
+}
+
+/// The same of several files, a unit each; only the first may have lists.
+fn object_of(files: &[&File]) -> Vec<u8> {
+    let (mut info, mut abbreviations) = (Vec::new(), Vec::new());
+    for file in files {
+        let mut unit = unit(file);
+        unit.info[8..12].copy_from_slice(&(abbreviations.len() as u32).to_le_bytes());
+        info.extend(unit.info);
+        abbreviations.extend(unit.abbreviations);
     }
     linked(&[
         section(".text", PROGBITS, &[0; 0x100]).flags(ALLOC | EXECUTE),
-        section(".debug_info", PROGBITS, &sections.info),
-        section(".debug_abbrev", PROGBITS, &sections.abbreviations),
-        section(".debug_loclists", PROGBITS, &loclists),
+        section(".debug_info", PROGBITS, &info),
+        section(".debug_abbrev", PROGBITS, &abbreviations),
+        section(".debug_loclists", PROGBITS, &lists(files[0]).0),
     ])
 }
 
@@ -426,4 +444,52 @@ fn what_shows_in_many_variables_is_said_once() {
             .message
             .ends_with("1 more of this rule in this function")
     );
+}
+
+/// What was sound once is not run again, unless what it depends on is another: the size of the object, the frame base, a
+/// type of the unit.
+#[test]
+fn what_was_sound_elsewhere_need_not_be_here() {
+    let rules = |files: &[&File]| -> Vec<&str> {
+        let found = findings(&object_of(files));
+        found.iter().map(|finding| finding.rule.id).collect()
+    };
+    let text = "regx SGPR4";
+    let long = made(DW_TAG_variable, "y")
+        .with(DW_AT_name, Text("y"))
+        .with(DW_AT_type, To("long"))
+        .with(DW_AT_location, Exprloc(text));
+    let short = variable("x", Exprloc(text));
+    let types = [int(), base("long", 8)];
+    let both = |variables: [Made; 2]| file(types.clone().into_iter().chain(variables));
+    assert_eq!(
+        rules(&[&both([short.clone(), long.clone()])]),
+        ["expr-short-location"]
+    );
+
+    let with = |base: Option<&'static str>| {
+        let function = function().has(variable("x", Exprloc("fbreg +8")));
+        match base {
+            Some(base) => function.with(DW_AT_frame_base, Exprloc(base)),
+            None => function,
+        }
+    };
+    let (sound, faulty) = (with(Some("addr 0x2000")), with(None));
+    let expected = ["expr-no-frame-base"];
+    assert_eq!(
+        rules(&[&file([int(), sound.clone(), faulty.clone()])]),
+        expected
+    );
+    let units = [file([int(), sound]), file([int(), faulty])];
+    assert_eq!(rules(&[&units[0], &units[1]]), expected);
+
+    let size = |size: u8| {
+        let ty = base("type", size);
+        let at = unit(&file([ty.clone()])).offset("type");
+        let text = format!("addr 0x1000, deref_type 0x4 {at:#x}, stack_value");
+        file([ty, variable("x", Exprloc(text.leak())), int()])
+    };
+    let (sound, faulty) = (size(4), size(8));
+    assert_eq!(rules(&[&sound, &sound]), [""; 0]);
+    assert_eq!(rules(&[&sound, &faulty]), ["expr-type-size"]);
 }
