@@ -256,7 +256,7 @@ impl<'a> Machine<'_, '_, 'a> {
         if self.context.lane == LaneFocus::All && location.stands_for_all_lanes() {
             return Err(self.needs_lane());
         }
-        let mut visits = Visits::new(self.budget.steps.into());
+        let mut visits = Visits::of_steps(self.budget.steps, self.context.limits.steps);
         let value = read_value_within(location, bit_size, &self.access()?, &mut visits);
         self.charge(u32::try_from(visits.made()).unwrap_or(u32::MAX))?;
         value

@@ -1,6 +1,7 @@
 //! How many places a read may visit: composites of composites of several places multiply.
 
-use crate::error::{ErrorKind, Limit, Result};
+use crate::error::{Limit, Result};
+use crate::limits::reached;
 
 /// What one read may visit, where nobody says otherwise. Variables of real code are in a few dozen parts.
 pub(super) const VISITS: u64 = 1 << 20;
@@ -10,11 +11,26 @@ pub(super) const VISITS: u64 = 1 << 20;
 pub(crate) struct Visits {
     total: u64,
     left: u64,
+    /// What is reached when nothing is left, and its value.
+    limit: (Limit, u64),
 }
 
 impl Visits {
     pub(crate) fn new(total: u64) -> Visits {
-        Visits { total, left: total }
+        Visits {
+            total,
+            left: total,
+            limit: (Limit::Parts, total),
+        }
+    }
+
+    /// As many as steps are left of an evaluation that may take `limit`.
+    pub(crate) fn of_steps(left: u32, limit: u32) -> Visits {
+        Visits {
+            total: left.into(),
+            left: left.into(),
+            limit: (Limit::Steps, limit.into()),
+        }
     }
 
     /// How many were made.
@@ -25,11 +41,8 @@ impl Visits {
     /// Takes so many.
     pub(super) fn charge(&mut self, count: u64) -> Result<()> {
         let Some(left) = self.left.checked_sub(count) else {
-            return Err(ErrorKind::Limit {
-                limit: Limit::Parts,
-                value: self.total,
-            }
-            .into());
+            let (limit, value) = self.limit;
+            return Err(reached(limit, value));
         };
         self.left = left;
         Ok(())
