@@ -219,6 +219,7 @@ fn linear(entry: Entry<'_>) -> Option<Linear> {
         Entry::Linear { base, step } => Some(Linear { base, step }),
         Entry::Address(_)
         | Entry::Implicit(_)
+        | Entry::Register(_)
         | Entry::Typed(_)
         | Entry::Pointer(_)
         | Entry::Location(_)

@@ -1,7 +1,7 @@
 //! The stack itself: where its entries are kept.
 //!
-//! Nearly every entry is a number of 64 bits: a value of the generic type, an address in the default space, or a
-//! value that is a location. They are kept as such; what else there is lies beside them, in the same order. An entry
+//! Nearly every entry is a number of 64 bits: a value of the generic type, an address in the default space, a
+//! value that is a location, a register; or two, a value that grows from lane to lane. They are kept as such; what else there is lies beside them, in the same order. An entry
 //! that can be anything has eight times the size, and moving those about took more time than executing the operations
 //! (`BENCHMARKS.md`).
 //!
@@ -20,33 +20,42 @@ const NEAR: usize = 8;
 /// How many other entries are kept in place.
 const OTHERS: usize = 3;
 
-/// What a near entry is, in two bits.
+/// What a near entry is, in four bits.
 mod kind {
     use super::Entry;
+    use crate::arch::Register;
 
     pub(super) const GENERIC: u32 = 0;
     pub(super) const ADDRESS: u32 = 1;
     pub(super) const IMPLICIT: u32 = 2;
-    /// No number.
-    pub(super) const OTHER: u32 = 3;
+    pub(super) const REGISTER: u32 = 3;
+    pub(super) const LINEAR: u32 = 4;
+    /// No number. No other kind has this bit.
+    pub(super) const OTHER: u32 = 8;
     /// The bits of one entry.
-    pub(super) const BITS: u32 = 2;
-    pub(super) const MASK: u32 = 0b11;
+    pub(super) const BITS: u32 = 4;
+    pub(super) const MASK: u32 = 0b1111;
 
     /// The entry that a number is; nothing if it is none.
     #[inline(always)]
-    pub(super) fn entry<'a>(kind: u32, word: u64) -> Option<Entry<'a>> {
-        match kind & MASK {
-            GENERIC => Some(Entry::Generic(word)),
-            ADDRESS => Some(Entry::Address(word)),
-            IMPLICIT => Some(Entry::Implicit(word)),
-            _ => None,
-        }
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the number of a register was cast from one of 16 bits"
+    )]
+    pub(super) fn entry<'a>(kind: u32, word: u64, step: u64) -> Option<Entry<'a>> {
+        Some(match kind & MASK {
+            GENERIC => Entry::Generic(word),
+            ADDRESS => Entry::Address(word),
+            IMPLICIT => Entry::Implicit(word),
+            REGISTER => Entry::Register(Register(word as u16)),
+            LINEAR => Entry::Linear { base: word, step },
+            _ => return None,
+        })
     }
 
-    /// How many are none.
+    /// How many are no numbers.
     pub(super) fn others(kinds: u32) -> usize {
-        (kinds & kinds >> 1 & 0x5555_5555).count_ones() as usize
+        (kinds & 0x8888_8888).count_ones() as usize
     }
 }
 
@@ -54,6 +63,8 @@ mod kind {
 pub(super) struct Entries<'a> {
     /// The first entries, as far as they are numbers.
     words: [u64; NEAR],
+    /// By how much the linear ones grow from lane to lane.
+    steps: [u64; NEAR],
     /// The kinds of the first entries: of the one that was pushed last in the low bits. Where there is no entry it is 0.
     kinds: u32,
     /// How many entries there are.
@@ -69,6 +80,7 @@ impl<'a> Entries<'a> {
     pub(super) fn new(limit: u32, arena: &'a Arena<'a>) -> Entries<'a> {
         Entries {
             words: [0; NEAR],
+            steps: [0; NEAR],
             kinds: 0,
             count: 0,
             limit,
@@ -95,11 +107,11 @@ impl<'a> Entries<'a> {
             Entry::Generic(value) => self.push_generic(value),
             Entry::Address(address) => self.push_address(address),
             Entry::Implicit(value) => self.push_word(kind::IMPLICIT, value),
-            Entry::Linear { .. }
-            | Entry::Typed(_)
-            | Entry::Pointer(_)
-            | Entry::Location(_)
-            | Entry::Incomplete(_) => self.push_other(entry),
+            Entry::Register(register) => self.push_word(kind::REGISTER, register.number().into()),
+            Entry::Linear { base, step } => self.push_linear(base, step),
+            Entry::Typed(_) | Entry::Pointer(_) | Entry::Location(_) | Entry::Incomplete(_) => {
+                self.push_other(entry)
+            }
         }
     }
 
@@ -121,6 +133,18 @@ impl<'a> Entries<'a> {
         self.push_word(kind::ADDRESS, address)
     }
 
+    /// Pushes a value of the generic type that grows from lane to lane.
+    #[inline(always)]
+    pub(super) fn push_linear(&mut self, base: u64, step: u64) -> Result<()> {
+        match self.steps.get_mut(self.count) {
+            Some(slot) => {
+                *slot = step;
+                self.push_word(kind::LINEAR, base)
+            }
+            None => self.push_other(Entry::Linear { base, step }),
+        }
+    }
+
     #[inline(always)]
     #[expect(
         clippy::arithmetic_side_effects,
@@ -140,7 +164,7 @@ impl<'a> Entries<'a> {
 
     #[cold]
     fn push_far_word(&mut self, kind: u32, word: u64) -> Result<()> {
-        kind::entry(kind, word).map_or(Ok(()), |entry| self.push_other(entry))
+        kind::entry(kind, word, 0).map_or(Ok(()), |entry| self.push_other(entry))
     }
 
     #[expect(
@@ -162,8 +186,8 @@ impl<'a> Entries<'a> {
     /// The number on top; nothing if it is none, or on a deep stack.
     #[inline(always)]
     pub(super) fn top_number(&self) -> Option<Entry<'a>> {
-        let top = self.words.get(..self.count)?.last()?;
-        kind::entry(self.kinds, *top)
+        let at = self.count.checked_sub(1)?;
+        kind::entry(self.kinds, *self.words.get(at)?, *self.steps.get(at)?)
     }
 
     /// The value on top, if it is of the generic type; nothing on a deep stack.
@@ -198,6 +222,7 @@ impl<'a> Entries<'a> {
             Entry::Generic(_)
             | Entry::Address(_)
             | Entry::Implicit(_)
+            | Entry::Register(_)
             | Entry::Linear { .. }
             | Entry::Typed(_)
             | Entry::Pointer(_)
@@ -227,7 +252,7 @@ impl<'a> Entries<'a> {
     /// The entry with `index` others above it.
     pub(super) fn below(&self, index: usize) -> Option<Entry<'a>> {
         let at = self.count.checked_sub(1)?.checked_sub(index)?;
-        let Some(word) = self.words.get(at) else {
+        let (Some(word), Some(step)) = (self.words.get(at), self.steps.get(at)) else {
             return self.others.below(index).copied();
         };
         // The kinds of the entry and of those below it.
@@ -240,7 +265,7 @@ impl<'a> Entries<'a> {
                 .get(kind::others(kinds).checked_sub(1)?)
                 .copied()
         };
-        kind::entry(kinds, *word).or_else(other)
+        kind::entry(kinds, *word, *step).or_else(other)
     }
 
     /// The top entry.
@@ -251,7 +276,7 @@ impl<'a> Entries<'a> {
 
     /// The top entry, if it is no number, or on a deep stack.
     #[inline(always)]
-    fn top_other(&self) -> Option<&Entry<'a>> {
+    pub(super) fn top_other(&self) -> Option<&Entry<'a>> {
         if self.count > NEAR || self.kinds & kind::MASK == kind::OTHER {
             self.others.below(0)
         } else {
@@ -300,8 +325,10 @@ struct Others<'a> {
 impl<'a> Others<'a> {
     #[inline]
     fn push(&mut self, entry: Entry<'a>) {
-        if let Err(full) = self.near.try_push(entry) {
-            self.push_far(full.element());
+        if self.near.is_full() {
+            self.push_far(entry);
+        } else {
+            self.near.push(entry);
         }
     }
 

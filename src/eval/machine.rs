@@ -464,6 +464,13 @@ impl<'a> Machine<'_, '_, 'a> {
             }
             (_, _) => {}
         }
+        if let (
+            ResultKind::Any | ResultKind::Location,
+            Some(Entry::Location(location @ Location::One(_))),
+        ) = (kind, self.stack.top_other())
+        {
+            return Ok(Outcome::Location(*location));
+        }
         let Some(top) = self.stack.pop() else {
             return match kind {
                 ResultKind::Any | ResultKind::Location => {
@@ -477,6 +484,7 @@ impl<'a> Machine<'_, '_, 'a> {
             Entry::Generic(_)
             | Entry::Address(_)
             | Entry::Implicit(_)
+            | Entry::Register(_)
             | Entry::Typed(_)
             | Entry::Linear { .. }
             | Entry::Pointer(_)
@@ -485,7 +493,7 @@ impl<'a> Machine<'_, '_, 'a> {
         match (kind, top) {
             (ResultKind::Location, top) => self.location_of(top).map(Outcome::Location),
             (ResultKind::Any, Entry::Location(location)) => Ok(Outcome::Location(location)),
-            (ResultKind::Any, Entry::Address(_) | Entry::Implicit(_)) => {
+            (ResultKind::Any, Entry::Address(_) | Entry::Implicit(_) | Entry::Register(_)) => {
                 self.location_of(top).map(Outcome::Location)
             }
             // There is no value that an implicit pointer could be given back as; its location is the same.

@@ -272,13 +272,20 @@ impl<'a> Machine<'_, '_, 'a> {
     /// Reads the generic value that nearly every location to be read holds; nothing is done, and the location
     /// is still there, if it is anything else.
     fn deref_plain(&mut self, bits: u32) -> bool {
-        if let (Some(address), Some(wave)) = (self.stack.top_address(), self.context.wave)
-            && let Some(value) = read_plain(&Place::byte(address), bits, wave)
-        {
+        let Some(wave) = self.context.wave else {
+            return false;
+        };
+        let value = match self.stack.top_number() {
+            Some(Entry::Address(address)) => read_plain(&Place::byte(address), bits, wave),
+            Some(Entry::Register(register)) => {
+                read_plain(&Place::new(Storage::Register(register), 0), bits, wave)
+            }
+            _ => None,
+        };
+        if let Some(value) = value {
             self.stack.set_generic(value);
-            return true;
         }
-        false
+        value.is_some()
     }
 
     pub(super) fn deref_size(&mut self, byte_size: u8) -> Result<()> {

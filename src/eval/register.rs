@@ -8,9 +8,12 @@ use crate::location::Location;
 
 impl<'a> Machine<'_, '_, 'a> {
     pub(super) fn push_register(&mut self, number: u64) -> Result<()> {
-        let location = self.register_location(number)?;
+        let entry = match self.context.frame {
+            Some(_) => Entry::Location(self.register_location(number)?),
+            None => Entry::Register(register(number)?),
+        };
         self.budget.note_register(number);
-        self.push(Entry::Location(location))
+        self.push(entry)
     }
 
     /// Where a register is in the current frame.

@@ -6,7 +6,7 @@ use super::context::LaneFocus;
 use super::control::ENTRY;
 use super::machine::Machine;
 use super::value::{BaseType, Encoding, Value};
-use crate::arch::AddressSpace;
+use crate::arch::{AddressSpace, Register};
 use crate::error::{Error, ErrorKind, Result, Rule};
 use crate::location::{ImplicitPointer, LaneSelect, Link, Location, Place, Storage};
 
@@ -19,6 +19,8 @@ pub(super) enum Entry<'a> {
     Address(u64),
     /// A location that holds a value of the generic type.
     Implicit(u64),
+    /// All of a register.
+    Register(Register),
     /// A value of the generic type that grows evenly from lane to lane: `base + step * lane`, modulo 2^64.
     /// Only where all lanes are evaluated at once.
     Linear { base: u64, step: u64 },
@@ -97,6 +99,7 @@ impl<'a> Machine<'_, '_, 'a> {
                 None => return Err(not_a_value(&location)),
             },
             Entry::Implicit(value) => return Err(not_a_value(&self.implicit(value))),
+            Entry::Register(register) => return Err(not_a_value(&Location::register(register))),
             Entry::Incomplete(_) => return Err(Rule::IncompleteComposite.into()),
             Entry::Typed(_) | Entry::Pointer(_) => return Ok(None),
         };
@@ -131,6 +134,7 @@ impl<'a> Machine<'_, '_, 'a> {
                 Ok(Value::generic(self.truncate(value), self.generic_bits))
             }
             Entry::Implicit(value) => Err(not_a_value(&self.implicit(value))),
+            Entry::Register(register) => Err(not_a_value(&Location::register(register))),
             Entry::Typed(value) => Ok(value),
             Entry::Linear { .. } => Err(self.needs_lane()),
             Entry::Pointer(_) => Err(Rule::ImplicitPointerUse.into()),
@@ -156,6 +160,7 @@ impl<'a> Machine<'_, '_, 'a> {
             Entry::Generic(address) => Ok(Location::byte(self.truncate(address))),
             Entry::Address(address) => Ok(Location::byte(address)),
             Entry::Implicit(value) => Ok(self.implicit(value)),
+            Entry::Register(register) => Ok(Location::register(register)),
             Entry::Linear { base, step } => self.memory(AddressSpace::None, Linear { base, step }),
             Entry::Pointer(pointer) if pointer.space == AddressSpace::None => self.follow(pointer),
             Entry::Pointer(_) => Err(Rule::ImplicitPointerUse.into()),
@@ -279,6 +284,7 @@ impl<'a> Machine<'_, '_, 'a> {
             Entry::Generic(_)
             | Entry::Address(_)
             | Entry::Implicit(_)
+            | Entry::Register(_)
             | Entry::Linear { .. }
             | Entry::Typed(_)
             | Entry::Pointer(_)

@@ -9,6 +9,7 @@ use super::{
     BaseType, Context, DieReference, Encoding, ExpressionBytes, Outcome, Procedure, Resolver,
     ResultKind, Unit, Value, evaluate,
 };
+use crate::arch::Register;
 use crate::error::{ErrorKind, Result};
 use crate::expr::{self, ParseOptions, parse};
 use crate::location::{Arena, Location, Place, Storage};
@@ -129,7 +130,7 @@ fn no_value_is_made_that_is_larger_than_the_stack_keeps() {
 proptest! {
     /// Numbers and other entries are kept in different places; a plain vector has them all in one.
     #[test]
-    fn a_stack_is_a_stack(steps in proptest::collection::vec(0u8..12, 0..200)) {
+    fn a_stack_is_a_stack(steps in proptest::collection::vec(0u8..13, 0..200)) {
         let arena = Arena::new();
         let mut stack = Entries::new(40, &arena);
         let mut model = Vec::new();
@@ -139,6 +140,7 @@ proptest! {
                 3 => Some(Entry::Address(number)),
                 4 => Some(Entry::Implicit(number)),
                 5 => Some(Entry::Location(Location::byte(number))),
+                11 => Some(Entry::Register(Register(number as u16))),
                 6 => Some(Entry::Linear { base: number, step: 1 }),
                 _ => None,
             };
