@@ -73,7 +73,7 @@ impl<'a> Machine<'_, '_, 'a> {
                 return Ok(());
             }
             // Such as `DW_OP_breg*` gives.
-            if let Some(address) = self.stack.top_address() {
+            if let Some(Entry::Address(address)) = self.stack.top_number() {
                 self.stack.set_generic(address.wrapping_add(constant));
                 return Ok(());
             }

@@ -197,13 +197,6 @@ impl<'a> Entries<'a> {
         (self.kinds & kind::MASK == kind::GENERIC).then_some(top)
     }
 
-    /// The address on top, if a location in the default space is there; nothing on a deep stack.
-    #[inline(always)]
-    pub(super) fn top_address(&self) -> Option<u64> {
-        let top = self.words.get(..self.count)?.last()?;
-        (self.kinds & kind::MASK == kind::ADDRESS).then_some(*top)
-    }
-
     /// The value below the top, and the one on top, if both are of the generic type; nothing on
     /// a deep stack.
     #[inline(always)]
@@ -217,17 +210,10 @@ impl<'a> Entries<'a> {
 
     /// The last part of the composite on top, if one that is incomplete is there.
     pub(super) fn top_incomplete(&self) -> Option<&'a Link<'a>> {
-        match self.top_other()? {
-            Entry::Incomplete(link) => Some(link),
-            Entry::Generic(_)
-            | Entry::Address(_)
-            | Entry::Implicit(_)
-            | Entry::Register(_)
-            | Entry::Linear { .. }
-            | Entry::Typed(_)
-            | Entry::Pointer(_)
-            | Entry::Location(_) => None,
-        }
+        let Entry::Incomplete(link) = self.top_other()? else {
+            return None;
+        };
+        Some(link)
     }
 
     /// Makes a value of the generic type of the number on top.

@@ -479,16 +479,10 @@ impl<'a> Machine<'_, '_, 'a> {
                 ResultKind::Value => Err(Rule::EmptyStackValue.into()),
             };
         };
-        let top = match top {
-            Entry::Incomplete(link) => Entry::Location(self.complete(link)),
-            Entry::Generic(_)
-            | Entry::Address(_)
-            | Entry::Implicit(_)
-            | Entry::Register(_)
-            | Entry::Typed(_)
-            | Entry::Linear { .. }
-            | Entry::Pointer(_)
-            | Entry::Location(_) => top,
+        let top = if let Entry::Incomplete(link) = top {
+            Entry::Location(self.complete(link))
+        } else {
+            top
         };
         match (kind, top) {
             (ResultKind::Location, top) => self.location_of(top).map(Outcome::Location),

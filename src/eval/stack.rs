@@ -279,17 +279,10 @@ impl<'a> Machine<'_, '_, 'a> {
 
     /// An entry that stack operations may touch.
     fn whole(entry: Entry<'a>) -> Result<Entry<'a>> {
-        match entry {
-            Entry::Incomplete(_) => Err(Rule::IncompleteComposite.into()),
-            Entry::Generic(_)
-            | Entry::Address(_)
-            | Entry::Implicit(_)
-            | Entry::Register(_)
-            | Entry::Linear { .. }
-            | Entry::Typed(_)
-            | Entry::Pointer(_)
-            | Entry::Location(_) => Ok(entry),
+        if let Entry::Incomplete(_) = entry {
+            return Err(Rule::IncompleteComposite.into());
         }
+        Ok(entry)
     }
 
     #[inline(always)]

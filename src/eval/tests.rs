@@ -164,7 +164,7 @@ proptest! {
                     let generic = model.pop().unwrap();
                     model.push(generic.replace("Generic", "Implicit"));
                 },
-                (None, _) => if stack.top_address().is_some() {
+                (None, _) => if let Some(Entry::Address(_)) = stack.top_number() {
                     stack.set_generic(number);
                     model.pop();
                     model.push(shown(&Entry::Generic(number)));
