@@ -14,6 +14,7 @@ use super::location_list::LocationRange;
 use super::unit::UnitId;
 use crate::error::{Error, Result, Rule};
 use crate::eval::{BaseType, DieReference, ExpressionBytes, Procedure, Resolver, Unit};
+use crate::limits::reached;
 
 /// How many entries of a location list may hold at one address; compilers write one.
 const MATCHES: usize = 1 << 12;
@@ -124,11 +125,7 @@ impl<'d> Resolver<'d> for &'d DebugInfo<'_> {
                 LocationRange::Default => default.push(entry.expression),
             }
             if bounded.len().max(default.len()) > MATCHES {
-                return Err(crate::error::ErrorKind::Limit {
-                    limit: crate::error::Limit::Parts,
-                    value: MATCHES as u64,
-                }
-                .into());
+                return Err(reached(crate::error::Limit::Parts, MATCHES as u64));
             }
         }
         Ok(if bounded.is_empty() { default } else { bounded })

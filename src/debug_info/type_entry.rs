@@ -11,7 +11,8 @@ use super::budget::Budget;
 use super::die::{Die, DieId};
 use super::types::Dimension;
 use crate::arch::{AddressSpace, MemorySpace};
-use crate::error::{ErrorKind, Limit, Result};
+use crate::error::{Limit, Result};
+use crate::limits::reached;
 
 /// How many entries may lie between a type and the one that has the size: typedefs, qualifiers, arrays.
 pub(super) const HOPS: usize = 64;
@@ -154,11 +155,7 @@ impl<'a> DebugInfo<'a> {
                 });
             }
             if dimensions.len() > DIMENSIONS {
-                return Err(ErrorKind::Limit {
-                    limit: Limit::Dies,
-                    value: DIMENSIONS as u64,
-                }
-                .into());
+                return Err(reached(Limit::Dies, DIMENSIONS as u64));
             }
         }
         Ok(dimensions)

@@ -6,6 +6,7 @@ use super::entry::{Cie, Fde};
 use super::instruction::{Instruction, Instructions};
 use crate::arch::AddressSpace;
 use crate::error::{Error, ErrorKind, Limit, Result, Rule};
+use crate::limits::reached;
 
 /// How the canonical frame address is found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -98,11 +99,7 @@ impl<'a> Row<'a> {
             }
             (Ok(at), None) => drop(self.rules.remove(at)),
             (Err(_), Some(_)) if self.rules.len() >= RULES => {
-                return Err(ErrorKind::Limit {
-                    limit: Limit::Parts,
-                    value: RULES as u64,
-                }
-                .into());
+                return Err(reached(Limit::Parts, RULES as u64));
             }
             (Err(at), Some(rule)) => self.rules.insert(at, (register, rule)),
             (Err(_), None) => {}
@@ -289,11 +286,7 @@ impl<'a> Rows<'a> {
         /// Compilers nest two or three.
         const DEPTH: usize = 64;
         if self.remembered.len() >= DEPTH {
-            return Err(ErrorKind::Limit {
-                limit: Limit::Depth,
-                value: DEPTH as u64,
-            }
-            .into());
+            return Err(reached(Limit::Depth, DEPTH as u64));
         }
         self.charge()?;
         self.remembered.push(self.row.clone());

@@ -6,8 +6,9 @@ use std::collections::HashMap;
 use super::mask::MaskPlace;
 use super::region::{Function, Label, Region, WholeWave};
 use crate::arch::{Register, WaveSize};
-use crate::error::{Error, ErrorKind, Limit, Result};
+use crate::error::{Error, Limit, Result};
 use crate::expr::{Builder, Encoding, Operation};
+use crate::limits::reached;
 
 /// A piece of an expression: bytes, or something whose encoding depends on where it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -311,11 +312,7 @@ impl Maker {
                     depth,
                 } => {
                     if depth >= DEPTH {
-                        return Err(ErrorKind::Limit {
-                            limit: Limit::Depth,
-                            value: DEPTH.into(),
-                        }
-                        .into());
+                        return Err(reached(Limit::Depth, DEPTH.into()));
                     }
                     self.program.regions = self.program.regions.saturating_add(1);
                     let mask =

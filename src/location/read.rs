@@ -9,6 +9,7 @@ use super::visits::{VISITS, Visits};
 use super::{Composite, Location, Mask, Place, Storage};
 use crate::arch::{Lane, Register};
 use crate::error::{Error, ErrorKind, Limit, Resource, Result};
+use crate::limits::reached;
 use crate::wave::Wave;
 
 /// Whom to ask for bits, and on whose behalf.
@@ -227,7 +228,7 @@ pub(super) fn out_of_bounds(place: &Place<'_>, bit_size: u128) -> Error {
 #[cold]
 fn too_many_bits(value: u64) -> Error {
     let limit = Limit::Bits;
-    ErrorKind::Limit { limit, value }.into()
+    reached(limit, value)
 }
 
 /// Bits that are being read, into bytes that are zero at first.

@@ -2,7 +2,8 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use crate::error::{ErrorKind, Limit, Result};
+use crate::error::{Limit, Result};
+use crate::limits::reached;
 
 /// What is left of a limit; charged before the work is done.
 #[derive(Debug)]
@@ -36,13 +37,7 @@ impl Budget {
                 left.checked_sub(amount)
             })
             .map(|_| ())
-            .map_err(|_| {
-                ErrorKind::Limit {
-                    limit: self.limit,
-                    value: self.total,
-                }
-                .into()
-            })
+            .map_err(|_| reached(self.limit, self.total))
     }
 }
 
@@ -53,6 +48,7 @@ impl Budget {
 )]
 mod tests {
     use super::*;
+    use crate::error::ErrorKind;
 
     #[test]
     fn a_budget_refuses_more_than_it_has_and_keeps_the_rest() {

@@ -11,6 +11,7 @@ use ruzstd::decoding::StreamingDecoder;
 use super::budget::Budget;
 use super::bytes::{self, tail_at, u32_at, u64_at};
 use crate::error::{Error, ErrorKind, Limit, Result};
+use crate::limits::reached;
 
 /// What compressed data of any size may claim.
 const ALWAYS_ALLOWED: u64 = 64 << 20;
@@ -98,11 +99,7 @@ impl<'data> Compressed<'data> {
             .saturating_mul(MAX_RATIO)
             .max(ALWAYS_ALLOWED);
         if self.size > allowed {
-            return Err(ErrorKind::Limit {
-                limit: Limit::Decompressed,
-                value: allowed,
-            }
-            .into());
+            return Err(reached(Limit::Decompressed, allowed));
         }
         budget.charge(self.size)?;
         let (output, used) = match self.method {

@@ -3,8 +3,9 @@
 use super::common::Common;
 use super::place::Base;
 use crate::arch::{AddressSpace, Register};
-use crate::error::{Error, ErrorKind, Limit, Result, Rule};
+use crate::error::{Error, Limit, Result, Rule};
 use crate::frame::instruction::Instruction;
+use crate::limits::reached;
 
 /// The rule of the CFA, without the bytes of its expression.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -102,7 +103,7 @@ impl States {
         const DEPTH: usize = 64;
         if self.remembered.len() >= DEPTH {
             let (limit, value) = (Limit::Depth, DEPTH as u64);
-            return Err(ErrorKind::Limit { limit, value }.into());
+            return Err(reached(limit, value));
         }
         self.remembered.push(self.now.clone());
         Ok(())

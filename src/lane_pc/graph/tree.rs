@@ -11,7 +11,8 @@ use super::context::{Contexts, Contradiction, Inside, Node};
 use super::event::{Block, Point};
 use super::masks::{MaskId, Masks, State};
 use super::refused::Reason;
-use crate::error::{ErrorKind, Limit, Result};
+use crate::error::{Limit, Result};
+use crate::limits::reached;
 
 /// Deeper than compilers nest, and what [`super::super::Program`] takes.
 const DEPTH: usize = 1024;
@@ -125,11 +126,7 @@ impl Maker<'_> {
             }
             at = parent;
             if around.len() > DEPTH {
-                return Err(ErrorKind::Limit {
-                    limit: Limit::Depth,
-                    value: DEPTH as u64,
-                }
-                .into());
+                return Err(reached(Limit::Depth, DEPTH as u64));
             }
         }
         around.reverse();
