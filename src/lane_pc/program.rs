@@ -71,9 +71,9 @@ impl Program {
     /// Works out what must be said of a function.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`] if a region or phase does not lie within what contains it or starts before its
+    /// [`ErrorKind::Malformed`](crate::error::ErrorKind::Malformed) if a region or phase does not lie within what contains it or starts before its
     /// neighbour ends (as far as labels are offsets); [`crate::error::Rule::RegisterNumber`] for a register that does
-    /// not exist; [`ErrorKind::Limit`] for regions nested deeper than 1024.
+    /// not exist; [`ErrorKind::Limit`](crate::error::ErrorKind::Limit) for regions nested deeper than 1024.
     pub fn new(function: &Function) -> Result<Program> {
         let mut maker = Maker {
             wave_size: function.wave_size,
