@@ -17,7 +17,7 @@ impl<'a> Machine<'_, '_, 'a> {
             && let Some(result) = operation.of_addresses(*a, b)
         {
             *a = result;
-            self.stack.drop_generic();
+            self.stack.drop_number();
             return Ok(());
         }
         self.binary_slow(operation)
@@ -95,7 +95,7 @@ impl<'a> Machine<'_, '_, 'a> {
             && let Some((value, count)) = self.stack.two_generics()
         {
             *value = shift.of_address(*value, count);
-            self.stack.drop_generic();
+            self.stack.drop_number();
             return Ok(());
         }
         if let (Some(Entry::Linear { base, step }), Some(Entry::Generic(count))) =
@@ -124,7 +124,7 @@ impl<'a> Machine<'_, '_, 'a> {
             && let Some((a, b)) = self.stack.two_generics()
         {
             *a = relation.of_addresses(*a, b).into();
-            self.stack.drop_generic();
+            self.stack.drop_number();
             return Ok(());
         }
         let b = self.pop_value()?;
@@ -223,6 +223,6 @@ fn linear(entry: Entry<'_>) -> Option<Linear> {
         | Entry::Typed(_)
         | Entry::Pointer(_)
         | Entry::Location(_)
-        | Entry::Incomplete(_) => None,
+        | Entry::Incomplete => None,
     }
 }

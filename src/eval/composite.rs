@@ -3,7 +3,22 @@
 use super::machine::Machine;
 use super::stack::Entry;
 use crate::error::{ErrorKind, Result, Rule};
-use crate::location::{Bounds, Composite, Link, Location, Place, Storage};
+use crate::location::{Bounds, Composite, Incomplete, Location, Place, Storage};
+
+/// A composite on the stack to which parts can be added, and the next one below it.
+pub(super) struct Building<'a> {
+    composite: Incomplete<'a>,
+    below: Option<&'a mut Building<'a>>,
+}
+
+impl<'a> Building<'a> {
+    fn above(below: Option<&'a mut Building<'a>>) -> Building<'a> {
+        Building {
+            composite: Incomplete::new(),
+            below,
+        }
+    }
+}
 
 impl<'a> Machine<'_, '_, 'a> {
     fn bounds(&self) -> Bounds {
@@ -17,51 +32,60 @@ impl<'a> Machine<'_, '_, 'a> {
     }
 
     pub(super) fn piece(&mut self, bit_size: u128, bit_offset: u64) -> Result<()> {
-        let undefined = Location::UNDEFINED;
-        let (before, location) = match self.stack.pop() {
-            None => (None, undefined),
-            Some(Entry::Incomplete(link)) => (Some(link), undefined),
-            Some(entry) => {
-                let location = if let Entry::Location(location @ Location::One(_)) = entry {
-                    Ok(location)
-                } else {
-                    self.location_of(entry)
-                };
-                let location = location.map_err(|error| {
-                    let other_kind = matches!(error.kind(), ErrorKind::TypeMismatch { .. });
-                    if other_kind {
-                        Rule::PieceKind.into()
-                    } else {
-                        error
-                    }
-                })?;
-                let location = if bit_offset == 0 {
-                    location
-                } else {
-                    location.move_by(
-                        self.as_displacement(bit_offset),
-                        0,
-                        self.lanes(),
-                        self.context.arena,
-                    )?
-                };
-                match self.stack.top_incomplete() {
-                    Some(link) => {
-                        self.stack.drop_last();
-                        (Some(link), location)
-                    }
-                    None => (None, location),
-                }
-            }
+        let location = if bit_offset == 0
+            && let Some(register) = self.stack.take_register()
+        {
+            Location::register(register)
+        } else if self.stack.len() == 0 || self.stack.top_is_incomplete() {
+            Location::UNDEFINED
+        } else {
+            self.pop_part(bit_offset)?
         };
-        let link = Link::append(before, location, bit_size, self.bounds())?;
-        let link = self.context.arena.alloc(link);
-        self.push(Entry::Incomplete(link))
+        let (bounds, arena) = (self.bounds(), self.context.arena);
+        if !self.stack.top_is_incomplete() {
+            self.stack.push_incomplete()?;
+            let below = self.building.take();
+            let below = below.map(|building| arena.alloc_mut(building));
+            self.building = Some(Building::above(below));
+        }
+        match &mut self.building {
+            Some(building) => building
+                .composite
+                .append(&location, bit_size, bounds, arena),
+            None => Ok(()),
+        }
     }
 
-    pub(super) fn complete(&mut self, link: &'a Link<'a>) -> Location<'a> {
-        let composite = link.complete(self.context.arena);
-        self.store(composite)
+    /// Pops the location that a part starts at.
+    #[inline]
+    fn pop_part(&mut self, bit_offset: u64) -> Result<Location<'a>> {
+        let entry = self.pop()?;
+        let location = if let Entry::Location(location @ Location::One(_)) = entry {
+            Ok(location)
+        } else {
+            self.location_of(entry)
+        };
+        let location = location.map_err(|error| {
+            let other_kind = matches!(error.kind(), ErrorKind::TypeMismatch { .. });
+            if other_kind {
+                Rule::PieceKind.into()
+            } else {
+                error
+            }
+        })?;
+        if bit_offset == 0 {
+            return Ok(location);
+        }
+        let displacement = self.as_displacement(bit_offset);
+        location.move_by(displacement, 0, self.lanes(), self.context.arena)
+    }
+
+    /// Completes the composite that was taken from the stack.
+    pub(super) fn complete(&mut self) -> Location<'a> {
+        let building = self.building.take();
+        let Building { composite, below } = building.unwrap_or_else(|| Building::above(None));
+        self.building = below.map(|below| core::mem::replace(below, Building::above(None)));
+        self.store(composite.complete())
     }
 
     fn store(&self, composite: Composite<'a>) -> Location<'a> {
@@ -71,17 +95,18 @@ impl<'a> Machine<'_, '_, 'a> {
 
     pub(super) fn piece_end(&mut self) -> Result<()> {
         self.need(1)?;
-        let Some(link) = self.stack.top_incomplete() else {
+        if !self.stack.top_is_incomplete() {
             return Err(Rule::PieceEnd.into());
-        };
+        }
         self.stack.drop_last();
-        let location = self.complete(link);
+        let location = self.complete();
         self.push(Entry::Location(location))
     }
 
     pub(super) fn extend(&mut self, bit_size: u64, count: u64) -> Result<()> {
         let location = self.pop_location()?;
-        let composite = Composite::repeat(location, bit_size, count, self.bounds())?;
+        let arena = self.context.arena;
+        let composite = Composite::repeat(location, bit_size, count, self.bounds(), arena)?;
         let location = self.store(composite);
         self.push(Entry::Location(location))
     }
@@ -134,27 +159,18 @@ impl<'a> Machine<'_, '_, 'a> {
             return self.push(Entry::Location(over));
         }
         let arena = self.context.arena;
-        let mut link: Option<&'a Link<'a>> = None;
-        let mut append = |location: Location<'a>, bit_size: u128, bounds: Bounds| -> Result<()> {
-            link = Some(arena.alloc(Link::append(link, location, bit_size, bounds)?));
-            Ok(())
-        };
         let bounds = self.bounds();
+        let mut composite = Incomplete::new();
         if offset != 0 {
-            append(base, offset, bounds)?;
+            composite.append(&base, offset, bounds, arena)?;
         }
-        append(over, size, bounds)?;
+        composite.append(&over, size, bounds, arena)?;
         if base_size > end {
             let displacement = i128::try_from(end).unwrap_or(i128::MAX);
             let rest = base.move_by(displacement, 0, self.lanes(), arena)?;
-            append(rest, base_size.saturating_sub(end), bounds)?;
+            composite.append(&rest, base_size.saturating_sub(end), bounds, arena)?;
         }
-        match link {
-            Some(link) => {
-                let location = self.complete(link);
-                self.push(Entry::Location(location))
-            }
-            None => Ok(()),
-        }
+        let location = self.store(composite.complete());
+        self.push(Entry::Location(location))
     }
 }

@@ -2,8 +2,10 @@
 
 use core::cell::Cell;
 
+use fallible_iterator::FallibleIterator;
 use smallvec::SmallVec;
 
+use super::composite::Building;
 use super::context::{Context, LaneFocus, Outcome, ResultKind};
 use super::entries::Entries;
 use super::resolver::{DieReference, ExpressionBytes, Unit};
@@ -11,7 +13,7 @@ use super::stack::Entry;
 use super::value::{BaseType, Binary, Relation, Shift, Unary, Value};
 use crate::arch::AddressSpace;
 use crate::error::{Error, ErrorKind, Limit, Need, Result, Rule};
-use crate::expr::{Decoder, Opcode, Operation};
+use crate::expr::{Decoder, Opcode, operations, read};
 use crate::location::{Access, Location, Place, Storage};
 
 /// Evaluates an operation expression.
@@ -109,6 +111,7 @@ fn run_here<'a>(
         stack: Entries::new(context.limits.stack, context.arena),
         here: Activation::new(expression),
         callers: SmallVec::new(),
+        building: None,
         generic_bits,
         generic_mask: u64::MAX
             .checked_shl(generic_bits)
@@ -150,12 +153,30 @@ impl<'a> Activation<'a> {
     }
 }
 
+/// What each operation does, with its operands in the order of the table. One jump leads to where the operands are read and at
+/// once used; decoding an operation first, to look at it again, took a quarter longer (`BENCHMARKS.md`).
+macro_rules! operate {
+    ($machine:ident, $opcode:ident, $code:ident; $($operation:ident $({ $($operand:ident),+ $(,)? })? => $does:expr,)*) => {
+        match $opcode {
+            $(Opcode::$operation => {
+                $(let ($($operand,)+) = {
+                    let Activation { expression, decoder, .. } = &mut $machine.here;
+                    read::$operation($code, decoder.cursor(), &expression.unit.encoding)?
+                };)?
+                $does
+            })*
+        }
+    };
+}
+
 pub(super) struct Machine<'m, 'c, 'a> {
     pub(super) context: &'m Context<'c, 'a>,
     pub(super) stack: Entries<'a>,
     pub(super) here: Activation<'a>,
     /// The expressions that called this one on the same stack, the outermost first.
     pub(super) callers: SmallVec<[Activation<'a>; 4]>,
+    /// The highest composite on the stack to which parts can be added.
+    pub(super) building: Option<Building<'a>>,
     /// The size of the generic type.
     pub(super) generic_bits: u32,
     /// A number with that many low bits set, at most 64.
@@ -213,21 +234,27 @@ impl<'a> Machine<'_, '_, 'a> {
                 }
             };
             let left = self.here.decoder.left();
-            if let Err((error, opcode)) = self.step(code) {
-                return Err(self.placed(error, opcode, left));
+            if let Err(error) = self.step(code) {
+                return Err(self.placed(error, left));
             }
         }
     }
 
     /// Says where an error is: in the operation behind whose first byte `left` bytes were left.
     #[cold]
-    fn placed(&self, error: Error, opcode: Option<Opcode>, left: usize) -> Error {
+    fn placed(&self, error: Error, left: usize) -> Error {
         let expression = &self.here.expression;
         let start = expression
             .bytes
             .len()
             .saturating_sub(left.saturating_add(1));
-        let name = opcode.map_or("?", Opcode::name);
+        // What it was is not kept while all goes well.
+        let rest = expression.bytes.get(start..).unwrap_or_default();
+        let name = match operations(rest, expression.unit.encoding).next() {
+            Ok(Some(item)) => item.operation.opcode().name(),
+            Ok(None) => "?",
+            Err(error) => error.operation().unwrap_or("?"),
+        };
         let error = error.at_operation(name, start as u64);
         if expression.section.is_empty() {
             error
@@ -237,21 +264,17 @@ impl<'a> Machine<'_, '_, 'a> {
     }
 
     #[inline(always)]
-    fn step(&mut self, code: u8) -> Result<(), (Error, Option<Opcode>)> {
-        self.charge(1).map_err(|error| (error, None))?;
+    fn step(&mut self, code: u8) -> Result<()> {
+        self.charge(1)?;
         let Activation {
             expression,
             decoder,
             ..
         } = &mut self.here;
-        let (_, operation) = decoder
-            .operation(code, &expression.unit.encoding)
-            .map_err(|error| (error, None))?;
-        let opcode = operation.opcode();
+        let (opcode, _) = decoder.opcode(code, &expression.unit.encoding)?;
         #[cfg(debug_assertions)]
         let before = self.stack.len();
-        self.execute(operation)
-            .map_err(|error| (error, Some(opcode)))?;
+        self.execute(opcode, code)?;
         #[cfg(debug_assertions)]
         self.check_effect(opcode, before);
         Ok(())
@@ -272,175 +295,165 @@ impl<'a> Machine<'_, '_, 'a> {
         clippy::too_many_lines,
         reason = "one line for each operation; what they do is elsewhere"
     )]
-    fn execute(&mut self, operation: Operation<'a>) -> Result<()> {
-        match operation {
+    #[inline(always)]
+    fn execute(&mut self, opcode: Opcode, code: u8) -> Result<()> {
+        operate! { self, opcode, code;
             // Literals, HET A.2.5.4.3.1.
-            Operation::Lit { value } | Operation::Const1u { value } => {
-                self.push_literal(value.into())
-            }
-            Operation::Const2u { value } => self.push_literal(value.into()),
-            Operation::Const4u { value } => self.push_literal(value.into()),
-            Operation::Const8u { value } | Operation::Constu { value } => self.push_literal(value),
-            Operation::Const1s { value } => self.push_literal(i64::from(value).cast_unsigned()),
-            Operation::Const2s { value } => self.push_literal(i64::from(value).cast_unsigned()),
-            Operation::Const4s { value } => self.push_literal(i64::from(value).cast_unsigned()),
-            Operation::Const8s { value } | Operation::Consts { value } => {
-                self.push_literal(value.cast_unsigned())
-            }
-            Operation::Constx { index } => {
+            Lit { value } => self.push_literal(value.into()),
+            Const1u { value } => self.push_literal(value.into()),
+            Const2u { value } => self.push_literal(value.into()),
+            Const4u { value } => self.push_literal(value.into()),
+            Const8u { value } => self.push_literal(value),
+            Constu { value } => self.push_literal(value),
+            Const1s { value } => self.push_literal(i64::from(value).cast_unsigned()),
+            Const2s { value } => self.push_literal(i64::from(value).cast_unsigned()),
+            Const4s { value } => self.push_literal(i64::from(value).cast_unsigned()),
+            Const8s { value } => self.push_literal(value.cast_unsigned()),
+            Consts { value } => self.push_literal(value.cast_unsigned()),
+            Constx { index } => {
                 let value = self.resolver()?.address(self.unit(), index)?;
                 self.push_literal(value)
-            }
-            Operation::ConstType { base_type, bytes } => self.const_type(base_type, bytes),
-            Operation::PushLane => self.push_lane(),
-            Operation::PushIteration => self.push_iteration(),
+            },
+            ConstType { base_type, bytes } => self.const_type(base_type, bytes),
+            PushLane => self.push_lane(),
+            PushIteration => self.push_iteration(),
 
             // Stack operations, HET A.2.5.4.1.
-            Operation::Dup => self.dup(),
-            Operation::Over => self.pick(1),
-            Operation::Pick { index } => self.pick(index.into()),
-            Operation::Drop => self.drop(),
-            Operation::Swap => self.swap(),
-            Operation::Rot => self.rot(),
+            Dup => self.dup(),
+            Over => self.pick(1),
+            Pick { index } => self.pick(index.into()),
+            Drop => self.drop(),
+            Swap => self.swap(),
+            Rot => self.rot(),
 
             // Control flow, HET A.2.5.4.2.
-            Operation::Nop | Operation::LlvmNop | Operation::GnuUninit => Ok(()),
-            Operation::Skip { distance } => self.branch(distance),
-            Operation::Bra { distance } => self.branch_if(distance),
-            Operation::Call2 { entry } => self.call(DieReference::InUnit(entry.into())),
-            Operation::Call4 { entry } => self.call(DieReference::InUnit(entry.into())),
-            Operation::CallRef { entry } => self.call(DieReference::InSection(entry)),
-            Operation::Eq => self.compare(Relation::Eq),
-            Operation::Ge => self.compare(Relation::Ge),
-            Operation::Gt => self.compare(Relation::Gt),
-            Operation::Le => self.compare(Relation::Le),
-            Operation::Lt => self.compare(Relation::Lt),
-            Operation::Ne => self.compare(Relation::Ne),
+            Nop => Ok(()),
+            LlvmNop => Ok(()),
+            GnuUninit => Ok(()),
+            Skip { distance } => self.branch(distance),
+            Bra { distance } => self.branch_if(distance),
+            Call2 { entry } => self.call(DieReference::InUnit(entry.into())),
+            Call4 { entry } => self.call(DieReference::InUnit(entry.into())),
+            CallRef { entry } => self.call(DieReference::InSection(entry)),
+            Eq => self.compare(Relation::Eq),
+            Ge => self.compare(Relation::Ge),
+            Gt => self.compare(Relation::Gt),
+            Le => self.compare(Relation::Le),
+            Lt => self.compare(Relation::Lt),
+            Ne => self.compare(Relation::Ne),
 
             // Arithmetic and logic, HET A.2.5.4.3.2.
-            Operation::Plus => self.binary(Binary::Plus),
-            Operation::Minus => self.binary(Binary::Minus),
-            Operation::Mul => self.binary(Binary::Mul),
-            Operation::Div => self.binary(Binary::Div),
-            Operation::Mod => self.binary(Binary::Mod),
-            Operation::And => self.binary(Binary::And),
-            Operation::Or => self.binary(Binary::Or),
-            Operation::Xor => self.binary(Binary::Xor),
-            Operation::PlusUconst { value } => self.plus_constant(value),
-            Operation::Shl => self.shift(Shift::Left),
-            Operation::Shr => self.shift(Shift::RightLogical),
-            Operation::Shra => self.shift(Shift::RightArithmetic),
-            Operation::Abs => self.unary(Unary::Abs),
-            Operation::Neg => self.unary(Unary::Neg),
-            Operation::Not => self.unary(Unary::Not),
-            Operation::Convert { base_type } => self.convert(base_type),
-            Operation::Reinterpret { base_type } => self.reinterpret(base_type),
+            Plus => self.binary(Binary::Plus),
+            Minus => self.binary(Binary::Minus),
+            Mul => self.binary(Binary::Mul),
+            Div => self.binary(Binary::Div),
+            Mod => self.binary(Binary::Mod),
+            And => self.binary(Binary::And),
+            Or => self.binary(Binary::Or),
+            Xor => self.binary(Binary::Xor),
+            PlusUconst { value } => self.plus_constant(value),
+            Shl => self.shift(Shift::Left),
+            Shr => self.shift(Shift::RightLogical),
+            Shra => self.shift(Shift::RightArithmetic),
+            Abs => self.unary(Unary::Abs),
+            Neg => self.unary(Unary::Neg),
+            Not => self.unary(Unary::Not),
+            Convert { base_type } => self.convert(base_type),
+            Reinterpret { base_type } => self.reinterpret(base_type),
 
             // Special values, HET A.2.5.4.3.4.
-            Operation::Deref => self.deref(),
-            Operation::DerefSize { byte_size } => self.deref_size(byte_size),
-            Operation::DerefType {
-                byte_size,
-                base_type,
-            } => self.deref_type(byte_size, base_type),
-            Operation::Xderef => {
+            Deref => self.deref(),
+            DerefSize { byte_size } => self.deref_size(byte_size),
+            DerefType { byte_size, base_type } => self.deref_type(byte_size, base_type),
+            Xderef => {
                 self.swap()?;
                 self.form_aspace_address()?;
                 self.deref()
-            }
-            Operation::XderefSize { byte_size } => {
+            },
+            XderefSize { byte_size } => {
                 self.swap()?;
                 self.form_aspace_address()?;
                 self.deref_size(byte_size)
-            }
-            Operation::XderefType {
-                byte_size,
-                base_type,
-            } => {
+            },
+            XderefType { byte_size, base_type } => {
                 self.swap()?;
                 self.form_aspace_address()?;
                 self.deref_type(byte_size, base_type)
-            }
-            Operation::RegvalType {
-                register,
-                base_type,
-            } => self.regval_type(register, base_type),
-            Operation::EntryValue { expression } => self.entry_value(expression),
-            Operation::GnuParameterRef { .. } => {
+            },
+            RegvalType { register, base_type } => self.regval_type(register, base_type),
+            EntryValue { expression } => self.entry_value(expression),
+            GnuParameterRef { _entry } => {
                 Err(ErrorKind::Unsupported("a parameter that only the call site knows").into())
-            }
-            Operation::GnuVariableValue { .. } => {
+            },
+            GnuVariableValue { _entry } => {
                 Err(ErrorKind::Unsupported("the value of another variable").into())
-            }
+            },
 
             // Locations in general, HET A.2.5.4.4.1 and A.2.5.4.4.2.
-            Operation::Offset => self.offset(8),
-            Operation::BitOffset => self.offset(1),
-            Operation::OffsetUconst { byte_offset } => {
+            Offset => self.offset(8),
+            BitOffset => self.offset(1),
+            OffsetUconst { byte_offset } => {
                 let bytes = self.as_displacement(byte_offset);
                 self.offset_constant(bytes.saturating_mul(8))
-            }
-            Operation::PushObjectAddress => {
+            },
+            PushObjectAddress => {
                 let object = self
                     .context
                     .object
                     .ok_or_else(|| Error::from(Need::Object))?;
                 self.push(Entry::Location(object))
-            }
-            Operation::CallFrameEntryReg { register } => self.call_frame_entry_reg(register),
-            Operation::Undefined => self.push(Entry::Location(Location::UNDEFINED)),
+            },
+            CallFrameEntryReg { register } => self.call_frame_entry_reg(register),
+            Undefined => self.push(Entry::Location(Location::UNDEFINED)),
 
             // Memory, HET A.2.5.4.4.3.
-            Operation::Addr { address } => self.push_address(address),
-            Operation::Addrx { index } => {
+            Addr { address } => self.push_address(address),
+            Addrx { index } => {
                 let address = self.resolver()?.address(self.unit(), index)?;
                 self.push_address(address)
-            }
-            Operation::FormAspaceAddress => self.form_aspace_address(),
-            Operation::FormTlsAddress => self.form_tls_address(),
-            Operation::CallFrameCfa => self.call_frame_cfa(),
-            Operation::Fbreg { offset } => self.fbreg(offset),
-            Operation::Breg { register, offset } => {
+            },
+            FormAspaceAddress => self.form_aspace_address(),
+            FormTlsAddress => self.form_tls_address(),
+            CallFrameCfa => self.call_frame_cfa(),
+            Fbreg { offset } => self.fbreg(offset),
+            Breg { register, offset } => {
                 self.breg(register.into(), offset, AddressSpace::None)
-            }
-            Operation::Bregx { register, offset } => {
+            },
+            Bregx { register, offset } => {
                 self.breg(register, offset, AddressSpace::None)
-            }
-            Operation::AspaceBregx { register, offset } => {
+            },
+            AspaceBregx { register, offset } => {
                 let space = self.pop_address_space()?;
                 self.breg(register, offset, space)
-            }
+            },
 
             // Registers, HET A.2.5.4.4.4.
-            Operation::Reg { register } => self.push_register(register.into()),
-            Operation::Regx { register } => self.push_register(register),
+            Reg { register } => self.push_register(register.into()),
+            Regx { register } => self.push_register(register),
 
             // Implicit locations, HET A.2.5.4.4.5.
-            Operation::ImplicitValue { bytes } => self.push(Entry::Location(Location::One(
+            ImplicitValue { bytes } => self.push(Entry::Location(Location::One(
                 Place::new(Storage::Constant(bytes), 0),
             ))),
-            Operation::StackValue => self.stack_value(),
-            Operation::ImplicitPointer { entry, offset } => {
+            StackValue => self.stack_value(),
+            ImplicitPointer { entry, offset } => {
                 self.implicit_pointer(entry, offset, AddressSpace::None)
-            }
-            Operation::AspaceImplicitPointer { entry, offset } => {
+            },
+            AspaceImplicitPointer { entry, offset } => {
                 let space = self.pop_address_space()?;
                 self.implicit_pointer(entry, offset, space)
-            }
+            },
 
             // Composites, HET A.2.5.4.4.6.
-            Operation::Piece { byte_size } => {
+            Piece { byte_size } => {
                 self.piece(u128::from(byte_size).saturating_mul(8), 0)
-            }
-            Operation::BitPiece {
-                bit_size,
-                bit_offset,
-            } => self.piece(bit_size.into(), bit_offset),
-            Operation::PieceEnd => self.piece_end(),
-            Operation::Extend { bit_size, count } => self.extend(bit_size, count),
-            Operation::SelectBitPiece { bit_size, count } => self.select_bit_piece(bit_size, count),
-            Operation::Overlay => self.overlay(8),
-            Operation::BitOverlay => self.overlay(1),
+            },
+            BitPiece { bit_size, bit_offset } => self.piece(bit_size.into(), bit_offset),
+            PieceEnd => self.piece_end(),
+            Extend { bit_size, count } => self.extend(bit_size, count),
+            SelectBitPiece { bit_size, count } => self.select_bit_piece(bit_size, count),
+            Overlay => self.overlay(8),
+            BitOverlay => self.overlay(1),
         }
     }
 
@@ -458,6 +471,9 @@ impl<'a> Machine<'_, '_, 'a> {
             }
             (ResultKind::Any | ResultKind::Location, Some(Entry::Implicit(value))) => {
                 return Ok(Outcome::Location(self.implicit(value)));
+            }
+            (ResultKind::Any | ResultKind::Location, Some(Entry::Incomplete)) => {
+                return Ok(Outcome::Location(self.complete()));
             }
             (ResultKind::Any | ResultKind::Value, Some(Entry::Generic(value))) => {
                 return Ok(Outcome::Value(Value::generic(value, self.generic_bits)));
@@ -479,8 +495,8 @@ impl<'a> Machine<'_, '_, 'a> {
                 ResultKind::Value => Err(Rule::EmptyStackValue.into()),
             };
         };
-        let top = if let Entry::Incomplete(link) = top {
-            Entry::Location(self.complete(link))
+        let top = if let Entry::Incomplete = top {
+            Entry::Location(self.complete())
         } else {
             top
         };

@@ -8,12 +8,15 @@ use crate::location::Location;
 
 impl<'a> Machine<'_, '_, 'a> {
     pub(super) fn push_register(&mut self, number: u64) -> Result<()> {
-        let entry = match self.context.frame {
-            Some(_) => Entry::Location(self.register_location(number)?),
-            None => Entry::Register(register(number)?),
+        let pushed = match self.context.frame {
+            Some(_) => {
+                let location = self.register_location(number)?;
+                self.push(Entry::Location(location))
+            }
+            None => self.stack.push_register(register(number)?),
         };
         self.budget.note_register(number);
-        self.push(entry)
+        pushed
     }
 
     /// Where a register is in the current frame.

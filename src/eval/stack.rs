@@ -8,7 +8,7 @@ use super::machine::Machine;
 use super::value::{BaseType, Encoding, Value};
 use crate::arch::{AddressSpace, Register};
 use crate::error::{Error, ErrorKind, Result, Rule};
-use crate::location::{ImplicitPointer, LaneSelect, Link, Location, Place, Storage};
+use crate::location::{ImplicitPointer, LaneSelect, Location, Place, Storage};
 
 /// What can be on the stack.
 #[derive(Clone, Copy, Debug)]
@@ -30,8 +30,8 @@ pub(super) enum Entry<'a> {
     Pointer(&'a ImplicitPointer),
     /// A location.
     Location(Location<'a>),
-    /// A composite to which parts can be added: its last part.
-    Incomplete(&'a Link<'a>),
+    /// A composite to which parts can be added: the innermost one that the machine keeps, of those that are on the stack.
+    Incomplete,
 }
 
 impl Entry<'_> {
@@ -100,7 +100,7 @@ impl<'a> Machine<'_, '_, 'a> {
             },
             Entry::Implicit(value) => return Err(not_a_value(&self.implicit(value))),
             Entry::Register(register) => return Err(not_a_value(&Location::register(register))),
-            Entry::Incomplete(_) => return Err(Rule::IncompleteComposite.into()),
+            Entry::Incomplete => return Err(Rule::IncompleteComposite.into()),
             Entry::Typed(_) | Entry::Pointer(_) => return Ok(None),
         };
         self.stack.drop_last();
@@ -138,7 +138,7 @@ impl<'a> Machine<'_, '_, 'a> {
             Entry::Typed(value) => Ok(value),
             Entry::Linear { .. } => Err(self.needs_lane()),
             Entry::Pointer(_) => Err(Rule::ImplicitPointerUse.into()),
-            Entry::Incomplete(_) => Err(Rule::IncompleteComposite.into()),
+            Entry::Incomplete => Err(Rule::IncompleteComposite.into()),
             Entry::Location(location) => match self.address_of(&location) {
                 Some(Linear { base, step: 0 }) => Ok(Value::generic(base, self.generic_bits)),
                 Some(_) => Err(self.needs_lane()),
@@ -164,7 +164,7 @@ impl<'a> Machine<'_, '_, 'a> {
             Entry::Linear { base, step } => self.memory(AddressSpace::None, Linear { base, step }),
             Entry::Pointer(pointer) if pointer.space == AddressSpace::None => self.follow(pointer),
             Entry::Pointer(_) => Err(Rule::ImplicitPointerUse.into()),
-            Entry::Incomplete(_) => Err(Rule::IncompleteComposite.into()),
+            Entry::Incomplete => Err(Rule::IncompleteComposite.into()),
             Entry::Typed(_) => Err(ErrorKind::TypeMismatch {
                 expected: "a location",
                 found: "a value that is not generic",
@@ -279,7 +279,7 @@ impl<'a> Machine<'_, '_, 'a> {
 
     /// An entry that stack operations may touch.
     fn whole(entry: Entry<'a>) -> Result<Entry<'a>> {
-        if let Entry::Incomplete(_) = entry {
+        if let Entry::Incomplete = entry {
             return Err(Rule::IncompleteComposite.into());
         }
         Ok(entry)

@@ -130,7 +130,7 @@ fn no_value_is_made_that_is_larger_than_the_stack_keeps() {
 proptest! {
     /// Numbers and other entries are kept in different places; a plain vector has them all in one.
     #[test]
-    fn a_stack_is_a_stack(steps in proptest::collection::vec(0u8..13, 0..200)) {
+    fn a_stack_is_a_stack(steps in proptest::collection::vec(0u8..15, 0..200)) {
         let arena = Arena::new();
         let mut stack = Entries::new(40, &arena);
         let mut model = Vec::new();
@@ -142,6 +142,7 @@ proptest! {
                 5 => Some(Entry::Location(Location::byte(number))),
                 11 => Some(Entry::Register(Register(number as u16))),
                 6 => Some(Entry::Linear { base: number, step: 1 }),
+                13 => Some(Entry::Incomplete),
                 _ => None,
             };
             match (entry, step) {
@@ -164,6 +165,9 @@ proptest! {
                     let generic = model.pop().unwrap();
                     model.push(generic.replace("Generic", "Implicit"));
                 },
+                (None, 14) => if let Some(register) = stack.take_register() {
+                    prop_assert_eq!(model.pop(), Some(shown(&Entry::Register(register))));
+                },
                 (None, _) => if let Some(Entry::Address(_)) = stack.top_number() {
                     stack.set_generic(number);
                     model.pop();
@@ -171,6 +175,7 @@ proptest! {
                 },
             }
             prop_assert_eq!(stack.len(), model.len());
+            prop_assert_eq!(stack.top_is_incomplete(), model.last().is_some_and(|top| top == "Incomplete"));
             prop_assert_eq!(stack.top().as_ref().map(shown), model.last().cloned());
             for index in 0..=model.len() {
                 let expected = model.iter().rev().nth(index).cloned();

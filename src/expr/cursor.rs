@@ -36,12 +36,6 @@ impl<'a> Cursor<'a> {
         self.length.saturating_sub(self.rest.len())
     }
 
-    /// How many bytes had been read when `left` were left.
-    #[inline]
-    pub(crate) fn position_before(&self, left: usize) -> usize {
-        self.length.saturating_sub(left)
-    }
-
     /// Whether nothing is left.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {

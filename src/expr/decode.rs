@@ -5,8 +5,8 @@ use core::fmt;
 use fallible_iterator::FallibleIterator;
 
 use super::cursor::Cursor;
-use super::table::{Meaning, Opcode, Operation, by_vendor_code, dialect_table};
-use super::{Encoding, OperandKind};
+use super::table::{Meanings, Opcode, Operation, USER, by_vendor_code, dialect_table};
+use super::{Dialect, Encoding, OperandKind};
 use crate::error::{Error, ErrorKind, Result, Rule};
 
 /// The code that an operation was decoded from.
@@ -127,10 +127,18 @@ impl<'a> FallibleIterator for Operations<'a> {
 
     fn next(&mut self) -> Result<Option<Item<'a>>> {
         let offset = self.decoder.position();
-        let Some(code) = self.decoder.next_code() else {
+        let Some(byte) = self.decoder.next_code() else {
             return Ok(None);
         };
-        match self.decoder.operation(code, &self.encoding) {
+        let read = self
+            .decoder
+            .opcode(byte, &self.encoding)
+            .and_then(|(opcode, user)| {
+                Operation::read(opcode, byte, &mut self.decoder.cursor, &self.encoding)
+                    .map(|operation| (user.map_or(Code::Byte(byte), Code::User), operation))
+                    .map_err(|error| error.at_operation(opcode.name(), offset as u64))
+            });
+        match read {
             Ok((code, operation)) => Ok(Some(Item {
                 offset,
                 end: self.decoder.position(),
@@ -139,19 +147,20 @@ impl<'a> FallibleIterator for Operations<'a> {
             })),
             Err(error) => {
                 self.decoder.cursor = Cursor::new(&[]);
-                Err(error)
+                let name = if byte == USER { "DW_OP_LLVM_user" } else { "?" };
+                Err(error.at_operation(name, offset as u64))
             }
         }
     }
 }
 
 /// Decodes operations one after the other: [`next_code`](Decoder::next_code), then
-/// [`operation`](Decoder::operation).
+/// [`opcode`](Decoder::opcode), then the operands.
 #[derive(Clone, Copy)]
 pub(crate) struct Decoder<'a> {
     cursor: Cursor<'a>,
     /// What codes of one byte mean, looked up once for all operations.
-    meanings: &'static [Meaning; 256],
+    meanings: &'static Meanings,
 }
 
 impl fmt::Debug for Decoder<'_> {
@@ -198,65 +207,48 @@ impl<'a> Decoder<'a> {
         self.cursor.next_byte()
     }
 
-    /// The operation whose first byte was just read, of an expression with the encoding that the decoder was made for.
-    // In the evaluator's loop, so that what is read goes straight on to where it is executed.
+    /// The operation whose first byte was just read, of an expression with the encoding that the decoder was made for, and
+    /// its vendor code. Its operands come next.
+    // Inlined where operations are executed, so that the code leads straight to what it does.
     #[inline(always)]
-    pub(crate) fn operation(
+    pub(crate) fn opcode(
         &mut self,
         code: u8,
         encoding: &Encoding,
-    ) -> Result<(Code, Operation<'a>)> {
-        let left = self.cursor.rest().len();
-        let cursor = &mut self.cursor;
+    ) -> Result<(Opcode, Option<u64>)> {
         #[expect(
             clippy::indexing_slicing,
             reason = "a table of 256 entries, and an index of one byte"
         )]
-        let meaning = self.meanings[usize::from(code)];
-        let (code, opcode, member) = if let Meaning::Operation(opcode, member) = meaning {
-            (Code::Byte(code), opcode, member)
-        } else {
-            match read_vendor_code(cursor, meaning, code, encoding) {
-                Ok((user, opcode)) => (Code::User(user), opcode, 0),
-                Err(error) => {
-                    let name = if let Meaning::User = meaning {
-                        "DW_OP_LLVM_user"
-                    } else {
-                        "?"
-                    };
-                    return Err(placed(error, name, cursor, left));
-                }
-            }
-        };
-        match Operation::read(opcode, member, cursor, encoding) {
-            Ok(operation) => Ok((code, operation)),
-            Err(error) => Err(placed(error, opcode.name(), cursor, left)),
+        match self.meanings[usize::from(code)] {
+            Some(opcode) => Ok((opcode, None)),
+            None => read_vendor_code(&mut self.cursor, code, encoding)
+                .map(|(user, opcode)| (opcode, Some(user))),
         }
+    }
+
+    /// What reads the operands.
+    #[inline(always)]
+    pub(crate) fn cursor(&mut self) -> &mut Cursor<'a> {
+        &mut self.cursor
     }
 }
 
 /// Reads the code behind `DW_OP_LLVM_user`.
 fn read_vendor_code(
     cursor: &mut Cursor<'_>,
-    meaning: Meaning,
     code: u8,
     encoding: &Encoding,
 ) -> Result<(u64, Opcode)> {
-    let Meaning::User = meaning else {
+    let knows_users = matches!(encoding.dialect, Dialect::User | Dialect::UserWith(_));
+    if code != USER || !knows_users {
         return Err(unknown(code, None));
-    };
+    }
     let user = cursor.uleb()?;
     match by_vendor_code(user, encoding.dialect) {
         Some(opcode) => Ok((user, opcode)),
         None => Err(unknown(code, Some(user))),
     }
-}
-
-/// Says in which operation an error is, behind whose first byte `left` bytes were left.
-#[cold]
-fn placed(error: Error, operation: &'static str, cursor: &Cursor<'_>, left: usize) -> Error {
-    let offset = cursor.position_before(left.saturating_add(1));
-    error.at_operation(operation, offset as u64)
 }
 
 #[cold]

@@ -205,21 +205,41 @@ macro_rules! operations {
                 operands.next().is_none().then_some(operation)
             }
 
-            /// Reads the operands of `opcode`; `member` is the number within a family.
+            /// Reads the operands of `opcode`, whose first byte was `code`.
             #[inline(always)]
             pub(super) fn read(
                 opcode: Opcode,
-                member: u8,
+                code: u8,
                 cursor: &mut Cursor<'a>,
                 encoding: &Encoding,
             ) -> Result<Operation<'a>> {
-                let _ = member;
                 Ok(match opcode {
-                    $(Opcode::$opcode => Operation::$opcode $({
-                        $($field: read_operand!($kind, cursor, encoding, member)),+
-                    })?,)*
+                    $(Opcode::$opcode => {
+                        $(let ($($field,)+) = read::$opcode(code, cursor, encoding)?;)?
+                        Operation::$opcode $({ $($field),+ })?
+                    })*
                 })
             }
+        }
+
+        /// For each operation with operands a function that reads them, in the order of the encoding; `code` is the
+        /// operation's first byte, which has the number within a family.
+        #[expect(non_snake_case, reason = "named as the operations are")]
+        pub(crate) mod read {
+            use super::{Cursor, Encoding, Opcode, Result, first_code};
+
+            $($(
+                #[inline(always)]
+                pub(crate) fn $opcode<'a>(
+                    code: u8,
+                    cursor: &mut Cursor<'a>,
+                    encoding: &Encoding,
+                ) -> Result<($(value_type!($kind),)+)> {
+                    let member = code.wrapping_sub(const { first_code(Opcode::$opcode) });
+                    let _ = (member, &cursor, encoding);
+                    Ok(($(read_operand!($kind, cursor, encoding, member),)+))
+                }
+            )?)*
         }
     };
 }
@@ -426,24 +446,17 @@ impl Opcode {
     }
 }
 
-/// What a code of one byte means in a dialect.
-#[derive(Clone, Copy)]
-pub(super) enum Meaning {
-    /// An operation; the number is that within its family.
-    Operation(Opcode, u8),
-    /// `DW_OP_LLVM_user`: the vendor code follows.
-    User,
-    /// Nothing.
-    Unknown,
-}
+/// What the codes of one byte mean in a dialect; nothing where a code has no meaning by itself, as `DW_OP_LLVM_user` has
+/// not.
+pub(super) type Meanings = [Option<Opcode>; 256];
 
 #[expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
     reason = "evaluated by the compiler, which refuses what overflows and an index that is too large"
 )]
-const fn meanings(dialect: Dialect) -> [Meaning; 256] {
-    let mut table = [Meaning::Unknown; 256];
+const fn meanings(dialect: Dialect) -> Meanings {
+    let mut table = [None; 256];
     let mut i = 0;
     while i < ROWS.len() {
         let row = ROWS[i];
@@ -453,22 +466,19 @@ const fn meanings(dialect: Dialect) -> [Meaning; 256] {
             Dialect::Draft => row.codes.draft,
         };
         if let Some(code) = row.codes.gnu {
-            table[code as usize] = Meaning::Operation(row.opcode, 0);
+            table[code as usize] = Some(row.opcode);
         }
         if let Some(code) = vendor {
-            table[code as usize] = Meaning::Operation(row.opcode, 0);
+            table[code as usize] = Some(row.opcode);
         }
         if let Some(code) = row.codes.std {
             let mut member = 0;
             while member < row.family {
-                table[code as usize + member as usize] = Meaning::Operation(row.opcode, member);
+                table[code as usize + member as usize] = Some(row.opcode);
                 member += 1;
             }
         }
         i += 1;
-    }
-    if let Dialect::User | Dialect::UserWith(_) = dialect {
-        table[USER as usize] = Meaning::User;
     }
     table
 }
@@ -493,13 +503,25 @@ const fn vendor_codes() -> [Option<Opcode>; 16] {
 /// `DW_OP_LLVM_user`.
 pub(super) const USER: u8 = 0xe9;
 
-static USER_DIALECT: [Meaning; 256] = meanings(Dialect::User);
-static ONE_BYTE_DIALECT: [Meaning; 256] = meanings(Dialect::OneByte);
-static DRAFT_DIALECT: [Meaning; 256] = meanings(Dialect::Draft);
+static USER_DIALECT: Meanings = meanings(Dialect::User);
+static ONE_BYTE_DIALECT: Meanings = meanings(Dialect::OneByte);
+static DRAFT_DIALECT: Meanings = meanings(Dialect::Draft);
 static VENDOR_CODES: [Option<Opcode>; 16] = vendor_codes();
 
+/// The code of an operation, or of the first of its family.
+#[expect(
+    clippy::indexing_slicing,
+    reason = "evaluated by the compiler; one row for each variant"
+)]
+const fn first_code(opcode: Opcode) -> u8 {
+    match ROWS[opcode as usize].codes.std {
+        Some(code) => code,
+        None => 0,
+    }
+}
+
 /// What every code of one byte means in `dialect`.
-pub(super) fn dialect_table(dialect: Dialect) -> &'static [Meaning; 256] {
+pub(super) fn dialect_table(dialect: Dialect) -> &'static Meanings {
     match dialect {
         Dialect::User | Dialect::UserWith(_) => &USER_DIALECT,
         Dialect::OneByte => &ONE_BYTE_DIALECT,

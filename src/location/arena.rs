@@ -56,6 +56,13 @@ impl Arena<'_> {
         self.memory().alloc(value)
     }
 
+    /// Keeps a value that can be changed. It must own nothing either.
+    #[inline]
+    pub(crate) fn alloc_mut<T>(&self, value: T) -> &mut T {
+        const { assert!(!core::mem::needs_drop::<T>()) };
+        self.memory().alloc(value)
+    }
+
     /// Keeps values, one behind the other.
     pub(crate) fn alloc_all<T: Copy>(&self, values: &[T]) -> &mut [T] {
         self.memory().alloc_slice_copy(values)

@@ -22,15 +22,15 @@ enum Kind<'a> {
     Parts(&'a [Part<'a>]),
     /// The same location for every element.
     Repeat {
-        location: Location<'a>,
-        element: u128,
+        location: &'a Location<'a>,
+        element: u64,
     },
     /// Element N at N times the element's size in one of two locations.
     Select {
-        zero: Location<'a>,
-        one: Location<'a>,
-        mask: u128,
-        element: u128,
+        zero: &'a Location<'a>,
+        one: &'a Location<'a>,
+        mask: &'a u128,
+        element: u64,
     },
 }
 
@@ -45,12 +45,17 @@ pub struct Part<'a> {
     pub bit_size: u128,
 }
 
-/// A part of an incomplete composite, and the parts before it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Link<'a> {
-    part: Part<'a>,
-    before: Option<&'a Link<'a>>,
+/// A composite to which parts are added, one behind the other.
+#[derive(Debug)]
+pub(crate) struct Incomplete<'a> {
+    /// The parts, and room for more.
+    room: &'a mut [Part<'a>],
     count: u32,
+    /// Where the next part starts, in bits.
+    end: u128,
+    /// How deep the composites among the parts are nested.
+    depth: u16,
+    all_lanes: bool,
 }
 
 /// What composites may be made of at most.
@@ -74,7 +79,7 @@ impl<'a> Composite<'a> {
         match self.kind {
             Kind::Parts(parts) => parts.len() as u128,
             Kind::Repeat { element, .. } | Kind::Select { element, .. } => {
-                self.bit_size.checked_div(element).unwrap_or(0)
+                self.bit_size.checked_div(element.into()).unwrap_or(0)
             }
         }
     }
@@ -106,7 +111,7 @@ impl<'a> Composite<'a> {
                     .copied()
             }
             Kind::Repeat { element, .. } | Kind::Select { element, .. } => {
-                self.element(bit.checked_div(element)?)
+                self.element(bit.checked_div(element.into())?)
             }
         }
     }
@@ -117,12 +122,12 @@ impl<'a> Composite<'a> {
             Kind::Parts(parts) => parts.get(usize::try_from(index).ok()?).copied(),
             Kind::Repeat { location, element } => {
                 let start = index
-                    .checked_mul(element)
+                    .checked_mul(element.into())
                     .filter(|start| *start < self.bit_size)?;
                 Some(Part {
-                    location,
+                    location: *location,
                     start,
-                    bit_size: element,
+                    bit_size: element.into(),
                 })
             }
             Kind::Select {
@@ -132,7 +137,7 @@ impl<'a> Composite<'a> {
                 element,
             } => {
                 let start = index
-                    .checked_mul(element)
+                    .checked_mul(element.into())
                     .filter(|start| *start < self.bit_size)?;
                 let chosen = if mask.checked_shr(u32::try_from(index).ok()?)? & 1 == 1 {
                     one
@@ -146,12 +151,12 @@ impl<'a> Composite<'a> {
                         bit_offset: place.bit_offset.checked_add(start)?,
                         ..place
                     }),
-                    None => chosen,
+                    None => *chosen,
                 };
                 Some(Part {
                     location,
                     start,
-                    bit_size: element,
+                    bit_size: element.into(),
                 })
             }
         }
@@ -180,6 +185,7 @@ impl<'a> Composite<'a> {
         element: u64,
         count: u64,
         bounds: Bounds,
+        arena: &'a Arena<'a>,
     ) -> Result<Composite<'a>> {
         if element == 0 || count == 0 {
             return Err(Rule::ZeroElement.into());
@@ -190,8 +196,8 @@ impl<'a> Composite<'a> {
         check_size(bit_size, bounds)?;
         Ok(Composite {
             kind: Kind::Repeat {
-                location,
-                element: element.into(),
+                location: arena.alloc(location),
+                element,
             },
             bit_size,
             depth,
@@ -245,13 +251,12 @@ impl<'a> Composite<'a> {
                 )?;
             }
         }
-        let element = u128::from(element);
         if let (Some(_), Some(_)) = (zero.single(), one.single()) {
             return Ok(Composite {
                 kind: Kind::Select {
-                    zero,
-                    one,
-                    mask,
+                    zero: arena.alloc(zero),
+                    one: arena.alloc(one),
+                    mask: arena.alloc(mask),
                     element,
                 },
                 bit_size,
@@ -263,12 +268,12 @@ impl<'a> Composite<'a> {
         let none = Part {
             location: Location::UNDEFINED,
             start: 0,
-            bit_size: element,
+            bit_size: element.into(),
         };
         let parts = arena.alloc_alike(none, usize::try_from(count).unwrap_or(0));
         for (index, part) in (0u64..).zip(&mut *parts) {
             let chosen = if mask >> index & 1 == 1 { &one } else { &zero };
-            part.start = u128::from(index).saturating_mul(element);
+            part.start = u128::from(index).saturating_mul(element.into());
             part.location =
                 chosen.offset_by_bits(i128::try_from(part.start).unwrap_or(i128::MAX), arena)?;
         }
@@ -281,60 +286,75 @@ impl<'a> Composite<'a> {
     }
 }
 
-impl<'a> Link<'a> {
+/// For how many parts there is room at first: what does not fit into one register is most often in two.
+const FIRST_ROOM: usize = 2;
+
+impl<'a> Incomplete<'a> {
+    /// Without any parts.
+    pub(crate) fn new() -> Incomplete<'a> {
+        Incomplete {
+            room: &mut [],
+            count: 0,
+            end: 0,
+            depth: 0,
+            all_lanes: false,
+        }
+    }
+
     /// Appends a part, as `DW_OP_bit_piece` does.
     ///
     /// # Errors
     /// As HET A.2.5.4.4.6 says, or a limit.
     pub(crate) fn append(
-        before: Option<&'a Link<'a>>,
-        location: Location<'a>,
+        &mut self,
+        location: &Location<'a>,
         bit_size: u128,
         bounds: Bounds,
-    ) -> Result<Link<'a>> {
-        check_part(&location, bit_size)?;
-        let start = before.map_or(0, |link| link.part.start.saturating_add(link.part.bit_size));
-        check_size(start.saturating_add(bit_size), bounds)?;
-        let count = before.map_or(0, |link| link.count).saturating_add(1);
-        if count > bounds.parts {
+        arena: &'a Arena<'a>,
+    ) -> Result<()> {
+        check_part(location, bit_size)?;
+        let end = self.end.saturating_add(bit_size);
+        check_size(end, bounds)?;
+        if self.count >= bounds.parts {
             return Err(reached(Limit::Parts, bounds.parts.into()));
         }
-        check_depth(depth_of(&location).saturating_add(1), bounds)?;
-        Ok(Link {
-            part: Part {
-                location,
-                start,
-                bit_size,
-            },
-            before,
-            count,
-        })
+        let depth = depth_of(location);
+        check_depth(depth.saturating_add(1), bounds)?;
+        let part = Part {
+            location: *location,
+            start: self.end,
+            bit_size,
+        };
+        let at = self.count as usize;
+        if at >= self.room.len() {
+            self.make_room(part, arena);
+        }
+        if let Some(slot) = self.room.get_mut(at) {
+            *slot = part;
+        }
+        self.count = self.count.saturating_add(1);
+        self.end = end;
+        self.depth = self.depth.max(depth);
+        self.all_lanes |= location.stands_for_all_lanes();
+        Ok(())
+    }
+
+    fn make_room(&mut self, part: Part<'a>, arena: &'a Arena<'a>) {
+        let room = arena.alloc_alike(part, self.room.len().saturating_mul(2).max(FIRST_ROOM));
+        for (to, from) in room.iter_mut().zip(&*self.room) {
+            *to = *from;
+        }
+        self.room = room;
     }
 
     /// Completes the composite.
-    pub(crate) fn complete(&self, arena: &'a Arena<'a>) -> Composite<'a> {
-        let slots = arena.alloc_alike(self.part, self.count as usize);
-        let mut next = Some(self);
-        for slot in slots.iter_mut().rev() {
-            let Some(link) = next else { break };
-            *slot = link.part;
-            next = link.before;
-        }
-        let parts = &*slots;
-        let depth = parts
-            .iter()
-            .map(|part| depth_of(&part.location))
-            .max()
-            .unwrap_or(0);
-        let all_lanes = parts
-            .iter()
-            .any(|part| part.location.stands_for_all_lanes());
-        let bit_size = self.part.start.saturating_add(self.part.bit_size);
+    pub(crate) fn complete(self) -> Composite<'a> {
+        let room: &'a [Part<'a>] = self.room;
         Composite {
-            kind: Kind::Parts(parts),
-            bit_size,
-            depth: depth.saturating_add(1),
-            all_lanes,
+            kind: Kind::Parts(room.get(..self.count as usize).unwrap_or(room)),
+            bit_size: self.end,
+            depth: self.depth.saturating_add(1),
+            all_lanes: self.all_lanes,
         }
     }
 }

@@ -21,7 +21,7 @@ mod visits;
 mod write;
 
 pub use arena::Arena;
-pub(crate) use composite::{Bounds, Link};
+pub(crate) use composite::{Bounds, Incomplete};
 pub use composite::{Composite, Part, Parts};
 pub(crate) use lanes::read_lanes_within;
 pub use lanes::{LaneBits, read_lanes};

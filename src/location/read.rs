@@ -535,7 +535,7 @@ pub(super) fn copy_bits(from: &[u8], from_bit: u128, to: &mut [u8], to_bit: u64,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::location::{Arena, Bounds, Link};
+    use crate::location::{Arena, Bounds, Incomplete};
 
     const BOUNDS: Bounds = Bounds {
         parts: 16,
@@ -578,12 +578,12 @@ mod tests {
     /// The five bits 1, 0, 1, and two that are undefined, so many times.
     fn repeated<'a>(count: u64, arena: &'a Arena<'a>) -> Location<'a> {
         let known = Location::One(Place::new(Storage::Constant(&[0b101]), 0));
-        let first = Link::append(None, known, 3, BOUNDS).unwrap();
-        let first = arena.alloc(first);
-        let both = Link::append(Some(first), Location::UNDEFINED, 2, BOUNDS).unwrap();
-        let element = arena.alloc(both.complete(arena));
+        let mut both = Incomplete::new();
+        both.append(&known, 3, BOUNDS, arena).unwrap();
+        both.append(&Location::UNDEFINED, 2, BOUNDS, arena).unwrap();
+        let element = arena.alloc(both.complete());
         let element = Location::One(Place::new(Storage::Composite(element), 0));
-        let all = Composite::repeat(element, 5, count, BOUNDS).unwrap();
+        let all = Composite::repeat(element, 5, count, BOUNDS, arena).unwrap();
         Location::One(Place::new(Storage::Composite(arena.alloc(all)), 0))
     }
 
@@ -612,7 +612,7 @@ mod tests {
     fn what_is_repeated_costs_no_more_for_more() {
         let arena = Arena::new();
         let constant = Location::One(Place::new(Storage::Constant(&[0x5a]), 0));
-        let all = Composite::repeat(constant, 8, 1 << 60, BOUNDS).unwrap();
+        let all = Composite::repeat(constant, 8, 1 << 60, BOUNDS, &arena).unwrap();
         let all = Location::One(Place::new(Storage::Composite(arena.alloc(all)), 0));
         let mut visits = Visits::new(1 << 20);
         let bits = read_within(&all, 1 << 24, &ACCESS, &mut visits).unwrap();
