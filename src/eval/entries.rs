@@ -8,8 +8,7 @@
 //! What every operation does is always inlined here and in the machine: left to itself, the compiler calls some of it in one
 //! build and not in the next.
 
-use arrayvec::ArrayVec;
-
+use super::spill::Spill;
 use super::stack::Entry;
 use crate::arch::Register;
 use crate::error::{Limit, Result};
@@ -82,7 +81,7 @@ pub(super) struct Entries<'a> {
     near_limit: usize,
     limit: u32,
     /// The first entries that are no numbers, and all behind them.
-    others: Others<'a>,
+    others: Spill<'a, Entry<'a>, OTHERS>,
 }
 
 impl<'a> Entries<'a> {
@@ -97,12 +96,7 @@ impl<'a> Entries<'a> {
             count: 0,
             near_limit: NEAR.min(limit as usize),
             limit,
-            others: Others {
-                near: ArrayVec::new(),
-                far: &mut [],
-                far_count: 0,
-                arena,
-            },
+            others: Spill::new(arena),
         }
     }
 
@@ -363,64 +357,4 @@ impl<'a> Entries<'a> {
 fn near(index: usize) -> usize {
     const { assert!(NEAR.is_power_of_two() && NEAR * kind::BITS as usize == u32::BITS as usize) };
     index & (NEAR - 1)
-}
-
-/// Entries of any kind: the first in place, the others in the arena.
-struct Others<'a> {
-    near: ArrayVec<Entry<'a>, OTHERS>,
-    far: &'a mut [Entry<'a>],
-    far_count: usize,
-    arena: &'a Arena<'a>,
-}
-
-impl<'a> Others<'a> {
-    #[inline]
-    fn push(&mut self, entry: Entry<'a>) {
-        if self.near.is_full() {
-            self.push_far(entry);
-        } else {
-            self.near.push(entry);
-        }
-    }
-
-    #[cold]
-    fn push_far(&mut self, entry: Entry<'a>) {
-        if self.far_count >= self.far.len() {
-            let room = self.far.len().max(OTHERS).saturating_mul(2);
-            let larger = self.arena.alloc_alike(Entry::Generic(0), room);
-            for (to, from) in larger.iter_mut().zip(&*self.far) {
-                *to = *from;
-            }
-            self.far = larger;
-        }
-        if let Some(slot) = self.far.get_mut(self.far_count) {
-            *slot = entry;
-            self.far_count = self.far_count.saturating_add(1);
-        }
-    }
-
-    #[inline]
-    fn get(&self, at: usize) -> Option<&Entry<'a>> {
-        match self.near.get(at) {
-            Some(entry) => Some(entry),
-            None => self.far.get(at.checked_sub(OTHERS)?),
-        }
-    }
-
-    /// The entry with `index` others above it.
-    #[inline]
-    fn below(&self, index: usize) -> Option<&Entry<'a>> {
-        let count = self.near.len().checked_add(self.far_count)?;
-        self.get(count.checked_sub(1)?.checked_sub(index)?)
-    }
-
-    #[inline]
-    fn drop_last(&mut self) {
-        match self.far_count.checked_sub(1) {
-            Some(count) => self.far_count = count,
-            None => {
-                self.near.pop();
-            }
-        }
-    }
 }

@@ -3,12 +3,12 @@
 use core::cell::Cell;
 
 use fallible_iterator::FallibleIterator;
-use smallvec::SmallVec;
 
 use super::composite::Building;
 use super::context::{Context, LaneFocus, Outcome, ResultKind};
 use super::entries::Entries;
 use super::resolver::{DieReference, ExpressionBytes, Unit};
+use super::spill::Spill;
 use super::stack::Entry;
 use super::value::{BaseType, Binary, Relation, Shift, Unary, Value};
 use crate::arch::AddressSpace;
@@ -110,7 +110,7 @@ fn run_here<'a>(
         context,
         stack: Entries::new(context.limits.stack, context.arena),
         here: Activation::new(expression),
-        callers: SmallVec::new(),
+        callers: Spill::new(context.arena),
         building: None,
         generic_bits,
         generic_mask: u64::MAX
@@ -174,7 +174,7 @@ pub(super) struct Machine<'m, 'c, 'a> {
     pub(super) stack: Entries<'a>,
     pub(super) here: Activation<'a>,
     /// The expressions that called this one on the same stack, the outermost first.
-    pub(super) callers: SmallVec<[Activation<'a>; 4]>,
+    pub(super) callers: Spill<'a, Activation<'a>, 4>,
     /// The highest composite on the stack to which parts can be added.
     pub(super) building: Option<Building<'a>>,
     /// The size of the generic type.
@@ -224,9 +224,10 @@ impl<'a> Machine<'_, '_, 'a> {
     fn execute_all(&mut self) -> Result<()> {
         loop {
             let Some(code) = self.here.decoder.next_code() else {
-                match self.callers.pop() {
+                match self.callers.below(0) {
                     Some(caller) => {
-                        self.here = caller;
+                        self.here = *caller;
+                        self.callers.drop_last();
                         self.leave();
                         continue;
                     }

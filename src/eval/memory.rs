@@ -9,7 +9,7 @@ use super::stack::{Entry, Linear};
 use super::value::{BaseType, Encoding, Value};
 use crate::arch::{AddressSpace, Register};
 use crate::error::{Error, ErrorKind, Need, Result, Rule};
-use crate::expr::{Opcode, Operation, operations};
+use crate::expr::{Decoder, Opcode, operations, read};
 use crate::location::{Location, Place, Storage, Visits, read_plain, read_value_within};
 
 impl<'a> Machine<'_, '_, 'a> {
@@ -79,12 +79,10 @@ impl<'a> Machine<'_, '_, 'a> {
     }
 
     pub(super) fn fbreg(&mut self, offset: i64) -> Result<()> {
-        let frame_base = self
-            .context
-            .subprogram
-            .and_then(|subprogram| subprogram.frame_base);
+        let subprogram = self.context.subprogram.as_ref();
+        let frame_base = subprogram.and_then(|subprogram| subprogram.frame_base.as_ref());
         let frame_base = frame_base.ok_or_else(|| Error::from(Need::FrameBase))?;
-        let location = match self.frame_base(&frame_base)? {
+        let location = match self.frame_base(frame_base)? {
             FrameBase::Address(address) => {
                 if let Some(address) = address.checked_add_signed(offset) {
                     return self.stack.push_address(address);
@@ -136,27 +134,38 @@ impl<'a> Machine<'_, '_, 'a> {
     /// The location of a frame base that is a register or an address, as nearly every one is: it needs no stack of
     /// its own. Nothing for any other, and if something is wrong.
     fn simple_frame_base(&mut self, expression: &ExpressionBytes<'a>) -> Option<FrameBase<'a>> {
-        let mut items = operations(expression.bytes, expression.unit.encoding);
-        let operation = items.next().ok()??.operation;
-        if !items.rest().is_empty() || self.budget.depth == 0 {
-            return None;
-        }
+        let encoding = &expression.unit.encoding;
+        let mut decoder = Decoder::new(expression.bytes, encoding);
+        let code = decoder.next_code()?;
+        let (opcode, _) = decoder.opcode(code, encoding).ok()?;
+        let cursor = decoder.cursor();
         #[expect(
             clippy::wildcard_enum_match_arm,
             reason = "any other is evaluated on a stack"
         )]
-        let location = match operation {
-            Operation::Reg { register } => self.register_location(register.into()).ok()?,
-            Operation::Regx { register } => self.register_location(register).ok()?,
-            Operation::CallFrameCfa => self.context.frame?.cfa().ok()?,
-            Operation::Addr { address } => {
-                self.charge(1).ok()?;
-                return Some(FrameBase::Address(self.loaded(address)));
+        let found = match opcode {
+            Opcode::Addr => {
+                let (address,) = read::Addr(code, cursor, encoding).ok()?;
+                FrameBase::Address(self.loaded(address))
+            }
+            Opcode::Reg => {
+                let (register,) = read::Reg(code, cursor, encoding).ok()?;
+                FrameBase::Location(self.register_location(register.into()).ok()?)
+            }
+            Opcode::Regx => {
+                let (register,) = read::Regx(code, cursor, encoding).ok()?;
+                FrameBase::Location(self.register_location(register).ok()?)
+            }
+            Opcode::CallFrameCfa if cursor.is_empty() => {
+                FrameBase::Location(self.context.frame?.cfa().ok()?)
             }
             _ => return None,
         };
+        if decoder.left() != 0 || self.budget.depth == 0 {
+            return None;
+        }
         self.charge(1).ok()?;
-        Some(FrameBase::Location(location))
+        Some(found)
     }
 
     /// A frame base that refers to itself is ill-formed (HET A.3.3.5); without this the depth would end it.

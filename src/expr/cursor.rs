@@ -111,7 +111,7 @@ impl<'a> Cursor<'a> {
 
     /// An unsigned LEB128; one that does not fit into 64 bits gives the largest number, which no limit or
     /// table accepts.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn uleb(&mut self) -> Result<u64> {
         // Nearly every operand is below 128.
         if let Some((&byte, rest)) = self.rest.split_first()
@@ -120,12 +120,17 @@ impl<'a> Cursor<'a> {
             self.rest = rest;
             return Ok(byte.into());
         }
+        self.long_uleb()
+    }
+
+    #[inline(never)]
+    fn long_uleb(&mut self) -> Result<u64> {
         let (value, fits) = self.leb(false)?;
         Ok(if fits { value } else { u64::MAX })
     }
 
     /// A signed LEB128; one that does not fit gives the number of the same sign that is farthest from zero.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn sleb(&mut self) -> Result<i64> {
         // Nearly every operand is between -64 and 63.
         if let Some((&byte, rest)) = self.rest.split_first()
@@ -135,6 +140,11 @@ impl<'a> Cursor<'a> {
             // The seventh bit is the sign.
             return Ok(((byte << 1).cast_signed() >> 1).into());
         }
+        self.long_sleb()
+    }
+
+    #[inline(never)]
+    fn long_sleb(&mut self) -> Result<i64> {
         let (value, fits) = self.leb(true)?;
         let value = value.cast_signed();
         Ok(match (fits, value < 0) {
@@ -171,6 +181,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The low 64 bits of a LEB128, and whether the bits above say nothing.
+    #[inline(never)]
     fn leb(&mut self, signed: bool) -> Result<(u64, bool)> {
         let mut value = 0u64;
         let mut shift = 0u32;
