@@ -45,7 +45,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
         if target != self.here.valid_target {
             self.check_target(target)?;
         }
-        self.here.decoder.go_to(bytes, target)
+        self.here.decoder.cursor().go_to(target)
     }
 
     /// A branch must go to the start of an operation, as decoded from the first byte, or to the end.

@@ -156,14 +156,21 @@ impl<'a> Activation<'a> {
 /// What each operation does, with its operands in the order of the table. One jump leads to where the operands are read and at
 /// once used; decoding an operation first, to look at it again, took a quarter longer (`BENCHMARKS.md`).
 macro_rules! operate {
-    ($machine:ident, $opcode:ident, $code:ident; $($operation:ident $({ $($operand:ident),+ $(,)? })? => $does:expr,)*) => {
+    ($machine:ident, $opcode:ident, $code:ident, $start:ident; $($operation:ident $({ $($operand:ident),+ $(,)? })? => $does:expr,)*) => {
         match $opcode {
             $(Opcode::$operation => {
-                $(let ($($operand,)+) = {
+                $(
                     let Activation { expression, decoder, .. } = &mut $machine.here;
-                    read::$operation($code, decoder.cursor(), &expression.unit.encoding)?
-                };)?
-                $does
+                    let encoding = &expression.unit.encoding;
+                    let ($($operand,)+) = match read::$operation($code, decoder.cursor(), encoding) {
+                        Ok(operands) => operands,
+                        Err(error) => return Err($machine.placed(error, $start)),
+                    };
+                )?
+                let done: Result<()> = $does;
+                if let Err(error) = done {
+                    return Err($machine.placed(error, $start));
+                }
             })*
         }
     };
@@ -221,84 +228,26 @@ impl<'a> Machine<'_, '_, 'a> {
         })
     }
 
-    fn execute_all(&mut self) -> Result<()> {
-        loop {
-            let Some(code) = self.here.decoder.next_code() else {
-                match self.callers.below(0) {
-                    Some(caller) => {
-                        self.here = *caller;
-                        self.callers.drop_last();
-                        self.leave();
-                        continue;
-                    }
-                    None => return Ok(()),
-                }
-            };
-            let left = self.here.decoder.left();
-            if let Err(error) = self.step(code) {
-                return Err(self.placed(error, left));
-            }
-        }
-    }
-
-    /// Says where an error is: in the operation behind whose first byte `left` bytes were left.
-    #[cold]
-    fn placed(&self, error: Error, left: usize) -> Error {
-        let expression = &self.here.expression;
-        let start = expression
-            .bytes
-            .len()
-            .saturating_sub(left.saturating_add(1));
-        // What it was is not kept while all goes well.
-        let rest = expression.bytes.get(start..).unwrap_or_default();
-        let name = match operations(rest, expression.unit.encoding).next() {
-            Ok(Some(item)) => item.operation.opcode().name(),
-            Ok(None) => "?",
-            Err(error) => error.operation().unwrap_or("?"),
-        };
-        let error = error.at_operation(name, start as u64);
-        if expression.section.is_empty() {
-            error
-        } else {
-            error.within(expression.section, expression.offset)
-        }
-    }
-
-    #[inline(always)]
-    fn step(&mut self, code: u8) -> Result<()> {
-        self.charge(1)?;
-        let Activation {
-            expression,
-            decoder,
-            ..
-        } = &mut self.here;
-        let (opcode, _) = decoder.opcode(code, &expression.unit.encoding)?;
-        #[cfg(debug_assertions)]
-        let before = self.stack.len();
-        self.execute(opcode, code)?;
-        #[cfg(debug_assertions)]
-        self.check_effect(opcode, before);
-        Ok(())
-    }
-
-    /// Compares what an operation did to the stack with its row of the table.
-    #[cfg(debug_assertions)]
-    fn check_effect(&self, opcode: Opcode, before: usize) {
-        if let crate::expr::StackEffect::Fixed { pops, pushes } = opcode.row().effect {
-            let after = before
-                .checked_sub(pops.into())
-                .and_then(|rest| rest.checked_add(pushes.into()));
-            debug_assert_eq!(after, Some(self.stack.len()), "{}", opcode.name());
-        }
-    }
-
     #[expect(
         clippy::too_many_lines,
         reason = "one line for each operation; what they do is elsewhere"
     )]
-    #[inline(always)]
-    fn execute(&mut self, opcode: Opcode, code: u8) -> Result<()> {
-        operate! { self, opcode, code;
+    fn execute_all(&mut self) -> Result<()> {
+        loop {
+            let start = self.here.decoder.position();
+            let Some(code) = self.here.decoder.next_code() else {
+                if self.go_back() {
+                    continue;
+                }
+                return Ok(());
+            };
+            let opcode = match self.begin(code) {
+                Ok(opcode) => opcode,
+                Err(error) => return Err(self.placed(error, start)),
+            };
+            #[cfg(debug_assertions)]
+            let before = self.stack.len();
+            operate! { self, opcode, code, start;
             // Literals, HET A.2.5.4.3.1.
             Lit { value } => self.push_literal(value.into()),
             Const1u { value } => self.push_literal(value.into()),
@@ -311,10 +260,7 @@ impl<'a> Machine<'_, '_, 'a> {
             Const4s { value } => self.push_literal(i64::from(value).cast_unsigned()),
             Const8s { value } => self.push_literal(value.cast_unsigned()),
             Consts { value } => self.push_literal(value.cast_unsigned()),
-            Constx { index } => {
-                let value = self.resolver()?.address(self.unit(), index)?;
-                self.push_literal(value)
-            },
+            Constx { index } => self.constx(index),
             ConstType { base_type, bytes } => self.const_type(base_type, bytes),
             PushLane => self.push_lane(),
             PushIteration => self.push_iteration(),
@@ -366,20 +312,10 @@ impl<'a> Machine<'_, '_, 'a> {
             Deref => self.deref(),
             DerefSize { byte_size } => self.deref_size(byte_size),
             DerefType { byte_size, base_type } => self.deref_type(byte_size, base_type),
-            Xderef => {
-                self.swap()?;
-                self.form_aspace_address()?;
-                self.deref()
-            },
-            XderefSize { byte_size } => {
-                self.swap()?;
-                self.form_aspace_address()?;
-                self.deref_size(byte_size)
-            },
+            Xderef => self.swap_into_address().and_then(|()| self.deref()),
+            XderefSize { byte_size } => self.swap_into_address().and_then(|()| self.deref_size(byte_size)),
             XderefType { byte_size, base_type } => {
-                self.swap()?;
-                self.form_aspace_address()?;
-                self.deref_type(byte_size, base_type)
+                self.swap_into_address().and_then(|()| self.deref_type(byte_size, base_type))
             },
             RegvalType { register, base_type } => self.regval_type(register, base_type),
             EntryValue { expression } => self.entry_value(expression),
@@ -397,22 +333,13 @@ impl<'a> Machine<'_, '_, 'a> {
                 let bytes = self.as_displacement(byte_offset);
                 self.offset_constant(bytes.saturating_mul(8))
             },
-            PushObjectAddress => {
-                let object = self
-                    .context
-                    .object
-                    .ok_or_else(|| Error::from(Need::Object))?;
-                self.push(Entry::Location(object))
-            },
+            PushObjectAddress => self.push_object_address(),
             CallFrameEntryReg { register } => self.call_frame_entry_reg(register),
             Undefined => self.push(Entry::Location(Location::UNDEFINED)),
 
             // Memory, HET A.2.5.4.4.3.
             Addr { address } => self.push_address(address),
-            Addrx { index } => {
-                let address = self.resolver()?.address(self.unit(), index)?;
-                self.push_address(address)
-            },
+            Addrx { index } => self.addrx(index),
             FormAspaceAddress => self.form_aspace_address(),
             FormTlsAddress => self.form_tls_address(),
             CallFrameCfa => self.call_frame_cfa(),
@@ -424,8 +351,7 @@ impl<'a> Machine<'_, '_, 'a> {
                 self.breg(register, offset, AddressSpace::None)
             },
             AspaceBregx { register, offset } => {
-                let space = self.pop_address_space()?;
-                self.breg(register, offset, space)
+                self.pop_address_space().and_then(|space| self.breg(register, offset, space))
             },
 
             // Registers, HET A.2.5.4.4.4.
@@ -441,8 +367,7 @@ impl<'a> Machine<'_, '_, 'a> {
                 self.implicit_pointer(entry, offset, AddressSpace::None)
             },
             AspaceImplicitPointer { entry, offset } => {
-                let space = self.pop_address_space()?;
-                self.implicit_pointer(entry, offset, space)
+                self.pop_address_space().and_then(|space| self.implicit_pointer(entry, offset, space))
             },
 
             // Composites, HET A.2.5.4.4.6.
@@ -455,6 +380,64 @@ impl<'a> Machine<'_, '_, 'a> {
             SelectBitPiece { bit_size, count } => self.select_bit_piece(bit_size, count),
             Overlay => self.overlay(8),
             BitOverlay => self.overlay(1),
+            }
+            #[cfg(debug_assertions)]
+            self.check_effect(opcode, before);
+        }
+    }
+
+    /// Counts an operation, and tells which it is.
+    #[inline(always)]
+    fn begin(&mut self, code: u8) -> Result<Opcode> {
+        self.charge(1)?;
+        let Activation {
+            expression,
+            decoder,
+            ..
+        } = &mut self.here;
+        let (opcode, _) = decoder.opcode(code, &expression.unit.encoding)?;
+        Ok(opcode)
+    }
+
+    /// Goes on behind the call, at the end of a called expression. Whether it was one.
+    #[inline]
+    fn go_back(&mut self) -> bool {
+        let Some(caller) = self.callers.below(0) else {
+            return false;
+        };
+        self.here = *caller;
+        self.callers.drop_last();
+        self.leave();
+        true
+    }
+
+    /// Says where an error is: in the operation that starts at `start`.
+    #[cold]
+    fn placed(&self, error: Error, start: usize) -> Error {
+        let expression = &self.here.expression;
+        // What it was is not kept while all goes well.
+        let rest = expression.bytes.get(start..).unwrap_or_default();
+        let name = match operations(rest, expression.unit.encoding).next() {
+            Ok(Some(item)) => item.operation.opcode().name(),
+            Ok(None) => "?",
+            Err(error) => error.operation().unwrap_or("?"),
+        };
+        let error = error.at_operation(name, start as u64);
+        if expression.section.is_empty() {
+            error
+        } else {
+            error.within(expression.section, expression.offset)
+        }
+    }
+
+    /// Compares what an operation did to the stack with its row of the table.
+    #[cfg(debug_assertions)]
+    fn check_effect(&self, opcode: Opcode, before: usize) {
+        if let crate::expr::StackEffect::Fixed { pops, pushes } = opcode.row().effect {
+            let after = before
+                .checked_sub(pops.into())
+                .and_then(|rest| rest.checked_add(pushes.into()));
+            debug_assert_eq!(after, Some(self.stack.len()), "{}", opcode.name());
         }
     }
 
@@ -527,6 +510,11 @@ impl<'a> Machine<'_, '_, 'a> {
         value & self.generic_mask
     }
 
+    fn constx(&mut self, index: u64) -> Result<()> {
+        let value = self.resolver()?.address(self.unit(), index)?;
+        self.push_literal(value)
+    }
+
     fn const_type(&mut self, base_type: u64, bytes: &'a [u8]) -> Result<()> {
         let ty = self.base_type(base_type)?;
         if ty.byte_size() as usize != bytes.len() {
@@ -538,6 +526,12 @@ impl<'a> Machine<'_, '_, 'a> {
             *to = *from;
         }
         self.push(Entry::from_value(Value::new(ty, u128::from_le_bytes(bits))))
+    }
+
+    fn push_object_address(&mut self) -> Result<()> {
+        let object = self.context.object;
+        let object = object.ok_or_else(|| Error::from(Need::Object))?;
+        self.push(Entry::Location(object))
     }
 
     fn push_lane(&mut self) -> Result<()> {

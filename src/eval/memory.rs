@@ -19,6 +19,11 @@ impl<'a> Machine<'_, '_, 'a> {
         self.stack.push_address(address)
     }
 
+    pub(super) fn addrx(&mut self, index: u64) -> Result<()> {
+        let address = self.resolver()?.address(self.unit(), index)?;
+        self.push_address(address)
+    }
+
     /// The address in the process of one in the code object.
     fn loaded(&self, address: u64) -> u64 {
         self.truncate(address.wrapping_add(self.context.load_address))
@@ -53,6 +58,12 @@ impl<'a> Machine<'_, '_, 'a> {
             self.memory(space, Linear { base, step: 0 })?
         };
         self.push(Entry::Location(location))
+    }
+
+    /// Makes a location of an address space and an address above it.
+    pub(super) fn swap_into_address(&mut self) -> Result<()> {
+        self.swap()?;
+        self.form_aspace_address()
     }
 
     pub(super) fn form_tls_address(&mut self) -> Result<()> {
@@ -161,7 +172,7 @@ impl<'a> Machine<'_, '_, 'a> {
             }
             _ => return None,
         };
-        if decoder.left() != 0 || self.budget.depth == 0 {
+        if !decoder.cursor().is_empty() || self.budget.depth == 0 {
             return None;
         }
         self.charge(1).ok()?;

@@ -5,64 +5,71 @@ use crate::error::{ErrorKind, Result};
 /// Reads little-endian numbers and LEB128 from a slice; never past its end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cursor<'a> {
-    rest: &'a [u8],
-    length: usize,
+    bytes: &'a [u8],
+    /// How many were read, at most all.
+    at: usize,
 }
 
 impl<'a> Cursor<'a> {
     /// At the first of `bytes`.
     pub(crate) fn new(bytes: &'a [u8]) -> Cursor<'a> {
-        Cursor {
-            rest: bytes,
-            length: bytes.len(),
-        }
+        Cursor { bytes, at: 0 }
     }
 
-    /// At an offset in `bytes`.
+    /// Goes on at an offset.
+    ///
+    /// # Errors
+    /// If there are fewer bytes.
     #[inline]
-    pub(crate) fn at(bytes: &'a [u8], offset: usize) -> Result<Cursor<'a>> {
-        match bytes.get(offset..) {
-            Some(rest) => Ok(Cursor {
-                rest,
-                length: bytes.len(),
-            }),
-            None => truncated("an offset"),
+    pub(crate) fn go_to(&mut self, offset: usize) -> Result<()> {
+        if offset > self.bytes.len() {
+            return truncated("an offset");
         }
+        self.at = offset;
+        Ok(())
     }
 
     /// How many bytes were read.
     #[inline]
     pub(crate) fn position(&self) -> usize {
-        self.length.saturating_sub(self.rest.len())
+        self.at
     }
 
     /// Whether nothing is left.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.rest.is_empty()
+        self.at >= self.bytes.len()
     }
 
     /// The bytes that were not read.
     #[inline]
     pub(crate) fn rest(&self) -> &'a [u8] {
-        self.rest
+        self.bytes.get(self.at..).unwrap_or_default()
+    }
+
+    /// Reads so many bytes; nothing, and nothing read, if there are fewer.
+    #[inline(always)]
+    fn take(&mut self, count: usize) -> Option<&'a [u8]> {
+        let end = self.at.checked_add(count)?;
+        let taken = self.bytes.get(self.at..end)?;
+        self.at = end;
+        Some(taken)
     }
 
     #[inline(always)]
     fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
-        let Some((head, rest)) = self.rest.split_first_chunk::<N>() else {
-            return truncated("an operand");
-        };
-        self.rest = rest;
-        Ok(*head)
+        match self.take(N).and_then(<[u8]>::first_chunk) {
+            Some(array) => Ok(*array),
+            None => truncated("an operand"),
+        }
     }
 
     /// The next byte; nothing at the end.
     #[inline]
     pub(crate) fn next_byte(&mut self) -> Option<u8> {
-        let (byte, rest) = self.rest.split_first()?;
-        self.rest = rest;
-        Some(*byte)
+        let byte = *self.bytes.get(self.at)?;
+        self.at = self.at.wrapping_add(1);
+        Some(byte)
     }
 
     #[inline]
@@ -99,14 +106,11 @@ impl<'a> Cursor<'a> {
 
     #[inline]
     pub(crate) fn bytes(&mut self, size: u64) -> Result<&'a [u8]> {
-        let split = usize::try_from(size)
-            .ok()
-            .and_then(|size| self.rest.split_at_checked(size));
-        let Some((head, rest)) = split else {
-            return truncated("a block");
-        };
-        self.rest = rest;
-        Ok(head)
+        let size = usize::try_from(size).ok();
+        match size.and_then(|size| self.take(size)) {
+            Some(block) => Ok(block),
+            None => truncated("a block"),
+        }
     }
 
     /// An unsigned LEB128; one that does not fit into 64 bits gives the largest number, which no limit or
@@ -114,10 +118,10 @@ impl<'a> Cursor<'a> {
     #[inline(always)]
     pub(crate) fn uleb(&mut self) -> Result<u64> {
         // Nearly every operand is below 128.
-        if let Some((&byte, rest)) = self.rest.split_first()
+        if let Some(&byte) = self.bytes.get(self.at)
             && byte < 0x80
         {
-            self.rest = rest;
+            self.at = self.at.wrapping_add(1);
             return Ok(byte.into());
         }
         self.long_uleb()
@@ -133,10 +137,10 @@ impl<'a> Cursor<'a> {
     #[inline(always)]
     pub(crate) fn sleb(&mut self) -> Result<i64> {
         // Nearly every operand is between -64 and 63.
-        if let Some((&byte, rest)) = self.rest.split_first()
+        if let Some(&byte) = self.bytes.get(self.at)
             && byte < 0x80
         {
-            self.rest = rest;
+            self.at = self.at.wrapping_add(1);
             // The seventh bit is the sign.
             return Ok(((byte << 1).cast_signed() >> 1).into());
         }
@@ -158,16 +162,15 @@ impl<'a> Cursor<'a> {
     #[inline]
     pub(crate) fn uleb_truncated(&mut self) -> Result<u64> {
         let mut value = 0;
-        let mut rest = self.rest;
+        let mut ahead = *self;
         // Nine bytes have 63 bits: nothing can be lost of these.
         for shift in (0..63).step_by(7) {
-            let Some((&byte, after)) = rest.split_first() else {
+            let Some(byte) = ahead.next_byte() else {
                 return truncated("a LEB128 number");
             };
-            rest = after;
             value |= u64::from(byte & 0x7f) << shift;
             if byte < 0x80 {
-                self.rest = rest;
+                *self = ahead;
                 return Ok(value);
             }
         }
@@ -187,10 +190,9 @@ impl<'a> Cursor<'a> {
         let mut shift = 0u32;
         let mut fits = true;
         loop {
-            let Some((&byte, rest)) = self.rest.split_first() else {
+            let Some(byte) = self.next_byte() else {
                 return truncated("a LEB128 number");
             };
-            self.rest = rest;
             let payload = u64::from(byte & 0x7f);
             let negative = signed && byte & 0x40 != 0;
             if shift < 64 {

@@ -185,22 +185,6 @@ impl<'a> Decoder<'a> {
         self.cursor.position()
     }
 
-    /// How many bytes were not read.
-    #[inline]
-    pub(crate) fn left(&self) -> usize {
-        self.cursor.rest().len()
-    }
-
-    /// Goes on at an offset.
-    ///
-    /// # Errors
-    /// If `bytes`, which it was made of, are fewer.
-    #[inline]
-    pub(crate) fn go_to(&mut self, bytes: &'a [u8], offset: usize) -> Result<()> {
-        self.cursor = Cursor::at(bytes, offset)?;
-        Ok(())
-    }
-
     /// The first byte of the next operation; nothing at the end.
     #[inline]
     pub(crate) fn next_code(&mut self) -> Option<u8> {
