@@ -14,7 +14,7 @@
 mod cases;
 
 use divan::Bencher;
-use divan::counter::BytesCount;
+use divan::counter::{BytesCount, ItemsCount};
 
 fn main() {
     divan::main();
@@ -24,7 +24,10 @@ fn main() {
 fn time(bencher: Bencher<'_, '_>, name: &str) {
     let case = cases::case(name);
     match cases::debug_bytes(name) {
-        0 => bencher.bench_local(|| case.run()),
+        0 if case.times == 1 => bencher.bench_local(|| case.run()),
+        0 => bencher
+            .counter(ItemsCount::new(case.times))
+            .bench_local(|| case.run()),
         bytes => bencher
             .counter(BytesCount::new(bytes))
             .bench_local(|| case.run()),

@@ -3,12 +3,14 @@
 //! Both read the same bytes and get the same answers, which cost next to nothing: a register and memory always hold
 //! the same number, the frame base is an address, an entry has an expression. Both start from nothing in every run:
 //!
-//! - this crate makes an `Arena`, fills in a `Context` and calls `evaluate`;
+//! - this crate makes an `Arena`, fills in a `Context` and calls `evaluate`; "at a stop" this is one of several evaluations
+//!   with the same arena and context, as a debugger does it for the variables of a frame;
 //! - gimli makes an `Evaluation`, and the loop of its documentation answers what it asks. "gimli" keeps its stacks on the
 //!   heap, as `Evaluation::new` does; "gimli, arrays" keeps them in arrays of a fixed size (`EvaluationStorage`).
 //!
 //! What both find is compared when a case is made.
 
+use std::hint::black_box;
 use std::ops::Range;
 
 use fallible_iterator::FallibleIterator;
@@ -34,6 +36,8 @@ const CONTENTS: u64 = 0x0000_7f12_3456_7890;
 const FRAME_BASE: u64 = 0x7f00_0000_1000;
 /// The subject in which gimli is told the frame base, instead of evaluating the expression for it as this crate does.
 const GIVEN: &str = "fbreg, gimli is given the frame base";
+/// How many expressions are evaluated with the same arena and context: a frame has about so many variables.
+const AT_A_STOP: u32 = 16;
 /// Where the entry is that `DW_OP_call4` names.
 const ENTRY: u32 = 0x30;
 
@@ -102,6 +106,13 @@ pub(super) fn makers() -> Vec<Maker> {
             })
         };
         makers.push(evaluated("hetdwarf", ours));
+        makers.push(maker(
+            format!("evaluate/{subject}/hetdwarf, at a stop"),
+            move || {
+                let world = World::new(text, subject == GIVEN);
+                Case::repeated(AT_A_STOP, move || at_a_stop(world, kind))
+            },
+        ));
         makers.push(evaluated("gimli", gimli::<StoreOnHeap>));
         makers.push(evaluated("gimli, arrays", gimli::<StoreInArrays>));
     }
@@ -198,18 +209,37 @@ fn decode(bytes: &[u8]) -> usize {
     operations(bytes, Encoding::AMDGPU).count().unwrap()
 }
 
-fn ours(world: &World, kind: ResultKind) -> Found {
-    let arena = Arena::new();
-    let context = Context {
+/// The wave has stopped in a function.
+fn context<'c, 'a>(world: &'a World, arena: &'a Arena<'a>) -> Context<'c, 'a>
+where
+    'a: 'c,
+{
+    Context {
         wave: Some(world),
         resolver: Some(world),
         subprogram: Some(Subprogram {
             frame_base: Some(LocationAttribute::Expression(world.frame_base)),
             ..Subprogram::default()
         }),
-        ..Context::new(&arena)
-    };
-    match evaluate(world.expression, kind, &context).unwrap() {
+        ..Context::new(arena)
+    }
+}
+
+fn ours(world: &World, kind: ResultKind) -> Found {
+    let arena = Arena::new();
+    found(world, kind, &context(world, &arena))
+}
+
+fn at_a_stop(world: &World, kind: ResultKind) {
+    let arena = Arena::new();
+    let context = context(world, &arena);
+    for _ in 0..AT_A_STOP {
+        black_box(found(black_box(world), kind, &context));
+    }
+}
+
+fn found(world: &World, kind: ResultKind, context: &Context<'_, '_>) -> Found {
+    match evaluate(world.expression, kind, context).unwrap() {
         Outcome::Value(value) => Found::Value(u64::try_from(value.bits).unwrap()),
         Outcome::Location(location) => match location.single().unwrap().storage {
             Storage::Value { bits, .. } => Found::Value(u64::try_from(bits).unwrap()),

@@ -13,6 +13,8 @@ pub(crate) use objects::debug_bytes;
 /// Something to measure.
 pub(crate) struct Case {
     run: Box<dyn Fn()>,
+    /// How many times a run does what the name says.
+    pub(crate) times: u32,
 }
 
 impl Case {
@@ -21,6 +23,15 @@ impl Case {
             run: Box::new(move || {
                 std::hint::black_box(run());
             }),
+            times: 1,
+        }
+    }
+
+    /// Something that is done so many times in a run.
+    fn repeated<T: 'static>(times: u32, run: impl Fn() -> T + 'static) -> Case {
+        Case {
+            times,
+            ..Case::new(run)
         }
     }
 
