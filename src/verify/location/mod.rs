@@ -18,7 +18,9 @@ mod summary;
 mod tests;
 
 use core::ops::Range;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
+
+use foldhash::{HashMap, HashSet};
 
 use gimli::constants::{
     DW_AT_abstract_origin, DW_AT_name, DW_AT_specification, DW_AT_type, DW_TAG_entry_point,
@@ -168,9 +170,9 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
             references: References::default(),
             summary: Summary::default(),
             scopes: Vec::new(),
-            lists: HashSet::new(),
+            lists: HashSet::default(),
             sound,
-            sizes: HashMap::new(),
+            sizes: HashMap::default(),
             list_budget,
             is_exhausted: false,
         }

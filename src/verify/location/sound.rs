@@ -1,8 +1,7 @@
 //! Expressions without a fault. Compilers write the same few for most variables, in all units; what was found once
 //! need not be found again.
 
-use std::collections::HashMap;
-
+use foldhash::HashMap;
 use smallvec::SmallVec;
 
 use crate::debug_info::UnitId;
