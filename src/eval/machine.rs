@@ -248,138 +248,132 @@ impl<'a> Machine<'_, '_, 'a> {
             #[cfg(debug_assertions)]
             let before = self.stack.len();
             operate! { self, opcode, code, start;
-            // Literals, HET A.2.5.4.3.1.
-            Lit { value } => self.push_literal(value.into()),
-            Const1u { value } => self.push_literal(value.into()),
-            Const2u { value } => self.push_literal(value.into()),
-            Const4u { value } => self.push_literal(value.into()),
-            Const8u { value } => self.push_literal(value),
-            Constu { value } => self.push_literal(value),
-            Const1s { value } => self.push_literal(i64::from(value).cast_unsigned()),
-            Const2s { value } => self.push_literal(i64::from(value).cast_unsigned()),
-            Const4s { value } => self.push_literal(i64::from(value).cast_unsigned()),
-            Const8s { value } => self.push_literal(value.cast_unsigned()),
-            Consts { value } => self.push_literal(value.cast_unsigned()),
-            Constx { index } => self.constx(index),
-            ConstType { base_type, bytes } => self.const_type(base_type, bytes),
-            PushLane => self.push_lane(),
-            PushIteration => self.push_iteration(),
+                // Literals, HET A.2.5.4.3.1.
+                Lit { value } => self.push_literal(value.into()),
+                Const1u { value } => self.push_literal(value.into()),
+                Const2u { value } => self.push_literal(value.into()),
+                Const4u { value } => self.push_literal(value.into()),
+                Const8u { value } => self.push_literal(value),
+                Constu { value } => self.push_literal(value),
+                Const1s { value } => self.push_literal(i64::from(value).cast_unsigned()),
+                Const2s { value } => self.push_literal(i64::from(value).cast_unsigned()),
+                Const4s { value } => self.push_literal(i64::from(value).cast_unsigned()),
+                Const8s { value } => self.push_literal(value.cast_unsigned()),
+                Consts { value } => self.push_literal(value.cast_unsigned()),
+                Constx { index } => self.constx(index),
+                ConstType { base_type, bytes } => self.const_type(base_type, bytes),
+                PushLane => self.push_lane(),
+                PushIteration => self.push_iteration(),
 
-            // Stack operations, HET A.2.5.4.1.
-            Dup => self.dup(),
-            Over => self.pick(1),
-            Pick { index } => self.pick(index.into()),
-            Drop => self.drop(),
-            Swap => self.swap(),
-            Rot => self.rot(),
+                // Stack operations, HET A.2.5.4.1.
+                Dup => self.dup(),
+                Over => self.pick(1),
+                Pick { index } => self.pick(index.into()),
+                Drop => self.drop(),
+                Swap => self.swap(),
+                Rot => self.rot(),
 
-            // Control flow, HET A.2.5.4.2.
-            Nop => Ok(()),
-            LlvmNop => Ok(()),
-            GnuUninit => Ok(()),
-            Skip { distance } => self.branch(distance),
-            Bra { distance } => self.branch_if(distance),
-            Call2 { entry } => self.call(DieReference::InUnit(entry.into())),
-            Call4 { entry } => self.call(DieReference::InUnit(entry.into())),
-            CallRef { entry } => self.call(DieReference::InSection(entry)),
-            Eq => self.compare(Relation::Eq),
-            Ge => self.compare(Relation::Ge),
-            Gt => self.compare(Relation::Gt),
-            Le => self.compare(Relation::Le),
-            Lt => self.compare(Relation::Lt),
-            Ne => self.compare(Relation::Ne),
+                // Control flow, HET A.2.5.4.2.
+                Nop => Ok(()),
+                LlvmNop => Ok(()),
+                GnuUninit => Ok(()),
+                Skip { distance } => self.branch(distance),
+                Bra { distance } => self.branch_if(distance),
+                Call2 { entry } => self.call(DieReference::InUnit(entry.into())),
+                Call4 { entry } => self.call(DieReference::InUnit(entry.into())),
+                CallRef { entry } => self.call(DieReference::InSection(entry)),
+                Eq => self.compare(Relation::Eq),
+                Ge => self.compare(Relation::Ge),
+                Gt => self.compare(Relation::Gt),
+                Le => self.compare(Relation::Le),
+                Lt => self.compare(Relation::Lt),
+                Ne => self.compare(Relation::Ne),
 
-            // Arithmetic and logic, HET A.2.5.4.3.2.
-            Plus => self.binary(Binary::Plus),
-            Minus => self.binary(Binary::Minus),
-            Mul => self.binary(Binary::Mul),
-            Div => self.binary(Binary::Div),
-            Mod => self.binary(Binary::Mod),
-            And => self.binary(Binary::And),
-            Or => self.binary(Binary::Or),
-            Xor => self.binary(Binary::Xor),
-            PlusUconst { value } => self.plus_constant(value),
-            Shl => self.shift(Shift::Left),
-            Shr => self.shift(Shift::RightLogical),
-            Shra => self.shift(Shift::RightArithmetic),
-            Abs => self.unary(Unary::Abs),
-            Neg => self.unary(Unary::Neg),
-            Not => self.unary(Unary::Not),
-            Convert { base_type } => self.convert(base_type),
-            Reinterpret { base_type } => self.reinterpret(base_type),
+                // Arithmetic and logic, HET A.2.5.4.3.2.
+                Plus => self.binary(Binary::Plus),
+                Minus => self.binary(Binary::Minus),
+                Mul => self.binary(Binary::Mul),
+                Div => self.binary(Binary::Div),
+                Mod => self.binary(Binary::Mod),
+                And => self.binary(Binary::And),
+                Or => self.binary(Binary::Or),
+                Xor => self.binary(Binary::Xor),
+                PlusUconst { value } => self.plus_constant(value),
+                Shl => self.shift(Shift::Left),
+                Shr => self.shift(Shift::RightLogical),
+                Shra => self.shift(Shift::RightArithmetic),
+                Abs => self.unary(Unary::Abs),
+                Neg => self.unary(Unary::Neg),
+                Not => self.unary(Unary::Not),
+                Convert { base_type } => self.convert(base_type),
+                Reinterpret { base_type } => self.reinterpret(base_type),
 
-            // Special values, HET A.2.5.4.3.4.
-            Deref => self.deref(),
-            DerefSize { byte_size } => self.deref_size(byte_size),
-            DerefType { byte_size, base_type } => self.deref_type(byte_size, base_type),
-            Xderef => self.swap_into_address().and_then(|()| self.deref()),
-            XderefSize { byte_size } => self.swap_into_address().and_then(|()| self.deref_size(byte_size)),
-            XderefType { byte_size, base_type } => {
-                self.swap_into_address().and_then(|()| self.deref_type(byte_size, base_type))
-            },
-            RegvalType { register, base_type } => self.regval_type(register, base_type),
-            EntryValue { expression } => self.entry_value(expression),
-            GnuParameterRef { _entry } => {
-                Err(ErrorKind::Unsupported("a parameter that only the call site knows").into())
-            },
-            GnuVariableValue { _entry } => {
-                Err(ErrorKind::Unsupported("the value of another variable").into())
-            },
+                // Special values, HET A.2.5.4.3.4.
+                Deref => self.deref(),
+                DerefSize { byte_size } => self.deref_size(byte_size),
+                DerefType { byte_size, base_type } => self.deref_type(byte_size, base_type),
+                Xderef => self.swap_into_address().and_then(|()| self.deref()),
+                XderefSize { byte_size } => self.swap_into_address().and_then(|()| self.deref_size(byte_size)),
+                XderefType { byte_size, base_type } => {
+                    self.swap_into_address().and_then(|()| self.deref_type(byte_size, base_type))
+                },
+                RegvalType { register, base_type } => self.regval_type(register, base_type),
+                EntryValue { expression } => self.entry_value(expression),
+                GnuParameterRef { _entry } => {
+                    Err(ErrorKind::Unsupported("a parameter that only the call site knows").into())
+                },
+                GnuVariableValue { _entry } => {
+                    Err(ErrorKind::Unsupported("the value of another variable").into())
+                },
 
-            // Locations in general, HET A.2.5.4.4.1 and A.2.5.4.4.2.
-            Offset => self.offset(8),
-            BitOffset => self.offset(1),
-            OffsetUconst { byte_offset } => {
-                let bytes = self.as_displacement(byte_offset);
-                self.offset_constant(bytes.saturating_mul(8))
-            },
-            PushObjectAddress => self.push_object_address(),
-            CallFrameEntryReg { register } => self.call_frame_entry_reg(register),
-            Undefined => self.push(Entry::Location(Location::UNDEFINED)),
+                // Locations in general, HET A.2.5.4.4.1 and A.2.5.4.4.2.
+                Offset => self.offset(8),
+                BitOffset => self.offset(1),
+                OffsetUconst { byte_offset } => {
+                    let bytes = self.as_displacement(byte_offset);
+                    self.offset_constant(bytes.saturating_mul(8))
+                },
+                PushObjectAddress => self.push_object_address(),
+                CallFrameEntryReg { register } => self.call_frame_entry_reg(register),
+                Undefined => self.push(Entry::Location(Location::UNDEFINED)),
 
-            // Memory, HET A.2.5.4.4.3.
-            Addr { address } => self.push_address(address),
-            Addrx { index } => self.addrx(index),
-            FormAspaceAddress => self.form_aspace_address(),
-            FormTlsAddress => self.form_tls_address(),
-            CallFrameCfa => self.call_frame_cfa(),
-            Fbreg { offset } => self.fbreg(offset),
-            Breg { register, offset } => {
-                self.breg(register.into(), offset, AddressSpace::None)
-            },
-            Bregx { register, offset } => {
-                self.breg(register, offset, AddressSpace::None)
-            },
-            AspaceBregx { register, offset } => {
-                self.pop_address_space().and_then(|space| self.breg(register, offset, space))
-            },
+                // Memory, HET A.2.5.4.4.3.
+                Addr { address } => self.push_address(address),
+                Addrx { index } => self.addrx(index),
+                FormAspaceAddress => self.form_aspace_address(),
+                FormTlsAddress => self.form_tls_address(),
+                CallFrameCfa => self.call_frame_cfa(),
+                Fbreg { offset } => self.fbreg(offset),
+                Breg { register, offset } => self.breg(register.into(), offset, AddressSpace::None),
+                Bregx { register, offset } => self.breg(register, offset, AddressSpace::None),
+                AspaceBregx { register, offset } => {
+                    self.pop_address_space().and_then(|space| self.breg(register, offset, space))
+                },
 
-            // Registers, HET A.2.5.4.4.4.
-            Reg { register } => self.push_register(register.into()),
-            Regx { register } => self.push_register(register),
+                // Registers, HET A.2.5.4.4.4.
+                Reg { register } => self.push_register(register.into()),
+                Regx { register } => self.push_register(register),
 
-            // Implicit locations, HET A.2.5.4.4.5.
-            ImplicitValue { bytes } => self.push(Entry::Location(Location::One(
-                Place::new(Storage::Constant(bytes), 0),
-            ))),
-            StackValue => self.stack_value(),
-            ImplicitPointer { entry, offset } => {
-                self.implicit_pointer(entry, offset, AddressSpace::None)
-            },
-            AspaceImplicitPointer { entry, offset } => {
-                self.pop_address_space().and_then(|space| self.implicit_pointer(entry, offset, space))
-            },
+                // Implicit locations, HET A.2.5.4.4.5.
+                ImplicitValue { bytes } => self.push(Entry::Location(Location::One(
+                    Place::new(Storage::Constant(bytes), 0),
+                ))),
+                StackValue => self.stack_value(),
+                ImplicitPointer { entry, offset } => {
+                    self.implicit_pointer(entry, offset, AddressSpace::None)
+                },
+                AspaceImplicitPointer { entry, offset } => {
+                    self.pop_address_space().and_then(|space| self.implicit_pointer(entry, offset, space))
+                },
 
-            // Composites, HET A.2.5.4.4.6.
-            Piece { byte_size } => {
-                self.piece(u128::from(byte_size).saturating_mul(8), 0)
-            },
-            BitPiece { bit_size, bit_offset } => self.piece(bit_size.into(), bit_offset),
-            PieceEnd => self.piece_end(),
-            Extend { bit_size, count } => self.extend(bit_size, count),
-            SelectBitPiece { bit_size, count } => self.select_bit_piece(bit_size, count),
-            Overlay => self.overlay(8),
-            BitOverlay => self.overlay(1),
+                // Composites, HET A.2.5.4.4.6.
+                Piece { byte_size } => self.piece(u128::from(byte_size).saturating_mul(8), 0),
+                BitPiece { bit_size, bit_offset } => self.piece(bit_size.into(), bit_offset),
+                PieceEnd => self.piece_end(),
+                Extend { bit_size, count } => self.extend(bit_size, count),
+                SelectBitPiece { bit_size, count } => self.select_bit_piece(bit_size, count),
+                Overlay => self.overlay(8),
+                BitOverlay => self.overlay(1),
             }
             #[cfg(debug_assertions)]
             self.check_effect(opcode, before);

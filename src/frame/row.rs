@@ -5,7 +5,7 @@ use fallible_iterator::FallibleIterator;
 use super::entry::{Cie, Fde};
 use super::instruction::{Instruction, Instructions};
 use crate::arch::AddressSpace;
-use crate::error::{Error, ErrorKind, Limit, Result, Rule};
+use crate::error::{Error, Limit, Result, Rule};
 use crate::limits::reached;
 
 /// How the canonical frame address is found.
@@ -65,10 +65,7 @@ impl<'a> Row<'a> {
     /// The rule of a register, by its number; nothing if none was given, which means the default rule.
     #[must_use]
     pub fn rule(&self, register: u64) -> Option<RegisterRule<'a>> {
-        let at = self
-            .rules
-            .binary_search_by_key(&register, |(number, _)| *number)
-            .ok()?;
+        let at = self.find(register).ok()?;
         self.rules.get(at).map(|(_, rule)| *rule)
     }
 
@@ -84,14 +81,22 @@ impl<'a> Row<'a> {
         self.cfa == CfaRule::None && self.rules.is_empty()
     }
 
+    /// Where the rule of a register is, or would be.
+    fn find(&self, register: u64) -> core::result::Result<usize, usize> {
+        // Compilers write the rules of a prologue in this order.
+        if self.rules.last().is_none_or(|(last, _)| *last < register) {
+            return Err(self.rules.len());
+        }
+        self.rules
+            .binary_search_by_key(&register, |(number, _)| *number)
+    }
+
     fn set(&mut self, register: u64, rule: Option<RegisterRule<'a>>) -> Result<()> {
         /// Twice as many as there are registers.
         const RULES: usize = 8192;
-        match (
-            self.rules
-                .binary_search_by_key(&register, |(number, _)| *number),
-            rule,
-        ) {
+        /// As many as most functions have that call others.
+        const ROOM: usize = 64;
+        match (self.find(register), rule) {
             (Ok(at), Some(rule)) => {
                 if let Some((_, slot)) = self.rules.get_mut(at) {
                     *slot = rule;
@@ -101,7 +106,12 @@ impl<'a> Row<'a> {
             (Err(_), Some(_)) if self.rules.len() >= RULES => {
                 return Err(reached(Limit::Parts, RULES as u64));
             }
-            (Err(at), Some(rule)) => self.rules.insert(at, (register, rule)),
+            (Err(at), Some(rule)) => {
+                if self.rules.capacity() == 0 {
+                    self.rules.reserve(ROOM);
+                }
+                self.rules.insert(at, (register, rule));
+            }
             (Err(_), None) => {}
         }
         Ok(())
@@ -306,10 +316,8 @@ impl<'a> Rows<'a> {
     /// Pays for something that may touch every rule of the row.
     fn charge(&mut self) -> Result<()> {
         let rules = self.row.rules.len() as u64;
-        self.work = self.work.checked_sub(rules).ok_or(ErrorKind::Limit {
-            limit: Limit::Steps,
-            value: WORK,
-        })?;
+        let left = self.work.checked_sub(rules);
+        self.work = left.ok_or_else(|| reached(Limit::Steps, WORK))?;
         Ok(())
     }
 

@@ -127,14 +127,10 @@ impl<'data> Compressed<'data> {
 
 /// Room for what the header claims; it has been found plausible and charged.
 fn reserve(size: u64) -> Result<Vec<u8>> {
-    let limit = ErrorKind::Limit {
-        limit: Limit::Decompressed,
-        value: size,
-    };
     let mut output = Vec::new();
     match usize::try_from(size).map(|size| output.try_reserve_exact(size)) {
         Ok(Ok(())) => Ok(output),
-        Ok(Err(_)) | Err(_) => Err(limit.into()),
+        Ok(Err(_)) | Err(_) => Err(reached(Limit::Decompressed, size)),
     }
 }
 

@@ -9,7 +9,8 @@ use object::read::elf::FileHeader as _;
 
 use super::bytes::{slice_at, u16_at};
 use super::identify::FileKind;
-use crate::error::{Error, ErrorKind, Limit, Result};
+use crate::error::{Error, Limit, Result};
+use crate::limits::reached;
 
 /// The header type of every code object.
 pub(super) type Header = FileHeader64<LE>;
@@ -232,10 +233,8 @@ impl<'data> Names<'data> {
             .position(|&b| b == 0)
             .and_then(|end| tail.get(..end));
         let used = name.unwrap_or(tail).len() as u64;
-        self.left = self.left.checked_sub(used).ok_or(ErrorKind::Limit {
-            limit: Limit::Entries,
-            value: self.total,
-        })?;
+        let left = self.left.checked_sub(used);
+        self.left = left.ok_or_else(|| reached(Limit::Entries, self.total))?;
         name.ok_or_else(|| bad(&format!("the string at {offset:#x} has no end")))
     }
 }

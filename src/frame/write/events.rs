@@ -7,7 +7,7 @@ use super::function::FunctionFrame;
 use super::place::{Base, Mask, ReturnAddress};
 use super::state::Cfa;
 use crate::arch::{AddressSpace, Lane, Register, RegisterClass, ScratchAddressing};
-use crate::error::{Error, Result, Rule};
+use crate::error::{Result, Rule};
 use crate::frame::instruction::Instruction;
 
 /// The Canonical Frame Address: the stack pointer as it was on entry to the function, as an address in the
@@ -140,7 +140,7 @@ impl FunctionFrame {
         stack_pointer: Register,
     ) -> Result<&mut FunctionFrame> {
         self.target.check_scalar(stack_pointer)?;
-        let base = self.states.now.base.ok_or(Error::from(Rule::CfaRule))?;
+        let base = self.states.now.base.ok_or(Rule::CfaRule)?;
         self.write_stack_pointer(stack_pointer, base)?;
         self.states.now.stack_pointer = Some(stack_pointer);
         Ok(self)

@@ -284,7 +284,7 @@ impl FunctionFrame {
                     OperandValue::Unsigned(register),
                 ) => self.target.check_number(register)?,
                 (CfaOperand::Space, OperandValue::Unsigned(space)) => {
-                    AddressSpace::from_number(space).ok_or(Error::from(Rule::AddressSpace))?;
+                    AddressSpace::from_number(space).ok_or(Rule::AddressSpace)?;
                 }
                 (CfaOperand::Expression, OperandValue::Bytes(bytes)) => {
                     self.check_expression(bytes, ruled_register(instruction))?;

@@ -22,9 +22,9 @@ impl Target {
             return Err(ErrorKind::Unsupported("this wave size on this processor").into());
         }
         let scratch = processor.scratch_addressing();
-        let scratch = scratch.ok_or(Error::from(ErrorKind::Unsupported(
+        let scratch = scratch.ok_or(ErrorKind::Unsupported(
             "call frame information of this processor",
-        )))?;
+        ))?;
         Ok(Target { wave_size, scratch })
     }
 
@@ -48,7 +48,7 @@ impl Target {
 
     /// As [`check`](Target::check), by number.
     pub(super) fn check_number(self, number: u64) -> Result<()> {
-        let register = Register::from_number(number).ok_or(Error::from(Rule::RegisterNumber))?;
+        let register = Register::from_number(number).ok_or(Rule::RegisterNumber)?;
         self.check(register)
     }
 
@@ -82,5 +82,5 @@ pub(super) fn mismatch(expected: &'static str, found: &'static str) -> Error {
 pub(super) fn next_scalar(register: Register) -> Result<Register> {
     let index = register.index().and_then(|index| index.checked_add(1));
     let next = index.and_then(Register::sgpr);
-    next.ok_or(Error::from(Rule::RegisterNumber))
+    next.ok_or_else(|| Rule::RegisterNumber.into())
 }

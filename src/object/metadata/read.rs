@@ -7,7 +7,8 @@ use rmpv::decode::read_value_ref_with_max_depth;
 use rmpv::decode::value_ref::BorrowRead;
 
 use super::{Metadata, malformed};
-use crate::error::{Error, ErrorKind, Limit, Result};
+use crate::error::{Limit, Result};
+use crate::limits::reached;
 
 /// Levels of nesting, twice over: the reader counts a container and its contents. The tables need 5.
 const MAX_DEPTH: usize = 64;
@@ -26,7 +27,7 @@ pub(super) fn document(note: &[u8]) -> Result<Metadata> {
     };
     let value = match read_value_ref_with_max_depth(&mut input, MAX_DEPTH) {
         Ok(value) => value,
-        Err(_) if input.reads_left == 0 => return Err(too_many(MAX_VALUES)),
+        Err(_) if input.reads_left == 0 => return Err(reached(Limit::Entries, MAX_VALUES)),
         Err(rmpv::decode::Error::DepthLimitExceeded) => {
             return Err(malformed("it is nested too deeply"));
         }
@@ -36,17 +37,9 @@ pub(super) fn document(note: &[u8]) -> Result<Metadata> {
     let most = (note.len() as u64 / SHORTEST_MAP).saturating_add(16);
     let most = most.min(MAX_MAPS);
     if maps(&value) > most {
-        return Err(too_many(most));
+        return Err(reached(Limit::Entries, most));
     }
     Metadata::from_value(&value).ok_or_else(|| malformed("it is not a map"))
-}
-
-fn too_many(value: u64) -> Error {
-    ErrorKind::Limit {
-        limit: Limit::Entries,
-        value,
-    }
-    .into()
 }
 
 /// How many maps there are in a value; its depth is limited already.
