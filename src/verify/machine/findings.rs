@@ -15,7 +15,7 @@ pub(super) struct Place {
 type Key = (Kind, Subject, When, Option<u64>);
 
 /// What was found up to an instruction.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Findings {
     found: Vec<Contradiction>,
     by_key: BTreeMap<Key, usize>,

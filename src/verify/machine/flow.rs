@@ -44,10 +44,62 @@ enum Next {
     Unknown,
 }
 
-/// The blocks of a function, each with what is known at its start.
-pub(super) fn follow(
+/// What looks at the states that an instruction can be reached in.
+pub(super) trait Visitor {
+    /// The instructions that come are those of another block, by ascending address.
+    fn begin_block(&mut self);
+
+    /// An instruction, and all that is known before it.
+    fn visit(&mut self, state: &State, instruction: &Instruction);
+}
+
+/// Shows every instruction that is reached to a visitor, by ascending address, and gives the visitor back.
+///
+/// Where all branches go forward, as in most functions, everything is known of a block when it is reached, and going
+/// through it once is enough. Where that turns out to be wrong, what the visitor has seen is forgotten with it.
+pub(super) fn visit<V: Visitor>(
     context: &Context<'_>,
     instructions: &[Instruction],
+    mut visitor: impl FnMut() -> V,
+) -> Result<V, Silence> {
+    if goes_forward(instructions) {
+        let mut once = visitor();
+        if follow(context, instructions, Some(&mut once)).is_ok() {
+            return Ok(once);
+        }
+    }
+    let blocks = follow::<V>(context, instructions, None)?;
+    let mut again = visitor();
+    for block in blocks {
+        let Some(mut state) = block.state else {
+            continue;
+        };
+        again.begin_block();
+        for instruction in instructions.get(block.first..block.end).unwrap_or_default() {
+            again.visit(&state, instruction);
+            context.step(&mut state, instruction);
+        }
+    }
+    Ok(again)
+}
+
+/// Whether no branch goes back. Where a jump by a register goes is known only when it is followed.
+fn goes_forward(instructions: &[Instruction]) -> bool {
+    instructions
+        .iter()
+        .all(|instruction| match instruction.effect {
+            Effect::Branch { target, .. } => target > instruction.address,
+            _ => true,
+        })
+}
+
+/// The blocks of a function, each with what is known at its start.
+///
+/// * `once`: sees each block when it is reached. Then any error means only that this does not suffice.
+fn follow<V: Visitor>(
+    context: &Context<'_>,
+    instructions: &[Instruction],
+    mut once: Option<&mut V>,
 ) -> Result<Vec<Block>, Silence> {
     let mut blocks = blocks(context.start, instructions)?;
     let starts: Vec<u64> = (blocks.iter())
@@ -78,8 +130,17 @@ pub(super) fn follow(
         let Some((last, body)) = body.split_last() else {
             continue;
         };
+        if let Some(once) = &mut once {
+            once.begin_block();
+        }
         for instruction in body {
+            if let Some(once) = &mut once {
+                once.visit(&state, instruction);
+            }
             context.step(&mut state, instruction);
+        }
+        if let Some(once) = &mut once {
+            once.visit(&state, last);
         }
         let next = successors(context, &state, last);
         context.step(&mut state, last);
@@ -92,8 +153,11 @@ pub(super) fn follow(
             if !(context.start..end).contains(&target) {
                 continue;
             }
-            let n = (starts.binary_search(&target)).map_err(|_| Silence::UnknownJump)?;
-            let Some(block) = blocks.get_mut(n) else {
+            let to = (starts.binary_search(&target)).map_err(|_| Silence::UnknownJump)?;
+            if once.is_some() && to <= n {
+                return Err(Silence::Budget);
+            }
+            let Some(block) = blocks.get_mut(to) else {
                 continue;
             };
             let changed = match &mut block.state {
@@ -104,7 +168,7 @@ pub(super) fn follow(
                 }
             };
             if changed {
-                work.insert(n);
+                work.insert(to);
             }
         }
     }

@@ -42,6 +42,7 @@ use compare::Comparison;
 use convention::Convention;
 
 use findings::{Findings, Place};
+use flow::Visitor;
 use rows::{Claims, RowReader};
 use state::State;
 use step::Context;
@@ -224,6 +225,17 @@ fn has_first_descriptor(descriptor: Option<Operand>) -> bool {
     first == Some(MachineRegister::Sgpr(0))
 }
 
+/// Compares each instruction that is reached with its row.
+struct Comparer<'c, 'x> {
+    context: &'c Context<'x>,
+    rows: core::iter::Peekable<core::slice::Iter<'c, Claims>>,
+    returns: &'c [u64],
+    /// The row that the state was last compared with, if nothing has changed since but `changed`.
+    compared: Option<u64>,
+    changed: Vec<MachineRegister>,
+    findings: Findings,
+}
+
 /// Follows the function, and compares each instruction that is reached with its row.
 fn compare_all(
     context: &Context<'_>,
@@ -231,53 +243,71 @@ fn compare_all(
     rows: &[Claims],
     findings: &mut Findings,
 ) -> Result<(), Silence> {
-    let blocks = flow::follow(context, instructions)?;
     let returns: Vec<u64> = (instructions.iter())
         .filter(|one| matches!(one.effect, Effect::SetPc { .. }))
         .map(|one| one.address)
         .collect();
-    let mut rows = rows.iter().peekable();
-    for block in blocks {
-        let Some(mut state) = block.state else {
-            continue;
-        };
-        // The row that the state was last compared with, if nothing has changed since but these registers.
-        let mut compared = None;
-        let mut changed = Vec::new();
-        for instruction in instructions.get(block.first..block.end).unwrap_or_default() {
-            while rows.next_if(|row| row.end <= instruction.address).is_some() {}
-            let Some(claims) = rows.peek() else {
-                return Ok(());
-            };
-            let place = Place {
-                start: instruction.address,
-                end: instruction.end(),
-            };
-            let comparison = Comparison {
-                context,
-                claims,
-                state: &state,
-                place,
-                returns: &returns,
-            };
-            if compared == Some(claims.start) {
-                if !changed.is_empty() {
-                    comparison.run_again(&changed, findings);
-                }
-                findings.go_on(place);
-            } else if claims.start <= instruction.address {
-                findings.begin();
-                comparison.run(findings);
-                compared = Some(claims.start);
-            }
-            changed.clear();
-            if !is_limited(context, &state, instruction, claims, &mut changed) {
-                compared = None;
-            }
-            context.step(&mut state, instruction);
+    let found = core::mem::take(findings);
+    let compared = flow::visit(context, instructions, || Comparer {
+        context,
+        rows: rows.iter().peekable(),
+        returns: &returns,
+        compared: None,
+        changed: Vec::new(),
+        findings: found.clone(),
+    });
+    match compared {
+        Ok(comparer) => {
+            *findings = comparer.findings;
+            Ok(())
+        }
+        Err(silence) => {
+            *findings = found;
+            Err(silence)
         }
     }
-    Ok(())
+}
+
+impl Visitor for Comparer<'_, '_> {
+    fn begin_block(&mut self) {
+        self.compared = None;
+        self.changed.clear();
+    }
+
+    fn visit(&mut self, state: &State, instruction: &Instruction) {
+        while (self.rows)
+            .next_if(|row| row.end <= instruction.address)
+            .is_some()
+        {}
+        let Some(claims) = self.rows.peek() else {
+            return;
+        };
+        let place = Place {
+            start: instruction.address,
+            end: instruction.end(),
+        };
+        let comparison = Comparison {
+            context: self.context,
+            claims,
+            state,
+            place,
+            returns: self.returns,
+        };
+        if self.compared == Some(claims.start) {
+            if !self.changed.is_empty() {
+                comparison.run_again(&self.changed, &mut self.findings);
+            }
+            self.findings.go_on(place);
+        } else if claims.start <= instruction.address {
+            self.findings.begin();
+            comparison.run(&mut self.findings);
+            self.compared = Some(claims.start);
+        }
+        self.changed.clear();
+        if !is_limited(self.context, state, instruction, claims, &mut self.changed) {
+            self.compared = None;
+        }
+    }
 }
 
 /// Whether what an instruction does makes no difference to a comparison with the row but for registers
