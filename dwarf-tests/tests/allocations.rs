@@ -277,3 +277,33 @@ fn calls_frames_and_types_allocate_nothing() {
         }
     }
 }
+
+/// Calls that are nested deeper than there is room for in place, each with something to do after it.
+#[test]
+fn deep_calls_allocate_in_the_arena_alone() {
+    const CALLS: usize = 20;
+    let mut entries: Vec<_> = (1..CALLS)
+        .map(|n| format!("DW_OP_const1u {n}, DW_OP_call4 {n:#x}, DW_OP_plus"))
+        .collect();
+    entries.push(format!("DW_OP_const1u {CALLS}"));
+    let entries = entries.iter().map(|text| bytes(text, ENCODING).unwrap());
+    let entries = Entries(entries.collect());
+    let expression = bytes("DW_OP_call4 0x0", ENCODING).unwrap();
+    let arena = Arena::new();
+    let context = Context {
+        resolver: Some(&&entries),
+        ..Context::new(&arena)
+    };
+    let expression = ExpressionBytes::alone(&expression, UNIT);
+    let found = measure(|| {
+        for _ in 0..100 {
+            let outcome = evaluate(expression, ResultKind::Value, &context).unwrap();
+            let Outcome::Value(value) = outcome else {
+                panic!("{outcome:?}");
+            };
+            // 1 + 2 + … + 20.
+            assert_eq!(value.bits, 210);
+        }
+    });
+    assert!(found.count_total <= 16, "{found:?}");
+}

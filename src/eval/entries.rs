@@ -159,17 +159,12 @@ impl<'a> Entries<'a> {
 
     /// Takes the register on top; nothing, and nothing taken, if there is none, or on a deep stack.
     #[inline(always)]
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "the number of a register was cast from one of 16 bits"
-    )]
     pub(super) fn take_register(&mut self) -> Option<Register> {
-        if self.kinds & kind::MASK != kind::REGISTER {
+        let Some(Entry::Register(register)) = self.top_number() else {
             return None;
-        }
-        let word = *self.words.get(near(self.count.wrapping_sub(1)))?;
+        };
         self.drop_number();
-        Some(Register(word as u16))
+        Some(register)
     }
 
     /// Pushes a value of the generic type that grows from lane to lane.

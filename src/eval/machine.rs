@@ -154,7 +154,7 @@ impl<'a> Activation<'a> {
 }
 
 /// What each operation does, with its operands in the order of the table. One jump leads to where the operands are read and at
-/// once used; decoding an operation first, to look at it again, took a quarter longer (`BENCHMARKS.md`).
+/// once used; decoding an operation first, to look at it again, took a tenth more instructions.
 macro_rules! operate {
     ($machine:ident, $opcode:ident, $code:ident, $start:ident; $($operation:ident $({ $($operand:ident),+ $(,)? })? => $does:expr,)*) => {
         match $opcode {

@@ -36,12 +36,8 @@ impl<'a, T: Copy, const N: usize> Spill<'a, T, N> {
     #[cold]
     fn push_far(&mut self, item: T) {
         if self.far_count >= self.far.len() {
-            let room = self.far.len().max(N).saturating_mul(2);
-            let larger = self.arena.alloc_alike(item, room);
-            for (to, from) in larger.iter_mut().zip(&*self.far) {
-                *to = *from;
-            }
-            self.far = larger;
+            let least = N.saturating_mul(2);
+            self.far = self.arena.alloc_larger(self.far, item, least);
         }
         if let Some(slot) = self.far.get_mut(self.far_count) {
             *slot = item;

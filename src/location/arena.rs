@@ -68,6 +68,15 @@ impl Arena<'_> {
         self.memory().alloc_slice_copy(values)
     }
 
+    /// Keeps what `values` has and as many more again, at least `least` in all; those are alike until they are changed.
+    pub(crate) fn alloc_larger<T: Copy>(&self, values: &[T], filler: T, least: usize) -> &mut [T] {
+        let larger = self.alloc_alike(filler, values.len().saturating_mul(2).max(least));
+        for (to, from) in larger.iter_mut().zip(values) {
+            *to = *from;
+        }
+        larger
+    }
+
     /// Keeps so many values, which are all alike until they are changed.
     pub(crate) fn alloc_alike<T: Copy>(&self, value: T, count: usize) -> &mut [T] {
         self.memory().alloc_slice_fill_copy(count, value)

@@ -327,7 +327,7 @@ impl<'a> Incomplete<'a> {
         };
         let at = self.count as usize;
         if at >= self.room.len() {
-            self.make_room(part, arena);
+            self.room = arena.alloc_larger(self.room, part, FIRST_ROOM);
         }
         if let Some(slot) = self.room.get_mut(at) {
             *slot = part;
@@ -337,14 +337,6 @@ impl<'a> Incomplete<'a> {
         self.depth = self.depth.max(depth);
         self.all_lanes |= location.stands_for_all_lanes();
         Ok(())
-    }
-
-    fn make_room(&mut self, part: Part<'a>, arena: &'a Arena<'a>) {
-        let room = arena.alloc_alike(part, self.room.len().saturating_mul(2).max(FIRST_ROOM));
-        for (to, from) in room.iter_mut().zip(&*self.room) {
-            *to = *from;
-        }
-        self.room = room;
     }
 
     /// Completes the composite.

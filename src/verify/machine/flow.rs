@@ -64,11 +64,11 @@ pub(super) fn visit<V: Visitor>(
 ) -> Result<V, Silence> {
     if goes_forward(instructions) {
         let mut once = visitor();
-        if follow(context, instructions, Some(&mut once)).is_ok() {
+        if follow(context, instructions, Paths::Forward, &mut once).is_ok() {
             return Ok(once);
         }
     }
-    let blocks = follow::<V>(context, instructions, None)?;
+    let blocks = follow(context, instructions, Paths::All, &mut Nobody)?;
     let mut again = visitor();
     for block in blocks {
         let Some(mut state) = block.state else {
@@ -93,13 +93,29 @@ fn goes_forward(instructions: &[Instruction]) -> bool {
         })
 }
 
-/// The blocks of a function, each with what is known at its start.
-///
-/// * `once`: sees each block when it is reached. Then any error means only that this does not suffice.
-fn follow<V: Visitor>(
+/// Which paths between blocks are followed.
+#[derive(Clone, Copy, PartialEq)]
+enum Paths {
+    All,
+    /// One that goes back is an error.
+    Forward,
+}
+
+/// Sees nothing.
+struct Nobody;
+
+impl Visitor for Nobody {
+    fn begin_block(&mut self) {}
+
+    fn visit(&mut self, _: &State, _: &Instruction) {}
+}
+
+/// The blocks of a function, each with what is known at its start. The visitor sees a block each time it is gone through.
+fn follow(
     context: &Context<'_>,
     instructions: &[Instruction],
-    mut once: Option<&mut V>,
+    paths: Paths,
+    visitor: &mut impl Visitor,
 ) -> Result<Vec<Block>, Silence> {
     let mut blocks = blocks(context.start, instructions)?;
     let starts: Vec<u64> = (blocks.iter())
@@ -130,18 +146,12 @@ fn follow<V: Visitor>(
         let Some((last, body)) = body.split_last() else {
             continue;
         };
-        if let Some(once) = &mut once {
-            once.begin_block();
-        }
+        visitor.begin_block();
         for instruction in body {
-            if let Some(once) = &mut once {
-                once.visit(&state, instruction);
-            }
+            visitor.visit(&state, instruction);
             context.step(&mut state, instruction);
         }
-        if let Some(once) = &mut once {
-            once.visit(&state, last);
-        }
+        visitor.visit(&state, last);
         let next = successors(context, &state, last);
         context.step(&mut state, last);
         let targets = match next {
@@ -154,8 +164,8 @@ fn follow<V: Visitor>(
                 continue;
             }
             let to = (starts.binary_search(&target)).map_err(|_| Silence::UnknownJump)?;
-            if once.is_some() && to <= n {
-                return Err(Silence::Budget);
+            if paths == Paths::Forward && to <= n {
+                return Err(Silence::UnknownJump);
             }
             let Some(block) = blocks.get_mut(to) else {
                 continue;

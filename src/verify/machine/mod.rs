@@ -247,25 +247,16 @@ fn compare_all(
         .filter(|one| matches!(one.effect, Effect::SetPc { .. }))
         .map(|one| one.address)
         .collect();
-    let found = core::mem::take(findings);
-    let compared = flow::visit(context, instructions, || Comparer {
+    let comparer = flow::visit(context, instructions, || Comparer {
         context,
         rows: rows.iter().peekable(),
         returns: &returns,
         compared: None,
         changed: Vec::new(),
-        findings: found.clone(),
-    });
-    match compared {
-        Ok(comparer) => {
-            *findings = comparer.findings;
-            Ok(())
-        }
-        Err(silence) => {
-            *findings = found;
-            Err(silence)
-        }
-    }
+        findings: findings.clone(),
+    })?;
+    *findings = comparer.findings;
+    Ok(())
 }
 
 impl Visitor for Comparer<'_, '_> {
