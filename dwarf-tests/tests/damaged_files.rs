@@ -180,6 +180,9 @@ fn prefixes(step: usize) {
     assert!(figures.by_status[2] > 0);
 }
 
+/// How many bytes of a file are damaged between two reports of a run that takes hours.
+const REPORT: usize = 256;
+
 /// Each file with every `step`th byte changed to each of the values that differ from it by `changes`.
 fn single_bytes(step: usize, changes: impl Iterator<Item = u8> + Clone) {
     let _alone = ALONE.lock().unwrap();
@@ -188,6 +191,10 @@ fn single_bytes(step: usize, changes: impl Iterator<Item = u8> + Clone) {
     let mut figures = Figures::default();
     for (name, mut data, wave) in files(&folder.0) {
         for at in (0..data.len()).step_by(step) {
+            if at % REPORT == 0 && step == 1 {
+                println!("{name}: {at} of {} bytes", data.len());
+                figures.finish();
+            }
             for change in changes.clone() {
                 data[at] ^= change;
                 std::fs::write(&damaged, &data).unwrap();

@@ -129,6 +129,13 @@ impl<'a> Cursor<'a> {
 
     #[inline(never)]
     fn long_uleb(&mut self) -> Result<u64> {
+        // The numbers of vector registers, and most offsets that are not below 128.
+        if let Some([low, high]) = self.rest().first_chunk()
+            && *high < 0x80
+        {
+            self.at = self.at.wrapping_add(2);
+            return Ok(u64::from(low & 0x7f) | (u64::from(*high) << 7));
+        }
         let (value, fits) = self.leb(false)?;
         Ok(if fits { value } else { u64::MAX })
     }

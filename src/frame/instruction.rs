@@ -93,6 +93,18 @@ macro_rules! read_operand {
     };
 }
 
+macro_rules! number_operand {
+    (Expression, $field:ident, $each:ident) => {
+        let _ = $field;
+    };
+    (SignedFactored, $field:ident, $each:ident) => {
+        let _ = $field;
+    };
+    ($kind:ident, $field:ident, $each:ident) => {
+        $each(CfaOperand::$kind, $field);
+    };
+}
+
 macro_rules! instructions {
     ($($opcode:ident $name:literal $code:literal $(( $($field:ident : $kind:ident),+ ))? $spec:literal;)*) => {
         /// A call frame instruction without its operands.
@@ -140,6 +152,16 @@ macro_rules! instructions {
                 match *self {
                     $(Instruction::$opcode $({ $($field),+ })? => {
                         SmallVec::from_slice(&[$($((CfaOperand::$kind, OperandValue::from($field))),+)?])
+                    })*
+                }
+            }
+
+            /// Calls `each` with every operand that is a number without sign.
+            #[inline]
+            pub(crate) fn each_number(&self, mut each: impl FnMut(CfaOperand, u64)) {
+                match *self {
+                    $(Instruction::$opcode $({ $($field),+ })? => {
+                        $($(number_operand!($kind, $field, each);)+)?
                     })*
                 }
             }

@@ -28,10 +28,14 @@ pub(super) struct Dependencies {
 impl Dependencies {
     /// Says which registers the rule of `register` is built upon.
     pub(super) fn set(&mut self, register: u64, uses: SmallVec<[u64; 2]>) {
-        if uses.is_empty() {
+        self.edges.insert(register, uses);
+    }
+
+    /// Says that the rule of `register` is built upon nothing.
+    pub(super) fn clear(&mut self, register: u64) {
+        // Nearly all rules are.
+        if !self.edges.is_empty() {
             self.edges.remove(&register);
-        } else {
-            self.edges.insert(register, uses);
         }
     }
 
@@ -44,13 +48,19 @@ impl Dependencies {
     ///
     /// * `needs_cfa`: whether the rule of a register is built upon the CFA.
     pub(super) fn cycle(&self, start: u64, needs_cfa: impl Fn(u64) -> bool) -> Option<String> {
+        let counts = |register: u64| register != CFA && needs_cfa(register);
+        let goes_on = |register: &u64| self.edges.contains_key(register) || counts(*register);
+        let uses = self.edges.get(&start)?;
+        if !uses.iter().any(goes_on) && !counts(start) {
+            return None;
+        }
         // Where each register was reached from.
         let mut from: BTreeMap<u64, u64> = BTreeMap::new();
         let mut seen = BTreeSet::from([start]);
         let mut work = vec![start];
         while let Some(register) = work.pop() {
             let uses = self.edges.get(&register).map_or(&[][..], |uses| uses);
-            let cfa = (register != CFA && needs_cfa(register)).then_some(&CFA);
+            let cfa = counts(register).then_some(&CFA);
             for next in uses.iter().chain(cfa) {
                 if *next == start {
                     return Some(path(start, register, &from));

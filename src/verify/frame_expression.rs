@@ -3,8 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use smallvec::SmallVec;
+
 use super::expression::{self, Entry, Env, Outcome, Place, Role, Sources, Storage};
 use super::finding::{Finding, Findings};
+use super::meaning;
 use super::register::{self, register_name};
 use super::rule::rules;
 use super::subject::Subject;
@@ -54,14 +57,22 @@ impl Use {
 /// An expression, its use, the address space of the CFA it starts with, and the size of addresses.
 type Key<'a> = (&'a [u8], Use, Option<u64>, u8);
 
+/// What the rules of a row need to know of an expression.
+#[derive(Clone, Debug)]
+pub(super) struct Gives {
+    /// The number of the address space of the CFA that it computes, where that is known.
+    pub(super) space: Option<u64>,
+    /// The registers whose value on entry it asks for.
+    pub(super) uses: SmallVec<[u64; 2]>,
+}
+
 /// What is known of an expression that has been checked.
 #[derive(Debug)]
 struct Known {
     findings: Vec<Finding>,
     /// In how many more places the section has it.
     more: u32,
-    /// The address space of the CFA that it computes.
-    space: Option<u64>,
+    gives: Gives,
 }
 
 /// Checks expressions, each once: the entries of a section repeat a few, and so would the findings.
@@ -71,7 +82,7 @@ pub(super) struct Expressions<'a> {
 }
 
 impl<'a> Expressions<'a> {
-    /// Checks an expression; gives the address space of a CFA, where it is known.
+    /// Checks an expression.
     ///
     /// * `cfa_space`: the number of the address space of the CFA, which is the initial stack of a register's
     ///   rule.
@@ -83,11 +94,11 @@ impl<'a> Expressions<'a> {
         (bytes, usage): (&'a [u8], Use),
         cfa_space: Option<u64>,
         pc: Option<u64>,
-    ) -> Option<u64> {
+    ) -> Gives {
         let key = (bytes, usage, cfa_space, cie.address_size);
         if let Some(known) = self.known.get_mut(&key) {
             known.more = known.more.saturating_add(1);
-            return known.space;
+            return known.gives.clone();
         }
         let encoding = Encoding {
             address_size: cie.address_size,
@@ -126,13 +137,17 @@ impl<'a> Expressions<'a> {
             (Use::Cfa, Some(Entry::Place(place))) => space_of(&place),
             _ => None,
         };
+        let gives = Gives {
+            space,
+            uses: meaning::entry_registers(bytes, encoding),
+        };
         let known = Known {
             findings,
             more: 0,
-            space,
+            gives: gives.clone(),
         };
         self.known.insert(key, known);
-        space
+        gives
     }
 
     /// Adds what was found.

@@ -1,21 +1,20 @@
 //! The instructions of an entry: whether they can be executed, and what their order breaks. What the rules
 //! mean that they set up is `meaning`'s question. Sources: DWARF 5 §6.4.2 and §6.4.3, HET A.6.4.2.
 
-use std::collections::BTreeMap;
-
 use fallible_iterator::FallibleIterator;
 
 use smallvec::SmallVec;
 
 use super::dependency::{self, CFA, Dependencies};
 use super::finding::{Excerpt, Finding, Findings};
-use super::frame_expression::{self, Expressions, Use};
-use super::register::{self, register_name};
+use super::frame_expression::{self, Expressions, Gives, Use};
+use super::given::{Given, GivenRules, Saved};
+use super::register::{self, Existing, register_name};
 use super::rule::{Rule, rules};
 use super::subject::Subject;
 use super::{expression, meaning};
-use crate::arch::AddressSpace;
-use crate::expr::{Encoding, RegisterStyle};
+use crate::arch::{AddressSpace, Register};
+use crate::expr::RegisterStyle;
 use crate::frame::{
     CfaOperand, Cie, Fde, FramePrinter, Instruction, InstructionItem, Instructions,
 };
@@ -97,21 +96,20 @@ enum CfaKind {
     Expression,
 }
 
-/// A register's rule, as far as the order of instructions depends on it.
-#[derive(Clone, Copy, Debug)]
-struct RegisterKind {
-    needs_cfa: bool,
-    /// The number of the row that it was given in.
-    row: u32,
-}
-
+/// The rules of a row beside those of the registers.
 #[derive(Clone, Debug, Default)]
 struct Rules {
     cfa: CfaKind,
     /// The number of the CFA's address space, where it is a register plus an offset.
     cfa_space: Option<u64>,
-    registers: BTreeMap<u64, RegisterKind>,
     dependencies: Dependencies,
+}
+
+/// All rules of a row, to go back to.
+#[derive(Debug, Default)]
+struct Remembered {
+    rules: Rules,
+    registers: Saved,
 }
 
 /// How many rules are copied for a section: some hundred times what large programs need.
@@ -124,23 +122,26 @@ pub(super) fn check<'a>(subject: &Subject<'_, 'a>, fdes: &[Fde<'a>], findings: &
         .filter(|fde| fde.cie.augmentation.is_known())
         .collect();
     by_cie.sort_by_key(|fde| (fde.cie.offset, fde.offset));
-    let mut common: Option<(u64, Rules)> = None;
+    let mut common: Option<(u64, Remembered)> = None;
     let mut shared = Shared {
         work: WORK,
+        registers: GivenRules::default(),
+        existing: Existing::default(),
         expressions: Expressions::default(),
     };
     for fde in by_cie {
-        let rules = match &common {
-            Some((offset, rules)) if *offset == fde.cie.offset => rules.clone(),
+        let cie = &fde.cie;
+        let initial = match common.take() {
+            Some((offset, initial)) if offset == cie.offset => initial,
             _ => {
-                let cie = &fde.cie;
-                let mut walk = Walk::new(subject, cie, None, Rules::default(), &mut shared);
+                let none = Remembered::default();
+                let mut walk = Walk::new(subject, cie, None, &none, &mut shared);
                 walk.run(cie.initial_instructions, cie.instructions_offset, findings);
-                common = Some((cie.offset, walk.rules.clone()));
-                walk.rules
+                walk.copy()
             }
         };
-        let mut walk = Walk::new(subject, &fde.cie, Some(fde), rules, &mut shared);
+        let (_, initial) = common.insert((cie.offset, initial));
+        let mut walk = Walk::new(subject, cie, Some(fde), initial, &mut shared);
         walk.run(fde.instructions, fde.instructions_offset, findings);
         if walk.shared.work == 0 {
             let message = "the entries from here on are not checked".to_owned();
@@ -159,8 +160,10 @@ struct Walk<'w, 's, 'a> {
     /// The entry that the code is of; nothing for the instructions of a CIE.
     fde: Option<&'w Fde<'a>>,
     rules: Rules,
-    initial: BTreeMap<u64, RegisterKind>,
-    remembered: Vec<(u64, Rules)>,
+    /// What the initial instructions gave.
+    initial: &'w Remembered,
+    /// With the offset of each instruction that did it.
+    remembered: Vec<(u64, Remembered)>,
     location: u64,
     row: u32,
     /// How many instructions the row has.
@@ -173,6 +176,9 @@ struct Walk<'w, 's, 'a> {
 struct Shared<'a> {
     /// How many rules may still be copied; nothing more is done when it is 0.
     work: usize,
+    /// Those of the row at hand.
+    registers: GivenRules,
+    existing: Existing,
     expressions: Expressions<'a>,
 }
 
@@ -187,18 +193,19 @@ impl<'w, 's, 'a> Walk<'w, 's, 'a> {
         subject: &'w Subject<'s, 'a>,
         cie: &'w Cie<'a>,
         fde: Option<&'w Fde<'a>>,
-        rules: Rules,
+        initial: &'w Remembered,
         shared: &'w mut Shared<'a>,
     ) -> Walk<'w, 's, 'a> {
-        shared.charge(rules.registers.len());
+        shared.charge(initial.registers.len());
+        shared.registers.load(&initial.registers);
         Walk {
             shared,
             subject,
             section: subject.frame_section().name(),
             cie,
             fde,
-            initial: rules.registers.clone(),
-            rules,
+            initial,
+            rules: initial.rules.clone(),
             remembered: Vec::new(),
             location: fde.map_or(0, |fde| fde.initial_location),
             row: 1,
@@ -212,7 +219,7 @@ impl<'w, 's, 'a> Walk<'w, 's, 'a> {
         let mut nops = 0_usize;
         loop {
             match items.next() {
-                Ok(Some(item)) if item.instruction == Instruction::Nop => {
+                Ok(Some(item)) if matches!(item.instruction, Instruction::Nop) => {
                     nops = nops.saturating_add(1);
                 }
                 Ok(Some(item)) => {
@@ -281,14 +288,21 @@ impl<'w, 's, 'a> Walk<'w, 's, 'a> {
     fn step(&mut self, item: &InstructionItem<'a>, findings: &mut Findings) {
         self.check_operands(item, findings);
         match item.instruction {
-            Instruction::AdvanceLoc { .. }
-            | Instruction::AdvanceLoc1 { .. }
-            | Instruction::AdvanceLoc2 { .. }
-            | Instruction::AdvanceLoc4 { .. }
-            | Instruction::SetLoc { .. } => return self.advance(item, findings),
+            Instruction::AdvanceLoc { delta }
+            | Instruction::AdvanceLoc1 { delta }
+            | Instruction::AdvanceLoc2 { delta }
+            | Instruction::AdvanceLoc4 { delta } => {
+                let distance = delta.checked_mul(self.cie.code_alignment_factor);
+                let next = distance.and_then(|distance| self.location.checked_add(distance));
+                return self.advance(next, item, findings);
+            }
+            Instruction::SetLoc { address } => return self.advance(Some(address), item, findings),
             Instruction::RememberState => self.remember(item),
             Instruction::RestoreState => match self.remembered.pop() {
-                Some((_, rules)) => self.rules = rules,
+                Some((_, remembered)) => {
+                    self.rules = remembered.rules;
+                    self.shared.registers.load(&remembered.registers);
+                }
                 None => findings.add(self.about(&RESTORE_STATE, item, "nothing was remembered")),
             },
             Instruction::Restore { register } | Instruction::RestoreExtended { register } => {
@@ -306,9 +320,9 @@ impl<'w, 's, 'a> Walk<'w, 's, 'a> {
             Instruction::DefCfaExpression { expression } => {
                 self.rules.cfa = CfaKind::Expression;
                 self.rules.cfa_space = None;
-                let uses = meaning::entry_registers(expression, self.encoding());
-                self.depend(CFA, uses, item, findings);
-                self.rules.cfa_space = self.run_expression(expression, Use::Cfa);
+                let found = self.run_expression(expression, Use::Cfa);
+                self.depend(CFA, found.uses, item, findings);
+                self.rules.cfa_space = found.space;
             }
             Instruction::DefCfaRegister { register } => {
                 if self.change_cfa(item, findings) {
@@ -361,49 +375,37 @@ impl<'w, 's, 'a> Walk<'w, 's, 'a> {
     }
 
     /// Registers and address spaces that do not exist.
-    fn check_operands(&self, item: &InstructionItem<'a>, findings: &mut Findings) {
-        for (kind, value) in item.instruction.operands() {
-            let Ok(number) = u64::try_from(value) else {
-                continue;
-            };
-            match kind {
-                CfaOperand::Register | CfaOperand::SmallRegister => {
-                    if let Some((rule, message)) = register::check(self.subject, number) {
-                        findings.add(self.about(rule, item, message));
-                    }
+    fn check_operands(&mut self, item: &InstructionItem<'a>, findings: &mut Findings) {
+        item.instruction.each_number(|kind, number| match kind {
+            CfaOperand::Register | CfaOperand::SmallRegister => {
+                if let Some((rule, message)) = self.shared.existing.check(self.subject, number) {
+                    findings.add(self.about(rule, item, message));
                 }
-                CfaOperand::Space if AddressSpace::from_number(number).is_none() => {
-                    let message = format!("the address space {number:#x} is reserved");
-                    findings.add(self.about(&ADDRESS_SPACE, item, message));
-                }
-                CfaOperand::Space
-                | CfaOperand::SmallDelta
-                | CfaOperand::Delta1
-                | CfaOperand::Delta2
-                | CfaOperand::Delta4
-                | CfaOperand::Delta8
-                | CfaOperand::Address
-                | CfaOperand::Offset
-                | CfaOperand::Factored
-                | CfaOperand::SignedFactored
-                | CfaOperand::Expression => {}
             }
-        }
+            CfaOperand::Space if AddressSpace::from_number(number).is_none() => {
+                let message = format!("the address space {number:#x} is reserved");
+                findings.add(self.about(&ADDRESS_SPACE, item, message));
+            }
+            CfaOperand::Space
+            | CfaOperand::SmallDelta
+            | CfaOperand::Delta1
+            | CfaOperand::Delta2
+            | CfaOperand::Delta4
+            | CfaOperand::Delta8
+            | CfaOperand::Address
+            | CfaOperand::Offset
+            | CfaOperand::Factored
+            | CfaOperand::SignedFactored
+            | CfaOperand::Expression => {}
+        });
     }
 
-    fn advance(&mut self, item: &InstructionItem<'a>, findings: &mut Findings) {
+    /// * `next`: the new location; nothing if it is past the last address there is.
+    fn advance(&mut self, next: Option<u64>, item: &InstructionItem<'a>, findings: &mut Findings) {
         let Some(fde) = self.fde else {
             let message = "there is no location that could be advanced";
             findings.add(self.about(&ADVANCE_IN_CIE, item, message));
             return;
-        };
-        let next = match item.instruction.operands().first() {
-            Some((CfaOperand::Address, value)) => u64::try_from(*value).ok(),
-            Some((_, value)) => u64::try_from(*value)
-                .ok()
-                .and_then(|delta| delta.checked_mul(self.cie.code_alignment_factor))
-                .and_then(|distance| self.location.checked_add(distance)),
-            None => None,
         };
         let Some(next) = next.filter(|next| *next >= self.location) else {
             let message = format!("the row before it starts at {:#x}", self.location);
@@ -435,11 +437,7 @@ impl<'w, 's, 'a> Walk<'w, 's, 'a> {
         if self.rules.cfa != CfaKind::None || self.said_no_cfa || self.fde.is_none() {
             return;
         }
-        // Only rows without a CFA pay for this, and an entry has few of them that say anything.
-        self.shared.charge(self.rules.registers.len());
-        let mut registers = self.rules.registers.iter();
-        if let Some((register, _)) = registers.find(|(_, kind)| kind.needs_cfa) {
-            let register = *register;
+        if let Some(register) = self.shared.registers.needing_cfa() {
             self.said_no_cfa = true;
             let message = format!(
                 "the rule of {} counts from the CFA, which has none",
@@ -453,29 +451,29 @@ impl<'w, 's, 'a> Walk<'w, 's, 'a> {
         /// What compilers nest is two or three; what is deeper is not followed, and not complained about.
         const DEPTH: usize = 64;
         if self.remembered.len() < DEPTH {
-            self.shared.charge(self.rules.registers.len());
-            self.remembered.push((item.offset, self.rules.clone()));
+            let copy = self.copy();
+            self.remembered.push((item.offset, copy));
+        }
+    }
+
+    fn copy(&mut self) -> Remembered {
+        self.shared.charge(self.shared.registers.len());
+        Remembered {
+            rules: self.rules.clone(),
+            registers: self.shared.registers.save(),
         }
     }
 
     fn restore(&mut self, register: u64, item: &InstructionItem<'a>, findings: &mut Findings) {
-        let now = self.rules.registers.remove(&register);
-        self.rules.dependencies.set(register, SmallVec::new());
-        match self.initial.get(&register) {
-            Some(kind) => drop(self.rules.registers.insert(register, *kind)),
-            None if now.is_none() => {
-                let message = format!("{} has no rule", register_name(register));
-                findings.add(self.about(&RESTORE, item, message));
-            }
-            None => {}
-        }
-    }
-
-    fn encoding(&self) -> Encoding {
-        Encoding {
-            address_size: self.cie.address_size,
-            offset_size: self.cie.offset_size,
-            dialect: self.subject.program.dialect(),
+        let by_number = |(number, _): &(u16, Given)| u64::from(*number).cmp(&register);
+        let initial = &self.initial.registers;
+        let found = initial.binary_search_by(by_number).ok();
+        let initial = found.and_then(|index| initial.get(index)).map(|(_, given)| *given);
+        let now = self.shared.registers.set(register, initial);
+        self.rules.dependencies.clear(register);
+        if initial.is_none() && now.is_none() && Register::from_number(register).is_some() {
+            let message = format!("{} has no rule", register_name(register));
+            findings.add(self.about(&RESTORE, item, message));
         }
     }
 
@@ -488,7 +486,7 @@ impl<'w, 's, 'a> Walk<'w, 's, 'a> {
     ) {
         self.rules.cfa = CfaKind::Register;
         self.rules.cfa_space = Some(space);
-        self.rules.dependencies.set(CFA, SmallVec::new());
+        self.rules.dependencies.clear(CFA);
         if let Some(finding) = meaning::check_cfa(self.subject, register, space) {
             let (rule, message, help) = finding;
             findings.add(self.about(rule, item, message).help(help));
@@ -505,13 +503,11 @@ impl<'w, 's, 'a> Walk<'w, 's, 'a> {
     ) {
         // An expression may or may not use the CFA that it finds on its stack.
         self.define(register, false, item, findings);
-        let uses = meaning::entry_registers(expression, self.encoding());
-        self.depend(register, uses, item, findings);
-        self.run_expression(expression, usage);
+        let found = self.run_expression(expression, usage);
+        self.depend(register, found.uses, item, findings);
     }
 
-    /// Checks an expression; gives the address space of the CFA that it computes, where that is known.
-    fn run_expression(&mut self, expression: &'a [u8], usage: Use) -> Option<u64> {
+    fn run_expression(&mut self, expression: &'a [u8], usage: Use) -> Gives {
         let (pc, cfa_space) = (self.pc(), self.rules.cfa_space);
         self.shared
             .expressions
@@ -526,15 +522,14 @@ impl<'w, 's, 'a> Walk<'w, 's, 'a> {
         item: &InstructionItem<'a>,
         findings: &mut Findings,
     ) {
-        let closes = !uses.is_empty();
-        self.rules.dependencies.set(register, uses);
-        if !closes {
-            return;
+        if uses.is_empty() {
+            return self.rules.dependencies.clear(register);
         }
+        self.rules.dependencies.set(register, uses);
         self.shared.charge(self.rules.dependencies.len());
         let needs_cfa = |register| {
-            let kind = self.rules.registers.get(&register);
-            kind.is_some_and(|kind: &RegisterKind| kind.needs_cfa)
+            let given = self.shared.registers.get(register);
+            given.is_some_and(|given| given.needs_cfa)
         };
         if let Some(path) = self.rules.dependencies.cycle(register, needs_cfa) {
             findings.add(self.about(&dependency::CIRCULAR, item, path));
@@ -559,12 +554,12 @@ impl<'w, 's, 'a> Walk<'w, 's, 'a> {
         item: &InstructionItem<'a>,
         findings: &mut Findings,
     ) {
-        let kind = RegisterKind {
+        let given = Given {
             needs_cfa,
             row: self.row,
         };
-        let before = self.rules.registers.insert(register, kind);
-        self.rules.dependencies.set(register, SmallVec::new());
+        let before = self.shared.registers.set(register, Some(given));
+        self.rules.dependencies.clear(register);
         if before.is_some_and(|before| before.row == self.row) && self.fde.is_some() {
             let message = format!("{} has a rule in this row already", register_name(register));
             findings.add(self.about(&OVERWRITTEN, item, message));

@@ -16,6 +16,7 @@ mod dependency;
 mod expression;
 mod finding;
 mod frame_expression;
+mod given;
 mod instructions;
 mod location;
 pub mod machine;

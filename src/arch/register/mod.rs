@@ -226,21 +226,21 @@ impl Register {
     /// Sources: USAGE "Register Identifier", "Processors"; for the counts, see [`Processor`].
     #[must_use]
     pub fn available_on(self, processor: &Processor) -> bool {
-        let in_wave = match self.wave_size() {
+        let Some(kind) = self.kind() else {
+            return false;
+        };
+        let in_wave = match kind.wave_size {
             Some(size) => processor.supports_wave_size(size),
             None => !processor.wave_sizes().is_empty(),
         };
+        let below = |count| self.index().is_some_and(|index| index < count);
         in_wave
-            && match (self.class(), self.index()) {
-                (Some(RegisterClass::Pc), _) => self == Register::PC_64,
-                (Some(RegisterClass::Exec | RegisterClass::Vcc | RegisterClass::Status), _) => true,
-                (Some(RegisterClass::Sgpr), Some(n)) => n < processor.max_sgprs(),
-                (Some(RegisterClass::Vgpr), Some(n)) => n < processor.max_vgprs(),
-                (Some(RegisterClass::Agpr), Some(n)) => n < processor.max_agprs(),
-                (
-                    Some(RegisterClass::Sgpr | RegisterClass::Vgpr | RegisterClass::Agpr) | None,
-                    _,
-                ) => false,
+            && match kind.class {
+                RegisterClass::Pc => self == Register::PC_64,
+                RegisterClass::Exec | RegisterClass::Vcc | RegisterClass::Status => true,
+                RegisterClass::Sgpr => below(processor.max_sgprs()),
+                RegisterClass::Vgpr => below(processor.max_vgprs()),
+                RegisterClass::Agpr => below(processor.max_agprs()),
             }
     }
 }

@@ -1,0 +1,122 @@
+//! The registers that have been given a rule, as far as the order of instructions depends on it.
+
+use crate::arch::Register;
+
+/// The rule of a register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Given {
+    /// Whether it counts from the CFA.
+    pub(super) needs_cfa: bool,
+    /// The number of the row that it was given in, below 2^29: an entry has no more bytes.
+    pub(super) row: u32,
+}
+
+/// The rules of a row, ascending by the number of the register.
+pub(super) type Saved = Vec<(u16, Given)>;
+
+/// The rules of all registers. What is beyond the table of registers never has one: it is an error by itself.
+///
+/// Back ends give each function rules for dozens of registers. They are kept in a table of all registers, with a list of those
+/// that ever had one, so that neither finding one nor forgetting all takes long.
+#[derive(Debug, Default)]
+pub(super) struct GivenRules {
+    by_number: Vec<Slot>,
+    used: Vec<u16>,
+    /// How many rules count from the CFA.
+    needing_cfa: u32,
+}
+
+/// A rule in four bytes: the row, and three bits.
+#[derive(Clone, Copy, Debug, Default)]
+struct Slot(u32);
+
+impl Slot {
+    /// The register is among those used.
+    const USED: u32 = 1;
+    const HAS_RULE: u32 = 2;
+    const NEEDS_CFA: u32 = 4;
+
+    fn new(given: Option<Given>) -> Slot {
+        let Some(given) = given else {
+            return Slot(Slot::USED);
+        };
+        let needs_cfa = if given.needs_cfa { Slot::NEEDS_CFA } else { 0 };
+        Slot((given.row << 3) | needs_cfa | Slot::HAS_RULE | Slot::USED)
+    }
+
+    fn given(self) -> Option<Given> {
+        (self.0 & Slot::HAS_RULE != 0).then_some(Given {
+            needs_cfa: self.needs_cfa(),
+            row: self.0 >> 3,
+        })
+    }
+
+    fn needs_cfa(self) -> bool {
+        self.0 & Slot::NEEDS_CFA != 0
+    }
+}
+
+impl GivenRules {
+    /// How many registers there are in a copy, at most.
+    pub(super) fn len(&self) -> usize {
+        self.used.len()
+    }
+
+    /// The rule of a register.
+    pub(super) fn get(&self, register: u64) -> Option<Given> {
+        let index = usize::try_from(register).ok()?;
+        self.by_number.get(index)?.given()
+    }
+
+    /// Gives a register a rule, or takes it away; what it had before.
+    pub(super) fn set(&mut self, register: u64, given: Option<Given>) -> Option<Given> {
+        let number = Register::from_number(register)?.number();
+        let index = usize::from(number);
+        if index >= self.by_number.len() {
+            // Once for a section.
+            let last = Register::ranges().last()?.last;
+            self.by_number.resize(usize::from(last).saturating_add(1), Slot::default());
+        }
+        let slot = self.by_number.get_mut(index)?;
+        let before = *slot;
+        *slot = Slot::new(given);
+        self.needing_cfa = self
+            .needing_cfa
+            .saturating_add(slot.needs_cfa().into())
+            .saturating_sub(before.needs_cfa().into());
+        if before.0 == 0 {
+            self.used.push(number);
+        }
+        before.given()
+    }
+
+    /// The first register whose rule counts from the CFA.
+    pub(super) fn needing_cfa(&self) -> Option<u64> {
+        if self.needing_cfa == 0 {
+            return None;
+        }
+        let index = self.by_number.iter().position(|slot| slot.needs_cfa())?;
+        Some(index as u64)
+    }
+
+    /// A copy of the rules.
+    pub(super) fn save(&self) -> Saved {
+        let with_rule = |number: &u16| Some((*number, self.get(u64::from(*number))?));
+        let mut saved: Saved = self.used.iter().filter_map(with_rule).collect();
+        saved.sort_unstable_by_key(|(number, _)| *number);
+        saved
+    }
+
+    /// Replaces all rules.
+    pub(super) fn load(&mut self, saved: &[(u16, Given)]) {
+        for number in self.used.drain(..) {
+            if let Some(slot) = self.by_number.get_mut(usize::from(number)) {
+                *slot = Slot::default();
+            }
+        }
+        self.needing_cfa = 0;
+        for (number, given) in saved {
+            self.set(u64::from(*number), Some(*given));
+        }
+    }
+}
