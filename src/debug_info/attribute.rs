@@ -145,12 +145,18 @@ impl ExtensionRow {
 /// Of two that share a code and fit both, `DW_AT_LLVM_lanes` and a constant `DW_AT_LLVM_iterations`
 /// (both 0x3e0a in HET A.7.5.4), it is the first: nearly every function has lanes.
 #[must_use]
+#[inline]
 pub fn extension(tag: DwTag, attribute: &gimli::Attribute<Bytes<'_>>) -> Option<Extension> {
-    let code = attribute.name();
     // Most attributes end here: those of the standard.
-    if code.0 < DW_AT_lo_user.0 {
+    if attribute.name().0 < DW_AT_lo_user.0 {
         return None;
     }
+    vendors_extension(tag, attribute)
+}
+
+#[inline(never)]
+fn vendors_extension(tag: DwTag, attribute: &gimli::Attribute<Bytes<'_>>) -> Option<Extension> {
+    let code = attribute.name();
     let class = class(&attribute.raw_value());
     EXTENSIONS
         .iter()

@@ -40,6 +40,7 @@ pub struct LocationEntries<'d, 'a> {
     unit: UnitId,
     expressions: eval::Unit,
     section: SectionId,
+    section_name: &'static str,
     whole: Bytes<'a>,
     offset: usize,
     raw: gimli::RawLocListIter<Bytes<'a>>,
@@ -73,6 +74,7 @@ impl<'a> DebugInfo<'a> {
             unit,
             expressions: self.eval_unit(unit)?,
             section,
+            section_name: file.section_name(section),
             whole,
             offset,
             raw,
@@ -168,11 +170,10 @@ impl<'a> FallibleIterator for LocationEntries<'_, 'a> {
     fn next(&mut self) -> Result<Option<LocationEntry<'a>>> {
         while let Some(entry) = self.raw.next().map_err(|error| self.error(error))? {
             if let Some((range, data)) = self.resolve(entry)? {
-                let file = self.info.file(self.info.entry(self.unit)?)?;
                 let expression = ExpressionBytes {
                     bytes: data.slice(),
                     unit: self.expressions,
-                    section: file.section_name(self.section),
+                    section: self.section_name,
                     offset: data.offset_from(self.whole) as u64,
                 };
                 return Ok(Some(LocationEntry { range, expression }));

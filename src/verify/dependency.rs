@@ -32,11 +32,17 @@ impl Dependencies {
     }
 
     /// Says that the rule of `register` is built upon nothing.
+    #[inline]
     pub(super) fn clear(&mut self, register: u64) {
         // Nearly all rules are.
         if !self.edges.is_empty() {
-            self.edges.remove(&register);
+            self.remove(register);
         }
+    }
+
+    #[inline(never)]
+    fn remove(&mut self, register: u64) {
+        self.edges.remove(&register);
     }
 
     /// How many rules are built upon others.

@@ -1,8 +1,7 @@
 //! Expressions of call frame information: what the symbolic run finds in them, and a return address that is
 //! given as a value where its location is asked for. Sources: HET A.6.4.1, A.6.4.2.
 
-use std::collections::BTreeMap;
-
+use foldhash::HashMap;
 use smallvec::SmallVec;
 
 use super::expression::{self, Entry, Env, Outcome, Place, Role, Sources, Storage};
@@ -24,7 +23,7 @@ rules! {
 }
 
 /// What an expression is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Use {
     /// `DW_CFA_def_cfa_expression`.
     Cfa,
@@ -78,7 +77,7 @@ struct Known {
 /// Checks expressions, each once: the entries of a section repeat a few, and so would the findings.
 #[derive(Debug, Default)]
 pub(super) struct Expressions<'a> {
-    known: BTreeMap<Key<'a>, Known>,
+    known: HashMap<Key<'a>, Known>,
 }
 
 impl<'a> Expressions<'a> {
@@ -152,7 +151,9 @@ impl<'a> Expressions<'a> {
 
     /// Adds what was found.
     pub(super) fn finish(self, findings: &mut Findings) {
-        for known in self.known.into_values() {
+        let mut known: Vec<_> = self.known.into_iter().collect();
+        known.sort_unstable_by_key(|(key, _)| *key);
+        for (_, known) in known {
             for mut finding in known.findings {
                 match known.more {
                     0 => {}

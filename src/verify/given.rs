@@ -75,7 +75,8 @@ impl GivenRules {
         if index >= self.by_number.len() {
             // Once for a section.
             let last = Register::ranges().last()?.last;
-            self.by_number.resize(usize::from(last).saturating_add(1), Slot::default());
+            self.by_number
+                .resize(usize::from(last).saturating_add(1), Slot::default());
         }
         let slot = self.by_number.get_mut(index)?;
         let before = *slot;

@@ -292,17 +292,12 @@ impl<'w, 's, 'a> Walk<'w, 's, 'a> {
             | Instruction::AdvanceLoc1 { delta }
             | Instruction::AdvanceLoc2 { delta }
             | Instruction::AdvanceLoc4 { delta } => {
-                let distance = delta.checked_mul(self.cie.code_alignment_factor);
-                let next = distance.and_then(|distance| self.location.checked_add(distance));
-                return self.advance(next, item, findings);
+                return self.advance(self.behind(delta), item, findings);
             }
             Instruction::SetLoc { address } => return self.advance(Some(address), item, findings),
             Instruction::RememberState => self.remember(item),
             Instruction::RestoreState => match self.remembered.pop() {
-                Some((_, remembered)) => {
-                    self.rules = remembered.rules;
-                    self.shared.registers.load(&remembered.registers);
-                }
+                Some((_, remembered)) => self.go_back(remembered),
                 None => findings.add(self.about(&RESTORE_STATE, item, "nothing was remembered")),
             },
             Instruction::Restore { register } | Instruction::RestoreExtended { register } => {
@@ -337,11 +332,7 @@ impl<'w, 's, 'a> Walk<'w, 's, 'a> {
                 self.define(register, false, item, findings);
             }
             Instruction::Register { register, saved_in } => {
-                self.define(register, false, item, findings);
-                if let Some(message) = meaning::register_sizes(register, saved_in) {
-                    findings.add(self.about(&meaning::REGISTER_SIZE, item, message));
-                }
-                self.depend(register, SmallVec::from_slice(&[saved_in]), item, findings);
+                self.define_by_register(register, saved_in, item, findings);
             }
             Instruction::Offset { register, .. }
             | Instruction::OffsetExtended { register, .. }
@@ -400,6 +391,12 @@ impl<'w, 's, 'a> Walk<'w, 's, 'a> {
         });
     }
 
+    /// The location so many units of code further on; nothing if that is past the last address there is.
+    fn behind(&self, delta: u64) -> Option<u64> {
+        let distance = delta.checked_mul(self.cie.code_alignment_factor)?;
+        self.location.checked_add(distance)
+    }
+
     /// * `next`: the new location; nothing if it is past the last address there is.
     fn advance(&mut self, next: Option<u64>, item: &InstructionItem<'a>, findings: &mut Findings) {
         let Some(fde) = self.fde else {
@@ -456,6 +453,11 @@ impl<'w, 's, 'a> Walk<'w, 's, 'a> {
         }
     }
 
+    fn go_back(&mut self, remembered: Remembered) {
+        self.rules = remembered.rules;
+        self.shared.registers.load(&remembered.registers);
+    }
+
     fn copy(&mut self) -> Remembered {
         self.shared.charge(self.shared.registers.len());
         Remembered {
@@ -468,7 +470,9 @@ impl<'w, 's, 'a> Walk<'w, 's, 'a> {
         let by_number = |(number, _): &(u16, Given)| u64::from(*number).cmp(&register);
         let initial = &self.initial.registers;
         let found = initial.binary_search_by(by_number).ok();
-        let initial = found.and_then(|index| initial.get(index)).map(|(_, given)| *given);
+        let initial = found
+            .and_then(|index| initial.get(index))
+            .map(|(_, given)| *given);
         let now = self.shared.registers.set(register, initial);
         self.rules.dependencies.clear(register);
         if initial.is_none() && now.is_none() && Register::from_number(register).is_some() {
@@ -491,6 +495,20 @@ impl<'w, 's, 'a> Walk<'w, 's, 'a> {
             let (rule, message, help) = finding;
             findings.add(self.about(rule, item, message).help(help));
         }
+    }
+
+    fn define_by_register(
+        &mut self,
+        register: u64,
+        saved_in: u64,
+        item: &InstructionItem<'a>,
+        findings: &mut Findings,
+    ) {
+        self.define(register, false, item, findings);
+        if let Some(message) = meaning::register_sizes(register, saved_in) {
+            findings.add(self.about(&meaning::REGISTER_SIZE, item, message));
+        }
+        self.depend(register, SmallVec::from_slice(&[saved_in]), item, findings);
     }
 
     fn define_by(

@@ -25,13 +25,19 @@ pub(super) enum Use {
 }
 
 /// What an attribute's expression is for; nothing if its form holds none.
-pub(super) fn use_of(tag: DwTag, attribute: &gimli::Attribute<Bytes<'_>>) -> Option<Use> {
+///
+/// * `raw`: the attribute's value as it is encoded.
+pub(super) fn use_of(
+    tag: DwTag,
+    attribute: &gimli::Attribute<Bytes<'_>>,
+    raw: &AttributeValue<Bytes<'_>>,
+) -> Option<Use> {
     use AttributeValue as V;
     #[expect(
         clippy::wildcard_enum_match_arm,
         reason = "the forms of expressions and of lists, in every version"
     )]
-    let (is_expression, is_list) = match attribute.raw_value() {
+    let (is_expression, is_list) = match raw {
         V::Exprloc(_) => (true, false),
         V::Block(_) => (false, false),
         V::SecOffset(_) | V::DebugLocListsIndex(_) | V::Data4(_) | V::Data8(_) => (false, true),

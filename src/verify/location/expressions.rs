@@ -6,7 +6,7 @@ use gimli::DwTag;
 use super::attribute::Use;
 use super::entries::UnitEntries;
 use super::reference::{By, Reference};
-use super::sound::Setting;
+use super::sound::{Found, Setting};
 use super::{UnitCheck, rule};
 use crate::debug_info::attribute::Extension;
 use crate::debug_info::{Bytes, Die, Value};
@@ -39,7 +39,8 @@ impl<'a> UnitCheck<'_, '_, 'a> {
                 let role = self.role(die, purpose);
                 let pc = self.function_start();
                 let site = Site { die, attribute, pc };
-                self.expression(&site, &expression, role);
+                let here = self.setting(expression.unit.encoding, role);
+                self.expression(&site, &expression, &here);
             }
             Ok(Value::LocationList(offset)) => self.list(die, attribute, purpose, offset),
             Ok(_) => {}
@@ -77,7 +78,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
     }
 
     /// The setting of an expression of this encoding that stands here.
-    fn setting(&self, encoding: Encoding, role: Role) -> Setting {
+    pub(super) fn setting(&self, encoding: Encoding, role: Role) -> Setting {
         let scope = self.scopes.last();
         let lanes = scope.and_then(|scope| scope.lanes);
         let frame_base = scope.map_or(FrameBase::Unknown, |scope| scope.frame_base);
@@ -90,10 +91,13 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         }
     }
 
-    /// What is wrong with an expression that stands here.
-    pub(super) fn outcome(&mut self, expression: &ExpressionBytes<'a>, role: Role) -> Outcome {
+    /// What an expression that stands here leaves on the stack.
+    pub(super) fn result(&mut self, expression: &ExpressionBytes<'a>, role: Role) -> Option<Entry> {
         let here = self.setting(expression.unit.encoding, role);
-        self.outcome_in(expression, &here).0
+        match self.kept.sound.get(expression.bytes, &here) {
+            Some(found) => found.result,
+            None => self.outcome_in(expression, &here).0.result,
+        }
     }
 
     /// What is wrong with an expression in this setting, and how much of it that depended on.
@@ -153,7 +157,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
                 .or(in_section);
             if let Some(to) = to {
                 let at = expression.offset.saturating_add(item.offset as u64);
-                self.references.add(Reference {
+                self.kept.references.add(Reference {
                     from: expression.offset,
                     tag: DwTag(0),
                     by: By::Operation(row.name, expression.section, at),
@@ -163,21 +167,20 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         }
     }
 
-    /// Checks an expression and reports what is wrong.
+    /// Checks an expression that stands in this setting, and reports what is wrong.
     pub(super) fn expression(
         &mut self,
         site: &Site<'_, 'a>,
         expression: &ExpressionBytes<'a>,
-        role: Role,
+        here: &Setting,
     ) {
-        let here = self.setting(expression.unit.encoding, role);
-        if let Some(legacy) = self.sound.legacy(expression.bytes, &here) {
-            if legacy {
+        if let Some(found) = self.kept.sound.get(expression.bytes, here) {
+            if found.legacy {
                 self.count_legacy(site, expression);
             }
             return;
         }
-        let (outcome, depends) = self.outcome_in(expression, &here);
+        let (outcome, depends) = self.outcome_in(expression, here);
         // What refers to entries is noted each time.
         let mut is_sound = outcome.faults.is_empty() && !outcome.refers;
         if outcome.legacy {
@@ -199,7 +202,12 @@ impl<'a> UnitCheck<'_, '_, 'a> {
             }
         }
         if is_sound {
-            self.sound.insert(expression.bytes, depends, outcome.legacy);
+            let found = Found {
+                setting: depends,
+                legacy: outcome.legacy,
+                result: outcome.result,
+            };
+            self.kept.sound.insert(expression.bytes, found);
         }
     }
 

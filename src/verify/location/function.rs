@@ -79,8 +79,8 @@ impl<'a> UnitCheck<'_, '_, 'a> {
             None => scope.frame_base = FrameBase::Missing,
             Some(LocationAttribute::List { .. }) => {}
             Some(LocationAttribute::Expression(expression)) => {
-                let outcome = self.outcome(&expression, Role::FrameBase);
-                let place = outcome.result.and_then(as_place);
+                let result = self.result(&expression, Role::FrameBase);
+                let place = result.and_then(as_place);
                 if let Some(place) = place {
                     scope.frame_base = FrameBase::Place(place);
                     if let Storage::Register(register) = place.storage

@@ -30,7 +30,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         } else {
             None
         };
-        if !self.lists.insert((offset, purpose, bits)) {
+        if !self.kept.lists.insert((offset, purpose, bits)) {
             return;
         }
         let mut ranges: SmallVec<[(Range<u64>, u64); 4]> = SmallVec::new();
@@ -40,6 +40,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
             Ok(entries) => entries,
             Err(error) => return self.bad_list(die, attribute, &error),
         };
+        let here = self.setting(self.unit.encoding, role);
         loop {
             let entry = match entries.next() {
                 Ok(Some(entry)) => entry,
@@ -66,7 +67,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
                 }
             }
             let site = Site { die, attribute, pc };
-            self.expression(&site, &entry.expression, role);
+            self.expression(&site, &entry.expression, &here);
         }
         ranges.sort_by_key(|(range, offset)| (range.start, range.end, *offset));
         let mut end = 0;

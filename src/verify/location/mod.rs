@@ -117,6 +117,30 @@ fn tags_at(info: &DebugInfo<'_>, section: &str, offsets: &[u64]) -> BTreeMap<u64
     tags
 }
 
+/// What units leave to those behind them: what is known, and memory to be used again.
+#[derive(Debug, Default)]
+struct Kept<'a> {
+    sound: Sound<'a>,
+    /// Of the unit, as all that follows.
+    references: References,
+    /// The lists that were checked, with their use and the size of the object in bits.
+    lists: HashSet<(u64, attribute::Use, Option<u64>)>,
+    /// The sizes of types, in bytes.
+    sizes: HashMap<DieId, Option<u64>>,
+    /// The same, by what references count from the header of the unit.
+    sizes_in_unit: HashMap<usize, Option<u64>>,
+}
+
+impl Kept<'_> {
+    /// Forgets what is of one unit.
+    fn begin_unit(&mut self) {
+        self.references.clear();
+        self.lists.clear();
+        self.sizes.clear();
+        self.sizes_in_unit.clear();
+    }
+}
+
 /// One unit.
 struct UnitCheck<'c, 'p, 'a> {
     subject: &'c Subject<'p, 'a>,
@@ -130,13 +154,10 @@ struct UnitCheck<'c, 'p, 'a> {
     /// The addresses of the unit's code, sorted.
     ranges: Vec<Range<u64>>,
     findings: &'c mut Findings,
-    references: References,
     summary: Summary,
     /// The functions that contain the entry, the innermost last.
     scopes: Vec<Scope>,
-    lists: HashSet<(u64, attribute::Use, Option<u64>)>,
-    sound: &'c mut Sound<'a>,
-    sizes: HashMap<DieId, Option<u64>>,
+    kept: &'c mut Kept<'a>,
     list_budget: u64,
     /// Whether a list was left out because nothing was left.
     is_exhausted: bool,
@@ -148,12 +169,13 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
         unit: &UnitInfo<'a>,
         expressions: Unit,
         findings: &'c mut Findings,
-        sound: &'c mut Sound<'a>,
+        kept: &'c mut Kept<'a>,
         list_budget: u64,
     ) -> UnitCheck<'c, 'p, 'a> {
         let info = subject.program.info();
         // Ranges that cannot be read are found with their entry.
         let root = info.root(unit.id).and_then(|root| info.ranges(&root));
+        kept.begin_unit();
         let is_simt = unit
             .language
             .is_some_and(|language| SIMT_LANGUAGES.contains(&language));
@@ -167,12 +189,9 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
             is_simt,
             ranges: function::merged(root.unwrap_or_default()),
             findings,
-            references: References::default(),
             summary: Summary::default(),
             scopes: Vec::new(),
-            lists: HashSet::default(),
-            sound,
-            sizes: HashMap::default(),
+            kept,
             list_budget,
             is_exhausted: false,
         }
@@ -185,13 +204,13 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
             self.findings
                 .add(malformed(&rule::ENTRY, self.section, &error));
             // References behind the fault would all seem to lead nowhere.
-            self.references.give_up();
+            self.kept.references.give_up();
         }
         while let Some(scope) = self.scopes.pop() {
             scope.summary.finish("function", self.findings);
         }
         self.summary.finish("unit", self.findings);
-        references.add(self.section, self.span, self.references);
+        references.add(self.section, self.span, &self.kept.references);
         (!self.is_exhausted).then_some(self.list_budget)
     }
 
@@ -199,10 +218,10 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
         let mut dies = self.info.dies(self.id)?;
         while let Some(die) = dies.next_ref()? {
             if die.is_null() {
-                self.references.entry(die.id().offset, DwTag(0));
+                self.kept.references.entry(die.id().offset, DwTag(0));
                 continue;
             }
-            self.references.entry(die.id().offset, die.tag());
+            self.kept.references.entry(die.id().offset, die.tag());
             while self
                 .scopes
                 .last()
@@ -247,7 +266,7 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
                 let finding = malformed(&rule::REFERENCE, self.section, &error);
                 self.findings.add(finding.at(die.id().offset));
             }
-        } else if let Some(purpose) = use_of(die.tag(), attribute) {
+        } else if let Some(purpose) = use_of(die.tag(), attribute, &raw) {
             self.location(die, attribute, purpose);
         } else {
             self.check_space(die, attribute);
@@ -255,7 +274,7 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
     }
 
     fn refer(&mut self, die: &Die<'a>, attribute: &gimli::Attribute<Bytes<'a>>, to: u64) {
-        self.references.add(Reference {
+        self.kept.references.add(Reference {
             from: die.id().offset,
             tag: die.tag(),
             by: By::Attribute(attribute.name()),
@@ -324,24 +343,49 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
 
     /// The size of the object that an entry describes, in bits.
     fn object_bits(&mut self, die: &Die<'a>) -> Option<u64> {
-        let origin;
-        let (owner, attribute) = match die.attribute(DW_AT_type) {
-            Some(attribute) => (die, attribute),
+        let bytes = match die.attribute(DW_AT_type) {
+            Some(attribute) => self.type_bytes(die, attribute),
             None => {
-                origin = self.origin(die)?;
-                (&origin, origin.attribute(DW_AT_type)?)
+                let origin = self.origin(die)?;
+                self.type_bytes(&origin, origin.attribute(DW_AT_type)?)
             }
         };
-        let id = self.info.target(owner, attribute).ok()??;
+        bytes?.checked_mul(8)
+    }
+
+    /// The size of the type that an attribute refers to.
+    fn type_bytes(
+        &mut self,
+        die: &Die<'a>,
+        attribute: &gimli::Attribute<Bytes<'a>>,
+    ) -> Option<u64> {
+        let mut in_unit = None;
+        if let AttributeValue::UnitRef(offset) = attribute.raw_value()
+            && die.id().unit == self.id
+        {
+            if let Some(known) = self.kept.sizes_in_unit.get(&offset.0) {
+                return *known;
+            }
+            in_unit = Some(offset.0);
+        }
+        let id = self.info.target(die, attribute).ok()??;
         let info = self.info;
-        let size = self.sizes.entry(id).or_insert_with(|| info.byte_size(id));
-        size.and_then(|bytes| bytes.checked_mul(8))
+        let size = self.kept.sizes.entry(id);
+        let size = *size.or_insert_with(|| info.byte_size(id));
+        if let Some(offset) = in_unit {
+            self.kept.sizes_in_unit.insert(offset, size);
+        }
+        size
     }
 }
 
 /// The start of a name: one long name can be that of any number of entries.
 fn clipped(name: &str) -> String {
-    name.chars().take(200).collect()
+    const LENGTH: usize = 200;
+    if name.len() <= LENGTH {
+        return name.to_owned();
+    }
+    name.chars().take(LENGTH).collect()
 }
 
 /// A finding of something that cannot be read.

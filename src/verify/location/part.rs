@@ -4,8 +4,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use std::collections::BTreeMap;
 
 use super::reference::SectionReferences;
-use super::sound::Sound;
-use super::{UNITS_AT_ONCE, UnitCheck, malformed, rule};
+use super::{Kept, UNITS_AT_ONCE, UnitCheck, malformed, rule};
 use crate::debug_info::UnitId;
 use crate::verify::finding::Findings;
 use crate::verify::queue;
@@ -97,7 +96,7 @@ fn check(subject: &Subject<'_, '_>, units: &[UnitId], budget: u64) -> Part {
     let info = subject.program.info();
     let mut part = Part::default();
     let mut left = Some(budget);
-    let mut sound = Sound::default();
+    let mut kept = Kept::default();
     for id in units {
         let unit = match info.unit_info(*id) {
             Ok(unit) => unit,
@@ -113,7 +112,7 @@ fn check(subject: &Subject<'_, '_>, units: &[UnitId], budget: u64) -> Part {
         let references = part.references.entry(unit.section).or_default();
         let findings = &mut part.findings;
         let budget = left.unwrap_or(0);
-        let check = UnitCheck::new(subject, &unit, expressions, findings, &mut sound, budget);
+        let check = UnitCheck::new(subject, &unit, expressions, findings, &mut kept, budget);
         let now = check.run(references);
         left = left.and(now);
     }

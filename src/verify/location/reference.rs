@@ -85,6 +85,13 @@ impl References {
         self.references.push(reference);
     }
 
+    /// Forgets all of them.
+    pub(super) fn clear(&mut self) {
+        self.entries.clear();
+        self.references.clear();
+        self.incomplete = false;
+    }
+
     /// Checks none of them: not all entries are known.
     pub(super) fn give_up(&mut self) {
         self.incomplete = true;
@@ -101,7 +108,7 @@ impl References {
 
 impl SectionReferences {
     /// Adds a unit that lies at `unit` of the section.
-    pub(super) fn add(&mut self, section: &'static str, unit: Range<u64>, references: References) {
+    pub(super) fn add(&mut self, section: &'static str, unit: Range<u64>, references: &References) {
         let mut of_unit = SectionReferences {
             span: references
                 .entries

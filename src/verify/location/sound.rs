@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use crate::debug_info::UnitId;
 use crate::expr::Encoding;
-use crate::verify::expression::{FrameBase, Role};
+use crate::verify::expression::{Entry, FrameBase, Role};
 
 /// In how many settings one expression is remembered. Objects of several sizes may be in the same place.
 const SETTINGS: usize = 16;
@@ -38,10 +38,14 @@ impl Setting {
 }
 
 /// What was found of an expression that has no fault.
-#[derive(Debug)]
-struct Found {
-    setting: Setting,
-    legacy: bool,
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found {
+    /// What it depended on.
+    pub(super) setting: Setting,
+    /// Whether it is legacy.
+    pub(super) legacy: bool,
+    /// What it leaves on the stack.
+    pub(super) result: Option<Entry>,
 }
 
 /// Expressions without a fault, by their bytes.
@@ -51,15 +55,14 @@ pub(super) struct Sound<'a> {
 }
 
 impl<'a> Sound<'a> {
-    /// Whether the expression is legacy; nothing unless it is known to have no fault in this setting.
-    pub(super) fn legacy(&self, bytes: &[u8], wanted: &Setting) -> Option<bool> {
+    /// What is known of an expression in this setting; nothing unless it has no fault.
+    pub(super) fn get(&self, bytes: &[u8], wanted: &Setting) -> Option<&Found> {
         let mut found = self.known.get(bytes)?.iter();
-        let found = found.find(|found| found.setting.covers(wanted))?;
-        Some(found.legacy)
+        found.find(|found| found.setting.covers(wanted))
     }
 
-    /// Notes an expression that has no fault in this setting.
-    pub(super) fn insert(&mut self, bytes: &'a [u8], setting: Setting, legacy: bool) {
+    /// Notes an expression that has no fault.
+    pub(super) fn insert(&mut self, bytes: &'a [u8], new: Found) {
         if self.known.len() >= EXPRESSIONS {
             self.known.clear();
         }
@@ -67,6 +70,6 @@ impl<'a> Sound<'a> {
         if found.len() >= SETTINGS {
             found.clear();
         }
-        found.push(Found { setting, legacy });
+        found.push(new);
     }
 }

@@ -1,6 +1,6 @@
 //! Findings of which one says it all: a producer that writes something writes it everywhere.
 
-use std::collections::BTreeMap;
+use smallvec::SmallVec;
 
 use crate::verify::finding::{Finding, Findings};
 use crate::verify::rule::Rule;
@@ -8,29 +8,36 @@ use crate::verify::rule::Rule;
 /// The first finding of each rule, and how many there were.
 #[derive(Debug, Default)]
 pub(super) struct Summary {
-    found: BTreeMap<&'static str, (Option<Finding>, u64)>,
+    /// There are a dozen rules that are summed up.
+    found: SmallVec<[(&'static Rule, u64); 4]>,
+    first: Vec<Finding>,
 }
 
 impl Summary {
     /// Counts a finding of a rule. Whether it is the first, which then is to be given to
     /// [`set`](Summary::set): all others need not be made.
     pub(super) fn count(&mut self, rule: &'static Rule) -> bool {
-        let (_, count) = self.found.entry(rule.id).or_default();
-        *count = count.saturating_add(1);
-        *count == 1
+        for (found, count) in &mut self.found {
+            if core::ptr::eq(*found, rule) {
+                *count = count.saturating_add(1);
+                return false;
+            }
+        }
+        self.found.push((rule, 1));
+        true
     }
 
     /// The first finding of its rule.
     pub(super) fn set(&mut self, finding: Finding) {
-        if let Some((first, _)) = self.found.get_mut(finding.rule.id) {
-            *first = Some(finding);
-        }
+        self.first.push(finding);
     }
 
     /// The findings, each with the number of those like it in `scope`.
-    pub(super) fn finish(self, scope: &str, findings: &mut Findings) {
-        for (finding, count) in self.found.into_values() {
-            let Some(mut finding) = finding else { continue };
+    pub(super) fn finish(mut self, scope: &str, findings: &mut Findings) {
+        self.first.sort_by_key(|finding| finding.rule.id);
+        for mut finding in self.first {
+            let same = |(rule, _): &&(&Rule, u64)| core::ptr::eq(*rule, finding.rule);
+            let count = self.found.iter().find(same).map_or(1, |(_, count)| *count);
             let more = count.saturating_sub(1);
             if more > 0 {
                 let count = format!("; {more} more of this rule in this {scope}");

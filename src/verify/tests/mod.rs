@@ -1,6 +1,7 @@
 //! Small code objects that break one rule each, and the nearest ones that break none.
 
 mod frame;
+mod given;
 mod made;
 
 use super::rule::Rule;
