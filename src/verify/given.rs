@@ -81,10 +81,11 @@ impl GivenRules {
         let slot = self.by_number.get_mut(index)?;
         let before = *slot;
         *slot = Slot::new(given);
-        self.needing_cfa = self
-            .needing_cfa
-            .saturating_add(slot.needs_cfa().into())
-            .saturating_sub(before.needs_cfa().into());
+        match (before.needs_cfa(), slot.needs_cfa()) {
+            (false, true) => self.needing_cfa = self.needing_cfa.saturating_add(1),
+            (true, false) => self.needing_cfa = self.needing_cfa.saturating_sub(1),
+            (true, true) | (false, false) => {}
+        }
         if before.0 == 0 {
             self.used.push(number);
         }

@@ -61,7 +61,7 @@ pub(super) enum Role {
 }
 
 /// What `DW_OP_fbreg` counts from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) enum FrameBase {
     /// Not known, or not asked for.
     #[default]

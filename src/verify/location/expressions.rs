@@ -6,14 +6,14 @@ use gimli::DwTag;
 use super::attribute::Use;
 use super::entries::UnitEntries;
 use super::reference::{By, Reference};
-use super::sound::{Found, Setting};
+use super::sound::{FrameBaseNumber, Setting};
 use super::{UnitCheck, rule};
 use crate::debug_info::attribute::Extension;
 use crate::debug_info::{Bytes, Die, Value};
 use crate::eval::ExpressionBytes;
 use crate::expr::{Encoding, OperandKind, Operation, operations};
 use crate::verify::expression::{
-    self, Entry, Env, Fault, FrameBase, Outcome, Repeats, Role, excerpt, repeats,
+    self, Entry, Env, Fault, FrameBase, Outcome, Place, Repeats, Role, as_place, excerpt, repeats,
 };
 use crate::verify::finding::Finding;
 use crate::verify::register;
@@ -81,7 +81,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
     pub(super) fn setting(&self, encoding: Encoding, role: Role) -> Setting {
         let scope = self.scopes.last();
         let lanes = scope.and_then(|scope| scope.lanes);
-        let frame_base = scope.map_or(FrameBase::Unknown, |scope| scope.frame_base);
+        let frame_base = scope.map_or(FrameBaseNumber::UNKNOWN, |scope| scope.frame_base_number);
         Setting {
             role,
             encoding,
@@ -91,13 +91,19 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         }
     }
 
-    /// What an expression that stands here leaves on the stack.
-    pub(super) fn result(&mut self, expression: &ExpressionBytes<'a>, role: Role) -> Option<Entry> {
-        let here = self.setting(expression.unit.encoding, role);
-        match self.kept.sound.get(expression.bytes, &here) {
-            Some(found) => found.result,
-            None => self.outcome_in(expression, &here).0.result,
+    /// The place that the expression of a frame base finds.
+    pub(super) fn frame_base(&mut self, expression: &ExpressionBytes<'a>) -> Option<Place> {
+        let here = self.setting(expression.unit.encoding, Role::FrameBase);
+        if let Some(known) = self.kept.sound.frame_base(expression.bytes, &here) {
+            return known;
         }
+        let (outcome, depends) = self.outcome_in(expression, &here);
+        let place = outcome.result.and_then(as_place);
+        if !outcome.refers {
+            let sound = &mut self.kept.sound;
+            sound.insert_frame_base(expression.bytes, depends, place);
+        }
+        place
     }
 
     /// What is wrong with an expression in this setting, and how much of it that depended on.
@@ -109,10 +115,11 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         let entries = UnitEntries::new(self.info, self.unit);
         let object = [Entry::Unknown];
         let is_member = here.role == Role::Member;
+        let scope = self.scopes.last();
         let env = Env {
             initial: if is_member { &object } else { &[] },
             simt: here.simt,
-            frame_base: here.frame_base.unwrap_or_default(),
+            frame_base: scope.map_or(FrameBase::Unknown, |scope| scope.frame_base),
             entries: Some(&entries),
             ..Env::new(here.encoding, here.role)
         };
@@ -174,8 +181,8 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         expression: &ExpressionBytes<'a>,
         here: &Setting,
     ) {
-        if let Some(found) = self.kept.sound.get(expression.bytes, here) {
-            if found.legacy {
+        if let Some(legacy) = self.kept.sound.legacy(expression.bytes, here) {
+            if legacy {
                 self.count_legacy(site, expression);
             }
             return;
@@ -202,12 +209,8 @@ impl<'a> UnitCheck<'_, '_, 'a> {
             }
         }
         if is_sound {
-            let found = Found {
-                setting: depends,
-                legacy: outcome.legacy,
-                result: outcome.result,
-            };
-            self.kept.sound.insert(expression.bytes, found);
+            let sound = &mut self.kept.sound;
+            sound.insert(expression.bytes, depends, outcome.legacy);
         }
     }
 

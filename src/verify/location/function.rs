@@ -5,12 +5,13 @@ use core::ops::Range;
 
 use gimli::constants::{DW_AT_high_pc, DW_AT_low_pc, DW_AT_ranges, DW_TAG_subprogram};
 
+use super::sound::FrameBaseNumber;
 use super::summary::Summary;
 use super::{UnitCheck, clipped, rule};
 use crate::debug_info::Die;
 use crate::debug_info::attribute::Extension;
 use crate::eval::LocationAttribute;
-use crate::verify::expression::{Entry, FrameBase, Role, Storage, as_place};
+use crate::verify::expression::{Entry, FrameBase, Storage};
 use crate::verify::finding::Finding;
 
 /// A function that contains the entries being checked.
@@ -22,6 +23,8 @@ pub(super) struct Scope {
     /// The addresses of its code, sorted; empty if they are not known.
     pub(super) ranges: Vec<Range<u64>>,
     pub(super) frame_base: FrameBase,
+    /// What stands for the frame base.
+    pub(super) frame_base_number: FrameBaseNumber,
     /// `DW_AT_LLVM_lanes`.
     pub(super) lanes: Option<u64>,
     /// What is said once of the function.
@@ -58,6 +61,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
             name: None,
             ranges: Vec::new(),
             frame_base: FrameBase::Unknown,
+            frame_base_number: FrameBaseNumber::UNKNOWN,
             lanes: None,
             summary: Summary::default(),
         };
@@ -79,9 +83,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
             None => scope.frame_base = FrameBase::Missing,
             Some(LocationAttribute::List { .. }) => {}
             Some(LocationAttribute::Expression(expression)) => {
-                let result = self.result(&expression, Role::FrameBase);
-                let place = result.and_then(as_place);
-                if let Some(place) = place {
+                if let Some(place) = self.frame_base(&expression) {
                     scope.frame_base = FrameBase::Place(place);
                     if let Storage::Register(register) = place.storage
                         && let Some(bits) = register.size_in_bits()
@@ -101,6 +103,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
                 }
             }
         }
+        scope.frame_base_number = self.kept.sound.number(scope.frame_base);
         scope
     }
 

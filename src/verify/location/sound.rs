@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use crate::debug_info::UnitId;
 use crate::expr::Encoding;
-use crate::verify::expression::{Entry, FrameBase, Role};
+use crate::verify::expression::{FrameBase, Place, Role};
 
 /// In how many settings one expression is remembered. Objects of several sizes may be in the same place.
 const SETTINGS: usize = 16;
@@ -21,7 +21,7 @@ pub(super) struct Setting {
     /// Whether each lane is a thread of the source language.
     pub(super) simt: bool,
     /// Nothing if it does not count from the frame base.
-    pub(super) frame_base: Option<FrameBase>,
+    pub(super) frame_base: Option<FrameBaseNumber>,
     /// Nothing if it asks nothing of its unit.
     pub(super) unit: Option<UnitId>,
 }
@@ -37,32 +37,44 @@ impl Setting {
     }
 }
 
+/// Stands for a frame base: hundreds of functions have the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FrameBaseNumber(usize);
+
+impl FrameBaseNumber {
+    /// One that is not known.
+    pub(super) const UNKNOWN: FrameBaseNumber = FrameBaseNumber(0);
+}
+
 /// What was found of an expression that has no fault.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Found {
+struct Found {
     /// What it depended on.
-    pub(super) setting: Setting,
-    /// Whether it is legacy.
-    pub(super) legacy: bool,
-    /// What it leaves on the stack.
-    pub(super) result: Option<Entry>,
+    setting: Setting,
+    legacy: bool,
 }
 
 /// Expressions without a fault, by their bytes.
 #[derive(Debug, Default)]
 pub(super) struct Sound<'a> {
     known: HashMap<&'a [u8], SmallVec<[Found; 1]>>,
+    /// What is found by the expressions of frame bases, and the setting in which it is; of each that of the last function.
+    frame_bases: HashMap<&'a [u8], (Setting, Option<Place>)>,
+    numbers: HashMap<FrameBase, FrameBaseNumber>,
+    /// The number given last. None is given twice.
+    last: usize,
 }
 
 impl<'a> Sound<'a> {
-    /// What is known of an expression in this setting; nothing unless it has no fault.
-    pub(super) fn get(&self, bytes: &[u8], wanted: &Setting) -> Option<&Found> {
+    /// Whether the expression is legacy; nothing unless it is known to have no fault in this setting.
+    pub(super) fn legacy(&self, bytes: &[u8], wanted: &Setting) -> Option<bool> {
         let mut found = self.known.get(bytes)?.iter();
-        found.find(|found| found.setting.covers(wanted))
+        let found = found.find(|found| found.setting.covers(wanted))?;
+        Some(found.legacy)
     }
 
-    /// Notes an expression that has no fault.
-    pub(super) fn insert(&mut self, bytes: &'a [u8], new: Found) {
+    /// Notes an expression that has no fault in this setting.
+    pub(super) fn insert(&mut self, bytes: &'a [u8], setting: Setting, legacy: bool) {
         if self.known.len() >= EXPRESSIONS {
             self.known.clear();
         }
@@ -70,6 +82,40 @@ impl<'a> Sound<'a> {
         if found.len() >= SETTINGS {
             found.clear();
         }
-        found.push(new);
+        found.push(Found { setting, legacy });
+    }
+
+    /// The number that stands for a frame base.
+    pub(super) fn number(&mut self, frame_base: FrameBase) -> FrameBaseNumber {
+        if frame_base == FrameBase::Unknown {
+            return FrameBaseNumber::UNKNOWN;
+        }
+        if self.numbers.len() >= EXPRESSIONS {
+            self.numbers.clear();
+        }
+        let last = &mut self.last;
+        *self.numbers.entry(frame_base).or_insert_with(|| {
+            *last = last.saturating_add(1);
+            FrameBaseNumber(*last)
+        })
+    }
+
+    /// The place that the expression of a frame base finds in this setting, if it is known: there may be none.
+    pub(super) fn frame_base(&self, bytes: &[u8], wanted: &Setting) -> Option<Option<Place>> {
+        let (setting, place) = self.frame_bases.get(bytes)?;
+        setting.covers(wanted).then_some(*place)
+    }
+
+    /// Notes the place that the expression of a frame base finds in this setting.
+    pub(super) fn insert_frame_base(
+        &mut self,
+        bytes: &'a [u8],
+        setting: Setting,
+        place: Option<Place>,
+    ) {
+        if self.frame_bases.len() >= EXPRESSIONS {
+            self.frame_bases.clear();
+        }
+        self.frame_bases.insert(bytes, (setting, place));
     }
 }
