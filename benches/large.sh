@@ -44,6 +44,7 @@ for size in $sizes; do
     measure 'hetdwarf vars' "$object" "$hetdwarf" vars "$object" --wave "$wave"
     measure 'hetdwarf unwind' "$object" "$hetdwarf" unwind "$object" --wave "$wave"
     measure 'hetdwarf verify --jobs 1' "$object" "$hetdwarf" verify --jobs 1 "$object"
+    measure 'hetdwarf verify, no machine code' "$object" "$hetdwarf" verify --jobs 1 --allow machine-code "$object"
     measure 'hetdwarf verify --jobs 2' "$object" "$hetdwarf" verify --jobs 2 "$object"
     if [ -n "$llvm" ]; then
         measure 'llvm-dwarfdump --lookup' "$object" "$llvm" --lookup="$at" "$object"

@@ -16,7 +16,7 @@ struct Point {
 type Data = BTreeMap<String, Vec<Point>>;
 
 const COLOURS: &[&str] = &[
-    "#1b6ca8", "#57a639", "#c4451c", "#e08e0b", "#7a7a7a", "#7b3fa0",
+    "#1b6ca8", "#57a639", "#c4451c", "#00796b", "#e08e0b", "#7a7a7a", "#7b3fa0",
 ];
 
 /// A drawing area with logarithmic axes.

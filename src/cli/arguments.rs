@@ -67,6 +67,7 @@ const VERIFY_EXAMPLES: &str = "Examples:
   hetdwarf verify build --format sarif > hetdwarf.sarif
   hetdwarf verify build --write-baseline known.json
   hetdwarf verify build --baseline known.json --deny 'cfi-*'
+  hetdwarf verify build --allow machine-code    # four times as fast
   hetdwarf verify --explain cfi-entry
 
 hetdwarf.toml, in this folder or one above, has a repository's choices:
@@ -157,7 +158,7 @@ pub(crate) struct VerifyArguments {
     /// Code objects, bundles, archives, host objects and programs, and folders of such
     #[arg(value_name = "PATH", required_unless_present_any = ["list", "explain"])]
     pub(crate) paths: Vec<PathBuf>,
-    /// Only these rules; `cfi-*` is all whose names start so
+    /// Only these rules; `cfi-*` is all whose names start so, `machine-code` those that read machine code
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) rules: Vec<String>,
     /// Drop what this rule finds

@@ -33,7 +33,7 @@ mod tests;
 
 pub use finding::{Excerpt, Finding};
 pub use rule::{Rule, Severity};
-pub use selection::{Choice, Selection, UnknownRule};
+pub use selection::{Choice, MACHINE_CODE, Selection, UnknownRule};
 
 use std::num::NonZeroUsize;
 

@@ -1,12 +1,16 @@
 //! Which findings count, and how much: the choice of whoever runs the rules.
 //!
-//! A choice names rules, one by one (`cfi-entry`) or by how their names start (`cfi-*`).
+//! A choice names rules, one by one (`cfi-entry`), by how their names start (`cfi-*`), or those that read machine code, which
+//! take longer than all others together ([`MACHINE_CODE`]).
 
 use core::fmt;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Verdict;
 use super::rule::{Rule, Severity};
+use super::{Verdict, machine_code};
+
+/// The name that stands for the rules that hold call frame information against the machine code.
+pub const MACHINE_CODE: &str = "machine-code";
 
 /// What somebody wants of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -58,7 +62,7 @@ impl Selection {
 
     /// Makes choices, over those that were made before.
     ///
-    /// Among them a full name goes before the start of one, and of several choices for the same name the
+    /// Among them a rule's own name goes before one that stands for several, and of several choices for the same name the
     /// stricter counts: their order does not matter.
     ///
     /// # Errors
@@ -70,9 +74,10 @@ impl Selection {
         let mut found = Vec::new();
         for (name, choice) in choices {
             let name = name.as_ref();
-            found.push((!is_start(name), choice, rules_named(name)?));
+            let is_own_name = Rule::by_id(name).is_some();
+            found.push((is_own_name, choice, rules_named(name)?));
         }
-        found.sort_by_key(|(is_full_name, choice, _)| (*is_full_name, *choice));
+        found.sort_by_key(|(is_own_name, choice, _)| (*is_own_name, *choice));
         for (_, choice, rules) in found {
             self.chosen.extend(rules.iter().map(|r| (r.id, choice)));
         }
@@ -113,13 +118,11 @@ impl Selection {
     }
 }
 
-/// Whether a name stands for all that start with it.
-fn is_start(name: &str) -> bool {
-    name.ends_with('*')
-}
-
-/// The rules that a name, or the start of one before `*`, stands for.
+/// The rules that a name, the start of one before `*`, or [`MACHINE_CODE`] stands for.
 fn rules_named(name: &str) -> Result<Vec<&'static Rule>, UnknownRule> {
+    if name == MACHINE_CODE {
+        return Ok(machine_code::RULES.to_vec());
+    }
     let found: Vec<_> = match name.strip_suffix('*') {
         Some(start) => Rule::all().filter(|r| r.id.starts_with(start)).collect(),
         None => Rule::by_id(name).into_iter().collect(),
@@ -239,6 +242,24 @@ mod tests {
         // What is said later stands above all of that.
         selection.choose([("cfi-*", Choice::Allow)]).unwrap();
         assert!(severities(&selection).iter().all(|(_, s)| s.is_none()));
+    }
+
+    #[test]
+    fn rules_that_read_machine_code_have_a_name_together() {
+        let mut selection = Selection::default();
+        selection
+            .choose([
+                (MACHINE_CODE, Choice::Allow),
+                ("cfi-wrong-place", Choice::Warn),
+            ])
+            .unwrap();
+        let severity = |id| selection.severity(Rule::by_id(id).unwrap());
+        assert_eq!(severity("cfi-cfa-scale"), None);
+        assert_eq!(severity("cfi-wrong-place"), Some(Severity::Warning));
+        assert_eq!(severity("cfi-entry"), Some(Severity::Error));
+        let dropped = Rule::all().filter(|rule| selection.severity(rule).is_none());
+        // All that `machine::ContradictionKind` tells apart but the one that is kept.
+        assert_eq!(dropped.count(), 12);
     }
 
     #[test]
