@@ -9,7 +9,7 @@ use super::finding::{Finding, Findings};
 use super::meaning;
 use super::register::{self, register_name};
 use super::rule::rules;
-use super::subject::Subject;
+use super::subject::Facts;
 use crate::arch::{AddressSpace, Register};
 use crate::expr::Encoding;
 use crate::frame::Cie;
@@ -88,7 +88,7 @@ impl<'a> Expressions<'a> {
     /// * `pc`: where the row starts that the expression is in; nothing in a common information entry.
     pub(super) fn check(
         &mut self,
-        subject: &Subject<'_, 'a>,
+        facts: &Facts<'a>,
         cie: &Cie<'a>,
         (bytes, usage): (&'a [u8], Use),
         cfa_space: Option<u64>,
@@ -102,9 +102,9 @@ impl<'a> Expressions<'a> {
         let encoding = Encoding {
             address_size: cie.address_size,
             offset_size: cie.offset_size,
-            dialect: subject.program.dialect(),
+            dialect: facts.dialect,
         };
-        let section = subject.frame_section();
+        let section = facts.frame_section;
         // The expression is a part of the section.
         let start = bytes
             .as_ptr()
@@ -118,7 +118,7 @@ impl<'a> Expressions<'a> {
             .map(|fault| fault.finding(&what, bytes, encoding, section.name(), start))
             .collect();
         for (offset, number) in outcome.registers.iter().copied() {
-            if let Some((rule, message)) = register::check(subject, number) {
+            if let Some((rule, message)) = register::check(facts, number) {
                 let at = start.saturating_add(offset as u64);
                 let finding = Finding::new(rule, section.name(), format!("{what}: {message}"));
                 findings.push(with_excerpt(finding.at(at), bytes, encoding, Some(offset)));

@@ -11,7 +11,7 @@ use super::frame_expression::{self, Expressions, Gives, Use};
 use super::given::{Given, GivenRules, Saved};
 use super::register::{self, Existing, register_name};
 use super::rule::{Rule, rules};
-use super::subject::Subject;
+use super::subject::Facts;
 use super::{expression, meaning};
 use crate::arch::{AddressSpace, Register};
 use crate::expr::RegisterStyle;
@@ -116,7 +116,7 @@ struct Remembered {
 const WORK: usize = 1 << 24;
 
 /// Checks the instructions of every entry that can be read, and of the common entries they belong to.
-pub(super) fn check<'a>(subject: &Subject<'_, 'a>, fdes: &[Fde<'a>], findings: &mut Findings) {
+pub(super) fn check<'a>(facts: &Facts<'a>, fdes: &[Fde<'a>], findings: &mut Findings) {
     let mut by_cie: Vec<&Fde<'a>> = fdes
         .iter()
         .filter(|fde| fde.cie.augmentation.is_known())
@@ -135,13 +135,13 @@ pub(super) fn check<'a>(subject: &Subject<'_, 'a>, fdes: &[Fde<'a>], findings: &
             Some((offset, initial)) if offset == cie.offset => initial,
             _ => {
                 let none = Remembered::default();
-                let mut walk = Walk::new(subject, cie, None, &none, &mut shared);
+                let mut walk = Walk::new(facts, cie, None, &none, &mut shared);
                 walk.run(cie.initial_instructions, cie.instructions_offset, findings);
                 walk.copy()
             }
         };
         let (_, initial) = common.insert((cie.offset, initial));
-        let mut walk = Walk::new(subject, cie, Some(fde), initial, &mut shared);
+        let mut walk = Walk::new(facts, cie, Some(fde), initial, &mut shared);
         walk.run(fde.instructions, fde.instructions_offset, findings);
         if walk.shared.work == 0 {
             let message = "the entries from here on are not checked".to_owned();
@@ -153,8 +153,8 @@ pub(super) fn check<'a>(subject: &Subject<'_, 'a>, fdes: &[Fde<'a>], findings: &
 }
 
 /// The walk through the instructions of an entry.
-struct Walk<'w, 's, 'a> {
-    subject: &'w Subject<'s, 'a>,
+struct Walk<'w, 'a> {
+    facts: &'w Facts<'a>,
     section: &'static str,
     cie: &'w Cie<'a>,
     /// The entry that the code is of; nothing for the instructions of a CIE.
@@ -188,20 +188,20 @@ impl Shared<'_> {
     }
 }
 
-impl<'w, 's, 'a> Walk<'w, 's, 'a> {
+impl<'w, 'a> Walk<'w, 'a> {
     fn new(
-        subject: &'w Subject<'s, 'a>,
+        facts: &'w Facts<'a>,
         cie: &'w Cie<'a>,
         fde: Option<&'w Fde<'a>>,
         initial: &'w Remembered,
         shared: &'w mut Shared<'a>,
-    ) -> Walk<'w, 's, 'a> {
+    ) -> Walk<'w, 'a> {
         shared.charge(initial.registers.len());
         shared.registers.load(&initial.registers);
         Walk {
             shared,
-            subject,
-            section: subject.frame_section().name(),
+            facts,
+            section: facts.frame_section.name(),
             cie,
             fde,
             initial,
@@ -275,9 +275,9 @@ impl<'w, 's, 'a> Walk<'w, 's, 'a> {
         message: impl Into<String>,
     ) -> Finding {
         let printer = FramePrinter::new(
-            self.subject.frame_section(),
+            self.facts.frame_section,
             RegisterStyle::Names,
-            self.subject.program.dialect(),
+            self.facts.dialect,
         );
         let mut location = self.fde.map(|_| self.location);
         let text = printer.instruction(&item.instruction, self.cie, &mut location);
@@ -369,7 +369,7 @@ impl<'w, 's, 'a> Walk<'w, 's, 'a> {
     fn check_operands(&mut self, item: &InstructionItem<'a>, findings: &mut Findings) {
         item.instruction.each_number(|kind, number| match kind {
             CfaOperand::Register | CfaOperand::SmallRegister => {
-                if let Some((rule, message)) = self.shared.existing.check(self.subject, number) {
+                if let Some((rule, message)) = self.shared.existing.check(self.facts, number) {
                     findings.add(self.about(rule, item, message));
                 }
             }
@@ -491,7 +491,7 @@ impl<'w, 's, 'a> Walk<'w, 's, 'a> {
         self.rules.cfa = CfaKind::Register;
         self.rules.cfa_space = Some(space);
         self.rules.dependencies.clear(CFA);
-        if let Some(finding) = meaning::check_cfa(self.subject, register, space) {
+        if let Some(finding) = meaning::check_cfa(self.facts, register, space) {
             let (rule, message, help) = finding;
             findings.add(self.about(rule, item, message).help(help));
         }
@@ -529,7 +529,7 @@ impl<'w, 's, 'a> Walk<'w, 's, 'a> {
         let (pc, cfa_space) = (self.pc(), self.rules.cfa_space);
         self.shared
             .expressions
-            .check(self.subject, self.cie, (expression, usage), cfa_space, pc)
+            .check(self.facts, self.cie, (expression, usage), cfa_space, pc)
     }
 
     /// Notes what a rule is built upon, and finds the cycle if it closes one.

@@ -98,10 +98,13 @@ impl ContradictionKind {
 }
 
 /// Holds the rows of every function against its code, where there is code and the code can be followed.
+///
+/// * `first`: what is to be found before; with several threads it is looked for beside.
 pub(super) fn check(
     subject: &Subject<'_, '_>,
     fdes: &[Fde<'_>],
     threads: usize,
+    first: impl Fn() -> Findings + Sync,
     findings: &mut Findings,
 ) {
     let object = subject.program.object();
@@ -109,7 +112,7 @@ pub(super) fn check(
     let says_something = |fde: &&Fde<'_>| fde.instructions.iter().any(|byte| *byte != 0);
     let mut fdes: Vec<&Fde<'_>> = fdes.iter().filter(says_something).collect();
     if fdes.is_empty() {
-        return;
+        return findings.append(first());
     }
     fdes.sort_by_key(|fde| (fde.initial_location, fde.offset));
     let functions = fdes.iter().filter_map(|fde| {
@@ -150,15 +153,20 @@ pub(super) fn check(
         }
     };
     if threads == 1 {
+        findings.append(first());
         return check_some(&functions, findings);
     }
-    let parts: Vec<_> = functions.chunks(AT_ONCE).collect();
-    let job = |part: &&[(&Fde<'_>, &[u8])]| {
-        let mut findings = Findings::default();
-        check_some(part, &mut findings);
-        findings
+    let parts = functions.chunks(AT_ONCE).map(Some);
+    let jobs: Vec<_> = core::iter::once(None).chain(parts).collect();
+    let job = |part: &Option<&[(&Fde<'_>, &[u8])]>| match part {
+        None => first(),
+        Some(functions) => {
+            let mut findings = Findings::default();
+            check_some(functions, &mut findings);
+            findings
+        }
     };
-    for found in queue::run(&parts, threads, job, |_| ()) {
+    for found in queue::run(&jobs, threads, job, |_| ()) {
         findings.append(found);
     }
 }

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::register::register_name;
 use super::rule::{Rule, rules};
-use super::subject::Subject;
+use super::subject::Facts;
 use crate::arch::{AddressSpace, Register, RegisterClass, ScratchAddressing};
 use crate::expr::{Encoding, Operation, operations};
 
@@ -72,7 +72,7 @@ pub(super) fn value_size(register: u64, space: Option<u64>) -> Option<String> {
 
 /// What is wrong with a CFA that is a register plus an offset: the rule, the message and the help.
 pub(super) fn check_cfa(
-    subject: &Subject<'_, '_>,
+    facts: &Facts<'_>,
     register: u64,
     space: u64,
 ) -> Option<(&'static Rule, String, String)> {
@@ -90,14 +90,14 @@ pub(super) fn check_cfa(
     }
     let is_scalar = Register::from_number(register)
         .is_some_and(|register| register.class() == Some(RegisterClass::Sgpr));
-    let counts_lane = subject.processor().scratch_addressing() == Some(ScratchAddressing::Flat);
+    let counts_lane = facts.processor.scratch_addressing() == Some(ScratchAddressing::Flat);
     if space == AddressSpace::PrivateWave && is_scalar && counts_lane {
         let message = format!(
             "on {} {name} counts the bytes of one lane, and an address in {} those of all",
-            subject.processor().name(),
+            facts.processor.name(),
             space.name()
         );
-        let shift = subject.wave_size.map_or(6, |size| size.lanes().ilog2());
+        let shift = facts.wave_size.map_or(6, |size| size.lanes().ilog2());
         let help = format!(
             "DW_CFA_def_cfa_expression: DW_OP_regx {name}, DW_OP_deref_size 4, DW_OP_lit{shift}, DW_OP_shl, DW_OP_lit6, \
              DW_OP_LLVM_form_aspace_address"

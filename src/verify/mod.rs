@@ -73,11 +73,18 @@ pub fn verify_with(program: &Program<'_>, selection: &Selection, threads: NonZer
     let mut findings = Findings::default();
     let fdes = section::check(&subject, &mut findings);
     coverage::check(&subject, &fdes, &mut findings);
-    if wants(&instructions::FAMILIES) {
-        instructions::check(&subject, &fdes, &mut findings);
-    }
+    let facts = subject.facts();
+    let check_instructions = || {
+        let mut findings = Findings::default();
+        if wants(&instructions::FAMILIES) {
+            instructions::check(&facts, &fdes, &mut findings);
+        }
+        findings
+    };
     if wants(&[machine_code::RULES]) {
-        machine_code::check(&subject, &fdes, threads, &mut findings);
+        machine_code::check(&subject, &fdes, threads, check_instructions, &mut findings);
+    } else {
+        findings.append(check_instructions());
     }
     // Of a large object they are a tenth of what it takes.
     drop(fdes);

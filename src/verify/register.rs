@@ -1,7 +1,7 @@
 //! Register numbers: whether there is such a register in this code. Source: USAGE "Register Identifier".
 
 use super::rule::{Rule, rules};
-use super::subject::Subject;
+use super::subject::Facts;
 use crate::arch::Register;
 
 rules! {
@@ -29,14 +29,14 @@ impl Existing {
     /// What is wrong with a register number, if anything is.
     pub(super) fn check(
         &mut self,
-        subject: &Subject<'_, '_>,
+        facts: &Facts<'_>,
         number: u64,
     ) -> Option<(&'static Rule, String)> {
         let index = usize::try_from(number).unwrap_or(usize::MAX);
         if let Some(true) = self.by_number.get(index) {
             return None;
         }
-        let wrong = check(subject, number);
+        let wrong = check(facts, number);
         if wrong.is_none() {
             if index >= self.by_number.len() {
                 self.by_number.resize(index.saturating_add(1), false);
@@ -50,14 +50,14 @@ impl Existing {
 }
 
 /// What is wrong with a register number, if anything is.
-pub(super) fn check(subject: &Subject<'_, '_>, number: u64) -> Option<(&'static Rule, String)> {
+pub(super) fn check(facts: &Facts<'_>, number: u64) -> Option<(&'static Rule, String)> {
     let Some(register) = Register::from_number(number).filter(|r| r.class().is_some()) else {
         return Some((
             &RESERVED,
             format!("the register number {number} is reserved"),
         ));
     };
-    if let (Some(of), Some(wave_size)) = (register.wave_size(), subject.wave_size)
+    if let (Some(of), Some(wave_size)) = (register.wave_size(), facts.wave_size)
         && of != wave_size
     {
         let message = format!(
@@ -67,10 +67,10 @@ pub(super) fn check(subject: &Subject<'_, '_>, number: u64) -> Option<(&'static 
         );
         return Some((&WAVE_SIZE, message));
     }
-    if !register.available_on(subject.processor()) {
+    if !register.available_on(facts.processor) {
         let message = format!(
             "register {number} is {register}, which {} does not have",
-            subject.processor().name()
+            facts.processor.name()
         );
         return Some((&PROCESSOR, message));
     }

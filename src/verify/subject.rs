@@ -5,6 +5,7 @@ use core::ops::Range;
 use std::borrow::Cow;
 
 use crate::arch::{Processor, WaveSize};
+use crate::expr::Dialect;
 use crate::frame::FrameSection;
 use crate::inspect::Program;
 use crate::object::{SymbolKind, SymbolSection};
@@ -15,6 +16,18 @@ pub(super) struct CodeSymbol<'a> {
     pub(super) name: Cow<'a, str>,
     /// Its code; empty if the symbol does not say how much there is.
     pub(super) range: Range<u64>,
+}
+
+/// What rules about a single instruction or expression ask of the code object. Unlike all of it, several threads can
+/// use it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Facts<'a> {
+    pub(super) processor: &'static Processor,
+    /// The size of its wavefronts, if all of them have the same.
+    pub(super) wave_size: Option<WaveSize>,
+    pub(super) dialect: Dialect,
+    /// The call frame information.
+    pub(super) frame_section: FrameSection<'a>,
 }
 
 /// A code object and what several rules ask of it.
@@ -83,6 +96,15 @@ impl<'p, 'a> Subject<'p, 'a> {
     /// Whether somebody asked the compiler for debugging information.
     pub(super) fn has_debug_info(&self) -> bool {
         self.program.info().unit_ids().next().is_some()
+    }
+
+    pub(super) fn facts(&self) -> Facts<'a> {
+        Facts {
+            processor: self.program.processor(),
+            wave_size: self.wave_size,
+            dialect: self.program.dialect(),
+            frame_section: self.frame_section(),
+        }
     }
 
     pub(super) fn processor(&self) -> &'static Processor {

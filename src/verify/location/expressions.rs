@@ -197,7 +197,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
             self.report(site, expression, fault);
         }
         for (offset, number) in outcome.registers {
-            if let Some((rule, message)) = register::check(self.subject, number) {
+            if let Some((rule, message)) = register::check(&self.subject.facts(), number) {
                 is_sound = false;
                 let fault = Fault {
                     rule,
