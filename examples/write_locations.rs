@@ -80,7 +80,7 @@ fn main() -> hetdwarf::Result<()> {
             ..Context::new(&arena)
         };
         let expression = ExpressionBytes::alone(&bytes, Unit::unknown(encoding));
-        let Outcome::Location(location) = evaluate(expression, ResultKind::Location, &context)?
+        let Outcome::Location(location) = evaluate(&expression, ResultKind::Location, &context)?
         else {
             continue;
         };

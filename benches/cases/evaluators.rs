@@ -239,10 +239,11 @@ fn at_a_stop(world: &World, kind: ResultKind) {
 }
 
 fn found(world: &World, kind: ResultKind, context: &Context<'_, '_>) -> Found {
-    match evaluate(world.expression, kind, context).unwrap() {
+    let outcome = evaluate(&world.expression, kind, context);
+    match outcome.as_ref().unwrap() {
         Outcome::Value(value) => Found::Value(u64::try_from(value.bits).unwrap()),
-        Outcome::Location(location) => match location.single().unwrap().storage {
-            Storage::Value { bits, .. } => Found::Value(u64::try_from(bits).unwrap()),
+        Outcome::Location(location) => match &location.single().unwrap().storage {
+            Storage::Value { bits, .. } => Found::Value(u64::try_from(*bits).unwrap()),
             Storage::Composite(parts) => {
                 Found::Pieces(usize::try_from(parts.part_count()).unwrap())
             }

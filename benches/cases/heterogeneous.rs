@@ -247,7 +247,7 @@ fn shape(bytes: &'static [u8], lane: LaneFocus, with_cfa: bool) -> bool {
         ..context(&arena, lane)
     };
     let expression = ExpressionBytes::alone(bytes, UNIT);
-    match evaluate(expression, ResultKind::Location, &context).unwrap() {
+    match evaluate(&expression, ResultKind::Location, &context).unwrap() {
         Outcome::Location(location) => location.stands_for_all_lanes(),
         Outcome::Value(_) => panic!("a location was asked for"),
     }
@@ -265,7 +265,7 @@ fn legacy(bytes: &'static [u8]) -> bool {
     let kept = arena.keep(meant);
     let context = context(&arena, LaneFocus::All);
     let expression = ExpressionBytes::alone(kept, UNIT);
-    evaluate(expression, ResultKind::Location, &context).is_ok()
+    evaluate(&expression, ResultKind::Location, &context).is_ok()
 }
 
 /// Evaluates the location of a variable for a lane and reads its bits.
@@ -273,7 +273,8 @@ fn one_lane(bytes: &'static [u8]) -> u32 {
     let arena = Arena::new();
     let context = context(&arena, ONE);
     let expression = ExpressionBytes::alone(bytes, UNIT);
-    let Outcome::Location(location) = evaluate(expression, ResultKind::Location, &context).unwrap()
+    let Outcome::Location(location) =
+        evaluate(&expression, ResultKind::Location, &context).unwrap()
     else {
         panic!("a location was asked for")
     };

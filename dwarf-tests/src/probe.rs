@@ -206,7 +206,7 @@ pub fn expression(bytes: &[u8]) {
                 ..Context::new(&arena)
             };
             let expression = ExpressionBytes::alone(bytes, Unit::unknown(encoding));
-            if let Ok(Outcome::Location(location)) = evaluate(expression, kind, &context) {
+            if let Ok(Outcome::Location(location)) = evaluate(&expression, kind, &context) {
                 let access = Access {
                     wave: &wave,
                     lane: Some(Lane(3)),

@@ -90,7 +90,7 @@ impl Case {
             ..Context::new(arena)
         };
         let expression = ExpressionBytes::alone(&self.bytes, Unit::unknown(self.encoding));
-        evaluate(expression, self.kind, &context)
+        evaluate(&expression, self.kind, &context)
     }
 }
 
@@ -265,7 +265,7 @@ fn calls_frames_and_types_allocate_nothing() {
             let expression = ExpressionBytes::alone(&expression, UNIT);
             let kind = value.map_or(ResultKind::Location, |_| ResultKind::Value);
             let mut outcome = None;
-            let found = measure(|| outcome = Some(evaluate(expression, kind, &context)));
+            let found = measure(|| outcome = Some(evaluate(&expression, kind, &context)));
             match (outcome.unwrap().unwrap(), value) {
                 (Outcome::Value(found), Some(value)) => assert_eq!(found.bits, value, "{text}"),
                 (Outcome::Location(_), None) => {}
@@ -297,7 +297,7 @@ fn deep_calls_allocate_in_the_arena_alone() {
     let expression = ExpressionBytes::alone(&expression, UNIT);
     let found = measure(|| {
         for _ in 0..100 {
-            let outcome = evaluate(expression, ResultKind::Value, &context).unwrap();
+            let outcome = evaluate(&expression, ResultKind::Value, &context).unwrap();
             let Outcome::Value(value) = outcome else {
                 panic!("{outcome:?}");
             };

@@ -454,7 +454,7 @@ fn locate<'a>(
         ..Context::new(arena)
     };
     match evaluate(
-        ExpressionBytes::alone(bytes, unit()),
+        &ExpressionBytes::alone(bytes, unit()),
         ResultKind::Location,
         &context,
     )? {

@@ -111,7 +111,7 @@ pub type Tls<'c, 'a> = &'c dyn Fn(u64) -> Result<Location<'a>>;
 /// let bytes = parse("DW_OP_lit6, DW_OP_lit7, DW_OP_mul", &ParseOptions::default())?.encode(Encoding::AMDGPU)?;
 /// let arena = Arena::new();
 /// let expression = ExpressionBytes::alone(&bytes, Unit::unknown(Encoding::AMDGPU));
-/// let Outcome::Value(value) = evaluate(expression, ResultKind::Value, &Context::new(&arena))? else { unreachable!() };
+/// let Outcome::Value(value) = evaluate(&expression, ResultKind::Value, &Context::new(&arena))? else { unreachable!() };
 /// assert_eq!(value.bits, 42);
 /// # Ok::<(), hetdwarf::Error>(())
 /// ```

@@ -74,26 +74,28 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
 
     pub(super) fn call(&mut self, die: DieReference) -> Result<()> {
         self.charge(ENTRY)?;
-        match self.resolver()?.procedure(self.unit(), die)? {
-            Procedure::Location(LocationAttribute::Expression(expression)) => {
+        let found = self.resolver()?.procedure(self.unit(), die);
+        // It is large: it is copied once, to where it is executed.
+        match &found {
+            Ok(Procedure::Location(LocationAttribute::Expression(expression))) => {
                 self.enter()?;
                 self.callers.push(self.here);
                 self.here = Activation::new(expression);
                 Ok(())
             }
-            Procedure::Location(list @ LocationAttribute::List { .. }) => {
+            Ok(Procedure::Location(list @ LocationAttribute::List { .. })) => {
                 let context = Context {
                     initial_stack: &[],
                     ..*self.context
                 };
-                let location = self.nested(&list, &context)?;
+                let location = self.nested(list, &context)?;
                 self.push(Entry::Location(location))
             }
-            Procedure::Constant(bytes) => self.push(Entry::Location(Location::One(Place::new(
-                Storage::Constant(bytes),
-                0,
-            )))),
-            Procedure::Nothing => Ok(()),
+            Ok(Procedure::Constant(bytes)) => self.push(Entry::Location(Location::One(
+                Place::new(Storage::Constant(bytes), 0),
+            ))),
+            Ok(Procedure::Nothing) => Ok(()),
+            Err(_) => found.map(drop),
         }
     }
 

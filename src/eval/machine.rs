@@ -25,7 +25,7 @@ use crate::location::{Access, Location, Place, Storage};
 ///
 /// Source: HET A.2.5.4.
 pub fn evaluate<'a>(
-    expression: ExpressionBytes<'a>,
+    expression: &ExpressionBytes<'a>,
     kind: ResultKind,
     context: &Context<'_, 'a>,
 ) -> Result<Outcome<'a>> {
@@ -88,7 +88,7 @@ impl Budget {
 
 /// Evaluates an expression within the budget of another.
 pub(super) fn run<'a>(
-    expression: ExpressionBytes<'a>,
+    expression: &ExpressionBytes<'a>,
     kind: ResultKind,
     context: &Context<'_, 'a>,
     budget: &mut Budget,
@@ -100,7 +100,7 @@ pub(super) fn run<'a>(
 // several operations.
 #[inline(always)]
 fn run_here<'a>(
-    expression: ExpressionBytes<'a>,
+    expression: &ExpressionBytes<'a>,
     kind: ResultKind,
     context: &Context<'_, 'a>,
     budget: &mut Budget,
@@ -144,9 +144,9 @@ pub(super) struct Activation<'a> {
 impl<'a> Activation<'a> {
     /// At the first operation.
     #[inline]
-    pub(super) fn new(expression: ExpressionBytes<'a>) -> Activation<'a> {
+    pub(super) fn new(expression: &ExpressionBytes<'a>) -> Activation<'a> {
         Activation {
-            expression,
+            expression: *expression,
             decoder: Decoder::new(expression.bytes, &expression.unit.encoding),
             valid_target: usize::MAX,
         }

@@ -369,7 +369,7 @@ impl<'a> Machine<'_, '_, 'a> {
                 initial_stack: &[],
                 ..here
             };
-            result = Some(run(expression, ResultKind::Any, &context, budget)?);
+            result = Some(run(&expression, ResultKind::Any, &context, budget)?);
             Ok(())
         })?;
         self.leave();

@@ -93,12 +93,12 @@ pub(super) fn locate_within<'a>(
     context: &Context<'_, 'a>,
     budget: &mut Budget,
 ) -> Result<Location<'a>> {
-    match *attribute {
+    match attribute {
         LocationAttribute::Expression(expression) => {
             let outcome = run(expression, ResultKind::Location, context, budget)?;
             Ok(location(outcome))
         }
-        LocationAttribute::List { unit, offset } => {
+        &LocationAttribute::List { unit, offset } => {
             let resolver = context.resolver.ok_or_else(|| Error::from(Need::Unit))?;
             let pc = super::control::pc(context)?;
             let context = Context {
@@ -109,7 +109,7 @@ pub(super) fn locate_within<'a>(
             let mut locations = SmallVec::<[Location<'a>; 1]>::new();
             let mut spend = |entries| budget.charge(entries, &context);
             for expression in resolver.matching(unit, offset, pc, &mut spend)? {
-                let outcome = run(expression, ResultKind::Location, &context, budget)?;
+                let outcome = run(&expression, ResultKind::Location, &context, budget)?;
                 let location = location(outcome);
                 // Lists of locations of lists multiply.
                 let places = u32::try_from(location.places().len()).unwrap_or(u32::MAX);

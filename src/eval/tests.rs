@@ -28,7 +28,7 @@ fn with_stack<'a>(
         initial_stack,
         ..Context::new(arena)
     };
-    evaluate(expression, ResultKind::Any, &context)
+    evaluate(&expression, ResultKind::Any, &context)
 }
 
 /// Values that a caller makes by hand need not keep to their type.
@@ -119,7 +119,7 @@ fn no_value_is_made_that_is_larger_than_the_stack_keeps() {
         let bytes = parse(text, &ParseOptions::default()).unwrap();
         let bytes = arena.keep(bytes.encode(expr::Encoding::AMDGPU).unwrap());
         let expression = ExpressionBytes::alone(bytes, Unit::unknown(expr::Encoding::AMDGPU));
-        let error = evaluate(expression, ResultKind::Any, &context).unwrap_err();
+        let error = evaluate(&expression, ResultKind::Any, &context).unwrap_err();
         assert!(
             matches!(error.kind(), ErrorKind::Unsupported(_)),
             "{text}: {error}"

@@ -366,7 +366,7 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
             offset,
         };
         nesting.set(depth.saturating_add(1));
-        let result = evaluate(expression, kind, &context);
+        let result = evaluate(&expression, kind, &context);
         nesting.set(depth);
         result
     }

@@ -137,7 +137,7 @@ impl<'p> Reader<'_, '_, 'p, '_> {
         match question {
             Question::Variable(entry) => self.number_in(entry, scene),
             Question::Value(expression) => {
-                match evaluate(expression, ResultKind::Value, &scene.context)? {
+                match evaluate(&expression, ResultKind::Value, &scene.context)? {
                     Outcome::Value(value) => value.to_signed(),
                     Outcome::Location(_) => Err(ErrorKind::UndefinedRead.into()),
                 }
@@ -148,7 +148,7 @@ impl<'p> Reader<'_, '_, 'p, '_> {
                     initial_stack: &[Outcome::Location(object)],
                     ..scene.context
                 };
-                match evaluate(expression, ResultKind::Location, &context)? {
+                match evaluate(&expression, ResultKind::Location, &context)? {
                     Outcome::Location(member) => distance(&object, &member),
                     Outcome::Value(_) => Err(ErrorKind::UndefinedRead.into()),
                 }

@@ -291,10 +291,10 @@ fn evaluate_one<'a>(
 ) -> Result<Outcome<'a>> {
     let stack: Vec<Outcome<'a>> = initial
         .iter()
-        .map(|entry| evaluate(*entry, ResultKind::Any, context))
+        .map(|entry| evaluate(entry, ResultKind::Any, context))
         .collect::<Result<_>>()?;
     let object = match object {
-        Some(object) => match evaluate(object, ResultKind::Location, context)? {
+        Some(object) => match evaluate(&object, ResultKind::Location, context)? {
             Outcome::Location(location) => Some(location),
             Outcome::Value(_) => None,
         },
@@ -305,7 +305,7 @@ fn evaluate_one<'a>(
         object,
         ..*context
     };
-    evaluate(expression, options.result, &context)
+    evaluate(&expression, options.result, &context)
 }
 
 /// What is read for each lane, and how much all lanes together may cost.

@@ -234,7 +234,7 @@ fn kinds<'a>(input: Input<'a>, context: &Context<'_, 'a>) {
         let context = Context { lane, ..*context };
         let evaluate = |kind| {
             let expression = ExpressionBytes::alone(input.expression, input.unit());
-            evaluate(expression, kind, &context)
+            evaluate(&expression, kind, &context)
         };
         let any = evaluate(ResultKind::Any);
         let required = match any {

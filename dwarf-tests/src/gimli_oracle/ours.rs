@@ -147,5 +147,5 @@ pub fn evaluate_case<'a>(
         ..Context::new(arena)
     };
     context.limits.steps = 10 * super::STEPS;
-    evaluate(ExpressionBytes::alone(&case.bytes, unit), kind, &context)
+    evaluate(&ExpressionBytes::alone(&case.bytes, unit), kind, &context)
 }

@@ -100,7 +100,7 @@ fn evaluate_all(bytes: &[u8], everywhere: &Everywhere) {
         };
         let _ = locate_lanes(&attribute, &context);
         let Ok(Outcome::Location(location)) = evaluate(
-            ExpressionBytes::alone(bytes, UNIT),
+            &ExpressionBytes::alone(bytes, UNIT),
             ResultKind::Any,
             &context,
         ) else {
