@@ -271,16 +271,19 @@ fn a_host_object_in_a_folder_is_passed_over_but_not_a_named_one() {
 
 #[test]
 fn the_same_bytes_for_any_number_of_threads() {
-    let corpus = fixture("corpus");
-    let corpus = corpus.to_str().unwrap();
-    for format in ["text", "json", "sarif", "github"] {
-        let run = |jobs: &str| hetdwarf(["verify", corpus, "--format", format, "--jobs", jobs]);
+    // Files are shared out first; the threads that are left share what is in one.
+    let paths = ["corpus", "corpus/llvm24/pressure-gfx90a-O0.hsaco"].map(fixture);
+    for (path, format) in paths.iter().flat_map(|path| {
+        let formats = ["text", "json", "sarif", "github"];
+        formats.map(|format| (path.to_str().unwrap(), format))
+    }) {
+        let run = |jobs: &str| hetdwarf(["verify", path, "--format", format, "--jobs", jobs]);
         let one = run("1");
         assert_ne!(one.status, 2, "{}", one.err);
         for jobs in ["2", "7"] {
             let many = run(jobs);
             assert_eq!((many.status, &many.err), (one.status, &one.err));
-            assert!(many.out == one.out, "{format} with {jobs} threads");
+            assert!(many.out == one.out, "{path}: {format} with {jobs} threads");
         }
     }
 }
@@ -406,6 +409,10 @@ fn rules_are_explained_and_wrong_names_corrected() {
     let json = hetdwarf(["verify", "--list", "--format", "json"]).out;
     let json: Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["rules"].as_array().unwrap().len(), Rule::all().count());
+    let text = hetdwarf(["verify", "--explain", "machine-code"]).out;
+    let explained = ["cfi-stale-lane (error): ", "\n\ncfi-cfa-wrong (error): "];
+    assert!(explained.iter().all(|start| text.contains(start)), "{text}");
+    assert!(!text.contains("cfi-entry"), "{text}");
     for arguments in [
         &["--explain", "cfi-entyr"][..],
         &["--allow", "cfi-entyr", "."],

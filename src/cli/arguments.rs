@@ -187,7 +187,7 @@ pub(crate) struct VerifyArguments {
     /// Print the rules
     #[arg(long, conflicts_with_all = ["paths", "explain"])]
     pub(crate) list: bool,
-    /// Print what there is to say of a rule
+    /// Print what there is to say of a rule, or of those that a name stands for
     #[arg(long, value_name = "RULE", conflicts_with = "paths")]
     pub(crate) explain: Option<String>,
     /// How to print

@@ -54,7 +54,7 @@ impl Selection {
     ) -> Result<(), UnknownRule> {
         let mut kept = BTreeSet::new();
         for name in names {
-            kept.extend(rules_named(name.as_ref())?.iter().map(|rule| rule.id));
+            kept.extend(Rule::named(name.as_ref())?.iter().map(|rule| rule.id));
         }
         self.only = Some(kept);
         Ok(())
@@ -75,7 +75,7 @@ impl Selection {
         for (name, choice) in choices {
             let name = name.as_ref();
             let is_own_name = Rule::by_id(name).is_some();
-            found.push((is_own_name, choice, rules_named(name)?));
+            found.push((is_own_name, choice, Rule::named(name)?));
         }
         found.sort_by_key(|(is_own_name, choice, _)| (*is_own_name, *choice));
         for (_, choice, rules) in found {
@@ -118,28 +118,23 @@ impl Selection {
     }
 }
 
-/// The rules that a name, the start of one before `*`, or [`MACHINE_CODE`] stands for.
-fn rules_named(name: &str) -> Result<Vec<&'static Rule>, UnknownRule> {
-    if name == MACHINE_CODE {
-        return Ok(machine_code::RULES.to_vec());
-    }
-    let found: Vec<_> = match name.strip_suffix('*') {
-        Some(start) => Rule::all().filter(|r| r.id.starts_with(start)).collect(),
-        None => Rule::by_id(name).into_iter().collect(),
-    };
-    if found.is_empty() {
-        return Err(UnknownRule::new(name));
-    }
-    Ok(found)
-}
-
 impl Rule {
-    /// The rule of a name, or an error that names the nearest one.
+    /// The rules that a name stands for: that of one, the start of some before `*`, or [`MACHINE_CODE`].
     ///
     /// # Errors
-    /// [`UnknownRule`] if there is none.
-    pub fn named(id: &str) -> Result<&'static Rule, UnknownRule> {
-        Rule::by_id(id).ok_or_else(|| UnknownRule::new(id))
+    /// [`UnknownRule`], with the nearest name, if it stands for none.
+    pub fn named(name: &str) -> Result<Vec<&'static Rule>, UnknownRule> {
+        if name == MACHINE_CODE {
+            return Ok(machine_code::RULES.to_vec());
+        }
+        let found: Vec<_> = match name.strip_suffix('*') {
+            Some(start) => Rule::all().filter(|r| r.id.starts_with(start)).collect(),
+            None => Rule::by_id(name).into_iter().collect(),
+        };
+        if found.is_empty() {
+            return Err(UnknownRule::new(name));
+        }
+        Ok(found)
     }
 }
 
@@ -148,15 +143,14 @@ impl Rule {
 pub struct UnknownRule {
     /// The name.
     pub name: String,
-    /// The name of a rule that is close to it, if there is one.
+    /// A name that is close to it, if there is one.
     pub nearest: Option<&'static str>,
 }
 
 impl UnknownRule {
     fn new(name: &str) -> UnknownRule {
-        let near = Rule::all()
-            .map(|rule| (distance(name, rule.id), rule.id))
-            .min();
+        let names = Rule::all().map(|rule| rule.id).chain([MACHINE_CODE]);
+        let near = names.map(|id| (distance(name, id), id)).min();
         UnknownRule {
             name: name.to_owned(),
             // Further than that, it is another word.
@@ -311,6 +305,8 @@ mod tests {
         assert_eq!(wrong.nearest, Some("cfi-entry"));
         assert_eq!(selection, Selection::default());
         assert_eq!(selection.only(["x-*"]).unwrap_err().nearest, None);
+        let nearly = Rule::named("machine-cod").unwrap_err();
+        assert_eq!(nearly.nearest, Some(MACHINE_CODE));
         assert!(Rule::named(&"cfi-entry".repeat(100_000)).is_err());
     }
 

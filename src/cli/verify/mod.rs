@@ -33,8 +33,8 @@ pub(crate) fn run(
     err: &mut dyn Write,
 ) -> Result<Exit, Failure> {
     if let Some(name) = &arguments.explain {
-        let rule = Rule::named(name).map_err(|error| in_option("--explain", &error))?;
-        return print_rules("--explain", [rule], arguments.format, width, out);
+        let rules = Rule::named(name).map_err(|error| in_option("--explain", &error))?;
+        return print_rules("--explain", rules, arguments.format, width, out);
     }
     if arguments.list {
         return print_rules("--list", Rule::all(), arguments.format, width, out);
@@ -286,13 +286,18 @@ fn print_rules(
     out: &mut dyn Write,
 ) -> Result<Exit, Failure> {
     let document = RulesDocument::new(rules);
-    match (format, document.rules.as_slice()) {
-        (VerifyFormat::Json, _) => writeln!(out, "{}", serde_json::to_string_pretty(&document)?)?,
-        (VerifyFormat::Text, [rule]) if option == "--explain" => {
-            text::explain(rule, width.min(super::DEFAULT_WIDTH), out)?;
+    match format {
+        VerifyFormat::Json => writeln!(out, "{}", serde_json::to_string_pretty(&document)?)?,
+        VerifyFormat::Text if option == "--explain" => {
+            for (number, rule) in document.rules.iter().enumerate() {
+                if number > 0 {
+                    writeln!(out)?;
+                }
+                text::explain(rule, width.min(super::DEFAULT_WIDTH), out)?;
+            }
         }
-        (VerifyFormat::Text, _) => text::list(&document, out)?,
-        (VerifyFormat::Sarif | VerifyFormat::Github, _) => {
+        VerifyFormat::Text => text::list(&document, out)?,
+        VerifyFormat::Sarif | VerifyFormat::Github => {
             return Err(Failure::new(format!(
                 "{option}: rules are printed as text or json"
             )));
