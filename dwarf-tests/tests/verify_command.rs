@@ -272,7 +272,7 @@ fn a_host_object_in_a_folder_is_passed_over_but_not_a_named_one() {
 #[test]
 fn the_same_bytes_for_any_number_of_threads() {
     // Files are shared out first; the threads that are left share what is in one.
-    let paths = ["corpus", "corpus/llvm24/pressure-gfx90a-O0.hsaco"].map(fixture);
+    let paths = ["corpus", "corpus/gcc12/offload-gfx906-O1.hsaco"].map(fixture);
     for (path, format) in paths.iter().flat_map(|path| {
         let formats = ["text", "json", "sarif", "github"];
         formats.map(|format| (path.to_str().unwrap(), format))
