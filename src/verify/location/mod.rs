@@ -127,8 +127,6 @@ struct Kept<'a> {
     lists: HashSet<(u64, attribute::Use, Option<u64>)>,
     /// The sizes of types, in bytes.
     sizes: HashMap<DieId, Option<u64>>,
-    /// The same, by what references count from the header of the unit.
-    sizes_in_unit: HashMap<usize, Option<u64>>,
 }
 
 impl Kept<'_> {
@@ -137,7 +135,6 @@ impl Kept<'_> {
         self.references.clear();
         self.lists.clear();
         self.sizes.clear();
-        self.sizes_in_unit.clear();
     }
 }
 
@@ -359,23 +356,20 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
         die: &Die<'a>,
         attribute: &gimli::Attribute<Bytes<'a>>,
     ) -> Option<u64> {
-        let mut in_unit = None;
+        // What is known was looked up before; nearly all types are in the unit, and need not be found again.
         if let AttributeValue::UnitRef(offset) = attribute.raw_value()
             && die.id().unit == self.id
         {
-            if let Some(known) = self.kept.sizes_in_unit.get(&offset.0) {
+            let offset = self.span.start.saturating_add(offset.0 as u64);
+            let unit = self.id;
+            if let Some(known) = self.kept.sizes.get(&DieId { unit, offset }) {
                 return *known;
             }
-            in_unit = Some(offset.0);
         }
         let id = self.info.target(die, attribute).ok()??;
         let info = self.info;
         let size = self.kept.sizes.entry(id);
-        let size = *size.or_insert_with(|| info.byte_size(id));
-        if let Some(offset) = in_unit {
-            self.kept.sizes_in_unit.insert(offset, size);
-        }
-        size
+        *size.or_insert_with(|| info.byte_size(id))
     }
 }
 
