@@ -5,21 +5,6 @@ use super::stack::Entry;
 use crate::error::{ErrorKind, Result, Rule};
 use crate::location::{Bounds, Composite, Incomplete, Location, Place, Storage};
 
-/// A composite on the stack to which parts can be added, and the next one below it.
-pub(super) struct Building<'a> {
-    composite: Incomplete<'a>,
-    below: Option<&'a mut Building<'a>>,
-}
-
-impl<'a> Building<'a> {
-    fn above(below: Option<&'a mut Building<'a>>) -> Building<'a> {
-        Building {
-            composite: Incomplete::new(),
-            below,
-        }
-    }
-}
-
 impl<'a> Machine<'_, '_, 'a> {
     fn bounds(&self) -> Bounds {
         let limits = &self.context.limits;
@@ -31,29 +16,41 @@ impl<'a> Machine<'_, '_, 'a> {
         }
     }
 
+    #[inline(always)]
     pub(super) fn piece(&mut self, bit_size: u128, bit_offset: u64) -> Result<()> {
-        let location = if bit_offset == 0
+        if bit_offset == 0
             && let Some(register) = self.stack.take_register()
         {
-            Location::register(register)
-        } else if self.stack.len() == 0 || self.stack.top_is_incomplete() {
+            let bounds = self.bounds();
+            let composite = self.building()?;
+            if composite.append_register(register, bit_size, bounds) {
+                return Ok(());
+            }
+            return self.append(&Location::register(register), bit_size);
+        }
+        let location = if self.stack.len() == 0 || self.stack.top_is_incomplete() {
             Location::UNDEFINED
         } else {
             self.pop_part(bit_offset)?
         };
+        self.append(&location, bit_size)
+    }
+
+    fn append(&mut self, location: &Location<'a>, bit_size: u128) -> Result<()> {
         let (bounds, arena) = (self.bounds(), self.context.arena);
+        self.building()?.append(location, bit_size, bounds, arena)
+    }
+
+    /// The composite on top, to which parts can be added: a new one if there is none.
+    #[inline(always)]
+    fn building(&mut self) -> Result<&mut Incomplete<'a>> {
         if !self.stack.top_is_incomplete() {
             self.stack.push_incomplete()?;
-            let below = self.building.take();
-            let below = below.map(|building| arena.alloc_mut(building));
-            self.building = Some(Building::above(below));
+            self.building = Some(Incomplete::above(self.building.take(), self.context.arena));
         }
-        match &mut self.building {
-            Some(building) => building
-                .composite
-                .append(&location, bit_size, bounds, arena),
-            None => Ok(()),
-        }
+        let arena = self.context.arena;
+        let building = (self.building).get_or_insert_with(|| Incomplete::above(None, arena));
+        Ok(building)
     }
 
     /// Pops the location that a part starts at.
@@ -82,15 +79,12 @@ impl<'a> Machine<'_, '_, 'a> {
 
     /// Completes the composite that was taken from the stack.
     pub(super) fn complete(&mut self) -> Location<'a> {
+        let arena = self.context.arena;
         let building = self.building.take();
-        let Building { composite, below } = building.unwrap_or_else(|| Building::above(None));
-        self.building = below.map(|below| core::mem::replace(below, Building::above(None)));
-        self.store(composite.complete())
-    }
-
-    fn store(&self, composite: Composite<'a>) -> Location<'a> {
-        let composite = self.context.arena.alloc(composite);
-        Location::One(Place::new(Storage::Composite(composite), 0))
+        let building = building.unwrap_or_else(|| Incomplete::above(None, arena));
+        let (composite, below) = building.complete();
+        self.building = below;
+        at_start(composite)
     }
 
     pub(super) fn piece_end(&mut self) -> Result<()> {
@@ -107,8 +101,8 @@ impl<'a> Machine<'_, '_, 'a> {
         let location = self.pop_location()?;
         let arena = self.context.arena;
         let composite = Composite::repeat(location, bit_size, count, self.bounds(), arena)?;
-        let location = self.store(composite);
-        self.push(Entry::Location(location))
+        let composite = arena.alloc(composite);
+        self.push(Entry::Location(at_start(composite)))
     }
 
     pub(super) fn select_bit_piece(&mut self, bit_size: u64, count: u64) -> Result<()> {
@@ -123,17 +117,10 @@ impl<'a> Machine<'_, '_, 'a> {
             let elements = u32::try_from(count).unwrap_or(u32::MAX);
             self.charge(places.saturating_mul(elements))?;
         }
-        let composite = Composite::select(
-            zero,
-            one,
-            mask,
-            bit_size,
-            count,
-            self.bounds(),
-            self.context.arena,
-        )?;
-        let location = self.store(composite);
-        self.push(Entry::Location(location))
+        let arena = self.context.arena;
+        let composite = Composite::select(zero, one, mask, bit_size, count, self.bounds(), arena)?;
+        let composite = arena.alloc(composite);
+        self.push(Entry::Location(at_start(composite)))
     }
 
     pub(super) fn overlay(&mut self, scale: i128) -> Result<()> {
@@ -160,7 +147,7 @@ impl<'a> Machine<'_, '_, 'a> {
         }
         let arena = self.context.arena;
         let bounds = self.bounds();
-        let mut composite = Incomplete::new();
+        let composite = Incomplete::above(None, arena);
         if offset != 0 {
             composite.append(&base, offset, bounds, arena)?;
         }
@@ -170,7 +157,12 @@ impl<'a> Machine<'_, '_, 'a> {
             let rest = base.move_by(displacement, 0, self.lanes(), arena)?;
             composite.append(&rest, base_size.saturating_sub(end), bounds, arena)?;
         }
-        let location = self.store(composite.complete());
-        self.push(Entry::Location(location))
+        let (composite, _) = composite.complete();
+        self.push(Entry::Location(at_start(composite)))
     }
+}
+
+/// All of a composite.
+fn at_start<'a>(composite: &'a Composite<'a>) -> Location<'a> {
+    Location::One(Place::new(Storage::Composite(composite), 0))
 }

@@ -131,7 +131,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
         context: &Context<'_, 'a>,
     ) -> Result<Location<'a>> {
         self.enter()?;
-        let result = super::per_lane::locate_within(attribute, context, &mut self.budget);
+        let result = super::per_lane::locate_within(attribute, context, self.budget);
         self.budget.forget_register();
         self.leave();
         result

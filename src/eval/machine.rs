@@ -4,7 +4,6 @@ use core::cell::Cell;
 
 use fallible_iterator::FallibleIterator;
 
-use super::composite::Building;
 use super::context::{Context, LaneFocus, Outcome, ResultKind};
 use super::entries::Entries;
 use super::resolver::{DieReference, ExpressionBytes, Unit};
@@ -14,7 +13,7 @@ use super::value::{BaseType, Binary, Relation, Shift, Unary, Value};
 use crate::arch::AddressSpace;
 use crate::error::{Error, ErrorKind, Limit, Need, Result, Rule};
 use crate::expr::{Decoder, Opcode, operations, read};
-use crate::location::{Access, Location, Place, Storage};
+use crate::location::{Access, Incomplete, Location, Place, Storage};
 
 /// Evaluates an operation expression.
 ///
@@ -29,7 +28,7 @@ pub fn evaluate<'a>(
     kind: ResultKind,
     context: &Context<'_, 'a>,
 ) -> Result<Outcome<'a>> {
-    run_here(expression, kind, context, &mut Budget::new(context))
+    run(expression, kind, context, &mut Budget::new(context))
 }
 
 /// What an evaluation and all those within it have left.
@@ -86,20 +85,8 @@ impl Budget {
     }
 }
 
-/// Evaluates an expression within the budget of another.
+/// Evaluates an expression within a budget.
 pub(super) fn run<'a>(
-    expression: &ExpressionBytes<'a>,
-    kind: ResultKind,
-    context: &Context<'_, 'a>,
-    budget: &mut Budget,
-) -> Result<Outcome<'a>> {
-    run_here(expression, kind, context, budget)
-}
-
-// A budget that was just made need not be copied: reading it at once, wider than it was written, would take as long as
-// several operations.
-#[inline(always)]
-fn run_here<'a>(
     expression: &ExpressionBytes<'a>,
     kind: ResultKind,
     context: &Context<'_, 'a>,
@@ -116,20 +103,13 @@ fn run_here<'a>(
         generic_mask: u64::MAX
             .checked_shl(generic_bits)
             .map_or(u64::MAX, |above| !above),
-        budget: *budget,
+        budget,
     };
-    for entry in context.initial_stack {
-        machine.push(match *entry {
-            Outcome::Value(value) => Entry::from_value(value),
-            Outcome::Location(location) => Entry::Location(location),
-        })?;
+    if !context.initial_stack.is_empty() {
+        machine.push_all(context.initial_stack)?;
     }
-    let result = match machine.execute_all() {
-        Ok(()) => machine.finish(kind),
-        Err(error) => Err(error),
-    };
-    *budget = machine.budget;
-    result
+    machine.execute_all()?;
+    machine.finish(kind)
 }
 
 /// An expression that is being executed, and how far.
@@ -183,13 +163,12 @@ pub(super) struct Machine<'m, 'c, 'a> {
     /// The expressions that called this one on the same stack, the outermost first.
     pub(super) callers: Spill<'a, Activation<'a>, 4>,
     /// The highest composite on the stack to which parts can be added.
-    pub(super) building: Option<Building<'a>>,
+    pub(super) building: Option<&'a mut Incomplete<'a>>,
     /// The size of the generic type.
     pub(super) generic_bits: u32,
     /// A number with that many low bits set, at most 64.
     generic_mask: u64,
-    /// The caller's, until the end.
-    pub(super) budget: Budget,
+    pub(super) budget: &'m mut Budget,
 }
 
 impl<'a> Machine<'_, '_, 'a> {
@@ -199,6 +178,17 @@ impl<'a> Machine<'_, '_, 'a> {
 
     pub(super) fn generic(&self) -> BaseType {
         BaseType::generic(self.generic_bits)
+    }
+
+    #[cold]
+    fn push_all(&mut self, entries: &[Outcome<'a>]) -> Result<()> {
+        for entry in entries {
+            self.push(match *entry {
+                Outcome::Value(value) => Entry::from_value(value),
+                Outcome::Location(location) => Entry::Location(location),
+            })?;
+        }
+        Ok(())
     }
 
     /// Takes `count` steps from the budget.
@@ -232,6 +222,7 @@ impl<'a> Machine<'_, '_, 'a> {
         clippy::too_many_lines,
         reason = "one line for each operation; what they do is elsewhere"
     )]
+    #[inline(always)]
     fn execute_all(&mut self) -> Result<()> {
         loop {
             let start = self.here.decoder.position();
@@ -436,7 +427,7 @@ impl<'a> Machine<'_, '_, 'a> {
     }
 
     /// The result, of the kind that is required.
-    #[inline]
+    #[inline(always)]
     fn finish(&mut self, kind: ResultKind) -> Result<Outcome<'a>> {
         // What nearly every variable and every rule is.
         match (kind, self.stack.top_number()) {

@@ -359,7 +359,7 @@ impl<'a> Machine<'_, '_, 'a> {
         self.enter()?;
         let mut result = None;
         let here = *self.context;
-        let budget = &mut self.budget;
+        let budget = &mut *self.budget;
         frame.with_caller(&mut |caller, call_site| {
             let context = Context {
                 frame: Some(caller),

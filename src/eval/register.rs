@@ -7,16 +7,22 @@ use crate::error::{Error, Result, Rule};
 use crate::location::Location;
 
 impl<'a> Machine<'_, '_, 'a> {
+    #[inline(always)]
     pub(super) fn push_register(&mut self, number: u64) -> Result<()> {
         let pushed = match self.context.frame {
-            Some(_) => {
-                let location = self.register_location(number)?;
-                self.push(Entry::Location(location))
-            }
+            Some(_) => self.push_frame_register(number),
             None => self.stack.push_register(register(number)?),
         };
         self.budget.note_register(number);
         pushed
+    }
+
+    fn push_frame_register(&mut self, number: u64) -> Result<()> {
+        let location = self.register_location(number)?;
+        match location.whole_register() {
+            Some(register) => self.stack.push_register(register),
+            None => self.push(Entry::Location(location)),
+        }
     }
 
     /// Where a register is in the current frame.

@@ -3,6 +3,7 @@
 //! Vectors whose elements follow a rule (`DW_OP_LLVM_extend`, `DW_OP_LLVM_select_bit_piece`) are kept as
 //! the rule, so that they cost the same for any number of elements. Source: HET A.2.5.4.4.6.
 
+use super::part::{Part, RegisterPart};
 use super::{Arena, Location};
 use crate::error::{ErrorKind, Limit, Result, Rule};
 use crate::limits::reached;
@@ -10,16 +11,18 @@ use crate::limits::reached;
 /// A complete composite storage.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Composite<'a> {
-    kind: Kind<'a>,
-    bit_size: u128,
-    depth: u16,
-    all_lanes: bool,
+    pub(super) kind: Kind<'a>,
+    pub(super) bit_size: u128,
+    pub(super) depth: u16,
+    pub(super) all_lanes: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Kind<'a> {
+pub(super) enum Kind<'a> {
     /// Parts with their own sizes.
     Parts(&'a [Part<'a>]),
+    /// The same, where all of them are in registers.
+    Registers(&'a [RegisterPart]),
     /// The same location for every element.
     Repeat {
         location: &'a Location<'a>,
@@ -32,30 +35,6 @@ enum Kind<'a> {
         mask: &'a u128,
         element: u64,
     },
-}
-
-/// A part of a composite.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Part<'a> {
-    /// Where its bits are.
-    pub location: Location<'a>,
-    /// Where it starts in the composite, in bits.
-    pub start: u128,
-    /// Its size, in bits.
-    pub bit_size: u128,
-}
-
-/// A composite to which parts are added, one behind the other.
-#[derive(Debug)]
-pub(crate) struct Incomplete<'a> {
-    /// The parts, and room for more.
-    room: &'a mut [Part<'a>],
-    count: u32,
-    /// Where the next part starts, in bits.
-    end: u128,
-    /// How deep the composites among the parts are nested.
-    depth: u16,
-    all_lanes: bool,
 }
 
 /// What composites may be made of at most.
@@ -78,6 +57,7 @@ impl<'a> Composite<'a> {
     pub fn part_count(&self) -> u128 {
         match self.kind {
             Kind::Parts(parts) => parts.len() as u128,
+            Kind::Registers(parts) => parts.len() as u128,
             Kind::Repeat { element, .. } | Kind::Select { element, .. } => {
                 self.bit_size.checked_div(element.into()).unwrap_or(0)
             }
@@ -100,15 +80,14 @@ impl<'a> Composite<'a> {
             return None;
         }
         match self.kind {
+            // Parts of no size share their start with the next one, so that the last part that starts there has the bit.
             Kind::Parts(parts) => {
                 let after = parts.partition_point(|part| part.start <= bit);
-                // Parts of no size share their start with the next one.
-                parts
-                    .get(..after)?
-                    .iter()
-                    .rev()
-                    .find(|part| part.bit_size != 0)
-                    .copied()
+                parts.get(after.checked_sub(1)?).copied()
+            }
+            Kind::Registers(parts) => {
+                let after = parts.partition_point(|part| u128::from(part.start) <= bit);
+                Some(parts.get(after.checked_sub(1)?)?.widen())
             }
             Kind::Repeat { element, .. } | Kind::Select { element, .. } => {
                 self.element(bit.checked_div(element.into())?)
@@ -120,6 +99,10 @@ impl<'a> Composite<'a> {
     fn element(&self, index: u128) -> Option<Part<'a>> {
         match self.kind {
             Kind::Parts(parts) => parts.get(usize::try_from(index).ok()?).copied(),
+            Kind::Registers(parts) => {
+                let part = parts.get(usize::try_from(index).ok()?)?;
+                Some(part.widen())
+            }
             Kind::Repeat { location, element } => {
                 let start = index
                     .checked_mul(element.into())
@@ -286,72 +269,7 @@ impl<'a> Composite<'a> {
     }
 }
 
-/// For how many parts there is room at first: what does not fit into one register is most often in two.
-const FIRST_ROOM: usize = 2;
-
-impl<'a> Incomplete<'a> {
-    /// Without any parts.
-    pub(crate) fn new() -> Incomplete<'a> {
-        Incomplete {
-            room: &mut [],
-            count: 0,
-            end: 0,
-            depth: 0,
-            all_lanes: false,
-        }
-    }
-
-    /// Appends a part, as `DW_OP_bit_piece` does.
-    ///
-    /// # Errors
-    /// As HET A.2.5.4.4.6 says, or a limit.
-    pub(crate) fn append(
-        &mut self,
-        location: &Location<'a>,
-        bit_size: u128,
-        bounds: Bounds,
-        arena: &'a Arena<'a>,
-    ) -> Result<()> {
-        check_part(location, bit_size)?;
-        let end = self.end.saturating_add(bit_size);
-        check_size(end, bounds)?;
-        if self.count >= bounds.parts {
-            return Err(reached(Limit::Parts, bounds.parts.into()));
-        }
-        let depth = depth_of(location);
-        check_depth(depth.saturating_add(1), bounds)?;
-        let part = Part {
-            location: *location,
-            start: self.end,
-            bit_size,
-        };
-        let at = self.count as usize;
-        if at >= self.room.len() {
-            self.room = arena.alloc_larger(self.room, part, FIRST_ROOM);
-        }
-        if let Some(slot) = self.room.get_mut(at) {
-            *slot = part;
-        }
-        self.count = self.count.saturating_add(1);
-        self.end = end;
-        self.depth = self.depth.max(depth);
-        self.all_lanes |= location.stands_for_all_lanes();
-        Ok(())
-    }
-
-    /// Completes the composite.
-    pub(crate) fn complete(self) -> Composite<'a> {
-        let room: &'a [Part<'a>] = self.room;
-        Composite {
-            kind: Kind::Parts(room.get(..self.count as usize).unwrap_or(room)),
-            bit_size: self.end,
-            depth: self.depth.saturating_add(1),
-            all_lanes: self.all_lanes,
-        }
-    }
-}
-
-fn depth_of(location: &Location<'_>) -> u16 {
+pub(super) fn depth_of(location: &Location<'_>) -> u16 {
     let depth = |place: &super::Place<'_>| match place.storage {
         super::Storage::Composite(composite) => composite.depth(),
         super::Storage::Undefined
@@ -381,14 +299,14 @@ fn nesting<'l, 'a: 'l, const N: usize>(
     Ok((depth, parts.iter().any(|part| part.stands_for_all_lanes())))
 }
 
-fn check_depth(depth: u16, bounds: Bounds) -> Result<()> {
+pub(super) fn check_depth(depth: u16, bounds: Bounds) -> Result<()> {
     if depth > bounds.depth {
         return Err(reached(Limit::Depth, bounds.depth.into()));
     }
     Ok(())
 }
 
-fn check_size(bit_size: u128, bounds: Bounds) -> Result<()> {
+pub(super) fn check_size(bit_size: u128, bounds: Bounds) -> Result<()> {
     if bit_size > bounds.bits {
         return Err(Rule::CompositeSize.into());
     }
@@ -396,7 +314,7 @@ fn check_size(bit_size: u128, bounds: Bounds) -> Result<()> {
 }
 
 /// All bits of a part must lie within its storage.
-fn check_part(location: &Location<'_>, bit_size: u128) -> Result<()> {
+pub(super) fn check_part(location: &Location<'_>, bit_size: u128) -> Result<()> {
     if location.bits_left() < bit_size {
         return Err(Rule::PartSize.into());
     }

@@ -13,19 +13,23 @@
 
 mod arena;
 mod composite;
+mod incomplete;
 mod lanes;
 mod mask;
 mod memory;
+mod part;
 mod read;
 mod visits;
 mod write;
 
 pub use arena::Arena;
-pub(crate) use composite::{Bounds, Incomplete};
-pub use composite::{Composite, Part, Parts};
+pub(crate) use composite::Bounds;
+pub use composite::{Composite, Parts};
+pub(crate) use incomplete::Incomplete;
 pub(crate) use lanes::read_lanes_within;
 pub use lanes::{LaneBits, read_lanes};
 pub use mask::Mask;
+pub use part::Part;
 pub use read::{Access, Bits, read};
 pub(crate) use read::{read_plain, read_value, read_value_within, read_within};
 pub(crate) use visits::Visits;
@@ -124,6 +128,18 @@ impl<'a> Location<'a> {
     #[must_use]
     pub const fn register(register: Register) -> Location<'a> {
         Location::One(Place::new(Storage::Register(register), 0))
+    }
+
+    /// The register that the location is all of, if it is that of one.
+    pub(crate) fn whole_register(&self) -> Option<Register> {
+        match self {
+            Location::One(Place {
+                storage: Storage::Register(register),
+                bit_offset: 0,
+                lane_step: 0,
+            }) => Some(*register),
+            Location::One(_) | Location::Many(_) => None,
+        }
     }
 
     /// A byte in the default address space.

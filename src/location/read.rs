@@ -578,10 +578,10 @@ mod tests {
     /// The five bits 1, 0, 1, and two that are undefined, so many times.
     fn repeated<'a>(count: u64, arena: &'a Arena<'a>) -> Location<'a> {
         let known = Location::One(Place::new(Storage::Constant(&[0b101]), 0));
-        let mut both = Incomplete::new();
+        let both = Incomplete::above(None, arena);
         both.append(&known, 3, BOUNDS, arena).unwrap();
         both.append(&Location::UNDEFINED, 2, BOUNDS, arena).unwrap();
-        let element = arena.alloc(both.complete());
+        let (element, _) = both.complete();
         let element = Location::One(Place::new(Storage::Composite(element), 0));
         let all = Composite::repeat(element, 5, count, BOUNDS, arena).unwrap();
         Location::One(Place::new(Storage::Composite(arena.alloc(all)), 0))

@@ -1,0 +1,259 @@
+//! Composites to which parts are added. Source: HET A.2.5.4.4.6, `DW_OP_piece` and `DW_OP_bit_piece`.
+
+use super::composite::{Bounds, Composite, Kind, check_depth, check_part, check_size, depth_of};
+use super::part::{Part, RegisterPart};
+use super::{Arena, Location};
+use crate::arch::Register;
+use crate::error::{Limit, Result};
+use crate::limits::reached;
+
+/// A composite to which parts are added, one behind the other.
+#[derive(Debug)]
+pub(crate) struct Incomplete<'a> {
+    /// What it is to be; it gets its parts at the end.
+    composite: Composite<'a>,
+    room: Room<'a>,
+    /// How many parts there are.
+    count: u32,
+    /// The composite that was begun before this one and is not complete either, if there is one.
+    below: Option<&'a mut Incomplete<'a>>,
+}
+
+/// The parts, and room for more.
+#[derive(Debug)]
+enum Room<'a> {
+    /// As long as all parts are in registers.
+    Registers(&'a mut [RegisterPart]),
+    Any(&'a mut [Part<'a>]),
+}
+
+/// For how many parts there is room at first: what does not fit into one register is most often in two.
+const FIRST_ROOM: usize = 2;
+
+impl<'a> Incomplete<'a> {
+    /// A composite without any parts, above another one.
+    pub(crate) fn above(
+        below: Option<&'a mut Incomplete<'a>>,
+        arena: &'a Arena<'a>,
+    ) -> &'a mut Incomplete<'a> {
+        let room = arena.alloc_mut([RegisterPart::NONE; FIRST_ROOM]);
+        arena.alloc_mut(Incomplete {
+            composite: Composite {
+                kind: Kind::Registers(&[]),
+                bit_size: 0,
+                depth: 1,
+                all_lanes: false,
+            },
+            room: Room::Registers(room),
+            count: 0,
+            below,
+        })
+    }
+
+    /// Appends a part, as `DW_OP_bit_piece` does.
+    ///
+    /// # Errors
+    /// As HET A.2.5.4.4.6 says, or a limit.
+    pub(crate) fn append(
+        &mut self,
+        location: &Location<'a>,
+        bit_size: u128,
+        bounds: Bounds,
+        arena: &'a Arena<'a>,
+    ) -> Result<()> {
+        check_part(location, bit_size)?;
+        let end = self.end_after(bit_size, bounds)?;
+        let depth = depth_of(location).saturating_add(1);
+        check_depth(depth, bounds)?;
+        let start = self.composite.bit_size;
+        let part = || Part {
+            location: *location,
+            start,
+            bit_size,
+        };
+        match &mut self.room {
+            Room::Registers(room) => match RegisterPart::new(location, bit_size, start) {
+                Some(part) => put(room, self.count, part, arena),
+                None => {
+                    let parts = room.get(..self.count as usize).unwrap_or_default();
+                    self.room = Room::Any(with_any(parts, part(), arena));
+                }
+            },
+            Room::Any(room) => put(room, self.count, part(), arena),
+        }
+        self.count = self.count.saturating_add(1);
+        self.composite.bit_size = end;
+        self.composite.depth = self.composite.depth.max(depth);
+        self.composite.all_lanes |= location.stands_for_all_lanes();
+        Ok(())
+    }
+
+    /// Appends the first bits of a register, as nearly every part is one, if that needs no more room. Whether it was done:
+    /// if not, [`append`](Incomplete::append) does it, or says why not.
+    #[inline(always)]
+    pub(crate) fn append_register(
+        &mut self,
+        register: Register,
+        bit_size: u128,
+        bounds: Bounds,
+    ) -> bool {
+        // No sum of the sizes of registers is above the bound for bits.
+        if let Room::Registers(room) = &mut self.room
+            && let Some(slot) = room.get_mut(self.count as usize)
+            && let (Ok(bits), Ok(start)) = (
+                u16::try_from(bit_size),
+                u64::try_from(self.composite.bit_size),
+            )
+            && u32::from(bits) <= register.size_in_bits().unwrap_or(0)
+            && self.count < bounds.parts
+            && bounds.depth > 0
+        {
+            *slot = RegisterPart::whole(register, bits, start);
+            self.count = self.count.saturating_add(1);
+            self.composite.bit_size = self.composite.bit_size.saturating_add(bit_size);
+            return true;
+        }
+        false
+    }
+
+    /// Where a part of so many bits ends.
+    #[inline]
+    fn end_after(&self, bit_size: u128, bounds: Bounds) -> Result<u128> {
+        let end = self.composite.bit_size.saturating_add(bit_size);
+        check_size(end, bounds)?;
+        if self.count >= bounds.parts {
+            return Err(reached(Limit::Parts, bounds.parts.into()));
+        }
+        Ok(end)
+    }
+
+    /// Completes the composite, and gives the one below it back.
+    pub(crate) fn complete(&'a mut self) -> (&'a Composite<'a>, Option<&'a mut Incomplete<'a>>) {
+        let count = self.count as usize;
+        self.composite.kind = match &self.room {
+            Room::Registers(room) => Kind::Registers(room.get(..count).unwrap_or_default()),
+            Room::Any(room) => Kind::Parts(room.get(..count).unwrap_or_default()),
+        };
+        (&self.composite, self.below.take())
+    }
+}
+
+/// Puts item number `at` where there is room, or to where there is more.
+#[inline]
+fn put<'a, T: Copy>(room: &mut &'a mut [T], at: u32, item: T, arena: &'a Arena<'a>) {
+    let at = at as usize;
+    if at >= room.len() {
+        *room = arena.alloc_larger(room, item, FIRST_ROOM);
+    }
+    if let Some(slot) = room.get_mut(at) {
+        *slot = item;
+    }
+}
+
+/// Parts that are in registers and one that is not, and room for more.
+fn with_any<'a>(
+    registers: &[RegisterPart],
+    part: Part<'a>,
+    arena: &'a Arena<'a>,
+) -> &'a mut [Part<'a>] {
+    let parts = arena.alloc_alike(part, registers.len().saturating_add(FIRST_ROOM));
+    for (to, from) in parts.iter_mut().zip(registers) {
+        *to = from.widen();
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::location::{Place, Storage};
+
+    const BOUNDS: Bounds = Bounds {
+        parts: 12,
+        depth: 1,
+        bits: 1 << 67,
+    };
+
+    /// Whole registers and parts of them, some of them reserved ones, and what grows from lane to lane.
+    fn in_register() -> impl Strategy<Value = Location<'static>> {
+        let register = (0u16..4096).prop_map(Register);
+        let bit_offset = prop_oneof![0u128..2048, Just(0x1_0000)];
+        let lane_step = prop_oneof![-64i64..64, Just(0x8000)];
+        let part = (register.clone(), bit_offset, lane_step);
+        prop_oneof![
+            register.prop_map(Location::register),
+            part.prop_map(|(register, bit_offset, lane_step)| {
+                Location::One(Place {
+                    storage: Storage::Register(register),
+                    bit_offset,
+                    lane_step,
+                })
+            }),
+        ]
+    }
+
+    /// The same, and what is in no register.
+    fn anywhere() -> impl Strategy<Value = Location<'static>> {
+        prop_oneof![
+            4 => in_register(),
+            1 => any::<u64>().prop_map(Location::byte),
+            1 => Just(Location::UNDEFINED),
+        ]
+    }
+
+    /// Parts with their sizes, not all of which fit.
+    fn parts() -> impl Strategy<Value = Vec<(Location<'static>, u128)>> {
+        let bit_size = || prop_oneof![0u128..33, 0u128..2200];
+        prop_oneof![
+            prop::collection::vec((in_register(), bit_size()), 0..50),
+            prop::collection::vec((anywhere(), bit_size()), 0..50),
+        ]
+    }
+
+    proptest! {
+        /// Not even a composite of registers can be made where nothing may be nested.
+        #[test]
+        fn depth_is_bounded(location in anywhere()) {
+            let arena = Arena::new();
+            let bounds = Bounds { depth: 0, ..BOUNDS };
+            let incomplete = Incomplete::above(None, &arena);
+            if let Some(register) = location.whole_register() {
+                prop_assert!(!incomplete.append_register(register, 0, bounds));
+            }
+            prop_assert!(incomplete.append(&location, 0, bounds, &arena).is_err());
+        }
+
+        /// However they are kept, the parts are those that were appended, or the one that does not fit is refused.
+        #[test]
+        fn parts_are_those_that_were_appended(appended in parts()) {
+            let arena = Arena::new();
+            let incomplete = Incomplete::above(None, &arena);
+            let mut expected: Vec<Part<'_>> = Vec::new();
+            let mut end = 0;
+            for (location, bit_size) in &appended {
+                let register = location.whole_register();
+                let done = register.is_some_and(|register| incomplete.append_register(register, *bit_size, BOUNDS));
+                let result = if done { Ok(()) } else { incomplete.append(location, *bit_size, BOUNDS, &arena) };
+                let fits = *bit_size <= location.bits_left() && expected.len() < BOUNDS.parts as usize;
+                prop_assert_eq!(result.is_ok(), fits);
+                if fits {
+                    expected.push(Part { location: *location, start: end, bit_size: *bit_size });
+                    end += bit_size;
+                }
+            }
+            let all_lanes = expected.iter().any(|part| part.location.stands_for_all_lanes());
+            let (composite, _) = incomplete.complete();
+            prop_assert_eq!(composite.bit_size(), end);
+            prop_assert_eq!(composite.depth(), 1);
+            prop_assert_eq!(composite.stands_for_all_lanes(), all_lanes);
+            prop_assert_eq!(composite.part_count(), expected.len() as u128);
+            prop_assert_eq!(composite.parts().collect::<Vec<_>>(), expected.clone());
+            for bit in expected.iter().flat_map(|part| [part.start, part.start + part.bit_size]) {
+                let at = |part: &&Part<'_>| (part.start..part.start + part.bit_size).contains(&bit);
+                prop_assert_eq!(composite.part_at(bit), expected.iter().find(at).copied());
+            }
+        }
+    }
+}

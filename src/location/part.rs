@@ -1,0 +1,82 @@
+//! Parts of composites, and how they are kept.
+
+use super::{Location, Place, Storage};
+use crate::arch::Register;
+
+/// A part of a composite.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Part<'a> {
+    /// Where its bits are.
+    pub location: Location<'a>,
+    /// Where it starts in the composite, in bits.
+    pub start: u128,
+    /// Its size, in bits.
+    pub bit_size: u128,
+}
+
+/// A part that is in a register, in a sixth of the size: nearly all parts are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct RegisterPart {
+    /// Where it starts in the composite, in bits. No composite has so many registers that this is too small.
+    pub(super) start: u64,
+    register: Register,
+    /// Where it starts in the register, in bits; of lane 0, if that differs from lane to lane.
+    bit_offset: u16,
+    /// By how many bits that grows from one lane to the next.
+    lane_step: i16,
+    /// Its size, in bits.
+    bit_size: u16,
+}
+
+impl RegisterPart {
+    /// What is where there is room for a part.
+    pub(super) const NONE: RegisterPart = RegisterPart::whole(Register(0), 0, 0);
+
+    /// The first `bit_size` bits of a register.
+    #[inline]
+    pub(super) const fn whole(register: Register, bit_size: u16, start: u64) -> RegisterPart {
+        RegisterPart {
+            start,
+            register,
+            bit_offset: 0,
+            lane_step: 0,
+            bit_size,
+        }
+    }
+
+    /// A part, if it is in a register and no number is too large.
+    pub(super) fn new(
+        location: &Location<'_>,
+        bit_size: u128,
+        start: u128,
+    ) -> Option<RegisterPart> {
+        let Location::One(Place {
+            storage: Storage::Register(register),
+            bit_offset,
+            lane_step,
+        }) = *location
+        else {
+            return None;
+        };
+        Some(RegisterPart {
+            start: start.try_into().ok()?,
+            register,
+            bit_offset: bit_offset.try_into().ok()?,
+            lane_step: lane_step.try_into().ok()?,
+            bit_size: bit_size.try_into().ok()?,
+        })
+    }
+
+    /// The part as any other.
+    pub(super) fn widen<'a>(self) -> Part<'a> {
+        Part {
+            location: Location::One(Place {
+                storage: Storage::Register(self.register),
+                bit_offset: self.bit_offset.into(),
+                lane_step: self.lane_step.into(),
+            }),
+            start: self.start.into(),
+            bit_size: self.bit_size.into(),
+        }
+    }
+}
