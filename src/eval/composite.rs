@@ -3,17 +3,12 @@
 use super::machine::Machine;
 use super::stack::Entry;
 use crate::error::{ErrorKind, Result, Rule};
+use crate::limits::Limits;
 use crate::location::{Bounds, Composite, Incomplete, Location, Place, Storage};
 
 impl<'a> Machine<'_, '_, 'a> {
     fn bounds(&self) -> Bounds {
-        let limits = &self.context.limits;
-        // As large as the largest address space, in bits.
-        Bounds {
-            parts: limits.parts,
-            depth: limits.depth,
-            bits: 1 << 67,
-        }
+        bounds(&self.context.limits)
     }
 
     #[inline(always)]
@@ -162,7 +157,17 @@ impl<'a> Machine<'_, '_, 'a> {
     }
 }
 
+/// What composites may be made of.
+pub(super) fn bounds(limits: &Limits) -> Bounds {
+    // As large as the largest address space, in bits.
+    Bounds {
+        parts: limits.parts,
+        depth: limits.depth,
+        bits: 1 << 67,
+    }
+}
+
 /// All of a composite.
-fn at_start<'a>(composite: &'a Composite<'a>) -> Location<'a> {
+pub(super) fn at_start<'a>(composite: &'a Composite<'a>) -> Location<'a> {
     Location::One(Place::new(Storage::Composite(composite), 0))
 }

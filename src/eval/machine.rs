@@ -6,6 +6,7 @@ use fallible_iterator::FallibleIterator;
 
 use super::context::{Context, LaneFocus, Outcome, ResultKind};
 use super::entries::Entries;
+use super::in_registers::{begins_with_register, run_in_registers};
 use super::resolver::{DieReference, ExpressionBytes, Unit};
 use super::spill::Spill;
 use super::stack::Entry;
@@ -86,7 +87,23 @@ impl Budget {
 }
 
 /// Evaluates an expression within a budget.
+#[inline(always)]
 pub(super) fn run<'a>(
+    expression: &ExpressionBytes<'a>,
+    kind: ResultKind,
+    context: &Context<'_, 'a>,
+    budget: &mut Budget,
+) -> Result<Outcome<'a>> {
+    if kind != ResultKind::Value && begins_with_register(expression) {
+        run_in_registers(expression, kind, context, budget)
+    } else {
+        execute(expression, kind, context, budget)
+    }
+}
+
+/// The same, by the machine, whatever the expression is.
+#[inline(never)]
+pub(super) fn execute<'a>(
     expression: &ExpressionBytes<'a>,
     kind: ResultKind,
     context: &Context<'_, 'a>,
@@ -396,23 +413,9 @@ impl<'a> Machine<'_, '_, 'a> {
         true
     }
 
-    /// Says where an error is: in the operation that starts at `start`.
     #[cold]
     fn placed(&self, error: Error, start: usize) -> Error {
-        let expression = &self.here.expression;
-        // What it was is not kept while all goes well.
-        let rest = expression.bytes.get(start..).unwrap_or_default();
-        let name = match operations(rest, expression.unit.encoding).next() {
-            Ok(Some(item)) => item.operation.opcode().name(),
-            Ok(None) => "?",
-            Err(error) => error.operation().unwrap_or("?"),
-        };
-        let error = error.at_operation(name, start as u64);
-        if expression.section.is_empty() {
-            error
-        } else {
-            error.within(expression.section, expression.offset)
-        }
+        placed(&self.here.expression, error, start)
     }
 
     /// Compares what an operation did to the stack with its row of the table.
@@ -549,5 +552,23 @@ impl<'a> Machine<'_, '_, 'a> {
             return Err(Rule::IterationRange.into());
         }
         self.push_literal(iteration)
+    }
+}
+
+/// Says where an error is: in the operation of an expression that starts at `start`.
+#[cold]
+pub(super) fn placed(expression: &ExpressionBytes<'_>, error: Error, start: usize) -> Error {
+    // What it was is not kept while all goes well.
+    let rest = expression.bytes.get(start..).unwrap_or_default();
+    let name = match operations(rest, expression.unit.encoding).next() {
+        Ok(Some(item)) => item.operation.opcode().name(),
+        Ok(None) => "?",
+        Err(error) => error.operation().unwrap_or("?"),
+    };
+    let error = error.at_operation(name, start as u64);
+    if expression.section.is_empty() {
+        error
+    } else {
+        error.within(expression.section, expression.offset)
     }
 }

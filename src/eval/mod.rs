@@ -13,6 +13,7 @@ mod context;
 mod control;
 mod entries;
 mod implicit;
+mod in_registers;
 mod legacy;
 mod machine;
 mod memory;

@@ -1,5 +1,6 @@
 //! Register locations. Sources: HET A.2.5.4.4.4, and A.2.5.4.4.1 for `DW_OP_LLVM_call_frame_entry_reg`.
 
+use super::context::Context;
 use super::machine::Machine;
 use super::stack::Entry;
 use crate::arch::Register;
@@ -28,11 +29,7 @@ impl<'a> Machine<'_, '_, 'a> {
     /// Where a register is in the current frame.
     #[inline]
     pub(super) fn register_location(&self, number: u64) -> Result<Location<'a>> {
-        let register = register(number)?;
-        match self.context.frame {
-            Some(frame) => frame.register(register),
-            None => Ok(Location::register(register)),
-        }
+        location(register(number)?, self.context)
     }
 
     pub(super) fn call_frame_entry_reg(&mut self, number: u64) -> Result<()> {
@@ -43,6 +40,15 @@ impl<'a> Machine<'_, '_, 'a> {
             None => Location::register(register),
         };
         self.push(Entry::Location(location))
+    }
+}
+
+/// Where a register is in the current frame.
+#[inline]
+pub(super) fn location<'a>(register: Register, context: &Context<'_, 'a>) -> Result<Location<'a>> {
+    match context.frame {
+        Some(frame) => frame.register(register),
+        None => Ok(Location::register(register)),
     }
 }
 

@@ -417,7 +417,7 @@ operations! {
 impl Opcode {
     /// The operation's row.
     #[must_use]
-    pub fn row(self) -> &'static Row {
+    pub const fn row(self) -> &'static Row {
         // The rows and the variants come from one list, so the number of one is the index of the other.
         #[expect(clippy::indexing_slicing, reason = "one row for each variant")]
         &ROWS[self as usize]

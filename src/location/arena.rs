@@ -77,6 +77,12 @@ impl Arena<'_> {
         larger
     }
 
+    /// Keeps all values of an iterator, one behind the other.
+    #[inline]
+    pub(crate) fn alloc_each<T: Copy>(&self, values: impl ExactSizeIterator<Item = T>) -> &[T] {
+        self.memory().alloc_slice_fill_iter(values)
+    }
+
     /// Keeps so many values, which are all alike until they are changed.
     pub(crate) fn alloc_alike<T: Copy>(&self, value: T, count: usize) -> &mut [T] {
         self.memory().alloc_slice_fill_copy(count, value)

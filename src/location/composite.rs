@@ -5,6 +5,7 @@
 
 use super::part::{Part, RegisterPart};
 use super::{Arena, Location};
+use crate::arch::Register;
 use crate::error::{ErrorKind, Limit, Result, Rule};
 use crate::limits::reached;
 
@@ -157,6 +158,25 @@ impl<'a> Composite<'a> {
 
     pub(crate) fn stands_for_all_lanes(&self) -> bool {
         self.all_lanes
+    }
+
+    /// The first bits of registers, one behind the other; no register may have fewer.
+    pub(crate) fn of_registers(
+        pieces: impl ExactSizeIterator<Item = (Register, u16)>,
+        arena: &'a Arena<'a>,
+    ) -> Composite<'a> {
+        let mut end = 0u64;
+        let parts = arena.alloc_each(pieces.map(|(register, bit_size)| {
+            let part = RegisterPart::whole(register, bit_size, end);
+            end = end.saturating_add(bit_size.into());
+            part
+        }));
+        Composite {
+            kind: Kind::Registers(parts),
+            bit_size: end.into(),
+            depth: 1,
+            all_lanes: false,
+        }
     }
 
     /// `DW_OP_LLVM_extend`: `count` elements of `element` bits, all at `location`.

@@ -149,10 +149,17 @@ impl Register {
     /// The size in bits, or nothing if the number is reserved. A vector register has 32 bits a lane,
     /// with lane 0 at bit 0: 1024 or 2048 bits.
     #[must_use]
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "a table of 256 entries, and an index of one byte"
+    )]
     pub const fn size_in_bits(self) -> Option<u32> {
-        match self.kind() {
-            Some(kind) => Some(kind.size_in_bits),
-            None => None,
+        let Some((_, [row, ..])) = table::ROWS.split_at_checked(self.0 as usize) else {
+            return None;
+        };
+        match table::SIZES[*row as usize] {
+            0 => None,
+            size => Some(size as u32),
         }
     }
 

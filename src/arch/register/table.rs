@@ -184,3 +184,23 @@ const fn rows() -> [u8; 4096] {
     }
     rows
 }
+
+/// The size of the registers of each of [`RANGES`], in bits; 0 where they are reserved. As many as a row can number.
+pub(super) static SIZES: [u16; 256] = sizes();
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "no register has more than 2048 bits"
+)]
+const fn sizes() -> [u16; 256] {
+    let mut sizes = [0; 256];
+    let mut slots: &mut [u16] = &mut sizes;
+    let mut ranges = RANGES;
+    while let ([slot, rest @ ..], [range, others @ ..]) = (slots, ranges) {
+        if let Some(kind) = range.kind {
+            *slot = kind.size_in_bits as u16;
+        }
+        (slots, ranges) = (rest, others);
+    }
+    sizes
+}

@@ -1,0 +1,339 @@
+//! What more than half of all expressions of real code say: that something is in a register, or in a few of them, one
+//! behind the other.
+//!
+//! These are not executed by the machine, which takes longer to be set up than they take. What is not as it should be is left
+//! to the machine before anything is done, so that it alone knows the rules.
+
+use core::cmp::Ordering;
+
+use arrayvec::ArrayVec;
+use fallible_iterator::FallibleIterator;
+
+use super::composite::{at_start, bounds};
+use super::context::{Context, Outcome, ResultKind};
+use super::machine::{Budget, execute, placed};
+use super::register;
+use super::resolver::ExpressionBytes;
+use crate::arch::Register;
+use crate::error::{Error, Result};
+use crate::expr::{Cursor, Opcode, operations};
+use crate::location::{Composite, Incomplete, Location};
+
+/// How many registers there may be: 128 bits in scalar registers have so many.
+const MOST: usize = 4;
+/// How many entries such an expression has on the stack at most: a composite, and the next register.
+const ENTRIES: usize = 2;
+
+// The codes are the same in every dialect.
+const REG0: u8 = code(Opcode::Reg);
+const REG31: u8 = REG0 + 31;
+const REGX: u8 = code(Opcode::Regx);
+const PIECE: u8 = code(Opcode::Piece);
+
+const fn code(opcode: Opcode) -> u8 {
+    let Some(code) = opcode.row().codes.std else {
+        return 0;
+    };
+    code
+}
+
+/// An expression that only names registers.
+enum Named {
+    /// `DW_OP_regx`.
+    One(Register),
+    /// `DW_OP_regx`, `DW_OP_piece`, and so on.
+    Several,
+}
+
+type Pieces = ArrayVec<Piece, MOST>;
+
+/// A register, and how much of it.
+#[derive(Clone, Copy)]
+struct Piece {
+    register: Register,
+    bit_size: u16,
+}
+
+/// Whether the first operation names a register.
+#[inline(always)]
+pub(super) fn begins_with_register(expression: &ExpressionBytes<'_>) -> bool {
+    matches!(expression.bytes.first(), Some(REG0..=REG31 | &REGX))
+}
+
+/// Evaluates an expression that begins with a register.
+pub(super) fn run_in_registers<'a>(
+    expression: &ExpressionBytes<'a>,
+    kind: ResultKind,
+    context: &Context<'_, 'a>,
+    budget: &mut Budget,
+) -> Result<Outcome<'a>> {
+    let mut pieces = Pieces::new();
+    match recognise(expression, &mut pieces) {
+        Some(Named::One(register)) if take_steps(1, context, budget) => {
+            budget.note_register(register.number().into());
+            let found = register::location(register, context).map(Outcome::Location);
+            found.map_err(|error| at(expression, error, 0, 0))
+        }
+        Some(Named::Several) if take_steps(pieces.len().saturating_mul(2), context, budget) => {
+            let composite = join(&mut pieces, expression, context)?;
+            Ok(Outcome::Location(at_start(composite)))
+        }
+        _ => execute(expression, kind, context, budget),
+    }
+}
+
+/// Reads an expression that may be one of these, and its pieces.
+#[inline(always)]
+fn recognise(expression: &ExpressionBytes<'_>, pieces: &mut Pieces) -> Option<Named> {
+    let mut cursor = Cursor::new(expression.bytes);
+    while let Some(code) = cursor.next_byte() {
+        let number = match code {
+            REG0..=REG31 => code.wrapping_sub(REG0).into(),
+            REGX => cursor.uleb().ok()?,
+            _ => return None,
+        };
+        let register = Register::from_number(number)?;
+        match cursor.next_byte() {
+            Some(PIECE) => {}
+            // Behind pieces it alone would be the result.
+            None if pieces.is_empty() => return Some(Named::One(register)),
+            Some(_) | None => return None,
+        }
+        let bit_size = u16::try_from(cursor.uleb().ok()?.checked_mul(8)?).ok()?;
+        pieces.try_push(Piece { register, bit_size }).ok()?;
+    }
+    Some(Named::Several)
+}
+
+/// Takes so many steps, if there are as many, and room for what such an expression makes. Whether it is so.
+#[inline(always)]
+fn take_steps(steps: usize, context: &Context<'_, '_>, budget: &mut Budget) -> bool {
+    let limits = &context.limits;
+    let Ok(steps) = u32::try_from(steps) else {
+        return false;
+    };
+    let left = |done: u64| limits.stop_steps.saturating_sub(done);
+    let enough = (context.steps_done).is_none_or(|done| u64::from(steps) <= left(done.get()))
+        && context.initial_stack.len().saturating_add(ENTRIES) <= limits.stack as usize
+        && limits.parts as usize >= MOST
+        && limits.depth > 0;
+    enough && budget.charge(steps, context).is_ok()
+}
+
+/// The composite of some pieces.
+#[inline(always)]
+fn join<'a>(
+    pieces: &mut Pieces,
+    expression: &ExpressionBytes<'a>,
+    context: &Context<'_, 'a>,
+) -> Result<&'a Composite<'a>> {
+    for index in 0..pieces.len() {
+        let Some(piece) = pieces.get_mut(index) else {
+            break;
+        };
+        if let Some(frame) = context.frame {
+            let location = frame.register(piece.register);
+            let location = location.map_err(|error| at(expression, error, index, 0))?;
+            match location.whole_register() {
+                Some(register) => piece.register = register,
+                None => return join_any(pieces, index, location, expression, context),
+            }
+        }
+        if u32::from(piece.bit_size) > piece.register.size_in_bits().unwrap_or(0) {
+            let location = Location::register(piece.register);
+            return join_any(pieces, index, location, expression, context);
+        }
+    }
+    let (pieces, arena) = (
+        pieces.iter().map(|piece| (piece.register, piece.bit_size)),
+        context.arena,
+    );
+    Ok(arena.alloc(Composite::of_registers(pieces, arena)))
+}
+
+/// The same, where `index` pieces are known to be whole registers and the next one is at `location`.
+fn join_any<'a>(
+    pieces: &[Piece],
+    index: usize,
+    first: Location<'a>,
+    expression: &ExpressionBytes<'a>,
+    context: &Context<'_, 'a>,
+) -> Result<&'a Composite<'a>> {
+    let (bounds, arena) = (bounds(&context.limits), context.arena);
+    let composite = Incomplete::above(None, arena);
+    let mut location;
+    for (number, piece) in pieces.iter().enumerate() {
+        match number.cmp(&index) {
+            Ordering::Less => location = Location::register(piece.register),
+            Ordering::Equal => location = first,
+            Ordering::Greater => {
+                location = register::location(piece.register, context)
+                    .map_err(|error| at(expression, error, number, 0))?;
+            }
+        }
+        let appended = composite.append(&location, piece.bit_size.into(), bounds, arena);
+        appended.map_err(|error| at(expression, error, number, 1))?;
+    }
+    Ok(composite.complete().0)
+}
+
+/// Says where an error is: in the register (0) or the size (1) of a piece.
+#[cold]
+fn at(expression: &ExpressionBytes<'_>, error: Error, piece: usize, operand: usize) -> Error {
+    let before = piece.saturating_mul(2).saturating_add(operand);
+    let mut items = operations(expression.bytes, expression.unit.encoding);
+    let item = items.nth(before).ok().flatten();
+    placed(expression, error, item.map_or(0, |item| item.offset))
+}
+
+#[cfg(test)]
+mod tests {
+    use core::cell::Cell;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::error::{ErrorKind, Need};
+    use crate::eval::{Frame, Unit};
+    use crate::expr::{Dialect, Encoding};
+    use crate::limits::Limits;
+    use crate::location::{Arena, Place, Storage};
+
+    /// Registers that are kept, moved, saved in memory, lost, or that nobody knows.
+    struct Caller;
+
+    impl<'a> Frame<'a> for Caller {
+        fn register(&self, register: Register) -> Result<Location<'a>> {
+            let number = register.number();
+            Ok(match number % 7 {
+                0 => Location::register(Register(number.wrapping_mul(3))),
+                1 => Location::byte(number.into()),
+                2 => Location::UNDEFINED,
+                3 => Location::One(Place {
+                    storage: Storage::Register(register),
+                    bit_offset: 32,
+                    lane_step: (number & 32).into(),
+                }),
+                4 => return Err(Need::Caller.into()),
+                _ => Location::register(register),
+            })
+        }
+
+        fn entry_register(&self, register: Register) -> Result<Location<'a>> {
+            self.register(register)
+        }
+
+        fn cfa(&self) -> Result<Location<'a>> {
+            Err(ErrorKind::UndefinedRead.into())
+        }
+
+        fn with_caller(
+            &self,
+            _: &mut dyn FnMut(&dyn Frame<'a>, u64) -> Result<()>,
+        ) -> Result<bool> {
+            Ok(false)
+        }
+    }
+
+    /// Registers with and without pieces, among them some that do not exist and sizes that do not fit, now and then another
+    /// operation, and sometimes a byte less.
+    fn expression() -> impl Strategy<Value = Vec<u8>> {
+        let uleb = |number: u64| {
+            let mut bytes = Vec::new();
+            crate::expr::write_uleb(number, &mut bytes);
+            bytes
+        };
+        let number = prop_oneof![4 => 32u64..96, 4 => 2560u64..2816, 1 => 0u64..4200];
+        let named = prop_oneof![
+            1 => (REG0..=REG31).prop_map(|code| vec![code]),
+            6 => number.prop_map(move |number| [vec![REGX], uleb(number)].concat()),
+        ];
+        let size = prop_oneof![6 => 0u64..5, 2 => 0u64..300, 1 => any::<u64>()];
+        let piece = size.prop_map(move |size| [vec![PIECE], uleb(size)].concat());
+        let other = any::<[u8; 2]>().prop_map(Vec::from);
+        let pair = prop_oneof![
+            30 => (named.clone(), piece.clone()).prop_map(|(named, piece)| [named, piece].concat()),
+            1 => named,
+            1 => piece,
+            1 => other,
+        ];
+        let whole = prop::collection::vec(pair, 1..6).prop_map(|pairs| pairs.concat());
+        (whole, prop::bool::weighted(0.1)).prop_map(|(mut bytes, cut)| {
+            bytes.truncate(bytes.len() - usize::from(cut));
+            bytes
+        })
+    }
+
+    /// Limits that such an expression reaches or not.
+    fn limits() -> impl Strategy<Value = Limits> {
+        let small = |most: u32| prop_oneof![3 => Just(1000), 1 => 0..most];
+        (small(12), small(12), small(4), small(7), small(3)).prop_map(
+            |(steps, stop_steps, stack, parts, depth)| Limits {
+                steps,
+                stop_steps: stop_steps.into(),
+                stack,
+                parts,
+                depth: depth as u16,
+                ..Limits::DEFAULT
+            },
+        )
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4000))]
+
+        /// What comes out is what the machine gives, and has cost as much.
+        #[test]
+        fn the_machine_gives_the_same(
+            bytes in expression(),
+            limits in limits(),
+            in_frame: bool,
+            has_stack: bool,
+            dialect in prop::sample::select(vec![Dialect::User, Dialect::OneByte, Dialect::Draft]),
+            kind in prop::sample::select(vec![ResultKind::Any, ResultKind::Location]),
+        ) {
+            let arena = Arena::new();
+            let below = [Outcome::Location(Location::byte(16))];
+            let encoding = Encoding { dialect, ..Encoding::AMDGPU };
+            let expression = ExpressionBytes {
+                section: ".debug_info",
+                offset: 7,
+                ..ExpressionBytes::alone(arena.keep(bytes), Unit::unknown(encoding))
+            };
+            let evaluate = |with: fn(&ExpressionBytes<'_>) -> bool| {
+                let done = Cell::new(0);
+                let context = Context {
+                    frame: in_frame.then_some(&Caller as _),
+                    initial_stack: if has_stack { &below } else { &[] },
+                    steps_done: Some(&done),
+                    limits,
+                    ..Context::new(&arena)
+                };
+                let mut budget = Budget::new(&context);
+                let result = if with(&expression) {
+                    run_in_registers(&expression, kind, &context, &mut budget)
+                } else {
+                    execute(&expression, kind, &context, &mut budget)
+                };
+                // Where it goes wrong, the steps behind that were taken as well.
+                let cost = result.is_ok().then(|| (budget.steps, budget.last_register(), done.get()));
+                (result, cost)
+            };
+            prop_assert_eq!(evaluate(begins_with_register), evaluate(|_| false));
+        }
+    }
+
+    /// As many as are looked for are found, and one more is left to the machine.
+    #[test]
+    fn what_registers_and_pieces_say_is_recognised() {
+        let pair = [REGX, 0x24, PIECE, 4];
+        for count in 1..=MOST + 1 {
+            let bytes = pair.repeat(count);
+            let expression = ExpressionBytes::alone(&bytes, Unit::unknown(Encoding::AMDGPU));
+            let mut pieces = Pieces::new();
+            let named = recognise(&expression, &mut pieces);
+            assert_eq!(named.is_some(), count <= MOST);
+            assert_eq!(pieces.len(), count.min(MOST));
+        }
+    }
+}
