@@ -33,15 +33,9 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
 
     #[inline(always)]
     pub(super) fn branch(&mut self, distance: i16) -> Result<()> {
-        let bytes = self.here.expression.bytes;
-        let target = self
-            .here
-            .decoder
-            .position()
-            .checked_add_signed(distance.into());
-        let Some(target) = target.filter(|target| *target <= bytes.len()) else {
-            return Err(Rule::BranchTarget.into());
-        };
+        let behind = self.here.decoder.position();
+        // A target before the start is so large that it is behind the end.
+        let target = behind.wrapping_add_signed(distance.into());
         if target != self.here.valid_target {
             self.check_target(target)?;
         }
@@ -53,6 +47,9 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
     #[cold]
     fn check_target(&mut self, target: usize) -> Result<()> {
         let expression = self.here.expression;
+        if target > expression.bytes.len() {
+            return Err(Rule::BranchTarget.into());
+        }
         let mut items = operations(expression.bytes, expression.unit.encoding);
         let mut at = 0;
         let mut count = 0u32;

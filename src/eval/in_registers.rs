@@ -16,7 +16,7 @@ use super::register;
 use super::resolver::ExpressionBytes;
 use crate::arch::Register;
 use crate::error::{Error, Result};
-use crate::expr::{Cursor, Opcode, operations};
+use crate::expr::{Cursor, Opcode, first_code, operations};
 use crate::location::{Composite, Incomplete, Location};
 
 /// How many registers there may be: 128 bits in scalar registers have so many.
@@ -25,17 +25,10 @@ const MOST: usize = 4;
 const ENTRIES: usize = 2;
 
 // The codes are the same in every dialect.
-const REG0: u8 = code(Opcode::Reg);
+const REG0: u8 = first_code(Opcode::Reg);
 const REG31: u8 = REG0 + 31;
-const REGX: u8 = code(Opcode::Regx);
-const PIECE: u8 = code(Opcode::Piece);
-
-const fn code(opcode: Opcode) -> u8 {
-    let Some(code) = opcode.row().codes.std else {
-        return 0;
-    };
-    code
-}
+const REGX: u8 = first_code(Opcode::Regx);
+const PIECE: u8 = first_code(Opcode::Piece);
 
 /// An expression that only names registers.
 enum Named {

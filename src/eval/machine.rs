@@ -145,7 +145,7 @@ impl<'a> Activation<'a> {
         Activation {
             expression: *expression,
             decoder: Decoder::new(expression.bytes, &expression.unit.encoding),
-            valid_target: usize::MAX,
+            valid_target: 0,
         }
     }
 }

@@ -417,7 +417,7 @@ operations! {
 impl Opcode {
     /// The operation's row.
     #[must_use]
-    pub const fn row(self) -> &'static Row {
+    pub fn row(self) -> &'static Row {
         // The rows and the variants come from one list, so the number of one is the index of the other.
         #[expect(clippy::indexing_slicing, reason = "one row for each variant")]
         &ROWS[self as usize]
@@ -513,7 +513,7 @@ static VENDOR_CODES: [Option<Opcode>; 16] = vendor_codes();
     clippy::indexing_slicing,
     reason = "evaluated by the compiler; one row for each variant"
 )]
-const fn first_code(opcode: Opcode) -> u8 {
+pub(crate) const fn first_code(opcode: Opcode) -> u8 {
     match ROWS[opcode as usize].codes.std {
         Some(code) => code,
         None => 0,
