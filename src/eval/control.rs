@@ -7,7 +7,7 @@ use super::machine::{Activation, Machine};
 use super::resolver::{DieReference, LocationAttribute, Procedure, Resolver};
 use super::stack::Entry;
 use crate::error::{Error, Limit, Need, Result, Rule};
-use crate::expr::operations;
+use crate::expr::{Decoder, operations};
 use crate::location::{Location, Place, Storage};
 
 /// How many steps finding an entry and reading it counts as.
@@ -19,7 +19,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
     }
 
     #[inline(always)]
-    pub(super) fn branch_if(&mut self, distance: i16) -> Result<()> {
+    pub(super) fn branch_if(&mut self, decoder: &mut Decoder<'a>, distance: i16) -> Result<()> {
         // A value that differs from lane to lane is refused here, and each lane then branches for itself.
         let taken = if let Some(value) = self.stack.top_generic() {
             let taken = *value != 0;
@@ -28,18 +28,22 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
         } else {
             self.pop_value()?.is_true()?
         };
-        if taken { self.branch(distance) } else { Ok(()) }
+        if taken {
+            self.branch(decoder, distance)
+        } else {
+            Ok(())
+        }
     }
 
     #[inline(always)]
-    pub(super) fn branch(&mut self, distance: i16) -> Result<()> {
-        let behind = self.here.decoder.position();
+    pub(super) fn branch(&mut self, decoder: &mut Decoder<'a>, distance: i16) -> Result<()> {
+        let behind = decoder.position();
         // A target before the start is so large that it is behind the end.
         let target = behind.wrapping_add_signed(distance.into());
         if target != self.here.valid_target {
             self.check_target(target)?;
         }
-        self.here.decoder.cursor().go_to(target)
+        decoder.cursor().go_to(target)
     }
 
     /// A branch must go to the start of an operation, as decoded from the first byte, or to the end.
@@ -69,7 +73,16 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
         Ok(())
     }
 
-    pub(super) fn call(&mut self, die: DieReference) -> Result<()> {
+    /// Calls what an entry has; `decoder` goes on in it, if it is executed on this stack.
+    #[inline(always)]
+    pub(super) fn call(&mut self, decoder: &mut Decoder<'a>, die: DieReference) -> Result<()> {
+        self.here.decoder = *decoder;
+        self.call_entry(die)?;
+        *decoder = self.here.decoder;
+        Ok(())
+    }
+
+    fn call_entry(&mut self, die: DieReference) -> Result<()> {
         self.charge(ENTRY)?;
         let found = self.resolver()?.procedure(self.unit(), die);
         // It is large: it is copied once, to where it is executed.

@@ -129,12 +129,13 @@ pub(super) fn execute<'a>(
     machine.finish(kind)
 }
 
-/// An expression that is being executed, and how far.
+/// An expression that is being executed.
 #[derive(Clone, Copy)]
 pub(super) struct Activation<'a> {
     pub(super) expression: ExpressionBytes<'a>,
+    /// Where it begins, or where it goes on behind a call.
     pub(super) decoder: Decoder<'a>,
-    /// A branch target that is known to be the start of an operation.
+    /// A branch target that is known to be the start of an operation, as the first byte always is.
     pub(super) valid_target: usize,
 }
 
@@ -153,13 +154,12 @@ impl<'a> Activation<'a> {
 /// What each operation does, with its operands in the order of the table. One jump leads to where the operands are read and at
 /// once used; decoding an operation first, to look at it again, took a tenth more instructions.
 macro_rules! operate {
-    ($machine:ident, $opcode:ident, $code:ident, $start:ident; $($operation:ident $({ $($operand:ident),+ $(,)? })? => $does:expr,)*) => {
+    ($machine:ident, $decoder:ident, $opcode:ident, $code:ident, $start:ident; $($operation:ident $({ $($operand:ident),+ $(,)? })? => $does:expr,)*) => {
         match $opcode {
             $(Opcode::$operation => {
                 $(
-                    let Activation { expression, decoder, .. } = &mut $machine.here;
-                    let encoding = &expression.unit.encoding;
-                    let ($($operand,)+) = match read::$operation($code, decoder.cursor(), encoding) {
+                    let encoding = &$machine.here.expression.unit.encoding;
+                    let ($($operand,)+) = match read::$operation($code, $decoder.cursor(), encoding) {
                         Ok(operands) => operands,
                         Err(error) => return Err($machine.placed(error, $start)),
                     };
@@ -241,21 +241,24 @@ impl<'a> Machine<'_, '_, 'a> {
     )]
     #[inline(always)]
     fn execute_all(&mut self) -> Result<()> {
+        // How far the expression is executed. Nothing else has it, so that it can be kept in registers.
+        let mut decoder = self.here.decoder;
         loop {
-            let start = self.here.decoder.position();
-            let Some(code) = self.here.decoder.next_code() else {
+            let start = decoder.position();
+            let Some(code) = decoder.next_code() else {
                 if self.go_back() {
+                    decoder = self.here.decoder;
                     continue;
                 }
                 return Ok(());
             };
-            let opcode = match self.begin(code) {
+            let opcode = match self.begin(code, &mut decoder) {
                 Ok(opcode) => opcode,
                 Err(error) => return Err(self.placed(error, start)),
             };
             #[cfg(debug_assertions)]
             let before = self.stack.len();
-            operate! { self, opcode, code, start;
+            operate! { self, decoder, opcode, code, start;
                 // Literals, HET A.2.5.4.3.1.
                 Lit { value } => self.push_literal(value.into()),
                 Const1u { value } => self.push_literal(value.into()),
@@ -285,11 +288,11 @@ impl<'a> Machine<'_, '_, 'a> {
                 Nop => Ok(()),
                 LlvmNop => Ok(()),
                 GnuUninit => Ok(()),
-                Skip { distance } => self.branch(distance),
-                Bra { distance } => self.branch_if(distance),
-                Call2 { entry } => self.call(DieReference::InUnit(entry.into())),
-                Call4 { entry } => self.call(DieReference::InUnit(entry.into())),
-                CallRef { entry } => self.call(DieReference::InSection(entry)),
+                Skip { distance } => self.branch(&mut decoder, distance),
+                Bra { distance } => self.branch_if(&mut decoder, distance),
+                Call2 { entry } => self.call(&mut decoder, DieReference::InUnit(entry.into())),
+                Call4 { entry } => self.call(&mut decoder, DieReference::InUnit(entry.into())),
+                CallRef { entry } => self.call(&mut decoder, DieReference::InSection(entry)),
                 Eq => self.compare(Relation::Eq),
                 Ge => self.compare(Relation::Ge),
                 Gt => self.compare(Relation::Gt),
@@ -390,14 +393,9 @@ impl<'a> Machine<'_, '_, 'a> {
 
     /// Counts an operation, and tells which it is.
     #[inline(always)]
-    fn begin(&mut self, code: u8) -> Result<Opcode> {
+    fn begin(&mut self, code: u8, decoder: &mut Decoder<'a>) -> Result<Opcode> {
         self.charge(1)?;
-        let Activation {
-            expression,
-            decoder,
-            ..
-        } = &mut self.here;
-        let (opcode, _) = decoder.opcode(code, &expression.unit.encoding)?;
+        let (opcode, _) = decoder.opcode(code, &self.here.expression.unit.encoding)?;
         Ok(opcode)
     }
 

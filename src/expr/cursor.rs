@@ -20,7 +20,7 @@ impl<'a> Cursor<'a> {
     ///
     /// # Errors
     /// If there are fewer bytes.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn go_to(&mut self, offset: usize) -> Result<()> {
         if offset > self.bytes.len() {
             return truncated("an offset");
@@ -30,19 +30,19 @@ impl<'a> Cursor<'a> {
     }
 
     /// How many bytes were read.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn position(&self) -> usize {
         self.at
     }
 
     /// Whether nothing is left.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn is_empty(&self) -> bool {
         self.at >= self.bytes.len()
     }
 
     /// The bytes that were not read.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.bytes.get(self.at..).unwrap_or_default()
     }
@@ -64,37 +64,46 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// Reads with a copy, so that the cursor itself is known to nobody else and can be kept in registers.
+    #[inline(always)]
+    fn apart<T>(&mut self, read: impl FnOnce(&mut Cursor<'a>) -> Result<T>) -> Result<T> {
+        let mut copy = *self;
+        let read = read(&mut copy);
+        self.at = copy.at;
+        read
+    }
+
     /// The next byte; nothing at the end.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next_byte(&mut self) -> Option<u8> {
         let byte = *self.bytes.get(self.at)?;
         self.at = self.at.wrapping_add(1);
         Some(byte)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn u8(&mut self) -> Result<u8> {
         let [byte] = self.array()?;
         Ok(byte)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn u16(&mut self) -> Result<u16> {
         Ok(u16::from_le_bytes(self.array()?))
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn u32(&mut self) -> Result<u32> {
         Ok(u32::from_le_bytes(self.array()?))
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn u64(&mut self) -> Result<u64> {
         Ok(u64::from_le_bytes(self.array()?))
     }
 
     /// An address or an offset of `size` bytes.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn sized(&mut self, size: u8) -> Result<u64> {
         match size {
             8 => self.u64(),
@@ -104,7 +113,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn bytes(&mut self, size: u64) -> Result<&'a [u8]> {
         let size = usize::try_from(size).ok();
         match size.and_then(|size| self.take(size)) {
@@ -124,7 +133,7 @@ impl<'a> Cursor<'a> {
             self.at = self.at.wrapping_add(1);
             return Ok(byte.into());
         }
-        self.long_uleb()
+        self.apart(Cursor::long_uleb)
     }
 
     #[inline(never)]
@@ -151,7 +160,7 @@ impl<'a> Cursor<'a> {
             // The seventh bit is the sign.
             return Ok(((byte << 1).cast_signed() >> 1).into());
         }
-        self.long_sleb()
+        self.apart(Cursor::long_sleb)
     }
 
     #[inline(never)]
@@ -166,7 +175,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The low 64 bits of an unsigned LEB128 (HET A.2.5.4.3.1: a literal that is too large is truncated).
-    #[inline]
+    #[inline(always)]
     pub(crate) fn uleb_truncated(&mut self) -> Result<u64> {
         let mut value = 0;
         let mut ahead = *self;
@@ -181,13 +190,15 @@ impl<'a> Cursor<'a> {
                 return Ok(value);
             }
         }
-        self.leb(false).map(|(value, _)| value)
+        self.apart(|cursor| cursor.leb(false))
+            .map(|(value, _)| value)
     }
 
     /// The low 64 bits of a signed LEB128.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn sleb_truncated(&mut self) -> Result<i64> {
-        self.leb(true).map(|(value, _)| value.cast_signed())
+        self.apart(|cursor| cursor.leb(true))
+            .map(|(value, _)| value.cast_signed())
     }
 
     /// The low 64 bits of a LEB128, and whether the bits above say nothing.

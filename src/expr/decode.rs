@@ -206,8 +206,12 @@ impl<'a> Decoder<'a> {
         )]
         match self.meanings[usize::from(code)] {
             Some(opcode) => Ok((opcode, None)),
-            None => read_vendor_code(&mut self.cursor, code, encoding)
-                .map(|(user, opcode)| (opcode, Some(user))),
+            None => {
+                let mut ahead = self.cursor;
+                let read = read_vendor_code(&mut ahead, code, encoding);
+                self.cursor = ahead;
+                read.map(|(user, opcode)| (opcode, Some(user)))
+            }
         }
     }
 
