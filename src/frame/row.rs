@@ -90,32 +90,6 @@ impl<'a> Row<'a> {
         self.rules
             .binary_search_by_key(&register, |(number, _)| *number)
     }
-
-    fn set(&mut self, register: u64, rule: Option<RegisterRule<'a>>) -> Result<()> {
-        /// Twice as many as there are registers.
-        const RULES: usize = 8192;
-        /// As many as most functions have that call others.
-        const ROOM: usize = 64;
-        match (self.find(register), rule) {
-            (Ok(at), Some(rule)) => {
-                if let Some((_, slot)) = self.rules.get_mut(at) {
-                    *slot = rule;
-                }
-            }
-            (Ok(at), None) => drop(self.rules.remove(at)),
-            (Err(_), Some(_)) if self.rules.len() >= RULES => {
-                return Err(reached(Limit::Parts, RULES as u64));
-            }
-            (Err(at), Some(rule)) => {
-                if self.rules.capacity() == 0 {
-                    self.rules.reserve(ROOM);
-                }
-                self.rules.insert(at, (register, rule));
-            }
-            (Err(_), None) => {}
-        }
-        Ok(())
-    }
 }
 
 /// The rows of an FDE, one after the other. It ends with the first error and stays ended.
@@ -124,6 +98,9 @@ pub struct Rows<'a> {
     cie: Cie<'a>,
     instructions: Instructions<'a>,
     row: Row<'a>,
+    /// Rules of this row that are not in it yet: compilers write those of a prologue in groups of ascending registers,
+    /// which are put where they belong together.
+    group: Vec<(u64, RegisterRule<'a>)>,
     /// The rules behind the initial instructions, for `DW_CFA_restore`.
     initial: Row<'a>,
     remembered: Vec<Row<'a>>,
@@ -176,6 +153,7 @@ impl<'a> Rows<'a> {
             cie: cie.clone(),
             instructions: instructions.clone(),
             row: Row::default(),
+            group: Vec::new(),
             initial: Row::default(),
             remembered: Vec::new(),
             next_start: 0,
@@ -189,6 +167,7 @@ impl<'a> Rows<'a> {
             rows.execute(item.instruction)
                 .map_err(|e| e.within(section, item.offset))?;
         }
+        rows.end_group();
         rows.initial = rows.row.clone();
         Ok(rows)
     }
@@ -210,6 +189,7 @@ impl<'a> Rows<'a> {
             let item = self.instructions.next().inspect_err(|_| self.done = true)?;
             let Some(item) = item else {
                 self.done = true;
+                self.end_group();
                 self.row.end = self.end.max(self.row.start);
                 return Ok(Some(&self.row));
             };
@@ -217,6 +197,7 @@ impl<'a> Rows<'a> {
                 .execute(item.instruction)
                 .inspect_err(|_| self.done = true);
             if let Some(next) = next.map_err(|e| e.within(".debug_frame", item.offset))? {
+                self.end_group();
                 self.next_start = next;
                 self.row.end = next;
                 return Ok(Some(&self.row));
@@ -265,6 +246,7 @@ impl<'a> Rows<'a> {
                 })?;
                 self.row.cfa = saved.cfa;
                 self.row.rules = saved.rules;
+                self.group.clear();
             }
             Instruction::Restore { register } | Instruction::RestoreExtended { register } => {
                 self.set(register, self.initial.rule(register))?;
@@ -298,6 +280,7 @@ impl<'a> Rows<'a> {
         if self.remembered.len() >= DEPTH {
             return Err(reached(Limit::Depth, DEPTH as u64));
         }
+        self.end_group();
         self.charge()?;
         self.remembered.push(self.row.clone());
         Ok(())
@@ -305,17 +288,54 @@ impl<'a> Rows<'a> {
 
     /// Sets the rule of a register, or removes it; where that moves others they are paid for.
     fn set(&mut self, register: u64, rule: Option<RegisterRule<'a>>) -> Result<()> {
-        let before = self.row.rules.len();
-        self.row.set(register, rule)?;
-        if self.row.rules.len() != before {
-            self.charge()?;
+        /// Twice as many as there are registers.
+        const RULES: usize = 8192;
+        /// As many as most functions have that call others.
+        const ROOM: usize = 64;
+        if self.group.last().is_some_and(|(last, _)| register <= *last) {
+            self.end_group();
         }
-        Ok(())
+        match (self.row.find(register), rule) {
+            (Ok(at), Some(rule)) => {
+                if let Some((_, slot)) = self.row.rules.get_mut(at) {
+                    *slot = rule;
+                }
+                return Ok(());
+            }
+            (Ok(at), None) => drop(self.row.rules.remove(at)),
+            (Err(_), Some(rule)) => {
+                if self.row.rules.len().saturating_add(self.group.len()) >= RULES {
+                    return Err(reached(Limit::Parts, RULES as u64));
+                }
+                if self.group.capacity() == 0 {
+                    self.group.reserve(ROOM);
+                }
+                self.group.push((register, rule));
+            }
+            (Err(_), None) => return Ok(()),
+        }
+        self.charge()
+    }
+
+    /// Puts the rules of the group into the row.
+    fn end_group(&mut self) {
+        let (Some((first, _)), Some((last, _))) = (self.group.first(), self.group.last()) else {
+            return;
+        };
+        let rules = &mut self.row.rules;
+        let at = rules.partition_point(|(register, _)| register < first);
+        if rules.get(at).is_none_or(|(register, _)| register > last) {
+            rules.splice(at..at, self.group.drain(..));
+        } else {
+            rules.append(&mut self.group);
+            // Two ascending runs: the stable sort merges them, in so many steps as there are rules.
+            rules.sort_by_key(|(register, _)| *register);
+        }
     }
 
     /// Pays for something that may touch every rule of the row.
     fn charge(&mut self) -> Result<()> {
-        let rules = self.row.rules.len() as u64;
+        let rules = self.row.rules.len().saturating_add(self.group.len()) as u64;
         let left = self.work.checked_sub(rules);
         self.work = left.ok_or_else(|| reached(Limit::Steps, WORK))?;
         Ok(())
@@ -421,5 +441,135 @@ impl<'a> Rows<'a> {
             _ => return Ok(()),
         };
         self.set(register, Some(rule))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::frame::Augmentation;
+
+    /// What an instruction of the test does.
+    #[derive(Clone, Copy, Debug)]
+    enum Change {
+        Give(u64, bool),
+        Restore(u64),
+        Remember,
+        Return,
+        Advance,
+    }
+
+    fn instruction(change: Change) -> Instruction<'static> {
+        match change {
+            Change::Give(register, true) => Instruction::Undefined { register },
+            Change::Give(register, false) => Instruction::SameValue { register },
+            Change::Restore(register) => Instruction::RestoreExtended { register },
+            Change::Remember => Instruction::RememberState,
+            Change::Return => Instruction::RestoreState,
+            Change::Advance => Instruction::AdvanceLoc1 { delta: 1 },
+        }
+    }
+
+    fn encoded(changes: &[Change]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for change in changes {
+            instruction(*change).encode(8, &mut bytes).unwrap();
+        }
+        bytes
+    }
+
+    /// Registers are given rules one by one and in ascending groups, as compilers do.
+    fn changes(most: usize) -> impl Strategy<Value = Vec<Change>> {
+        let give = |(first, count, undefined): (u64, u64, bool)| {
+            let registers = first..first + count;
+            registers
+                .map(|register| Change::Give(register, undefined))
+                .collect()
+        };
+        let some = prop_oneof![
+            4 => (0u64..60, 1u64..12, any::<bool>()).prop_map(give),
+            3 => (0u64..60, any::<bool>()).prop_map(|(register, undefined)| vec![Change::Give(register, undefined)]),
+            2 => (0u64..60).prop_map(|register| vec![Change::Restore(register)]),
+            1 => Just(vec![Change::Remember]),
+            1 => Just(vec![Change::Return]),
+            2 => Just(vec![Change::Advance]),
+        ];
+        prop::collection::vec(some, 0..most).prop_map(|changes| changes.concat())
+    }
+
+    proptest! {
+        /// A map says the same of each row.
+        #[test]
+        fn rows_are_those_of_a_map(first in changes(4), then in changes(30)) {
+            let only_rules = |change: &Change| matches!(change, Change::Give(..) | Change::Restore(_));
+            let first: Vec<Change> = first.into_iter().filter(only_rules).collect();
+            let (initial_instructions, instructions) = (encoded(&first), encoded(&then));
+            let cie = Cie {
+                offset: 0,
+                offset_size: 4,
+                length: 0,
+                version: 4,
+                augmentation_text: "",
+                augmentation: Augmentation::parse(""),
+                address_size: 8,
+                segment_selector_size: 0,
+                code_alignment_factor: 4,
+                data_alignment_factor: 4,
+                return_address_register: 16,
+                initial_instructions: &initial_instructions,
+                instructions_offset: 0,
+                pointer_encoding: None,
+            };
+            let fde = Fde {
+                offset: 0,
+                length: 0,
+                cie,
+                initial_location: 0,
+                address_range: 0x1000,
+                instructions: &instructions,
+                instructions_offset: 0,
+            };
+            let mut found = Vec::new();
+            let mut rows = Rows::new(&fde, ".debug_frame").unwrap();
+            while let Ok(Some(row)) = rows.next() {
+                found.push((row.start, row.rules().to_vec()));
+            }
+
+            let rule = |undefined| if undefined { RegisterRule::Undefined } else { RegisterRule::SameValue };
+            let (mut map, mut initial, mut remembered) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
+            let (mut expected, mut at, mut good) = (Vec::new(), 0, true);
+            for (index, change) in first.iter().chain(&then).enumerate() {
+                if index == first.len() {
+                    initial.clone_from(&map);
+                }
+                match *change {
+                    Change::Give(register, undefined) => drop(map.insert(register, rule(undefined))),
+                    Change::Restore(register) => match initial.get(&register) {
+                        Some(rule) => drop(map.insert(register, *rule)),
+                        None => drop(map.remove(&register)),
+                    },
+                    Change::Remember => remembered.push(map.clone()),
+                    Change::Return => match remembered.pop() {
+                        Some(saved) => map = saved,
+                        None => {
+                            good = false;
+                            break;
+                        }
+                    },
+                    Change::Advance => {
+                        expected.push((at, map.clone().into_iter().collect::<Vec<_>>()));
+                        at += 4;
+                    }
+                }
+            }
+            if good {
+                expected.push((at, map.into_iter().collect()));
+            }
+            prop_assert_eq!(found, expected);
+        }
     }
 }
