@@ -1,10 +1,8 @@
 //! What more than half of all expressions of real code say: that something is in a register, or in a few of them, one
 //! behind the other.
 //!
-//! These are not executed by the machine, which takes longer to be set up than they take. What is not as it should be is left
-//! to the machine before anything is done, so that it alone knows the rules.
-
-use core::cmp::Ordering;
+//! These are not executed by the machine, which takes longer to be set up than they take. What comes out, what is wrong
+//! and how many steps it costs is the same. Where a limit is near, the machine does it.
 
 use arrayvec::ArrayVec;
 use fallible_iterator::FallibleIterator;
@@ -32,10 +30,10 @@ const PIECE: u8 = first_code(Opcode::Piece);
 
 /// An expression that only names registers.
 enum Named {
-    /// `DW_OP_regx`.
-    One(Register),
-    /// `DW_OP_regx`, `DW_OP_piece`, and so on.
-    Several,
+    /// `DW_OP_reg` or `DW_OP_regx`.
+    Alone(Register),
+    /// The same and `DW_OP_piece`, once or several times.
+    InPieces,
 }
 
 type Pieces = ArrayVec<Piece, MOST>;
@@ -61,17 +59,26 @@ pub(super) fn run_in_registers<'a>(
     budget: &mut Budget,
 ) -> Result<Outcome<'a>> {
     let mut pieces = Pieces::new();
-    match recognise(expression, &mut pieces) {
-        Some(Named::One(register)) if take_steps(1, context, budget) => {
-            budget.note_register(register.number().into());
-            let found = register::location(register, context).map(Outcome::Location);
-            found.map_err(|error| at(expression, error, 0, 0))
+    let named = recognise(expression, &mut pieces);
+    match (named.filter(|_| has_room(context)), context.frame) {
+        (Some(Named::Alone(register)), _) => {
+            let location = alone(register, context, budget);
+            let location = location.map_err(|error| at(expression, error, 0, 0))?;
+            if let (ResultKind::Location, Location::Many(places)) = (kind, location) {
+                budget.charge(u32::try_from(places.len()).unwrap_or(u32::MAX), context)?;
+            }
+            Ok(Outcome::Location(location))
         }
-        Some(Named::Several) if take_steps(pieces.len().saturating_mul(2), context, budget) => {
-            let composite = join(&mut pieces, expression, context)?;
+        (Some(Named::InPieces), Some(_)) => {
+            let composite = in_frame(&pieces, expression, context, budget)?;
             Ok(Outcome::Location(at_start(composite)))
         }
-        _ => execute(expression, kind, context, budget),
+        (Some(Named::InPieces), None) if take_all_steps(&pieces, context, budget) => {
+            let pieces = pieces.iter().map(|piece| (piece.register, piece.bit_size));
+            let composite = Composite::of_registers(pieces, context.arena);
+            Ok(Outcome::Location(at_start(context.arena.alloc(composite))))
+        }
+        (_, _) => execute(expression, kind, context, budget),
     }
 }
 
@@ -89,83 +96,70 @@ fn recognise(expression: &ExpressionBytes<'_>, pieces: &mut Pieces) -> Option<Na
         match cursor.next_byte() {
             Some(PIECE) => {}
             // Behind pieces it alone would be the result.
-            None if pieces.is_empty() => return Some(Named::One(register)),
+            None if pieces.is_empty() => return Some(Named::Alone(register)),
             Some(_) | None => return None,
         }
         let bit_size = u16::try_from(cursor.uleb().ok()?.checked_mul(8)?).ok()?;
         pieces.try_push(Piece { register, bit_size }).ok()?;
     }
-    Some(Named::Several)
+    Some(Named::InPieces)
 }
 
-/// Takes so many steps, if there are as many, and room for what such an expression makes. Whether it is so.
+/// Whether there is room for what such an expression makes, whatever it is.
 #[inline(always)]
-fn take_steps(steps: usize, context: &Context<'_, '_>, budget: &mut Budget) -> bool {
+fn has_room(context: &Context<'_, '_>) -> bool {
     let limits = &context.limits;
-    let Ok(steps) = u32::try_from(steps) else {
-        return false;
-    };
-    let left = |done: u64| limits.stop_steps.saturating_sub(done);
-    let enough = (context.steps_done).is_none_or(|done| u64::from(steps) <= left(done.get()))
-        && context.initial_stack.len().saturating_add(ENTRIES) <= limits.stack as usize
+    context.initial_stack.len().saturating_add(ENTRIES) <= limits.stack as usize
         && limits.parts as usize >= MOST
-        && limits.depth > 0;
-    enough && budget.charge(steps, context).is_ok()
+        && limits.depth > 0
 }
 
-/// The composite of some pieces.
+/// Where a register is that is named alone.
 #[inline(always)]
-fn join<'a>(
-    pieces: &mut Pieces,
-    expression: &ExpressionBytes<'a>,
+fn alone<'a>(
+    register: Register,
     context: &Context<'_, 'a>,
-) -> Result<&'a Composite<'a>> {
-    for index in 0..pieces.len() {
-        let Some(piece) = pieces.get_mut(index) else {
-            break;
-        };
-        if let Some(frame) = context.frame {
-            let location = frame.register(piece.register);
-            let location = location.map_err(|error| at(expression, error, index, 0))?;
-            match location.whole_register() {
-                Some(register) => piece.register = register,
-                None => return join_any(pieces, index, location, expression, context),
-            }
-        }
-        if u32::from(piece.bit_size) > piece.register.size_in_bits().unwrap_or(0) {
-            let location = Location::register(piece.register);
-            return join_any(pieces, index, location, expression, context);
-        }
-    }
-    let (pieces, arena) = (
-        pieces.iter().map(|piece| (piece.register, piece.bit_size)),
-        context.arena,
-    );
-    Ok(arena.alloc(Composite::of_registers(pieces, arena)))
+    budget: &mut Budget,
+) -> Result<Location<'a>> {
+    budget.charge(1, context)?;
+    budget.note_register(register.number().into());
+    register::location(register, context)
 }
 
-/// The same, where `index` pieces are known to be whole registers and the next one is at `location`.
-fn join_any<'a>(
+/// Takes the steps of all pieces, if nothing can go wrong: they fit, and there are so many steps. Whether it is so.
+#[inline(always)]
+fn take_all_steps(pieces: &Pieces, context: &Context<'_, '_>, budget: &mut Budget) -> bool {
+    let fits =
+        |piece: &Piece| u32::from(piece.bit_size) <= piece.register.size_in_bits().unwrap_or(0);
+    // Two for each of a few.
+    let steps = u32::try_from(pieces.len().saturating_mul(2)).unwrap_or(u32::MAX);
+    let left = |done: u64| context.limits.stop_steps.saturating_sub(done);
+    pieces.iter().all(fits)
+        && (context.steps_done).is_none_or(|done| u64::from(steps) <= left(done.get()))
+        && budget.charge(steps, context).is_ok()
+}
+
+/// The composite of pieces whose registers the frame has somewhere.
+fn in_frame<'a>(
     pieces: &[Piece],
-    index: usize,
-    first: Location<'a>,
     expression: &ExpressionBytes<'a>,
     context: &Context<'_, 'a>,
+    budget: &mut Budget,
 ) -> Result<&'a Composite<'a>> {
     let (bounds, arena) = (bounds(&context.limits), context.arena);
     let composite = Incomplete::above(None, arena);
-    let mut location;
     for (number, piece) in pieces.iter().enumerate() {
-        match number.cmp(&index) {
-            Ordering::Less => location = Location::register(piece.register),
-            Ordering::Equal => location = first,
-            Ordering::Greater => {
-                location = register::location(piece.register, context)
-                    .map_err(|error| at(expression, error, number, 0))?;
+        let in_register = |error| at(expression, error, number, 0);
+        budget.charge(1, context).map_err(in_register)?;
+        let location = register::location(piece.register, context).map_err(in_register)?;
+        let mut append = || {
+            budget.charge(1, context)?;
+            if let Location::Many(places) = location {
+                budget.charge(u32::try_from(places.len()).unwrap_or(u32::MAX), context)?;
             }
-        }
-        let appended = composite.append(&location, piece.bit_size.into(), bounds, arena);
-        appended.map_err(|error| at(expression, error, number, 1))?;
+            composite.append(&location, piece.bit_size.into(), bounds, arena)
+        };
+        append().map_err(|error| at(expression, error, number, 1))?;
     }
     Ok(composite.complete().0)
 }
@@ -192,13 +186,17 @@ mod tests {
     use crate::limits::Limits;
     use crate::location::{Arena, Place, Storage};
 
-    /// Registers that are kept, moved, saved in memory, lost, or that nobody knows.
-    struct Caller;
+    /// Registers that are kept, moved, saved in memory, lost, in two places, or that nobody knows. To find one costs a step.
+    struct Caller<'d>(&'d Cell<u64>);
 
-    impl<'a> Frame<'a> for Caller {
+    const PLACES: [Place<'static>; 2] = [Place::byte(8), Place::byte(16)];
+
+    impl<'a> Frame<'a> for Caller<'_> {
         fn register(&self, register: Register) -> Result<Location<'a>> {
+            self.0.set(self.0.get() + 1);
             let number = register.number();
-            Ok(match number % 7 {
+            Ok(match number % 8 {
+                5 => Location::Many(&PLACES),
                 0 => Location::register(Register(number.wrapping_mul(3))),
                 1 => Location::byte(number.into()),
                 2 => Location::UNDEFINED,
@@ -246,11 +244,12 @@ mod tests {
         let other = any::<[u8; 2]>().prop_map(Vec::from);
         let pair = prop_oneof![
             30 => (named.clone(), piece.clone()).prop_map(|(named, piece)| [named, piece].concat()),
-            1 => named,
+            1 => named.clone(),
             1 => piece,
             1 => other,
         ];
-        let whole = prop::collection::vec(pair, 1..6).prop_map(|pairs| pairs.concat());
+        let pairs = prop::collection::vec(pair, 1..6).prop_map(|pairs| pairs.concat());
+        let whole = prop_oneof![5 => pairs, 1 => named];
         (whole, prop::bool::weighted(0.1)).prop_map(|(mut bytes, cut)| {
             bytes.truncate(bytes.len() - usize::from(cut));
             bytes
@@ -295,8 +294,9 @@ mod tests {
             };
             let evaluate = |with: fn(&ExpressionBytes<'_>) -> bool| {
                 let done = Cell::new(0);
+                let caller = Caller(&done);
                 let context = Context {
-                    frame: in_frame.then_some(&Caller as _),
+                    frame: in_frame.then_some(&caller as _),
                     initial_stack: if has_stack { &below } else { &[] },
                     steps_done: Some(&done),
                     limits,
@@ -308,9 +308,8 @@ mod tests {
                 } else {
                     execute(&expression, kind, &context, &mut budget)
                 };
-                // Where it goes wrong, the steps behind that were taken as well.
-                let cost = result.is_ok().then(|| (budget.steps, budget.last_register(), done.get()));
-                (result, cost)
+                let register = result.is_ok().then(|| budget.last_register());
+                (result, register, budget.steps, done.get())
             };
             prop_assert_eq!(evaluate(begins_with_register), evaluate(|_| false));
         }

@@ -309,6 +309,7 @@ impl<'a> Rows<'a> {
                 }
                 if self.group.capacity() == 0 {
                     self.group.reserve(ROOM);
+                    self.row.rules.reserve(ROOM);
                 }
                 self.group.push((register, rule));
             }
@@ -328,7 +329,7 @@ impl<'a> Rows<'a> {
             rules.splice(at..at, self.group.drain(..));
         } else {
             rules.append(&mut self.group);
-            // Two ascending runs: the stable sort merges them, in so many steps as there are rules.
+            // Two ascending runs, which the stable sort makes use of.
             rules.sort_by_key(|(register, _)| *register);
         }
     }

@@ -97,7 +97,7 @@ impl<'a> Incomplete<'a> {
         bit_size: u128,
         bounds: Bounds,
     ) -> bool {
-        // No sum of the sizes of registers is above the bound for bits.
+        // So many registers have fewer bits together than `bounds.bits`, the size of the largest address space.
         if let Room::Registers(room) = &mut self.room
             && let Some(slot) = room.get_mut(self.count as usize)
             && let (Ok(bits), Ok(start)) = (
