@@ -6,7 +6,7 @@ use fallible_iterator::FallibleIterator;
 
 use super::context::{Context, LaneFocus, Outcome, ResultKind};
 use super::entries::Entries;
-use super::in_registers::{begins_with_register, run_in_registers};
+use super::in_registers::{may_name_registers, run_in_registers};
 use super::resolver::{DieReference, ExpressionBytes, Unit};
 use super::spill::Spill;
 use super::stack::Entry;
@@ -94,7 +94,7 @@ pub(super) fn run<'a>(
     context: &Context<'_, 'a>,
     budget: &mut Budget,
 ) -> Result<Outcome<'a>> {
-    if kind != ResultKind::Value && begins_with_register(expression) {
+    if kind != ResultKind::Value && may_name_registers(expression) {
         run_in_registers(expression, kind, context, budget)
     } else {
         execute(expression, kind, context, budget)
