@@ -70,8 +70,8 @@ pub(super) fn run_in_registers<'a>(
         (Some(Named::Alone(register)), _) => {
             let location = alone(register, context, budget);
             let location = location.map_err(|error| at(expression, error, 0, 0))?;
-            if let (ResultKind::Location, Location::Many(places)) = (kind, location) {
-                budget.charge(u32::try_from(places.len()).unwrap_or(u32::MAX), context)?;
+            if kind == ResultKind::Location {
+                budget.charge_places(&location, context)?;
             }
             Ok(Outcome::Location(location))
         }
@@ -160,9 +160,7 @@ fn in_frame<'a>(
         let location = register::location(piece.register, context).map_err(in_register)?;
         let mut append = || {
             budget.charge(1, context)?;
-            if let Location::Many(places) = location {
-                budget.charge(u32::try_from(places.len()).unwrap_or(u32::MAX), context)?;
-            }
+            budget.charge_places(&location, context)?;
             composite.append(&location, piece.bit_size.into(), bounds, arena)
         };
         append().map_err(|error| at(expression, error, number, 1))?;

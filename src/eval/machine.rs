@@ -84,6 +84,21 @@ impl Budget {
             None => Ok(()),
         }
     }
+
+    /// Takes a step for each place of a location that has several: whatever is done with it is done to every one.
+    #[inline]
+    pub(super) fn charge_places(
+        &mut self,
+        location: &Location<'_>,
+        context: &Context<'_, '_>,
+    ) -> Result<()> {
+        match location {
+            Location::One(_) => Ok(()),
+            Location::Many(places) => {
+                self.charge(u32::try_from(places.len()).unwrap_or(u32::MAX), context)
+            }
+        }
+    }
 }
 
 /// Evaluates an expression within a budget.

@@ -151,10 +151,7 @@ impl<'a> Machine<'_, '_, 'a> {
     pub(super) fn location_of(&mut self, entry: Entry<'a>) -> Result<Location<'a>> {
         match entry {
             Entry::Location(location) => {
-                if let Location::Many(places) = location {
-                    // Whatever is done with it is done to every place.
-                    self.charge(u32::try_from(places.len()).unwrap_or(u32::MAX))?;
-                }
+                self.budget.charge_places(&location, self.context)?;
                 Ok(location)
             }
             Entry::Generic(address) => Ok(Location::byte(self.truncate(address))),
