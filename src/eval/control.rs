@@ -141,6 +141,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
         context: &Context<'_, 'a>,
     ) -> Result<Location<'a>> {
         self.enter()?;
+        self.settle();
         let result = super::per_lane::locate_within(attribute, context, self.budget);
         self.budget.forget_register();
         self.leave();

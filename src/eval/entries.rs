@@ -16,65 +16,60 @@ use crate::limits::reached;
 use crate::location::Arena;
 
 /// How many entries can be kept as numbers. Compilers need fewer.
-const NEAR: usize = 8;
+const NEAR: usize = SLOTS - 1;
+/// How many places for them there are: below the lowest is one that is never used.
+const SLOTS: usize = 8;
 /// How many other entries are kept in place.
 const OTHERS: usize = 3;
 
-/// What a near entry is, in four bits.
-mod kind {
-    use super::{Entry, Register};
-
-    pub(super) const GENERIC: u32 = 1;
-    pub(super) const ADDRESS: u32 = 2;
-    /// All bits of `GENERIC`, and one more.
-    pub(super) const IMPLICIT: u32 = 3;
-    pub(super) const REGISTER: u32 = 4;
-    pub(super) const LINEAR: u32 = 5;
+/// What a near entry is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+enum Kind {
+    /// Below the lowest entry.
+    None,
+    Generic,
+    Address,
+    Implicit,
+    Register,
+    Linear,
     /// No number either, but there is nothing to keep of it.
-    pub(super) const INCOMPLETE: u32 = 6;
-    /// No number. No other kind has this bit.
-    pub(super) const OTHER: u32 = 8;
-    /// The bits of one entry.
-    pub(super) const BITS: u32 = 4;
-    pub(super) const MASK: u32 = 0b1111;
-    /// No entry is a number.
-    pub(super) const ALL_OTHER: u32 = 0x8888_8888;
+    Incomplete,
+    /// No number.
+    Other,
+}
 
+impl Kind {
     /// The entry that a number is; nothing if it is none.
     #[inline(always)]
     #[expect(
         clippy::cast_possible_truncation,
         reason = "the number of a register was cast from one of 16 bits"
     )]
-    pub(super) fn entry<'a>(kind: u32, word: u64, step: u64) -> Option<Entry<'a>> {
-        Some(match kind & MASK {
-            GENERIC => Entry::Generic(word),
-            ADDRESS => Entry::Address(word),
-            IMPLICIT => Entry::Implicit(word),
-            REGISTER => Entry::Register(Register(word as u16)),
-            LINEAR => Entry::Linear { base: word, step },
-            INCOMPLETE => Entry::Incomplete,
-            _ => return None,
+    fn entry<'a>(self, word: u64, step: u64) -> Option<Entry<'a>> {
+        Some(match self {
+            Kind::Generic => Entry::Generic(word),
+            Kind::Address => Entry::Address(word),
+            Kind::Implicit => Entry::Implicit(word),
+            Kind::Register => Entry::Register(Register(word as u16)),
+            Kind::Linear => Entry::Linear { base: word, step },
+            Kind::Incomplete => Entry::Incomplete,
+            Kind::None | Kind::Other => return None,
         })
-    }
-
-    /// How many are no numbers.
-    pub(super) fn others(kinds: u32) -> usize {
-        (kinds & ALL_OTHER).count_ones() as usize
     }
 }
 
 /// A stack of entries.
 pub(super) struct Entries<'a> {
-    /// The first entries, as far as they are numbers.
-    words: [u64; NEAR],
+    /// The first entries, as far as they are numbers. The lowest has the index 1, so that the top one has the index `count`.
+    words: [u64; SLOTS],
     /// By how much the linear ones grow from lane to lane.
-    steps: [u64; NEAR],
-    /// The kinds of the first entries, of the top one in the low bits: 0 where there is no entry. On a deep stack nothing is
-    /// a number, so that one look at this tells whether the top is kept as one.
-    kinds: u32,
+    steps: [u64; SLOTS],
+    /// What the first entries are. On a deep stack nothing is a number, so that one look at this tells whether the top is kept as
+    /// one.
+    kinds: [Kind; SLOTS],
     /// The kinds of the first entries of a deep stack.
-    covered: u32,
+    covered: [Kind; SLOTS],
     /// How many entries there are.
     count: usize,
     /// How many there may be that are kept as numbers.
@@ -89,10 +84,10 @@ impl<'a> Entries<'a> {
     #[inline(always)]
     pub(super) fn new(limit: u32, arena: &'a Arena<'a>) -> Entries<'a> {
         Entries {
-            words: [0; NEAR],
-            steps: [0; NEAR],
-            kinds: 0,
-            covered: 0,
+            words: [0; SLOTS],
+            steps: [0; SLOTS],
+            kinds: [Kind::None; SLOTS],
+            covered: [Kind::None; SLOTS],
             count: 0,
             near_limit: NEAR.min(limit as usize),
             limit,
@@ -113,7 +108,7 @@ impl<'a> Entries<'a> {
         match entry {
             Entry::Generic(value) => self.push_generic(value),
             Entry::Address(address) => self.push_address(address),
-            Entry::Implicit(value) => self.push_word(kind::IMPLICIT, value),
+            Entry::Implicit(value) => self.push_word(Kind::Implicit, value),
             Entry::Register(register) => self.push_register(register),
             Entry::Linear { base, step } => self.push_linear(base, step),
             Entry::Incomplete => self.push_incomplete(),
@@ -127,7 +122,7 @@ impl<'a> Entries<'a> {
     /// [`Limit::Stack`].
     #[inline(always)]
     pub(super) fn push_generic(&mut self, value: u64) -> Result<()> {
-        self.push_word(kind::GENERIC, value)
+        self.push_word(Kind::Generic, value)
     }
 
     /// Pushes the location of a byte in the default space.
@@ -136,7 +131,7 @@ impl<'a> Entries<'a> {
     /// [`Limit::Stack`].
     #[inline(always)]
     pub(super) fn push_address(&mut self, address: u64) -> Result<()> {
-        self.push_word(kind::ADDRESS, address)
+        self.push_word(Kind::Address, address)
     }
 
     /// Pushes the location of all of a register.
@@ -145,7 +140,7 @@ impl<'a> Entries<'a> {
     /// [`Limit::Stack`].
     #[inline(always)]
     pub(super) fn push_register(&mut self, register: Register) -> Result<()> {
-        self.push_word(kind::REGISTER, register.number().into())
+        self.push_word(Kind::Register, register.number().into())
     }
 
     /// Pushes a composite to which parts can be added.
@@ -154,7 +149,7 @@ impl<'a> Entries<'a> {
     /// [`Limit::Stack`].
     #[inline(always)]
     pub(super) fn push_incomplete(&mut self) -> Result<()> {
-        self.push_word(kind::INCOMPLETE, 0)
+        self.push_word(Kind::Incomplete, 0)
     }
 
     /// Takes the register on top; nothing, and nothing taken, if there is none, or on a deep stack.
@@ -173,10 +168,10 @@ impl<'a> Entries<'a> {
         if self.count >= self.near_limit {
             return self.push_other(Entry::Linear { base, step });
         }
-        if let Some(slot) = self.steps.get_mut(near(self.count)) {
+        if let Some(slot) = self.steps.get_mut(near(self.count.wrapping_add(1))) {
             *slot = step;
         }
-        self.push_word(kind::LINEAR, base)
+        self.push_word(Kind::Linear, base)
     }
 
     #[inline(always)]
@@ -184,21 +179,26 @@ impl<'a> Entries<'a> {
         clippy::arithmetic_side_effects,
         reason = "the count is below the limit, which a `u32` holds"
     )]
-    fn push_word(&mut self, kind: u32, word: u64) -> Result<()> {
+    fn push_word(&mut self, kind: Kind, word: u64) -> Result<()> {
         if self.count >= self.near_limit {
             return self.push_far_word(kind, word);
         }
-        if let Some(slot) = self.words.get_mut(near(self.count)) {
-            *slot = word;
-        }
-        self.kinds = self.kinds << kind::BITS | kind;
         self.count += 1;
+        self.set(near(self.count), kind, word);
         Ok(())
     }
 
+    /// What a near entry is.
+    #[inline(always)]
+    fn set(&mut self, at: usize, kind: Kind, word: u64) {
+        if let (Some(kinds), Some(words)) = (self.kinds.get_mut(at), self.words.get_mut(at)) {
+            (*kinds, *words) = (kind, word);
+        }
+    }
+
     #[cold]
-    fn push_far_word(&mut self, kind: u32, word: u64) -> Result<()> {
-        kind::entry(kind, word, 0).map_or(Ok(()), |entry| self.push_other(entry))
+    fn push_far_word(&mut self, kind: Kind, word: u64) -> Result<()> {
+        (kind.entry(word, 0)).map_or(Ok(()), |entry| self.push_other(entry))
     }
 
     #[expect(
@@ -211,89 +211,93 @@ impl<'a> Entries<'a> {
         }
         if self.count == NEAR {
             self.covered = self.kinds;
-            self.kinds = kind::ALL_OTHER;
+            self.kinds = [Kind::Other; SLOTS];
         }
-        self.kinds = self.kinds << kind::BITS | kind::OTHER;
-        self.others.push(entry);
         self.count += 1;
+        if let Some(kind) = self.kinds.get_mut(self.count) {
+            *kind = Kind::Other;
+        }
+        self.others.push(entry);
         Ok(())
+    }
+
+    /// What the top entry is; not of which kind it was, on a deep stack.
+    #[inline(always)]
+    fn top_kind(&self) -> Kind {
+        let kind = self.kinds.get(near(self.count));
+        kind.copied().unwrap_or(Kind::None)
     }
 
     /// The number on top; nothing if it is none, or on a deep stack.
     #[inline(always)]
     pub(super) fn top_number(&self) -> Option<Entry<'a>> {
-        let at = near(self.count.wrapping_sub(1));
-        kind::entry(self.kinds, *self.words.get(at)?, *self.steps.get(at)?)
+        let at = near(self.count);
+        self.top_kind()
+            .entry(*self.words.get(at)?, *self.steps.get(at)?)
     }
 
     /// The value on top, if it is of the generic type; nothing on a deep stack.
     #[inline(always)]
     pub(super) fn top_generic(&mut self) -> Option<&mut u64> {
-        if self.kinds & kind::MASK != kind::GENERIC {
+        if self.top_kind() != Kind::Generic {
             return None;
         }
-        self.words.get_mut(near(self.count.wrapping_sub(1)))
+        self.words.get_mut(near(self.count))
     }
 
     /// The value below the top, and the one on top, if both are of the generic type; nothing on
     /// a deep stack.
     #[inline(always)]
     pub(super) fn two_generics(&mut self) -> Option<(&mut u64, u64)> {
-        const BOTH: u32 = kind::MASK << kind::BITS | kind::MASK;
-        if self.kinds & BOTH != kind::GENERIC << kind::BITS | kind::GENERIC {
+        // Below the only entry is none.
+        let (top, below) = (near(self.count), near(self.count.wrapping_sub(1)));
+        if self.top_kind() != Kind::Generic || *self.kinds.get(below)? != Kind::Generic {
             return None;
         }
-        let top = *self.words.get(near(self.count.wrapping_sub(1)))?;
-        let below = self.words.get_mut(near(self.count.wrapping_sub(2)))?;
-        Some((below, top))
+        let top = *self.words.get(top)?;
+        Some((self.words.get_mut(below)?, top))
     }
 
     /// Whether a composite to which parts can be added is on top.
     #[inline]
     pub(super) fn top_is_incomplete(&self) -> bool {
-        self.kinds & kind::MASK == kind::INCOMPLETE
-            || matches!(self.top_other(), Some(Entry::Incomplete))
+        self.top_kind() == Kind::Incomplete || matches!(self.top_other(), Some(Entry::Incomplete))
     }
 
     /// Makes a value of the generic type of the number on top.
     #[inline(always)]
     pub(super) fn set_generic(&mut self, value: u64) {
-        if let Some(top) = self.words.get_mut(near(self.count.wrapping_sub(1))) {
-            *top = value;
-            self.kinds = self.kinds & !kind::MASK | kind::GENERIC;
-        }
+        self.set(near(self.count), Kind::Generic, value);
     }
 
     /// Makes a location of the generic value on top, that holds it; whether there is one, and not on a deep stack.
     #[inline(always)]
     pub(super) fn make_implicit(&mut self) -> bool {
-        let is_generic = self.top_generic().is_some();
-        if is_generic {
-            self.kinds |= kind::IMPLICIT;
+        let value = self.top_generic().copied();
+        if let Some(value) = value {
+            self.set(near(self.count), Kind::Implicit, value);
         }
-        is_generic
+        value.is_some()
     }
 
     /// The entry with `index` others above it.
     pub(super) fn below(&self, index: usize) -> Option<Entry<'a>> {
-        let at = self.count.checked_sub(1)?.checked_sub(index)?;
+        let at = self.count.checked_sub(index).filter(|at| *at > 0)?;
         let (Some(word), Some(step)) = (self.words.get(at), self.steps.get(at)) else {
             return self.others.below(index).copied();
         };
         let kinds = if self.count > NEAR {
-            self.covered
+            &self.covered
         } else {
-            self.kinds
+            &self.kinds
         };
-        // Of the entry and of those below it.
-        let above = self.count.min(NEAR).checked_sub(at)?.checked_sub(1)?;
-        let kinds = kinds.checked_shr(kind::BITS.checked_mul(u32::try_from(above).ok()?)?)?;
+        // Up to the entry.
+        let kinds = kinds.get(..=at)?;
         let other = || {
-            self.others
-                .get(kind::others(kinds).checked_sub(1)?)
-                .copied()
+            let others = kinds.iter().filter(|kind| **kind == Kind::Other);
+            self.others.get(others.count().checked_sub(1)?).copied()
         };
-        kind::entry(kinds, *word, *step).or_else(other)
+        kinds.last()?.entry(*word, *step).or_else(other)
     }
 
     /// The top entry.
@@ -305,7 +309,7 @@ impl<'a> Entries<'a> {
     /// The top entry, if it is no number, or on a deep stack.
     #[inline(always)]
     pub(super) fn top_other(&self) -> Option<&Entry<'a>> {
-        (self.kinds & kind::OTHER != 0)
+        (self.top_kind() == Kind::Other)
             .then(|| self.others.below(0))
             .flatten()
     }
@@ -321,10 +325,9 @@ impl<'a> Entries<'a> {
     /// Takes the top entry, if there is one, without a look at it.
     #[inline(always)]
     pub(super) fn drop_last(&mut self) {
-        if self.kinds & kind::OTHER != 0 {
+        if self.top_kind() == Kind::Other {
             self.drop_other();
         } else {
-            self.kinds >>= kind::BITS;
             self.count = self.count.saturating_sub(1);
         }
     }
@@ -332,9 +335,7 @@ impl<'a> Entries<'a> {
     fn drop_other(&mut self) {
         self.others.drop_last();
         self.count = self.count.saturating_sub(1);
-        if self.count < NEAR {
-            self.kinds >>= kind::BITS;
-        } else if self.count == NEAR {
+        if self.count == NEAR {
             self.kinds = self.covered;
         }
     }
@@ -342,7 +343,6 @@ impl<'a> Entries<'a> {
     /// Takes the number that was found on top.
     #[inline(always)]
     pub(super) fn drop_number(&mut self) {
-        self.kinds >>= kind::BITS;
         self.count = self.count.wrapping_sub(1);
     }
 }
@@ -350,6 +350,6 @@ impl<'a> Entries<'a> {
 /// The index of a near entry. The kinds say whether it is one; with the mask the compiler knows that there is such an entry.
 #[inline(always)]
 fn near(index: usize) -> usize {
-    const { assert!(NEAR.is_power_of_two() && NEAR * kind::BITS as usize == u32::BITS as usize) };
-    index & (NEAR - 1)
+    const { assert!(SLOTS.is_power_of_two()) };
+    index & (SLOTS - 1)
 }

@@ -7,9 +7,10 @@
 use arrayvec::ArrayVec;
 use fallible_iterator::FallibleIterator;
 
+use super::budget::Budget;
 use super::composite::{at_start, bounds};
 use super::context::{Context, Outcome, ResultKind};
-use super::machine::{Budget, execute, placed};
+use super::machine::{execute, placed};
 use super::register;
 use super::resolver::ExpressionBytes;
 use crate::arch::Register;
@@ -128,7 +129,7 @@ fn alone<'a>(
     budget: &mut Budget,
 ) -> Result<Location<'a>> {
     budget.charge(1, context)?;
-    budget.note_register(register.number().into());
+    budget.note_register(register, 0);
     register::location(register, context)
 }
 

@@ -1,19 +1,18 @@
 //! The loop: operation after operation, and the result at the end. Source: HET A.2.5.4.
 
-use core::cell::Cell;
-
 use fallible_iterator::FallibleIterator;
 
-use super::context::{Context, LaneFocus, Outcome, ResultKind};
+use super::budget::Budget;
+use super::context::{Context, Frame, LaneFocus, Outcome, ResultKind};
 use super::entries::Entries;
 use super::in_registers::{may_name_registers, run_in_registers};
 use super::resolver::{DieReference, ExpressionBytes, Unit};
 use super::spill::Spill;
 use super::stack::Entry;
 use super::value::{BaseType, Binary, Relation, Shift, Unary, Value};
-use crate::arch::AddressSpace;
-use crate::error::{Error, ErrorKind, Limit, Need, Result, Rule};
-use crate::expr::{Decoder, Opcode, operations, read};
+use crate::arch::{AddressSpace, Register};
+use crate::error::{Error, ErrorKind, Need, Result, Rule};
+use crate::expr::{Decoder, Opcode, number, operations, read};
 use crate::location::{Access, Incomplete, Location, Place, Storage};
 
 /// Evaluates an operation expression.
@@ -30,75 +29,6 @@ pub fn evaluate<'a>(
     context: &Context<'_, 'a>,
 ) -> Result<Outcome<'a>> {
     run(expression, kind, context, &mut Budget::new(context))
-}
-
-/// What an evaluation and all those within it have left.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Budget {
-    pub(super) steps: u32,
-    pub(super) depth: u16,
-    /// Whether anything depended on the lane.
-    pub(super) used_lane: bool,
-    /// Whether something could not be done for all lanes at once.
-    pub(super) needs_lane: bool,
-    /// The last register that was pushed, and the steps that were left then.
-    pushed_register: Option<(u64, u32)>,
-}
-
-impl Budget {
-    pub(super) fn new(context: &Context<'_, '_>) -> Budget {
-        Budget {
-            steps: context.limits.steps,
-            depth: (context.limits.depth).saturating_sub(context.nesting.map_or(0, Cell::get)),
-            used_lane: false,
-            needs_lane: false,
-            pushed_register: None,
-        }
-    }
-
-    /// Notes that the operation that is executed pushes a register.
-    pub(super) fn note_register(&mut self, number: u64) {
-        self.pushed_register = Some((number, self.steps));
-    }
-
-    /// Forgets the register of an evaluation within another, which is not the outer one's.
-    pub(super) fn forget_register(&mut self) {
-        self.pushed_register = None;
-    }
-
-    /// The register, if pushing one was the last thing that the last evaluation did: no step came after it.
-    pub(super) fn last_register(&self) -> Option<u64> {
-        let (number, steps) = self.pushed_register?;
-        (steps == self.steps).then_some(number)
-    }
-
-    /// Takes `count` steps.
-    #[inline(always)]
-    pub(super) fn charge(&mut self, count: u32, context: &Context<'_, '_>) -> Result<()> {
-        let Some(steps) = self.steps.checked_sub(count) else {
-            return Err(context.limits.reached(Limit::Steps));
-        };
-        self.steps = steps;
-        match context.steps_done {
-            Some(done) => context.limits.charge_stop(done, count.into()),
-            None => Ok(()),
-        }
-    }
-
-    /// Takes a step for each place of a location that has several: whatever is done with it is done to every one.
-    #[inline]
-    pub(super) fn charge_places(
-        &mut self,
-        location: &Location<'_>,
-        context: &Context<'_, '_>,
-    ) -> Result<()> {
-        match location {
-            Location::One(_) => Ok(()),
-            Location::Many(places) => {
-                self.charge(u32::try_from(places.len()).unwrap_or(u32::MAX), context)
-            }
-        }
-    }
 }
 
 /// Evaluates an expression within a budget.
@@ -135,13 +65,12 @@ pub(super) fn execute<'a>(
         generic_mask: u64::MAX
             .checked_shl(generic_bits)
             .map_or(u64::MAX, |above| !above),
+        steps: budget.take_all(context),
         budget,
     };
-    if !context.initial_stack.is_empty() {
-        machine.push_all(context.initial_stack)?;
-    }
-    machine.execute_all()?;
-    machine.finish(kind)
+    let result = machine.run(kind);
+    machine.settle();
+    result
 }
 
 /// An expression that is being executed.
@@ -169,23 +98,32 @@ impl<'a> Activation<'a> {
 /// What each operation does, with its operands in the order of the table. One jump leads to where the operands are read and at
 /// once used; decoding an operation first, to look at it again, took a tenth more instructions.
 macro_rules! operate {
-    ($machine:ident, $decoder:ident, $opcode:ident, $code:ident, $start:ident; $($operation:ident $({ $($operand:ident),+ $(,)? })? => $does:expr,)*) => {
-        match $opcode {
-            $(Opcode::$operation => {
-                $(
-                    let encoding = &$machine.here.expression.unit.encoding;
-                    let ($($operand,)+) = match read::$operation($code, $decoder.cursor(), encoding) {
-                        Ok(operands) => operands,
-                        Err(error) => return Err($machine.placed(error, $start)),
-                    };
-                )?
-                let done: Result<()> = $does;
-                if let Err(error) = done {
-                    return Err($machine.placed(error, $start));
-                }
-            })*
+    ($machine:ident, $decoder:ident, $number:ident, $code:ident; $($operation:ident $({ $($operand:ident),+ $(,)? })? => $does:expr,)*) => {{
+        // No operation is left out.
+        const _: fn(Opcode) = |opcode| match opcode { $(Opcode::$operation)|* => () };
+        loop {
+            break match $number {
+                $(number::$operation => {
+                    $(
+                        let encoding = &$machine.here.expression.unit.encoding;
+                        let ($($operand,)+) = match read::$operation($code, $decoder.cursor(), encoding) {
+                            Ok(operands) => operands,
+                            Err(error) => break Err(error),
+                        };
+                    )?
+                    $does
+                })*
+                // The code of a vendor has another behind it, which tells the operation.
+                _ => match $decoder.vendor_opcode($code, &$machine.here.expression.unit.encoding) {
+                    Ok((_, opcode)) => {
+                        $number = opcode as u8;
+                        continue;
+                    }
+                    Err(error) => Err(error),
+                },
+            };
         }
-    };
+    }};
 }
 
 pub(super) struct Machine<'m, 'c, 'a> {
@@ -200,16 +138,28 @@ pub(super) struct Machine<'m, 'c, 'a> {
     pub(super) generic_bits: u32,
     /// A number with that many low bits set, at most 64.
     generic_mask: u64,
+    /// Steps that were taken from the budget and are not used. Every operation uses one, so that this must cost next to nothing;
+    /// what is left is given back before anyone else may ask the budget for some.
+    steps: u32,
     pub(super) budget: &'m mut Budget,
 }
 
-impl<'a> Machine<'_, '_, 'a> {
+impl<'c, 'a> Machine<'_, 'c, 'a> {
     pub(super) fn unit(&self) -> Unit {
         self.here.expression.unit
     }
 
     pub(super) fn generic(&self) -> BaseType {
         BaseType::generic(self.generic_bits)
+    }
+
+    #[inline(always)]
+    fn run(&mut self, kind: ResultKind) -> Result<Outcome<'a>> {
+        if !self.context.initial_stack.is_empty() {
+            self.push_all(self.context.initial_stack)?;
+        }
+        self.execute_all()?;
+        self.finish(kind)
     }
 
     #[cold]
@@ -223,10 +173,55 @@ impl<'a> Machine<'_, '_, 'a> {
         Ok(())
     }
 
-    /// Takes `count` steps from the budget.
+    /// Uses `count` steps.
+    ///
+    /// # Errors
+    /// As [`Budget::charge`].
     #[inline(always)]
     pub(super) fn charge(&mut self, count: u32) -> Result<()> {
-        self.budget.charge(count, self.context)
+        // One instruction: what is used is stored before it is known whether it was there.
+        let (steps, is_overdrawn) = self.steps.overflowing_sub(count);
+        self.steps = steps;
+        if is_overdrawn {
+            self.charge_overdrawn(count)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Uses steps that [`charge`](Machine::charge) has found to be more than there are.
+    #[cold]
+    fn charge_overdrawn(&mut self, count: u32) -> Result<()> {
+        self.steps = self.steps.wrapping_add(count);
+        self.settle();
+        self.budget.charge(count, self.context)?;
+        self.steps = self.budget.take_all(self.context);
+        Ok(())
+    }
+
+    /// Gives back the steps that were not used, so that others find them in the budget.
+    #[inline(always)]
+    pub(super) fn settle(&mut self) {
+        let steps = core::mem::take(&mut self.steps);
+        self.budget.give_back(steps, self.context);
+    }
+
+    /// The call frame. What it evaluates to answer takes steps as well.
+    #[inline]
+    pub(super) fn frame(&mut self) -> Option<&'c dyn Frame<'a>> {
+        let frame = self.context.frame?;
+        self.settle();
+        Some(frame)
+    }
+
+    /// Notes that the operation that is executed pushes a register.
+    pub(super) fn note_register(&mut self, register: Register) {
+        self.budget.note_register(register, self.steps);
+    }
+
+    /// How many steps this evaluation may still take.
+    pub(super) fn steps_left(&self) -> u32 {
+        self.budget.steps.saturating_add(self.steps)
     }
 
     /// Says that the expression must be evaluated for one lane after the other.
@@ -267,13 +262,13 @@ impl<'a> Machine<'_, '_, 'a> {
                 }
                 return Ok(());
             };
-            let opcode = match self.begin(code, &mut decoder) {
-                Ok(opcode) => opcode,
-                Err(error) => return Err(self.placed(error, start)),
-            };
+            if let Err(error) = self.charge(1) {
+                return Err(self.placed(error, start));
+            }
+            let mut number = decoder.number(code);
             #[cfg(debug_assertions)]
             let before = self.stack.len();
-            operate! { self, decoder, opcode, code, start;
+            let done = operate! { self, decoder, number, code;
                 // Literals, HET A.2.5.4.3.1.
                 Lit { value } => self.push_literal(value.into()),
                 Const1u { value } => self.push_literal(value.into()),
@@ -400,18 +395,13 @@ impl<'a> Machine<'_, '_, 'a> {
                 SelectBitPiece { bit_size, count } => self.select_bit_piece(bit_size, count),
                 Overlay => self.overlay(8),
                 BitOverlay => self.overlay(1),
+            };
+            if let Err(error) = done {
+                return Err(self.placed(error, start));
             }
             #[cfg(debug_assertions)]
-            self.check_effect(opcode, before);
+            self.check_effect(number, before);
         }
-    }
-
-    /// Counts an operation, and tells which it is.
-    #[inline(always)]
-    fn begin(&mut self, code: u8, decoder: &mut Decoder<'a>) -> Result<Opcode> {
-        self.charge(1)?;
-        let (opcode, _) = decoder.opcode(code, &self.here.expression.unit.encoding)?;
-        Ok(opcode)
     }
 
     /// Goes on behind the call, at the end of a called expression. Whether it was one.
@@ -433,7 +423,10 @@ impl<'a> Machine<'_, '_, 'a> {
 
     /// Compares what an operation did to the stack with its row of the table.
     #[cfg(debug_assertions)]
-    fn check_effect(&self, opcode: Opcode, before: usize) {
+    fn check_effect(&self, number: u8, before: usize) {
+        let Some(opcode) = Opcode::from_number(number) else {
+            return;
+        };
         if let crate::expr::StackEffect::Fixed { pops, pushes } = opcode.row().effect {
             let after = before
                 .checked_sub(pops.into())

@@ -9,7 +9,7 @@ use super::stack::{Entry, Linear};
 use super::value::{BaseType, Encoding, Value};
 use crate::arch::{AddressSpace, Register};
 use crate::error::{Error, ErrorKind, Need, Result, Rule};
-use crate::expr::{Decoder, Opcode, operations, read};
+use crate::expr::{Decoder, Opcode, number, operations, read};
 use crate::location::{Location, Place, Storage, Visits, read_plain, read_value_within};
 
 impl<'a> Machine<'_, '_, 'a> {
@@ -81,11 +81,8 @@ impl<'a> Machine<'_, '_, 'a> {
     }
 
     pub(super) fn call_frame_cfa(&mut self) -> Result<()> {
-        let cfa = self
-            .context
-            .frame
-            .ok_or_else(|| Error::from(Need::Frame))?
-            .cfa()?;
+        let frame = self.frame();
+        let cfa = frame.ok_or_else(|| Error::from(Need::Frame))?.cfa()?;
         self.push(Entry::Location(cfa))
     }
 
@@ -148,28 +145,25 @@ impl<'a> Machine<'_, '_, 'a> {
         let encoding = &expression.unit.encoding;
         let mut decoder = Decoder::new(expression.bytes, encoding);
         let code = decoder.next_code()?;
-        let (opcode, _) = decoder.opcode(code, encoding).ok()?;
+        let operation = decoder.number(code);
         let cursor = decoder.cursor();
-        #[expect(
-            clippy::wildcard_enum_match_arm,
-            reason = "any other is evaluated on a stack"
-        )]
-        let found = match opcode {
-            Opcode::Addr => {
+        let found = match operation {
+            number::Addr => {
                 let (address,) = read::Addr(code, cursor, encoding).ok()?;
                 FrameBase::Address(self.loaded(address))
             }
-            Opcode::Reg => {
+            number::Reg => {
                 let (register,) = read::Reg(code, cursor, encoding).ok()?;
                 FrameBase::Location(self.register_location(register.into()).ok()?)
             }
-            Opcode::Regx => {
+            number::Regx => {
                 let (register,) = read::Regx(code, cursor, encoding).ok()?;
                 FrameBase::Location(self.register_location(register).ok()?)
             }
-            Opcode::CallFrameCfa if cursor.is_empty() => {
-                FrameBase::Location(self.context.frame?.cfa().ok()?)
+            number::CallFrameCfa if cursor.is_empty() => {
+                FrameBase::Location(self.frame()?.cfa().ok()?)
             }
+            // Any other is evaluated on a stack.
             _ => return None,
         };
         if !decoder.cursor().is_empty() || self.budget.depth == 0 {
@@ -276,7 +270,7 @@ impl<'a> Machine<'_, '_, 'a> {
         if self.context.lane == LaneFocus::All && location.stands_for_all_lanes() {
             return Err(self.needs_lane());
         }
-        let mut visits = Visits::of_steps(self.budget.steps, self.context.limits.steps);
+        let mut visits = Visits::of_steps(self.steps_left(), self.context.limits.steps);
         let value = read_value_within(location, bit_size, &self.access()?, &mut visits);
         self.charge(u32::try_from(visits.made()).unwrap_or(u32::MAX))?;
         value
@@ -351,7 +345,8 @@ impl<'a> Machine<'_, '_, 'a> {
     }
 
     pub(super) fn entry_value(&mut self, bytes: &'a [u8]) -> Result<()> {
-        let frame = self.context.frame.ok_or_else(|| Error::from(Need::Frame))?;
+        let frame = self.frame();
+        let frame = frame.ok_or_else(|| Error::from(Need::Frame))?;
         let expression = ExpressionBytes {
             bytes,
             ..self.here.expression
@@ -381,8 +376,9 @@ impl<'a> Machine<'_, '_, 'a> {
                 // The type of a register is the integer that fills it; what is not wider than an address is
                 // generic, so that the expression can go on computing with it. The caller's register may be
                 // anywhere, so that its location does not tell its size.
-                let bits = register_bits(register).map_or(1, |size| size.min(128));
-                check_register_size(register, bits)?;
+                let size = register.size_in_bits();
+                let bits = size.map_or(1, |size| size.min(128));
+                check_size(size, bits)?;
                 let value = self.read(&location, bits)?;
                 let wide = bits > self.generic_bits;
                 let ty = if wide {

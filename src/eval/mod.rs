@@ -8,6 +8,7 @@
 //! Source: HET A.2.5. Where the text leaves room: `spec-notes/evaluation.md`.
 
 mod arithmetic;
+mod budget;
 mod composite;
 mod context;
 mod control;

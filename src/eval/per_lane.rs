@@ -4,8 +4,9 @@
 
 use smallvec::SmallVec;
 
+use super::budget::Budget;
 use super::context::{Context, LaneFocus, Outcome, ResultKind};
-use super::machine::{Budget, run};
+use super::machine::run;
 use super::resolver::LocationAttribute;
 use crate::arch::Lane;
 use crate::error::{Error, ErrorKind, Limit, Need, Result};

@@ -10,16 +10,17 @@ use crate::location::Location;
 impl<'a> Machine<'_, '_, 'a> {
     #[inline(always)]
     pub(super) fn push_register(&mut self, number: u64) -> Result<()> {
+        let register = register(number)?;
         let pushed = match self.context.frame {
-            Some(_) => self.push_frame_register(number),
-            None => self.stack.push_register(register(number)?),
+            Some(_) => self.push_frame_register(register),
+            None => self.stack.push_register(register),
         };
-        self.budget.note_register(number);
+        self.note_register(register);
         pushed
     }
 
-    fn push_frame_register(&mut self, number: u64) -> Result<()> {
-        let location = self.register_location(number)?;
+    fn push_frame_register(&mut self, register: Register) -> Result<()> {
+        let location = self.location(register)?;
         match location.whole_register() {
             Some(register) => self.stack.push_register(register),
             None => self.push(Entry::Location(location)),
@@ -28,13 +29,20 @@ impl<'a> Machine<'_, '_, 'a> {
 
     /// Where a register is in the current frame.
     #[inline]
-    pub(super) fn register_location(&self, number: u64) -> Result<Location<'a>> {
-        location(register(number)?, self.context)
+    pub(super) fn register_location(&mut self, number: u64) -> Result<Location<'a>> {
+        self.location(register(number)?)
+    }
+
+    fn location(&mut self, register: Register) -> Result<Location<'a>> {
+        if self.context.frame.is_some() {
+            self.settle();
+        }
+        location(register, self.context)
     }
 
     pub(super) fn call_frame_entry_reg(&mut self, number: u64) -> Result<()> {
         let register = register(number)?;
-        let location = match self.context.frame {
+        let location = match self.frame() {
             Some(frame) => frame.entry_register(register)?,
             // Without call frame information the default rule holds: same value.
             None => Location::register(register),

@@ -2,6 +2,7 @@
 //!
 //! Sources: HET A.2.5.4.1 (stack operations), A.2.5.4.4.3 (implicit conversions).
 
+use super::budget::steps_for_places;
 use super::context::LaneFocus;
 use super::control::ENTRY;
 use super::machine::Machine;
@@ -151,7 +152,9 @@ impl<'a> Machine<'_, '_, 'a> {
     pub(super) fn location_of(&mut self, entry: Entry<'a>) -> Result<Location<'a>> {
         match entry {
             Entry::Location(location) => {
-                self.budget.charge_places(&location, self.context)?;
+                if let Some(steps) = steps_for_places(&location) {
+                    self.charge(steps)?;
+                }
                 Ok(location)
             }
             Entry::Generic(address) => Ok(Location::byte(self.truncate(address))),

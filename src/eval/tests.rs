@@ -130,7 +130,7 @@ fn no_value_is_made_that_is_larger_than_the_stack_keeps() {
 proptest! {
     /// Numbers and other entries are kept in different places; a plain vector has them all in one.
     #[test]
-    fn a_stack_is_a_stack(steps in proptest::collection::vec(0u8..15, 0..200)) {
+    fn a_stack_is_a_stack(steps in proptest::collection::vec(0u8..16, 0..200)) {
         let arena = Arena::new();
         let mut stack = Entries::new(40, &arena);
         let mut model = Vec::new();
@@ -167,6 +167,21 @@ proptest! {
                 },
                 (None, 14) => if let Some(register) = stack.take_register() {
                     prop_assert_eq!(model.pop(), Some(shown(&Entry::Register(register))));
+                },
+                (None, 15) => {
+                    let is_shallow = model.len() < 4;
+                    let two = model.last_chunk().map(|[below, top]: &[String; 2]| [below.clone(), top.clone()]);
+                    let two = two.filter(|two| two.iter().all(|entry| entry.starts_with("Generic")));
+                    if let Some((below, top)) = stack.two_generics() {
+                        let found = [shown(&Entry::Generic(*below)), shown(&Entry::Generic(top))];
+                        prop_assert_eq!(Some(found), two);
+                        *below = number;
+                        stack.drop_number();
+                        model.truncate(model.len() - 2);
+                        model.push(shown(&Entry::Generic(number)));
+                    } else if is_shallow {
+                        prop_assert_eq!(None, two);
+                    }
                 },
                 (None, _) => if let Some(Entry::Address(_)) = stack.top_number() {
                     stack.set_generic(number);

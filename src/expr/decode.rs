@@ -130,14 +130,16 @@ impl<'a> FallibleIterator for Operations<'a> {
         let Some(byte) = self.decoder.next_code() else {
             return Ok(None);
         };
-        let read = self
-            .decoder
-            .opcode(byte, &self.encoding)
-            .and_then(|(opcode, user)| {
-                Operation::read(opcode, byte, &mut self.decoder.cursor, &self.encoding)
-                    .map(|operation| (user.map_or(Code::Byte(byte), Code::User), operation))
-                    .map_err(|error| error.at_operation(opcode.name(), offset as u64))
-            });
+        let named = match Opcode::from_number(self.decoder.number(byte)) {
+            Some(opcode) => Ok((Code::Byte(byte), opcode)),
+            None => (self.decoder.vendor_opcode(byte, &self.encoding))
+                .map(|(user, opcode)| (Code::User(user), opcode)),
+        };
+        let read = named.and_then(|(code, opcode)| {
+            Operation::read(opcode, byte, &mut self.decoder.cursor, &self.encoding)
+                .map(|operation| (code, operation))
+                .map_err(|error| error.at_operation(opcode.name(), offset as u64))
+        });
         match read {
             Ok((code, operation)) => Ok(Some(Item {
                 offset,
@@ -191,28 +193,30 @@ impl<'a> Decoder<'a> {
         self.cursor.next_byte()
     }
 
-    /// The operation whose first byte was just read, of an expression with the encoding that the decoder was made for, and
-    /// its vendor code. Its operands come next.
+    /// The [`number`](super::number) of the operation whose first byte was just read, or a greater one if more is to be
+    /// read to know it ([`vendor_opcode`](Decoder::vendor_opcode)). Its operands come next.
     // Inlined where operations are executed, so that the code leads straight to what it does.
     #[inline(always)]
-    pub(crate) fn opcode(
-        &mut self,
-        code: u8,
-        encoding: &Encoding,
-    ) -> Result<(Opcode, Option<u64>)> {
+    pub(crate) fn number(&self, code: u8) -> u8 {
         #[expect(
             clippy::indexing_slicing,
             reason = "a table of 256 entries, and an index of one byte"
         )]
-        match self.meanings[usize::from(code)] {
-            Some(opcode) => Ok((opcode, None)),
-            None => {
-                let mut ahead = self.cursor;
-                let read = read_vendor_code(&mut ahead, code, encoding);
-                self.cursor = ahead;
-                read.map(|(user, opcode)| (opcode, Some(user)))
-            }
-        }
+        self.meanings[usize::from(code)]
+    }
+
+    /// The vendor code that follows the first byte, and the operation it means, of an expression with the encoding
+    /// that the decoder was made for. Its operands come next.
+    ///
+    /// # Errors
+    /// If there is none.
+    #[inline(always)]
+    pub(crate) fn vendor_opcode(&mut self, code: u8, encoding: &Encoding) -> Result<(u64, Opcode)> {
+        // The cursor itself is known to nobody else, so that it can be kept in registers.
+        let mut ahead = self.cursor;
+        let read = read_vendor_code(&mut ahead, code, encoding);
+        self.cursor = ahead;
+        read
     }
 
     /// What reads the operands.

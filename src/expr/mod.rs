@@ -38,7 +38,7 @@ pub use table::{Codes, Opcode, Operation, ROWS, Row, Since, StackEffect};
 pub(crate) use cursor::Cursor;
 pub(crate) use decode::Decoder;
 pub(crate) use encode::{write_sized, write_sleb, write_uleb};
-pub(crate) use table::{first_code, read};
+pub(crate) use table::{first_code, number, read};
 
 /// The sizes and codes that operands of expressions depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

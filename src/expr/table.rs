@@ -222,6 +222,12 @@ macro_rules! operations {
             }
         }
 
+        /// The number of each operation in the table, to tell a great many of them apart by one jump.
+        #[expect(non_upper_case_globals, reason = "named as the operations are")]
+        pub(crate) mod number {
+            $(pub(crate) const $opcode: u8 = super::Opcode::$opcode as u8;)*
+        }
+
         /// For each operation with operands a function that reads them, in the order of the encoding; `code` is the
         /// operation's first byte, which has the number within a family.
         #[expect(non_snake_case, reason = "named as the operations are")]
@@ -423,6 +429,12 @@ impl Opcode {
         &ROWS[self as usize]
     }
 
+    /// The operation with a number in the table.
+    #[inline]
+    pub(crate) fn from_number(number: u8) -> Option<Opcode> {
+        ROWS.get(usize::from(number)).map(|row| row.opcode)
+    }
+
     /// The operation's name; of a family, the name without its number.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -446,9 +458,11 @@ impl Opcode {
     }
 }
 
-/// What the codes of one byte mean in a dialect; nothing where a code has no meaning by itself, as `DW_OP_LLVM_user` has
-/// not.
-pub(super) type Meanings = [Option<Opcode>; 256];
+/// What the codes of one byte mean in a dialect: the number of an operation, or [`VENDOR`].
+pub(super) type Meanings = [u8; 256];
+
+/// The meaning of a code that has none by itself, as `DW_OP_LLVM_user` has not.
+pub(super) const VENDOR: u8 = u8::MAX;
 
 #[expect(
     clippy::arithmetic_side_effects,
@@ -456,7 +470,7 @@ pub(super) type Meanings = [Option<Opcode>; 256];
     reason = "evaluated by the compiler, which refuses what overflows and an index that is too large"
 )]
 const fn meanings(dialect: Dialect) -> Meanings {
-    let mut table = [None; 256];
+    let mut table = [VENDOR; 256];
     let mut i = 0;
     while i < ROWS.len() {
         let row = ROWS[i];
@@ -466,15 +480,15 @@ const fn meanings(dialect: Dialect) -> Meanings {
             Dialect::Draft => row.codes.draft,
         };
         if let Some(code) = row.codes.gnu {
-            table[code as usize] = Some(row.opcode);
+            table[code as usize] = row.opcode as u8;
         }
         if let Some(code) = vendor {
-            table[code as usize] = Some(row.opcode);
+            table[code as usize] = row.opcode as u8;
         }
         if let Some(code) = row.codes.std {
             let mut member = 0;
             while member < row.family {
-                table[code as usize + member as usize] = Some(row.opcode);
+                table[code as usize + member as usize] = row.opcode as u8;
                 member += 1;
             }
         }

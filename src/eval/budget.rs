@@ -1,0 +1,242 @@
+//! What an evaluation may still do.
+
+use core::cell::Cell;
+
+use super::context::Context;
+use crate::arch::Register;
+use crate::error::{Limit, Result};
+use crate::location::Location;
+
+/// What an evaluation and all those within it have left.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Budget {
+    pub(super) steps: u32,
+    pub(super) depth: u16,
+    /// Whether anything depended on the lane.
+    pub(super) used_lane: bool,
+    /// Whether something could not be done for all lanes at once.
+    pub(super) needs_lane: bool,
+    /// The last register that was pushed, and the steps that were left then.
+    pushed_register: Option<(Register, u32)>,
+}
+
+impl Budget {
+    pub(super) fn new(context: &Context<'_, '_>) -> Budget {
+        Budget {
+            steps: context.limits.steps,
+            depth: (context.limits.depth).saturating_sub(context.nesting.map_or(0, Cell::get)),
+            used_lane: false,
+            needs_lane: false,
+            pushed_register: None,
+        }
+    }
+
+    /// Takes `count` steps.
+    ///
+    /// # Errors
+    /// [`Limit::Steps`], and none are taken; [`Limit::StopSteps`].
+    #[inline(always)]
+    pub(super) fn charge(&mut self, count: u32, context: &Context<'_, '_>) -> Result<()> {
+        let Some(steps) = self.steps.checked_sub(count) else {
+            return Err(context.limits.reached(Limit::Steps));
+        };
+        self.steps = steps;
+        match context.steps_done {
+            Some(done) => context.limits.charge_stop(done, count.into()),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes the [`steps_for_places`].
+    #[inline]
+    pub(super) fn charge_places(
+        &mut self,
+        location: &Location<'_>,
+        context: &Context<'_, '_>,
+    ) -> Result<()> {
+        steps_for_places(location).map_or(Ok(()), |steps| self.charge(steps, context))
+    }
+
+    /// Takes as many steps as there are, here and of the stop's, to use them or to [give them back](Budget::give_back).
+    #[inline(always)]
+    pub(super) fn take_all(&mut self, context: &Context<'_, '_>) -> u32 {
+        let taken = match context.steps_done {
+            Some(done) => {
+                let left = context.limits.stop_steps.saturating_sub(done.get());
+                let taken = u32::try_from(left).map_or(self.steps, |left| left.min(self.steps));
+                done.set(done.get().saturating_add(taken.into()));
+                taken
+            }
+            None => self.steps,
+        };
+        self.steps = self.steps.saturating_sub(taken);
+        taken
+    }
+
+    /// Gives back steps that were taken and not used.
+    #[inline(always)]
+    pub(super) fn give_back(&mut self, count: u32, context: &Context<'_, '_>) {
+        self.steps = self.steps.saturating_add(count);
+        if let Some(done) = context.steps_done {
+            done.set(done.get().saturating_sub(count.into()));
+        }
+    }
+
+    /// Notes that the operation that is executed pushes a register, while `held` steps are taken and not used.
+    pub(super) fn note_register(&mut self, register: Register, held: u32) {
+        self.pushed_register = Some((register, self.steps.saturating_add(held)));
+    }
+
+    /// Forgets the register of an evaluation within another, which is not the outer one's.
+    pub(super) fn forget_register(&mut self) {
+        self.pushed_register = None;
+    }
+
+    /// The register, if pushing one was the last thing that the last evaluation did: no step came after it.
+    pub(super) fn last_register(&self) -> Option<Register> {
+        let (register, steps) = self.pushed_register?;
+        (steps == self.steps).then_some(register)
+    }
+}
+
+/// A step for each place of a location that has several: whatever is done with it is done to every one.
+#[inline]
+pub(super) fn steps_for_places(location: &Location<'_>) -> Option<u32> {
+    match location {
+        Location::One(_) => None,
+        Location::Many(places) => Some(u32::try_from(places.len()).unwrap_or(u32::MAX)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+    use crate::eval::{
+        ExpressionBytes, Frame, LocationAttribute, Outcome, ResultKind, Subprogram, Unit, evaluate,
+    };
+    use crate::expr::{Encoding, ParseOptions, parse};
+    use crate::limits::Limits;
+    use crate::location::Arena;
+
+    /// A frame that notes how many steps were done when it was asked, and takes ten itself.
+    struct Asked<'d> {
+        done: &'d Cell<u64>,
+        at: Cell<Option<u64>>,
+    }
+
+    impl Asked<'_> {
+        fn note(&self) {
+            self.at.set(Some(self.done.get()));
+            self.done.set(self.done.get() + 10);
+        }
+    }
+
+    impl<'a> Frame<'a> for Asked<'_> {
+        fn register(&self, _: Register) -> Result<Location<'a>> {
+            self.note();
+            Ok(Location::byte(0))
+        }
+
+        fn entry_register(&self, register: Register) -> Result<Location<'a>> {
+            self.register(register)
+        }
+
+        fn cfa(&self) -> Result<Location<'a>> {
+            self.note();
+            Ok(Location::byte(0))
+        }
+
+        fn with_caller(
+            &self,
+            visit: &mut dyn FnMut(&dyn Frame<'a>, u64) -> Result<()>,
+        ) -> Result<bool> {
+            visit(self, 0).map(|()| true)
+        }
+    }
+
+    /// Two operations, one that asks the frame, and one more. The numbers are the steps that the frame finds done, and those that
+    /// the evaluation takes by itself; the last text is the frame base.
+    const ASKING: [(&str, u64, u64, &str); 6] = [
+        ("DW_OP_regx 0x28, DW_OP_drop", 3, 4, ""),
+        ("DW_OP_LLVM_call_frame_entry_reg 0x28, DW_OP_drop", 3, 4, ""),
+        ("DW_OP_call_frame_cfa, DW_OP_drop", 3, 4, ""),
+        ("DW_OP_fbreg +0x1, DW_OP_drop", 3, 5, "DW_OP_call_frame_cfa"),
+        // One that needs a stack: the frame is asked after its first operation has begun.
+        (
+            "DW_OP_fbreg +0x1, DW_OP_drop",
+            4,
+            6,
+            "DW_OP_call_frame_cfa, DW_OP_nop",
+        ),
+        // The expression within: two operations before the frame is asked, one after.
+        (
+            "DW_OP_entry_value(DW_OP_lit1, DW_OP_call_frame_cfa, DW_OP_drop), DW_OP_drop",
+            5,
+            7,
+            "",
+        ),
+    ];
+
+    /// Evaluates `DW_OP_lit1, DW_OP_drop` and `text`: the result, the steps found and the steps done.
+    fn ask(text: &str, frame_base: &str, limits: Limits) -> (Result<()>, Option<u64>, u64) {
+        let arena = Arena::new();
+        let expression = |text: &str| {
+            let parsed = parse(text, &ParseOptions::default()).unwrap();
+            let bytes = arena.keep(parsed.encode(Encoding::AMDGPU).unwrap());
+            ExpressionBytes::alone(bytes, Unit::unknown(Encoding::AMDGPU))
+        };
+        let done = Cell::new(0);
+        let frame = Asked {
+            done: &done,
+            at: Cell::new(None),
+        };
+        let frame_base = LocationAttribute::Expression(expression(frame_base));
+        let context = Context {
+            frame: Some(&frame),
+            subprogram: Some(Subprogram {
+                frame_base: Some(frame_base),
+                ..Subprogram::default()
+            }),
+            steps_done: Some(&done),
+            limits,
+            ..Context::new(&arena)
+        };
+        let expression = expression(&format!("DW_OP_lit1, DW_OP_drop, {text}"));
+        let result = evaluate(&expression, ResultKind::Any, &context).map(drop::<Outcome<'_>>);
+        (result, frame.at.get(), done.get())
+    }
+
+    #[test]
+    fn a_frame_finds_every_step_done_and_its_own_are_counted() {
+        for (text, found, steps, base) in ASKING {
+            let (result, at, done) = ask(text, base, Limits::DEFAULT);
+            result.unwrap_or_else(|error| panic!("{text}, {base}: {error}"));
+            assert_eq!((at, done), (Some(found), steps + 10), "{text}, {base}");
+        }
+    }
+
+    #[test]
+    fn both_limits_are_reached_at_their_step() {
+        for (text, _, steps, base) in ASKING {
+            let limits = |steps, stop_steps| Limits {
+                steps,
+                stop_steps,
+                ..Limits::DEFAULT
+            };
+            let own = u32::try_from(steps).unwrap();
+            // The frame's ten are the stop's, not this evaluation's.
+            ask(text, base, limits(own, steps + 10)).0.unwrap();
+            for (limits, reached) in [
+                (limits(own - 1, steps + 10), Limit::Steps),
+                (limits(own, steps + 9), Limit::StopSteps),
+            ] {
+                let error = ask(text, base, limits).0.unwrap_err();
+                assert!(
+                    matches!(error.kind(), ErrorKind::Limit { limit, .. } if *limit == reached),
+                    "{text}, {base}: {error}"
+                );
+            }
+        }
+    }
+}
