@@ -132,6 +132,7 @@ impl<'a> Machine<'_, '_, 'a> {
         self.push(Entry::Generic(a.compare(relation, &b)?.into()))
     }
 
+    #[inline(never)]
     pub(super) fn convert(&mut self, base_type: u64) -> Result<()> {
         let to = self.type_or_generic(base_type)?;
         to.check_fits()?;
@@ -147,6 +148,7 @@ impl<'a> Machine<'_, '_, 'a> {
         self.push(Entry::from_value(converted))
     }
 
+    #[inline(never)]
     pub(super) fn reinterpret(&mut self, base_type: u64) -> Result<()> {
         let to = self.type_or_generic(base_type)?;
         let value = self.pop_value()?;

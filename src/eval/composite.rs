@@ -82,6 +82,7 @@ impl<'a> Machine<'_, '_, 'a> {
         at_start(composite)
     }
 
+    #[inline(never)]
     pub(super) fn piece_end(&mut self) -> Result<()> {
         self.need(1)?;
         if !self.stack.top_is_incomplete() {
@@ -92,6 +93,7 @@ impl<'a> Machine<'_, '_, 'a> {
         self.push(Entry::Location(location))
     }
 
+    #[inline(never)]
     pub(super) fn extend(&mut self, bit_size: u64, count: u64) -> Result<()> {
         let location = self.pop_location()?;
         let arena = self.context.arena;
@@ -100,6 +102,7 @@ impl<'a> Machine<'_, '_, 'a> {
         self.push(Entry::Location(at_start(composite)))
     }
 
+    #[inline(never)]
     pub(super) fn select_bit_piece(&mut self, bit_size: u64, count: u64) -> Result<()> {
         self.need(3)?;
         let mask = self.pop_mask()?;

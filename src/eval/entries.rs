@@ -25,7 +25,7 @@ const OTHERS: usize = 3;
 /// What a near entry is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-enum Kind {
+pub(super) enum Kind {
     /// Below the lowest entry.
     None,
     Generic,
@@ -35,7 +35,7 @@ enum Kind {
     Linear,
     /// No number either, but there is nothing to keep of it.
     Incomplete,
-    /// No number.
+    /// No number; or any entry at the top of a deep stack.
     Other,
 }
 
@@ -221,11 +221,18 @@ impl<'a> Entries<'a> {
         Ok(())
     }
 
-    /// What the top entry is; not of which kind it was, on a deep stack.
+    /// What the top entry is.
     #[inline(always)]
     fn top_kind(&self) -> Kind {
         let kind = self.kinds.get(near(self.count));
         kind.copied().unwrap_or(Kind::None)
+    }
+
+    /// What the top entry is, and its number if it has one.
+    #[inline(always)]
+    pub(super) fn top_near(&self) -> (Kind, u64) {
+        let word = self.words.get(near(self.count));
+        (self.top_kind(), word.copied().unwrap_or(0))
     }
 
     /// The number on top; nothing if it is none, or on a deep stack.
@@ -310,7 +317,7 @@ impl<'a> Entries<'a> {
     #[inline(always)]
     pub(super) fn top_other(&self) -> Option<&Entry<'a>> {
         (self.top_kind() == Kind::Other)
-            .then(|| self.others.below(0))
+            .then(|| self.others.last())
             .flatten()
     }
 

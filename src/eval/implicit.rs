@@ -30,6 +30,7 @@ impl<'a> Machine<'_, '_, 'a> {
         self.push(Entry::Location(Location::One(Place::new(storage, 0))))
     }
 
+    #[inline(never)]
     pub(super) fn implicit_pointer(
         &mut self,
         entry: u64,

@@ -4,7 +4,7 @@ use fallible_iterator::FallibleIterator;
 
 use super::budget::Budget;
 use super::context::{Context, Frame, LaneFocus, Outcome, ResultKind};
-use super::entries::Entries;
+use super::entries::{Entries, Kind};
 use super::in_registers::{may_name_registers, run_in_registers};
 use super::resolver::{DieReference, ExpressionBytes, Unit};
 use super::spill::Spill;
@@ -68,9 +68,10 @@ pub(super) fn execute<'a>(
         steps: budget.take_all(context),
         budget,
     };
-    let result = machine.run(kind);
+    let done = machine.execute_all();
     machine.settle();
-    result
+    done?;
+    machine.finish(kind)
 }
 
 /// An expression that is being executed.
@@ -97,6 +98,9 @@ impl<'a> Activation<'a> {
 
 /// What each operation does, with its operands in the order of the table. One jump leads to where the operands are read and at
 /// once used; decoding an operation first, to look at it again, took a tenth more instructions.
+///
+/// What is common is always inlined here, and what is rare or long never: with it in the loop, the position in the expression
+/// would have no register to stay in.
 macro_rules! operate {
     ($machine:ident, $decoder:ident, $number:ident, $code:ident; $($operation:ident $({ $($operand:ident),+ $(,)? })? => $does:expr,)*) => {{
         // No operation is left out.
@@ -151,15 +155,6 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
 
     pub(super) fn generic(&self) -> BaseType {
         BaseType::generic(self.generic_bits)
-    }
-
-    #[inline(always)]
-    fn run(&mut self, kind: ResultKind) -> Result<Outcome<'a>> {
-        if !self.context.initial_stack.is_empty() {
-            self.push_all(self.context.initial_stack)?;
-        }
-        self.execute_all()?;
-        self.finish(kind)
     }
 
     #[cold]
@@ -251,6 +246,9 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
     )]
     #[inline(always)]
     fn execute_all(&mut self) -> Result<()> {
+        if !self.context.initial_stack.is_empty() {
+            self.push_all(self.context.initial_stack)?;
+        }
         // How far the expression is executed. Nothing else has it, so that it can be kept in registers.
         let mut decoder = self.here.decoder;
         loop {
@@ -407,7 +405,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
     /// Goes on behind the call, at the end of a called expression. Whether it was one.
     #[inline]
     fn go_back(&mut self) -> bool {
-        let Some(caller) = self.callers.below(0) else {
+        let Some(caller) = self.callers.last() else {
             return false;
         };
         self.here = *caller;
@@ -438,33 +436,38 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
     /// The result, of the kind that is required.
     #[inline(always)]
     fn finish(&mut self, kind: ResultKind) -> Result<Outcome<'a>> {
-        // What nearly every variable and every rule is.
-        match (kind, self.stack.top_number()) {
-            (ResultKind::Location, Some(Entry::Generic(address))) => {
-                let address = self.truncate(address);
-                return Ok(Outcome::Location(Location::byte(address)));
+        // What nearly every variable and every rule is. Each is made where the caller wants it: a location is large.
+        let (top, word) = self.stack.top_near();
+        match (kind, top) {
+            (ResultKind::Location, Kind::Generic) => {
+                let address = self.truncate(word);
+                Ok(Outcome::Location(Location::byte(address)))
             }
-            (ResultKind::Any | ResultKind::Location, Some(Entry::Address(address))) => {
-                return Ok(Outcome::Location(Location::byte(address)));
+            (ResultKind::Any | ResultKind::Location, Kind::Address) => {
+                Ok(Outcome::Location(Location::byte(word)))
             }
-            (ResultKind::Any | ResultKind::Location, Some(Entry::Implicit(value))) => {
-                return Ok(Outcome::Location(self.implicit(value)));
+            (ResultKind::Any | ResultKind::Location, Kind::Implicit) => {
+                Ok(Outcome::Location(self.implicit(word)))
             }
-            (ResultKind::Any | ResultKind::Location, Some(Entry::Incomplete)) => {
-                return Ok(Outcome::Location(self.complete()));
+            (ResultKind::Any | ResultKind::Location, Kind::Incomplete) => {
+                Ok(Outcome::Location(self.complete()))
             }
-            (ResultKind::Any | ResultKind::Value, Some(Entry::Generic(value))) => {
-                return Ok(Outcome::Value(Value::generic(value, self.generic_bits)));
+            (ResultKind::Any | ResultKind::Value, Kind::Generic) => {
+                Ok(Outcome::Value(Value::generic(word, self.generic_bits)))
             }
-            (_, _) => {}
+            (ResultKind::Any | ResultKind::Location, Kind::Other)
+                if let Some(Entry::Location(location @ Location::One(_))) =
+                    self.stack.top_other() =>
+            {
+                Ok(Outcome::Location(*location))
+            }
+            (_, _) => self.finish_thoroughly(kind),
         }
-        if let (
-            ResultKind::Any | ResultKind::Location,
-            Some(Entry::Location(location @ Location::One(_))),
-        ) = (kind, self.stack.top_other())
-        {
-            return Ok(Outcome::Location(*location));
-        }
+    }
+
+    /// The same for any entry.
+    #[inline(never)]
+    fn finish_thoroughly(&mut self, kind: ResultKind) -> Result<Outcome<'a>> {
         let Some(top) = self.stack.pop() else {
             return match kind {
                 ResultKind::Any | ResultKind::Location => {
@@ -478,7 +481,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
         } else {
             top
         };
-        match (kind, top) {
+        let result = match (kind, top) {
             (ResultKind::Location, top) => self.location_of(top).map(Outcome::Location),
             (ResultKind::Any, Entry::Location(location)) => Ok(Outcome::Location(location)),
             (ResultKind::Any, Entry::Address(_) | Entry::Implicit(_) | Entry::Register(_)) => {
@@ -489,7 +492,9 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
                 Place::new(Storage::ImplicitPointer(pointer), 0),
             ))),
             (ResultKind::Any | ResultKind::Value, top) => self.value_of(top).map(Outcome::Value),
-        }
+        };
+        self.settle();
+        result
     }
 
     #[inline(always)]
@@ -504,11 +509,13 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
         value & self.generic_mask
     }
 
+    #[inline(never)]
     fn constx(&mut self, index: u64) -> Result<()> {
         let value = self.resolver()?.address(self.unit(), index)?;
         self.push_literal(value)
     }
 
+    #[inline(never)]
     fn const_type(&mut self, base_type: u64, bytes: &'a [u8]) -> Result<()> {
         let ty = self.base_type(base_type)?;
         if ty.byte_size() as usize != bytes.len() {
@@ -522,12 +529,14 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
         self.push(Entry::from_value(Value::new(ty, u128::from_le_bytes(bits))))
     }
 
+    #[inline(never)]
     fn push_object_address(&mut self) -> Result<()> {
         let object = self.context.object;
         let object = object.ok_or_else(|| Error::from(Need::Object))?;
         self.push(Entry::Location(object))
     }
 
+    #[inline(never)]
     fn push_lane(&mut self) -> Result<()> {
         self.budget.used_lane = true;
         let lanes = self
@@ -545,6 +554,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
         }
     }
 
+    #[inline(never)]
     fn push_iteration(&mut self) -> Result<()> {
         let iteration = self
             .context

@@ -19,6 +19,7 @@ impl<'a> Machine<'_, '_, 'a> {
         self.stack.push_address(address)
     }
 
+    #[inline(never)]
     pub(super) fn addrx(&mut self, index: u64) -> Result<()> {
         let address = self.resolver()?.address(self.unit(), index)?;
         self.push_address(address)
@@ -66,6 +67,7 @@ impl<'a> Machine<'_, '_, 'a> {
         self.form_aspace_address()
     }
 
+    #[inline(never)]
     pub(super) fn form_tls_address(&mut self) -> Result<()> {
         let offset = self.pop_value()?;
         if !offset.base_type.is_integral() {
@@ -80,6 +82,7 @@ impl<'a> Machine<'_, '_, 'a> {
         self.push(Entry::Location(location))
     }
 
+    #[inline(never)]
     pub(super) fn call_frame_cfa(&mut self) -> Result<()> {
         let frame = self.frame();
         let cfa = frame.ok_or_else(|| Error::from(Need::Frame))?.cfa()?;
@@ -318,6 +321,7 @@ impl<'a> Machine<'_, '_, 'a> {
         self.push(Entry::Generic(u64::try_from(value).unwrap_or(u64::MAX)))
     }
 
+    #[inline(never)]
     pub(super) fn deref_type(&mut self, byte_size: u8, base_type: u64) -> Result<()> {
         let ty = self.base_type(base_type)?;
         if ty.byte_size() != u32::from(byte_size) {
@@ -326,6 +330,7 @@ impl<'a> Machine<'_, '_, 'a> {
         self.deref_as(ty)
     }
 
+    #[inline(never)]
     pub(super) fn regval_type(&mut self, register: u64, base_type: u64) -> Result<()> {
         let ty = self.base_type(base_type)?;
         let location = self.register_location(register)?;
@@ -344,6 +349,7 @@ impl<'a> Machine<'_, '_, 'a> {
         self.push(Entry::from_value(Value::new(ty, value)))
     }
 
+    #[inline(never)]
     pub(super) fn entry_value(&mut self, bytes: &'a [u8]) -> Result<()> {
         let frame = self.frame();
         let frame = frame.ok_or_else(|| Error::from(Need::Frame))?;

@@ -40,6 +40,7 @@ impl<'a> Machine<'_, '_, 'a> {
         location(register, self.context)
     }
 
+    #[inline(never)]
     pub(super) fn call_frame_entry_reg(&mut self, number: u64) -> Result<()> {
         let register = register(number)?;
         let location = match self.frame() {

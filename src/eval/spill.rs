@@ -61,6 +61,15 @@ impl<'a, T: Copy, const N: usize> Spill<'a, T, N> {
         self.get(count.checked_sub(1)?.checked_sub(index)?)
     }
 
+    /// The item on top.
+    #[inline]
+    pub(super) fn last(&self) -> Option<&T> {
+        match self.far_count.checked_sub(1) {
+            Some(at) => self.far.get(at),
+            None => self.near.last(),
+        }
+    }
+
     /// Takes the top item away, if there is one.
     #[inline]
     pub(super) fn drop_last(&mut self) {

@@ -294,6 +294,7 @@ impl<'a> Machine<'_, '_, 'a> {
         self.pick(0)
     }
 
+    #[inline(never)]
     pub(super) fn pick(&mut self, index: usize) -> Result<()> {
         let entry = self.stack.below(index);
         let entry = entry.ok_or_else(|| underflow(index.saturating_add(1), self.stack.len()))?;
@@ -317,6 +318,7 @@ impl<'a> Machine<'_, '_, 'a> {
         self.push(b)
     }
 
+    #[inline(never)]
     pub(super) fn rot(&mut self) -> Result<()> {
         self.need(3)?;
         let (a, b, c) = (
