@@ -1,15 +1,12 @@
 //! Memory locations, and reading values from locations. Sources: HET A.2.5.4.4.3 and A.2.5.4.3.4.
 
-use fallible_iterator::FallibleIterator;
-
 use super::context::{Context, LaneFocus, Outcome, Reading, ResultKind};
 use super::machine::{Machine, run};
-use super::resolver::{ExpressionBytes, LocationAttribute};
+use super::resolver::ExpressionBytes;
 use super::stack::{Entry, Linear};
 use super::value::{BaseType, Encoding, Value};
 use crate::arch::{AddressSpace, Register};
 use crate::error::{Error, ErrorKind, Need, Result, Rule};
-use crate::expr::{Decoder, Opcode, number, operations, read};
 use crate::location::{Location, Place, Storage, Visits, read_plain, read_value_within};
 
 impl<'a> Machine<'_, '_, 'a> {
@@ -26,7 +23,7 @@ impl<'a> Machine<'_, '_, 'a> {
     }
 
     /// The address in the process of one in the code object.
-    fn loaded(&self, address: u64) -> u64 {
+    pub(super) fn loaded(&self, address: u64) -> u64 {
         self.truncate(address.wrapping_add(self.context.load_address))
     }
 
@@ -87,113 +84,6 @@ impl<'a> Machine<'_, '_, 'a> {
         let frame = self.frame();
         let cfa = frame.ok_or_else(|| Error::from(Need::Frame))?.cfa()?;
         self.push(Entry::Location(cfa))
-    }
-
-    pub(super) fn fbreg(&mut self, offset: i64) -> Result<()> {
-        let subprogram = self.context.subprogram.as_ref();
-        let frame_base = subprogram.and_then(|subprogram| subprogram.frame_base.as_ref());
-        let frame_base = frame_base.ok_or_else(|| Error::from(Need::FrameBase))?;
-        let location = match self.frame_base(frame_base)? {
-            FrameBase::Address(address) => {
-                if let Some(address) = address.checked_add_signed(offset) {
-                    return self.stack.push_address(address);
-                }
-                Location::byte(address)
-            }
-            FrameBase::Location(location) => location,
-        };
-        let location = match location.single().map(|place| place.storage) {
-            // A register stands for the memory it points to.
-            Some(Storage::Register(_)) => {
-                let base = self.address_in(&location, AddressSpace::None)?;
-                Location::byte(self.truncate(base))
-            }
-            Some(Storage::Memory { .. }) => location,
-            Some(
-                Storage::Undefined
-                | Storage::Value { .. }
-                | Storage::Constant(_)
-                | Storage::ImplicitPointer(_)
-                | Storage::Composite(_),
-            )
-            | None => return Err(Rule::FrameBaseKind.into()),
-        };
-        let moved = location.move_by(
-            i128::from(offset).saturating_mul(8),
-            0,
-            self.lanes(),
-            self.context.arena,
-        )?;
-        self.push(Entry::Location(moved))
-    }
-
-    fn frame_base(&mut self, frame_base: &LocationAttribute<'a>) -> Result<FrameBase<'a>> {
-        if let LocationAttribute::Expression(expression) = frame_base
-            && let Some(frame_base) = self.simple_frame_base(expression)
-        {
-            return Ok(frame_base);
-        }
-        self.refuse_fbreg(frame_base)?;
-        let context = Context {
-            object: None,
-            initial_stack: &[],
-            ..*self.context
-        };
-        self.nested(frame_base, &context).map(FrameBase::Location)
-    }
-
-    /// The location of a frame base that is a register or an address, as nearly every one is: it needs no stack of
-    /// its own. Nothing for any other, and if something is wrong.
-    fn simple_frame_base(&mut self, expression: &ExpressionBytes<'a>) -> Option<FrameBase<'a>> {
-        let encoding = &expression.unit.encoding;
-        let mut decoder = Decoder::new(expression.bytes, encoding);
-        let code = decoder.next_code()?;
-        let operation = decoder.number(code);
-        let cursor = decoder.cursor();
-        let found = match operation {
-            number::Addr => {
-                let (address,) = read::Addr(code, cursor, encoding).ok()?;
-                FrameBase::Address(self.loaded(address))
-            }
-            number::Reg => {
-                let (register,) = read::Reg(code, cursor, encoding).ok()?;
-                FrameBase::Location(self.register_location(register.into()).ok()?)
-            }
-            number::Regx => {
-                let (register,) = read::Regx(code, cursor, encoding).ok()?;
-                FrameBase::Location(self.register_location(register).ok()?)
-            }
-            number::CallFrameCfa if cursor.is_empty() => {
-                FrameBase::Location(self.frame()?.cfa().ok()?)
-            }
-            // Any other is evaluated on a stack.
-            _ => return None,
-        };
-        if !decoder.cursor().is_empty() || self.budget.depth == 0 {
-            return None;
-        }
-        self.charge(1).ok()?;
-        Some(found)
-    }
-
-    /// A frame base that refers to itself is ill-formed (HET A.3.3.5); without this the depth would end it.
-    fn refuse_fbreg(&mut self, frame_base: &LocationAttribute<'a>) -> Result<()> {
-        let LocationAttribute::Expression(expression) = frame_base else {
-            return Ok(());
-        };
-        // The usual frame base has no byte that could be one.
-        const FBREG: u8 = 0x91;
-        if !expression.bytes.contains(&FBREG) {
-            return Ok(());
-        }
-        let mut items = operations(expression.bytes, expression.unit.encoding);
-        while let Ok(Some(item)) = items.next() {
-            self.charge(1)?;
-            if item.operation.opcode() == Opcode::Fbreg {
-                return Err(Rule::FrameBaseKind.into());
-            }
-        }
-        Ok(())
     }
 
     pub(super) fn breg(&mut self, register: u64, offset: i64, space: AddressSpace) -> Result<()> {
@@ -425,13 +315,6 @@ impl<'a> Machine<'_, '_, 'a> {
             LaneFocus::None | LaneFocus::One(_) => None,
         }
     }
-}
-
-/// What `DW_OP_fbreg` counts from.
-enum FrameBase<'a> {
-    /// The location of a byte in the default space.
-    Address(u64),
-    Location(Location<'a>),
 }
 
 /// The size of a register, in bits; nothing if it is reserved.
