@@ -110,16 +110,19 @@ pub(super) fn steps_for_places(location: &Location<'_>) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
+    use smallvec::SmallVec;
+
     use super::*;
     use crate::error::ErrorKind;
     use crate::eval::{
-        ExpressionBytes, Frame, LocationAttribute, Outcome, ResultKind, Subprogram, Unit, evaluate,
+        BaseType, DieReference, ExpressionBytes, Frame, LocationAttribute, Outcome, Procedure,
+        Resolver, ResultKind, Subprogram, Unit, evaluate,
     };
     use crate::expr::{Encoding, ParseOptions, parse};
     use crate::limits::Limits;
     use crate::location::Arena;
 
-    /// A frame that notes how many steps were done when it was asked, and takes ten itself.
+    /// A frame, and debugging information, that notes how many steps were done when it was asked, and takes ten itself.
     struct Asked<'d> {
         done: &'d Cell<u64>,
         at: Cell<Option<u64>>,
@@ -155,9 +158,37 @@ mod tests {
         }
     }
 
-    /// Two operations, one that asks the frame, and one more. The numbers are the steps that the frame finds done, and those that
+    impl<'a> Resolver<'a> for Asked<'_> {
+        fn procedure(&self, _: Unit, _: DieReference) -> Result<Procedure<'a>> {
+            self.note();
+            Ok(Procedure::Nothing)
+        }
+
+        fn base_type(&self, _: Unit, _: u64) -> Result<BaseType> {
+            self.note();
+            Ok(BaseType::generic(64))
+        }
+
+        fn address(&self, _: Unit, index: u64) -> Result<u64> {
+            self.note();
+            Ok(index)
+        }
+
+        fn matching(
+            &self,
+            _: Unit,
+            _: u64,
+            _: u64,
+            _: &mut dyn FnMut(u32) -> Result<()>,
+        ) -> Result<SmallVec<[ExpressionBytes<'a>; 1]>> {
+            self.note();
+            Ok(SmallVec::new())
+        }
+    }
+
+    /// What is evaluated behind two operations. The numbers are the steps that whoever is asked finds done, and those that
     /// the evaluation takes by itself; the last text is the frame base.
-    const ASKING: [(&str, u64, u64, &str); 6] = [
+    const ASKING: [(&str, u64, u64, &str); 11] = [
         ("DW_OP_regx 0x28, DW_OP_drop", 3, 4, ""),
         ("DW_OP_LLVM_call_frame_entry_reg 0x28, DW_OP_drop", 3, 4, ""),
         ("DW_OP_call_frame_cfa, DW_OP_drop", 3, 4, ""),
@@ -176,6 +207,12 @@ mod tests {
             7,
             "",
         ),
+        ("DW_OP_addrx 0x1, DW_OP_drop", 3, 4, ""),
+        ("DW_OP_constx 0x1, DW_OP_drop", 3, 4, ""),
+        ("DW_OP_lit0, DW_OP_form_tls_address, DW_OP_drop", 4, 5, ""),
+        // To find an entry counts as 16 steps.
+        ("DW_OP_call4 0x8, DW_OP_nop", 19, 20, ""),
+        ("DW_OP_lit0, DW_OP_convert 0x8, DW_OP_drop", 20, 21, ""),
     ];
 
     /// Evaluates `DW_OP_lit1, DW_OP_drop` and `text`: the result, the steps found and the steps done.
@@ -192,8 +229,11 @@ mod tests {
             at: Cell::new(None),
         };
         let frame_base = LocationAttribute::Expression(expression(frame_base));
+        let tls = |_| frame.cfa();
         let context = Context {
             frame: Some(&frame),
+            resolver: Some(&frame),
+            tls: Some(&tls),
             subprogram: Some(Subprogram {
                 frame_base: Some(frame_base),
                 ..Subprogram::default()
@@ -208,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_finds_every_step_done_and_its_own_are_counted() {
+    fn whoever_is_asked_finds_every_step_done_and_its_own_are_counted() {
         for (text, found, steps, base) in ASKING {
             let (result, at, done) = ask(text, base, Limits::DEFAULT);
             result.unwrap_or_else(|error| panic!("{text}, {base}: {error}"));
@@ -225,7 +265,7 @@ mod tests {
                 ..Limits::DEFAULT
             };
             let own = u32::try_from(steps).unwrap();
-            // The frame's ten are the stop's, not this evaluation's.
+            // The ten are the stop's, not this evaluation's.
             ask(text, base, limits(own, steps + 10)).0.unwrap();
             for (limits, reached) in [
                 (limits(own - 1, steps + 10), Limit::Steps),

@@ -14,7 +14,9 @@ use crate::location::{Location, Place, Storage};
 pub(super) const ENTRY: u32 = 16;
 
 impl<'c, 'a> Machine<'_, 'c, 'a> {
-    pub(super) fn resolver(&self) -> Result<&'c dyn Resolver<'a>> {
+    /// Whom to ask for entries. What they evaluate to answer takes steps as well.
+    pub(super) fn resolver(&mut self) -> Result<&'c dyn Resolver<'a>> {
+        self.settle();
         self.context.resolver.ok_or_else(|| Need::Unit.into())
     }
 

@@ -75,6 +75,7 @@ impl<'a> Machine<'_, '_, 'a> {
             .into());
         }
         let tls = self.context.tls.ok_or_else(|| Error::from(Need::Tls))?;
+        self.settle();
         let location = tls(u64::try_from(offset.bits).unwrap_or(u64::MAX))?;
         self.push(Entry::Location(location))
     }
