@@ -13,7 +13,7 @@ use super::stack::Entry;
 use crate::arch::Register;
 use crate::error::{Limit, Result};
 use crate::limits::reached;
-use crate::location::Arena;
+use crate::location::{Arena, Location, Place};
 
 /// How many entries can be kept as numbers. Compilers need fewer.
 const NEAR: usize = SLOTS - 1;
@@ -319,6 +319,26 @@ impl<'a> Entries<'a> {
         (self.top_kind() == Kind::Other)
             .then(|| self.others.last())
             .flatten()
+    }
+
+    /// The top entry, if it is a location with one place.
+    #[inline(always)]
+    pub(super) fn top_place(&mut self) -> Option<&mut Place<'a>> {
+        if self.top_kind() != Kind::Other {
+            return None;
+        }
+        match self.others.last_mut()? {
+            Entry::Location(Location::One(place)) => Some(place),
+            Entry::Location(Location::Many(_))
+            | Entry::Generic(_)
+            | Entry::Address(_)
+            | Entry::Implicit(_)
+            | Entry::Register(_)
+            | Entry::Linear { .. }
+            | Entry::Incomplete
+            | Entry::Typed(_)
+            | Entry::Pointer(_) => None,
+        }
     }
 
     /// Takes the top entry.

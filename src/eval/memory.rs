@@ -292,11 +292,20 @@ impl<'a> Machine<'_, '_, 'a> {
     pub(super) fn offset(&mut self, scale: i64) -> Result<()> {
         self.need(2)?;
         let (base, step) = self.pop_displacement()?;
-        let location = self.pop_location()?;
         let bits = base.saturating_mul(scale.into());
         let step = step.saturating_mul(scale);
         let lanes = self.lanes();
-        if step != 0 && !can_step(&location) {
+        // Most are moved where they are: a location is large.
+        if let Some(register) = self.stack.take_register() {
+            self.push(Entry::Location(Location::register(register)))?;
+        }
+        if let Some(place) = self.stack.top_place()
+            && (step == 0 || can_step(place))
+        {
+            return place.move_by(bits, step, lanes);
+        }
+        let location = self.pop_location()?;
+        if step != 0 && !location.places().iter().all(can_step) {
             return Err(self.needs_lane());
         }
         let moved = location.move_by(bits, step, lanes, self.context.arena)?;
@@ -304,8 +313,12 @@ impl<'a> Machine<'_, '_, 'a> {
     }
 
     pub(super) fn offset_constant(&mut self, bits: i128) -> Result<()> {
+        let lanes = self.lanes();
+        if let Some(place) = self.stack.top_place() {
+            return place.move_by(bits, 0, lanes);
+        }
         let location = self.pop_location()?;
-        let moved = location.move_by(bits, 0, self.lanes(), self.context.arena)?;
+        let moved = location.move_by(bits, 0, lanes, self.context.arena)?;
         self.push(Entry::Location(moved))
     }
 
@@ -350,10 +363,7 @@ fn past_register(size: u32, bits: u32) -> Error {
     .into()
 }
 
-/// Whether all lanes of a location that grows from lane to lane can be kept as one.
-fn can_step(location: &Location<'_>) -> bool {
-    location
-        .places()
-        .iter()
-        .all(|place| matches!(place.storage, Storage::Register(_) | Storage::Memory { .. }))
+/// Whether a place can grow from lane to lane, so that it stands for all lanes.
+fn can_step(place: &Place<'_>) -> bool {
+    matches!(place.storage, Storage::Register(_) | Storage::Memory { .. })
 }

@@ -70,6 +70,15 @@ impl<'a, T: Copy, const N: usize> Spill<'a, T, N> {
         }
     }
 
+    /// The item on top, to be changed.
+    #[inline]
+    pub(super) fn last_mut(&mut self) -> Option<&mut T> {
+        match self.far_count.checked_sub(1) {
+            Some(at) => self.far.get_mut(at),
+            None => self.near.last_mut(),
+        }
+    }
+
     /// Takes the top item away, if there is one.
     #[inline]
     pub(super) fn drop_last(&mut self) {

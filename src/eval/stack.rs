@@ -184,6 +184,7 @@ impl<'a> Machine<'_, '_, 'a> {
     }
 
     /// The memory location at a byte address of a space, cut to the space's address size.
+    #[inline(always)]
     pub(super) fn memory(&mut self, space: AddressSpace, address: Linear) -> Result<Location<'a>> {
         if space == AddressSpace::None && address.step == 0 {
             return Ok(Location::byte(self.truncate(address.base)));

@@ -200,11 +200,15 @@ impl<'a> Location<'a> {
         arena: &'a Arena<'a>,
     ) -> Result<Location<'a>> {
         match self {
-            Location::One(place) => Ok(Location::One(place.moved(bits, step, lanes)?)),
+            Location::One(place) => {
+                let mut moved = *place;
+                moved.move_by(bits, step, lanes)?;
+                Ok(Location::One(moved))
+            }
             Location::Many(places) => {
                 let moved = arena.alloc_all(places);
                 for place in &mut *moved {
-                    *place = place.moved(bits, step, lanes)?;
+                    place.move_by(bits, step, lanes)?;
                 }
                 Ok(Location::Many(moved))
             }
@@ -337,9 +341,10 @@ impl<'a> Place<'a> {
         }
     }
 
-    fn moved(&self, bits: i128, step: i64, lanes: Option<WaveSize>) -> Result<Place<'a>> {
+    /// Moves the place by `bits` plus `step` for every lane; what is undefined stays.
+    pub(crate) fn move_by(&mut self, bits: i128, step: i64, lanes: Option<WaveSize>) -> Result<()> {
         if let Storage::Undefined = self.storage {
-            return Ok(*self);
+            return Ok(());
         }
         let size_in_bits = self.storage_bits();
         let out_of_bounds = |offset: Option<i128>| ErrorKind::OutOfBounds {
@@ -366,13 +371,10 @@ impl<'a> Place<'a> {
                 return Err(out_of_bounds(offset).into());
             }
         }
-        let bit_offset = first
+        self.bit_offset = first
             .and_then(|first| u128::try_from(first).ok())
             .ok_or_else(|| out_of_bounds(first))?;
-        Ok(Place {
-            storage: self.storage,
-            bit_offset,
-            lane_step,
-        })
+        self.lane_step = lane_step;
+        Ok(())
     }
 }
