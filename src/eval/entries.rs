@@ -327,18 +327,10 @@ impl<'a> Entries<'a> {
         if self.top_kind() != Kind::Other {
             return None;
         }
-        match self.others.last_mut()? {
-            Entry::Location(Location::One(place)) => Some(place),
-            Entry::Location(Location::Many(_))
-            | Entry::Generic(_)
-            | Entry::Address(_)
-            | Entry::Implicit(_)
-            | Entry::Register(_)
-            | Entry::Linear { .. }
-            | Entry::Incomplete
-            | Entry::Typed(_)
-            | Entry::Pointer(_) => None,
-        }
+        let Entry::Location(Location::One(place)) = self.others.last_mut()? else {
+            return None;
+        };
+        Some(place)
     }
 
     /// Takes the top entry.

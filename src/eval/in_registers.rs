@@ -130,7 +130,7 @@ fn alone<'a>(
 ) -> Result<Location<'a>> {
     budget.charge(1, context)?;
     budget.note_register(register, 0);
-    register::location(register, context)
+    register::location(register, context.frame)
 }
 
 /// Takes the steps of all pieces, if nothing can go wrong: they fit, and there are so many steps. Whether it is so.
@@ -158,7 +158,7 @@ fn in_frame<'a>(
     for (number, piece) in pieces.iter().enumerate() {
         let in_register = |error| at(expression, error, number, 0);
         budget.charge(1, context).map_err(in_register)?;
-        let location = register::location(piece.register, context).map_err(in_register)?;
+        let location = register::location(piece.register, context.frame).map_err(in_register)?;
         let mut append = || {
             budget.charge(1, context)?;
             budget.charge_places(&location, context)?;

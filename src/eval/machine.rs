@@ -455,12 +455,12 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
             (ResultKind::Any | ResultKind::Value, Kind::Generic) => {
                 Ok(Outcome::Value(Value::generic(word, self.generic_bits)))
             }
-            (ResultKind::Any | ResultKind::Location, Kind::Other)
-                if let Some(Entry::Location(location @ Location::One(_))) =
-                    self.stack.top_other() =>
-            {
-                Ok(Outcome::Location(*location))
-            }
+            (ResultKind::Any | ResultKind::Location, Kind::Other) => match self.stack.top_other() {
+                Some(Entry::Location(location @ Location::One(_))) => {
+                    Ok(Outcome::Location(*location))
+                }
+                Some(_) | None => self.finish_thoroughly(kind),
+            },
             (_, _) => self.finish_thoroughly(kind),
         }
     }

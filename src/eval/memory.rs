@@ -225,7 +225,7 @@ impl<'a> Machine<'_, '_, 'a> {
     pub(super) fn regval_type(&mut self, register: u64, base_type: u64) -> Result<()> {
         let ty = self.base_type(base_type)?;
         let location = self.register_location(register)?;
-        check_register_size(register, ty.bit_size)?;
+        check_size(register_bits(register), ty.bit_size)?;
         self.push(Entry::Location(location))?;
         self.deref_as(ty)
     }
@@ -293,7 +293,15 @@ impl<'a> Machine<'_, '_, 'a> {
         self.need(2)?;
         let (base, step) = self.pop_displacement()?;
         let bits = base.saturating_mul(scale.into());
-        let step = step.saturating_mul(scale);
+        self.move_top(bits, step.saturating_mul(scale))
+    }
+
+    pub(super) fn offset_constant(&mut self, bits: i128) -> Result<()> {
+        self.move_top(bits, 0)
+    }
+
+    /// Moves the location on top by `bits` plus `step` for every lane.
+    fn move_top(&mut self, bits: i128, step: i64) -> Result<()> {
         let lanes = self.lanes();
         // Most are moved where they are: a location is large.
         if let Some(register) = self.stack.take_register() {
@@ -312,16 +320,6 @@ impl<'a> Machine<'_, '_, 'a> {
         self.push(Entry::Location(moved))
     }
 
-    pub(super) fn offset_constant(&mut self, bits: i128) -> Result<()> {
-        let lanes = self.lanes();
-        if let Some(place) = self.stack.top_place() {
-            return place.move_by(bits, 0, lanes);
-        }
-        let location = self.pop_location()?;
-        let moved = location.move_by(bits, 0, lanes, self.context.arena)?;
-        self.push(Entry::Location(moved))
-    }
-
     /// The lanes that a location stands for, if it is made for all at once.
     pub(super) fn lanes(&self) -> Option<crate::arch::WaveSize> {
         match self.context.lane {
@@ -336,13 +334,8 @@ fn register_bits(register: u64) -> Option<u32> {
     Register::from_number(register)?.size_in_bits()
 }
 
-/// Fails if a register has fewer than `bits` bits. Where a frame has the register does not tell: behind the
-/// place in memory where it was saved there are other things.
-fn check_register_size(register: u64, bits: u32) -> Result<()> {
-    check_size(register_bits(register), bits)
-}
-
-/// The same for a register of `size` bits; nothing if it is reserved.
+/// Fails if a register of `size` bits, nothing if it is reserved, has fewer than `bits`. Where a frame has the register does not
+/// tell: behind the place in memory where it was saved there are other things.
 #[inline]
 fn check_size(size: Option<u32>, bits: u32) -> Result<()> {
     let size = size.unwrap_or(0);

@@ -1,6 +1,6 @@
 //! Register locations. Sources: HET A.2.5.4.4.4, and A.2.5.4.4.1 for `DW_OP_LLVM_call_frame_entry_reg`.
 
-use super::context::Context;
+use super::context::Frame;
 use super::machine::Machine;
 use super::stack::Entry;
 use crate::arch::Register;
@@ -20,7 +20,7 @@ impl<'a> Machine<'_, '_, 'a> {
     }
 
     fn push_frame_register(&mut self, register: Register) -> Result<()> {
-        let location = self.location(register)?;
+        let location = location(register, self.frame())?;
         match location.whole_register() {
             Some(register) => self.stack.push_register(register),
             None => self.push(Entry::Location(location)),
@@ -30,14 +30,7 @@ impl<'a> Machine<'_, '_, 'a> {
     /// Where a register is in the current frame.
     #[inline]
     pub(super) fn register_location(&mut self, number: u64) -> Result<Location<'a>> {
-        self.location(register(number)?)
-    }
-
-    fn location(&mut self, register: Register) -> Result<Location<'a>> {
-        if self.context.frame.is_some() {
-            self.settle();
-        }
-        location(register, self.context)
+        location(register(number)?, self.frame())
     }
 
     #[inline(never)]
@@ -52,10 +45,13 @@ impl<'a> Machine<'_, '_, 'a> {
     }
 }
 
-/// Where a register is in the current frame.
+/// Where a register is in a frame.
 #[inline]
-pub(super) fn location<'a>(register: Register, context: &Context<'_, 'a>) -> Result<Location<'a>> {
-    match context.frame {
+pub(super) fn location<'a>(
+    register: Register,
+    frame: Option<&dyn Frame<'a>>,
+) -> Result<Location<'a>> {
+    match frame {
         Some(frame) => frame.register(register),
         None => Ok(Location::register(register)),
     }

@@ -462,7 +462,7 @@ impl Opcode {
 pub(super) type Meanings = [u8; 256];
 
 /// The meaning of a code that has none by itself, as `DW_OP_LLVM_user` has not.
-pub(super) const VENDOR: u8 = u8::MAX;
+const VENDOR: u8 = u8::MAX;
 
 #[expect(
     clippy::arithmetic_side_effects,
