@@ -6,8 +6,8 @@ use smallvec::SmallVec;
 use super::entries::Entries;
 use super::stack::Entry;
 use super::{
-    BaseType, Context, DieReference, Encoding, ExpressionBytes, Outcome, Procedure, Resolver,
-    ResultKind, Unit, Value, evaluate,
+    BaseType, Context, DieReference, Encoding, ExpressionBytes, LaneFocus, LocationAttribute,
+    Outcome, Procedure, Resolver, ResultKind, Subprogram, Unit, Value, evaluate,
 };
 use crate::arch::Register;
 use crate::error::{ErrorKind, Result};
@@ -202,4 +202,38 @@ proptest! {
 
 fn shown(entry: &Entry<'_>) -> String {
     format!("{entry:?}")
+}
+
+/// Short ways are left for what is unusual.
+#[test]
+fn what_the_short_ways_cannot_do_is_done_the_long_way() {
+    let arena = Arena::new();
+    let expression = |text: &str| {
+        let parsed = parse(text, &ParseOptions::default()).unwrap();
+        let bytes = arena.keep(parsed.encode(expr::Encoding::AMDGPU).unwrap());
+        ExpressionBytes::alone(bytes, Unit::unknown(expr::Encoding::AMDGPU))
+    };
+    // 0x10 + 8, and 1: the frame base does not end behind its address.
+    let base = LocationAttribute::Expression(expression("DW_OP_addr 0x10, DW_OP_lit8, DW_OP_plus"));
+    let context = Context {
+        subprogram: Some(Subprogram {
+            frame_base: Some(base),
+            ..Subprogram::default()
+        }),
+        lane: LaneFocus::All,
+        ..Context::new(&arena)
+    };
+    let found = evaluate(
+        &expression("DW_OP_fbreg +0x1"),
+        ResultKind::Location,
+        &context,
+    );
+    assert_eq!(found.unwrap(), Outcome::Location(Location::byte(0x19)));
+    // A constant does not stand for all lanes, so that each must move it for itself.
+    let moved =
+        expression("DW_OP_lit0, DW_OP_stack_value, DW_OP_LLVM_push_lane, DW_OP_LLVM_offset");
+    assert!(evaluate(&moved, ResultKind::Location, &context).is_err());
+    let moved =
+        expression("DW_OP_implicit_value 0x2 0x1 0x2, DW_OP_LLVM_push_lane, DW_OP_LLVM_offset");
+    assert!(evaluate(&moved, ResultKind::Location, &context).is_err());
 }
