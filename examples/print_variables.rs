@@ -71,15 +71,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let mut types = TypeTable::default();
         for variable in frame.variables(&mut types)? {
             let name = variable.variable.name.clone().unwrap_or_default();
-            let shown = [Lane(0), Lane(1), Lane(2)].map(|lane| match variable.state(lane) {
-                LaneState::Ok => variable
-                    .text(lane, &types, &Options::default())
-                    .unwrap_or_default(),
-                missing @ (LaneState::OptimizedOut
-                | LaneState::Partial
-                | LaneState::Unavailable
-                | LaneState::Error(_)
-                | LaneState::Inactive) => format!("<{}>", missing.name()),
+            let shown = [Lane(0), Lane(1), Lane(2)].map(|lane| {
+                let state = variable.state(lane);
+                if state == LaneState::Ok {
+                    let text = variable.text(lane, &types, &Options::default());
+                    text.unwrap_or_default()
+                } else {
+                    format!("<{}>", state.name())
+                }
             });
             println!(
                 "     {} {name} = {} in lanes 0 to 2",

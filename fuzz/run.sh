@@ -36,7 +36,7 @@ max_len() {
 # Where the length says nothing of what an input does, long ones are tried at once.
 len_control() {
     case $1 in
-    damage | gimli | machine_code) echo 0 ;;
+    damage | gimli | gpu_core | machine_code) echo 0 ;;
     *) echo 100 ;;
     esac
 }

@@ -92,6 +92,8 @@ pub enum ErrorKind {
     },
     /// Valid, but outside what this crate does; `spec-notes/` says why.
     Unsupported(&'static str),
+    /// It can be read in several ways, and nothing decides.
+    Ambiguous(Ambiguity),
     /// The debugger's own access failed.
     Access(String),
     /// A file, section or table is not what it says it is.
@@ -236,6 +238,74 @@ impl Need {
     }
 }
 
+/// What cannot be told of a location that is written without the heterogeneous extensions; see
+/// `spec-notes/legacy-llvm.md`.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ambiguity {
+    /// An address space by a number that stands for different ones in different versions of the compiler.
+    AddressSpace(u64),
+    /// An address that is computed from registers, in a space that nothing names.
+    AddressInRegister,
+    /// An address in a vector register, of which no lane is named, where lanes are named elsewhere.
+    LaneOfAddress,
+    /// Which part of a large object one register holds.
+    PartOfObject,
+    /// How many elements of a vector a part holds: LLVM writes elements of one byte that it has widened as if two
+    /// of them were there.
+    WidenedElements,
+    /// What `DW_OP_fbreg` counts from.
+    FrameBase,
+    /// What an operation that the compiler is not known to write is to do with a lane's value.
+    Operation(&'static str),
+    /// How wide the integers are that an operation combines.
+    Width,
+    /// Whether integers are compared with their signs: the answers differ.
+    Reading,
+    /// Where in local memory an object is: its symbol is undefined, and the address may be a linker's 0.
+    UndefinedSymbol(u64),
+    /// A part of the location is malformed.
+    IllFormed,
+}
+
+impl fmt::Display for Ambiguity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Ambiguity::AddressSpace(number) => write!(
+                f,
+                "address space {number} is another one in other versions of the compiler, and nothing tells which version this was"
+            ),
+            Ambiguity::AddressInRegister => {
+                f.write_str("the location is an address in a register, in an address space that nothing names")
+            }
+            Ambiguity::LaneOfAddress => {
+                f.write_str("the location is an address in a vector register, and does not say in which lane")
+            }
+            Ambiguity::PartOfObject => f.write_str(
+                "the location is one register's dword, and nothing tells which part of the object it holds",
+            ),
+            Ambiguity::WidenedElements => f.write_str(
+                "two elements of one byte are said to be in half a register, where the compiler puts one",
+            ),
+            Ambiguity::FrameBase => f.write_str("nothing tells what the frame base is for a lane"),
+            Ambiguity::Operation(name) => {
+                write!(f, "nothing tells what {name} means for a lane")
+            }
+            Ambiguity::Width => {
+                f.write_str("nothing tells how wide the integers are that are combined")
+            }
+            Ambiguity::Reading => f.write_str(
+                "the compiler writes the same for integers with and without a sign, and here the two differ",
+            ),
+            Ambiguity::UndefinedSymbol(address) => write!(
+                f,
+                "its symbol is undefined, so that its address in local memory, {address:#x}, may be the linker's"
+            ),
+            Ambiguity::IllFormed => f.write_str("the location of this part is malformed"),
+        }
+    }
+}
+
 /// A limit on work, so that no input can make it endless.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -338,6 +408,7 @@ impl ErrorKind {
             ErrorKind::MissingContext(_) => "missing-context",
             ErrorKind::Limit { .. } => "limit",
             ErrorKind::Unsupported(_) => "unsupported",
+            ErrorKind::Ambiguous(_) => "ambiguous",
             ErrorKind::Malformed { .. } => "malformed",
             ErrorKind::Syntax { .. } => "syntax",
             ErrorKind::Selection { .. } => "selection",
@@ -363,6 +434,7 @@ impl ErrorKind {
             | ErrorKind::MissingContext(_)
             | ErrorKind::Limit { .. }
             | ErrorKind::Unsupported(_)
+            | ErrorKind::Ambiguous(_)
             | ErrorKind::Access(_)
             | ErrorKind::Malformed { .. }
             | ErrorKind::Syntax { .. }
@@ -456,6 +528,13 @@ impl From<Rule> for Error {
     }
 }
 
+impl From<Ambiguity> for Error {
+    #[cold]
+    fn from(ambiguity: Ambiguity) -> Error {
+        Error::new(ErrorKind::Ambiguous(ambiguity))
+    }
+}
+
 impl From<Need> for Error {
     #[cold]
     fn from(need: Need) -> Error {
@@ -533,6 +612,7 @@ impl fmt::Display for ErrorKind {
                 write!(f, "the limit `{}` of {value} was reached", limit.name())
             }
             ErrorKind::Unsupported(what) => write!(f, "not supported: {what}"),
+            ErrorKind::Ambiguous(ambiguity) => ambiguity.fmt(f),
             ErrorKind::Access(message) => write!(f, "the debugger's access failed: {message}"),
             ErrorKind::Malformed { what, reason } => write!(f, "malformed {what}: {reason}"),
             ErrorKind::Syntax { expected, found } => {

@@ -16,12 +16,16 @@ pub mod error;
 pub mod eval;
 pub mod expr;
 pub mod frame;
+pub mod gpu_core;
 pub mod inspect;
 pub mod isa;
+pub mod lane_flow;
 pub mod lane_pc;
 pub mod limits;
 pub mod location;
+mod nearest;
 pub mod object;
+pub mod query;
 #[cfg(feature = "serde")]
 pub mod report;
 pub mod verify;

@@ -42,7 +42,8 @@ pub struct Limits {
     /// Independently of this, compressed data of `n` bytes may claim at most 64 MiB or 1100 times `n`, whichever is
     /// more: DEFLATE cannot do better, and real data never does.
     pub decompressed: u64,
-    /// [`Limit::Entries`]: code objects in one file, and entries of bundles looked at.
+    /// [`Limit::Entries`]: code objects in one file, and entries of bundles looked at; of a core file agents, queues, entries
+    /// of its control stacks, packets of its queues and code objects, each.
     pub entries: u64,
 }
 

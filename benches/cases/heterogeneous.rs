@@ -7,9 +7,9 @@ use std::ops::Range;
 
 use hetdwarf::arch::{AddressSpace, Lane, Register, WaveSize};
 use hetdwarf::eval::{
-    BaseType, Context, DieReference, ExpressionBytes, LaneFocus, LegacyBase, LegacyFrame,
-    LocationAttribute, Outcome, PerLane, Procedure, Reading, Resolver, ResultKind, Unit, evaluate,
-    locate_lanes, rewrite_legacy,
+    BaseType, Context, DieReference, ExpressionBytes, IntegerType, LaneFocus, LegacyBase,
+    LegacyFrame, LegacyUnit, LocationAttribute, ObjectShape, Outcome, PerLane, Procedure, Reading,
+    Resolver, ResultKind, Unit, evaluate, locate_lanes, rewrite_legacy,
 };
 use hetdwarf::expr::Encoding;
 use hetdwarf::location::{
@@ -253,18 +253,57 @@ fn shape(bytes: &'static [u8], lane: LaneFocus, with_cfa: bool) -> bool {
     }
 }
 
+/// A unit of clang 22 without base types, addresses and sections.
+struct Clang22;
+
+impl LegacyUnit for Clang22 {
+    fn space(&self, number: u64) -> Option<AddressSpace> {
+        AddressSpace::from_number(number)
+    }
+
+    fn integer(&self, _: Unit, _: u64) -> Option<IntegerType> {
+        None
+    }
+
+    fn address(&self, _: Unit, index: u64) -> hetdwarf::Result<u64> {
+        Ok(index)
+    }
+
+    fn is_loaded(&self, _: u64) -> bool {
+        false
+    }
+
+    fn is_local(&self, _: u64, _: Option<u64>) -> bool {
+        true
+    }
+}
+
 /// Finds out what is meant and evaluates that.
 fn legacy(bytes: &'static [u8]) -> bool {
     let frame = LegacyFrame {
         base: LegacyBase::Register(Register::sgpr(33).unwrap()),
         scaled_by: Some(WaveSize::Wave64),
     };
-    let meant = rewrite_legacy(bytes, Encoding::AMDGPU, &frame);
-    let meant = meant.unwrap().unwrap();
+    let object = ObjectShape {
+        bits: 32,
+        byte_elements: false,
+    };
+    let written = ExpressionBytes::alone(bytes, UNIT);
+    let meaning = rewrite_legacy(&written, Some(object), &frame, &Clang22);
+    let [meant] = meaning
+        .readings
+        .into_iter()
+        .collect::<Vec<_>>()
+        .try_into()
+        .unwrap();
     let arena = Arena::new();
     let kept = arena.keep(meant);
     let context = context(&arena, LaneFocus::All);
-    let expression = ExpressionBytes::alone(kept, UNIT);
+    let unit = Unit {
+        encoding: UNIT.encoding.in_memory(),
+        ..UNIT
+    };
+    let expression = ExpressionBytes::alone(kept, unit);
     evaluate(&expression, ResultKind::Location, &context).is_ok()
 }
 

@@ -1,5 +1,7 @@
 //! What the tests of this package share: fixtures, the command run in this process, and numbers in JSON.
 
+pub mod cores;
+pub mod disassembly;
 pub mod fuzz;
 pub mod gimli_oracle;
 pub mod large;
@@ -28,7 +30,14 @@ pub fn fixture(path: &str) -> PathBuf {
 #[must_use]
 pub fn corpus() -> Vec<PathBuf> {
     let mut files = Vec::new();
-    for folder in ["llvm22", "llvm24", "rocm-style", "gcc12"] {
+    for folder in [
+        "llvm22",
+        "llvm24",
+        "rocm-style",
+        "gcc12",
+        "clang18",
+        "triton",
+    ] {
         for entry in std::fs::read_dir(fixture("corpus").join(folder)).unwrap() {
             let path = entry.unwrap().path();
             let extension = path.extension().and_then(|e| e.to_str());
@@ -55,6 +64,15 @@ pub fn wave_cases() -> Vec<PathBuf> {
     cases
 }
 
+/// Those in which call frame information was compared with what really happened.
+#[must_use]
+pub fn wave_cases_with_cfi() -> Vec<PathBuf> {
+    let mut cases = wave_cases();
+    cases.retain(|case| case.join("cfi-check.json").exists());
+    assert!(cases.len() >= 10, "the waves are missing");
+    cases
+}
+
 /// A JSON file.
 #[must_use]
 pub fn json(path: &Path) -> Value {
@@ -74,6 +92,18 @@ pub fn number(value: &Value) -> u128 {
     match text.strip_prefix("0x") {
         Some(digits) => u128::from_str_radix(digits, 16).unwrap(),
         None => text.parse().unwrap(),
+    }
+}
+
+/// Takes the work-items of lanes out of a document.
+pub fn without_work_items(document: &mut Value) {
+    match document {
+        Value::Array(items) => items.iter_mut().for_each(without_work_items),
+        Value::Object(fields) => {
+            fields.remove("work_item");
+            fields.values_mut().for_each(without_work_items);
+        }
+        _ => {}
     }
 }
 

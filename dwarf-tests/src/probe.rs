@@ -12,9 +12,10 @@ use hetdwarf::eval::{
 };
 use hetdwarf::expr::{Dialect, Encoding, ParseOptions, Printer, RegisterStyle, operations, parse};
 use hetdwarf::frame::{Entry, FramePrinter, Rows};
-use hetdwarf::inspect::{Program, Stop, StopOptions};
+use hetdwarf::inspect::{Program, Stop, StopFrame, StopOptions};
 use hetdwarf::location::{Access, Arena, read, read_lanes};
 use hetdwarf::object::{CodeObject, ObjectInfo, code_objects};
+use hetdwarf::query::Query;
 use hetdwarf::report::UnwindDocument;
 use hetdwarf::wave::{AccessError, Memory, Snapshot, Wave};
 
@@ -167,15 +168,48 @@ pub fn stop(program: &Program<'_>, pc: u64) -> usize {
         }
         let _ = frame.line();
         let mut types = TypeTable::default();
+        let mut names = Vec::new();
         for value in frame.variables(&mut types).unwrap_or_default() {
             variables += 1;
+            names.extend(value.variable.name.as_deref().map(str::to_owned));
             for lane in [Lane(0), Lane(63)] {
                 let _ = value.state(lane);
                 let _ = value.text(lane, &types, &Options::default());
             }
         }
+        questions(frame, &names);
     }
     variables
+}
+
+/// Expressions with the names of some variables, whatever their types are.
+fn questions(frame: StopFrame<'_, '_, '_>, names: &[String]) {
+    let Ok(mut query) = Query::new(frame) else {
+        return;
+    };
+    for name in names.iter().take(4) {
+        for (before, after) in [
+            ("", ""),
+            ("*", ""),
+            ("**", ""),
+            ("&", ""),
+            ("sizeof ", ""),
+            ("(int)", " + 1"),
+            ("", "[1]"),
+            ("", "[1][2]"),
+            ("", "->x"),
+            ("", ".y"),
+            ("", "@3"),
+            ("!", " && 1.5"),
+        ] {
+            let text = format!("{before}{name}{after}");
+            if let Ok(answer) = query.evaluate(&text, &[Lane(0), Lane(31)]) {
+                for lane in &answer.lanes {
+                    let _ = query.text(lane, &Options::default());
+                }
+            }
+        }
+    }
 }
 
 /// An expression: decoded, printed, parsed, and evaluated for one lane and for all.

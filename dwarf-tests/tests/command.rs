@@ -41,9 +41,11 @@ fn help() {
     assert_snapshot!("help", done("--help"));
     for command in [
         "vars",
+        "print",
         "eval",
         "unwind",
         "lane-pc",
+        "core",
         "info",
         "dump",
         "regs",
@@ -56,6 +58,42 @@ fn help() {
         );
     }
     assert!(done("--version").starts_with("hetdwarf "));
+}
+
+/// Values are checked in `print.rs`; this is how they look.
+#[test]
+fn print() {
+    let ask = |case: &str, wave: &str, more: &[&str]| {
+        let object = format!("fixtures/waves/{case}/{case}.rocm.hsaco");
+        let wave = format!("fixtures/waves/{case}/{wave}.json");
+        let arguments = ["print", &object, "--wave", &wave]
+            .into_iter()
+            .chain(more.iter().copied());
+        let ran = hetdwarf(arguments);
+        format!("{}---\n{}--- status {}\n", ran.out, ran.err, ran.status)
+    };
+    let more = [
+        "a * x + 7",
+        "x / (a - 3)",
+        "&a",
+        "g",
+        "sizeof(int[3])",
+        "a ? x : 0",
+    ];
+    assert_snapshot!("print-lanes", ask("calls-O2", "w06", &more));
+    let more = [
+        "--lane",
+        "0-3,7",
+        "r->in",
+        "r->y[0]@2",
+        "r->yy",
+        "*r->x",
+        "want",
+        "$sp",
+    ];
+    assert_snapshot!("print-errors", ask("structs", "w08", &more));
+    let more = ["--frame", "1", "a + 1", "b"];
+    assert_snapshot!("print-caller", ask("calls-O2", "w06", &more));
 }
 
 #[test]
@@ -344,7 +382,8 @@ fn files_that_cannot_be_read_are_named() {
         "negative.json",
         &with(&wave, "\"wave_size\":32", "\"wave_size\":-1"),
     );
-    folder.file("target.json", &with(&wave, "gfx1100", "gfx9999"));
+    folder.file("mistyped.json", &with(&wave, "load_address", "load_adress"));
+    folder.file("target.json", &with(&wave, "gfx1100", "sm_90"));
     let wave64 = with(&wave, "\"wave_size\":32", "\"wave_size\":64");
     folder.file("wave64.json", &without_lists(&wave64));
     let gfx90a = with(&wave, "gfx1100", "gfx90a");
@@ -354,8 +393,12 @@ fn files_that_cannot_be_read_are_named() {
     let commands = [
         ("info TMP/half.hipfb", "half.hipfb"),
         ("vars GOOD --wave TMP/negative.json", "found -1"),
-        ("vars GOOD --wave TMP/target.json", "`gfx9999`"),
-        ("eval --expr lit0 --wave TMP/target.json", "`gfx9999`"),
+        (
+            "vars GOOD --wave TMP/mistyped.json",
+            "did you mean \"load_address\"?",
+        ),
+        ("vars GOOD --wave TMP/target.json", "`sm_90`"),
+        ("eval --expr lit0 --wave TMP/target.json", "`sm_90`"),
         ("vars GOOD --wave TMP/wave64.json", "wave64.json: "),
         ("unwind GOOD --wave TMP/wave64.json", "wave64.json: "),
         ("lane-pc GOOD --wave TMP/wave64.json", "wave64.json: "),
@@ -460,8 +503,11 @@ fn values_of_options_that_make_no_sense_are_named() {
         ("vars GOOD --wave STOP --lane 64", "--lane 64"),
         ("unwind GOOD --wave STOP --lane 32", "--lane 32"),
         ("unwind GOOD --wave STOP --lane 300", "--lane 300"),
-        ("unwind GOOD --wave STOP --lane all", "--lane all"),
+        ("unwind GOOD --wave STOP --lane 3-1", "--lane 3-1"),
+        ("vars GOOD --wave STOP --lane 1-3,64", "\"64\" is none"),
+        ("eval --expr lit0 --wave STOP --lane 0-32", "--lane 0-32"),
         ("vars GOOD --wave STOP --name [a", "[a"),
+        ("vars GOOD --wave STOP --children", "--format json"),
         ("vars GOOD --wave STOP --frame 99", "99"),
         ("vars GOOD --wave STOP --target gfx90a", "gfx90a"),
         ("vars GOOD --wave STOP --index 1", "number 1"),
@@ -502,9 +548,13 @@ fn wrong_options_are_no_answer_either() {
         "vars a.hsaco --wave w.json --strict --tolerant",
         "vars a.hsaco --wave w.json --frame -1",
         "vars a.hsaco --wave w.json --lane -1",
+        "vars a.hsaco --wave w.json --frame none",
+        "vars a.hsaco --wave w.json --depth -1",
+        "vars a.hsaco --wave w.json --children 17",
         "vars a.hsaco --wave w.json --format xml",
         "eval",
         "eval --expr lit0 --hex 30",
+        "core",
         "info",
         "info a --target gfx90a --index 0",
         "regs --wave-size 16",

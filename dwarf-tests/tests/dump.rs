@@ -16,7 +16,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use dwarf_tests::{Ran, corpus, fixture, hetdwarf, llvm_tool, wave_cases};
+use dwarf_tests::{Ran, corpus, fixture, hetdwarf, llvm_tool, number, wave_cases};
 use fallible_iterator::FallibleIterator;
 use hetdwarf::debug_info::{DebugInfo, Value};
 use hetdwarf::expr::{
@@ -273,6 +273,81 @@ fn debug_line_is_the_same() {
     assert!(counts.exceptions.is_empty(), "{counts:?}");
 }
 
+/// Objects with indices of names and of addresses: two units, a merged index, type units here and in other files, the
+/// 64-bit format.
+fn indexed() -> Vec<PathBuf> {
+    let names = ["two", "merged", "types", "split", "wide"];
+    let folder = fixture("debug_info");
+    let path = |name: &str| folder.join(format!("names-{name}.hsaco"));
+    names.into_iter().map(path).collect()
+}
+
+/// Byte for byte, but for the first line, which has the path.
+#[test]
+fn debug_names_and_debug_aranges_are_the_same() {
+    let Some(tool) = llvm_tool("llvm-dwarfdump") else {
+        return;
+    };
+    let body = |text: &str| text.split_once('\n').unwrap().1.to_owned();
+    let (mut names, mut ranges) = (0, 0);
+    for file in objects().into_iter().chain(indexed()) {
+        for part in ["--debug-names", "--debug-aranges"] {
+            let ran = dump(&file, &[part, "--style", "llvm"]);
+            assert_eq!(ran.status, 0, "{}: {}", file.display(), ran.err);
+            let expected = body(&llvm(&tool, &file, &[part]));
+            // It prints nothing of what a .dwo file cannot have.
+            let is_dwo = file.extension().is_some_and(|extension| extension == "dwo");
+            if !is_dwo {
+                assert_eq!(body(&ran.out), expected, "{} {part}", file.display());
+            }
+            names += ran.out.matches("String: 0x").count();
+            ranges += ran.out.matches("\n[0x").count();
+        }
+    }
+    assert!(names > 80 && ranges > 100, "{names} {ranges}");
+}
+
+#[test]
+fn indices_as_json_say_the_same_as_text() {
+    for file in indexed() {
+        let text = dump(&file, &["--debug-names", "--debug-aranges"]).out;
+        let ran = dump(
+            &file,
+            &["--debug-names", "--debug-aranges", "--format", "json"],
+        );
+        assert_eq!(ran.status, 0, "{}", ran.err);
+        let json: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+        let list = |value: &serde_json::Value| value.as_array().unwrap().clone();
+        let ranges = list(&json["address_ranges"]).into_iter();
+        let ranges: usize = ranges.map(|set| list(&set["ranges"]).len()).sum();
+        assert_eq!(ranges, text.matches("\n[0x").count());
+        let mut entries = 0;
+        for index in list(&json["name_indexes"]) {
+            assert_eq!(index["augmentation"], "LLVM0700");
+            for name in list(&index["names"]) {
+                let string = format!(
+                    "Hash: 0x{:X}\n      String: {:#010x} \"{}\"",
+                    number(&name["hash"]),
+                    number(&name["string"]),
+                    name["name"].as_str().unwrap()
+                );
+                assert!(text.contains(&string), "{string}");
+                for entry in list(&name["entries"]) {
+                    let place = entry["offset"].as_str().unwrap();
+                    let tag = entry["tag"].as_str().unwrap();
+                    let entry = text.split(&format!("Entry @ {place} {{")).nth(1).unwrap();
+                    assert_eq!(entry.lines().nth(2).unwrap().trim(), format!("Tag: {tag}"));
+                    entries += 1;
+                }
+            }
+        }
+        assert_eq!(
+            entries,
+            text.matches(" Entry @ ").count() - text.matches(": Entry @ ").count()
+        );
+    }
+}
+
 #[test]
 fn entries_by_name_and_offset_are_the_same() {
     let Some(tool) = llvm_tool("llvm-dwarfdump") else {
@@ -517,7 +592,7 @@ fn every_expression_is_written_as_it_was_read() {
         }
     }
     println!("{count} expressions, {padded} padded references");
-    assert!(count > 25_000 && padded < 20, "{count}, {padded}");
+    assert!(count > 25_000 && padded < 60, "{count}, {padded}");
 }
 
 /// Dumps all parts of an object with one byte changed, in both formats; how often there were errors.
@@ -527,6 +602,8 @@ fn dump_damaged(file: &Path, data: &[u8]) -> usize {
         "--debug-loclists",
         "--debug-line",
         "--debug-frame",
+        "--debug-names",
+        "--debug-aranges",
     ];
     let mut complained = 0;
     std::fs::write(file, data).unwrap();
@@ -553,10 +630,11 @@ fn damaged_objects_do_not_stop_the_dump() {
     std::fs::create_dir_all(&folder).unwrap();
     let damaged = folder.join("damaged.hsaco");
     for name in [
-        "small-gfx90a-O0-dwarf4.hsaco",
-        "small-gfx1100-O2-gz-zlib.hsaco",
+        "corpus/llvm22/small-gfx90a-O0-dwarf4.hsaco",
+        "corpus/llvm22/small-gfx1100-O2-gz-zlib.hsaco",
+        "debug_info/names-types.hsaco",
     ] {
-        let intact = std::fs::read(fixture("corpus/llvm22").join(name)).unwrap();
+        let intact = std::fs::read(fixture(name)).unwrap();
         let object = CodeObject::parse(&intact).unwrap();
         let mut complained = 0;
         for section in object

@@ -20,6 +20,7 @@ use hetdwarf::display::Options;
 use hetdwarf::inspect::{LaneState, Program, Stop, StopOptions, VariableValue};
 use hetdwarf::location::Arena;
 use hetdwarf::object::CodeObject;
+use hetdwarf::query::Query;
 use hetdwarf::wave::Snapshot;
 
 const ARRAY: u64 = 0x01;
@@ -336,5 +337,79 @@ fn bounds_that_are_missing_or_absurd_do_no_harm() {
         |v, _| {
             assert!(matches!(v.state(Lane(1)), LaneState::Error(_)));
         },
+    );
+}
+
+/// What expressions give in lanes 0 to 3: the type's name, and values or reasons.
+fn printed(types: Vec<Entry>, text: &str) -> (String, Vec<String>) {
+    let file = object(types);
+    let object = CodeObject::parse(&file).unwrap();
+    let program = Program::load(&object).unwrap();
+    let wave = stop_wave();
+    let arena = Arena::new();
+    let stop = Stop::new(&program, &wave, wave.pc(), StopOptions::default(), &arena);
+    let mut query = Query::new(stop.frame(0).unwrap()).unwrap();
+    let lanes: Vec<Lane> = (0..4).map(Lane).collect();
+    let answer = query.evaluate(text, &lanes).unwrap();
+    let shown = answer.lanes.iter().map(|lane| match &lane.value {
+        Ok(_) => query.text(lane, &Options::default()).unwrap(),
+        Err(reason) => reason.to_string(),
+    });
+    (answer.type_name.clone(), shown.collect())
+}
+
+/// `int v[n]`, `int v[2][n]`, `int v[n][2]` and a structure whose `y` is n dwords from its start, in expressions: n
+/// is 0, 1, 2, 3, and dword D of lane L holds 100 L + D.
+#[test]
+fn expressions_take_the_layout_of_their_lane() {
+    let n = || vec![(COUNT, A::Entry(N))];
+    let two = || vec![(COUNT, A::number(2))];
+    let line = |text: &str| printed(array(INT, vec![n()]), text);
+    assert_eq!(line("n ? v[n - 1] : -1").1, ["-1", "100", "201", "302"]);
+    assert_eq!(line("sizeof v").1, ["0", "4", "8", "12"]);
+    assert_eq!(line("sizeof v / sizeof v[0] == n").1, ["1", "1", "1", "1"]);
+    assert_eq!(line("*v + 1").1, ["1", "101", "201", "301"]);
+    assert_eq!(line("&v[2] - v").1, ["2", "2", "2", "2"]);
+    let (ty, whole) = line("v");
+    assert_eq!(ty, "int[]");
+    assert_eq!(whole, ["{}", "{100}", "{200, 201}", "{300, 301, 302}"]);
+    // Rows of n, and n rows.
+    let rows = |text: &str| printed(array(INT, vec![two(), n()]), text);
+    assert_eq!(rows("v[1][0]").1[1..], ["101", "202", "303"]);
+    assert_eq!(
+        rows("v[1]").1[1..],
+        ["{101}", "{202, 203}", "{303, 304, 305}"]
+    );
+    assert_eq!(rows("sizeof v").1, ["0", "8", "16", "24"]);
+    let columns = |text: &str| printed(array(INT, vec![n(), two()]), text);
+    assert_eq!(columns("v[n - 1][1]").1[1..], ["101", "203", "305"]);
+    assert_eq!(columns("v[0]").0, "int[2]");
+    // The lane's dword of v0, deref_size 4, lit4, mul, LLVM_offset.
+    let far = [dword_of_vgpr(0), vec![0x94, 4, 0x34, 0x1e, 0xe9, 4]].concat();
+    let member = |name: &str, location| {
+        let attributes = vec![
+            (NAME, A::name(name)),
+            (TYPE, A::Entry(INT)),
+            (MEMBER_LOCATION, location),
+        ];
+        entry(2, MEMBER, attributes)
+    };
+    let structure = |text: &str| {
+        let size = (BYTE_SIZE, A::number(16));
+        let head = entry(1, STRUCTURE, vec![(NAME, A::name("s")), size]);
+        let members = vec![
+            head,
+            member("x", A::number(0)),
+            member("y", A::expression(&far)),
+        ];
+        printed(members, text)
+    };
+    assert_eq!(structure("v.y").1, ["0", "101", "202", "303"]);
+    assert_eq!(structure("&v.y - &v.x").1, ["0", "1", "2", "3"]);
+    let message = "where it starts is not known";
+    assert_eq!(
+        structure("(&v)->y").1,
+        [message; 4],
+        "only a variable is laid out"
     );
 }

@@ -14,7 +14,7 @@ mod truth;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use dwarf_tests::{corpus, fixture, json, number, wave_cases};
+use dwarf_tests::{corpus, fixture, json, number, wave_cases_with_cfi};
 use hetdwarf::verify::machine::{ContradictionKind as Kind, Silence, When};
 use truth::{Item, What};
 
@@ -81,7 +81,7 @@ fn is_among(items: &BTreeSet<Item>, wrong: &Item) -> bool {
 fn what_is_found_is_what_was_wrong_when_it_ran() {
     let mut shares: BTreeMap<What, Share> = BTreeMap::new();
     let mut false_alarms = Vec::new();
-    for case in wave_cases() {
+    for case in wave_cases_with_cfi() {
         let truth = truth::read(&case);
         let found = find(&case, &truth);
         for item in &truth.wrong {

@@ -46,6 +46,8 @@ struct Tally {
     objects: usize,
     stops: usize,
     variables: usize,
+    /// Why variables are ambiguous, by variable × lane.
+    doubts: BTreeMap<String, usize>,
     /// Variable × lane, by reading and state.
     states: BTreeMap<String, usize>,
     /// Errors of variables and of unwinding: the text without offsets, how often, and one of the places.
@@ -192,6 +194,14 @@ fn look_at(frame: &StopFrame<'_, '_, '_>, lanes: &[Lane], place: &str, tally: &m
                         state_name = "explained";
                     }
                 }
+                LaneState::Unsupported { .. } => match value.bits(*lane) {
+                    Err(error) => {
+                        if tally.error(&error, &format!("{place} {name}")) {
+                            state_name = "explained";
+                        }
+                    }
+                    Ok(_) => panic!("{place} {name}: {state:?}"),
+                },
                 LaneState::Unavailable | LaneState::Inactive => {
                     panic!("{place} {name}: {state:?} in a wave of zeros")
                 }
@@ -203,6 +213,9 @@ fn look_at(frame: &StopFrame<'_, '_, '_>, lanes: &[Lane], place: &str, tally: &m
                     );
                 }
                 LaneState::OptimizedOut => {}
+                LaneState::Ambiguous(reason) => {
+                    *tally.doubts.entry(reason.to_string()).or_default() += 1;
+                }
             }
             let state = format!("{reading} {state_name}");
             *tally.states.entry(state).or_default() += 1;
@@ -284,6 +297,7 @@ fn sweep(most: usize, keep: impl Fn(&Path) -> bool) -> Tally {
         objects,
         stops,
         variables,
+        doubts,
         states,
         errors,
         explained,
@@ -293,6 +307,9 @@ fn sweep(most: usize, keep: impl Fn(&Path) -> bool) -> Tally {
     println!(
         "{objects} objects, {stops} stops, {variables} variables, by lane: {states:?}, {explained} explained"
     );
+    for (reason, count) in doubts {
+        println!("  ambiguous {count} × {reason}");
+    }
     println!("most steps of a call stack and of variables: {steps:?}");
     for (key, (count, example)) in errors {
         println!("  {count} × {key}, e.g. {example}");

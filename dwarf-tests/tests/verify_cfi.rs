@@ -64,6 +64,7 @@ fn tables_of_compilers() {
     assert_eq!(
         found,
         [
+            ("clang18", "cfi-empty", 4),
             ("gcc12", "cfi-return-address-value", 2),
             ("llvm22", "cfi-empty", 39),
         ]

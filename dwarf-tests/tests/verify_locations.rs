@@ -42,6 +42,8 @@ const ERRORS: &[(&str, &str, &str, &str)] = &[
     ("gcc12/offload-gfx906-O1.hsaco",          "expr-out-of-bounds", "_dtoa_r", "L"),
     ("gcc12/offload-gfx906-O1.hsaco",          "expr-out-of-bounds", "__d2b",   "_d"),
     ("gcc12/offload-gfx906-O1.hsaco",          "expr-out-of-bounds", "__ulp",   "_x"),
+    ("llvm22/tile-gfx90a-O1-names.hsaco",      "expr-lane-overrun",  "tile",    "a"),
+    ("llvm22/tile-gfx90a-O1-names.hsaco",      "expr-lane-overrun",  "tile",    "b"),
     ("rocm-style/big-gfx1030-w64-O2.hsaco",    "expr-lane-overrun",  "big",     "w2"),
     ("rocm-style/big-gfx1030-w64-O2.hsaco",    "expr-lane-overrun",  "big",     "w3"),
 ];
@@ -137,6 +139,51 @@ fn functions_without_frame_base_are_those_of_llvm_dwarfdump() {
     }
     // The corpus has them: README.md, "Facts seen".
     assert!(functions >= 10, "{functions}");
+}
+
+/// LLVM leaves out the parts behind the last one that it knows: as many times as llvm-dwarfdump shows a location with
+/// one part only, and `verify` says it once for a unit.
+#[test]
+fn parts_left_out_are_counted_once_for_a_unit() {
+    let Some(dwarfdump) = dwarf_tests::llvm_tool("llvm-dwarfdump") else {
+        return;
+    };
+    let mut all = 0;
+    for path in dwarf_tests::corpus() {
+        let folder = path.parent().unwrap().file_name().unwrap().to_owned();
+        // GCC writes all parts, and only LLVM a part for nothing but the start of an object.
+        if !folder.to_str().unwrap().starts_with("llvm") {
+            continue;
+        }
+        let output = Command::new(&dwarfdump)
+            .arg("--debug-info")
+            .arg(&path)
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        let one_part = |line: &&str| {
+            line.matches("DW_OP_piece").count() == 1
+                && line.trim_end_matches(')').ends_with("DW_OP_piece 0x4")
+        };
+        let expected = text.lines().filter(one_part).count();
+        let units = text.matches("DW_TAG_compile_unit").count();
+        let findings = findings(&std::fs::read(&path).unwrap());
+        let notes: Vec<_> = findings
+            .iter()
+            .filter(|finding| finding.rule.id == "expr-short-composite")
+            .collect();
+        assert!(notes.len() <= units, "{}", path.display());
+        let counted = |finding: &&Finding| {
+            assert_eq!(finding.severity, Severity::Note);
+            let more = finding.message.split("; ").nth(1);
+            let more = more.and_then(|text| text.split(' ').next());
+            1 + more.map_or(0, |count| count.parse::<usize>().unwrap())
+        };
+        let found: usize = notes.iter().map(counted).sum();
+        assert_eq!(found, expected, "{}", path.display());
+        all += found;
+    }
+    assert!(all > 15, "{all}");
 }
 
 /// ROCm's form of the dword of a lane, behind `DW_OP_regx` and the number: `push_lane, lit4, mul, offset`.

@@ -7,7 +7,7 @@
 use core::fmt;
 use core::str::FromStr;
 
-use super::{Processor, TargetFeature};
+use super::{Architecture, Processor, TargetFeature};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The version of the ABI of code objects, which says how the flags of the ELF header are laid out.
@@ -82,10 +82,13 @@ impl FeatureSetting {
 /// What a code object was built for.
 ///
 /// Printed as a canonical target id: `gfx90a:sramecc+:xnack-`. A feature that can have any setting, or
-/// that the processor does not have, is not printed, and the generic version never is.
+/// that the processor does not have, is not printed, and the generic version never is. A processor that is not known
+/// is printed as its number: `unknown-0x27`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TargetId {
     processor: &'static Processor,
+    /// `EF_AMDGPU_MACH`, also of a processor that is not known.
+    mach: u8,
     sramecc: FeatureSetting,
     xnack: FeatureSetting,
     generic_version: u8,
@@ -104,6 +107,7 @@ impl TargetId {
         };
         TargetId {
             processor,
+            mach: processor.mach(),
             sramecc: setting(TargetFeature::Sramecc),
             xnack: setting(TargetFeature::Xnack),
             generic_version: 0,
@@ -120,9 +124,12 @@ impl TargetId {
     /// version 2, used the layout of version 3, and such flags are read. Where it did not, the processor
     /// is in a note, and the answer comes from [`from_flags_v2`](TargetId::from_flags_v2).
     ///
+    /// A number that the table does not have, 0 too, is that of a processor that is not known
+    /// ([`Processor::UNKNOWN`]).
+    ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`] if the flags name no processor; [`ErrorKind::Malformed`] if they name one
-    /// that the table does not have.
+    /// [`ErrorKind::Unsupported`] for flags of version 2 that name no processor, and [`ErrorKind::Malformed`] for those
+    /// that name an unknown one: what their other bits mean depends on whether they name one at all.
     pub fn from_flags(version: CodeObjectVersion, flags: u32) -> Result<TargetId> {
         let [mach, features, _, generic_version] = flags.to_le_bytes();
         let processor = match (Processor::by_mach(mach), version) {
@@ -134,19 +141,24 @@ impl TargetId {
             (None, CodeObjectVersion::V2) if mach <= 3 => {
                 return Err(Error::new(ErrorKind::Unsupported(V2)));
             }
-            (None, _) if mach == 0 => {
-                return Err(Error::new(ErrorKind::Unsupported(
-                    "a code object that does not name its processor",
-                )));
-            }
-            (None, _) => {
+            (
+                None,
+                CodeObjectVersion::V3
+                | CodeObjectVersion::V4
+                | CodeObjectVersion::V5
+                | CodeObjectVersion::V6,
+            ) => Processor::UNKNOWN,
+            (None, CodeObjectVersion::V2) => {
                 return Err(Error::malformed(
                     "ELF flags",
                     format!("{mach:#04x} is not the number of a known processor"),
                 ));
             }
         };
-        let target = TargetId::new(processor);
+        let target = TargetId {
+            mach,
+            ..TargetId::new(processor)
+        };
         Ok(match version {
             CodeObjectVersion::V2 | CodeObjectVersion::V3 => TargetId {
                 xnack: one_bit(features, target.xnack),
@@ -179,7 +191,15 @@ impl TargetId {
         }
     }
 
-    /// The processor.
+    /// The target of code for a processor that the table does not have, by its `EF_AMDGPU_MACH`.
+    fn unknown(mach: u8) -> TargetId {
+        TargetId {
+            mach,
+            ..TargetId::new(Processor::UNKNOWN)
+        }
+    }
+
+    /// The processor; [`Processor::UNKNOWN`] if the table does not have it.
     #[must_use]
     pub const fn processor(&self) -> &'static Processor {
         self.processor
@@ -208,11 +228,18 @@ impl TargetId {
         self.generic_version
     }
 
+    /// Whether both are for the same processor. Two that are not known are the same if their numbers are.
+    #[must_use]
+    pub fn has_processor_of(&self, other: &TargetId) -> bool {
+        self.processor == other.processor && self.mach == other.mach
+    }
+
     /// Whether code for this target runs on `device`: the processors fit, and each feature has a setting
     /// that does. Generic versions are not compared, since a device has none.
     #[must_use]
     pub fn runs_on(&self, device: &TargetId) -> bool {
         self.processor.runs_on(device.processor)
+            && (self.processor.is_known() || self.has_processor_of(device))
             && TargetFeature::ALL
                 .iter()
                 .all(|&feature| self.setting(feature).runs_with(device.setting(feature)))
@@ -244,6 +271,9 @@ const fn two_bits(flags: u8) -> FeatureSetting {
 impl fmt::Display for TargetId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.processor.name())?;
+        if !self.processor.is_known() {
+            write!(f, "-{:#04x}", self.mach)?;
+        }
         for feature in TargetFeature::ALL {
             match self.setting(*feature) {
                 FeatureSetting::On => write!(f, ":{}+", feature.name())?,
@@ -258,6 +288,7 @@ impl fmt::Display for TargetId {
 /// Reads a target id, canonical or not: `gfx90a:xnack-`, `tahiti`, features in any order; after a target
 /// triple (`amdgcn-amd-amdhsa--gfx90a:xnack+`) too. The form of code object versions 2 and 3
 /// (`gfx906+xnack`) is read where there is a `+` after the processor: features not named are then off.
+/// `unknown-0x27` is read as it is printed.
 ///
 /// Errors: [`ErrorKind::Syntax`] if the processor is not known, or a feature is not one that a target id
 /// for this processor can name, or is named twice.
@@ -267,9 +298,12 @@ impl FromStr for TargetId {
     fn from_str(text: &str) -> Result<TargetId> {
         let end = text.find([':', '+']).unwrap_or(text.len());
         let (head, features) = text.split_at_checked(end).unwrap_or((text, ""));
-        let processor =
-            processor_after_triple(head).ok_or_else(|| syntax("an AMDGPU processor", head))?;
-        let mut target = TargetId::new(processor);
+        let mut target = match (processor_after_triple(head), unknown_after_triple(head)) {
+            (Some(processor), _) => TargetId::new(processor),
+            (None, Some(mach)) => TargetId::unknown(mach),
+            (None, None) => return Err(syntax("an AMDGPU processor", head)),
+        };
+        let processor = target.processor;
         if let Some(features) = features.strip_prefix('+') {
             for feature in processor.features() {
                 *target.setting_mut(*feature) = FeatureSetting::Off;
@@ -334,12 +368,21 @@ fn processor_after_triple(text: &str) -> Option<&'static Processor> {
     text.match_indices('-').find_map(|(at, _)| {
         let (triple, name) = text.split_at_checked(at)?;
         let processor = Processor::by_name(name.strip_prefix('-')?)?;
-        let architecture = processor.architecture().name();
-        triple
-            .split('-')
-            .any(|part| part == architecture)
-            .then_some(processor)
+        let architecture = processor.architecture();
+        // LLVM 24 writes `amdgpu` and the family's number (`amdgpu9.42`) for `amdgcn`.
+        let fits = |part: &str| {
+            part == architecture.name()
+                || architecture == Architecture::Amdgcn && part.starts_with("amdgpu")
+        };
+        triple.split('-').any(fits).then_some(processor)
     })
+}
+
+/// The number at the end of `unknown-0x27`, if it is no processor's.
+fn unknown_after_triple(text: &str) -> Option<u8> {
+    let (_, digits) = text.rsplit_once("unknown-0x")?;
+    let mach = u8::from_str_radix(digits, 16).ok()?;
+    Processor::by_mach(mach).is_none().then_some(mach)
 }
 
 fn syntax(expected: &str, found: &str) -> Error {
@@ -444,15 +487,28 @@ mod tests {
     }
 
     #[test]
-    fn flags_without_a_known_processor_are_an_error() {
-        let error = TargetId::from_flags(V5, 0x500).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Unsupported(_)));
-        for reserved in [0x11, 0x1f, 0x27, 0x40, 0x60, 0xff] {
-            for version in [V2, V3, V4, V6] {
-                let error = TargetId::from_flags(version, reserved).unwrap_err();
-                assert!(matches!(error.kind(), ErrorKind::Malformed { .. }));
+    fn flags_without_a_known_processor_give_its_number() {
+        for (mach, text) in [
+            (0, "unknown-0x00"),
+            (0x27, "unknown-0x27"),
+            (0xff, "unknown-0xff"),
+        ] {
+            for version in [V3, V4, V5, V6] {
+                let target = TargetId::from_flags(version, mach).unwrap();
+                assert_eq!(target.to_string(), text);
+                assert!(!target.processor().is_known());
+                assert!(target.runs_on(&target) && target.runs_on(&parse(text)));
             }
+            let features = TargetId::from_flags(V5, mach | 0xe00).unwrap();
+            assert_eq!(features.to_string(), format!("{text}:sramecc+:xnack-"));
         }
+        let other = TargetId::from_flags(V5, 0x11).unwrap();
+        assert!(!other.runs_on(&TargetId::from_flags(V5, 0x27).unwrap()));
+        for reserved in [0x11, 0x1f, 0x27, 0x60, 0xff] {
+            let error = TargetId::from_flags(V2, reserved).unwrap_err();
+            assert!(matches!(error.kind(), ErrorKind::Malformed { .. }));
+        }
+        assert!("unknown-0x3f".parse::<TargetId>().is_err(), "it is gfx90a");
         assert_eq!(
             TargetId::from_flags(V3, 0x0f).unwrap().to_string(),
             "cayman"
@@ -468,6 +524,8 @@ mod tests {
             ("amdgcn-amd-amdhsa-gfx1100", "gfx1100"),
             ("amdgcn-amd-amdhsa-unknown-gfx1100", "gfx1100"),
             ("amdgcn-amd-amdhsa--gfx9-4-generic", "gfx9-4-generic"),
+            ("amdgpu12.5-amd-amdhsa-unknown-gfx1250", "gfx1250"),
+            ("amdgcn-amd-amdhsa--unknown-0x27", "unknown-0x27"),
             (
                 "hipv4-amdgcn-amd-amdhsa--gfx906:sramecc-",
                 "gfx906:sramecc-",

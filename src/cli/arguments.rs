@@ -22,10 +22,11 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Print the variables of a stopped wave, in every lane
-    #[command(
-        after_help = "Example:\n  hetdwarf vars kernel.hsaco --wave stop.json --lane all --name 'v*'"
-    )]
+    #[command(after_help = VARS_EXAMPLES)]
     Vars(VarsArguments),
+    /// Evaluate expressions of C in a stopped wave, in every lane
+    #[command(after_help = PRINT_EXAMPLES)]
+    Print(PrintArguments),
     /// Evaluate an expression
     #[command(
         after_help = "Examples:\n  hetdwarf eval --expr 'DW_OP_lit6, DW_OP_lit7, DW_OP_mul'\n  \
@@ -34,11 +35,20 @@ pub(crate) enum Command {
     )]
     Eval(EvalArguments),
     /// Print the call stack of a stopped wave
-    #[command(after_help = "Example:\n  hetdwarf unwind kernel.hsaco --wave stop.json --registers")]
+    #[command(
+        override_usage = "hetdwarf unwind [OPTIONS] <OBJECT> --wave <FILE>\n       \
+        hetdwarf unwind [OPTIONS] --core <FILE> [--wave <SEL>]",
+        after_help = "Examples:\n  hetdwarf unwind kernel.hsaco --wave stop.json --registers\n  \
+        hetdwarf unwind kernel.hsaco --wave stop.json --registers --lane 0-3\n  \
+        hetdwarf unwind --core merged.core --wave 12"
+    )]
     Unwind(UnwindArguments),
     /// Show where each lane of a stopped wave is
     #[command(after_help = "Example:\n  hetdwarf lane-pc kernel.hsaco --wave stop.json")]
     LanePc(LanePcArguments),
+    /// Show what the waves of a GPU core file were doing
+    #[command(after_help = CORE_EXAMPLES, after_long_help = CORE_HELP)]
+    Core(CoreArguments),
     /// Print what a code object is: target, kernels and their resources, debugging information
     #[command(
         after_help = "Examples:\n  hetdwarf info kernel.hsaco\n  hetdwarf info a.out --target gfx90a"
@@ -62,6 +72,24 @@ pub(crate) enum Command {
     Verify(VerifyArguments),
 }
 
+const VARS_EXAMPLES: &str = "Examples:
+  hetdwarf vars kernel.hsaco --wave stop.json --name 'v*'
+  hetdwarf vars kernel.hsaco --wave stop.json --frame all --lane 0-7,12
+  hetdwarf vars kernel.hsaco --wave stop.json --depth 2
+  hetdwarf vars kernel.hsaco --wave stop.json --lane 3 --children 2 --format json
+  dump-wave | hetdwarf vars kernel.hsaco --wave - --format json
+
+Exit status: 0 done, 1 no variable could be read (the answer says why), 2 the command could not run.";
+const PRINT_EXAMPLES: &str = "Examples:
+  hetdwarf print kernel.hsaco --wave stop.json 'p->next->x' 'a[i] + 1' '&v'
+  hetdwarf print kernel.hsaco --wave stop.json --lane 0-3,7 '*q@4' 'sizeof(struct T)'
+  hetdwarf print kernel.hsaco --wave stop.json --frame 1 'n > 0 ? total / n : 0' '$v3' '$exec'
+  hetdwarf print kernel.hsaco --wave stop.json '*(float *) local#0x40'
+
+Operators are C's; `p[0]@n` is an array of n elements, as in gdb. Nothing is assigned or called.
+
+Exit status: 0 done, 1 an expression is wrong or none has a value, 2 the command could not run.";
+
 const VERIFY_EXAMPLES: &str = "Examples:
   hetdwarf verify kernel.hsaco
   hetdwarf verify build --format sarif > hetdwarf.sarif
@@ -77,6 +105,25 @@ hetdwarf.toml, in this folder or one above, has a repository's choices:
   baseline = \"known.json\"
 
 Exit status: 0 no error was found, 1 errors were found, 2 not everything could be checked.";
+
+const CORE_EXAMPLES: &str = "Examples:
+  hetdwarf core merged.core
+  hetdwarf core gpucore.4242 core.4242
+  hetdwarf core merged.core --object-path build --source-path src
+  hetdwarf core merged.core --group-by kernel --format json
+
+Exit status: 0 all of it could be read, 1 a part, 2 nothing.";
+
+const CORE_HELP: &str = "Examples:
+  hetdwarf core merged.core
+  hetdwarf core gpucore.4242 core.4242
+  hetdwarf core merged.core --object-path build --source-path src
+  hetdwarf core merged.core --group-by kernel --format json
+
+What the ROCm runtime writes (gpucore.PID) has scratch, code and buffers of the GPU; what the kernel writes (core.PID) \
+has everything else, and waves are there. Give both, or what roccoremerge or rocgdb's gcore made of them.
+
+Exit status: 0 all of it could be read, 1 a part, 2 nothing.";
 
 const DUMP_EXAMPLES: &str = "Examples:
   hetdwarf dump kernel.hsaco --name 'v*'
@@ -106,6 +153,8 @@ reference, string or offset), value
   line_tables     --debug-line: offset, version, …, directories, files, rows (address, line, column, \
 file, isa, discriminator, op_index, flags)
   frames          --debug-frame: section, offset, kind (cie, fde or terminator), …, instructions, rows
+  address_ranges  --debug-aranges: offset, unit, …, ranges
+  name_indexes    --debug-names: offset, units, abbreviations, names (name, hash, entries), …
 Offsets and addresses are strings, \"0x…\"; so are constants that may pass 2^53. Bytes are hexadecimal digits.";
 
 #[derive(Debug, Args)]
@@ -126,6 +175,12 @@ pub(crate) struct DumpArguments {
     /// Print the entries, instructions and rows of the call frame information
     #[arg(long)]
     pub(crate) debug_frame: bool,
+    /// Print the index of names
+    #[arg(long)]
+    pub(crate) debug_names: bool,
+    /// Print which addresses the units say they cover
+    #[arg(long)]
+    pub(crate) debug_aranges: bool,
     /// Only entries whose name or linkage name matches, each alone
     #[arg(long, value_name = "GLOB", conflicts_with = "die")]
     pub(crate) name: Option<String>,
@@ -231,6 +286,74 @@ pub(crate) enum DialectName {
     Draft,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct CoreArguments {
+    /// The core file; or the GPU's half and the host's, in any order
+    #[arg(value_name = "FILE", required = true, num_args = 1..=2)]
+    pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) objects: CoreObjects,
+    /// A folder to look in for the source; without it, no source is shown
+    #[arg(long = "source-path", value_name = "DIR")]
+    pub(crate) source_paths: Vec<PathBuf>,
+    /// What the waves of a group have in common
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) group_by: GroupByName,
+    /// Every wave that stopped in full, and a line for each wave
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// The GPUs
+    #[arg(long)]
+    pub(crate) agents: bool,
+    /// The queues
+    #[arg(long)]
+    pub(crate) queues: bool,
+    /// The dispatches
+    #[arg(long)]
+    pub(crate) dispatches: bool,
+    #[command(flatten)]
+    pub(crate) limits: LimitArguments,
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+/// The code objects of a core that are not in it.
+#[derive(Debug, Args)]
+pub(crate) struct CoreObjects {
+    /// A code object in place of one that is lost or stripped: where its code is found loaded, or at LOAD
+    #[arg(long = "object", value_name = "OBJ[@LOAD]")]
+    pub(crate) given: Vec<String>,
+    /// A folder to look in for code objects that are lost or stripped, and for those that are in files
+    #[arg(long = "object-path", value_name = "DIR")]
+    pub(crate) folders: Vec<PathBuf>,
+}
+
+/// A core in place of a code object, whose waves `--wave` chooses from.
+#[derive(Debug, Args)]
+pub(crate) struct CoreChoice {
+    /// A core file in place of OBJECT, or twice for the GPU's half and the host's; --wave is then the number of a wave,
+    /// QUEUE:PACKET:(x,y,z)/w, or `stopped` (the default: the first that faulted)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) core: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) objects: CoreObjects,
+}
+
+/// What waves of a group have in common.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GroupByName {
+    /// The call stack.
+    #[default]
+    Stack,
+    /// The kernel.
+    Kernel,
+    /// The line they are at.
+    Line,
+    /// Nothing: each wave by itself.
+    None,
+}
+
 /// Which code object of a file.
 #[derive(Debug, Args)]
 pub(crate) struct ObjectArguments {
@@ -250,6 +373,15 @@ pub(crate) struct ObjectArguments {
     pub(crate) limits: LimitArguments,
 }
 
+/// Which call frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FrameChoice {
+    /// The one of this level, 0 for the innermost.
+    One(usize),
+    /// All, the innermost first.
+    All,
+}
+
 /// By the letter or as producers need it.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct StrictArguments {
@@ -267,19 +399,53 @@ pub(crate) struct VarsArguments {
     pub(crate) object: PathBuf,
     #[command(flatten)]
     pub(crate) which: ObjectArguments,
+    /// The stopped wave (hetdwarf-wave/1); - reads standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) wave: PathBuf,
+    /// The lanes: 3, 0-7,12 or all (the default, but text shows only lanes known to be active in a caller whose
+    /// EXEC is not known)
+    #[arg(long, value_name = "LANES")]
+    pub(crate) lane: Option<String>,
+    /// The call frame, 0 for the innermost, or all
+    #[arg(long, value_name = "N|all", default_value = "0", value_parser = parse_frame)]
+    pub(crate) frame: FrameChoice,
+    /// Only variables whose name matches
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) name: Option<String>,
+    /// How deep nested structures and arrays are printed; deeper ones are {...}
+    #[arg(long, value_name = "N")]
+    pub(crate) depth: Option<u32>,
+    /// With --format json: also list the parts of each value, N levels of them (1, if it is left out): members,
+    /// elements, what pointers point to
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "1",
+        value_parser = clap::value_parser!(u32).range(..=16))]
+    pub(crate) children: Option<u32>,
+    #[command(flatten)]
+    pub(crate) reading: StrictArguments,
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PrintArguments {
+    /// The code object, or a bundle or host program that contains it
+    pub(crate) object: PathBuf,
+    /// What to evaluate; one that starts with `-` comes after `--`
+    #[arg(value_name = "EXPR", required = true)]
+    pub(crate) expressions: Vec<String>,
+    #[command(flatten)]
+    pub(crate) which: ObjectArguments,
     /// The stopped wave (hetdwarf-wave/1)
     #[arg(long, value_name = "FILE")]
     pub(crate) wave: PathBuf,
-    /// One lane, or all (the default, but text shows only lanes known to be active in a caller whose EXEC is
-    /// not known)
-    #[arg(long, value_name = "N|all")]
+    /// Lanes, or all (the default, but text shows only lanes known to be active in a caller whose EXEC is not
+    /// known)
+    #[arg(long, value_name = "N|A-B,C|all")]
     pub(crate) lane: Option<String>,
     /// The call frame, 0 for the innermost
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) frame: usize,
-    /// Only variables whose name matches
-    #[arg(long, value_name = "GLOB")]
-    pub(crate) name: Option<String>,
     #[command(flatten)]
     pub(crate) reading: StrictArguments,
     /// How to print
@@ -290,15 +456,18 @@ pub(crate) struct VarsArguments {
 #[derive(Debug, Args)]
 pub(crate) struct UnwindArguments {
     /// The code object, or a bundle or host program that contains it
-    pub(crate) object: PathBuf,
+    #[arg(required_unless_present = "core", conflicts_with = "core")]
+    pub(crate) object: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) which: ObjectArguments,
-    /// The stopped wave (hetdwarf-wave/1)
-    #[arg(long, value_name = "FILE")]
-    pub(crate) wave: PathBuf,
-    /// The lane whose value is shown of a register that was saved in per-lane memory (the first, if none is
-    /// named)
-    #[arg(long, value_name = "N")]
+    /// The stopped wave (hetdwarf-wave/1); - reads standard input
+    #[arg(long, value_name = "FILE", required_unless_present = "core")]
+    pub(crate) wave: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) core: CoreChoice,
+    /// The lanes whose values are shown of vector registers: 3, 0-7,12 or all (the default). The first of them also
+    /// says which value is shown of a scalar register that was saved in per-lane memory
+    #[arg(long, value_name = "LANES")]
     pub(crate) lane: Option<String>,
     /// Also show the registers of each frame and where they were found
     #[arg(long)]
@@ -316,7 +485,7 @@ pub(crate) struct LanePcArguments {
     pub(crate) object: PathBuf,
     #[command(flatten)]
     pub(crate) which: ObjectArguments,
-    /// The stopped wave (hetdwarf-wave/1)
+    /// The stopped wave (hetdwarf-wave/1); - reads standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) wave: PathBuf,
     /// The call frame, 0 for the innermost
@@ -405,11 +574,11 @@ pub(crate) struct EvalArguments {
     /// The offset of the unit's header, in `.debug_info`
     #[arg(long, value_name = "OFFSET", requires = "object", value_parser = parse_offset)]
     pub(crate) unit: Option<u64>,
-    /// The stopped wave (hetdwarf-wave/1)
+    /// The stopped wave (hetdwarf-wave/1); - reads standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) wave: Option<PathBuf>,
-    /// One lane, or all; without it the lane in the wave's focus
-    #[arg(long, value_name = "N|all")]
+    /// The lanes: 3, 0-7,12 or all; without it the lane in the wave's focus
+    #[arg(long, value_name = "LANES")]
     pub(crate) lane: Option<String>,
     /// The call frame, 0 for the innermost
     #[arg(long, value_name = "N", requires = "object", requires = "wave")]
@@ -446,6 +615,14 @@ fn parse_offset(text: &str) -> Result<u64, String> {
         None => text.parse(),
     };
     number.map_err(|_| "expected a number, in decimal or after 0x in hexadecimal".to_owned())
+}
+
+fn parse_frame(text: &str) -> Result<FrameChoice, String> {
+    if text == "all" {
+        return Ok(FrameChoice::All);
+    }
+    let level = text.parse().map(FrameChoice::One);
+    level.map_err(|_| "expected the number of a frame, from 0, or all".to_owned())
 }
 
 fn parse_wave_size(text: &str) -> Result<WaveSize, String> {

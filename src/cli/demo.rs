@@ -5,11 +5,10 @@
 use std::io::Write;
 
 use crate::arch::Lane;
-use crate::display::Options;
 use crate::inspect::{Program, Stop, StopFrame, StopOptions};
 use crate::location::Arena;
 use crate::object::CodeObject;
-use crate::report::{UnwindDocument, VarsDocument};
+use crate::report::{LaneChoice, UnwindDocument, VarsDocument, VarsRequest};
 use crate::wave::{Snapshot, Wave};
 
 use super::failure::{Exit, Failure};
@@ -43,14 +42,14 @@ pub(crate) fn run(width: usize, out: &mut dyn Write) -> Result<Exit, Failure> {
     ] {
         print_title(title, &format!("vars --frame {level}"), out)?;
         if let Some(frame) = stop.frame(level) {
-            let lanes = vars::readable_lanes(&frame);
-            let document = VarsDocument::new(&frame, &lanes, &|_| true, &Options::default())?;
-            vars::print(&document, width, out)?;
-            vars::print_unsure(&lanes, &frame, out)?;
+            let request = VarsRequest::default().lanes(LaneChoice::Readable);
+            let document = VarsDocument::new(&frame, &request)?;
+            vars::Printer::new(width).print(&document.content, out)?;
+            vars::print_unsure(&frame.readable_lanes(), &frame, out)?;
         }
     }
     print_title("The call stack", "unwind", out)?;
-    unwind::print(&UnwindDocument::new(&stop)?, false, out)?;
+    unwind::print(&UnwindDocument::new(&stop)?, None, out)?;
     print_lanes(&frame, out)?;
     writeln!(
         out,

@@ -5,8 +5,8 @@ use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use crate::arch::WaveSize;
-use crate::eval::{Context, LaneFocus, Reading, ResultKind, Subprogram, Unit};
+use crate::arch::{Lane, WaveSize};
+use crate::eval::{Context, Reading, ResultKind, Subprogram, Unit};
 use crate::expr::Encoding;
 use crate::inspect::{Program, Stop, StopOptions};
 use crate::limits::Limits;
@@ -20,7 +20,8 @@ use serde_json::Value as Json;
 
 use super::arguments::{EvalArguments, Format, ResultName};
 use super::failure::{Exit, Failure};
-use super::input::{check_wave, dialect, frame_at, lane_focus, read_wave, with_program};
+use super::input::{check_wave, dialect, frame_at, read_wave, read_wave_file, with_program};
+use super::lanes::chosen_lanes;
 
 pub(crate) fn run(
     arguments: &EvalArguments,
@@ -36,12 +37,9 @@ pub(crate) fn run(
     };
     let snapshot = arguments.wave.as_deref().map(read_wave).transpose()?;
     let wave_size = snapshot.as_ref().map_or(WaveSize::Wave64, Wave::wave_size);
-    let focus = snapshot
-        .as_ref()
-        .and_then(Snapshot::focus_lane)
-        .map_or(LaneFocus::None, LaneFocus::One);
+    let chosen = chosen_lanes(arguments.lane.as_deref(), wave_size)?;
     let options = EvalOptions {
-        lane: lane_focus(arguments.lane.as_deref(), wave_size)?.unwrap_or(focus),
+        lanes: chosen.unwrap_or_else(|| focus(snapshot.as_ref())),
         result: match arguments.result {
             ResultName::Location => ResultKind::Location,
             ResultName::Value => ResultKind::Value,
@@ -99,6 +97,12 @@ pub(crate) fn run(
     }
     let failed = document.lanes.iter().any(|lane| lane.error.is_some());
     Ok(if failed { Exit::BadNews } else { Exit::Done })
+}
+
+/// The lane in focus, if there is one.
+fn focus(snapshot: Option<&Snapshot>) -> Vec<Lane> {
+    let focus = snapshot.and_then(Snapshot::focus_lane);
+    focus.into_iter().collect()
 }
 
 fn bytes_source(hex: &str) -> Result<Source, Failure> {
@@ -289,23 +293,19 @@ fn answer_request(
         .as_ref()
         .map_or(WaveSize::Wave64, |snapshot| snapshot.wave_size());
     let expression = source(request).ok_or("expr or hex: expected an expression")?;
-    let focus = snapshot
-        .as_ref()
-        .and_then(|snapshot| snapshot.focus_lane())
-        .map_or(LaneFocus::None, LaneFocus::One);
-    let lane = match field(request, "lane") {
-        None => focus,
+    let lanes = match field(request, "lane") {
+        None => focus(snapshot.as_deref()),
         Some(lane) => {
             let text = lane
                 .as_str()
                 .map_or_else(|| lane.to_string(), str::to_owned);
-            lane_focus(Some(&text), wave_size)
+            chosen_lanes(Some(&text), wave_size)
                 .map_err(|failure| failure.to_string())?
-                .unwrap_or(focus)
+                .unwrap_or_default()
         }
     };
     let options = EvalOptions {
-        lane,
+        lanes,
         result: match field(request, "result").and_then(Json::as_str) {
             None | Some("any") => ResultKind::Any,
             Some("location") => ResultKind::Location,
@@ -399,7 +399,7 @@ fn source(request: &Json) -> Option<Source> {
 
 fn load_wave(path: &Path, waves: &mut Waves) -> Result<Rc<Snapshot>, String> {
     let load = || {
-        read_wave(path)
+        read_wave_file(path)
             .map(Rc::new)
             .map_err(|failure| failure.to_string())
     };

@@ -79,6 +79,12 @@ fn print(object: &ObjectDocument, out: &mut dyn Write) -> Result<(), Failure> {
     }
     facts.push(format!("e_flags {:#x}", info.flags));
     writeln!(out, "  {}", facts.join(", "))?;
+    if !object.is_known_processor {
+        writeln!(
+            out,
+            "  the processor is not known: what depends on it, as the size of registers in a descriptor does, is left out"
+        )?;
+    }
     writeln!(
         out,
         "  {}, {}",

@@ -1,10 +1,9 @@
 //! Opening files.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::Path;
 
-use crate::arch::{Lane, Processor, TargetId, WaveSize};
-use crate::eval::LaneFocus;
+use crate::arch::{Processor, TargetId};
 use crate::expr::Dialect;
 use crate::inspect::{Program, Stop, StopFrame};
 use crate::limits::Limits;
@@ -20,11 +19,48 @@ pub(crate) fn read_file(path: &Path) -> Result<Contents, Failure> {
     Contents::open(path).map_err(|error| Failure::in_file(path, error))
 }
 
-/// Reads a snapshot, and checks that there can be such a wave.
+/// What `--wave` names standard input by.
+const STANDARD_INPUT: &str = "-";
+
+/// Longer than a snapshot is, in bytes. A file has an end, but standard input need not.
+const LONGEST_INPUT: u64 = 1 << 30;
+
+/// Reads the snapshot that `--wave` names, which may be standard input, and checks that there can be such a wave.
 pub(crate) fn read_wave(path: &Path) -> Result<Snapshot, Failure> {
-    let bytes = read_file(path)?;
-    let wave = Snapshot::from_json(&bytes).map_err(|error| Failure::in_file(path, error))?;
-    check_size(path, &wave, processor_of(path, &wave)?)?;
+    if path != Path::new(STANDARD_INPUT) {
+        return read_wave_file(path);
+    }
+    let path = wave_name(path);
+    let mut bytes = Vec::new();
+    let input = std::io::stdin().lock();
+    input
+        .take(LONGEST_INPUT.saturating_add(1))
+        .read_to_end(&mut bytes)
+        .map_err(|error| Failure::in_file(path, error))?;
+    if bytes.len() as u64 > LONGEST_INPUT {
+        let reason = format!("it does not end after {LONGEST_INPUT} bytes");
+        return Err(Failure::in_file(path, reason));
+    }
+    parse_wave(path, &bytes)
+}
+
+/// What messages call the snapshot that `--wave` names.
+pub(crate) fn wave_name(path: &Path) -> &Path {
+    if path == Path::new(STANDARD_INPUT) {
+        Path::new("standard input")
+    } else {
+        path
+    }
+}
+
+/// Reads a snapshot from a file, and checks that there can be such a wave.
+pub(crate) fn read_wave_file(path: &Path) -> Result<Snapshot, Failure> {
+    parse_wave(path, &read_file(path)?)
+}
+
+fn parse_wave(path: &Path, bytes: &[u8]) -> Result<Snapshot, Failure> {
+    let wave = Snapshot::from_json(bytes).map_err(|error| Failure::in_file(path, error))?;
+    check_size(path, &wave, target_of(path, &wave)?.processor())?;
     Ok(wave)
 }
 
@@ -47,6 +83,7 @@ pub(crate) fn check_wave(
     wave: &Snapshot,
     err: &mut dyn Write,
 ) -> Result<(), Failure> {
+    let path = wave_name(path);
     check_size(path, wave, program.processor())?;
     let kernels = program.object().kernels().unwrap_or_default();
     let mut sizes = kernels.iter().filter_map(Kernel::wave_size);
@@ -64,22 +101,43 @@ pub(crate) fn check_wave(
             ),
         ));
     }
-    let (wanted, found) = (program.processor(), processor_of(path, wave)?);
-    if !wanted.runs_on(found) {
-        let message = format!(
+    let (wanted, found) = (program.object().target(), target_of(path, wave)?);
+    let known = [wanted, &found].map(|target| target.processor().is_known());
+    let message = match known {
+        [false, _] => format!(
+            "the code is for a processor that is not known, {wanted}: machine code is not read, and pointers into scratch \
+             memory cannot be read: whether they count the bytes of a lane or of a wave is not known"
+        ),
+        [true, false] => format!(
+            "the wave runs on {}, which is not known; it is taken to be {wanted}, which the code is for",
+            wave.target
+        ),
+        [true, true] if wanted.processor().runs_on(found.processor()) => return Ok(()),
+        [true, true] => format!(
             "the wave runs on {}, but the code is for {}",
-            found.name(),
-            wanted.name()
-        );
-        Failure::warn(err, path, &message);
-    }
+            found.processor().name(),
+            wanted.processor().name()
+        ),
+    };
+    Failure::warn(err, path, &message);
     Ok(())
 }
 
-fn processor_of(path: &Path, wave: &Snapshot) -> Result<&'static Processor, Failure> {
-    let target: Result<TargetId, _> = wave.target.parse();
-    let target = target.map_err(|error| Failure::in_file(path, format!("target: {error}")))?;
-    Ok(target.processor())
+/// The target of a wave. A name that begins like those of processors may be that of a newer one.
+fn target_of(path: &Path, wave: &Snapshot) -> Result<TargetId, Failure> {
+    let is_name = |text: &str| {
+        let digits = text.rsplit("--").next().unwrap_or(text).strip_prefix("gfx");
+        digits.is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
+    };
+    let name = wave.target.split([':', '+']).next().unwrap_or_default();
+    match wave.target.parse() {
+        Ok(target) => Ok(target),
+        // Of one that is known, it is a feature that is wrong.
+        Err(_) if is_name(name) && name.parse::<TargetId>().is_err() => {
+            Ok(TargetId::new(Processor::UNKNOWN))
+        }
+        Err(error) => Err(Failure::in_file(path, format!("target: {error}"))),
+    }
 }
 
 /// A processor has waves of one size, or of two.
@@ -191,44 +249,5 @@ impl StrictArguments {
         } else {
             crate::eval::Reading::Tolerant
         }
-    }
-}
-
-/// The lane that `--lane` names; nothing if it is not given.
-pub(crate) fn lane_focus(
-    text: Option<&str>,
-    wave_size: WaveSize,
-) -> Result<Option<LaneFocus>, Failure> {
-    let Some(text) = text else { return Ok(None) };
-    if text == "all" {
-        return Ok(Some(LaneFocus::All));
-    }
-    parse_lane(text, wave_size, ", or `all`").map(|lane| Some(LaneFocus::One(lane)))
-}
-
-/// The same where all lanes cannot be asked for at once.
-pub(crate) fn one_lane(text: Option<&str>, wave_size: WaveSize) -> Result<Option<Lane>, Failure> {
-    text.map(|text| parse_lane(text, wave_size, "")).transpose()
-}
-
-/// A lane of the wave; `else_expected` ends the message if it is none.
-fn parse_lane(text: &str, wave_size: WaveSize, else_expected: &str) -> Result<Lane, Failure> {
-    let lanes = wave_size.lanes();
-    match text.parse::<u8>() {
-        Ok(lane) if u32::from(lane) < lanes => Ok(Lane(lane)),
-        Ok(_) | Err(_) => {
-            let last = lanes.saturating_sub(1);
-            Err(Failure::new(format!(
-                "--lane {text}: expected a lane from 0 to {last}{else_expected}"
-            )))
-        }
-    }
-}
-
-/// The lanes that a focus stands for.
-pub(crate) fn lanes_of(focus: LaneFocus, wave_size: WaveSize) -> Vec<Lane> {
-    match focus {
-        LaneFocus::One(lane) => vec![lane],
-        LaneFocus::None | LaneFocus::All => wave_size.all_lanes().collect(),
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::arguments::{Format, LanePcArguments};
 use super::failure::{Exit, Failure};
 use super::input::{frame_at, read_wave_of, with_program};
-use super::lanes::ranges;
+use super::lanes::{ranges, work_items};
 use crate::inspect::{Program, Stop, StopOptions};
 use crate::location::Arena;
 use crate::report::{LanePcDocument, LanePcLane, LanePicture};
@@ -141,6 +141,11 @@ pub(crate) fn print(document: &LanePcDocument, out: &mut dyn Write) -> Result<()
     for ((frame, function, pc), lanes) in callers {
         let lanes = ranges(&lanes);
         writeln!(out, "lanes {lanes}: in frame {frame}, {function} ({pc:#x})")?;
+    }
+    let items = document.lanes.iter();
+    let items = items.filter_map(|lane| Some((u8::try_from(lane.lane).ok()?, lane.work_item)));
+    if let Some(items) = work_items(&items.collect::<Vec<_>>()) {
+        writeln!(out, "lanes and work-items: {items}")?;
     }
     if let Some(message) = &document.message {
         writeln!(out, "{message}")?;

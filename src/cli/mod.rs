@@ -5,6 +5,7 @@
 mod arguments;
 mod completions;
 mod contents;
+mod core;
 mod demo;
 mod dump;
 mod eval;
@@ -15,11 +16,13 @@ mod lane_pc;
 mod lanes;
 mod limits;
 mod plain;
+mod print;
 mod regs;
 mod table;
 mod unwind;
 mod vars;
 mod verify;
+mod wrap;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -89,8 +92,10 @@ fn dispatch(
     match command {
         Command::Eval(arguments) => eval::run(&arguments, out, err),
         Command::Vars(arguments) => vars::run(&arguments, width, out, err),
+        Command::Print(arguments) => print::run(&arguments, width, out, err),
         Command::Unwind(arguments) => unwind::run(&arguments, out, err),
         Command::LanePc(arguments) => lane_pc::run(&arguments, out, err),
+        Command::Core(arguments) => core::run(&arguments, width, out),
         Command::Info(arguments) => info::run(&arguments, out),
         Command::Regs(arguments) => regs::run(&arguments, out),
         Command::Demo => demo::run(width, out),

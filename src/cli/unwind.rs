@@ -1,61 +1,114 @@
 //! `hetdwarf unwind`.
 
 use std::io::Write;
+use std::path::{Path, PathBuf};
 
 use crate::arch::Lane;
-use crate::inspect::{Program, Stop, StopOptions};
+use crate::inspect::{Stop, StopOptions};
 use crate::location::Arena;
-use crate::report::{FrameDocument, RegisterValue, UnwindDocument};
-use crate::wave::Wave;
+use crate::report::{FrameDocument, RegisterValue, UnwindDocument, UnwindLane};
 
 use super::arguments::{Format, UnwindArguments};
+use super::core::with_stop;
 use super::failure::{Exit, Failure};
-use super::input::{one_lane, read_wave_of, with_program};
+use super::input::{read_wave_of, with_program};
+use super::lanes::{chosen_lanes, item_text, work_items};
 
 pub(crate) fn run(
     arguments: &UnwindArguments,
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<Exit, Failure> {
-    with_program(&arguments.object, &arguments.which, |program| {
-        show(arguments, program, out, err)
+    let (Some(object), Some(wave)) = (&arguments.object, &arguments.wave) else {
+        let reading = arguments.reading.reading();
+        let limits = arguments.which.limits.limits();
+        let wave = arguments.wave.as_deref();
+        return with_stop(&arguments.core, wave, reading, &limits, |stop| {
+            let file = arguments.core.core.first();
+            answer(
+                arguments,
+                stop,
+                file.map_or(Path::new(""), PathBuf::as_path),
+                out,
+            )
+        });
+    };
+    let given = &arguments.core.objects;
+    if !given.given.is_empty() || !given.folders.is_empty() {
+        let message = "--object and --object-path are for code objects of a --core";
+        return Err(Failure::new(message));
+    }
+    with_program(object, &arguments.which, |program| {
+        let wave = read_wave_of(program, wave, err)?;
+        let arena = Arena::new();
+        let options =
+            StopOptions::loaded_at(wave.load_address).reading(arguments.reading.reading());
+        let stop = Stop::new(program, &wave, wave.pc(), options, &arena);
+        answer(arguments, &stop, object, out)
     })
 }
 
-fn show(
+fn answer(
     arguments: &UnwindArguments,
-    program: &Program<'_>,
+    stop: &Stop<'_, '_>,
+    file: &Path,
     out: &mut dyn Write,
-    err: &mut dyn Write,
 ) -> Result<Exit, Failure> {
-    let place = |error: crate::Error| Failure::in_file(&arguments.object, error);
-    let wave = read_wave_of(program, &arguments.wave, err)?;
-    let lane = one_lane(arguments.lane.as_deref(), wave.wave_size())?;
-    let arena = Arena::new();
-    let options = StopOptions::loaded_at(wave.load_address).reading(arguments.reading.reading());
-    let stop = Stop::new(program, &wave, wave.pc(), options, &arena);
-    let lane = lane.unwrap_or(Lane(0));
-    let document = UnwindDocument::for_lane(&stop, lane).map_err(place)?;
+    let wave_size = stop.wave().wave_size();
+    let chosen = chosen_lanes(arguments.lane.as_deref(), wave_size)?;
+    let first = chosen.as_ref().and_then(|lanes| lanes.first().copied());
+    let document = UnwindDocument::for_lane(stop, first.unwrap_or(Lane(0)))
+        .map_err(|error| Failure::in_file(file, error))?;
     match arguments.format {
         Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(&document)?)?,
-        Format::Text => print(&document, arguments.registers, out)?,
+        Format::Text => {
+            let lanes = match &chosen {
+                Some(lanes) => lanes.clone(),
+                None => wave_size.all_lanes().collect(),
+            };
+            print(&document, arguments.registers.then_some(&lanes), out)?;
+        }
     }
     Ok(Exit::Done)
 }
 
+/// * `registers`: the lanes whose values are printed of vector registers; without them no registers are printed.
 pub(crate) fn print(
     document: &UnwindDocument,
-    registers: bool,
+    registers: Option<&Vec<Lane>>,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
+    let lanes: Option<Vec<UnwindLane>> = registers.map(|chosen| {
+        let lanes = document.lanes.iter().copied();
+        lanes
+            .filter(|lane| chosen.contains(&Lane(lane.lane)))
+            .collect()
+    });
     for frame in &document.frames {
-        print_frame(frame, registers, out)?;
+        print_frame(frame, out)?;
+        if let Some(lanes) = &lanes {
+            print_registers(frame, lanes, document.lanes.len(), out)?;
+        }
     }
     writeln!(out, "{}", document.message)?;
+    let has_lists = document.frames.iter().any(|frame| {
+        let mut values = frame.registers.values().map(|register| &register.value);
+        values.any(|value| matches!(value, Some(RegisterValue::Lanes(_))))
+    });
+    let items = lanes.filter(|_| has_lists).and_then(|lanes| {
+        let lanes: Vec<_> = lanes
+            .iter()
+            .map(|lane| (lane.lane, lane.work_item))
+            .collect();
+        work_items(&lanes)
+    });
+    if let Some(items) = items {
+        writeln!(out, "lanes and work-items: {items}")?;
+    }
     Ok(())
 }
 
-fn print_frame(frame: &FrameDocument, registers: bool, out: &mut dyn Write) -> Result<(), Failure> {
+fn print_frame(frame: &FrameDocument, out: &mut dyn Write) -> Result<(), Failure> {
     let bold = anstyle::Style::new().bold();
     let function = frame.function.as_deref().unwrap_or("?");
     let place = match (&frame.file, frame.line) {
@@ -85,18 +138,32 @@ fn print_frame(frame: &FrameDocument, registers: bool, out: &mut dyn Write) -> R
         frame.pc.0,
         place.take().unwrap_or_default()
     )?;
-    if !registers {
-        return Ok(());
-    }
+    Ok(())
+}
+
+/// The registers of a frame; of vector registers the values of `lanes`, each with its lane unless these are all there are.
+fn print_registers(
+    frame: &FrameDocument,
+    lanes: &[UnwindLane],
+    lanes_of_wave: usize,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let all = lanes.len() == lanes_of_wave;
     for (name, register) in &frame.registers {
         let value = match (&register.value, &register.message) {
             (Some(RegisterValue::Scalar(value)), _) => format!("{:#x}", value.0),
-            (Some(RegisterValue::Lanes(lanes)), _) => {
-                let lanes: Vec<String> = lanes
-                    .iter()
-                    .map(|lane| lane.map_or("?".to_owned(), |value| format!("{:#x}", value.0)))
-                    .collect();
-                lanes.join(" ")
+            (Some(RegisterValue::Lanes(values)), _) => {
+                let texts = lanes.iter().map(|lane| {
+                    let value = values.get(usize::from(lane.lane)).copied().flatten();
+                    let text = value.map_or("?".to_owned(), |value| format!("{:#x}", value.0));
+                    match lane.work_item {
+                        _ if all => text,
+                        Some(item) => format!("lane {} {}: {text}", lane.lane, item_text(item)),
+                        None => format!("lane {}: {text}", lane.lane),
+                    }
+                });
+                let texts: Vec<_> = texts.collect();
+                texts.join(if all { " " } else { ", " })
             }
             (None, Some(message)) => format!("<{message}>"),
             (None, None) => "<unavailable>".to_owned(),

@@ -2,23 +2,24 @@
 
 mod text;
 
-pub(crate) use text::print;
+pub(crate) use text::Printer;
 
 use std::io::Write;
 
 use crate::arch::Lane;
 use crate::display::Options;
-use crate::eval::LaneFocus;
 use crate::inspect::{Program, Stop, StopFrame, StopOptions};
 use crate::location::Arena;
-use crate::report::{VariableDocument, VarsDocument};
+use crate::report::{
+    AllVarsDocument, FrameVariables, LaneChoice, NameFilter, VarsDocument, VarsRequest,
+};
 use crate::wave::Wave;
 use globset::Glob;
 
-use super::arguments::{Format, VarsArguments};
+use super::arguments::{Format, FrameChoice, VarsArguments};
 use super::failure::{Exit, Failure};
-use super::input::{frame_at, lane_focus, lanes_of, read_wave_of, with_program};
-use super::lanes::ranges;
+use super::input::{frame_at, read_wave_of, with_program};
+use super::lanes::{chosen_lanes, ranges};
 
 pub(crate) fn run(
     arguments: &VarsArguments,
@@ -38,9 +39,14 @@ fn show(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<Exit, Failure> {
+    if arguments.children.is_some() && arguments.format == Format::Text {
+        return Err(Failure::new(
+            "--children: parts are listed only with --format json; text has all of a value",
+        ));
+    }
     let place = |error: crate::Error| Failure::in_file(&arguments.object, error);
     let wave = read_wave_of(program, &arguments.wave, err)?;
-    let focus = lane_focus(arguments.lane.as_deref(), wave.wave_size())?.unwrap_or(LaneFocus::All);
+    let chosen = chosen_lanes(arguments.lane.as_deref(), wave.wave_size())?;
     let glob = match &arguments.name {
         Some(glob) => Some(
             Glob::new(glob)
@@ -49,51 +55,100 @@ fn show(
         ),
         None => None,
     };
-    let wanted = |name: &str| glob.as_ref().is_none_or(|glob| glob.is_match(name));
+    let matches = |name: &str| glob.as_ref().is_none_or(|glob| glob.is_match(name));
+    let names = arguments.name.as_deref().map(|text| NameFilter {
+        text,
+        matches: &matches,
+    });
+    let request = VarsRequest::default()
+        .lanes(match (&chosen, arguments.format) {
+            (Some(lanes), _) => LaneChoice::These(lanes),
+            (None, Format::Text) => LaneChoice::Readable,
+            (None, Format::Json) => LaneChoice::All,
+        })
+        .names(names)
+        .display(display_options(arguments))
+        .children(arguments.children.unwrap_or(0));
     let arena = Arena::new();
     let options = StopOptions::loaded_at(wave.load_address).reading(arguments.reading.reading());
     let stop = Stop::new(program, &wave, wave.pc(), options, &arena);
-    let frame = frame_at(&stop, arguments.frame)?;
-    let lanes = match (arguments.format, &arguments.lane) {
-        (Format::Text, None) => readable_lanes(&frame),
-        (Format::Text, Some(_)) | (Format::Json, _) => lanes_of(focus, wave.wave_size()),
+    let mut answer = Answer {
+        stop: &stop,
+        format: arguments.format,
+        says_unsure: chosen.is_none(),
+        printer: Printer::new(width),
+        out,
     };
-    let document =
-        VarsDocument::new(&frame, &lanes, &wanted, &Options::default()).map_err(place)?;
-    match arguments.format {
-        Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(&document)?)?,
-        Format::Text => {
-            print(&document, width, out)?;
-            if arguments.lane.is_none() {
-                print_unsure(&lanes, &frame, out)?;
-            }
+    let is_readable = match arguments.frame {
+        FrameChoice::One(level) => {
+            let frame = frame_at(&stop, level)?;
+            let document = VarsDocument::new(&frame, &request).map_err(place)?;
+            answer.one(&document)?;
+            document.content.is_readable()
         }
-    }
-    let read = |variable: &VariableDocument| {
-        variable
-            .lanes
-            .iter()
-            .any(|lane| matches!(lane.state, "ok" | "partial"))
+        FrameChoice::All => {
+            let document = AllVarsDocument::new(&stop, &request).map_err(place)?;
+            answer.all(&document)?;
+            document.frames.iter().any(FrameVariables::is_readable)
+        }
     };
-    Ok(if document.variables.iter().any(read) {
+    Ok(if is_readable {
         Exit::Done
     } else {
         Exit::BadNews
     })
 }
 
-/// The lanes that a reader is shown who did not choose: all, but only those that were surely active at the call
-/// if the frame is a caller's of which nobody knows what EXEC was. The others may hold anything.
-pub(crate) fn readable_lanes(frame: &StopFrame<'_, '_, '_>) -> Vec<Lane> {
-    let mask = match frame.exec() {
-        Some(_) => None,
-        None => frame.surely_active(),
-    };
-    let shown = |lane: &Lane| mask.is_none_or(|mask| mask >> lane.0 & 1 == 1);
-    frame.wave_size().all_lanes().filter(shown).collect()
+fn display_options(arguments: &VarsArguments) -> Options {
+    let mut options = Options::default();
+    options.max_depth = arguments.depth.unwrap_or(options.max_depth);
+    options
 }
 
-/// Says why lanes are missing that [`readable_lanes`] left out.
+/// An answer that is printed.
+struct Answer<'v, 'p, 'a> {
+    stop: &'v Stop<'p, 'a>,
+    format: Format,
+    /// Whether to say why lanes are missing that nobody chose.
+    says_unsure: bool,
+    printer: Printer,
+    out: &'v mut dyn Write,
+}
+
+impl Answer<'_, '_, '_> {
+    fn one(&mut self, document: &VarsDocument) -> Result<(), Failure> {
+        match self.format {
+            Format::Json => writeln!(self.out, "{}", serde_json::to_string_pretty(document)?)?,
+            Format::Text => self.frame(&document.content)?,
+        }
+        Ok(())
+    }
+
+    fn all(&mut self, document: &AllVarsDocument) -> Result<(), Failure> {
+        match self.format {
+            Format::Json => writeln!(self.out, "{}", serde_json::to_string_pretty(document)?)?,
+            Format::Text => {
+                for frame in &document.frames {
+                    self.frame(frame)?;
+                    writeln!(self.out)?;
+                }
+                writeln!(self.out, "{}", document.message)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn frame(&mut self, content: &FrameVariables) -> Result<(), Failure> {
+        self.printer.print(content, self.out)?;
+        let frame = self.stop.frame(content.frame.index);
+        if let Some(frame) = frame.filter(|_| self.says_unsure) {
+            print_unsure(&frame.readable_lanes(), &frame, self.out)?;
+        }
+        Ok(())
+    }
+}
+
+/// Says why lanes are missing that [`StopFrame::readable_lanes`] leaves out.
 pub(crate) fn print_unsure(
     shown: &[Lane],
     frame: &StopFrame<'_, '_, '_>,

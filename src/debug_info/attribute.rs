@@ -225,6 +225,11 @@ impl Extension {
             .find(|row| row.extension == self)
             .map_or("", |row| row.name)
     }
+
+    /// The code that LLVM assigned.
+    pub(super) fn llvm_code(self) -> Option<DwAt> {
+        EXTENSIONS.iter().find(|row| row.extension == self)?.llvm
+    }
 }
 
 /// Whether a tag is that of a structure, class, interface or union.

@@ -7,13 +7,14 @@
 use gimli::constants::*;
 
 use super::DebugInfo;
+use super::array_shape::{ArrayShape, Extent};
 use super::budget::Budget;
 use super::die::{Die, DieId};
-use super::read_type::{is_data_member, plain_member_offset};
+use super::read_member::{is_data_member, plain_member_offset};
 use super::type_entry::{HOPS, is_alias};
 use super::types::{Dimension, TypeId, TypeKind, TypeTable};
 use super::value::Value;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::eval::{ExpressionBytes, LocationAttribute};
 
 /// What has to be found out in a frame to know a layout.
@@ -23,6 +24,8 @@ pub(crate) enum Question<'a> {
     Variable(DieId),
     /// The value of an expression.
     Value(ExpressionBytes<'a>),
+    /// The number of so many bytes that is where an expression or a location list says.
+    Stored(LocationAttribute<'a>, u64),
     /// How many bits behind an object the location is that an expression computes from the object's.
     Member(ExpressionBytes<'a>),
 }
@@ -36,7 +39,7 @@ pub(crate) struct Layout {
     /// The size of the type, in bytes.
     pub(crate) byte_size: u64,
     /// Arrays with their dimensions, and typedefs and qualifiers, from the type inwards; each with its size.
-    outer: Vec<(DieId, Option<Vec<Dimension>>, u64)>,
+    outer: Vec<(DieId, Option<ArrayShape>, u64)>,
     /// The type within these.
     inner: DieId,
     inner_size: u64,
@@ -68,9 +71,7 @@ impl<'a> DebugInfo<'a> {
             if let Some(definition) = self.definition(&die) {
                 die = self.die(definition)?;
             }
-            let in_array = outer
-                .iter()
-                .any(|(_, dimensions)| Option::is_some(dimensions));
+            let in_array = outer.iter().any(|(_, shape)| Option::is_some(shape));
             let is_record = super::attribute::is_record(die.tag());
             if is_record && !in_array {
                 return self.record_layout(&die, outer, answer, budget);
@@ -78,19 +79,26 @@ impl<'a> DebugInfo<'a> {
             if let Some(size) = self.size(next, budget) {
                 return Ok(assemble(outer, next, size, Vec::new()));
             }
-            let dimensions = if die.tag() == DW_TAG_array_type {
+            if die.tag() == DW_TAG_string_type {
+                return self.string_layout(&die, outer, answer, budget);
+            }
+            let shape = if die.tag() == DW_TAG_array_type {
                 let mut number = |die: &Die<'a>, name| self.number_of(die, name, answer);
-                let dimensions = self.dimensions_by(&die, budget, &mut number)?;
-                if dimensions.is_empty() {
+                let shape = self.array_shape_by(&die, budget, &mut number)?;
+                if shape.extents.is_empty() {
                     return Ok(None);
                 }
-                Some(dimensions)
+                if shape.has_strided_dimension() {
+                    // Such an array is one of arrays, each of which would have a layout.
+                    return Err(ErrorKind::Unsupported("DW_AT_byte_stride").into());
+                }
+                Some(shape)
             } else if is_alias(die.tag()) {
                 None
             } else {
                 return Ok(None);
             };
-            outer.push((die.id(), dimensions));
+            outer.push((die.id(), shape));
             match self.direct_type(&die) {
                 Some(ty) => next = ty,
                 None => return Ok(None),
@@ -103,7 +111,7 @@ impl<'a> DebugInfo<'a> {
     fn record_layout(
         &self,
         die: &Die<'a>,
-        outer: Vec<(DieId, Option<Vec<Dimension>>)>,
+        outer: Vec<(DieId, Option<ArrayShape>)>,
         answer: Answer<'_, 'a>,
         budget: &mut Budget,
     ) -> Result<Option<Layout>> {
@@ -124,6 +132,58 @@ impl<'a> DebugInfo<'a> {
             }
         }
         Ok(assemble(outer, die.id(), size, members))
+    }
+
+    /// A string with a length of its own. Source: DWARF 5 §5.11; before, the size of the length was that of the
+    /// entry.
+    fn string_layout(
+        &self,
+        die: &Die<'a>,
+        mut outer: Vec<(DieId, Option<ArrayShape>)>,
+        answer: Answer<'_, 'a>,
+        budget: &mut Budget,
+    ) -> Result<Option<Layout>> {
+        let Some(attribute) = die.attribute(DW_AT_string_length) else {
+            return Ok(None);
+        };
+        let value = self.value(die, attribute)?;
+        let length = if let Value::Reference(entry) = value {
+            answer(Question::Variable(entry))?
+        } else if let Some(number) = value.number() {
+            number
+        } else {
+            let location = self.location(die, attribute)?;
+            let unsupported = || Error::from(ErrorKind::Unsupported("DW_AT_string_length"));
+            let location = location.ok_or_else(unsupported)?;
+            answer(Question::Stored(location, self.length_size(die)))?
+        };
+        let character = match self.direct_type(die) {
+            Some(_) => self.character_size(die, budget)?,
+            None => 1,
+        };
+        let bytes = u64::try_from(length).unwrap_or(0);
+        let dimension = Dimension {
+            lower_bound: 1,
+            count: Some(bytes.checked_div(character).unwrap_or(0)),
+        };
+        let stride = None;
+        let shape = ArrayShape {
+            extents: vec![Extent { dimension, stride }],
+            stride,
+        };
+        outer.push((die.id(), Some(shape)));
+        Ok(assemble(outer, die.id(), character, Vec::new()))
+    }
+
+    /// The size of a string's length, in bytes.
+    fn length_size(&self, die: &Die<'a>) -> u64 {
+        let bits = |name| Some(die.unsigned(name)?.div_ceil(8));
+        die.unsigned(DW_AT_string_length_byte_size)
+            .or_else(|| bits(DW_AT_string_length_bit_size))
+            .or_else(|| die.unsigned(DW_AT_byte_size))
+            .or_else(|| bits(DW_AT_bit_size))
+            .or_else(|| self.process_address_size(die))
+            .unwrap_or(8)
     }
 
     /// Where a member starts, if that has to be asked. One that cannot be found costs the others nothing.
@@ -182,7 +242,12 @@ impl<'a> DebugInfo<'a> {
     /// # Errors
     /// If an entry is malformed.
     pub(crate) fn type_with(&self, table: &mut TypeTable, layout: &Layout) -> Result<TypeId> {
+        // The characters of a string are in its own entry, or in none.
+        let is_string = layout.outer.last().map(|(entry, ..)| *entry) == Some(layout.inner);
         let mut id = self.read_type(table, Some(layout.inner))?;
+        if is_string && let TypeKind::Array { element, .. } = table.get(id).kind {
+            id = element;
+        }
         if !layout.members.is_empty() {
             let mut ty = table.get(id).clone();
             ty.byte_size = Some(layout.inner_size);
@@ -204,7 +269,7 @@ impl<'a> DebugInfo<'a> {
             } = &mut ty.kind
             {
                 *element = id;
-                dimensions.clone_from(found.as_ref().unwrap_or(&Vec::new()));
+                *dimensions = found.as_ref().map_or_else(Vec::new, ArrayShape::dimensions);
             } else if let TypeKind::Typedef(target) | TypeKind::Qualified(_, target) = &mut ty.kind
             {
                 *target = id;
@@ -218,22 +283,22 @@ impl<'a> DebugInfo<'a> {
 /// Puts sizes together from the inside outwards; nothing if a dimension is not known, or the whole is too
 /// large.
 fn assemble(
-    outer: Vec<(DieId, Option<Vec<Dimension>>)>,
+    outer: Vec<(DieId, Option<ArrayShape>)>,
     inner: DieId,
     inner_size: u64,
     members: Vec<Option<u64>>,
 ) -> Option<Layout> {
-    let mut byte_size = inner_size;
+    let mut bits = inner_size.checked_mul(8)?;
     let mut sized = Vec::with_capacity(outer.len());
-    for (entry, dimensions) in outer.into_iter().rev() {
-        for dimension in dimensions.iter().flatten() {
-            byte_size = byte_size.checked_mul(dimension.count?)?;
+    for (entry, shape) in outer.into_iter().rev() {
+        if let Some(shape) = &shape {
+            bits = shape.size_in_bits(bits)?;
         }
-        sized.push((entry, dimensions, byte_size));
+        sized.push((entry, shape, bits.div_ceil(8)));
     }
     sized.reverse();
     Some(Layout {
-        byte_size,
+        byte_size: bits.div_ceil(8),
         outer: sized,
         inner,
         inner_size,

@@ -1,13 +1,15 @@
 //! Location lists: which expressions hold at which addresses.
 //!
-//! gimli decodes the entries; this module resolves addresses, tells the default entry from the bounded
-//! ones, and keeps where in its section an expression stands. Choosing an entry for a program location is
+//! This module resolves addresses, tells the default entry from the bounded ones, and keeps where in its
+//! section an expression stands. gimli decodes the entries of lists from before DWARF 5; those of DWARF 5 are
+//! decoded here, because GCC has a kind of its own among them. Choosing an entry for a program location is
 //! left to `resolver`. Sources: HET A.2.5.5; DWARF 5 §2.6.2, §7.29; DWARF 4 §2.6.2; GNU's split DWARF 4.
 
 use core::ops::Range;
 
 use fallible_iterator::FallibleIterator;
-use gimli::{LocationListsOffset, RawLocListEntry, SectionId};
+use gimli::constants as dw;
+use gimli::{DebugAddrIndex, Expression, LocationListsOffset, RawLocListEntry, Reader, SectionId};
 
 use super::ranges::is_discarded;
 use super::unit::UnitId;
@@ -43,9 +45,19 @@ pub struct LocationEntries<'d, 'a> {
     section_name: &'static str,
     whole: Bytes<'a>,
     offset: usize,
-    raw: gimli::RawLocListIter<Bytes<'a>>,
+    raw: Encoded<'a>,
     /// What offsets count from.
     base: u64,
+}
+
+/// The entries of a list as they are encoded.
+#[derive(Debug)]
+enum Encoded<'a> {
+    /// From before DWARF 5, also as GNU's split DWARF 4 has them.
+    Old(gimli::RawLocListIter<Bytes<'a>>),
+    /// Of DWARF 5: what is left of the section, nothing after the end of the list, and the size of an address in
+    /// bytes.
+    Kinds(Option<Bytes<'a>>, u8),
 }
 
 impl<'a> DebugInfo<'a> {
@@ -65,10 +77,18 @@ impl<'a> DebugInfo<'a> {
             (SectionId::DebugLocLists, file.loclists)
         };
         let offset = usize::try_from(offset).unwrap_or(usize::MAX);
-        let raw = file
-            .dwarf
-            .raw_locations(gimli, LocationListsOffset(offset))
-            .map_err(|error| file.error("location list", section, offset, error))?;
+        let raw = match entry.header.version() {
+            ..5 => file
+                .dwarf
+                .raw_locations(gimli, LocationListsOffset(offset))
+                .map(Encoded::Old),
+            5.. => {
+                let mut input = file.loclists;
+                let skipped = input.skip(offset);
+                skipped.map(|()| Encoded::Kinds(Some(input), entry.header.address_size()))
+            }
+        }
+        .map_err(|error| file.error("location list", section, offset, error))?;
         Ok(LocationEntries {
             info: self,
             unit,
@@ -83,6 +103,87 @@ impl<'a> DebugInfo<'a> {
     }
 }
 
+impl<'a> Encoded<'a> {
+    /// The next entry but the one that ends the list; after an error there is nothing more.
+    fn next(&mut self) -> gimli::Result<Option<RawLocListEntry<Bytes<'a>>>> {
+        match self {
+            Encoded::Old(entries) => entries.next(),
+            Encoded::Kinds(left, address_size) => {
+                let Some(input) = left else { return Ok(None) };
+                let entry = next_of_kind(input, *address_size);
+                if !matches!(entry, Ok(Some(_))) {
+                    *left = None;
+                }
+                entry
+            }
+        }
+    }
+}
+
+/// The next entry of a list of DWARF 5 (§7.7.3), without GNU's view pairs: `DW_LLE_GNU_view_pair` says which of the
+/// rows of the line table at the two addresses of the next entry are meant, and changes nothing of the addresses.
+fn next_of_kind<'a>(
+    input: &mut Bytes<'a>,
+    address_size: u8,
+) -> gimli::Result<Option<RawLocListEntry<Bytes<'a>>>> {
+    use RawLocListEntry as Raw;
+    let index = |input: &mut Bytes<'a>| -> gimli::Result<DebugAddrIndex<usize>> {
+        let index = input.read_uleb128()?;
+        let index = usize::try_from(index).map_err(|_| gimli::Error::UnsupportedOffset)?;
+        Ok(DebugAddrIndex(index))
+    };
+    let expression = |input: &mut Bytes<'a>| -> gimli::Result<Expression<Bytes<'a>>> {
+        let size = input.read_uleb128()?;
+        let size = usize::try_from(size).map_err(|_| gimli::Error::UnsupportedOffset)?;
+        Ok(Expression(input.split(size)?))
+    };
+    loop {
+        return Ok(Some(match dw::DwLle(input.read_u8()?) {
+            dw::DW_LLE_GNU_view_pair => {
+                input.skip_leb128()?;
+                input.skip_leb128()?;
+                continue;
+            }
+            dw::DW_LLE_end_of_list => return Ok(None),
+            dw::DW_LLE_base_addressx => Raw::BaseAddressx {
+                addr: index(input)?,
+            },
+            dw::DW_LLE_startx_endx => Raw::StartxEndx {
+                begin: index(input)?,
+                end: index(input)?,
+                data: expression(input)?,
+            },
+            dw::DW_LLE_startx_length => Raw::StartxLength {
+                begin: index(input)?,
+                length: input.read_uleb128()?,
+                data: expression(input)?,
+            },
+            dw::DW_LLE_offset_pair => Raw::OffsetPair {
+                begin: input.read_uleb128()?,
+                end: input.read_uleb128()?,
+                data: expression(input)?,
+            },
+            dw::DW_LLE_default_location => Raw::DefaultLocation {
+                data: expression(input)?,
+            },
+            dw::DW_LLE_base_address => Raw::BaseAddress {
+                addr: input.read_address(address_size)?,
+            },
+            dw::DW_LLE_start_end => Raw::StartEnd {
+                begin: input.read_address(address_size)?,
+                end: input.read_address(address_size)?,
+                data: expression(input)?,
+            },
+            dw::DW_LLE_start_length => Raw::StartLength {
+                begin: input.read_address(address_size)?,
+                length: input.read_uleb128()?,
+                data: expression(input)?,
+            },
+            unknown => return Err(gimli::Error::UnknownLocListsEntry(unknown)),
+        }));
+    }
+}
+
 impl<'a> LocationEntries<'_, 'a> {
     fn error(&self, error: gimli::Error) -> Error {
         let file = self.info.entry(self.unit);
@@ -92,12 +193,9 @@ impl<'a> LocationEntries<'_, 'a> {
         }
     }
 
-    fn address(&self, index: gimli::DebugAddrIndex<usize>) -> Result<u64> {
-        let dwarf = &self.info.file(self.info.entry(self.unit)?)?.dwarf;
-        let unit = &self.info.contents(self.unit)?.gimli;
-        dwarf
-            .address(unit, index)
-            .map_err(|error| self.error(error))
+    fn address(&self, index: DebugAddrIndex<usize>) -> Result<u64> {
+        let place = (self.section_name, self.offset as u64);
+        self.info.indexed_address(self.unit, index, place)
     }
 
     /// Adds within the size of an address.

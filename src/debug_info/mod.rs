@@ -12,22 +12,31 @@
 
 mod abbreviation;
 mod address_index;
+pub(crate) mod address_ranges;
+mod array_shape;
 pub mod attribute;
 mod budget;
+mod call_site;
 mod constant;
+mod convention;
 mod die;
 mod file;
 mod function;
+mod index_table;
 mod layout;
 mod line;
 mod location_list;
+pub(crate) mod name_index;
 mod range_map;
 mod ranges;
+mod read_member;
 mod read_type;
+mod representation;
 mod resolver;
 mod scope;
 mod source_file;
 mod split;
+pub mod type_attribute;
 mod type_entry;
 mod type_name;
 pub mod types;
@@ -43,8 +52,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub(crate) use budget::Budget;
+pub use convention::{AddressSpaceNumbering, LocationConvention, UnitConvention};
 pub use die::{Die, DieId};
 pub use function::{Declaration, Function, Iterations, Simt};
+pub(crate) use index_table::{IndexFault, IndexTable, index_of};
 pub(crate) use layout::{Layout, Question};
 pub use line::{LineTable, Row, SourceLine};
 pub use location_list::{LocationEntries, LocationEntry, LocationRange};
@@ -169,7 +180,7 @@ impl<'a> DebugInfo<'a> {
 
 /// Text of the input. What is not UTF-8 is replaced, and only then copied and therefore cut: a small
 /// file can name one long string many times.
-fn lossy(bytes: &[u8]) -> Cow<'_, str> {
+pub(crate) fn lossy(bytes: &[u8]) -> Cow<'_, str> {
     match core::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
         Err(_) => {

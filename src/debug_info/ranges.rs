@@ -4,7 +4,7 @@
 
 use core::ops::Range;
 
-use gimli::{RangeListsOffset, constants};
+use gimli::{DebugAddrIndex, RangeListsOffset, RawRngListEntry, constants};
 
 use super::DebugInfo;
 use super::budget::Budget;
@@ -70,7 +70,7 @@ impl<'a> DebugInfo<'a> {
     }
 
     /// The same for the range list at `offset`, which the entry at `id` refers to.
-    pub(super) fn for_each_in_list(
+    pub(crate) fn for_each_in_list(
         &self,
         id: DieId,
         offset: u64,
@@ -82,10 +82,18 @@ impl<'a> DebugInfo<'a> {
         let unit = &self.contents(id.unit)?.gimli;
         let offset = RangeListsOffset(usize::try_from(offset).unwrap_or(usize::MAX));
         let dwarf = &self.file(entry)?.dwarf;
-        let mut list = dwarf.ranges(unit, offset).map_err(error)?;
-        while let Some(range) = list.next().map_err(error)? {
+        let mut list = dwarf.raw_ranges(unit, offset).map_err(error)?;
+        let place = (self.section_of(id.unit).unwrap_or(".debug_info"), id.offset);
+        let address_size = entry.header.address_size();
+        let mut base = unit.low_pc;
+        while let Some(item) = list.next().map_err(error)? {
             budget.charge(1)?;
-            if range.begin < range.end && found(range.begin..range.end) {
+            let address = |index| self.indexed_address(id.unit, index, place);
+            let range = match resolve(item, &mut base, address_size, address)? {
+                Some(range) if range.start < range.end => range,
+                Some(_) | None => continue,
+            };
+            if !is_discarded(range.start, address_size) && found(range) {
                 return Ok(true);
             }
         }
@@ -131,6 +139,50 @@ impl<'a> DebugInfo<'a> {
             Covered::One(low..high)
         })
     }
+}
+
+/// The range of an entry of a list; nothing for one that only sets the base address, which is then in `base`, or
+/// counts from the address of code that the linker threw away.
+fn resolve(
+    entry: RawRngListEntry<usize>,
+    base: &mut u64,
+    address_size: u8,
+    address: impl Fn(DebugAddrIndex<usize>) -> Result<u64>,
+) -> Result<Option<Range<u64>>> {
+    use RawRngListEntry as Raw;
+    let add = |address: u64, offset: u64| {
+        let sum = address.wrapping_add(offset);
+        if address_size == 4 {
+            sum & u64::from(u32::MAX)
+        } else {
+            sum
+        }
+    };
+    Ok(Some(match entry {
+        Raw::BaseAddress { addr } => {
+            *base = addr;
+            return Ok(None);
+        }
+        Raw::BaseAddressx { addr } => {
+            *base = address(addr)?;
+            return Ok(None);
+        }
+        Raw::AddressOrOffsetPair { .. } | Raw::OffsetPair { .. }
+            if is_discarded(*base, address_size) =>
+        {
+            return Ok(None);
+        }
+        Raw::AddressOrOffsetPair { begin, end } | Raw::OffsetPair { begin, end } => {
+            add(*base, begin)..add(*base, end)
+        }
+        Raw::StartxEndx { begin, end } => address(begin)?..address(end)?,
+        Raw::StartxLength { begin, length } => {
+            let start = address(begin)?;
+            start..add(start, length)
+        }
+        Raw::StartEnd { begin, end } => begin..end,
+        Raw::StartLength { begin, length } => begin..add(begin, length),
+    }))
 }
 
 /// Whether an address stands for code that the linker threw away: the two highest addresses

@@ -2,21 +2,26 @@
 //!
 //! Each entry is read once for a table; a list of what is still to be read stands in for recursion, so
 //! types that contain themselves, or nest without end, are no trouble. What a single entry says of sizes
-//! and spaces is left to `type_entry`, names to `type_name`. Sources: DWARF 5 §5; HET A.5.
+//! and spaces is left to `type_entry`, dimensions to `array_shape`, base types to `representation`, members and
+//! variants to `read_member`, names to `type_name`. Sources: DWARF 5 §5; HET A.5.
+
+use std::borrow::Cow;
 
 use gimli::constants::*;
 
-use super::attribute::{Extension, is_record};
+use super::DebugInfo;
+use super::attribute::{is_record, tag_name};
 use super::budget::Budget;
 use super::die::{Die, DieId};
+use super::read_member::{VARIANT_PARTS, is_data_member};
+use super::representation::sized;
+use super::type_attribute::TAGS;
 use super::type_entry::{is_alias, is_pointer};
 use super::types::{
-    Enumerator, Member, PointerKind, Qualifier, RecordKind, Type, TypeId, TypeKind, TypeTable,
+    Dimension, Enumerator, PointerKind, Qualifier, RecordKind, Type, TypeId, TypeKind, TypeTable,
 };
 use super::value::Value;
-use super::{Bytes, DebugInfo};
-use crate::arch::AddressSpace;
-use crate::error::{Error, Result};
+use crate::error::{ErrorKind, Result};
 use crate::eval::{BaseType, Encoding};
 
 impl<'a> DebugInfo<'a> {
@@ -58,13 +63,14 @@ impl<'a> DebugInfo<'a> {
     }
 }
 
-struct TypeReader<'t, 'd, 'a> {
-    info: &'d DebugInfo<'a>,
-    table: &'t mut TypeTable,
+/// Reads types into a table. What members are made of is in `read_member`.
+pub(super) struct TypeReader<'t, 'd, 'a> {
+    pub(super) info: &'d DebugInfo<'a>,
+    pub(super) table: &'t mut TypeTable,
     /// Entries that have a number already, but are not read yet.
     waiting: Vec<(DieId, TypeId)>,
     text: Budget,
-    entries: Budget,
+    pub(super) entries: Budget,
 }
 
 impl<'a> TypeReader<'_, '_, 'a> {
@@ -86,35 +92,46 @@ impl<'a> TypeReader<'_, '_, 'a> {
             Some(definition) => self.info.die(definition)?,
             None => declared,
         };
-        let tag = die.tag();
-        let kind = if tag == DW_TAG_base_type {
-            TypeKind::Base(self.info.base_type_of(&die)?)
-        } else if is_pointer(tag) {
-            self.pointer(&die)
-        } else if tag == DW_TAG_array_type {
-            self.array(&die)?
-        } else if is_record(tag) {
-            self.record(&die)?
-        } else if tag == DW_TAG_enumeration_type {
-            self.enumeration(&die)?
-        } else if tag == DW_TAG_subroutine_type || tag == DW_TAG_subprogram {
-            self.function(&die)?
-        } else if tag == DW_TAG_ptr_to_member_type {
-            TypeKind::MemberPointer {
-                class: self.target_of(&die, DW_AT_containing_type),
-                target: self.target(&die),
-            }
-        } else if let Some(qualifier) = qualifier(tag) {
-            TypeKind::Qualified(qualifier, self.target(&die))
-        } else if is_alias(tag) || tag == DW_TAG_subrange_type {
-            TypeKind::Typedef(self.target(&die))
-        } else {
-            TypeKind::Unspecified
-        };
+        let kind = or_unsupported(self.kind(&die))?;
         Ok(Type {
             name: self.name(&die)?,
             byte_size: self.info.size(die.id(), &mut self.entries),
             kind,
+        })
+    }
+
+    /// What kind of type it is; [`ErrorKind::Unsupported`] names an attribute that is not understood.
+    fn kind(&mut self, die: &Die<'a>) -> Result<TypeKind> {
+        if let Some(name) = self.info.not_understood(die) {
+            return Err(ErrorKind::Unsupported(name).into());
+        }
+        let tag = die.tag();
+        Ok(if tag == DW_TAG_base_type {
+            self.info.base_kind(die)?
+        } else if is_pointer(tag) {
+            self.pointer(die)
+        } else if tag == DW_TAG_array_type {
+            self.array(die)?
+        } else if is_record(tag) {
+            self.record(die)?
+        } else if tag == DW_TAG_enumeration_type {
+            self.enumeration(die)?
+        } else if tag == DW_TAG_subroutine_type || tag == DW_TAG_subprogram {
+            self.function(die)?
+        } else if tag == DW_TAG_ptr_to_member_type {
+            self.member_pointer(die)?
+        } else if let Some(qualifier) = qualifier(tag) {
+            TypeKind::Qualified(qualifier, self.target(die))
+        } else if tag == DW_TAG_subrange_type {
+            self.subrange(die)?
+        } else if tag == DW_TAG_string_type {
+            self.string(die)?
+        } else if is_alias(tag) {
+            TypeKind::Typedef(self.target(die))
+        } else if TAGS.contains(&tag) {
+            TypeKind::Unspecified
+        } else {
+            TypeKind::Unsupported(tag_name(tag))
         })
     }
 
@@ -133,7 +150,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
     }
 
     /// `DW_AT_name`, copied.
-    fn text_of(&mut self, die: &Die<'a>) -> Result<Option<String>> {
+    pub(super) fn text_of(&mut self, die: &Die<'a>) -> Result<Option<String>> {
         let name = die.attribute(DW_AT_name);
         let name = name.and_then(|name| self.info.string_of(die, name));
         let Some(name) = name else {
@@ -144,7 +161,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
     }
 
     /// The number of the type that `DW_AT_type` names; no attribute means `void`.
-    fn target(&mut self, die: &Die<'a>) -> TypeId {
+    pub(super) fn target(&mut self, die: &Die<'a>) -> TypeId {
         self.target_of(die, DW_AT_type)
     }
 
@@ -176,14 +193,122 @@ impl<'a> TypeReader<'_, '_, 'a> {
     }
 
     fn array(&mut self, die: &Die<'a>) -> Result<TypeKind> {
-        let dimensions = self.info.dimensions(die, &mut self.entries)?;
-        let bytes = die.unsigned(DW_AT_byte_stride);
-        let bits = bytes.and_then(|bytes| bytes.checked_mul(8));
+        let shape = self.info.array_shape(die, &mut self.entries)?;
+        let vector = die.flag(DW_AT_GNU_vector);
+        let element = self.target(die);
+        if !shape.has_strided_dimension() {
+            return Ok(TypeKind::Array {
+                element,
+                dimensions: shape.dimensions(),
+                stride_in_bits: shape.stride,
+                vector,
+            });
+        }
+        // An array of arrays, each of one dimension with its own stride, from the inside outwards.
+        let entry = self.info.direct_type(die);
+        let bytes = entry.and_then(|ty| self.info.size(ty, &mut self.entries));
+        let mut bits = bytes.and_then(|bytes| bytes.checked_mul(8));
+        let (mut element, mut stride) = (element, shape.stride);
+        let mut rows = shape.extents.iter().rev().peekable();
+        while let Some(extent) = rows.next() {
+            let otherwise = stride.take();
+            let kind = TypeKind::Array {
+                element,
+                dimensions: vec![extent.dimension],
+                stride_in_bits: extent.stride.or(otherwise),
+                vector,
+            };
+            if rows.peek().is_none() {
+                return Ok(kind);
+            }
+            bits = bits.and_then(|bits| extent.size_in_bits(bits, otherwise));
+            element = self.table.add(Type {
+                name: None,
+                byte_size: bits.map(|bits| bits.div_ceil(8)),
+                kind,
+            });
+        }
+        Ok(TypeKind::Unspecified)
+    }
+
+    /// A string of Fortran: an array of characters, whose number may have to be asked for.
+    /// Source: DWARF 5 §5.11.
+    fn string(&mut self, die: &Die<'a>) -> Result<TypeKind> {
+        let (character, size) = self.character(die)?;
+        let bytes = self.info.own_size(die);
+        let count = bytes.and_then(|bytes| bytes.checked_div(size));
         Ok(TypeKind::Array {
-            element: self.target(die),
-            dimensions,
-            stride_in_bits: bits.or_else(|| die.unsigned(DW_AT_bit_stride)),
-            vector: die.flag(DW_AT_GNU_vector),
+            element: character,
+            dimensions: vec![Dimension {
+                lower_bound: 1,
+                count,
+            }],
+            stride_in_bits: None,
+            vector: false,
+        })
+    }
+
+    /// The type of a string's characters, and how many bytes each has: one, unless `DW_AT_type` says otherwise.
+    fn character(&mut self, die: &Die<'a>) -> Result<(TypeId, u64)> {
+        if die.attribute(DW_AT_type).is_some() {
+            let size = self.info.character_size(die, &mut self.entries)?;
+            return Ok((self.target(die), size));
+        }
+        let base = BaseType::scalar(Encoding::UnsignedChar, 8);
+        let character = Type {
+            name: Some("character".to_owned()),
+            byte_size: Some(1),
+            kind: TypeKind::Base(base),
+        };
+        Ok((self.table.add(character), 1))
+    }
+
+    /// A type of some of the values of another one, which may be kept in fewer bits. Source: DWARF 5 §5.13.
+    fn subrange(&mut self, die: &Die<'a>) -> Result<TypeKind> {
+        let bias = self.info.number(die, DW_AT_GNU_bias).unwrap_or(0);
+        let bits = die.unsigned(DW_AT_bit_size).or_else(|| {
+            let bytes = die.unsigned(DW_AT_byte_size)?;
+            bytes.checked_mul(8)
+        });
+        if die.attribute(DW_AT_type).is_none() {
+            // DWARF 5 §5.13 says an integer as large as an address.
+            let bits = bits.or_else(|| self.info.process_address_size(die)?.checked_mul(8));
+            return sized(BaseType::scalar(Encoding::Signed, 0), bits, bias);
+        }
+        let Some(host) = self.info.subrange_host(die) else {
+            return Ok(TypeKind::Typedef(self.target(die)));
+        };
+        let same = bits.is_none() || bits == self.info.size_in_bits_of(&host);
+        if same && bias == 0 {
+            return Ok(TypeKind::Typedef(self.target(die)));
+        }
+        if host.tag() == DW_TAG_enumeration_type && bias == 0 {
+            return if die.attribute(DW_AT_bit_size).is_none() {
+                self.enumeration(&host)
+            } else {
+                Err(ErrorKind::Unsupported("DW_AT_bit_size").into())
+            };
+        }
+        if let TypeKind::Base(base) = self.info.base_kind(&host)? {
+            sized(base, bits, bias)
+        } else {
+            Err(ErrorKind::Unsupported("DW_TAG_subrange_type").into())
+        }
+    }
+
+    /// A pointer to a member. Source: DWARF 5 §5.14.
+    fn member_pointer(&mut self, die: &Die<'a>) -> Result<TypeKind> {
+        if let Some(attribute) = die.attribute(DW_AT_use_location) {
+            // The pointer is added to the object's address; all else would be another representation.
+            let plus =
+                |value| matches!(value, Value::Expression(found) if found.bytes == [DW_OP_plus.0]);
+            if !self.info.value(die, attribute).is_ok_and(plus) {
+                return Err(ErrorKind::Unsupported("DW_AT_use_location").into());
+            }
+        }
+        Ok(TypeKind::MemberPointer {
+            class: self.target_of(die, DW_AT_containing_type),
+            target: self.target(die),
         })
     }
 
@@ -193,6 +318,8 @@ impl<'a> TypeReader<'_, '_, 'a> {
         while let Some(child) = children.next(&mut self.entries)? {
             if is_data_member(&child) {
                 members.push(self.member(&child)?);
+            } else if child.tag() == DW_TAG_variant_part {
+                members.push(self.variant_part(&child, VARIANT_PARTS)?);
             }
         }
         let kind = if die.tag() == DW_TAG_union_type {
@@ -203,60 +330,6 @@ impl<'a> TypeReader<'_, '_, 'a> {
             RecordKind::Class
         };
         Ok(TypeKind::Record { kind, members })
-    }
-
-    /// A data member or base class.
-    fn member(&mut self, die: &Die<'a>) -> Result<Member> {
-        Ok(Member {
-            name: self.text_of(die)?,
-            ty: self.target(die),
-            bit_offset: self.member_offset(die)?,
-            bit_size: die.unsigned(DW_AT_bit_size),
-            is_base: die.tag() == DW_TAG_inheritance,
-        })
-    }
-
-    /// Where a member starts, in bits. Source: DWARF 5 §5.7.3, §5.7.6; DWARF 3 §5.6.6 for
-    /// `DW_AT_bit_offset`, which counts from the highest bit of a storage unit.
-    fn member_offset(&mut self, die: &Die<'a>) -> Result<Option<u64>> {
-        let bytes = match die.attribute(DW_AT_data_member_location) {
-            None => Some(0),
-            Some(attribute) => {
-                let value = self.info.value(die, attribute)?;
-                if let Value::Expression(expression) = value {
-                    plain_member_offset(expression.bytes)
-                } else {
-                    value.unsigned()
-                }
-            }
-        };
-        let Some(start) = bytes.and_then(|bytes| bytes.checked_mul(8)) else {
-            return Ok(None);
-        };
-        if let Some(bits) = die.unsigned(DW_AT_data_bit_offset) {
-            return Ok(start.checked_add(bits));
-        }
-        let (Some(from_top), Some(size)) = (
-            self.info.number(die, DW_AT_bit_offset),
-            die.unsigned(DW_AT_bit_size),
-        ) else {
-            return Ok(Some(start));
-        };
-        let own = die.unsigned(DW_AT_byte_size);
-        let unit = match own {
-            Some(size) => Some(size),
-            None => self
-                .info
-                .direct_type(die)
-                .and_then(|ty| self.info.size(ty, &mut self.entries)),
-        };
-        let offset = unit.and_then(|unit| {
-            let below = i128::from(unit.checked_mul(8)?)
-                .checked_sub(from_top)?
-                .checked_sub(size.into())?;
-            u64::try_from(below.checked_add(start.into())?).ok()
-        });
-        Ok(offset)
     }
 
     fn enumeration(&mut self, die: &Die<'a>) -> Result<TypeKind> {
@@ -270,7 +343,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
             if child.tag() != DW_TAG_enumerator {
                 continue;
             }
-            let value = self.info.number(&child, DW_AT_const_value);
+            let value = self.info.wide_number(&child, DW_AT_const_value)?;
             if let (Some(name), Some(value)) = (self.text_of(&child)?, value) {
                 let value = as_integer(value, integer);
                 enumerators.push(Enumerator { name, value });
@@ -299,55 +372,16 @@ impl<'a> TypeReader<'_, '_, 'a> {
     }
 }
 
-impl<'a> DebugInfo<'a> {
-    /// What a `DW_TAG_base_type` entry says. Source: DWARF 5 §5.1; HET A.5.1.
-    pub(super) fn base_type_of(&self, die: &Die<'a>) -> Result<BaseType> {
-        let malformed = |reason: &str| {
-            let section = self.section_of(die.id().unit).unwrap_or(".debug_info");
-            Error::malformed("base type", reason).within(section, die.id().offset)
-        };
-        let bits = die.unsigned(DW_AT_bit_size).or_else(|| {
-            let bytes = die.unsigned(DW_AT_byte_size)?;
-            bytes.checked_mul(8)
-        });
-        let elements = match die.extension(Extension::VectorSize) {
-            None => 1,
-            Some(attribute) => attribute
-                .udata_value()
-                .and_then(|count| u32::try_from(count).ok())
-                .filter(|count| *count > 0)
-                .ok_or_else(|| malformed("DW_AT_LLVM_vector_size must be greater than 0"))?,
-        };
-        let bit_size = bits
-            .and_then(|bits| u32::try_from(bits).ok())
-            .and_then(|bits| bits.checked_mul(elements))
-            .ok_or_else(|| malformed("it has no size, or one that is too large"))?;
-        let encoding = encoding(die.unsigned(DW_AT_encoding).unwrap_or(0));
-        let address_space = if encoding == Encoding::Address {
-            self.address_space(die)
+/// What is not understood is a kind of its own, and no error.
+pub(super) fn or_unsupported(kind: Result<TypeKind>) -> Result<TypeKind> {
+    kind.or_else(|error| {
+        if let ErrorKind::Unsupported(name) = error.kind() {
+            Ok(TypeKind::Unsupported(Cow::Borrowed(name)))
         } else {
-            AddressSpace::None
-        };
-        Ok(BaseType {
-            encoding,
-            bit_size,
-            elements,
-            address_space,
-        })
-    }
+            Err(error)
+        }
+    })
 }
-
-/// Encodings with a meaning to expressions (DWARF 5 table 7.11).
-const ENCODINGS: [(DwAte, Encoding); 8] = [
-    (DW_ATE_address, Encoding::Address),
-    (DW_ATE_boolean, Encoding::Boolean),
-    (DW_ATE_float, Encoding::Float),
-    (DW_ATE_signed, Encoding::Signed),
-    (DW_ATE_signed_char, Encoding::SignedChar),
-    (DW_ATE_unsigned, Encoding::Unsigned),
-    (DW_ATE_unsigned_char, Encoding::UnsignedChar),
-    (DW_ATE_UTF, Encoding::Utf),
-];
 
 /// Qualifiers of types.
 const QUALIFIERS: [(DwTag, Qualifier); 4] = [
@@ -357,41 +391,14 @@ const QUALIFIERS: [(DwTag, Qualifier); 4] = [
     (DW_TAG_atomic_type, Qualifier::Atomic),
 ];
 
-/// `DW_AT_encoding`.
-fn encoding(code: u64) -> Encoding {
-    let code = u8::try_from(code).unwrap_or(0);
-    let row = ENCODINGS.iter().find(|(known, _)| known.0 == code);
-    row.map_or(Encoding::Other(code), |(_, encoding)| *encoding)
-}
-
 /// Which qualifier a tag stands for.
 fn qualifier(tag: DwTag) -> Option<Qualifier> {
     let row = QUALIFIERS.iter().find(|(known, _)| *known == tag);
     row.map(|(_, qualifier)| *qualifier)
 }
 
-/// Whether an entry is a base class or a data member. Before DWARF 5 static members were members too.
-pub(super) fn is_data_member(die: &Die<'_>) -> bool {
-    let is_static = die.flag(DW_AT_external) || die.flag(DW_AT_declaration);
-    die.tag() == DW_TAG_inheritance || (die.tag() == DW_TAG_member && !is_static)
-}
-
-/// The offset that an expression adds to what is on the stack, if that is all it does:
-/// `DW_OP_plus_uconst N`, or `DW_OP_constu N` with or without `DW_OP_plus`.
-pub(super) fn plain_member_offset(expression: &[u8]) -> Option<u64> {
-    let (opcode, rest) = expression.split_first()?;
-    let mut rest = Bytes::new(rest, gimli::LittleEndian);
-    let number = gimli::leb128::read::unsigned(&mut rest).ok()?;
-    let trivial = match (DwOp(*opcode), rest.slice()) {
-        (operation, []) => operation == DW_OP_plus_uconst || operation == DW_OP_constu,
-        (operation, [next]) => operation == DW_OP_constu && DwOp(*next) == DW_OP_plus,
-        _ => false,
-    };
-    trivial.then_some(number)
-}
-
 /// A constant as an integer of so many bytes, with a sign or without; as it is if that is not known.
-fn as_integer(value: i128, integer: Option<(u64, bool)>) -> i128 {
+pub(super) fn as_integer(value: i128, integer: Option<(u64, bool)>) -> i128 {
     let bits = integer.and_then(|(bytes, _)| u32::try_from(bytes.checked_mul(8)?).ok());
     let (Some(bits @ 1..=127), Some((_, signed))) = (bits, integer) else {
         return value;
@@ -421,16 +428,5 @@ mod tests {
         assert_eq!(as_integer(-3, Some((16, true))), -3);
         assert_eq!(as_integer(-3, None), -3);
         assert_eq!(as_integer(-3, Some((u64::MAX, false))), -3);
-    }
-
-    #[test]
-    fn offsets_of_members_are_read_from_trivial_expressions() {
-        assert_eq!(plain_member_offset(&[0x23, 0x88, 0x01]), Some(136));
-        assert_eq!(plain_member_offset(&[0x10, 0x04]), Some(4));
-        assert_eq!(plain_member_offset(&[0x10, 0x04, 0x22]), Some(4));
-        assert_eq!(plain_member_offset(&[0x23, 0x04, 0x06]), None);
-        assert_eq!(plain_member_offset(&[0x23, 0x80]), None);
-        assert_eq!(plain_member_offset(&[0x12]), None);
-        assert_eq!(plain_member_offset(&[]), None);
     }
 }

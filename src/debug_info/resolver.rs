@@ -5,15 +5,19 @@
 
 use fallible_iterator::FallibleIterator;
 use gimli::SectionId;
-use gimli::constants::{DW_AT_const_value, DW_AT_location, DW_TAG_base_type};
+use gimli::constants::{DW_AT_const_value, DW_AT_location, DW_AT_name, DW_TAG_base_type};
 use smallvec::SmallVec;
 
 use super::DebugInfo;
 use super::die::DieId;
 use super::location_list::LocationRange;
 use super::unit::UnitId;
-use crate::error::{Error, Result, Rule};
-use crate::eval::{BaseType, DieReference, ExpressionBytes, Procedure, Resolver, Unit};
+use crate::arch::Register;
+use crate::error::{Error, ErrorKind, Result, Rule};
+use crate::eval::{
+    BaseType, CallSite, DieReference, Encoding, ExpressionBytes, IntegerType, Procedure, Resolver,
+    Unit,
+};
 use crate::limits::reached;
 
 /// How many entries of a location list may hold at one address; compilers write one.
@@ -42,6 +46,37 @@ impl DebugInfo<'_> {
                 let section = self.section_of(UnitId(unit.id)).unwrap_or(".debug_info");
                 Error::from(Rule::WrongReference).within(section, offset.unwrap_or(u64::MAX))
             })
+    }
+}
+
+impl DebugInfo<'_> {
+    /// The integer type at `offset`, in bytes from the start of a unit's header, as LLVM means it: `DW_ATE_unsigned_1`
+    /// has one bit, though its byte size is 1. Nothing for types of other kinds, and above 64 bits.
+    #[must_use]
+    pub fn integer_type(&self, unit: Unit, offset: u64) -> Option<IntegerType> {
+        let id = self.resolve(unit, DieReference::InUnit(offset)).ok()?;
+        let die = self.die(id).ok()?;
+        let base_type = self.base_type_of(&die).ok()?;
+        let signed = match base_type.encoding {
+            Encoding::Signed | Encoding::SignedChar => true,
+            Encoding::Unsigned | Encoding::UnsignedChar | Encoding::Boolean => false,
+            Encoding::Generic
+            | Encoding::Address
+            | Encoding::Float
+            | Encoding::Utf
+            | Encoding::Other(_) => return None,
+        };
+        let name = die.attribute(DW_AT_name);
+        let name = name.and_then(|name| self.string_of(&die, name));
+        let bits = name.as_deref().and_then(|name| {
+            let (_, bits) = name.strip_prefix("DW_ATE_")?.rsplit_once('_')?;
+            bits.parse::<u32>().ok()
+        });
+        let bits = bits.filter(|bits| *bits <= base_type.bit_size);
+        let bits = u8::try_from(bits.unwrap_or(base_type.bit_size)).ok()?;
+        (1..=64)
+            .contains(&bits)
+            .then_some(IntegerType { bits, signed })
     }
 }
 
@@ -86,23 +121,25 @@ impl<'d> Resolver<'d> for &'d DebugInfo<'_> {
         if die.tag() != DW_TAG_base_type {
             return Err(place());
         }
+        if let Some(name) = self.not_understood(&die) {
+            return Err(ErrorKind::Unsupported(name).into());
+        }
+        // Values on the stack are numbers; where an operation reads one, its bytes are in order.
+        let by = self.representation(&die)?;
+        if by.big_endian {
+            return Err(ErrorKind::Unsupported("DW_AT_endianity").into());
+        }
+        if by.bit_offset != 0 {
+            return Err(ErrorKind::Unsupported("DW_AT_data_bit_offset").into());
+        }
         self.base_type_of(&die)
     }
 
     fn address(&self, unit: Unit, index: u64) -> Result<u64> {
         let id = UnitId(unit.id);
-        let entry = self.entry(id)?;
-        let file = self.file(entry)?;
-        let contents = self.contents(id)?;
-        let error = |error| {
-            let base = contents.gimli.addr_base.0;
-            file.error("address index", SectionId::DebugAddr, base, error)
-        };
-        let index =
-            usize::try_from(index).map_err(|_| error(gimli::Error::OffsetOutOfBounds(index)))?;
-        file.dwarf
-            .address(&contents.gimli, gimli::DebugAddrIndex(index))
-            .map_err(error)
+        let place = (".debug_addr", self.contents(id)?.gimli.addr_base.0 as u64);
+        let index = usize::try_from(index).unwrap_or(usize::MAX);
+        self.indexed_address(id, gimli::DebugAddrIndex(index), place)
     }
 
     fn matching(
@@ -129,5 +166,14 @@ impl<'d> Resolver<'d> for &'d DebugInfo<'_> {
             }
         }
         Ok(if bounded.is_empty() { default } else { bounded })
+    }
+
+    fn call_site(
+        &self,
+        register: Register,
+        addresses: (u64, u64),
+        spend: &mut dyn FnMut(u32) -> Result<()>,
+    ) -> Result<CallSite<'d>> {
+        self.call_site_value(register, addresses, spend)
     }
 }

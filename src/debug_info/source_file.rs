@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use gimli::SectionId;
 
+use super::index_table::{index_error, index_of};
 use super::line::LineTable;
 use super::unit::UnitId;
 use super::{Bytes, DebugInfo, lossy};
@@ -137,6 +138,11 @@ impl<'a> DebugInfo<'a> {
         let offset = table.program.header().offset().0;
         let error = |error| file.error("line table", SectionId::DebugLine, offset, error);
         let holder = self.line_offset(unit)?.map_or(unit, |(unit, _)| unit);
+        if let Some((kind, index)) = index_of(&value) {
+            let place = (file.section_name(SectionId::DebugLine), offset as u64);
+            self.check_index(holder, kind, index)?
+                .map_err(|fault| index_error(fault, place))?;
+        }
         let unit = &self.contents(holder)?.gimli;
         file.dwarf
             .attr_string(unit, value)

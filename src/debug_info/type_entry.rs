@@ -1,27 +1,25 @@
-//! What single entries of types say: sizes, dimensions of arrays, address spaces.
+//! What single entries of types say: sizes and address spaces.
 //!
-//! Putting types together is left to `read_type`. Sources: DWARF 5 §2.21, §5.1 to §5.5, §5.13;
-//! HET A.5.1, A.5.3; facts of clang for `DW_AT_address_class`.
+//! Putting types together is left to `read_type`, the dimensions of arrays to `array_shape`.
+//! Sources: DWARF 5 §2.21, §5.1 to §5.5; HET A.5.1, A.5.3; facts of clang for `DW_AT_address_class`.
 
 use gimli::constants::*;
 
 use super::DebugInfo;
+use super::array_shape::ArrayShape;
 use super::attribute::Extension;
 use super::budget::Budget;
 use super::die::{Die, DieId};
-use super::types::Dimension;
+use super::types::Representation;
 use crate::arch::{AddressSpace, MemorySpace};
-use crate::error::{Limit, Result};
-use crate::limits::reached;
+use crate::error::{ErrorKind, Result};
 
 /// How many entries may lie between a type and the one that has the size: typedefs, qualifiers, arrays.
 pub(super) const HOPS: usize = 64;
 
-/// How many dimensions an array may have.
-const DIMENSIONS: usize = 64;
-
-/// Finds the number that an attribute of an entry says.
-type NumberOf<'n, 'a> = &'n mut dyn FnMut(&Die<'a>, DwAt) -> Result<Option<i128>>;
+/// What compilers call the type of `nullptr`: clang and gcc, and the name in the standard of C++.
+pub(super) const NULL_POINTER_TYPES: &[&str] =
+    &["decltype(nullptr)", "std::nullptr_t", "nullptr_t"];
 
 impl<'a> DebugInfo<'a> {
     /// The size of the type at `ty` in bytes, where it is known without evaluating anything.
@@ -32,7 +30,7 @@ impl<'a> DebugInfo<'a> {
 
     /// The same; what is looked at is paid for.
     pub(super) fn size(&self, ty: DieId, budget: &mut Budget) -> Option<u64> {
-        let mut count = 1u64;
+        let mut outer = Vec::new();
         let mut next = ty;
         for _ in 0..HOPS {
             budget.charge(1).ok()?;
@@ -42,17 +40,21 @@ impl<'a> DebugInfo<'a> {
                 continue;
             }
             if let Some(size) = self.own_size(&die) {
-                return size.checked_mul(count);
+                let mut bits = size.checked_mul(8)?;
+                for shape in outer.iter().rev() {
+                    bits = ArrayShape::size_in_bits(shape, bits)?;
+                }
+                return Some(bits.div_ceil(8));
             }
             if die.tag() == DW_TAG_array_type {
-                let dimensions = self.dimensions(&die, budget).ok()?;
-                for dimension in &dimensions {
-                    count = count.checked_mul(dimension.count?)?;
-                }
-                if dimensions.is_empty() {
+                let shape = self.array_shape(&die, budget).ok()?;
+                if shape.extents.is_empty() {
                     return None;
                 }
-            } else if !is_alias(die.tag()) && die.tag() != DW_TAG_enumeration_type {
+                outer.push(shape);
+            } else if !is_alias(die.tag())
+                && ![DW_TAG_enumeration_type, DW_TAG_subrange_type].contains(&die.tag())
+            {
                 return None;
             }
             next = self.direct_type(&die)?;
@@ -68,6 +70,9 @@ impl<'a> DebugInfo<'a> {
             let die = self.die(next).ok()?;
             if die.tag() == DW_TAG_base_type {
                 let encoding = die.unsigned(DW_AT_encoding)?;
+                if self.representation(&die).ok()? != Representation::PLAIN {
+                    return None;
+                }
                 let signed = [DW_ATE_signed, DW_ATE_signed_char]
                     .iter()
                     .any(|code| u64::from(code.0) == encoding);
@@ -92,11 +97,22 @@ impl<'a> DebugInfo<'a> {
     }
 
     /// The size of a type in bytes as its own entry gives it.
-    fn own_size(&self, die: &Die<'a>) -> Option<u64> {
+    pub(super) fn own_size(&self, die: &Die<'a>) -> Option<u64> {
+        if die.tag() == DW_TAG_string_type {
+            return self.constant_string_size(die);
+        }
+        let is_number = die.tag() == DW_TAG_subrange_type && die.attribute(DW_AT_type).is_none();
+        let is_address = is_number || self.is_null_pointer_type(die);
         let bits = || Some(die.unsigned(DW_AT_bit_size)?.div_ceil(8));
         let said = die.unsigned(DW_AT_byte_size).or_else(bits);
         if is_pointer(die.tag()) {
             return said.or_else(|| self.pointer_size(die));
+        }
+        if die.tag() == DW_TAG_ptr_to_member_type {
+            return said.or_else(|| self.member_pointer_size(die));
+        }
+        if is_address {
+            return said.or_else(|| self.process_address_size(die));
         }
         // HET A.5.1: a vector is so many elements of the type without the attribute.
         match die.extension(Extension::VectorSize) {
@@ -105,19 +121,57 @@ impl<'a> DebugInfo<'a> {
         }
     }
 
+    /// The size of a pointer to a member, to which gcc gives none: that of the Itanium C++ ABI §2.3, one word for data
+    /// and two for functions.
+    fn member_pointer_size(&self, die: &Die<'a>) -> Option<u64> {
+        let target = self.die(self.direct_type(die)?).ok()?;
+        let is_function = target.tag() == DW_TAG_subroutine_type;
+        let words = if is_function { 2 } else { 1 };
+        self.process_address_size(die)?.checked_mul(words)
+    }
+
+    /// Whether a type is that of `nullptr`, which C++ makes as large as a pointer and compilers give no size.
+    pub(super) fn is_null_pointer_type(&self, die: &Die<'a>) -> bool {
+        die.tag() == DW_TAG_unspecified_type
+            && die
+                .attribute(DW_AT_name)
+                .and_then(|name| self.string_of(die, name))
+                .is_some_and(|name| NULL_POINTER_TYPES.contains(&&*name))
+    }
+
+    /// The size of an address of the default address space, in bytes.
+    pub(super) fn process_address_size(&self, die: &Die<'a>) -> Option<u64> {
+        let header = &self.entry(die.id().unit).ok()?.header;
+        Some(header.address_size().into())
+    }
+
     fn pointer_size(&self, die: &Die<'a>) -> Option<u64> {
         let process = self.entry(die.id().unit).ok()?.header.address_size();
         let bits = self.address_space(die).address_size_in_bits(process);
         Some(u64::from(bits.div_ceil(8)))
     }
 
-    /// Where a pointer points: `DW_AT_LLVM_address_space`; else `DW_AT_address_class`, into which clang
-    /// puts the same numbers; else the default space, as for a number that is reserved.
+    /// Where a pointer points: `DW_AT_LLVM_address_space`; else `DW_AT_address_class`, into which clang puts the
+    /// numbers of the unit's [numbering](super::AddressSpaceNumbering), where nothing decides those of USAGE; else
+    /// the default space, as for a number that is reserved.
     pub(super) fn address_space(&self, die: &Die<'a>) -> AddressSpace {
-        die.extension(Extension::AddressSpace)
-            .or_else(|| die.attribute(DW_AT_address_class))
-            .and_then(|attribute| attribute.udata_value())
-            .and_then(AddressSpace::from_number)
+        let number = |attribute: &gimli::Attribute<_>| attribute.udata_value();
+        if let Some(space) = die.extension(Extension::AddressSpace) {
+            return number(space)
+                .and_then(AddressSpace::from_number)
+                .unwrap_or(AddressSpace::None);
+        }
+        let Some(class) = die.attribute(DW_AT_address_class).and_then(number) else {
+            return AddressSpace::None;
+        };
+        // Only these two have another meaning in some unit.
+        let convention = match class {
+            1 | 2 => self.convention(die.id().unit).ok(),
+            _ => None,
+        };
+        convention
+            .and_then(|convention| convention.address_spaces.space(class))
+            .or_else(|| AddressSpace::from_number(class))
             .unwrap_or(AddressSpace::None)
     }
 
@@ -129,88 +183,33 @@ impl<'a> DebugInfo<'a> {
             .unwrap_or(MemorySpace::None)
     }
 
-    /// The dimensions of an array, as far as they are constant. Source: DWARF 5 §5.5, §5.13.
-    pub(super) fn dimensions(&self, die: &Die<'a>, budget: &mut Budget) -> Result<Vec<Dimension>> {
-        self.dimensions_by(die, budget, &mut |die, name| Ok(self.number(die, name)))
-    }
-
-    /// The same with numbers that `number` finds.
-    pub(super) fn dimensions_by(
-        &self,
-        die: &Die<'a>,
-        budget: &mut Budget,
-        number: NumberOf<'_, 'a>,
-    ) -> Result<Vec<Dimension>> {
-        let mut dimensions = Vec::new();
-        let mut children = self.children(die.id())?;
-        while let Some(child) = children.next(budget)? {
-            let tag = child.tag();
-            if tag == DW_TAG_subrange_type || tag == DW_TAG_generic_subrange {
-                dimensions.push(self.dimension(&child, number)?);
-            } else if tag == DW_TAG_enumeration_type {
-                let count = self.enumerators(&child, budget)?;
-                dimensions.push(Dimension {
-                    lower_bound: 0,
-                    count: Some(count),
-                });
-            }
-            if dimensions.len() > DIMENSIONS {
-                return Err(reached(Limit::Dies, DIMENSIONS as u64));
-            }
+    /// The size of a string that is stored as it is, in bytes; nothing if it has a length of its own. Before DWARF
+    /// 5 the sizes of the entry were then those of that length.
+    fn constant_string_size(&self, die: &Die<'a>) -> Option<u64> {
+        if die.attribute(DW_AT_string_length).is_some() {
+            return None;
         }
-        Ok(dimensions)
+        let bits = || Some(die.unsigned(DW_AT_bit_size)?.div_ceil(8));
+        die.unsigned(DW_AT_byte_size).or_else(bits)
     }
 
-    fn dimension(&self, die: &Die<'a>, number: NumberOf<'_, 'a>) -> Result<Dimension> {
-        let lower_bound = match number(die, DW_AT_lower_bound)? {
-            Some(bound) => i64::try_from(bound).unwrap_or(i64::MAX),
-            None => self.default_lower_bound(die.id()),
+    /// A constant of either sign, of up to 128 bits.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`] if the attribute is there and is none.
+    pub(super) fn wide_number(&self, die: &Die<'a>, name: DwAt) -> Result<Option<i128>> {
+        let Some(attribute) = die.attribute(name) else {
+            return Ok(None);
         };
-        let count = match number(die, DW_AT_count)? {
-            Some(count) => u64::try_from(count).ok(),
-            None => number(die, DW_AT_upper_bound)?.map(|upper| {
-                // gcc once wrote -1 in eight bytes for an array without elements.
-                let upper = if upper == i128::from(u64::MAX) {
-                    -1
-                } else {
-                    upper
-                };
-                let count = upper
-                    .saturating_sub(i128::from(lower_bound))
-                    .saturating_add(1);
-                u64::try_from(count.max(0)).unwrap_or(u64::MAX)
-            }),
-        };
-        Ok(Dimension { lower_bound, count })
+        match self.value(die, attribute)?.wide_number() {
+            Some(number) => Ok(Some(number)),
+            None => Err(ErrorKind::Unsupported(name.static_string().unwrap_or_default()).into()),
+        }
     }
 
     /// A constant of either sign.
     pub(super) fn number(&self, die: &Die<'a>, name: DwAt) -> Option<i128> {
         self.value(die, die.attribute(name)?).ok()?.number()
-    }
-
-    /// The first index of an array by the language of the unit (DWARF 5 table 7.17).
-    fn default_lower_bound(&self, id: DieId) -> i64 {
-        let language = self
-            .contents(id.unit)
-            .ok()
-            .and_then(|unit| unit.root.unsigned(DW_AT_language))
-            .and_then(|code| u16::try_from(code).ok())
-            .and_then(|code| DwLang(code).default_lower_bound());
-        language
-            .and_then(|bound| i64::try_from(bound).ok())
-            .unwrap_or(0)
-    }
-
-    fn enumerators(&self, die: &Die<'a>, budget: &mut Budget) -> Result<u64> {
-        let mut children = self.children(die.id())?;
-        let mut count = 0u64;
-        while let Some(child) = children.next(budget)? {
-            if child.tag() == DW_TAG_enumerator {
-                count = count.saturating_add(1);
-            }
-        }
-        Ok(count)
     }
 }
 
@@ -219,13 +218,13 @@ pub(super) fn is_alias(tag: DwTag) -> bool {
     [
         DW_TAG_typedef,
         DW_TAG_template_alias,
+        DW_TAG_thrown_type,
         DW_TAG_const_type,
         DW_TAG_volatile_type,
         DW_TAG_restrict_type,
         DW_TAG_atomic_type,
         DW_TAG_packed_type,
         DW_TAG_immutable_type,
-        DW_TAG_shared_type,
     ]
     .contains(&tag)
 }

@@ -48,6 +48,11 @@ impl Namer<'_> {
                     next = *target;
                     continue;
                 }
+                // A subrange that stands where it is used, in Ada for example.
+                TypeKind::Typedef(target) if ty.name.is_none() => {
+                    next = *target;
+                    continue;
+                }
                 TypeKind::Pointer { kind, target, .. } => {
                     let sign = match kind {
                         PointerKind::Pointer => "*",
@@ -84,10 +89,13 @@ impl Namer<'_> {
                 }
                 TypeKind::Void
                 | TypeKind::Base(_)
+                | TypeKind::Represented { .. }
                 | TypeKind::Record { .. }
+                | TypeKind::Variants { .. }
                 | TypeKind::Enumeration { .. }
                 | TypeKind::Typedef(_)
-                | TypeKind::Unspecified => {
+                | TypeKind::Unspecified
+                | TypeKind::Unsupported(_) => {
                     let own = plain(ty.name.as_deref(), &ty.kind);
                     return self.finish(&waiting, own, &declarator, space);
                 }
@@ -135,13 +143,16 @@ impl Namer<'_> {
             TypeKind::Array { .. } | TypeKind::Function { .. } => format!("({text})"),
             TypeKind::Void
             | TypeKind::Base(_)
+            | TypeKind::Represented { .. }
             | TypeKind::Pointer { .. }
             | TypeKind::Record { .. }
+            | TypeKind::Variants { .. }
             | TypeKind::Enumeration { .. }
             | TypeKind::Typedef(_)
             | TypeKind::Qualified(..)
             | TypeKind::MemberPointer { .. }
-            | TypeKind::Unspecified => text,
+            | TypeKind::Unspecified
+            | TypeKind::Unsupported(_) => text,
         }
     }
 
@@ -196,6 +207,9 @@ fn plain<'t>(name: Option<&'t str>, kind: &TypeKind) -> &'t str {
         } => "union {...}",
         TypeKind::Enumeration { .. } => "enum {...}",
         TypeKind::Base(_)
+        | TypeKind::Represented { .. }
+        | TypeKind::Variants { .. }
+        | TypeKind::Unsupported(_)
         | TypeKind::Pointer { .. }
         | TypeKind::Array { .. }
         | TypeKind::Typedef(_)

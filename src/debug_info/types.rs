@@ -1,13 +1,23 @@
 //! Types, as a debugger shows them: a table of plain data, read from the entries once.
 //!
 //! A [`Type`] refers to others by [`TypeId`], so that types that contain themselves need no recursion
-//! to hold. Sources: DWARF 5 §5; HET A.5; USAGE "Memory Space Identifier", "Address Space Identifier".
+//! to hold. Which attributes change what the bytes of a value mean, and which of them are understood, is in
+//! [`type_attribute`](super::type_attribute).
+//! Sources: DWARF 5 §5; HET A.5; USAGE "Memory Space Identifier", "Address Space Identifier".
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::die::DieId;
+use super::type_entry::NULL_POINTER_TYPES;
 use crate::arch::{AddressSpace, MemorySpace};
 use crate::eval::BaseType;
+
+/// How many typedefs, qualifiers and arrays may lie between a type and what it stands for.
+const HOPS: usize = 256;
+
+/// How many parts of a type are looked at.
+const PARTS: usize = 4096;
 
 /// The number of a type in its [`TypeTable`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -32,8 +42,17 @@ pub struct Type {
 pub enum TypeKind {
     /// `void`.
     Void,
-    /// An integer, float, character or vector of them (`DW_TAG_base_type`).
+    /// An integer, float, character or vector of them (`DW_TAG_base_type`), in little-endian order from the
+    /// lowest bit of its bytes on.
     Base(BaseType),
+    /// A base type, or a subrange of one, whose bits lie in another way in the bytes, or do not spell the
+    /// value itself.
+    Represented {
+        /// What the bits are once they are in order.
+        base: BaseType,
+        /// How they lie, and how the value is made from them.
+        by: Representation,
+    },
     /// A pointer or reference.
     Pointer {
         /// Which of the three.
@@ -50,9 +69,13 @@ pub enum TypeKind {
     Array {
         /// The element's type.
         element: TypeId,
-        /// Dimensions, the slowest-varying first, as C writes them.
+        /// Dimensions, the slowest-varying first, as C writes them; those of an array in column-major order
+        /// (`DW_AT_ordering`, or Fortran) are turned round. An array with a stride of a dimension is an array
+        /// of arrays here, of one dimension each.
         dimensions: Vec<Dimension>,
-        /// Distance of elements in bits, where it is not the element's size (`DW_AT_byte_stride`, `DW_AT_bit_stride`).
+        /// Size of an entry in bits, where it is not the element's size (`DW_AT_byte_stride`,
+        /// `DW_AT_bit_stride`). An element that is larger than its entry is cut to that; one that is smaller
+        /// is at the start of its entry.
         stride_in_bits: Option<u64>,
         /// Whether it is a vector type.
         vector: bool,
@@ -61,8 +84,17 @@ pub enum TypeKind {
     Record {
         /// Which of the three.
         kind: RecordKind,
-        /// Base classes and data members, in the order of the entries.
+        /// Base classes and data members, in the order of the entries. A variant part is a member without a
+        /// name whose type is [`Variants`](TypeKind::Variants).
         members: Vec<Member>,
+    },
+    /// The variant part of a record (`DW_TAG_variant_part`): of several lists of members, one is present.
+    /// Offsets count from the start of the record.
+    Variants {
+        /// The member that tells which; nothing if there is just one variant, or no member tells.
+        discriminant: Option<Box<Member>>,
+        /// The variants, in the order of the entries.
+        variants: Vec<Variant>,
     },
     /// An enumeration.
     Enumeration {
@@ -90,9 +122,60 @@ pub enum TypeKind {
         /// The member's type.
         target: TypeId,
     },
-    /// `DW_TAG_unspecified_type`, `decltype(nullptr)` for example; kinds this crate does not read; and a
-    /// type that is missing or malformed.
+    /// `DW_TAG_unspecified_type`, `decltype(nullptr)` for example; and a type that is missing or malformed,
+    /// which has no name.
     Unspecified,
+    /// A type with an attribute or of a tag that changes what the bytes mean and is not understood, so that
+    /// no value of it can be shown. It is that attribute's or tag's name, `DW_AT_picture_string` for example.
+    Unsupported(Cow<'static, str>),
+}
+
+/// How the bits of a base type lie in its bytes, and how its value is made from them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Representation {
+    /// Whether the most significant byte comes first (`DW_AT_endianity`). The bits of a byte are then counted
+    /// from its highest one, also where a bit-field starts.
+    pub big_endian: bool,
+    /// Where the value starts in the bytes, in bits (`DW_AT_data_bit_offset`); it does not count for a
+    /// bit-field, which has a place of its own.
+    pub bit_offset: u32,
+    /// What is added to the number that the bits spell (`DW_AT_GNU_bias`).
+    pub bias: i128,
+    /// What the sum is multiplied with.
+    pub scale: Scale,
+}
+
+impl Representation {
+    /// That of a plain base type.
+    pub const PLAIN: Representation = Representation {
+        big_endian: false,
+        bit_offset: 0,
+        bias: 0,
+        scale: Scale::One,
+    };
+}
+
+/// The unit of a fixed-point type. Source: DWARF 5 §5.1.1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// 1.
+    One,
+    /// A power of two (`DW_AT_binary_scale`).
+    Binary(i32),
+    /// A power of ten (`DW_AT_decimal_scale`).
+    Decimal(i32),
+    /// A fraction, numerator and denominator (`DW_AT_small`).
+    Fraction(u64, u64),
+}
+
+/// One of the variants of a variant part (`DW_TAG_variant`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variant {
+    /// The ranges of discriminants that choose it, both ends included; nothing for the default variant, which
+    /// is present if no other is.
+    pub choices: Option<Vec<(i128, i128)>>,
+    /// Its members.
+    pub members: Vec<Member>,
 }
 
 /// Pointer, or one of the references of C++.
@@ -173,6 +256,8 @@ pub struct TypeTable {
     by_entry: BTreeMap<DieId, TypeId>,
     void: Option<TypeId>,
     ellipsis: Option<TypeId>,
+    /// Whether any type was ever [`TypeKind::Unsupported`]; hardly any is.
+    has_unsupported: bool,
 }
 
 impl Type {
@@ -183,6 +268,14 @@ impl Type {
             byte_size: None,
             kind: TypeKind::Unspecified,
         }
+    }
+
+    /// Whether it is the type of `nullptr`.
+    #[must_use]
+    pub fn is_null_pointer(&self) -> bool {
+        let name = self.name.as_deref();
+        self.kind == TypeKind::Unspecified
+            && name.is_some_and(|name| NULL_POINTER_TYPES.contains(&name))
     }
 }
 
@@ -198,8 +291,129 @@ impl TypeTable {
         self.types.get(id.0 as usize).unwrap_or(VOID)
     }
 
+    /// What of a type is not understood: the name of an attribute or tag, if values of the type are
+    /// unsupported as a whole because it is one that [`TypeKind::Unsupported`] names or that has nothing but a
+    /// name, another name for one, or an array of one.
+    #[must_use]
+    pub fn unsupported(&self, id: TypeId) -> Option<&str> {
+        let mut next = id;
+        // Types of a damaged file may name each other in a circle.
+        for _ in 0..HOPS {
+            next = match &self.get(next).kind {
+                TypeKind::Unsupported(name) => return Some(name),
+                TypeKind::Typedef(target) | TypeKind::Qualified(_, target) => *target,
+                TypeKind::Array { element, .. } => *element,
+                TypeKind::Enumeration { underlying, .. } => *underlying,
+                TypeKind::Unspecified => {
+                    let ty = self.get(next);
+                    let is_opaque = ty.name.is_some() && ty.byte_size.is_none();
+                    return is_opaque.then_some("DW_TAG_unspecified_type");
+                }
+                TypeKind::Void
+                | TypeKind::Base(_)
+                | TypeKind::Represented { .. }
+                | TypeKind::Pointer { .. }
+                | TypeKind::Record { .. }
+                | TypeKind::Variants { .. }
+                | TypeKind::Function { .. }
+                | TypeKind::MemberPointer { .. } => return None,
+            };
+        }
+        None
+    }
+
+    /// The same for a part of the type's values: a member, at any depth. What a pointer points to is no part.
+    /// Of a type of very many parts not all are looked at; each says in its place what is not understood.
+    #[must_use]
+    pub fn unsupported_part(&self, id: TypeId) -> Option<&str> {
+        if !self.has_unsupported {
+            return None;
+        }
+        let (mut waiting, mut seen) = (vec![id], BTreeSet::from([id]));
+        while let Some(id) = waiting.pop() {
+            if seen.len() > PARTS {
+                break;
+            }
+            let mut visit = |part: TypeId| {
+                if seen.insert(part) {
+                    waiting.push(part);
+                }
+            };
+            match &self.get(id).kind {
+                TypeKind::Unsupported(name) => return Some(name),
+                TypeKind::Typedef(target) | TypeKind::Qualified(_, target) => visit(*target),
+                TypeKind::Array { element, .. } => visit(*element),
+                TypeKind::Enumeration { underlying, .. } => visit(*underlying),
+                TypeKind::Record { members, .. } => members.iter().for_each(|part| visit(part.ty)),
+                TypeKind::Variants {
+                    discriminant,
+                    variants,
+                } => {
+                    discriminant.iter().for_each(|part| visit(part.ty));
+                    let parts = variants.iter().flat_map(|variant| &variant.members);
+                    parts.for_each(|part| visit(part.ty));
+                }
+                TypeKind::Void
+                | TypeKind::Base(_)
+                | TypeKind::Represented { .. }
+                | TypeKind::Pointer { .. }
+                | TypeKind::Function { .. }
+                | TypeKind::MemberPointer { .. }
+                | TypeKind::Unspecified => {}
+            }
+        }
+        None
+    }
+
+    /// Whether the bits of a number of this type, if it is one, are in its bytes as in those of a plain type.
+    pub(crate) fn is_in_order(&self, id: TypeId) -> bool {
+        let mut ty = self.get(id);
+        for _ in 0..HOPS {
+            let (TypeKind::Typedef(target) | TypeKind::Qualified(_, target)) = ty.kind else {
+                break;
+            };
+            ty = self.get(target);
+        }
+        if let TypeKind::Represented { by, .. } = &ty.kind {
+            !by.big_endian && by.bit_offset == 0
+        } else {
+            true
+        }
+    }
+
+    /// The type of an object whose entry says that its bytes are in big-endian order (`DW_AT_endianity`): base
+    /// types can be in either; others are unsupported.
+    pub(crate) fn add_big_endian(&mut self, id: TypeId) -> TypeId {
+        let mut ty = self.get(id).clone();
+        let name = ty.name.take();
+        for _ in 0..HOPS {
+            let (TypeKind::Typedef(target) | TypeKind::Qualified(_, target)) = ty.kind else {
+                break;
+            };
+            ty = self.get(target).clone();
+        }
+        let (base, by) = if let TypeKind::Base(base) = &ty.kind {
+            (*base, Representation::PLAIN)
+        } else if let TypeKind::Represented { base, by } = &ty.kind {
+            (*base, *by)
+        } else {
+            let kind = TypeKind::Unsupported(Cow::Borrowed("DW_AT_endianity"));
+            return self.add(Type { kind, ..ty });
+        };
+        let by = Representation {
+            big_endian: true,
+            ..by
+        };
+        self.add(Type {
+            name: name.or(ty.name),
+            byte_size: ty.byte_size,
+            kind: TypeKind::Represented { base, by },
+        })
+    }
+
     /// Adds a type and gives it a number.
     pub fn add(&mut self, ty: Type) -> TypeId {
+        self.has_unsupported |= matches!(ty.kind, TypeKind::Unsupported(_));
         let id = TypeId(u32::try_from(self.types.len()).unwrap_or(u32::MAX));
         self.types.push(ty);
         id
@@ -208,6 +422,7 @@ impl TypeTable {
     /// Replaces a type whose number was given out before it was read.
     pub fn set(&mut self, id: TypeId, ty: Type) {
         if let Some(slot) = self.types.get_mut(id.0 as usize) {
+            self.has_unsupported |= matches!(ty.kind, TypeKind::Unsupported(_));
             *slot = ty;
         }
     }

@@ -15,8 +15,10 @@ use gimli::{
 
 use super::attribute::Extension;
 use super::constant::Constants;
+use super::convention::UnitConvention;
 use super::die::{Die, DieId};
 use super::file::File;
+use super::index_table::{IndexTables, index_of};
 use super::unit_index::UnitIndex;
 use super::{Bytes, DebugInfo};
 use crate::error::{Error, Result};
@@ -135,6 +137,7 @@ pub(super) struct UnitEntry<'a> {
     pub(super) contents: OnceCell<Result<Unit<'a>>>,
     pub(super) index: OnceCell<Result<UnitIndex<'a>>>,
     pub(super) constants: OnceCell<Result<Constants>>,
+    pub(super) convention: OnceCell<Result<UnitConvention>>,
     /// Paths of files that were asked for, by their numbers.
     pub(super) paths: RefCell<BTreeMap<u64, Option<Arc<str>>>>,
 }
@@ -148,6 +151,8 @@ pub(super) struct Unit<'a> {
     pub(super) root: Die<'a>,
     /// `DW_AT_stmt_list`.
     pub(super) line_offset: Option<usize>,
+    /// What indices count into.
+    pub(super) tables: IndexTables,
 }
 
 impl<'a> UnitEntry<'a> {
@@ -159,6 +164,7 @@ impl<'a> UnitEntry<'a> {
             contents: OnceCell::new(),
             index: OnceCell::new(),
             constants: OnceCell::new(),
+            convention: OnceCell::new(),
             paths: RefCell::new(BTreeMap::new()),
         }
     }
@@ -357,7 +363,11 @@ impl<'a> DebugInfo<'a> {
             // What depends on where the linker put things is said in the skeleton (DWARF 5 §3.1.2).
             unit.copy_relocated_attributes(&self.contents(partner)?.gimli);
         }
-        let low_pc = root.attr_value(constants::DW_AT_low_pc);
+        let tables = IndexTables::new(&unit, file);
+        let low_pc = root.attr_value(constants::DW_AT_low_pc).filter(|value| {
+            let index = index_of(value);
+            index.is_none_or(|(table, index)| tables.check(table, index, file).is_ok())
+        });
         if let Some(Ok(Some(address))) = low_pc.map(|value| file.dwarf.attr_address(&unit, value)) {
             unit.low_pc = address;
         }
@@ -365,6 +375,7 @@ impl<'a> DebugInfo<'a> {
             root: Die::new(id, entry.offset(), root),
             gimli: unit,
             line_offset,
+            tables,
         })
     }
 }

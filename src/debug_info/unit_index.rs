@@ -10,6 +10,7 @@ use gimli::{DwTag, constants::*};
 use super::attribute;
 use super::budget::Budget;
 use super::die::{Die, DieId};
+use super::index_table::index_of;
 use super::range_map::RangeMap;
 use super::unit::UnitId;
 use super::{Bytes, DebugInfo, lossy};
@@ -226,9 +227,13 @@ impl<'d, 'a> IndexBuilder<'d, 'a> {
 
     fn text(&self, die: &Die<'a>, attribute: &gimli::Attribute<Bytes<'a>>) -> Option<Bytes<'a>> {
         let unit = die.id().unit;
+        let value = attribute.value();
+        if let Some((table, index)) = index_of(&value) {
+            self.info.check_index(unit, table, index).ok()?.ok()?;
+        }
         let file = self.info.file(self.info.entry(unit).ok()?).ok()?;
         let unit = &self.info.contents(unit).ok()?.gimli;
-        file.dwarf.attr_string(unit, attribute.value()).ok()
+        file.dwarf.attr_string(unit, value).ok()
     }
 }
 

@@ -10,6 +10,7 @@ use gimli::{AttributeValue, SectionId};
 
 use super::die::{Die, DieId};
 use super::file::offset_in_table;
+use super::index_table::{index_error, index_of};
 use super::unit::UnitId;
 use super::{Bytes, DebugInfo, attribute, lossy};
 use crate::error::{Error, ErrorKind, Result};
@@ -64,6 +65,16 @@ impl Value<'_> {
         }
     }
 
+    /// The same, and a block that holds a number that is too large for other forms.
+    pub(super) fn wide_number(&self) -> Option<i128> {
+        let Value::Block(bytes) = self else {
+            return self.number();
+        };
+        let mut wide = [0; 16];
+        wide.get_mut(..bytes.len())?.copy_from_slice(bytes);
+        Some(i128::from_le_bytes(wide))
+    }
+
     /// A constant that is not negative and fits.
     #[must_use]
     pub fn unsigned(&self) -> Option<u64> {
@@ -88,13 +99,21 @@ impl<'a> DebugInfo<'a> {
             return Ok(constant);
         }
         let extension = attribute::extension(die.tag(), attribute);
+        let place = (self.section_of(die.id().unit)?, die.id().offset);
+        if let Some((table, index)) = index_of(&value) {
+            self.check_index(die.id().unit, table, index)?
+                .map_err(|fault| index_error(fault, place))?;
+        }
         #[expect(
             clippy::wildcard_enum_match_arm,
             reason = "what is left after `constant` are strings"
         )]
         match value {
             V::Addr(address) => Ok(Value::Address(address)),
-            V::DebugAddrIndex(index) => self.indexed_address(die.id(), index),
+            V::DebugAddrIndex(index) => {
+                let address = self.indexed_address(die.id().unit, index, place);
+                address.map(Value::Address)
+            }
             V::Block(block) if extension.is_some() => {
                 self.expression(die, gimli::Expression(block))
             }
@@ -128,19 +147,6 @@ impl<'a> DebugInfo<'a> {
                 })
                 .map(|text| Value::String(lossy(text.slice()))),
         }
-    }
-
-    fn indexed_address(
-        &self,
-        place: DieId,
-        index: gimli::DebugAddrIndex<usize>,
-    ) -> Result<Value<'a>> {
-        let file = self.file(self.entry(place.unit)?)?;
-        let unit = &self.contents(place.unit)?.gimli;
-        file.dwarf
-            .address(unit, index)
-            .map(Value::Address)
-            .map_err(|error| self.unit_error("address index", place, error))
     }
 
     fn expression(
@@ -272,7 +278,7 @@ impl<'a> DebugInfo<'a> {
     }
 
     /// An attribute's text; nothing if it has none or it cannot be read.
-    pub(super) fn string_of(
+    pub(crate) fn string_of(
         &self,
         die: &Die<'a>,
         attribute: &gimli::Attribute<Bytes<'a>>,

@@ -9,8 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use gimli::constants::{
-    DW_AT_abstract_origin, DW_AT_artificial, DW_AT_const_value, DW_AT_declaration, DW_AT_location,
-    DW_AT_name, DW_AT_specification, DW_AT_start_scope, DW_TAG_constant, DW_TAG_formal_parameter,
+    DW_AT_abstract_origin, DW_AT_artificial, DW_AT_const_value, DW_AT_declaration, DW_AT_endianity,
+    DW_AT_location, DW_AT_name, DW_AT_specification, DW_AT_start_scope, DW_TAG_constant,
+    DW_TAG_formal_parameter,
 };
 
 use super::DebugInfo;
@@ -18,6 +19,7 @@ use super::attribute::Extension;
 use super::budget::Budget;
 use super::die::{Die, DieId};
 use super::function::{Declaration, Function, Keep};
+use super::representation::is_big_endian;
 use super::scope::{Scope, is_block, is_object};
 use super::unit::UnitId;
 use super::value::Value;
@@ -84,6 +86,11 @@ pub struct Variable<'a> {
     pub is_omitted: bool,
     /// `DW_AT_start_scope`.
     pub start_scope: Option<StartScope>,
+    /// Whether its bytes are in big-endian order although those of its type need not be (`DW_AT_endianity`).
+    pub big_endian: bool,
+    /// The name of an attribute of the entry that changes what its bytes mean and is not understood; see
+    /// [`type_attribute`](super::type_attribute).
+    pub unsupported: Option<&'static str>,
     /// Why an attribute is missing that the entry has.
     pub problem: Option<Error>,
 }
@@ -120,7 +127,17 @@ impl<'a> DebugInfo<'a> {
     /// # Errors
     /// If the entries of the function are malformed.
     pub fn variables_at(&self, function: &Function<'a>, pc: u64) -> Result<Vec<Variable<'a>>> {
-        let found = self.scopes_at(function.die, pc, &mut Budget::reading(&self.limits))?;
+        self.variables_within(function, pc, &mut Budget::reading(&self.limits))
+    }
+
+    /// The same; entries that are read to find the scopes are paid for.
+    pub(crate) fn variables_within(
+        &self,
+        function: &Function<'a>,
+        pc: u64,
+        entries: &mut Budget,
+    ) -> Result<Vec<Variable<'a>>> {
+        let found = self.scopes_at(function.die, pc, entries)?;
         let names = self.function_names(&found.scopes);
         let mut objects: Vec<Vec<Die<'a>>> = found.scopes.iter().map(|_| Vec::new()).collect();
         for (number, die) in found.objects {
@@ -255,6 +272,10 @@ impl<'a> DebugInfo<'a> {
         let memory_space = chain.find_extension(Extension::MemorySpace);
         let memory_space = memory_space.and_then(|(_, attribute)| attribute.udata_value());
         let start_scope = keep.value(self.start_scope(die, &mut budgets.omitted));
+        let unsupported = chain.entries().find_map(|die| self.not_understood(die));
+        let endianity = chain
+            .find(DW_AT_endianity)
+            .map(|(die, _)| is_big_endian(die));
         let kind = if die.tag() == DW_TAG_formal_parameter {
             VariableKind::Parameter
         } else if die.tag() == DW_TAG_constant {
@@ -280,6 +301,11 @@ impl<'a> DebugInfo<'a> {
             is_declaration: die.flag(DW_AT_declaration),
             is_omitted: false,
             start_scope,
+            big_endian: matches!(endianity, Some(Ok(true))),
+            unsupported: unsupported.or(match endianity {
+                Some(Err(_)) => Some("DW_AT_endianity"),
+                Some(Ok(_)) | None => None,
+            }),
             problem,
         }
     }

@@ -3,8 +3,10 @@
 use core::fmt::{self, Write as _};
 
 use super::bits::State;
+use super::variant::Shown;
 use super::{INCOMPLETE, Part, Printer, character, shape};
-use crate::debug_info::types::{Member, Type, TypeId, TypeKind};
+use crate::debug_info::types::{Member, Representation, Type, TypeId, TypeKind};
+use crate::eval::BaseType;
 
 /// What all rows of an array have in common.
 #[derive(Debug)]
@@ -40,11 +42,8 @@ impl<'a> Printer<'a> {
         }
         let stride = stride_in_bits.unwrap_or(element_size);
         let base = shape::resolve(self.table, *element);
-        let text = if let (TypeKind::Base(kind), false) = (&base.ty.kind, vector) {
-            character::Kind::of(kind, base.base_name)
-        } else {
-            None
-        };
+        let kind = byte_or_plain(&base.ty.kind).filter(|_| !vector);
+        let text = kind.and_then(|kind| character::Kind::of(kind, base.base_name));
         let grid = Grid {
             element: *element,
             element_size,
@@ -58,8 +57,14 @@ impl<'a> Printer<'a> {
     /// Prints what the remaining `counts` of an array's dimensions span: rows, a string, or an element.
     fn rows(&mut self, grid: &Grid, counts: &[u64], part: Part) -> fmt::Result {
         let Some((&count, inner)) = counts.split_first() else {
+            // What does not fit its entry is cut to it, like a truth value in an array of bits.
+            let is_cut = grid.element_size > grid.stride;
+            if is_cut && !self.is_scalar(grid.element) {
+                return self.out.put(INCOMPLETE);
+            }
             let element = Part {
                 in_vector: grid.vector,
+                bit_field: is_cut.then_some(grid.stride),
                 ..part
             };
             return self.value(grid.element, element);
@@ -75,7 +80,7 @@ impl<'a> Printer<'a> {
             .fold(1, |product: u64, &n| product.saturating_mul(n));
         let stride = below.saturating_mul(grid.stride);
         let size = if inner.is_empty() {
-            grid.element_size
+            grid.element_size.min(grid.stride)
         } else {
             stride
         };
@@ -120,27 +125,33 @@ impl<'a> Printer<'a> {
     }
 
     /// Prints a structure, class or union: its bases and members.
-    pub(super) fn record(&mut self, ty: &Type, members: &[Member], part: Part) -> fmt::Result {
+    pub(super) fn record(&mut self, ty: &Type, members: &'a [Member], part: Part) -> fmt::Result {
         if ty.byte_size.is_none() && members.is_empty() {
             return self.out.put(INCOMPLETE);
         }
         if part.depth >= self.options.max_depth {
             return self.out.put("{...}");
         }
+        let shown = self.present(members, part);
+        // A value that is nothing but one of its variants is that variant: `Some(5)`.
+        if let ([Shown::Variant { .. }], [_]) = (shown.as_slice(), members) {
+            return shown.iter().try_for_each(|shown| self.shown(shown, part));
+        }
         let mut separator = "{";
-        for member in members {
+        for shown in &shown {
             self.out.put(separator)?;
             separator = ", ";
-            self.member(member, part)?;
+            self.shown(shown, part)?;
         }
-        if members.iter().all(|member| member.is_base) {
+        let is_base = |shown: &Shown<'_>| matches!(shown, Shown::Member(member) if member.is_base);
+        if shown.iter().all(is_base) {
             write!(self.out, "{separator}<No data fields>")?;
         }
         self.out.put("}")
     }
 
     /// Prints one member with its name.
-    fn member(&mut self, member: &Member, part: Part) -> fmt::Result {
+    pub(super) fn member(&mut self, member: &Member, part: Part) -> fmt::Result {
         if member.is_base {
             let base = shape::resolve(self.table, member.ty).ty;
             let name = member.name.as_ref().or(base.name.as_ref());
@@ -148,6 +159,11 @@ impl<'a> Printer<'a> {
         } else if let Some(name) = &member.name {
             write!(self.out, "{name} = ")?;
         }
+        self.unnamed(member, part)
+    }
+
+    /// Prints one member without its name.
+    pub(super) fn unnamed(&mut self, member: &Member, part: Part) -> fmt::Result {
         // A virtual base stands where the virtual table says, which is not among the bytes.
         let Some(bit_offset) = member.bit_offset else {
             return self.out.put(INCOMPLETE);
@@ -158,4 +174,27 @@ impl<'a> Printer<'a> {
         };
         self.value(member.ty, at)
     }
+
+    /// Whether a type has no parts, so that it can be in any number of bits.
+    fn is_scalar(&self, id: TypeId) -> bool {
+        matches!(
+            shape::resolve(self.table, id).ty.kind,
+            TypeKind::Base(_) | TypeKind::Represented { .. } | TypeKind::Enumeration { .. }
+        )
+    }
+}
+
+/// A base type whose bits are in their usual order, like those of one byte always are.
+fn byte_or_plain(kind: &TypeKind) -> Option<&BaseType> {
+    if let TypeKind::Base(base) = kind {
+        return Some(base);
+    }
+    let TypeKind::Represented { base, by } = kind else {
+        return None;
+    };
+    let in_order = Representation {
+        big_endian: false,
+        ..*by
+    };
+    Some(base).filter(|base| base.bit_size == 8 && in_order == Representation::PLAIN)
 }

@@ -5,6 +5,7 @@
 #![warn(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 
 use core::ops::Range;
+use std::borrow::Cow;
 
 use super::{Mask, TypedBytes};
 
@@ -34,7 +35,7 @@ impl State {
 /// than what was read prints what there is.
 #[derive(Debug)]
 pub(super) struct Bits<'a> {
-    bytes: &'a [u8],
+    bytes: Cow<'a, [u8]>,
     undefined: &'a Mask,
     unavailable: Mask,
     size: u64,
@@ -51,11 +52,39 @@ impl<'a> Bits<'a> {
         let mut unavailable = value.unavailable.clone();
         unavailable.insert(size..u64::MAX);
         Bits {
-            bytes: value.bytes,
+            bytes: Cow::Borrowed(value.bytes),
             undefined: value.undefined,
             unavailable,
             size,
         }
+    }
+
+    /// A number that is known, as bits in their usual order.
+    pub(super) fn of_number(number: u128) -> Bits<'a> {
+        const NONE: &Mask = &Mask::new();
+        let mut unavailable = Mask::new();
+        unavailable.insert(128..u64::MAX);
+        Bits {
+            bytes: Cow::Owned(number.to_le_bytes().to_vec()),
+            undefined: NONE,
+            unavailable,
+            size: 128,
+        }
+    }
+
+    /// `size` bits at `offset`, at most 128 of them, where bits are counted from the highest of each byte and the
+    /// first is the most significant one; or why they are not known.
+    pub(super) fn big_endian(&self, offset: u64, size: u64) -> Result<u128, State> {
+        let mut number = 0u128;
+        for from_top in offset..offset.saturating_add(size) {
+            // The same byte, the other end.
+            let at = from_top ^ 7;
+            match self.state(at, 1) {
+                State::Known => number = number << 1 | self.unsigned(at, 1),
+                lost @ (State::OptimizedOut | State::Unavailable) => return Err(lost),
+            }
+        }
+        Ok(number)
     }
 
     /// Whether every one of `size` bits at `offset` is known, and if not, why.

@@ -26,6 +26,9 @@ impl Printer<'_> {
             return self.hexadecimal(part.bit_offset, size);
         }
         let behind = &shape::resolve(self.table, underlying).ty.kind;
+        if let TypeKind::Represented { .. } = behind {
+            return self.named_integer(underlying, enumerators, part);
+        }
         let signed = if let TypeKind::Base(base) = behind {
             scalar::is_signed(base.encoding)
         } else {
@@ -47,6 +50,23 @@ impl Printer<'_> {
             self.flags(enumerators, bits)
         } else {
             self.integer(signed, part.bit_offset, size)
+        }
+    }
+
+    /// Prints the name of an integer that is represented in another way than usual, or the integer.
+    fn named_integer(
+        &mut self,
+        underlying: TypeId,
+        enumerators: &[Enumerator],
+        part: Part,
+    ) -> fmt::Result {
+        match self.integer_at(underlying, part) {
+            Some(Err(lost)) => self.out.put(lost.text().unwrap_or_default()),
+            Some(Ok(value)) => match enumerators.iter().find(|e| e.value == value) {
+                Some(found) => self.out.put(&found.name),
+                None => write!(self.out, "{value}"),
+            },
+            None => self.value(underlying, part),
         }
     }
 

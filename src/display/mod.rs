@@ -16,12 +16,14 @@ mod enumeration;
 mod float;
 mod output;
 mod pointer;
+mod represented;
 mod scalar;
-mod shape;
+pub(crate) mod shape;
 #[cfg(test)]
 mod tests;
+mod variant;
 
-use core::fmt;
+use core::fmt::{self, Write as _};
 
 use crate::debug_info::types::{Type, TypeId, TypeKind, TypeTable};
 pub use crate::location::Mask;
@@ -52,6 +54,15 @@ impl<'a> TypedBytes<'a> {
             unavailable: NONE,
         }
     }
+}
+
+/// What a pointer that was optimised away points to: it has no bits, but its target has a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pointee {
+    /// Where the pointer is in the value, in bits.
+    pub bit_offset: u64,
+    /// The text of what it points to.
+    pub text: String,
 }
 
 /// How much of a value is printed.
@@ -99,9 +110,25 @@ pub fn print(
     options: &Options,
     out: &mut dyn fmt::Write,
 ) -> fmt::Result {
+    print_with(table, id, value, &[], options, out)
+}
+
+/// The same for a value with pointers that were optimised away, which print as `(int *) → 42`.
+///
+/// # Errors
+/// Only those of `out`.
+pub fn print_with(
+    table: &TypeTable,
+    id: TypeId,
+    value: &TypedBytes<'_>,
+    pointees: &[Pointee],
+    options: &Options,
+    out: &mut dyn fmt::Write,
+) -> fmt::Result {
     let mut printer = Printer {
         table,
         bits: Bits::new(value),
+        pointees,
         options,
         out: Output::new(out, options.max_chars),
     };
@@ -131,9 +158,50 @@ pub fn to_string(
     value: &TypedBytes<'_>,
     options: &Options,
 ) -> String {
+    to_string_with(table, id, value, &[], options)
+}
+
+/// The text of a value with pointers that were optimised away; see [`print_with()`].
+#[must_use]
+pub fn to_string_with(
+    table: &TypeTable,
+    id: TypeId,
+    value: &TypedBytes<'_>,
+    pointees: &[Pointee],
+    options: &Options,
+) -> String {
     let mut text = String::new();
-    let printed = print(table, id, value, options, &mut text);
+    let printed = print_with(table, id, value, pointees, options, &mut text);
     debug_assert!(printed.is_ok(), "a String takes everything");
+    text
+}
+
+/// The text of a bit-field of type `id` that is the lowest `bit_size` bits of the value.
+#[cfg(feature = "serde")]
+pub(crate) fn bit_field_to_string(
+    table: &TypeTable,
+    id: TypeId,
+    value: &TypedBytes<'_>,
+    bit_size: u64,
+    options: &Options,
+) -> String {
+    let mut text = String::new();
+    let mut printer = Printer {
+        table,
+        bits: Bits::new(value),
+        pointees: &[],
+        options,
+        out: Output::new(&mut text, options.max_chars),
+    };
+    let part = Part {
+        bit_offset: 0,
+        bit_field: Some(bit_size),
+        in_vector: false,
+        depth: 0,
+    };
+    let printed = printer.value(id, part);
+    let finished = printer.out.finish(printed);
+    debug_assert!(finished.is_ok(), "a String takes everything");
     text
 }
 
@@ -167,6 +235,7 @@ impl Part {
 struct Printer<'a> {
     table: &'a TypeTable,
     bits: Bits<'a>,
+    pointees: &'a [Pointee],
     options: &'a Options,
     out: Output<'a>,
 }
@@ -176,7 +245,9 @@ impl<'a> Printer<'a> {
     /// that is part of another shows its members, each lost.
     fn whole(&mut self, id: TypeId) -> fmt::Result {
         let size = shape::size_in_bits(self.table, id).unwrap_or(0);
-        if let Some(lost) = self.bits.state_of_all(0, size).text() {
+        if let Some(lost) = self.bits.state_of_all(0, size).text()
+            && self.pointees.is_empty()
+        {
             return self.out.put(lost);
         }
         let part = Part {
@@ -195,11 +266,17 @@ impl<'a> Printer<'a> {
         match &ty.kind {
             TypeKind::Void => self.out.put("void"),
             TypeKind::Base(base) => self.base(base, resolved.base_name, part),
+            TypeKind::Represented { base, by } => {
+                self.represented(base, by, resolved.base_name, part)
+            }
             TypeKind::Pointer {
                 kind,
                 address_space,
                 ..
-            } => self.pointer(*kind, *address_space, ty.byte_size, part),
+            } => match self.pointee(part) {
+                Some(text) => self.implicit_pointer(id, text),
+                None => self.pointer(*kind, *address_space, ty.byte_size, part),
+            },
             TypeKind::Array { .. } => self.array(ty, part),
             TypeKind::Record { members, .. } => self.record(ty, members, part),
             TypeKind::Enumeration {
@@ -210,16 +287,21 @@ impl<'a> Printer<'a> {
                 self.member_pointer(ty, *class, *target, part)
             }
             TypeKind::Function { .. } => self.out.put("<function>"),
+            TypeKind::Variants { .. } => self.variant_part(ty, part),
             TypeKind::Unspecified => self.unspecified(ty, part),
+            TypeKind::Unsupported(name) => write!(self.out, "<unsupported: {name}>"),
             TypeKind::Typedef(_) | TypeKind::Qualified(..) => self.out.put(INCOMPLETE),
         }
     }
 
-    /// A type this crate does not read: its bits, where their number is known.
+    /// A type of which nothing but its name is known: its bits, where their number is known. That of `nullptr`
+    /// has one value.
     fn unspecified(&mut self, ty: &Type, part: Part) -> fmt::Result {
-        match ty.byte_size {
-            Some(size) => self.hexadecimal(part.bit_offset, size.saturating_mul(8)),
-            None => self.out.put(INCOMPLETE),
+        match (ty.byte_size, &ty.name) {
+            _ if ty.is_null_pointer() => self.out.put("nullptr"),
+            (Some(size), _) => self.hexadecimal(part.bit_offset, size.saturating_mul(8)),
+            (None, Some(name)) => write!(self.out, "<unspecified type {name}>"),
+            (None, None) => self.out.put(INCOMPLETE),
         }
     }
 }

@@ -7,9 +7,10 @@ use core::fmt::{self, Write as _};
 
 use super::{INCOMPLETE, Part, Printer, shape};
 use crate::arch::AddressSpace;
+use crate::debug_info::type_name;
 use crate::debug_info::types::{PointerKind, Type, TypeId, TypeKind};
 
-impl Printer<'_> {
+impl<'a> Printer<'a> {
     /// Prints a pointer, or a reference with an `@` before it.
     pub(super) fn pointer(
         &mut self,
@@ -30,6 +31,18 @@ impl Printer<'_> {
             PointerKind::Reference | PointerKind::RvalueReference => self.out.put("@")?,
         }
         self.address(space, part.bit_offset, size)
+    }
+
+    /// The text of what a pointer points to that was optimised away.
+    pub(super) fn pointee(&self, part: Part) -> Option<&'a str> {
+        let found = self.pointees.iter();
+        let mut found = found.filter(|pointee| pointee.bit_offset == part.bit_offset);
+        found.next().map(|pointee| pointee.text.as_str())
+    }
+
+    /// Prints a pointer of type `id` that has no bits, but is known to point to something: that.
+    pub(super) fn implicit_pointer(&mut self, id: TypeId, target: &str) -> fmt::Result {
+        write!(self.out, "({}) → {target}", type_name(self.table, id))
     }
 
     /// Prints an address with its space, unless that is the default one.

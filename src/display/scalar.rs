@@ -9,7 +9,10 @@ use super::{Part, Printer, character, float};
 use crate::eval::{BaseType, Encoding};
 
 /// `DW_ATE_complex_float`: two floating-point numbers, the real part first.
-const COMPLEX_FLOAT: u8 = 0x03;
+pub(super) const COMPLEX_FLOAT: u8 = 0x03;
+
+/// `DW_ATE_imaginary_float`: a multiple of i.
+const IMAGINARY_FLOAT: u8 = 0x09;
 
 /// The largest integer printed in decimal, in bits; larger ones are hexadecimal.
 const MAX_DECIMAL_BITS: u64 = 128;
@@ -53,6 +56,10 @@ impl Printer<'_> {
             Encoding::Float => self.float(name, part.bit_offset, size),
             Encoding::Address => self.address(base.address_space, part.bit_offset, size),
             Encoding::Other(COMPLEX_FLOAT) => self.complex(name, part.bit_offset, size),
+            Encoding::Other(IMAGINARY_FLOAT) => {
+                self.float(name, part.bit_offset, size)?;
+                self.out.put("i")
+            }
             Encoding::Other(_) => self.hexadecimal(part.bit_offset, size),
         }
     }

@@ -14,16 +14,16 @@ const CHARACTER_NAMES: &[&str] = &["wchar_t", "char16_t", "char32_t"];
 
 /// A type without typedefs and qualifiers.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Resolved<'a> {
+pub(crate) struct Resolved<'a> {
     /// The type itself; a typedef or qualifier only where they go in a circle.
-    pub(super) ty: &'a Type,
+    pub(crate) ty: &'a Type,
     /// The name that says how the bits of a base type are meant where the encoding does not: that of a
     /// character type, which C has as typedefs of integers, else the base type's own.
-    pub(super) base_name: Option<&'a str>,
+    pub(crate) base_name: Option<&'a str>,
 }
 
 /// The type that `id` stands for.
-pub(super) fn resolve(table: &TypeTable, id: TypeId) -> Resolved<'_> {
+pub(crate) fn resolve(table: &TypeTable, id: TypeId) -> Resolved<'_> {
     let mut character = None;
     let mut ty = table.get(id);
     for _ in 0..MAX_STEPS {
@@ -41,7 +41,7 @@ pub(super) fn resolve(table: &TypeTable, id: TypeId) -> Resolved<'_> {
 }
 
 /// The size of a type in bits, padding included; nothing where it is not known.
-pub(super) fn size_in_bits(table: &TypeTable, id: TypeId) -> Option<u64> {
+pub(crate) fn size_in_bits(table: &TypeTable, id: TypeId) -> Option<u64> {
     let mut ty = resolve(table, id).ty;
     let mut count = 1u64;
     for _ in 0..MAX_NESTING {
@@ -71,7 +71,7 @@ pub(super) fn size_in_bits(table: &TypeTable, id: TypeId) -> Option<u64> {
 }
 
 /// How many elements an array of these dimensions has; nothing where that is not known.
-pub(super) fn elements(dimensions: &[Dimension]) -> Option<u64> {
+pub(crate) fn elements(dimensions: &[Dimension]) -> Option<u64> {
     dimensions
         .iter()
         .try_fold(1u64, |product, d| product.checked_mul(d.count?))

@@ -1,7 +1,7 @@
 //! Arithmetic, logic, comparison and conversion. Sources: HET A.2.5.4.3.2 and A.2.5.4.3.3, USAGE "Base
 //! Type Conversions".
 
-use super::context::LaneFocus;
+use super::context::{LaneFocus, Reading};
 use super::machine::Machine;
 use super::stack::{Entry, Linear};
 use super::value::{BaseType, Binary, Encoding, Relation, Shift, Unary, Value};
@@ -31,9 +31,24 @@ impl<'a> Machine<'_, '_, 'a> {
         {
             return self.push(result);
         }
+        let (a, b) = self.pop_operands()?;
+        self.push(Entry::from_value(a.binary(operation, &b)?))
+    }
+
+    /// Takes two operands, the second entry first. Tolerant, an integer of the generic type beside one of a base
+    /// type has that type: LLVM does not convert its literals.
+    fn pop_operands(&mut self) -> Result<(Value, Value)> {
         let b = self.pop_value()?;
         let a = self.pop_value()?;
-        self.push(Entry::from_value(a.binary(operation, &b)?))
+        if self.context.reading == Reading::ByTheLetter || a.base_type == b.base_type {
+            return Ok((a, b));
+        }
+        let is_generic = |value: &Value| value.base_type.encoding == Encoding::Generic;
+        match (is_generic(&a), is_generic(&b)) {
+            (true, false) if b.base_type.is_integral() => Ok((a.convert(b.base_type)?, b)),
+            (false, true) if a.base_type.is_integral() => Ok((a, b.convert(a.base_type)?)),
+            (_, _) => Ok((a, b)),
+        }
     }
 
     /// Adds, subtracts or multiplies where an operand differs from lane to lane; nothing, and nothing
@@ -127,8 +142,7 @@ impl<'a> Machine<'_, '_, 'a> {
             self.stack.drop_number();
             return Ok(());
         }
-        let b = self.pop_value()?;
-        let a = self.pop_value()?;
+        let (a, b) = self.pop_operands()?;
         self.push(Entry::Generic(a.compare(relation, &b)?.into()))
     }
 

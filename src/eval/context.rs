@@ -84,6 +84,12 @@ pub trait Frame<'a> {
     /// If the call frame information cannot tell, and those of `visit`.
     fn with_caller(&self, visit: &mut dyn FnMut(&dyn Frame<'a>, u64) -> Result<()>)
     -> Result<bool>;
+
+    /// Whether nothing says where `register` of the caller is, so that it is taken to be as it was.
+    fn is_assumed_in_caller(&self, register: Register) -> bool {
+        let _ = register;
+        false
+    }
 }
 
 /// The subprogram that contains the program location, as far as expressions refer to it.

@@ -1,10 +1,9 @@
 //! Memory locations, and reading values from locations. Sources: HET A.2.5.4.4.3 and A.2.5.4.3.4.
 
-use super::context::{Context, LaneFocus, Outcome, Reading, ResultKind};
-use super::machine::{Machine, run};
-use super::resolver::ExpressionBytes;
+use super::context::{LaneFocus, Reading};
+use super::machine::Machine;
 use super::stack::{Entry, Linear};
-use super::value::{BaseType, Encoding, Value};
+use super::value::{BaseType, Value};
 use crate::arch::{AddressSpace, Register};
 use crate::error::{Error, ErrorKind, Need, Result, Rule};
 use crate::location::{Location, Place, Storage, Visits, read_plain, read_value_within};
@@ -240,55 +239,6 @@ impl<'a> Machine<'_, '_, 'a> {
         self.push(Entry::from_value(Value::new(ty, value)))
     }
 
-    #[inline(never)]
-    pub(super) fn entry_value(&mut self, bytes: &'a [u8]) -> Result<()> {
-        let frame = self.frame();
-        let frame = frame.ok_or_else(|| Error::from(Need::Frame))?;
-        let expression = ExpressionBytes {
-            bytes,
-            ..self.here.expression
-        };
-        self.enter()?;
-        let mut result = None;
-        let here = *self.context;
-        let budget = &mut *self.budget;
-        frame.with_caller(&mut |caller, call_site| {
-            let context = Context {
-                frame: Some(caller),
-                pc: Some(call_site),
-                subprogram: None,
-                object: None,
-                initial_stack: &[],
-                ..here
-            };
-            result = Some(run(&expression, ResultKind::Any, &context, budget)?);
-            Ok(())
-        })?;
-        self.leave();
-        let register = self.budget.last_register();
-        self.budget.forget_register();
-        match (result.ok_or_else(|| Error::from(Need::Caller))?, register) {
-            (Outcome::Value(value), _) => self.push(Entry::from_value(value)),
-            (Outcome::Location(location), Some(register)) => {
-                // The type of a register is the integer that fills it; what is not wider than an address is
-                // generic, so that the expression can go on computing with it. The caller's register may be
-                // anywhere, so that its location does not tell its size.
-                let size = register.size_in_bits();
-                let bits = size.map_or(1, |size| size.min(128));
-                check_size(size, bits)?;
-                let value = self.read(&location, bits)?;
-                let wide = bits > self.generic_bits;
-                let ty = if wide {
-                    BaseType::scalar(Encoding::Unsigned, bits)
-                } else {
-                    self.generic()
-                };
-                self.push(Entry::from_value(Value::new(ty, value)))
-            }
-            (Outcome::Location(_), _) => Err(Rule::EntryValueKind.into()),
-        }
-    }
-
     pub(super) fn offset(&mut self, scale: i64) -> Result<()> {
         self.need(2)?;
         let (base, step) = self.pop_displacement()?;
@@ -337,7 +287,7 @@ fn register_bits(register: u64) -> Option<u32> {
 /// Fails if a register of `size` bits, nothing if it is reserved, has fewer than `bits`. Where a frame has the register does not
 /// tell: behind the place in memory where it was saved there are other things.
 #[inline]
-fn check_size(size: Option<u32>, bits: u32) -> Result<()> {
+pub(super) fn check_size(size: Option<u32>, bits: u32) -> Result<()> {
     let size = size.unwrap_or(0);
     if bits > size {
         return Err(past_register(size, bits));

@@ -3,7 +3,7 @@
 //! It knows no debugging information entries: what an expression refers to is asked of a [`Resolver`],
 //! what a call frame knows of a [`Frame`], and the contents of storage of a [`Wave`](crate::wave::Wave).
 //! Each family of operations has a file of its own: `stack`, `control`, `arithmetic`, `memory`,
-//! `frame_base`, `register`, `implicit`, `composite`. What only names a few registers does not need the machine: `in_registers`.
+//! `entry_value`, `frame_base`, `register`, `implicit`, `composite`. What only names a few registers does not need the machine: `in_registers`.
 //!
 //! Source: HET A.2.5. Where the text leaves room: `spec-notes/evaluation.md`.
 
@@ -13,6 +13,7 @@ mod composite;
 mod context;
 mod control;
 mod entries;
+mod entry_value;
 mod frame_base;
 mod implicit;
 mod in_registers;
@@ -29,8 +30,15 @@ mod tests;
 mod value;
 
 pub use context::{Context, Frame, LaneFocus, Outcome, Reading, ResultKind, Subprogram, Tls};
-pub use legacy::{LegacyBase, LegacyFrame, rewrite_legacy};
+pub(crate) use entry_value::single_register;
+pub(crate) use legacy::MOST_FROM_ONE_DWORD;
+pub use legacy::{
+    Doubt, IntegerType, LegacyBase, LegacyFrame, LegacyUnit, Meaning, ObjectShape, rewrite_legacy,
+};
 pub use machine::evaluate;
 pub use per_lane::{PerLane, locate, locate_lanes};
-pub use resolver::{DieReference, ExpressionBytes, LocationAttribute, Procedure, Resolver, Unit};
+pub use resolver::{
+    CallSite, DieReference, ExpressionBytes, LocationAttribute, Procedure, Resolver, Unit,
+};
+pub(crate) use value::to_odd;
 pub use value::{BaseType, Encoding, Value};

@@ -2,7 +2,9 @@
 
 use smallvec::SmallVec;
 
+use super::context::Subprogram;
 use super::value::BaseType;
+use crate::arch::Register;
 use crate::error::Result;
 use crate::expr;
 
@@ -87,6 +89,22 @@ pub enum Procedure<'a> {
     Nothing,
 }
 
+/// What a call site says of a register on entry to the function it calls. Source: DWARF 5 §3.4.
+#[derive(Clone, Copy, Debug)]
+pub enum CallSite<'a> {
+    /// Nothing, or there is no entry for it.
+    Unknown,
+    /// It calls another function, which has ended in a tail call.
+    OtherFunction,
+    /// The value it had (`DW_AT_call_value`), evaluated in the caller.
+    Value {
+        /// The expression.
+        value: ExpressionBytes<'a>,
+        /// The subprogram that contains the call site.
+        subprogram: Subprogram<'a>,
+    },
+}
+
 /// What an evaluation asks of the debugging information.
 ///
 /// All addresses are those of the code object; the evaluation adds the load address.
@@ -122,4 +140,20 @@ pub trait Resolver<'a> {
         pc: u64,
         spend: &mut dyn FnMut(u32) -> Result<()>,
     ) -> Result<SmallVec<[ExpressionBytes<'a>; 1]>>;
+
+    /// What a call site says that `register` had on entry to the function it calls. Of the two addresses of the code
+    /// object the first is in that function, the second within the call instruction. `spend` is to be called with
+    /// the number of entries that are looked at.
+    ///
+    /// # Errors
+    /// If the entries are malformed, and those of `spend`.
+    fn call_site(
+        &self,
+        register: Register,
+        addresses: (u64, u64),
+        spend: &mut dyn FnMut(u32) -> Result<()>,
+    ) -> Result<CallSite<'a>> {
+        let _ = (register, addresses, spend);
+        Ok(CallSite::Unknown)
+    }
 }

@@ -52,6 +52,17 @@ fn a_divisor_with_bits_above_those_of_its_type_only_is_zero() {
     }
 }
 
+/// The double next above 1 + 2^-11, which is half way between 1 and the next half, 1 + 2^-10.
+#[test]
+fn a_double_is_rounded_to_a_half_once() {
+    let above = (1.0f64 + 2.0f64.powi(-11)).to_bits() + 1;
+    let double = Value::new(BaseType::scalar(Encoding::Float, 64), above.into());
+    let half = double
+        .convert(BaseType::scalar(Encoding::Float, 16))
+        .unwrap();
+    assert_eq!(half.bits, 0x3c01);
+}
+
 /// A type can be larger than what is kept of a value.
 #[test]
 fn no_mask_has_more_elements_than_a_value_has_bits() {

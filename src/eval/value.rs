@@ -520,9 +520,20 @@ impl Value {
     }
 }
 
+/// A number of 21 digits that rounds to 11 or fewer as the number does. `half` looks at no more of a double, so
+/// that what is a little more than half way would be half way for it.
+pub(crate) fn to_odd(value: f64) -> f64 {
+    const BELOW: u64 = 0xffff_ffff;
+    let bits = value.to_bits();
+    if bits & BELOW == 0 || value.is_nan() {
+        return value;
+    }
+    f64::from_bits(bits & !BELOW | (BELOW.wrapping_add(1)))
+}
+
 fn float_bits(value: f64, bit_size: u32) -> u128 {
     match bit_size {
-        16 => f16::from_f64(value).to_bits().into(),
+        16 => f16::from_f64(to_odd(value)).to_bits().into(),
         #[expect(
             clippy::cast_possible_truncation,
             reason = "rounding to the narrower float"

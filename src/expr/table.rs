@@ -420,6 +420,29 @@ operations! {
     BitOverlay       "DW_OP_LLVM_bit_overlay"             { }                                                                        [4 -> 1]  Het    cfi "HET A.2.5.4.4.6"   "covers some bits of a location with another";
 }
 
+impl Operation<'_> {
+    /// The constant that it pushes with the generic type, a signed one as 64 bits; nothing if it pushes none, or
+    /// one that stands elsewhere. Source: HET A.2.5.4.3.1.
+    #[must_use]
+    pub fn constant(&self) -> Option<u64> {
+        #[expect(
+            clippy::wildcard_enum_match_arm,
+            reason = "the others push no constant"
+        )]
+        Some(match *self {
+            Operation::Lit { value } | Operation::Const1u { value } => value.into(),
+            Operation::Const2u { value } => value.into(),
+            Operation::Const4u { value } => value.into(),
+            Operation::Const8u { value } | Operation::Constu { value } => value,
+            Operation::Const1s { value } => i64::from(value).cast_unsigned(),
+            Operation::Const2s { value } => i64::from(value).cast_unsigned(),
+            Operation::Const4s { value } => i64::from(value).cast_unsigned(),
+            Operation::Const8s { value } | Operation::Consts { value } => value.cast_unsigned(),
+            _ => return None,
+        })
+    }
+}
+
 impl Opcode {
     /// The operation's row.
     #[must_use]

@@ -696,4 +696,11 @@ impl<'a> Frame<'a> for CallFrame<'_, '_, 'a> {
         visit(&caller, caller.lookup_address())?;
         Ok(true)
     }
+
+    fn is_assumed_in_caller(&self, register: Register) -> bool {
+        let rule = self
+            .row()
+            .and_then(|row| row.rule(register.number().into()));
+        rule.is_none()
+    }
 }

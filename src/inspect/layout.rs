@@ -7,16 +7,19 @@ use super::variable::{Contents, MOST_BYTES, Reader, Scene, is_undefined};
 use crate::arch::Lane;
 use crate::debug_info::types::{TypeId, TypeKind, TypeTable};
 use crate::debug_info::{DieId, Layout, Question};
+use crate::display::Pointee;
 use crate::error::{Error, ErrorKind, Result};
 use crate::eval::{Context, LaneFocus, LocationAttribute, Outcome, ResultKind, evaluate, locate};
 use crate::location::{Access, Bits, Location, Storage, read_value_within, read_within};
 
 /// Types with the layouts of lanes, each layout once.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct LaneTypes {
     layouts: Vec<(Layout, TypeId)>,
     /// The type in each lane.
     pub(super) lanes: Vec<TypeId>,
+    /// What pointers without bits stand for, in each lane.
+    pub(super) pointees: Vec<Vec<Pointee>>,
 }
 
 impl LaneTypes {
@@ -32,6 +35,13 @@ impl LaneTypes {
         };
         self.lanes.push(id);
         Ok(())
+    }
+
+    /// What pointers without bits stand for in a lane.
+    pub(super) fn pointees(&self, lane: Lane) -> &[Pointee] {
+        self.pointees
+            .get(usize::from(lane.0))
+            .map_or(&[], Vec::as_slice)
     }
 
     /// The type, if it is the same in all lanes that were looked at.
@@ -55,8 +65,39 @@ pub(super) fn has_moving_members(types: &TypeTable, ty: TypeId) -> bool {
             }
             TypeKind::Void
             | TypeKind::Base(_)
+            | TypeKind::Represented { .. }
             | TypeKind::Pointer { .. }
             | TypeKind::Array { .. }
+            | TypeKind::Enumeration { .. }
+            | TypeKind::Function { .. }
+            | TypeKind::MemberPointer { .. }
+            | TypeKind::Variants { .. }
+            | TypeKind::Unspecified
+            | TypeKind::Unsupported(_) => return false,
+        }
+    }
+    false
+}
+
+/// Whether a type is a vector whose elements have one byte, or another name for one.
+pub(super) fn is_vector_of_bytes(types: &TypeTable, ty: TypeId) -> bool {
+    let mut next = ty;
+    for _ in 0..64 {
+        match &types.get(next).kind {
+            TypeKind::Typedef(target) | TypeKind::Qualified(_, target) => next = *target,
+            TypeKind::Array {
+                element,
+                vector: true,
+                ..
+            } => return types.get(*element).byte_size == Some(1),
+            TypeKind::Void
+            | TypeKind::Base(_)
+            | TypeKind::Represented { .. }
+            | TypeKind::Variants { .. }
+            | TypeKind::Unsupported(_)
+            | TypeKind::Pointer { .. }
+            | TypeKind::Array { .. }
+            | TypeKind::Record { .. }
             | TypeKind::Enumeration { .. }
             | TypeKind::Function { .. }
             | TypeKind::MemberPointer { .. }
@@ -72,7 +113,7 @@ impl<'p> Reader<'_, '_, 'p, '_> {
         &self,
         (ty, known): (DieId, TypeId),
         attribute: &LocationAttribute<'p>,
-        scene: &Scene<'_, 'p>,
+        scene: &Scene<'_, 'p, '_>,
         types: &mut TypeTable,
         lane_types: &mut LaneTypes,
     ) -> Result<Contents<'p>> {
@@ -107,7 +148,7 @@ impl<'p> Reader<'_, '_, 'p, '_> {
         &self,
         ty: DieId,
         attribute: &LocationAttribute<'p>,
-        scene: &Scene<'_, 'p>,
+        scene: &Scene<'_, 'p, '_>,
     ) -> Result<(Layout, Location<'p>)> {
         let info = self.frame.stop.program().info();
         let location = locate(attribute, &scene.context)?;
@@ -130,10 +171,11 @@ impl<'p> Reader<'_, '_, 'p, '_> {
             lane: Some(lane),
             max_bits: stop.limits().bits,
         };
-        stop.read_within(|visits| read_within(location, bit_size, &access, visits))
+        let location = self.bounded(*location, bit_size, Some(lane))?;
+        stop.read_within(|visits| read_within(&location, bit_size, &access, visits))
     }
 
-    fn answer(&self, question: Question<'p>, scene: &Scene<'_, 'p>) -> Result<i128> {
+    fn answer(&self, question: Question<'p>, scene: &Scene<'_, 'p, '_>) -> Result<i128> {
         match question {
             Question::Variable(entry) => self.number_in(entry, scene),
             Question::Value(expression) => {
@@ -142,6 +184,7 @@ impl<'p> Reader<'_, '_, 'p, '_> {
                     Outcome::Location(_) => Err(ErrorKind::UndefinedRead.into()),
                 }
             }
+            Question::Stored(location, byte_size) => self.number_at(&location, byte_size, scene),
             Question::Member(expression) => {
                 let object = scene.context.object.unwrap_or(Location::UNDEFINED);
                 let context = Context {
@@ -157,7 +200,7 @@ impl<'p> Reader<'_, '_, 'p, '_> {
     }
 
     /// The number that a variable holds in the lane in focus.
-    fn number_in(&self, entry: DieId, scene: &Scene<'_, 'p>) -> Result<i128> {
+    fn number_in(&self, entry: DieId, scene: &Scene<'_, 'p, '_>) -> Result<i128> {
         let stop = self.frame.stop;
         let variable = stop.program().info().number_variable(entry)?;
         let Some(attribute) = variable.location else {
@@ -168,11 +211,35 @@ impl<'p> Reader<'_, '_, 'p, '_> {
             object: None,
             ..scene.context
         };
-        let location = locate(&(scene.meant)(attribute)?, &context)?;
+        let scene = &Scene { context, ..*scene };
+        let bits = self.number_at(&attribute, variable.byte_size, scene)?;
+        // Not negative, as it was read; the sign is that of the variable's type.
+        let unused = u32::try_from(variable.byte_size.saturating_mul(8)).unwrap_or(128);
+        let unused = 128u32.saturating_sub(unused);
+        Ok(if variable.is_signed {
+            bits.cast_unsigned()
+                .checked_shl(unused)
+                .unwrap_or(0)
+                .cast_signed()
+                >> unused.min(127)
+        } else {
+            bits
+        })
+    }
+
+    /// The number of so many bytes, without a sign, that is at a location in the lane in focus.
+    fn number_at(
+        &self,
+        attribute: &LocationAttribute<'p>,
+        byte_size: u64,
+        scene: &Scene<'_, 'p, '_>,
+    ) -> Result<i128> {
+        let stop = self.frame.stop;
+        let location = locate(&scene.meant(*attribute)?, &scene.context)?;
         if is_undefined(&location) {
             return Err(ErrorKind::UndefinedRead.into());
         }
-        let bit_size = u32::try_from(variable.byte_size.saturating_mul(8)).unwrap_or(u32::MAX);
+        let bit_size = u32::try_from(byte_size.saturating_mul(8)).unwrap_or(u32::MAX);
         if bit_size > 64 {
             return Err(ErrorKind::Unsupported("a bound of more than 8 bytes").into());
         }
@@ -186,12 +253,7 @@ impl<'p> Reader<'_, '_, 'p, '_> {
         };
         let bits =
             stop.read_within(|visits| read_value_within(&location, bit_size, &access, visits))?;
-        let unused = 128u32.saturating_sub(bit_size);
-        Ok(if variable.is_signed {
-            bits.checked_shl(unused).unwrap_or(0).cast_signed() >> unused.min(127)
-        } else {
-            bits.cast_signed()
-        })
+        Ok(bits.cast_signed())
     }
 }
 

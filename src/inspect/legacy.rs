@@ -1,35 +1,24 @@
-//! Which units are read as LLVM without the extensions means them, and how.
-
-use core::cell::Cell;
+//! How the locations of units without the extensions are read for a frame.
 
 use smallvec::SmallVec;
 
 use super::program::Program;
-use crate::arch::{Register, ScratchAddressing, WaveSize};
-use crate::debug_info::{Function, UnitInfo};
-use crate::error::Result;
+use super::stop::StopFrame;
+use crate::arch::{AddressSpace, Register, ScratchAddressing};
+use crate::debug_info::{DebugInfo, Function, LocationConvention, UnitConvention, UnitId};
+use crate::error::{Ambiguity, ErrorKind, Result};
 use crate::eval::{
-    BaseType, DieReference, ExpressionBytes, LegacyBase, LegacyFrame, LocationAttribute, Procedure,
-    Resolver, Unit, rewrite_legacy,
+    BaseType, CallSite, DieReference, Doubt, ExpressionBytes, IntegerType, LegacyBase, LegacyFrame,
+    LegacyUnit, LocationAttribute, Meaning, ObjectShape, Procedure, Reading, Resolver, Unit,
+    rewrite_legacy, single_register,
 };
 use crate::expr::{Operation, operations};
-use crate::location::Arena;
+use crate::object::{Kernel, SymbolSection};
 use fallible_iterator::FallibleIterator;
 
-/// Whether a unit was written by LLVM, and does not say that it uses the extensions. LLVM's back end may
-/// be told to leave its name out, so that an empty producer counts too.
-pub(super) fn is_legacy_llvm(unit: &UnitInfo<'_>) -> bool {
-    let producer = unit.producer.as_deref().unwrap_or_default();
-    let llvm = producer.is_empty() || producer.contains("clang") || producer.contains("LLVM");
-    llvm && unit.augmentation.is_none()
-}
-
 /// How a function reaches its stack.
-pub(super) fn legacy_frame(
-    program: &Program<'_>,
-    function: &Function<'_>,
-    wave_size: WaveSize,
-) -> LegacyFrame {
+fn legacy_frame(frame: &StopFrame<'_, '_, '_>, function: &Function<'_>) -> LegacyFrame {
+    let program = frame.stop().program();
     let base = match function.frame_base {
         Some(LocationAttribute::Expression(expression)) => {
             single_register(&expression).map_or(LegacyBase::Unknown, LegacyBase::Register)
@@ -38,77 +27,195 @@ pub(super) fn legacy_frame(
         None if program.is_kernel(function) => LegacyBase::Zero,
         None => LegacyBase::Unknown,
     };
-    let buffer = program.processor().scratch_addressing() == Some(ScratchAddressing::Buffer);
-    LegacyFrame {
-        base,
-        scaled_by: buffer.then_some(wave_size),
+    match program.processor().scratch_addressing() {
+        Some(ScratchAddressing::Buffer) => LegacyFrame {
+            base,
+            scaled_by: Some(frame.wave_size()),
+        },
+        Some(_) => LegacyFrame {
+            base,
+            scaled_by: None,
+        },
+        // A frame that starts at address 0 does so on any processor.
+        None => LegacyFrame {
+            base: if base == LegacyBase::Zero {
+                base
+            } else {
+                LegacyBase::Unknown
+            },
+            scaled_by: None,
+        },
     }
 }
 
-/// The register that is all of an expression.
-fn single_register(expression: &ExpressionBytes<'_>) -> Option<Register> {
-    let mut items = operations(expression.bytes, expression.unit.encoding);
-    let first = items.next().ok()??;
-    if items.next().ok()?.is_some() {
-        return None;
-    }
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "two operations name a register"
-    )]
-    match first.operation {
-        Operation::Reg { register } => Register::from_number(register.into()),
-        Operation::Regx { register } => Register::from_number(register),
-        _ => None,
-    }
+/// Says what locations of a unit without the extensions mean; as a [`Resolver`], it gives those that expressions
+/// refer to as they are meant.
+pub(super) struct LegacyReader<'r, 'p, 'a> {
+    frame: StopFrame<'r, 'p, 'a>,
+    info: &'p DebugInfo<'a>,
+    convention: UnitConvention,
+    legacy_frame: LegacyFrame,
+    kernel: Option<&'p Kernel>,
 }
 
-/// Gives expressions as they are meant, and everything else as it is.
-pub(super) struct LegacyResolver<'r, 'a> {
-    pub(super) inner: &'r dyn Resolver<'a>,
-    pub(super) frame: LegacyFrame,
-    pub(super) arena: &'a Arena<'a>,
-    /// Whether any expression was a legacy one.
-    pub(super) used: Cell<bool>,
-}
-
-impl<'a> LegacyResolver<'_, 'a> {
-    /// The expression that is meant.
-    pub(super) fn rewrite(&self, expression: ExpressionBytes<'a>) -> ExpressionBytes<'a> {
-        // An expression that does not decode is left to the evaluation, which says why.
-        match rewrite_legacy(expression.bytes, expression.unit.encoding, &self.frame) {
-            Ok(Some(bytes)) => {
-                self.used.set(true);
-                ExpressionBytes {
-                    bytes: self.arena.keep(bytes),
-                    ..expression
-                }
-            }
-            Ok(None) | Err(_) => expression,
+impl<'r, 'p, 'a> LegacyReader<'r, 'p, 'a> {
+    pub(super) fn new(
+        frame: StopFrame<'r, 'p, 'a>,
+        function: &Function<'a>,
+        convention: UnitConvention,
+    ) -> LegacyReader<'r, 'p, 'a> {
+        let program: &'p Program<'a> = frame.stop().program();
+        LegacyReader {
+            frame,
+            info: program.info(),
+            convention,
+            legacy_frame: legacy_frame(&frame, function),
+            kernel: program.kernel_of(function),
         }
     }
 
-    pub(super) fn attribute(&self, attribute: LocationAttribute<'a>) -> LocationAttribute<'a> {
+    /// What an expression means for an object, if its size is known. Its length is paid for: rewriting it is work like evaluating it.
+    pub(super) fn meaning(
+        &self,
+        expression: &ExpressionBytes<'p>,
+        object: Option<ObjectShape>,
+    ) -> Result<Meanings<'p>> {
+        let stop = self.frame.stop();
+        let length = expression.bytes.len() as u64;
+        stop.limits()
+            .charge_stop(stop.step_counter(), length.div_ceil(8))?;
+        let meaning = rewrite_legacy(expression, object, &self.legacy_frame, self);
+        let Meaning { readings, doubts } = meaning;
+        let unit = Unit {
+            encoding: expression.unit.encoding.in_memory(),
+            ..expression.unit
+        };
+        let keep = |bytes| ExpressionBytes {
+            bytes: stop.arena().keep(bytes),
+            unit,
+            ..*expression
+        };
+        Ok(Meanings {
+            readings: readings.into_iter().map(keep).collect(),
+            doubts,
+        })
+    }
+
+    /// Refuses the location of an object whose size only the wave tells, unless it is one of memory: no register holds
+    /// an array of variable length.
+    pub(super) fn check_memory(&self, expression: &ExpressionBytes<'p>) -> Result<()> {
+        let large = ObjectShape {
+            bits: u64::MAX,
+            byte_elements: false,
+        };
+        let doubts = self.meaning(expression, Some(large))?.doubts;
+        doubts
+            .first()
+            .map_or(Ok(()), |doubt| Err(doubt.reason.into()))
+    }
+
+    /// What an expression means where only one answer will do.
+    fn one(&self, expression: ExpressionBytes<'p>) -> Result<ExpressionBytes<'p>> {
+        let meanings = self.meaning(&expression, None)?;
+        if let Some(doubt) = meanings.doubts.first() {
+            return Err(doubt.reason.into());
+        }
+        match meanings.readings.as_slice() {
+            [reading] => Ok(*reading),
+            _ => Err(Ambiguity::Reading.into()),
+        }
+    }
+
+    /// The location that is meant by an attribute, where only one answer will do.
+    pub(super) fn attribute(
+        &self,
+        attribute: LocationAttribute<'p>,
+    ) -> Result<LocationAttribute<'p>> {
         match attribute {
             LocationAttribute::Expression(expression) => {
-                LocationAttribute::Expression(self.rewrite(expression))
+                self.one(expression).map(LocationAttribute::Expression)
             }
-            LocationAttribute::List { .. } => attribute,
+            // Its expressions are rewritten when it is looked up.
+            LocationAttribute::List { .. } => Ok(attribute),
         }
     }
 }
 
-impl<'a> Resolver<'a> for LegacyResolver<'_, 'a> {
-    fn procedure(&self, unit: Unit, die: DieReference) -> Result<Procedure<'a>> {
-        self.inner.procedure(unit, die)
+/// What an expression means: the same expression in each of its readings, and what cannot be told.
+pub(super) struct Meanings<'p> {
+    pub(super) readings: SmallVec<[ExpressionBytes<'p>; 1]>,
+    pub(super) doubts: Vec<Doubt>,
+}
+
+impl LegacyUnit for LegacyReader<'_, '_, '_> {
+    fn space(&self, number: u64) -> Option<AddressSpace> {
+        self.convention.address_spaces.space(number)
     }
 
-    fn base_type(&self, unit: Unit, offset: u64) -> Result<BaseType> {
-        self.inner.base_type(unit, offset)
+    fn integer(&self, unit: Unit, offset: u64) -> Option<IntegerType> {
+        self.info.integer_type(unit, offset)
     }
 
     fn address(&self, unit: Unit, index: u64) -> Result<u64> {
-        self.inner.address(unit, index)
+        (&self.info).address(unit, index)
+    }
+
+    fn is_loaded(&self, address: u64) -> bool {
+        let object = self.frame.stop().program().object();
+        // Sections that are not linked have addresses that were made up.
+        !object.is_relocatable()
+            && object.sections().iter().any(|section| {
+                section.allocated
+                    && address
+                        .checked_sub(section.address)
+                        .is_some_and(|within| within < section.size)
+            })
+    }
+
+    fn is_local(&self, address: u64, object_bits: Option<u64>) -> bool {
+        if address != 0 {
+            return true;
+        }
+        let object = self.frame.stop().program().object();
+        let symbols = object.symbols().unwrap_or_default();
+        let undefined = symbols
+            .iter()
+            .any(|symbol| symbol.section == SymbolSection::Undefined && !symbol.name.is_empty());
+        if !symbols.is_empty() && !undefined {
+            return true;
+        }
+        // An object that fills all of the kernel's local memory starts where that does.
+        let size = |kernel: &Kernel| {
+            let descriptor = kernel.descriptor.as_ref();
+            descriptor.map(|descriptor| u64::from(descriptor.group_segment_fixed_size()))
+        };
+        let bytes = object_bits.map(|bits| bits.div_ceil(8));
+        match self.kernel {
+            Some(kernel) => bytes.is_some() && size(kernel) == bytes,
+            None => {
+                let kernels = object.kernels().unwrap_or_default();
+                let mut sizes = kernels.iter().map(size).filter(|size| *size != Some(0));
+                !kernels.is_empty() && bytes.is_some() && sizes.all(|size| size == bytes)
+            }
+        }
+    }
+}
+
+impl<'p> Resolver<'p> for LegacyReader<'_, 'p, '_> {
+    fn procedure(&self, unit: Unit, die: DieReference) -> Result<Procedure<'p>> {
+        let procedure = (&self.info).procedure(unit, die)?;
+        let Procedure::Location(attribute) = procedure else {
+            return Ok(procedure);
+        };
+        self.attribute(attribute).map(Procedure::Location)
+    }
+
+    fn base_type(&self, unit: Unit, offset: u64) -> Result<BaseType> {
+        (&self.info).base_type(unit, offset)
+    }
+
+    fn address(&self, unit: Unit, index: u64) -> Result<u64> {
+        (&self.info).address(unit, index)
     }
 
     fn matching(
@@ -117,15 +224,96 @@ impl<'a> Resolver<'a> for LegacyResolver<'_, 'a> {
         offset: u64,
         pc: u64,
         spend: &mut dyn FnMut(u32) -> Result<()>,
-    ) -> Result<SmallVec<[ExpressionBytes<'a>; 1]>> {
-        let expressions = self.inner.matching(unit, offset, pc, spend)?;
-        for expression in &expressions {
-            // Rewriting is work like evaluating.
-            spend(u32::try_from(expression.bytes.len() / 8).unwrap_or(u32::MAX))?;
-        }
-        Ok(expressions
+    ) -> Result<SmallVec<[ExpressionBytes<'p>; 1]>> {
+        let expressions = (&self.info).matching(unit, offset, pc, spend)?;
+        expressions
             .into_iter()
-            .map(|expression| self.rewrite(expression))
-            .collect())
+            .map(|expression| self.one(expression))
+            .collect()
+    }
+
+    fn call_site(
+        &self,
+        register: Register,
+        addresses: (u64, u64),
+        spend: &mut dyn FnMut(u32) -> Result<()>,
+    ) -> Result<CallSite<'p>> {
+        let found = (&self.info).call_site(register, addresses, spend)?;
+        let CallSite::Value { value, subprogram } = found else {
+            return Ok(found);
+        };
+        let mut items = operations(value.bytes, value.unit.encoding);
+        while let Some(item) = items.next()? {
+            if matches!(item.operation, Operation::Fbreg { .. }) {
+                // The frame that is known here is the callee's.
+                let what = "DW_OP_fbreg in the DW_AT_call_value of a legacy unit";
+                return Err(ErrorKind::Unsupported(what).into());
+            }
+        }
+        Ok(CallSite::Value {
+            value: self.one(value)?,
+            subprogram,
+        })
     }
 }
+
+/// How the locations of a unit are read for a frame.
+pub(super) enum UnitReader<'r, 'p, 'a> {
+    /// By the letter.
+    Letter,
+    /// By the letter, which names lanes.
+    NamedLanes,
+    /// As those of units without the extensions are meant.
+    Legacy(LegacyReader<'r, 'p, 'a>),
+}
+
+impl<'r, 'p, 'a> UnitReader<'r, 'p, 'a> {
+    pub(super) fn new(
+        frame: StopFrame<'r, 'p, 'a>,
+        function: &Function<'a>,
+        unit: UnitId,
+    ) -> Result<UnitReader<'r, 'p, 'a>> {
+        if frame.stop().options().reading == Reading::ByTheLetter {
+            return Ok(UnitReader::Letter);
+        }
+        let convention = frame.stop().program().info().convention(unit)?;
+        Ok(match convention.locations {
+            LocationConvention::Gnu => UnitReader::Letter,
+            LocationConvention::Augmented | LocationConvention::Extended { .. } => {
+                UnitReader::NamedLanes
+            }
+            LocationConvention::LaneDword => {
+                UnitReader::Legacy(LegacyReader::new(frame, function, convention))
+            }
+        })
+    }
+
+    /// The reader of locations that are not meant by the letter.
+    pub(super) fn legacy(&self) -> Option<&LegacyReader<'r, 'p, 'a>> {
+        match self {
+            UnitReader::Legacy(legacy) => Some(legacy),
+            UnitReader::Letter | UnitReader::NamedLanes => None,
+        }
+    }
+
+    /// Refuses a location that takes an address from a vector register without naming a lane, where the unit names
+    /// lanes: by the letter that is the address in lanes 0 and 1 together, for all lanes.
+    pub(super) fn check(&self, expression: &ExpressionBytes<'_>) -> Result<()> {
+        if !matches!(self, UnitReader::NamedLanes) || !expression.bytes.contains(&BREGX) {
+            return Ok(());
+        }
+        let mut items = operations(expression.bytes, expression.unit.encoding);
+        // What does not decode is left to the evaluation.
+        while let Ok(Some(item)) = items.next() {
+            if let Operation::Bregx { register, .. } = item.operation
+                && Register::from_number(register).is_some_and(Register::is_vector)
+            {
+                return Err(Ambiguity::LaneOfAddress.into());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The code of `DW_OP_bregx`. No vector register has a number that `DW_OP_breg0` to `DW_OP_breg31` could name.
+const BREGX: u8 = 0x92;

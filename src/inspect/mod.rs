@@ -8,11 +8,18 @@
 mod lane_pc;
 mod layout;
 mod legacy;
+mod pointee;
+mod process;
 mod program;
+mod prologue;
 mod stop;
+mod undescribed;
 mod variable;
 
 pub use lane_pc::{LaneInCaller, LanePcs};
+pub use process::Programs;
 pub use program::Program;
 pub use stop::{Stop, StopFrame, StopOptions};
+pub use undescribed::Undescribed;
+pub(crate) use variable::MOST_BYTES;
 pub use variable::{LaneState, LocationReading, VariableValue};

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::expr::Dialect;
 use crate::frame::{FrameIndex, FrameSection, SectionKind};
 use crate::limits::Limits;
-use crate::object::CodeObject;
+use crate::object::{CodeObject, Kernel};
 
 /// A code object with its debugging information and call frame information.
 #[derive(Debug)]
@@ -142,14 +142,18 @@ impl<'a> Program<'a> {
     /// Whether a function is a kernel: by its entry, or by a kernel descriptor of its name.
     #[must_use]
     pub fn is_kernel(&self, function: &Function<'_>) -> bool {
+        function.is_kernel || self.kernel_of(function).is_some()
+    }
+
+    /// The kernel of a function's name.
+    pub(crate) fn kernel_of(&self, function: &Function<'_>) -> Option<&'a Kernel> {
         // A kernel whose descriptor or metadata is damaged is a kernel less, and no reason to stop.
         let kernels = self.source.object.kernels().unwrap_or_default();
         let named = |name: &Option<Cow<'_, str>>| {
-            name.as_deref().is_some_and(|name| {
-                let found = kernels.binary_search_by(|kernel| kernel.name.as_str().cmp(name));
-                found.is_ok()
-            })
+            let name = name.as_deref()?;
+            let found = kernels.binary_search_by(|kernel| kernel.name.as_str().cmp(name));
+            kernels.get(found.ok()?)
         };
-        function.is_kernel || named(&function.linkage_name) || named(&function.name)
+        named(&function.linkage_name).or_else(|| named(&function.name))
     }
 }

@@ -155,12 +155,12 @@ impl<'p, 'a> Stop<'p, 'a> {
     }
 
     /// Starts to count for another question.
-    pub(super) fn begin_question(&self) {
+    pub(crate) fn begin_question(&self) {
         self.steps_done.set(0);
     }
 
     /// Where steps are counted.
-    pub(super) fn step_counter(&self) -> &'p Cell<u64> {
+    pub(crate) fn step_counter(&self) -> &'p Cell<u64> {
         self.steps_done
     }
 
@@ -174,7 +174,7 @@ impl<'p, 'a> Stop<'p, 'a> {
         result
     }
 
-    pub(super) fn arena(&self) -> &'p Arena<'p> {
+    pub(crate) fn arena(&self) -> &'p Arena<'p> {
         self.arena
     }
 
@@ -288,6 +288,18 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
         (0..=self.frame.level())
             .rev()
             .find_map(|level| self.stop.frame(level)?.exec())
+    }
+
+    /// The lanes that a reader is shown who did not choose: all, but only those that were surely active at the call
+    /// if the frame is a caller's of which nobody knows what EXEC was. The others may hold anything.
+    #[must_use]
+    pub fn readable_lanes(&self) -> Vec<Lane> {
+        let mask = match self.exec() {
+            Some(_) => None,
+            None => self.surely_active(),
+        };
+        let shown = |lane: &Lane| is_active(mask, *lane);
+        self.wave_size().all_lanes().filter(shown).collect()
     }
 
     /// Whether a lane executes; all do where EXEC is not available.

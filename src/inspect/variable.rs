@@ -2,23 +2,25 @@
 
 use core::cell::Cell;
 
-use super::layout::{LaneTypes, has_moving_members};
-use super::legacy::{LegacyResolver, is_legacy_llvm, legacy_frame};
+use super::layout::{LaneTypes, has_moving_members, is_vector_of_bytes};
+use super::legacy::{LegacyReader, UnitReader};
 use super::stop::{StopFrame, is_active};
 use crate::arch::Lane;
 use crate::debug_info::types::{TypeId, TypeTable};
-use crate::debug_info::{DebugInfo, Function, Iterations, UnitId, Variable, type_name};
+use crate::debug_info::{Budget, DebugInfo, Function, Iterations, Variable, type_name};
 use crate::display::{self, Options, TypedBytes};
-use crate::error::{Error, ErrorKind, Limit, Result};
+use crate::error::{Ambiguity, Error, ErrorKind, Limit, Result};
 use crate::eval::{
-    Context, LaneFocus, LocationAttribute, PerLane, Reading, Resolver, Subprogram, locate_lanes,
+    Context, Doubt, ExpressionBytes, LaneFocus, LocationAttribute, MOST_FROM_ONE_DWORD,
+    ObjectShape, PerLane, Reading, Resolver, Subprogram, locate_lanes,
 };
 use crate::location::{
-    Access, Bits, LaneBits, Location, Storage, Visits, read_lanes_within, read_within,
+    Access, Bits, Composite, LaneBits, Location, Place, Storage, Visits, read_lanes_within,
+    read_within,
 };
 
 /// The most bytes of a variable that are read for each lane; what is behind them is not shown.
-pub(super) const MOST_BYTES: u64 = 1 << 16;
+pub(crate) const MOST_BYTES: u64 = 1 << 16;
 
 /// How a variable's location was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +53,13 @@ pub enum LaneState {
     Partial,
     /// Nothing: the debugger does not have the bytes.
     Unavailable,
+    /// Nothing: its location can be read in several ways, and nothing decides.
+    Ambiguous(Ambiguity),
+    /// An attribute, a tag or an operation that changes the value is not understood.
+    Unsupported {
+        /// Which, in words.
+        what: String,
+    },
     /// Its location cannot be evaluated.
     Error(Error),
     /// The lane does not execute here.
@@ -58,6 +67,32 @@ pub enum LaneState {
 }
 
 impl LaneState {
+    /// That of a lane in which the debugger read these bits.
+    pub(crate) fn of_bits(bits: &Bits) -> LaneState {
+        let all = 0..bits.bit_size;
+        if bits.is_complete() {
+            LaneState::Ok
+        } else if bits.undefined.covers(all.clone()) {
+            LaneState::OptimizedOut
+        } else if bits.unavailable.covers(all) {
+            LaneState::Unavailable
+        } else {
+            LaneState::Partial
+        }
+    }
+
+    /// That of a lane whose value could not be found out.
+    pub(crate) fn of_error(error: Error) -> LaneState {
+        if let ErrorKind::Ambiguous(reason) = error.kind() {
+            return LaneState::Ambiguous(*reason);
+        }
+        if matches!(error.kind(), ErrorKind::Unsupported(_)) {
+            let what = error.to_string();
+            return LaneState::Unsupported { what };
+        }
+        LaneState::Error(error)
+    }
+
     /// The name in JSON documents.
     #[must_use]
     pub fn name(&self) -> &'static str {
@@ -66,6 +101,8 @@ impl LaneState {
             LaneState::OptimizedOut => "optimized-out",
             LaneState::Partial => "partial",
             LaneState::Unavailable => "unavailable",
+            LaneState::Ambiguous(_) => "ambiguous",
+            LaneState::Unsupported { .. } => "unsupported",
             LaneState::Error(_) => "error",
             LaneState::Inactive => "inactive",
         }
@@ -84,9 +121,39 @@ pub struct VariableValue<'a> {
     /// How its location was read.
     pub reading: LocationReading,
     contents: Contents<'a>,
+    /// The bits whose location cannot be told; they are undefined in `contents`.
+    doubts: Vec<Doubt>,
     exec: Option<u64>,
-    /// The type in each lane, where it is laid out at run time.
-    lane_types: Vec<TypeId>,
+    /// The type in each lane, where it is laid out at run time; and what pointers stand for there that have no
+    /// bits.
+    lane_types: LaneTypes,
+    /// What of the variable or its type is not understood.
+    not_understood: NotUnderstood,
+}
+
+/// What of a type is not understood, in words.
+#[derive(Clone, Debug, Default)]
+struct NotUnderstood {
+    /// It concerns the whole value.
+    whole: Option<String>,
+    /// It concerns a part.
+    part: Option<String>,
+}
+
+impl NotUnderstood {
+    fn new(variable: &Variable<'_>, ty: TypeId, types: &TypeTable) -> NotUnderstood {
+        let words = |of: &str, name: &str| format!("{of} has {name}, which is not understood");
+        let of_type = || types.unsupported(ty).map(|name| words("its type", name));
+        NotUnderstood {
+            whole: variable
+                .unsupported
+                .map(|name| words("it", name))
+                .or_else(of_type),
+            part: types
+                .unsupported_part(ty)
+                .map(|name| words("a part of its type", name)),
+        }
+    }
 }
 
 /// Where the bits are.
@@ -107,13 +174,9 @@ pub(super) enum Contents<'a> {
     Failed(Error),
 }
 
-impl<'a> VariableValue<'a> {
-    /// The bits of a lane, whether or not it executes.
-    ///
-    /// # Errors
-    /// The reason why the location cannot be evaluated or read.
-    pub fn bits(&self, lane: Lane) -> Result<Option<Bits>> {
-        match &self.contents {
+impl<'a> Contents<'a> {
+    fn bits(&self, lane: Lane) -> Result<Option<Bits>> {
+        match self {
             Contents::None => Ok(None),
             Contents::Constant(bits) => Ok(Some(bits.clone())),
             Contents::Lanes { bits, .. } => Ok(Some(bits.bits(lane))),
@@ -126,10 +189,9 @@ impl<'a> VariableValue<'a> {
         }
     }
 
-    /// Where the variable is in a lane; nothing if it has no location.
-    #[must_use]
-    pub fn location(&self, lane: Lane) -> Option<Location<'a>> {
-        match &self.contents {
+    /// Where the bits of a lane are.
+    pub(super) fn location(&self, lane: Lane) -> Option<Location<'a>> {
+        match self {
             Contents::Lanes { location, .. } => Some(*location),
             Contents::Each(lanes) => lanes
                 .get(usize::from(lane.0))
@@ -138,6 +200,29 @@ impl<'a> VariableValue<'a> {
             Contents::None | Contents::Constant(_) | Contents::Failed(_) => None,
         }
     }
+}
+
+impl<'a> VariableValue<'a> {
+    /// The bits of a lane, whether or not it executes.
+    ///
+    /// # Errors
+    /// The reason why the location cannot be evaluated or read.
+    pub fn bits(&self, lane: Lane) -> Result<Option<Bits>> {
+        self.contents.bits(lane)
+    }
+
+    /// The bits of the variable whose location can be read in several ways, with the reason; they are undefined in
+    /// [`bits`](Self::bits).
+    #[must_use]
+    pub fn doubts(&self) -> &[Doubt] {
+        &self.doubts
+    }
+
+    /// Where the variable is in a lane; nothing if it has no location.
+    #[must_use]
+    pub fn location(&self, lane: Lane) -> Option<Location<'a>> {
+        self.contents.location(lane)
+    }
 
     /// What is known of the variable in a lane.
     #[must_use]
@@ -145,22 +230,36 @@ impl<'a> VariableValue<'a> {
         if !is_active(self.exec, lane) {
             return LaneState::Inactive;
         }
-        match self.bits(lane) {
-            Ok(None) => LaneState::OptimizedOut,
-            Ok(Some(bits)) => {
-                let all = 0..bits.bit_size;
-                if bits.is_complete() {
-                    LaneState::Ok
-                } else if bits.undefined.covers(all.clone()) {
-                    LaneState::OptimizedOut
-                } else if bits.unavailable.covers(all) {
-                    LaneState::Unavailable
-                } else {
-                    LaneState::Partial
-                }
-            }
-            Err(error) => LaneState::Error(error),
+        let lost = || match self.doubts.first() {
+            Some(doubt) => LaneState::Ambiguous(doubt.reason),
+            None => LaneState::OptimizedOut,
+        };
+        let is_nowhere = matches!(self.contents, Contents::None);
+        if let (Some(what), false) = (&self.not_understood.whole, is_nowhere) {
+            return LaneState::Unsupported { what: what.clone() };
         }
+        match self.bits(lane) {
+            Ok(None) => lost(),
+            Ok(Some(bits)) => {
+                let has_pointee = !self.lane_types.pointees(lane).is_empty();
+                let has_doubt = bits.is_complete() && self.not_understood.part.is_some();
+                if has_pointee || has_doubt {
+                    return LaneState::Partial;
+                }
+                let state = LaneState::of_bits(&bits);
+                if state == LaneState::OptimizedOut {
+                    return lost();
+                }
+                state
+            }
+            Err(error) => LaneState::of_error(error),
+        }
+    }
+
+    /// What of the value's parts is not understood, in words; the text says so in their place.
+    #[must_use]
+    pub fn not_understood(&self) -> Option<&str> {
+        self.not_understood.part.as_deref()
     }
 
     /// The value in a lane as a debugger of C prints it, whether or not the lane executes; nothing if there
@@ -173,10 +272,11 @@ impl<'a> VariableValue<'a> {
             undefined: &bits.undefined,
             unavailable: &bits.unavailable,
         };
-        Some(display::to_string(
+        Some(display::to_string_with(
             types,
             self.type_in(lane),
             &value,
+            self.lane_types.pointees(lane),
             options,
         ))
     }
@@ -184,12 +284,12 @@ impl<'a> VariableValue<'a> {
     /// The type in a lane, with the bounds and the places of members that it has there.
     #[must_use]
     pub fn type_in(&self, lane: Lane) -> TypeId {
-        let own = self.lane_types.get(usize::from(lane.0));
+        let own = self.lane_types.lanes.get(usize::from(lane.0));
         own.copied().unwrap_or(self.ty)
     }
 }
 
-impl<'p> StopFrame<'_, 'p, '_> {
+impl<'p, 'a> StopFrame<'_, 'p, 'a> {
     /// The variables in scope, the innermost scope first, with their values in every lane; `types` gets
     /// their types. At the end come those of file scope.
     ///
@@ -199,21 +299,38 @@ impl<'p> StopFrame<'_, 'p, '_> {
     /// If the entries of the function are malformed.
     pub fn variables(&self, types: &mut TypeTable) -> Result<Vec<VariableValue<'p>>> {
         self.stop.begin_question();
+        self.variables_within(types, &mut Budget::reading(self.stop.limits()))
+    }
+
+    /// The same as a part of a question about several frames; entries that are read to find the scopes are paid for.
+    pub(crate) fn variables_within(
+        &self,
+        types: &mut TypeTable,
+        entries: &mut Budget,
+    ) -> Result<Vec<VariableValue<'p>>> {
         let info = self.stop.program().info();
         let Some(function) = self.function()? else {
             return Ok(Vec::new());
         };
-        let variables = info.variables_at(&function, self.frame.lookup_address())?;
-        let reader = Reader {
-            frame: *self,
-            function: &function,
-            exec: self.exec(),
-            held: Cell::new(0),
-        };
+        let variables = info.variables_within(&function, self.frame.lookup_address(), entries)?;
+        let held = Cell::new(0);
+        let reader = Reader::new(*self, &function, &held);
         Ok(variables
             .into_iter()
             .map(|variable| reader.read(variable, types))
             .collect())
+    }
+
+    /// Reads one variable of `function`, which is the frame's, or one of file scope of any unit. `held` counts
+    /// the bits that were kept for one question; see [`Limits::output`](crate::Limits::output).
+    pub(crate) fn read_variable(
+        &self,
+        variable: Variable<'a>,
+        function: &Function<'a>,
+        held: &Cell<u64>,
+        types: &mut TypeTable,
+    ) -> VariableValue<'p> {
+        Reader::new(*self, function, held).read(variable, types)
     }
 }
 
@@ -221,44 +338,87 @@ pub(super) struct Reader<'r, 's, 'p, 'a> {
     pub(super) frame: StopFrame<'s, 'p, 'a>,
     function: &'r Function<'a>,
     pub(super) exec: Option<u64>,
-    /// How many bytes of variables were kept.
-    held: Cell<u64>,
+    /// How many bits of variables were kept.
+    held: &'r Cell<u64>,
 }
 
 /// What the locations of a unit's variables are evaluated in.
 #[derive(Clone, Copy)]
-pub(super) struct Scene<'c, 'p> {
+pub(super) struct Scene<'c, 'p, 'a> {
     pub(super) context: Context<'c, 'p>,
-    /// The location that is meant by one that may be of LLVM without the extensions.
-    pub(super) meant: &'c dyn Fn(LocationAttribute<'p>) -> Result<LocationAttribute<'p>>,
+    /// How locations are read that are not meant by the letter; nothing if they are.
+    pub(super) legacy: Option<&'c LegacyReader<'c, 'p, 'a>>,
 }
 
-impl<'p, 'a> Reader<'_, '_, 'p, 'a> {
+impl<'p> Scene<'_, 'p, '_> {
+    /// The location that is meant by an attribute.
+    ///
+    /// # Errors
+    /// If there are several.
+    pub(super) fn meant(&self, attribute: LocationAttribute<'p>) -> Result<LocationAttribute<'p>> {
+        match self.legacy {
+            Some(legacy) => legacy.attribute(attribute),
+            None => Ok(attribute),
+        }
+    }
+}
+
+/// What was found out about a variable on the way to its contents.
+struct Found {
+    reading: LocationReading,
+    lane_types: LaneTypes,
+    doubts: Vec<Doubt>,
+}
+
+impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
+    fn new(
+        frame: StopFrame<'s, 'p, 'a>,
+        function: &'r Function<'a>,
+        held: &'r Cell<u64>,
+    ) -> Reader<'r, 's, 'p, 'a> {
+        Reader {
+            exec: frame.exec(),
+            frame,
+            function,
+            held,
+        }
+    }
+
     fn read(&self, variable: Variable<'a>, types: &mut TypeTable) -> VariableValue<'p> {
         let info = self.frame.stop.program().info();
         let ty = info.read_type(types, variable.ty);
+        let ty = ty.map(|ty| match variable.big_endian {
+            true => types.add_big_endian(ty),
+            false => ty,
+        });
         let (ty, type_problem) = match ty {
             Ok(ty) => (ty, None),
             Err(error) => (TypeId(u32::MAX), Some(error)),
         };
-        let reading = Cell::new(LocationReading::Dwarf);
-        let mut lane_types = LaneTypes::default();
+        let mut found = Found {
+            reading: LocationReading::Dwarf,
+            lane_types: LaneTypes::default(),
+            doubts: Vec::new(),
+        };
         let contents = match (type_problem, &variable.problem) {
             (Some(error), _) => Contents::Failed(error),
             (None, Some(error)) if variable.location.is_none() => Contents::Failed(error.clone()),
             (None, _) => self
-                .contents(&variable, ty, &reading, types, &mut lane_types)
+                .contents(&variable, ty, types, &mut found)
                 .unwrap_or_else(Contents::Failed),
         };
-        let type_name = type_name(types, lane_types.common().unwrap_or(ty));
+        let type_name = type_name(types, found.lane_types.common().unwrap_or(ty));
+        let not_understood = NotUnderstood::new(&variable, ty, types);
         VariableValue {
             variable,
             ty,
             type_name,
-            reading: reading.get(),
+            reading: found.reading,
             contents,
+            doubts: found.doubts,
             exec: self.exec,
-            lane_types: lane_types.lanes,
+            lane_types: found.lane_types,
+            not_understood,
         }
     }
 
@@ -266,14 +426,21 @@ impl<'p, 'a> Reader<'_, '_, 'p, 'a> {
         &self,
         variable: &Variable<'a>,
         ty: TypeId,
-        reading: &Cell<LocationReading>,
         types: &mut TypeTable,
-        lane_types: &mut LaneTypes,
+        found: &mut Found,
     ) -> Result<Contents<'p>> {
+        let reader = UnitReader::new(self.frame, self.function, variable.die.unit)?;
+        if reader.legacy().is_some() {
+            found.reading = LocationReading::LegacyLlvm;
+        }
         let Some(attribute) = variable.location else {
             let Some(value) = &variable.const_value else {
                 return Ok(Contents::None);
             };
+            if !types.is_in_order(ty) {
+                // DWARF does not say whether the constant is the number or its bytes.
+                return Err(ErrorKind::Unsupported("DW_AT_const_value").into());
+            }
             let bit_size = (value.len() as u64).saturating_mul(8);
             return Ok(Contents::Constant(Bits {
                 bytes: value.clone(),
@@ -288,26 +455,54 @@ impl<'p, 'a> Reader<'_, '_, 'p, 'a> {
         let size = info
             .byte_size(entry)
             .filter(|_| !has_moving_members(types, ty));
-        self.in_scene(variable.die.unit, reading, |scene| {
-            let attribute = (scene.meant)(attribute)?;
-            let locations = locate_lanes(&attribute, &scene.context)?;
-            match (size, &locations) {
-                (Some(size), _) => {
-                    let bit_size = size.min(MOST_BYTES).saturating_mul(8);
-                    self.fetch(locations, bit_size)
+        let bit_size = size.map(|size| size.min(MOST_BYTES).saturating_mul(8));
+        self.in_scene(reader.legacy(), |scene| {
+            let expression = match reader {
+                UnitReader::Letter => None,
+                UnitReader::NamedLanes | UnitReader::Legacy(_) => {
+                    self.only_expression(&attribute, scene)?
                 }
-                (None, PerLane::All(location)) if is_undefined(location) => Ok(Contents::None),
-                (None, _) => self.fetch_laid_out((entry, ty), &attribute, scene, types, lane_types),
+            };
+            if let Some(expression) = &expression {
+                reader.check(expression)?;
             }
+            if let (Some(legacy), None, Some(expression)) = (scene.legacy, bit_size, &expression) {
+                legacy.check_memory(expression)?;
+            }
+            let contents = if let (Some(legacy), Some(bits), Some(expression)) =
+                (scene.legacy, bit_size, expression)
+            {
+                let byte_elements = is_vector_of_bytes(types, ty);
+                let object = ObjectShape {
+                    bits,
+                    byte_elements,
+                };
+                self.fetch_meant(&expression, object, legacy, scene, found)?
+            } else {
+                let attribute = scene.meant(attribute)?;
+                let locations = locate_lanes(&attribute, &scene.context)?;
+                match (bit_size, &locations) {
+                    (Some(bit_size), _) => self.fetch(locations, bit_size)?,
+                    (None, PerLane::All(location)) if is_undefined(location) => Contents::None,
+                    (None, _) => self.fetch_laid_out(
+                        (entry, ty),
+                        &attribute,
+                        scene,
+                        types,
+                        &mut found.lane_types,
+                    )?,
+                }
+            };
+            self.follow_pointers(&contents, ty, scene, types, &mut found.lane_types);
+            Ok(contents)
         })
     }
 
     /// Calls `then` with what the locations of variables of a unit are evaluated in.
     fn in_scene<T>(
         &self,
-        unit: UnitId,
-        reading: &Cell<LocationReading>,
-        then: impl FnOnce(&Scene<'_, 'p>) -> Result<T>,
+        legacy: Option<&LegacyReader<'_, 'p, 'a>>,
+        then: impl FnOnce(&Scene<'_, 'p, 'a>) -> Result<T>,
     ) -> Result<T> {
         let stop = self.frame.stop;
         let info: &'p DebugInfo<'a> = stop.program().info();
@@ -320,6 +515,10 @@ impl<'p, 'a> Reader<'_, '_, 'p, 'a> {
             },
         };
         let call_frame = self.frame.frame;
+        let resolver: &dyn Resolver<'p> = match legacy {
+            Some(legacy) => legacy,
+            None => &info,
+        };
         let context = Context {
             wave: Some(stop.wave()),
             processor: Some(stop.program().processor()),
@@ -327,43 +526,82 @@ impl<'p, 'a> Reader<'_, '_, 'p, 'a> {
             frame: Some(&call_frame),
             pc: Some(call_frame.lookup_address()),
             load_address: stop.options().load_address,
-            resolver: Some(&info),
+            resolver: Some(resolver),
             subprogram: Some(subprogram),
             reading: stop.options().reading,
             limits: *stop.limits(),
             steps_done: Some(stop.step_counter()),
             ..Context::new(stop.arena())
         };
-        let unit = info.unit_info(unit)?;
-        if stop.options().reading != Reading::Tolerant || !is_legacy_llvm(&unit) {
-            let meant: &dyn Fn(_) -> _ = &Ok;
-            return then(&Scene { context, meant });
-        }
-        let resolver: &dyn Resolver<'p> = &info;
-        let legacy = LegacyResolver {
-            inner: resolver,
-            frame: legacy_frame(stop.program(), self.function, stop.wave().wave_size()),
-            arena: stop.arena(),
-            used: Cell::new(false),
-        };
-        let meant = |attribute| {
-            if let LocationAttribute::Expression(expression) = attribute {
-                let length = expression.bytes.len() as u64;
-                let limits = stop.limits();
-                limits.charge_stop(stop.step_counter(), length / 8)?;
+        then(&Scene { context, legacy })
+    }
+
+    /// The expression that is the location here, as it stands in the file; nothing if there are several or none.
+    fn only_expression(
+        &self,
+        attribute: &LocationAttribute<'p>,
+        scene: &Scene<'_, 'p, 'a>,
+    ) -> Result<Option<ExpressionBytes<'p>>> {
+        match *attribute {
+            LocationAttribute::Expression(expression) => Ok(Some(expression)),
+            LocationAttribute::List { unit, offset } => {
+                let stop = self.frame.stop;
+                let info: &'p DebugInfo<'a> = stop.program().info();
+                let pc = scene.context.pc.unwrap_or(0);
+                let mut spend = |entries: u32| {
+                    stop.limits()
+                        .charge_stop(stop.step_counter(), entries.into())
+                };
+                let mut expressions = (&info).matching(unit, offset, pc, &mut spend)?;
+                Ok(if expressions.len() == 1 {
+                    expressions.pop()
+                } else {
+                    None
+                })
             }
-            Ok(legacy.attribute(attribute))
-        };
-        let context = Context {
-            resolver: Some(&legacy),
-            ..context
-        };
-        let meant = &meant;
-        let result = then(&Scene { context, meant });
-        if legacy.used.get() {
-            reading.set(LocationReading::LegacyLlvm);
         }
-        result
+    }
+
+    /// Reads the bits of an object in every way that its location can be meant: what the readings do not agree
+    /// upon is not known.
+    fn fetch_meant(
+        &self,
+        expression: &ExpressionBytes<'p>,
+        object: ObjectShape,
+        legacy: &LegacyReader<'_, 'p, 'a>,
+        scene: &Scene<'_, 'p, 'a>,
+        found: &mut Found,
+    ) -> Result<Contents<'p>> {
+        let meanings = legacy.meaning(expression, Some(object))?;
+        found.doubts = meanings.doubts;
+        let mut contents: Option<Contents<'p>> = None;
+        for reading in meanings.readings {
+            let attribute = LocationAttribute::Expression(reading);
+            let read = locate_lanes(&attribute, &scene.context)
+                .and_then(|locations| self.fetch(locations, object.bits))?;
+            contents = Some(match contents {
+                Some(contents) => self.agreed(contents, &read),
+                None => read,
+            });
+        }
+        Ok(contents.unwrap_or(Contents::None))
+    }
+
+    /// What two readings agree upon, lane by lane.
+    fn agreed(&self, one: Contents<'p>, other: &Contents<'p>) -> Contents<'p> {
+        let lanes = self.frame.wave_size();
+        let same = |lane: Lane| one.bits(lane) == other.bits(lane);
+        if lanes.all_lanes().all(same) {
+            return one;
+        }
+        let each = lanes.all_lanes().map(|lane| {
+            if !same(lane) {
+                return Err(Ambiguity::Reading.into());
+            }
+            let bits = one.bits(lane)?.unwrap_or_default();
+            Ok((bits, one.location(lane).unwrap_or(Location::UNDEFINED)))
+        });
+        Contents::Each(each.collect())
     }
 
     /// Reads the bits.
@@ -379,6 +617,7 @@ impl<'p, 'a> Reader<'_, '_, 'p, 'a> {
                     1
                 };
                 self.keep(bit_size, lanes)?;
+                let location = self.bounded(location, bit_size, None)?;
                 let read = |visits: &mut Visits| {
                     read_lanes_within(&location, bit_size, stop.wave(), max_bits, visits)
                 };
@@ -409,7 +648,7 @@ impl<'p, 'a> Reader<'_, '_, 'p, 'a> {
     ) -> Result<Contents<'p>> {
         let stop = self.frame.stop;
         let each = stop.wave().wave_size().all_lanes().map(|lane| {
-            let location = location(lane)?;
+            let location = self.bounded(location(lane)?, bit_size, Some(lane))?;
             let access = Access {
                 wave: stop.wave(),
                 lane: Some(lane),
@@ -422,6 +661,44 @@ impl<'p, 'a> Reader<'_, '_, 'p, 'a> {
         Ok(Contents::Each(each.collect()))
     }
 
+    /// The location of an object of so many bits, of which those that it does not name are undefined: a location that
+    /// names less than the object has gives what it names. By the letter such a location is an error.
+    ///
+    /// * `lane`: the lane that the location was made for, if it was made for one.
+    ///
+    /// # Errors
+    /// [`Ambiguity::PartOfObject`] if it names a lane's dword of one register for so large an object that it may
+    /// hold any part of it.
+    pub(super) fn bounded(
+        &self,
+        location: Location<'p>,
+        bit_size: u64,
+        lane: Option<Lane>,
+    ) -> Result<Location<'p>> {
+        let stop = self.frame.stop;
+        let place = match (stop.options().reading, location.single()) {
+            (Reading::Tolerant, Some(place)) => place,
+            (Reading::Tolerant, None) | (Reading::ByTheLetter, _) => return Ok(location),
+        };
+        let dword = is_lane_dword(place, lane);
+        let named = if dword {
+            DWORD.saturating_sub(place.bit_offset % DWORD)
+        } else {
+            place.bits_left()
+        };
+        let bit_size = u128::from(bit_size);
+        if named >= bit_size {
+            return Ok(location);
+        }
+        if dword && bit_size > MOST_FROM_ONE_DWORD.into() {
+            return Err(Ambiguity::PartOfObject.into());
+        }
+        let arena = stop.arena();
+        let composite = Composite::with_undefined_end(location, named, bit_size, arena);
+        let storage = Storage::Composite(arena.alloc(composite));
+        Ok(Location::One(Place::new(storage, 0)))
+    }
+
     /// Pays for the bits of a variable in so many lanes.
     pub(super) fn keep(&self, bit_size: u64, lanes: u32) -> Result<()> {
         let held = (self.held.get()).saturating_add(bit_size.saturating_mul(lanes.into()));
@@ -432,6 +709,18 @@ impl<'p, 'a> Reader<'_, '_, 'p, 'a> {
         self.held.set(held);
         Ok(())
     }
+}
+
+/// How much of a vector register belongs to a lane, in bits.
+const DWORD: u128 = 32;
+
+/// Whether a place is in a lane's dword of a vector register: what is after that belongs to another lane.
+fn is_lane_dword(place: &Place<'_>, lane: Option<Lane>) -> bool {
+    let Storage::Register(register) = place.storage else {
+        return false;
+    };
+    let of_lane = |lane: Lane| place.bit_offset / DWORD == u128::from(lane.0);
+    register.is_vector() && (place.lane_step != 0 || lane.is_some_and(of_lane))
 }
 
 fn is_limit(error: &Error) -> bool {

@@ -135,12 +135,18 @@ fn tables(processor: &Processor) -> Option<(Generation, &'static Tables)> {
     Some(match (processor.generation()?, processor.name()) {
         (9, "gfx908") => (Generation::Gfx908, &table::GFX9),
         (9, "gfx90a") => (Generation::Gfx90a, &table::GFX90A),
-        (9, "gfx942" | "gfx9-4-generic") => (Generation::Gfx94x, &table::GFX94X),
+        (9, "gfx940" | "gfx941" | "gfx942" | "gfx9-4-generic") => {
+            (Generation::Gfx94x, &table::GFX94X)
+        }
         (9, "gfx950") => (Generation::Gfx94x, &table::GFX950),
         (9, _) => (Generation::Gfx9, &table::GFX9),
         (10, _) => (Generation::Gfx10, &table::GFX10),
+        // They are newer than the tables.
+        (11, "gfx1170" | "gfx1171" | "gfx1172" | "gfx11-7-generic") => return None,
         (11, _) => (Generation::Gfx11, &table::GFX11),
-        (12, "gfx1250" | "gfx1251") => (Generation::Gfx125x, &table::GFX125X),
+        (12, "gfx1250" | "gfx1251" | "gfx1250-strict" | "gfx12-5-generic") => {
+            (Generation::Gfx125x, &table::GFX125X)
+        }
         (12, _) => (Generation::Gfx12, &table::GFX12),
         _ => return None,
     })
@@ -161,7 +167,7 @@ impl Decoder {
     ///
     /// * `wave_size`: that of the code; if nothing, the processor's default.
     ///
-    /// Nothing if there is no decoder for the processor: those before gfx9; or if it has no waves of this
+    /// Nothing if there is no decoder for the processor: those before gfx9, gfx117x, gfx13; or if it has no waves of this
     /// size.
     #[must_use]
     pub fn new(processor: &'static Processor, wave_size: Option<WaveSize>) -> Option<Decoder> {

@@ -179,6 +179,34 @@ impl<'a> Composite<'a> {
         }
     }
 
+    /// The first `known` bits of a location, and then as many undefined ones as there are to `bit_size`.
+    pub(crate) fn with_undefined_end(
+        location: Location<'a>,
+        known: u128,
+        bit_size: u128,
+        arena: &'a Arena<'a>,
+    ) -> Composite<'a> {
+        let depth = depth_of(&location).saturating_add(1);
+        let parts = arena.alloc_all(&[
+            Part {
+                location,
+                start: 0,
+                bit_size: known,
+            },
+            Part {
+                location: Location::UNDEFINED,
+                start: known,
+                bit_size: bit_size.saturating_sub(known),
+            },
+        ]);
+        Composite {
+            kind: Kind::Parts(parts),
+            bit_size,
+            depth,
+            all_lanes: location.stands_for_all_lanes(),
+        }
+    }
+
     /// `DW_OP_LLVM_extend`: `count` elements of `element` bits, all at `location`.
     ///
     /// # Errors

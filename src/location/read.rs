@@ -496,7 +496,7 @@ impl Reader<'_, '_, '_> {
 
 /// Copies `count` bits from bit `from_bit` of `from` to bit `to_bit` of `to`. Bits outside of either are
 /// left out.
-pub(super) fn copy_bits(from: &[u8], from_bit: u128, to: &mut [u8], to_bit: u64, count: u64) {
+pub(crate) fn copy_bits(from: &[u8], from_bit: u128, to: &mut [u8], to_bit: u64, count: u64) {
     let Ok(from_bit) = u64::try_from(from_bit) else {
         return;
     };

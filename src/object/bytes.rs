@@ -2,14 +2,14 @@
 //! panic.
 
 /// The `len` bytes at `offset`.
-pub(super) fn slice_at(data: &[u8], offset: u64, len: u64) -> Option<&[u8]> {
+pub(crate) fn slice_at(data: &[u8], offset: u64, len: u64) -> Option<&[u8]> {
     let start = usize::try_from(offset).ok()?;
     let len = usize::try_from(len).ok()?;
     data.get(start..start.checked_add(len)?)
 }
 
 /// Everything from `offset` on.
-pub(super) fn tail_at(data: &[u8], offset: u64) -> Option<&[u8]> {
+pub(crate) fn tail_at(data: &[u8], offset: u64) -> Option<&[u8]> {
     data.get(usize::try_from(offset).ok()?..)
 }
 
@@ -18,22 +18,22 @@ fn array_at<const N: usize>(data: &[u8], offset: u64) -> Option<[u8; N]> {
 }
 
 /// The number of 2 bytes at `offset`.
-pub(super) fn u16_at(data: &[u8], offset: u64) -> Option<u16> {
+pub(crate) fn u16_at(data: &[u8], offset: u64) -> Option<u16> {
     array_at(data, offset).map(u16::from_le_bytes)
 }
 
 /// The number of 4 bytes at `offset`.
-pub(super) fn u32_at(data: &[u8], offset: u64) -> Option<u32> {
+pub(crate) fn u32_at(data: &[u8], offset: u64) -> Option<u32> {
     array_at(data, offset).map(u32::from_le_bytes)
 }
 
 /// The number of 8 bytes at `offset`.
-pub(super) fn u64_at(data: &[u8], offset: u64) -> Option<u64> {
+pub(crate) fn u64_at(data: &[u8], offset: u64) -> Option<u64> {
     array_at(data, offset).map(u64::from_le_bytes)
 }
 
 /// A length as the files count it.
-pub(super) fn len(data: &[u8]) -> u64 {
+pub(crate) fn len(data: &[u8]) -> u64 {
     // A slice is never longer than `isize::MAX` bytes.
     data.len() as u64
 }

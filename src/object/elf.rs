@@ -173,7 +173,7 @@ pub(super) fn machine(data: &[u8]) -> Option<u16> {
 }
 
 /// Whether the bytes start as an ELF64 little-endian file for AMDGPU.
-pub(super) fn is_amdgpu(data: &[u8]) -> bool {
+pub(crate) fn is_amdgpu(data: &[u8]) -> bool {
     data.starts_with(b"\x7fELF\x02\x01") && machine(data) == Some(EM_AMDGPU)
 }
 

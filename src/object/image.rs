@@ -2,6 +2,8 @@
 //!
 //! Source: ELF gABI "Program Header"; USAGE "Sections".
 
+use core::ops::Range;
+
 use object::LittleEndian as LE;
 use object::elf;
 
@@ -45,6 +47,17 @@ pub(super) fn read<'a>(
         address.checked_sub(section.address)?,
         len,
     )
+}
+
+/// The addresses of all loaded segments, in the order of the file.
+pub(super) fn load_segments<'e>(elf: &'e Elf<'_>) -> impl Iterator<Item = Range<u64>> + 'e {
+    elf.segments
+        .iter()
+        .filter(|segment| segment.p_type.get(LE) == elf::PT_LOAD)
+        .filter_map(|segment| {
+            let start = segment.p_vaddr.get(LE);
+            Some(start..start.checked_add(segment.p_memsz.get(LE))?)
+        })
 }
 
 fn contains(start: u64, size: u64, address: u64) -> bool {

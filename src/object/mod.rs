@@ -18,7 +18,7 @@
 )]
 
 mod budget;
-mod bytes;
+pub(crate) mod bytes;
 mod compression;
 mod containers;
 mod contents;
@@ -48,6 +48,7 @@ pub use containers::{
 };
 pub use descriptor::KernelDescriptor;
 pub use elf::OsAbi;
+pub(crate) use elf::is_amdgpu;
 pub use info::{DebugSectionInfo, KernelInfo, ObjectInfo};
 pub use kernel::Kernel;
 pub use metadata::{KernelMetadata, Metadata};
@@ -258,6 +259,12 @@ impl<'data> CodeObject<'data> {
             address,
             u64::try_from(len).ok()?,
         )
+    }
+
+    /// The addresses of the loaded segments (`PT_LOAD`), `p_memsz` bytes from `p_vaddr` on, in the order of the file;
+    /// none in a relocatable object.
+    pub fn load_segments(&self) -> impl Iterator<Item = core::ops::Range<u64>> + '_ {
+        image::load_segments(&self.elf)
     }
 
     /// What the metadata notes say; nothing if there are none.

@@ -6,7 +6,7 @@ use object::LittleEndian as LE;
 use object::read::elf::FileHeader as _;
 
 use super::elf::{Elf, Header};
-use crate::arch::{CodeObjectVersion, FeatureSetting, TargetFeature, TargetId};
+use crate::arch::{Architecture, CodeObjectVersion, FeatureSetting, TargetFeature, TargetId};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The target of a code object, by its header.
@@ -23,7 +23,7 @@ pub(super) fn of_elf(elf: &Elf<'_>) -> Result<TargetId> {
         )
     })?;
     let target = TargetId::from_flags(version, elf.flags)?;
-    if target.processor().generation().is_none() {
+    if target.processor().architecture() == Architecture::R600 {
         return Err(ErrorKind::Unsupported("processors of the r600 architecture").into());
     }
     Ok(target)
@@ -63,7 +63,7 @@ pub(super) fn fits(found: &TargetId, wanted: &TargetId, fit: Fit) -> bool {
             .iter()
             .all(|&feature| rule(found.setting(feature), wanted.setting(feature)))
     };
-    let same = found.processor() == wanted.processor();
+    let same = found.has_processor_of(wanted);
     match fit {
         Fit::Named => same && all(&|f, w| open(w) || f == w),
         Fit::Compatible => same && all(&|f, w| open(w) || open(f) || f == w),

@@ -1,4 +1,4 @@
-//! `hetdwarf-eval/1`: the result of an expression, for one lane or all.
+//! `hetdwarf-eval/1`: the result of an expression, for some lanes.
 
 use serde::Serialize;
 
@@ -40,6 +40,9 @@ pub struct EvalDocument {
 pub struct EvalLane {
     /// The lane; null if none was in focus.
     pub lane: Option<u8>,
+    /// The work-item that it is, by its place in the grid.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub work_item: Option<[u32; 3]>,
     /// The result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<ResultDocument>,
@@ -142,8 +145,8 @@ impl Source {
 /// What is to be evaluated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EvalOptions {
-    /// The lanes: one, all of the wave, or none.
-    pub lane: LaneFocus,
+    /// The lanes that it is evaluated for, one after the other; if there are none, once without a lane in focus.
+    pub lanes: Vec<Lane>,
     /// The kind of result.
     pub result: ResultKind,
     /// How many bits to read at the result.
@@ -216,10 +219,10 @@ pub fn evaluate_all(request: &EvalRequest<'_, '_, '_>) -> Result<EvalDocument, S
     let object = object
         .map(|source| parse("object_location", source))
         .transpose()?;
-    let lanes: Vec<Option<Lane>> = match options.lane {
-        LaneFocus::None => vec![None],
-        LaneFocus::One(lane) => vec![Some(lane)],
-        LaneFocus::All => wave_size.all_lanes().map(Some).collect(),
+    let lanes: Vec<Option<Lane>> = if options.lanes.is_empty() {
+        vec![None]
+    } else {
+        options.lanes.iter().copied().map(Some).collect()
     };
     let mut answers = Vec::with_capacity(lanes.len());
     let mut reading = Reading {
@@ -261,9 +264,11 @@ fn answer<'a>(
 ) -> EvalLane {
     let outcome = evaluate_one(expression, initial, object, options, context);
     let number = lane.map(|lane| lane.0);
+    let work_item = lane.and_then(|lane| context.wave?.work_item(lane));
     match outcome {
         Err(error) => EvalLane {
             lane: number,
+            work_item,
             result: None,
             read: None,
             error: Some((&error).into()),
@@ -274,6 +279,7 @@ fn answer<'a>(
             let read = read.ok().flatten();
             EvalLane {
                 lane: number,
+                work_item,
                 result: Some(result_document(&outcome, lane, reading.parts())),
                 read,
                 error,

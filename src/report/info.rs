@@ -52,6 +52,9 @@ pub struct ObjectDocument {
     pub info: ObjectInfo,
     /// The setting of each target feature: `any`, `on`, `off` or `unsupported`.
     pub features: BTreeMap<&'static str, &'static str>,
+    /// Whether the processor is in the table; what depends on it is left out where it is not. Absent if it is.
+    #[serde(skip_serializing_if = "is_true")]
+    pub is_known_processor: bool,
     /// The version of a generic processor; absent for others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generic_version: Option<u8>,
@@ -158,12 +161,21 @@ impl ObjectDocument {
             index,
             info: ObjectInfo::of(object)?,
             features,
+            is_known_processor: target.processor().is_known(),
             generic_version: generic.then(|| target.generic_version()),
             units,
             unit_problems,
             call_frames: CallFramesDocument::new(program.cfi().section()),
         })
     }
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the signature that serde asks for"
+)]
+fn is_true(flag: &bool) -> bool {
+    *flag
 }
 
 /// The name of a feature's setting.

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::number::Hex;
 use super::vars::{VarsFrame, file_name};
+use crate::arch::Lane;
 use crate::debug_info::SourceLine;
 use crate::error::Result;
 use crate::inspect::{LaneInCaller, StopFrame};
@@ -33,6 +34,9 @@ pub struct LanePcDocument {
 pub struct LanePcLane {
     /// The lane.
     pub lane: usize,
+    /// The work-item that it is, by its place in the grid.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub work_item: Option<[u32; 3]>,
     /// Its program location, in the process; null if it was not active on entry, or is not known.
     pub pc: Option<Hex>,
     /// Whether it is active.
@@ -76,10 +80,14 @@ impl LanePcDocument {
         } = VarsFrame::new(frame)?;
         let found = frame.lane_pcs()?;
         let callers = frame.lanes_in_callers(&found);
-        let message = (!found.is_known).then(|| {
-            "the function has no DW_AT_LLVM_lane_pc: where inactive lanes are is not known"
-                .to_owned()
-        });
+        let message = match function {
+            Some(_) if found.is_known => None,
+            Some(_) => Some(
+                "the function has no DW_AT_LLVM_lane_pc: where inactive lanes are is not known"
+                    .to_owned(),
+            ),
+            None => frame.undescribed()?.map(|reason| reason.to_string()),
+        };
         let mut lanes = Vec::with_capacity(found.pcs.len());
         // Many lanes are in the same place.
         let mut lines = Lines::default();
@@ -95,8 +103,9 @@ impl LanePcDocument {
             };
             lanes.push(LanePcLane {
                 lane,
+                work_item: frame.stop().wave().work_item(Lane(number)),
                 pc: pc.map(Hex::from),
-                active: found.is_active(crate::arch::Lane(number)),
+                active: found.is_active(Lane(number)),
                 file: line.as_ref().and_then(|line| file_name(line.file.as_ref())),
                 line: line.as_ref().map(|line| line.line),
                 caller,

@@ -3,6 +3,7 @@
 //! Each document is a structure that is written as JSON, and that people's text is printed from too.
 //! Fields are never renamed or dropped without raising the version in `format`.
 
+mod core;
 mod eval;
 mod info;
 mod lane_pc;
@@ -11,11 +12,16 @@ mod lane_pc_picture;
 mod lane_pc_svg;
 mod number;
 mod place;
+mod print;
 mod registers;
 mod unwind;
 mod vars;
 mod verify;
 
+pub use self::core::{
+    AgentDocument, CoreDocument, CoreNoteDocument, CoreObjectDocument, CoreWaveDocument,
+    DispatchDocument, FoundObject, GroupBy, GroupDocument, ProblemDocument, QueueDocument,
+};
 pub use eval::{
     EvalDocument, EvalLane, EvalOptions, EvalRequest, ReadDocument, ResultDocument, Source,
     SourceError, TypeDocument, evaluate_all,
@@ -25,9 +31,15 @@ pub use lane_pc::{LanePcCaller, LanePcDocument, LanePcLane};
 pub use lane_pc_picture::LanePicture;
 pub use number::{Hex, hex_bytes, parse_hex_bytes};
 pub use place::PlaceDocument;
+pub use print::{ExpressionDocument, PrintDocument, QueryErrorDocument};
 pub use registers::{RegisterRow, RegistersDocument};
-pub use unwind::{CfaDocument, FrameDocument, RegisterDocument, RegisterValue, UnwindDocument};
-pub use vars::{DeclarationDocument, LaneDocument, VariableDocument, VarsDocument, VarsFrame};
+pub use unwind::{
+    CfaDocument, FrameDocument, RegisterDocument, RegisterValue, UnwindDocument, UnwindLane,
+};
+pub use vars::{
+    AllVarsDocument, ChildDocument, DeclarationDocument, FrameVariables, LaneChoice, LaneDocument,
+    NameFilter, VariableDocument, VarsDocument, VarsFrame, VarsRequest,
+};
 pub use verify::{
     Baseline, BaselineEntry, CheckedFile, ExcerptDocument, FindingDocument, RuleDocument,
     RulesDocument, SarifLog, SourceDocument, UnreadableFile, VerifiedFile, VerifyDocument,

@@ -11,7 +11,7 @@ use crate::debug_info::Budget;
 use crate::error::{ErrorKind, Result};
 use crate::eval::Frame;
 use crate::frame::{CallFrame, RegisterRule, Row, Stopped};
-use crate::inspect::{Stop, StopFrame};
+use crate::inspect::{Stop, StopFrame, Undescribed};
 use crate::location::{Access, Bits, read_lanes_within, read_within};
 
 /// The document.
@@ -19,12 +19,27 @@ use crate::location::{Access, Bits, read_lanes_within, read_within};
 pub struct UnwindDocument {
     /// `hetdwarf-unwind/1`.
     pub format: &'static str,
+    /// The lanes of the wave, in the order of lists of values.
+    pub lanes: Vec<UnwindLane>,
     /// The frames, the innermost first.
     pub frames: Vec<FrameDocument>,
     /// Why there are no more.
     pub stopped: &'static str,
     /// The same for people.
     pub message: String,
+    /// Why nothing is known of the code of the last frame: a name of [`Undescribed`](crate::inspect::Undescribed).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<&'static str>,
+}
+
+/// A lane of the wave.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct UnwindLane {
+    /// The lane.
+    pub lane: u8,
+    /// The work-item that it is, by its place in the grid.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub work_item: Option<[u32; 3]>,
 }
 
 /// A frame.
@@ -119,16 +134,38 @@ impl UnwindDocument {
                 Err(reason) => return Err(reason),
             }
         }
+        let undescribed = match (stopped, stop.frames().last()) {
+            (Stopped::NoFunction | Stopped::NoCfi, Some(last)) => last.undescribed()?,
+            (_, _) => None,
+        };
+        let undescribed = undescribed.filter(says_why_no_cfi);
+        let lanes = stop.wave().wave_size().all_lanes();
         Ok(UnwindDocument {
             format: "hetdwarf-unwind/1",
+            lanes: lanes
+                .map(|lane| UnwindLane {
+                    lane: lane.0,
+                    work_item: stop.wave().work_item(lane),
+                })
+                .collect(),
             frames,
             stopped: stopped.name(),
-            message: match error {
-                Some(error) => error.to_string(),
-                None => stopped.text().to_owned(),
+            message: match (error, &undescribed) {
+                (Some(error), _) => error.to_string(),
+                (None, Some(undescribed)) => format!("{}: {undescribed}", stopped.text()),
+                (None, None) => stopped.text().to_owned(),
             },
+            reason: undescribed.map(|undescribed| undescribed.name()),
         })
     }
+}
+
+/// Whether the reason why variables are not known is also one for missing call frame information.
+fn says_why_no_cfi(reason: &Undescribed) -> bool {
+    matches!(
+        reason,
+        Undescribed::OutsideCode { .. } | Undescribed::NoDebugInfo | Undescribed::NoUnit
+    )
 }
 
 /// Where frames are in the source, by their addresses in the code object. In recursion they are alike.

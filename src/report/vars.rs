@@ -1,4 +1,7 @@
-//! `hetdwarf-vars/1`: the variables of a frame.
+//! `hetdwarf-vars/1`: the variables of a frame, or of all frames.
+
+mod children;
+mod empty;
 
 use core::ops::Range;
 
@@ -9,24 +12,132 @@ use crate::arch::Lane;
 use crate::debug_info::types::TypeTable;
 use crate::debug_info::{Budget, SourceFile, VariableKind};
 use crate::display::Options;
-use crate::error::{Limit, Result};
+use crate::error::{ErrorKind, Limit, Result};
 use crate::eval::LocationAttribute;
-use crate::inspect::{LaneState, StopFrame, VariableValue};
+use crate::inspect::{LaneState, Stop, StopFrame, VariableValue};
+use crate::limits::Limits;
+pub use children::ChildDocument;
+use children::{Lister, Value, is_none};
+use empty::Reason;
 
 /// As how many letters or entries a line of output counts.
 pub(super) const PER_LINE: u64 = 64;
 
-/// The document.
+/// What is said where the debugger does not have the bytes.
+const NOT_SAID: &str = "the wave does not say what is there";
+
+/// What is said beside values in memory before the prologue is over.
+const IN_PROLOGUE: &str = "the prologue is not over: it may not have been written yet";
+
+/// The document of one frame.
 #[derive(Clone, Debug, Serialize)]
 pub struct VarsDocument {
     /// `hetdwarf-vars/1`.
     pub format: &'static str,
+    /// The frame and its variables; its fields are the document's.
+    #[serde(flatten)]
+    pub content: FrameVariables,
+}
+
+/// The document of all frames.
+#[derive(Clone, Debug, Serialize)]
+pub struct AllVarsDocument {
+    /// `hetdwarf-vars/1`.
+    pub format: &'static str,
+    /// The innermost frame's program location, in the process.
+    pub pc: Hex,
+    /// Each frame with its variables, the innermost first.
+    pub frames: Vec<FrameVariables>,
+    /// Why there are no more frames: as in `hetdwarf-unwind/1`.
+    pub stopped: &'static str,
+    /// The same for people.
+    pub message: String,
+}
+
+/// A frame and its variables.
+#[derive(Clone, Debug, Serialize)]
+pub struct FrameVariables {
     /// The frame's program location, in the process.
     pub pc: Hex,
     /// Where that is in the source.
     pub frame: VarsFrame,
+    /// Why no variable could be read: `outside-code`, `no-debug-info`, `no-dwo`, `no-unit`, `lines-only`, `no-function`
+    /// (see [`Undescribed`](crate::inspect::Undescribed)), `no-variables`, `no-match`, `inactive`, `optimized-out`,
+    /// `unavailable`, or `unreadable` where the variables say it, each for itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<&'static str>,
+    /// The same for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
     /// The variables, the innermost scope first.
     pub variables: Vec<VariableDocument>,
+}
+
+/// What is asked of the variables of a frame.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct VarsRequest<'r> {
+    /// The lanes.
+    pub lanes: LaneChoice<'r>,
+    /// Which variables.
+    pub names: Option<NameFilter<'r>>,
+    /// How values are printed.
+    pub display: Options,
+    /// How many levels of parts are listed of each value: members, elements, what pointers point to.
+    pub children: u32,
+}
+
+/// The lanes that a question is about.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum LaneChoice<'r> {
+    /// All of the wave.
+    #[default]
+    All,
+    /// Those that are not known to be of no interest: [`StopFrame::readable_lanes`].
+    Readable,
+    /// These.
+    These(&'r [Lane]),
+}
+
+/// The variables that a question is about.
+#[derive(Clone, Copy)]
+pub struct NameFilter<'r> {
+    /// How the user named them; only messages have it.
+    pub text: &'r str,
+    /// Whether a name is meant.
+    pub matches: &'r dyn Fn(&str) -> bool,
+}
+
+impl core::fmt::Debug for NameFilter<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_tuple("NameFilter").field(&self.text).finish()
+    }
+}
+
+impl<'r> VarsRequest<'r> {
+    /// The same for other lanes.
+    #[must_use]
+    pub fn lanes(self, lanes: LaneChoice<'r>) -> VarsRequest<'r> {
+        VarsRequest { lanes, ..self }
+    }
+
+    /// The same for variables with some names.
+    #[must_use]
+    pub fn names(self, names: Option<NameFilter<'r>>) -> VarsRequest<'r> {
+        VarsRequest { names, ..self }
+    }
+
+    /// The same with parts of values, so many levels of them.
+    #[must_use]
+    pub fn children(self, children: u32) -> VarsRequest<'r> {
+        VarsRequest { children, ..self }
+    }
+
+    /// The same with values printed in another way.
+    #[must_use]
+    pub fn display(self, display: Options) -> VarsRequest<'r> {
+        VarsRequest { display, ..self }
+    }
 }
 
 /// A frame, and where it is in the source.
@@ -62,6 +173,9 @@ pub struct VariableDocument {
     pub scope: Option<String>,
     /// `dwarf` or `legacy-llvm`.
     pub reading: &'static str,
+    /// What else there is to know of its value, in all lanes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<&'static str>,
     /// Its value in each lane.
     pub lanes: Vec<LaneDocument>,
 }
@@ -80,7 +194,10 @@ pub struct DeclarationDocument {
 pub struct LaneDocument {
     /// The lane.
     pub lane: u8,
-    /// `ok`, `optimized-out`, `partial`, `unavailable`, `error` or `inactive`.
+    /// The work-item that it is, by its place in the grid.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub work_item: Option<[u32; 3]>,
+    /// The name of a [`LaneState`].
     pub state: &'static str,
     /// As a debugger of C prints it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -97,6 +214,30 @@ pub struct LaneDocument {
     /// What is wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+    /// Its parts, if they were asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub children: Vec<ChildDocument>,
+    /// How many elements it has that are not listed.
+    #[serde(skip_serializing_if = "is_none")]
+    pub more_children: u64,
+}
+
+impl LaneDocument {
+    /// Whether there is a value, or some of it.
+    #[must_use]
+    pub fn is_readable(&self) -> bool {
+        matches!(self.state, "ok" | "partial")
+    }
+}
+
+impl FrameVariables {
+    /// Whether a variable has a value in a lane.
+    #[must_use]
+    pub fn is_readable(&self) -> bool {
+        let variables = self.variables.iter();
+        let mut lanes = variables.flat_map(|variable| &variable.lanes);
+        lanes.any(LaneDocument::is_readable)
+    }
 }
 
 /// The name without its directory.
@@ -146,56 +287,148 @@ impl VarsFrame {
 }
 
 impl VarsDocument {
-    /// Reads the variables of a frame for some lanes; those that `wanted` says yes to by their names.
+    /// Reads the variables of a frame.
     ///
     /// # Errors
     /// If the debugging information of the frame is malformed; [`Limit::Output`] if there are more
     /// variables or longer names than in any program.
-    pub fn new(
-        frame: &StopFrame<'_, '_, '_>,
-        lanes: &[Lane],
-        wanted: &dyn Fn(&str) -> bool,
-        options: &Options,
-    ) -> Result<VarsDocument> {
-        let mut types = TypeTable::default();
-        let mut values = frame.variables(&mut types)?;
-        values.retain(|value| wanted(value.variable.name.as_deref().unwrap_or_default()));
-        let limits = frame.stop().limits();
-        let count = values.len().saturating_mul(lanes.len()) as u64;
-        if count.saturating_mul(PER_LINE) > limits.output {
-            return Err(limits.reached(Limit::Output));
-        }
-        let mut writer = Writer {
-            lanes,
-            types: &types,
-            options,
-            names: Budget::text(limits),
-            values: Budget::text(limits),
-        };
-        let variables = values.iter().map(|value| writer.variable(value));
-        let variables = variables.collect::<Result<_>>()?;
+    pub fn new(frame: &StopFrame<'_, '_, '_>, request: &VarsRequest<'_>) -> Result<VarsDocument> {
+        frame.stop().begin_question();
+        let mut writer = Writer::new(frame.stop().limits(), request);
         Ok(VarsDocument {
             format: "hetdwarf-vars/1",
-            pc: Hex::from(frame.call_frame().pc()),
-            frame: VarsFrame::new(frame)?,
-            variables,
+            content: writer.frame(frame)?,
         })
+    }
+}
+
+impl AllVarsDocument {
+    /// Reads the variables of all frames of a stop.
+    ///
+    /// All together may cost as much as those of one frame: where a limit is reached, the frames before are given, and
+    /// `stopped` says so.
+    ///
+    /// # Errors
+    /// If the debugging information of a frame is malformed.
+    pub fn new(stop: &Stop<'_, '_>, request: &VarsRequest<'_>) -> Result<AllVarsDocument> {
+        stop.begin_question();
+        let mut writer = Writer::new(stop.limits(), request);
+        let mut document = AllVarsDocument {
+            format: "hetdwarf-vars/1",
+            pc: Hex(0),
+            frames: Vec::new(),
+            stopped: stop.stopped().name(),
+            message: match stop.stack().error() {
+                Some(error) => error.to_string(),
+                None => stop.stopped().text().to_owned(),
+            },
+        };
+        for frame in stop.frames() {
+            if document.frames.is_empty() {
+                document.pc = Hex::from(frame.call_frame().pc());
+            }
+            match writer.frame_within(&frame) {
+                Ok(frame) => document.frames.push(frame),
+                Err(error) if matches!(error.kind(), ErrorKind::Limit { .. }) => {
+                    document.stopped = crate::frame::Stopped::Limit.name();
+                    document.message = error.to_string();
+                    break;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(document)
     }
 }
 
 /// Describes variables.
 struct Writer<'w> {
-    lanes: &'w [Lane],
-    types: &'w TypeTable,
-    options: &'w Options,
+    request: &'w VarsRequest<'w>,
+    limits: &'w Limits,
+    types: TypeTable,
+    entries: Budget,
+    lines: Budget,
     names: Budget,
     values: Budget,
 }
 
-impl Writer<'_> {
-    fn variable(&mut self, value: &VariableValue<'_>) -> Result<VariableDocument> {
+impl<'w> Writer<'w> {
+    fn new(limits: &'w Limits, request: &'w VarsRequest<'w>) -> Writer<'w> {
+        Writer {
+            request,
+            limits,
+            types: TypeTable::default(),
+            entries: Budget::reading(limits),
+            lines: Budget::text(limits),
+            names: Budget::text(limits),
+            values: Budget::text(limits),
+        }
+    }
+
+    /// The same as [`frame`](Writer::frame) for one of several frames, which share what a stop may cost.
+    fn frame_within(&mut self, frame: &StopFrame<'_, '_, '_>) -> Result<FrameVariables> {
+        let found = self.frame(frame)?;
+        // What was refused to one variable is refused to all after it.
+        if frame.stop().steps_done() >= self.limits.stop_steps {
+            return Err(self.limits.reached(Limit::StopSteps));
+        }
+        Ok(found)
+    }
+
+    fn frame(&mut self, frame: &StopFrame<'_, '_, '_>) -> Result<FrameVariables> {
+        let mut values = frame.variables_within(&mut self.types, &mut self.entries)?;
+        let filter = self.request.names;
+        let wanted = |value: &VariableValue<'_>| {
+            let name = value.variable.name.as_deref().unwrap_or_default();
+            filter.is_none_or(|filter| (filter.matches)(name))
+        };
+        let all_names = if values.iter().any(&wanted) {
+            Vec::new()
+        } else {
+            let names = values.iter().map(|value| value.variable.name.as_deref());
+            names.flatten().map(str::to_owned).collect()
+        };
+        values.retain(&wanted);
+        let lanes = match self.request.lanes {
+            LaneChoice::All => frame.wave_size().all_lanes().collect(),
+            LaneChoice::Readable => frame.readable_lanes(),
+            LaneChoice::These(lanes) => lanes.to_vec(),
+        };
+        let count = values.len().saturating_mul(lanes.len()) as u64;
+        self.lines.charge(count.saturating_mul(PER_LINE))?;
+        let in_prologue = !values.is_empty() && frame.is_in_prologue()?;
+        let mut variables = Vec::with_capacity(values.len());
+        for value in &values {
+            let mut variable = self.variable(frame, value, &lanes)?;
+            let is_written = |lane: &LaneDocument| {
+                lane.is_readable() && frame.is_written_by_prologue(value, Lane(lane.lane))
+            };
+            if in_prologue && variable.lanes.iter().any(is_written) {
+                variable.note = Some(IN_PROLOGUE);
+            }
+            variables.push(variable);
+        }
+        let empty = Reason::find(frame, &all_names, filter, &variables)?;
+        let (reason, message) = match empty {
+            Some(Reason { name, message }) => (Some(name), Some(message)),
+            None => (None, None),
+        };
+        Ok(FrameVariables {
+            pc: Hex::from(frame.call_frame().pc()),
+            frame: VarsFrame::within(frame, &mut self.entries)?,
+            reason,
+            message,
+            variables,
+        })
+    }
+
+    fn variable(
+        &mut self,
+        frame: &StopFrame<'_, '_, '_>,
+        value: &VariableValue<'_>,
+        lanes: &[Lane],
+    ) -> Result<VariableDocument> {
         let variable = &value.variable;
-        let lanes = self.lanes;
         let name = variable.name.as_deref().unwrap_or_default();
         let scope = variable.scope.as_deref();
         for text in [name, &value.type_name, scope.unwrap_or_default()] {
@@ -217,36 +450,84 @@ impl Writer<'_> {
             },
             scope: scope.map(str::to_owned),
             reading: value.reading.name(),
-            lanes: lanes.iter().map(|lane| self.lane(value, *lane)).collect(),
+            note: None,
+            lanes: lanes
+                .iter()
+                .map(|lane| self.lane(frame, value, *lane))
+                .collect(),
         })
     }
 
-    fn lane(&mut self, value: &VariableValue<'_>, lane: Lane) -> LaneDocument {
+    fn lane(
+        &mut self,
+        frame: &StopFrame<'_, '_, '_>,
+        value: &VariableValue<'_>,
+        lane: Lane,
+    ) -> LaneDocument {
         let state = value.state(lane);
         let mut document = LaneDocument {
             lane: lane.0,
+            work_item: frame.stop().wave().work_item(lane),
             state: state.name(),
             value: None,
             bytes: None,
             undefined: Vec::new(),
             unavailable: Vec::new(),
             message: None,
+            children: Vec::new(),
+            more_children: 0,
         };
+        if state == LaneState::Partial {
+            document.message = doubts(value);
+        }
         match state {
             LaneState::Ok | LaneState::Partial => {
                 if let Err(error) = self.value(value, lane, &mut document) {
                     document.state = "error";
                     document.message = Some(error.to_string());
+                } else if let Some(what) = value.not_understood() {
+                    document.message = Some(what.to_owned());
+                } else if let Err(error) = self.children(frame, value, lane, &mut document) {
+                    document.message = Some(format!("its parts are not listed: {error}"));
                 }
             }
+            LaneState::Ambiguous(reason) => document.message = Some(reason.to_string()),
+            LaneState::Unsupported { what } => document.message = Some(what),
             LaneState::Error(error) => document.message = Some(error.to_string()),
             LaneState::OptimizedOut => document.message = Some(reason(value).to_owned()),
             LaneState::Unavailable => {
-                document.message = Some("the wave does not say what is there".to_owned());
+                document.message = Some(NOT_SAID.to_owned());
             }
             LaneState::Inactive => {}
         }
         document
+    }
+
+    /// Adds the parts of what a lane holds.
+    fn children(
+        &mut self,
+        frame: &StopFrame<'_, '_, '_>,
+        value: &VariableValue<'_>,
+        lane: Lane,
+        document: &mut LaneDocument,
+    ) -> Result<()> {
+        let depth = self.request.children;
+        let Some(bits) = value.bits(lane)?.filter(|_| depth > 0) else {
+            return Ok(());
+        };
+        let mut lister = Lister {
+            frame,
+            lane,
+            types: &self.types,
+            options: &self.request.display,
+            budget: &mut self.values,
+        };
+        let value = Value {
+            ty: value.type_in(lane),
+            bits: &bits,
+        };
+        (document.children, document.more_children) = lister.children(&value, depth)?;
+        Ok(())
     }
 
     /// Adds what a lane holds.
@@ -264,7 +545,7 @@ impl Writer<'_> {
         let size = bits.bytes.len().saturating_mul(2);
         self.values
             .charge(size.saturating_add(ranges.saturating_mul(16)) as u64)?;
-        let text = value.text(lane, self.types, self.options);
+        let text = value.text(lane, &self.types, &self.request.display);
         self.values
             .charge(text.as_ref().map_or(0, |text| text.len() as u64))?;
         document.value = text;
@@ -274,6 +555,13 @@ impl Writer<'_> {
         document.unavailable = pairs(unavailable);
         Ok(())
     }
+}
+
+/// Why bits of a variable are not known although nothing says that they were optimised away.
+fn doubts(value: &VariableValue<'_>) -> Option<String> {
+    let doubt = value.doubts().first()?;
+    let (start, end) = (doubt.bits.start, doubt.bits.end);
+    Some(format!("bits {start} to {end}: {}", doubt.reason))
 }
 
 /// Why there is no value where nothing went wrong.

@@ -11,6 +11,7 @@
 //! assert_eq!((rule.severity, rule.spec), (Severity::Error, "DWARF 5 §6.4.1"));
 //! ```
 
+mod aranges;
 mod coverage;
 mod dependency;
 mod expression;
@@ -22,12 +23,14 @@ mod location;
 pub mod machine;
 mod machine_code;
 mod meaning;
+mod names;
 pub(crate) mod queue;
 mod register;
 mod rule;
 mod section;
 mod selection;
 mod subject;
+mod target;
 #[cfg(test)]
 mod tests;
 
@@ -71,6 +74,7 @@ pub fn verify_with(program: &Program<'_>, selection: &Selection, threads: NonZer
     };
     let subject = Subject::new(program);
     let mut findings = Findings::default();
+    target::check(&subject, &mut findings);
     let fdes = section::check(&subject, &mut findings);
     coverage::check(&subject, &fdes, &mut findings);
     let facts = subject.facts();
@@ -90,6 +94,12 @@ pub fn verify_with(program: &Program<'_>, selection: &Selection, threads: NonZer
     drop(fdes);
     if wants(&location::FAMILIES) {
         location::check(&subject, threads, &mut findings);
+    }
+    if wants(&[aranges::RULES]) {
+        aranges::check(&subject, &mut findings);
+    }
+    if wants(&[names::RULES]) {
+        names::check(&subject, &mut findings);
     }
     let (findings, left_out) = findings.finish();
     let mut verdict = Verdict { findings, left_out };

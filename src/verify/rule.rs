@@ -72,6 +72,7 @@ impl Rule {
 
 /// The tables of all families, in the order in which `--list` prints them.
 const FAMILIES: &[&[&Rule]] = &[
+    super::target::RULES,
     super::section::RULES,
     super::coverage::RULES,
     super::instructions::RULES,
@@ -82,6 +83,9 @@ const FAMILIES: &[&[&Rule]] = &[
     super::machine_code::RULES,
     super::expression::RULES,
     super::location::RULES,
+    super::location::INDEX_RULES,
+    super::aranges::RULES,
+    super::names::RULES,
 ];
 
 /// A family's table: a constant for each rule, and `RULES` with all of them.

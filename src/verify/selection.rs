@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::rule::{Rule, Severity};
 use super::{Verdict, machine_code};
+use crate::nearest::nearest;
 
 /// The name that stands for the rules that hold call frame information against the machine code.
 pub const MACHINE_CODE: &str = "machine-code";
@@ -150,13 +151,9 @@ pub struct UnknownRule {
 impl UnknownRule {
     fn new(name: &str) -> UnknownRule {
         let names = Rule::all().map(|rule| rule.id).chain([MACHINE_CODE]);
-        let near = names.map(|id| (distance(name, id), id)).min();
         UnknownRule {
             name: name.to_owned(),
-            // Further than that, it is another word.
-            nearest: near
-                .filter(|(edits, id)| *edits <= id.len().div_ceil(3))
-                .map(|(_, id)| id),
+            nearest: nearest(name, names),
         }
     }
 }
@@ -178,30 +175,6 @@ impl fmt::Display for UnknownRule {
             ),
         }
     }
-}
-
-/// How many characters have to be put in, taken out or replaced to make one text of the other.
-fn distance(name: &str, id: &str) -> usize {
-    /// No rule has a longer name, so what is behind cannot make it nearer.
-    const LONGEST: usize = 64;
-    let name: Vec<char> = name.chars().take(LONGEST).collect();
-    // The row of the first `n` characters of `id` against every start of `name`.
-    let mut row: Vec<usize> = (0..=name.len()).collect();
-    for (n, wanted) in id.chars().enumerate() {
-        let mut diagonal = n;
-        let mut left = n.saturating_add(1);
-        let mut next = vec![left];
-        for (found, above) in name.iter().zip(row.iter().skip(1)) {
-            let replaced = diagonal.saturating_add(usize::from(*found != wanted));
-            left = replaced
-                .min(left.saturating_add(1))
-                .min(above.saturating_add(1));
-            next.push(left);
-            diagonal = *above;
-        }
-        row = next;
-    }
-    row.last().copied().unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -308,19 +281,5 @@ mod tests {
         let nearly = Rule::named("machine-cod").unwrap_err();
         assert_eq!(nearly.nearest, Some(MACHINE_CODE));
         assert!(Rule::named(&"cfi-entry".repeat(100_000)).is_err());
-    }
-
-    /// The classical pairs of the literature.
-    #[test]
-    fn distances() {
-        for (a, b, edits) in [
-            ("kitten", "sitting", 3),
-            ("saturday", "sunday", 3),
-            ("", "abc", 3),
-            ("abc", "", 3),
-            ("same", "same", 0),
-        ] {
-            assert_eq!(distance(a, b), edits, "{a} {b}");
-        }
     }
 }

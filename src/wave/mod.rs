@@ -3,12 +3,14 @@
 //! [`Wave`] is the whole integration: a debugger implements it over its process access. [`Snapshot`] is
 //! the same in a file. Neither knows anything of DWARF.
 
+mod dispatch;
 mod snapshot;
 
 use core::ops::Range;
 
-use crate::arch::{Apertures, Register, WaveSize};
-pub use snapshot::{Dispatch, Snapshot};
+use crate::arch::{Apertures, Lane, Register, WaveSize};
+pub use dispatch::Dispatch;
+pub use snapshot::Snapshot;
 
 /// A memory that really exists, as opposed to a view of one: `private_lane` and `generic` addresses are
 /// translated before a debugger is asked.
@@ -52,6 +54,17 @@ pub trait Wave {
     /// Where the generic address space shows local and private memory; nothing if unknown.
     fn apertures(&self) -> Option<Apertures> {
         None
+    }
+
+    /// What the wave is a part of; nothing if unknown.
+    fn dispatch(&self) -> Option<Dispatch> {
+        None
+    }
+
+    /// The work-item that a lane is, by its place in the grid; see [`Dispatch::work_item`]. Nothing if it is none, or
+    /// if the dispatch is not known.
+    fn work_item(&self, lane: Lane) -> Option<[u32; 3]> {
+        self.dispatch()?.work_item(lane, self.wave_size())
     }
 
     /// Replaces `bits` of `register` by `bytes`; the mirror of [`read_register`](Wave::read_register).

@@ -8,6 +8,7 @@ pub mod containers;
 pub mod damage;
 pub mod evaluation;
 pub mod expression;
+pub mod gpu_core;
 pub mod machine_code;
 pub mod objects;
 pub mod seeds;
@@ -76,6 +77,11 @@ pub const TARGETS: &[Target] = &[
         name: "machine_code",
         check: machine_code::check,
         seeds: seeds::machine_code,
+    },
+    Target {
+        name: "gpu_core",
+        check: gpu_core::check,
+        seeds: seeds::gpu_cores,
     },
 ];
 

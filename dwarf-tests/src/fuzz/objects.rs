@@ -1,14 +1,14 @@
 //! Any bytes as a code object: what every command would say of it.
 
 use hetdwarf::arch::{Lane, WaveSize};
-use hetdwarf::display::Options;
 use hetdwarf::inspect::{Program, Stop, StopOptions};
 use hetdwarf::limits::Limits;
 use hetdwarf::location::Arena;
 use hetdwarf::object::{CodeObject, EmbeddedCodeObject, code_objects};
 use hetdwarf::report::{
-    CheckedFile, InfoDocument, LanePcDocument, ObjectDocument, SarifLog, UnwindDocument,
-    VarsDocument, VerifyDocument, check_file, github_annotations,
+    AllVarsDocument, CheckedFile, InfoDocument, LaneChoice, LanePcDocument, ObjectDocument,
+    SarifLog, UnwindDocument, VarsDocument, VarsRequest, VerifyDocument, check_file,
+    github_annotations,
 };
 use hetdwarf::verify::{Selection, verify};
 use serde::Serialize;
@@ -96,8 +96,12 @@ fn stop(program: &Program<'_>, pc: u64, hash: u64) {
         document(&found);
     }
     let lanes = [Lane(0), Lane(31)];
+    let request = VarsRequest::default().lanes(LaneChoice::These(&lanes));
+    if let Ok(found) = AllVarsDocument::new(&stop, &request) {
+        document(&found);
+    }
     for frame in stop.frames().take(2) {
-        if let Ok(found) = VarsDocument::new(&frame, &lanes, &|_| true, &Options::default()) {
+        if let Ok(found) = VarsDocument::new(&frame, &request) {
             document(&found);
         }
         if let Ok(found) = LanePcDocument::new(&frame) {

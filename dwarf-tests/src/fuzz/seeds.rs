@@ -216,3 +216,17 @@ pub fn machine_code() -> Vec<Vec<u8>> {
     assert!(found.len() > 50, "the corpus has machine code");
     found
 }
+
+/// Cores of every generation: as they are, and with each deciding byte of one changed.
+#[must_use]
+pub fn gpu_cores() -> Vec<Vec<u8>> {
+    let count = u8::try_from(crate::cores::generation::Generation::TARGETS.len()).unwrap();
+    let mut seeds: Vec<Vec<u8>> = (0..count).map(|which| vec![which]).collect();
+    for place in 0..2500_u16 {
+        let [low, high] = place.to_le_bytes();
+        let [length, value] = [place % 4, place % 251].map(|n| n.to_le_bytes()[0]);
+        let which = u8::try_from(place % u16::from(count)).unwrap();
+        seeds.push(vec![which, low, high, length, value, 0xff, 0, 0x80]);
+    }
+    seeds
+}

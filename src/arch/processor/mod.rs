@@ -97,6 +97,8 @@ pub enum FlatScratch {
     Absolute,
     /// The hardware sets `FLAT_SCRATCH` up; it is not a pair of general scalar registers.
     Architected,
+    /// The processor is not known ([`Processor::UNKNOWN`]).
+    Unknown,
 }
 
 /// What an offset into scratch in a scalar register (stack and frame pointer, SGPR32 and SGPR33) counts.
@@ -129,6 +131,17 @@ impl Processor {
     /// Every processor, by ascending [`mach`](Processor::mach).
     pub const ALL: &'static [Processor] = table::PROCESSORS;
 
+    /// Stands for a processor that the table does not have: a newer one, or none. It has every register and both wave
+    /// sizes, so that nothing is refused for its sake; what differs from processor to processor (the default wave
+    /// size, what scratch pointers count, machine code) is not known of it. It is not in [`ALL`](Processor::ALL).
+    pub const UNKNOWN: &'static Processor = &table::UNKNOWN;
+
+    /// Whether it is one of the table, and not [`UNKNOWN`](Processor::UNKNOWN).
+    #[must_use]
+    pub const fn is_known(&self) -> bool {
+        self.mach != Processor::UNKNOWN.mach
+    }
+
     /// The processor with this name: the primary one or, for `amdgcn`, an alternative like `tahiti`.
     #[must_use]
     pub fn by_name(name: &str) -> Option<&'static Processor> {
@@ -150,13 +163,13 @@ impl Processor {
         None
     }
 
-    /// The primary name: `gfx90a`, `gfx11-generic`, `cayman`.
+    /// The primary name: `gfx90a`, `gfx11-generic`, `cayman`; `unknown` of [`UNKNOWN`](Processor::UNKNOWN).
     #[must_use]
     pub const fn name(&self) -> &'static str {
         self.name
     }
 
-    /// The `EF_AMDGPU_MACH` value.
+    /// The `EF_AMDGPU_MACH` value; 0 (`EF_AMDGPU_MACH_NONE`) of [`UNKNOWN`](Processor::UNKNOWN).
     #[must_use]
     pub const fn mach(&self) -> u8 {
         self.mach
@@ -171,13 +184,10 @@ impl Processor {
     /// The architecture it belongs to.
     #[must_use]
     pub const fn architecture(&self) -> Architecture {
-        match self.family.generation {
-            Some(_) => Architecture::Amdgcn,
-            None => Architecture::R600,
-        }
+        self.family.architecture
     }
 
-    /// The major number after `gfx`, from 6 to 12; nothing for `r600` processors.
+    /// The major number after `gfx`, from 6 to 13; nothing for `r600` processors and one that is not known.
     #[must_use]
     pub const fn generation(&self) -> Option<u8> {
         self.family.generation
@@ -198,7 +208,8 @@ impl Processor {
         self.features.contains(&feature)
     }
 
-    /// The wave sizes, that of code built without options first. None for `r600` processors.
+    /// The wave sizes, that of code built without options first. None for `r600` processors, and both, in no
+    /// meaningful order, for one that is not known.
     #[must_use]
     pub const fn wave_sizes(&self) -> &'static [WaveSize] {
         self.family.wave_sizes
@@ -210,10 +221,11 @@ impl Processor {
         self.wave_sizes().contains(&wave_size)
     }
 
-    /// The wave size of code built without options; nothing for `r600` processors.
+    /// The wave size of code built without options; nothing for `r600` processors and one that is not known.
     #[must_use]
     pub fn default_wave_size(&self) -> Option<WaveSize> {
-        self.wave_sizes().first().copied()
+        let first = self.wave_sizes().first().copied();
+        first.filter(|_| self.is_known())
     }
 
     /// How many scalar registers an instruction can name, from `s0`.
@@ -244,13 +256,14 @@ impl Processor {
         self.family.flat_scratch
     }
 
-    /// Whether there is a generic address space.
+    /// Whether there is a generic address space; of a processor that is not known it is taken that there is, as on all
+    /// since gfx7.
     #[must_use]
     pub const fn has_generic_address_space(&self) -> bool {
         !matches!(self.family.flat_scratch, FlatScratch::Unsupported)
     }
 
-    /// What scalar registers that point into scratch count; nothing for `r600` processors.
+    /// What scalar registers that point into scratch count; nothing for `r600` processors and one that is not known.
     ///
     /// Where flat scratch is architected, there is no scratch buffer to reach it by (USAGE "Private
     /// Segment Buffer"). On others LLVM can be told to use `scratch_*` as well (`enable-flat-scratch`);
@@ -258,7 +271,7 @@ impl Processor {
     #[must_use]
     pub const fn scratch_addressing(&self) -> Option<ScratchAddressing> {
         match (self.architecture(), self.family.flat_scratch) {
-            (Architecture::R600, _) => None,
+            (Architecture::R600, _) | (Architecture::Amdgcn, FlatScratch::Unknown) => None,
             (Architecture::Amdgcn, FlatScratch::Architected) => Some(ScratchAddressing::Flat),
             (
                 Architecture::Amdgcn,

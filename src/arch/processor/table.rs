@@ -3,13 +3,19 @@
 //! Questions about a processor are answered by [`Processor`]. Names, numbers, features and what a generic
 //! processor covers are USAGE's ("Processors", "Header"); register counts and wave sizes were checked
 //! with LLVM 22, see `llvm-22.txt`.
+//!
+//! Processors that LLVM 22 does not have: gfx940 and gfx941 were in LLVM 15 to 19, with the properties of gfx942;
+//! gfx1154, gfx117x, gfx1250-strict, gfx1310 and three generic ones are in LLVM 24 and ROCm's compiler, whose ELF flags
+//! give the numbers. All else of them is taken from their families; of gfx13, of which nothing more is published, it
+//! is that of the gfx12 family, with as many registers as any processor has and both wave sizes.
 
 use super::TargetFeature::{Sramecc, Xnack};
-use super::{FlatScratch, Processor};
+use super::{Architecture, FlatScratch, Processor};
 use crate::arch::WaveSize::{self, Wave32, Wave64};
 
 /// What processors of one family have in common.
 pub(super) struct Family {
+    pub(super) architecture: Architecture,
     pub(super) generation: Option<u8>,
     pub(super) wave_sizes: &'static [WaveSize],
     pub(super) sgprs: u16,
@@ -20,9 +26,10 @@ pub(super) struct Family {
 }
 
 macro_rules! families {
-    ($($name:ident: $generation:expr, $wave_sizes:tt, $sgprs:literal, $vgprs:literal, $agprs:literal,
+    ($($name:ident: $architecture:ident, $generation:expr, $wave_sizes:tt, $sgprs:literal, $vgprs:literal, $agprs:literal,
        $flat_scratch:ident, $global:literal;)*) => {
         $(const $name: &Family = &Family {
+            architecture: Architecture::$architecture,
             generation: $generation,
             wave_sizes: &$wave_sizes,
             sgprs: $sgprs,
@@ -38,18 +45,21 @@ macro_rules! families {
 // their generation, which for gfx904 is also what the row of gfx9-generic says.
 #[rustfmt::skip]
 families! {
-    // family    generation, wave sizes,   sgprs, vgprs, agprs, flat scratch, scratch in global memory
-    R600:      None,     [],               0,     0,     0, Unsupported, false;
-    GFX6:      Some(6),  [Wave64],         104,   256,   0, Unsupported, false;
-    GFX7:      Some(7),  [Wave64],         104,   256,   0, Offset,      false;
-    GFX8:      Some(8),  [Wave64],         102,   256,   0, Offset,      false;
-    GFX9:      Some(9),  [Wave64],         102,   256,   0, Absolute,    false;
-    GFX9_AGPR: Some(9),  [Wave64],         102,   256, 256, Absolute,    false;
-    GFX94X:    Some(9),  [Wave64],         102,   256, 256, Architected, false;
-    GFX10:     Some(10), [Wave32, Wave64], 106,   256,   0, Absolute,    false;
-    GFX11:     Some(11), [Wave32, Wave64], 106,   256,   0, Architected, false;
-    GFX12:     Some(12), [Wave32, Wave64], 106,   256,   0, Architected, false;
-    GFX125X:   Some(12), [Wave32],         106,  1024,   0, Architected, true;
+    // family    architecture, generation, wave sizes,   sgprs, vgprs, agprs, flat scratch, scratch in global memory
+    R600:      R600,   None,     [],               0,     0,     0, Unsupported, false;
+    GFX6:      Amdgcn, Some(6),  [Wave64],         104,   256,   0, Unsupported, false;
+    GFX7:      Amdgcn, Some(7),  [Wave64],         104,   256,   0, Offset,      false;
+    GFX8:      Amdgcn, Some(8),  [Wave64],         102,   256,   0, Offset,      false;
+    GFX9:      Amdgcn, Some(9),  [Wave64],         102,   256,   0, Absolute,    false;
+    GFX9_AGPR: Amdgcn, Some(9),  [Wave64],         102,   256, 256, Absolute,    false;
+    GFX94X:    Amdgcn, Some(9),  [Wave64],         102,   256, 256, Architected, false;
+    GFX10:     Amdgcn, Some(10), [Wave32, Wave64], 106,   256,   0, Absolute,    false;
+    GFX11:     Amdgcn, Some(11), [Wave32, Wave64], 106,   256,   0, Architected, false;
+    GFX12:     Amdgcn, Some(12), [Wave32, Wave64], 106,   256,   0, Architected, false;
+    GFX125X:   Amdgcn, Some(12), [Wave32],         106,  1024,   0, Architected, true;
+    GFX13:     Amdgcn, Some(13), [Wave32, Wave64], 106,  1024,   0, Architected, false;
+    // All that any processor has.
+    UNKNOWN_FAMILY: Amdgcn, None, [Wave64, Wave32], 106, 1024, 256, Unknown,     false;
 }
 
 macro_rules! processors {
@@ -115,6 +125,7 @@ processors! {
     "gfx1035"         0x3d GFX10     []               [] [];
     "gfx1034"         0x3e GFX10     []               [] [];
     "gfx90a"          0x3f GFX9_AGPR [Sramecc, Xnack] [] [];
+    "gfx940"          0x40 GFX94X    [Sramecc, Xnack] [] [];
     "gfx1100"         0x41 GFX11     []               [] [];
     "gfx1013"         0x42 GFX10     [Xnack]          [] [];
     "gfx1150"         0x43 GFX11     []               [] [];
@@ -125,18 +136,38 @@ processors! {
     "gfx1200"         0x48 GFX12     []               [] [];
     "gfx1250"         0x49 GFX125X   []               [] [];
     "gfx1151"         0x4a GFX11     []               [] [];
+    "gfx941"          0x4b GFX94X    [Sramecc, Xnack] [] [];
     "gfx942"          0x4c GFX94X    [Sramecc, Xnack] [] [];
     "gfx1201"         0x4e GFX12     []               [] [];
     "gfx950"          0x4f GFX94X    [Sramecc, Xnack] [] [];
+    "gfx1310"         0x50 GFX13     []               [] [];
     "gfx9-generic"    0x51 GFX9      [Xnack]          [] ["gfx900", "gfx902", "gfx904", "gfx906", "gfx909", "gfx90c"];
     "gfx10-1-generic" 0x52 GFX10     [Xnack]          [] ["gfx1010", "gfx1011", "gfx1012", "gfx1013"];
     "gfx10-3-generic" 0x53 GFX10     []               []
         ["gfx1030", "gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035", "gfx1036"];
     "gfx11-generic"   0x54 GFX11     []               []
-        ["gfx1100", "gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151", "gfx1152", "gfx1153"];
+        ["gfx1100", "gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151", "gfx1152", "gfx1153", "gfx1154"];
     "gfx1152"         0x55 GFX11     []               [] [];
+    "gfx1154"         0x57 GFX11     []               [] [];
     "gfx1153"         0x58 GFX11     []               [] [];
     "gfx12-generic"   0x59 GFX12     []               [] ["gfx1200", "gfx1201"];
     "gfx1251"         0x5a GFX125X   []               [] [];
+    "gfx12-5-generic" 0x5b GFX125X   []               [] ["gfx1250", "gfx1251"];
+    "gfx1172"         0x5c GFX11     []               [] [];
+    "gfx1170"         0x5d GFX11     []               [] [];
+    "gfx1171"         0x5e GFX11     []               [] [];
     "gfx9-4-generic"  0x5f GFX94X    [Sramecc, Xnack] [] ["gfx942", "gfx950"];
+    "gfx11-7-generic" 0x62 GFX11     []               [] ["gfx1170", "gfx1171", "gfx1172"];
+    "gfx13-generic"   0x63 GFX13     []               [] ["gfx1310"];
+    "gfx1250-strict"  0xeb GFX125X   []               [] [];
 }
+
+/// See [`Processor::UNKNOWN`].
+pub(super) static UNKNOWN: Processor = Processor {
+    name: "unknown",
+    mach: 0,
+    family: UNKNOWN_FAMILY,
+    features: &[],
+    other_names: &[],
+    covers: &[],
+};

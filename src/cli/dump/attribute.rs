@@ -302,7 +302,7 @@ impl<'a> Attributes<'_, 'a> {
             .style(self.style.registers())
             .names(&types);
         while let Some(entry) = list.next()? {
-            if entry.is_base() {
+            if entry.is_base() || entry.is_view_pair() {
                 continue;
             }
             items.push(ListItem {

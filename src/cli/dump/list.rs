@@ -34,7 +34,11 @@ const KINDS: &[(u8, &str, &[Operand], bool)] = &[
     (0x06, "DW_LLE_base_address",     &[Address],          false),
     (0x07, "DW_LLE_start_end",        &[Address, Address], true),
     (0x08, "DW_LLE_start_length",     &[Address, Number],  true),
+    // GNU's: the views of the two ends of the next entry.
+    (0x09, VIEW_PAIR,                 &[Number, Number],   false),
 ];
+
+const VIEW_PAIR: &str = "DW_LLE_GNU_view_pair";
 
 /// An entry of a list.
 #[derive(Clone, Debug)]
@@ -55,7 +59,12 @@ impl RawEntry<'_> {
 
     /// Whether it only sets the base address, and says it in full.
     pub(super) fn is_base(&self) -> bool {
-        self.expression.is_none() && self.kind != "DW_LLE_base_addressx"
+        self.expression.is_none() && self.kind != "DW_LLE_base_addressx" && !self.is_view_pair()
+    }
+
+    /// Whether it only says which rows of the line table the ends of the next entry mean.
+    pub(super) fn is_view_pair(&self) -> bool {
+        self.kind == VIEW_PAIR
     }
 
     /// The entry up to its expression. `size` is that of an address, in bytes.
@@ -255,6 +264,7 @@ mod tests {
             0x01, 7,
             0x02, 3, 4, 1, 0x30,
             0x03, 3, 4, 1, 0x30,
+            0x09, 0x81, 0x01, 0x02,
             0x00, 0x99,
         ];
         let (found, error) = texts(&bytes, 4, false);
@@ -269,6 +279,7 @@ mod tests {
             "DW_LLE_base_addressx   (0x00000007)",
             "DW_LLE_startx_endx     (0x00000003, 0x00000004)",
             "DW_LLE_startx_length   (0x00000003, 0x00000004)",
+            "DW_LLE_GNU_view_pair   (0x00000081, 0x00000002)",
         ];
         assert_eq!(found, expected);
     }

@@ -3,6 +3,7 @@
 //! What is malformed is an error in its place, and the rest goes on. This module opens the files and goes
 //! through the parts; each part has its own module. Nothing is kept of what was printed.
 
+mod aranges;
 mod attribute;
 mod entries;
 mod frame;
@@ -10,6 +11,7 @@ mod json;
 mod line;
 mod list;
 mod loclists;
+mod name_index;
 mod names;
 mod output;
 mod range_list;
@@ -189,7 +191,11 @@ fn parts(
     output: &mut Output<'_>,
 ) -> Result<(), Failure> {
     let selected = !matches!(selection, Selection::All);
-    let other = arguments.debug_loclists || arguments.debug_line || arguments.debug_frame;
+    let other = arguments.debug_loclists
+        || arguments.debug_line
+        || arguments.debug_frame
+        || arguments.debug_aranges
+        || arguments.debug_names;
     if arguments.debug_info || selected || !other {
         part(unit::dump(sources, style, selection, output), output)?;
     }
@@ -199,8 +205,14 @@ fn parts(
     if arguments.debug_frame {
         part(frame::dump(sources, style, output), output)?;
     }
+    if arguments.debug_aranges {
+        part(aranges::dump(sources, output), output)?;
+    }
     if arguments.debug_line {
         part(line::dump(sources, output), output)?;
+    }
+    if arguments.debug_names {
+        part(name_index::dump(sources, output), output)?;
     }
     Ok(())
 }

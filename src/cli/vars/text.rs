@@ -4,16 +4,18 @@
 //! column for each lane, long ones in lists with a line for each value.
 
 use core::iter::Peekable;
+use core::ops::Range;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
-use crate::report::{LaneDocument, VariableDocument, VarsDocument, VarsFrame};
+use crate::report::{FrameVariables, Hex, LaneDocument, VariableDocument, VarsFrame};
 use anstyle::Style;
 use comfy_table::Cell;
 
 use crate::cli::failure::Failure;
-use crate::cli::lanes::ranges;
+use crate::cli::lanes::{item_runs, item_text, ranges};
 use crate::cli::table::{bold, faint, table};
+use crate::cli::wrap::{Room, wrap};
 
 const BOLD: Style = Style::new().bold();
 const FAINT: Style = Style::new().dimmed();
@@ -21,55 +23,110 @@ const FAINT: Style = Style::new().dimmed();
 /// The widest value that is shown in a table of lanes.
 const WIDEST: usize = 24;
 
-/// Prints a document with lines of at most `width` characters, where a line can be ended at all.
-pub(crate) fn print(
-    document: &VarsDocument,
+/// Prints the variables of frames, with lines of at most `width` characters where a line can be ended at all.
+pub(crate) struct Printer {
     width: usize,
-    out: &mut dyn Write,
-) -> Result<(), Failure> {
-    writeln!(
-        out,
-        "#{} {BOLD}{}{BOLD:#} (pc {:#x})",
-        document.frame.index,
-        frame_text(&document.frame),
-        document.pc.0
-    )?;
-    let Some(first) = document.variables.first() else {
-        writeln!(out, "no variables in scope")?;
-        return Ok(());
-    };
-    // A lane executes or it does not, whatever the variable.
-    let is_inactive = |lane: &&LaneDocument| lane.state == "inactive";
-    let lanes = |lanes: Vec<&LaneDocument>| lanes.iter().map(|lane| lane.lane).collect::<Vec<_>>();
-    let inactive = lanes(first.lanes.iter().filter(is_inactive).collect());
-    let extent = match (first.lanes.len(), inactive.len()) {
-        (1, _) => Extent::One,
-        (_, 0) => Extent::All,
-        (_, _) => Extent::Active,
-    };
-    let any_active = inactive.len() < first.lanes.len();
-    if any_active {
-        print_scopes(document, extent, width, out)?;
+    /// The entries of variables of file scope that were printed: they are the same in every frame.
+    globals: BTreeSet<Hex>,
+}
+
+impl Printer {
+    pub(crate) fn new(width: usize) -> Printer {
+        Printer {
+            width,
+            globals: BTreeSet::new(),
+        }
     }
-    if !inactive.is_empty() {
-        let verb = if inactive.len() == 1 { "is" } else { "are" };
-        let lanes = numbered(&inactive);
-        writeln!(out, "{FAINT}{lanes} {verb} not active here{FAINT:#}")?;
-    }
-    let legacy: Vec<_> = document
-        .variables
-        .iter()
-        .filter(|v| v.reading == "legacy-llvm")
-        .map(|v| v.name.as_str())
-        .collect();
-    if any_active && !legacy.is_empty() {
+
+    /// Prints a frame; what is of file scope only if no frame before had it.
+    pub(crate) fn print(
+        &mut self,
+        content: &FrameVariables,
+        out: &mut dyn Write,
+    ) -> Result<(), Failure> {
         writeln!(
             out,
-            "read as LLVM means them, not by the letter: {}",
-            legacy.join(", ")
+            "#{} {BOLD}{}{BOLD:#} (pc {:#x}){}",
+            content.frame.index,
+            frame_text(&content.frame),
+            content.pc.0,
+            one_lane(content)
         )?;
+        if content.variables.is_empty() {
+            writeln!(out, "{}", content.message.as_deref().unwrap_or_default())?;
+            return Ok(());
+        }
+        let is_new = |variable: &&VariableDocument| {
+            variable.kind != "global" || self.globals.insert(variable.die)
+        };
+        let variables: Vec<_> = content.variables.iter().filter(is_new).collect();
+        let Some(first) = variables.first() else {
+            writeln!(out, "no variables but those of the file")?;
+            return Ok(());
+        };
+        // A lane executes or it does not, whatever the variable.
+        let inactive: Vec<u8> = first
+            .lanes
+            .iter()
+            .filter(|lane| lane.state == "inactive")
+            .map(|lane| lane.lane)
+            .collect();
+        let extent = match (first.lanes.len(), inactive.len()) {
+            (1, _) => Extent::One,
+            (_, 0) => Extent::All,
+            (_, _) => Extent::Active,
+        };
+        let any_active = inactive.len() < first.lanes.len();
+        if any_active {
+            print_scopes(&content.frame, &variables, extent, self.width, out)?;
+        }
+        if !inactive.is_empty() {
+            let verb = if inactive.len() == 1 { "is" } else { "are" };
+            let lanes = numbered(&inactive);
+            writeln!(out, "{FAINT}{lanes} {verb} not active here{FAINT:#}")?;
+        }
+        if any_active {
+            print_notes(&variables, out)?;
+        }
+        Ok(())
+    }
+}
+
+/// What there is to know of several variables at once.
+fn print_notes(variables: &[&VariableDocument], out: &mut dyn Write) -> Result<(), Failure> {
+    let names = |wanted: &dyn Fn(&VariableDocument) -> bool| {
+        let variables = variables.iter().filter(|variable| wanted(variable));
+        let names: Vec<_> = variables.map(|variable| variable.name.as_str()).collect();
+        names.join(", ")
+    };
+    let legacy = names(&|variable| variable.reading == "legacy-llvm");
+    if !legacy.is_empty() {
+        writeln!(out, "read as LLVM means them, not by the letter: {legacy}")?;
+    }
+    let notes: BTreeSet<_> = variables
+        .iter()
+        .filter_map(|variable| variable.note)
+        .collect();
+    for note in notes {
+        let names = names(&|variable| variable.note == Some(note));
+        writeln!(out, "{note}: {names}")?;
     }
     Ok(())
+}
+
+/// Which lane and work-item a frame is about, if it is only one that has a work-item.
+fn one_lane(content: &FrameVariables) -> String {
+    let lanes = content
+        .variables
+        .first()
+        .map(|variable| variable.lanes.as_slice());
+    match lanes {
+        Some([only]) => match only.work_item {
+            Some(item) => format!(", lane {} {}", only.lane, item_text(item)),
+            None => String::new(),
+        },
+        Some(_) | None => String::new(),
+    }
 }
 
 /// Where a frame is, as `helper at k.cl:4`.
@@ -111,13 +168,13 @@ struct Entry<'d> {
 }
 
 /// The variables of each scope, which are next to each other.
-fn scopes(variables: &[VariableDocument]) -> Vec<&[VariableDocument]> {
+fn scopes<'v, 'd>(variables: &'v [&'d VariableDocument]) -> Vec<&'v [&'d VariableDocument]> {
     let mut scopes = Vec::new();
     let mut rest = variables;
     while let Some(first) = rest.first() {
         let mut seen = BTreeSet::new();
         let is_global = |variable: &VariableDocument| variable.kind == "global";
-        let same = rest.iter().take_while(|variable| {
+        let same = rest.iter().copied().take_while(|variable| {
             variable.scope == first.scope
                 && is_global(variable) == is_global(first)
                 // A function that is inlined into one of the same name would declare everything twice.
@@ -149,13 +206,14 @@ fn print_heading<'d>(
 }
 
 fn print_scopes(
-    document: &VarsDocument,
+    frame: &VarsFrame,
+    variables: &[&VariableDocument],
     extent: Extent,
     width: usize,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let scopes = scopes(&document.variables);
-    let mut inlined = document.frame.inlined.iter().peekable();
+    let scopes = scopes(variables);
+    let mut inlined = frame.inlined.iter().peekable();
     for scope in &scopes {
         if let ([first, ..], true) = (*scope, scopes.len() > 1) {
             print_heading(first, &mut inlined, out)?;
@@ -175,12 +233,12 @@ fn print_scopes(
             .into_iter()
             .partition(|entry| entry.groups().len() <= 1);
         for entry in &same {
-            entry.print_once(extent, out)?;
+            entry.print_once(extent, width, out)?;
         }
         let (narrow, wide): (Vec<_>, Vec<_>) = different.into_iter().partition(Entry::is_narrow);
         print_matrix(&narrow, width, out)?;
         for entry in &wide {
-            entry.print_groups(out)?;
+            entry.print_groups(width, out)?;
         }
     }
     Ok(())
@@ -252,7 +310,7 @@ impl<'d> Entry<'d> {
     }
 
     /// In a line, with the one value that it has.
-    fn print_once(&self, extent: Extent, out: &mut dyn Write) -> Result<(), Failure> {
+    fn print_once(&self, extent: Extent, width: usize, out: &mut dyn Write) -> Result<(), Failure> {
         let Some(lane) = self.lanes.first() else {
             return Ok(());
         };
@@ -262,22 +320,51 @@ impl<'d> Entry<'d> {
             (Extent::Active, _) => " (all active lanes)",
             (Extent::All, _) => " (all lanes)",
         };
+        let room = Room {
+            width,
+            indent: 0,
+            before: self.label().chars().count().saturating_add(" = ".len()),
+            after: extent.len(),
+        };
         writeln!(
             out,
             "{} = {}{FAINT}{extent}{FAINT:#}",
             self.styled_label(),
-            shown.text()
+            shown.text_in(&room)
         )?;
         Ok(())
     }
 
-    /// In a line for each value.
-    fn print_groups(&self, out: &mut dyn Write) -> Result<(), Failure> {
+    /// In a line for each value, or in several if it does not fit.
+    fn print_groups(&self, width: usize, out: &mut dyn Write) -> Result<(), Failure> {
         writeln!(out, "{}", self.styled_label())?;
         for (shown, lanes) in self.groups() {
-            writeln!(out, "  {}: {}", numbered(&lanes), shown.text())?;
+            let lanes = self.named(&lanes);
+            let room = Room {
+                width,
+                indent: 2,
+                before: lanes.chars().count().saturating_add("  : ".len()),
+                after: 0,
+            };
+            writeln!(out, "  {lanes}: {}", shown.text_in(&room))?;
         }
         Ok(())
+    }
+
+    /// `lanes 0-3`, with their work-items where these follow each other as the lanes do.
+    fn named(&self, lanes: &[u8]) -> String {
+        let with_items = self.lanes.iter().filter(|lane| lanes.contains(&lane.lane));
+        let with_items: Vec<_> = with_items.map(|lane| (lane.lane, lane.work_item)).collect();
+        let numbers = numbered(lanes);
+        match item_runs(&with_items).as_slice() {
+            [(_, Some((first, last)))] if first == last => {
+                format!("{numbers} {}", item_text(*first))
+            }
+            [(_, Some((first, last)))] => {
+                format!("{numbers} {}-{}", item_text(*first), item_text(*last))
+            }
+            [] | [(_, None)] | [_, _, ..] => numbers,
+        }
     }
 }
 
@@ -303,6 +390,14 @@ impl<'d> Shown<'d> {
                 },
                 reason: lane.message.as_deref(),
             },
+        }
+    }
+
+    /// The same where there is so much room.
+    fn text_in(self, room: &Room) -> String {
+        match self {
+            Shown::Value(value) => wrap(value, room),
+            Shown::Missing { .. } => self.text(),
         }
     }
 
@@ -336,22 +431,55 @@ impl<'d> Shown<'d> {
     }
 }
 
+/// The row of a table that names the work-items of its columns: what it is called, and a name for each.
+struct Items {
+    label: String,
+    names: Vec<String>,
+}
+
+impl Items {
+    /// The names for some lanes; nothing if none has a work-item. Where all are next to each other in x, that is enough.
+    fn new(lanes: &[&LaneDocument]) -> Option<Items> {
+        let items: Vec<_> = lanes.iter().map(|lane| lane.work_item).collect();
+        let mut rows = items.iter().flatten().map(|[_, y, z]| (y, z));
+        let first = rows.next()?;
+        let is_row = rows.all(|row| row == first);
+        let name = |item: Option<[u32; 3]>| match item {
+            Some([x, ..]) if is_row => x.to_string(),
+            Some(item) => item_text(item),
+            None => "-".to_owned(),
+        };
+        Some(Items {
+            label: if is_row {
+                format!("item (x,{},{})", first.0, first.1)
+            } else {
+                "item".to_owned()
+            },
+            names: items.into_iter().map(name).collect(),
+        })
+    }
+}
+
 /// Variables over lanes, in as many tables as it takes.
 fn print_matrix(entries: &[Entry<'_>], width: usize, out: &mut dyn Write) -> Result<(), Failure> {
     let Some(first) = entries.first() else {
         return Ok(());
     };
+    let items = Items::new(&first.lanes);
     let label_width = entries
         .iter()
         .map(|entry| entry.label().chars().count())
+        .chain(items.iter().map(|items| items.label.len()))
         .max()
         .unwrap_or(0);
     // Every column is two spaces behind the one before.
     let widths: Vec<usize> = (0..first.lanes.len())
         .map(|column| {
             let cells = entries.iter().filter_map(|entry| entry.lanes.get(column));
+            let item = items.as_ref().and_then(|items| items.names.get(column));
             let widest = cells
                 .map(|lane| Shown::of(lane).short().chars().count())
+                .chain(item.map(String::len))
                 .max();
             widest.unwrap_or(0).max(2).saturating_add(2)
         })
@@ -364,19 +492,11 @@ fn print_matrix(entries: &[Entry<'_>], width: usize, out: &mut dyn Write) -> Res
             used <= width
         });
         let end = start.saturating_add(fits.count().max(1));
-        let of_lanes = |entry: &Entry<'_>, cell: &dyn Fn(&LaneDocument) -> Cell| {
-            let lanes = entry.lanes.get(start..end).unwrap_or_default();
-            lanes.iter().map(|lane| cell(lane)).collect::<Vec<_>>()
-        };
-        let mut header = vec![faint("lane")];
-        header.extend(of_lanes(first, &|lane| faint(lane.lane)));
-        let rows = entries.iter().map(|entry| {
-            let mut row = vec![bold(entry.label())];
-            row.extend(of_lanes(entry, &|lane| Shown::of(lane).cell()));
-            row
-        });
-        let text = table(Some(header), rows.collect(), 1..usize::MAX);
-        writeln!(out, "{text}")?;
+        writeln!(
+            out,
+            "{}",
+            part_of_matrix(entries, items.as_ref(), start..end)
+        )?;
         start = end;
     }
     for entry in entries {
@@ -393,6 +513,34 @@ fn print_matrix(entries: &[Entry<'_>], width: usize, out: &mut dyn Write) -> Res
         }
     }
     Ok(())
+}
+
+/// The table of some columns.
+fn part_of_matrix(entries: &[Entry<'_>], items: Option<&Items>, columns: Range<usize>) -> String {
+    let of_lanes = |entry: &Entry<'_>, cell: &dyn Fn(&LaneDocument) -> Cell| {
+        let lanes = entry.lanes.get(columns.clone()).unwrap_or_default();
+        lanes.iter().map(|lane| cell(lane)).collect::<Vec<_>>()
+    };
+    let mut header = vec![faint("lane")];
+    header.extend(
+        entries
+            .first()
+            .map(|first| of_lanes(first, &|lane| faint(lane.lane)))
+            .unwrap_or_default(),
+    );
+    let names = items.map(|items| {
+        let mut row = vec![faint(&items.label)];
+        let names = items.names.get(columns.clone()).unwrap_or_default();
+        row.extend(names.iter().map(faint));
+        row
+    });
+    let rows = entries.iter().map(|entry| {
+        let mut row = vec![bold(entry.label())];
+        row.extend(of_lanes(entry, &|lane| Shown::of(lane).cell()));
+        row
+    });
+    let rows = names.into_iter().chain(rows).collect();
+    table(Some(header), rows, 1..usize::MAX)
 }
 
 #[cfg(test)]

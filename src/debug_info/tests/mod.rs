@@ -6,6 +6,7 @@
 mod hostile;
 mod made;
 mod real;
+mod views;
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -370,7 +370,10 @@ fn what_has_no_value_says_so() {
     let void = types.add(None, None, TypeKind::Void);
     assert_eq!(types.print(void, &[]), "void");
     let nullptr = types.add(Some("decltype(nullptr)"), None, TypeKind::Unspecified);
-    assert_eq!(types.print(nullptr, &[0; 8]), "<incomplete type>");
+    // C++ [basic.fundamental]: the type has one value, whatever its bytes.
+    assert_eq!(types.print(nullptr, &[1; 8]), "nullptr");
+    let other = types.add(Some("void_t"), None, TypeKind::Unspecified);
+    assert_eq!(types.print(other, &[0; 8]), "<unspecified type void_t>");
     let incomplete = TypeKind::Record {
         kind: RecordKind::Class,
         members: Vec::new(),

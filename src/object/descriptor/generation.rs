@@ -19,17 +19,17 @@ pub enum Generation {
     Gfx908,
     /// gfx90a.
     Gfx90a,
-    /// gfx942 and its generic processor.
+    /// gfx940 to gfx942 and their generic processor.
     Gfx942,
     /// gfx950.
     Gfx950,
     /// gfx1010 to gfx1036.
     Gfx10,
-    /// gfx1100 to gfx1153.
+    /// gfx1100 to gfx1154.
     Gfx11,
     /// gfx1200 and gfx1201.
     Gfx120,
-    /// gfx1250 and gfx1251.
+    /// gfx1250, gfx1250-strict and gfx1251.
     Gfx125,
 }
 
@@ -45,9 +45,11 @@ impl Generation {
                 "10-1" | "10-3" => Generation::Gfx10,
                 "11" => Generation::Gfx11,
                 "12" => Generation::Gfx120,
+                "12-5" => Generation::Gfx125,
                 _ => return None,
             });
         }
+        let number = number.strip_suffix("-strict").unwrap_or(number);
         // The last two characters are the minor version and the stepping, in hexadecimal.
         let (major, rest) = number.split_at_checked(number.len().checked_sub(2)?)?;
         let (minor, stepping) = rest.split_at_checked(1)?;

@@ -146,6 +146,13 @@ pub(super) struct Fault {
     pub(super) help: Option<&'static str>,
 }
 
+impl Fault {
+    /// Whether it is that the object as a whole is larger than its lane's dword of a register.
+    pub(super) fn is_overrun_of_object(&self) -> bool {
+        *self.rule == rule::LANE_OVERRUN && self.offset.is_none()
+    }
+}
+
 /// What a run found.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outcome {

@@ -142,12 +142,22 @@ impl Machine<'_> {
 
     /// Whether an object of so many bits fits.
     fn check_object(&mut self, place: &Place, bits: u128) {
-        let rule = if matches!(place.storage, Storage::Composite { .. }) {
+        let is_composite = matches!(place.storage, Storage::Composite { .. });
+        let rule = if is_composite {
             &rule::SHORT_COMPOSITE
         } else {
             &rule::SHORT
         };
         self.check_room(place, bits, rule, "the object");
+        if is_composite
+            && let Some(room) = place.room()
+            && room > bits
+        {
+            self.whole(
+                &rule::LONG_COMPOSITE,
+                format!("the object has {bits} bits, and its parts {room}"),
+            );
+        }
         self.check_lane(place);
         if let Some(room) = place.lane_room()
             && room < bits

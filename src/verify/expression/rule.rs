@@ -55,9 +55,14 @@ rules! {
     SHORT "expr-short-location" Error "HET A.2.5.4.3.4"
         "a location has fewer bits than what it holds"
         "Reading the object, or the register that was saved there, takes bits beyond the end of the storage, which is an evaluation error.";
-    SHORT_COMPOSITE "expr-short-composite" Warning "HET A.2.5.4.4.6"
+    SHORT_COMPOSITE "expr-short-composite" Note "HET A.2.5.4.4.6"
         "a composite location describes only the first parts of an object"
-        "The bits beyond the last part are nowhere. A part of undefined bits says so: DW_OP_piece without a location before it.";
+        "LLVM leaves out the parts behind the last one that it knows. The bits beyond are optimized out, as if a part of undefined bits stood \
+         for them (DW_OP_piece without a location before it); a reader that takes the expression by the letter finds no storage for them.";
+    LONG_COMPOSITE "expr-long-composite" Error "HET A.2.5.4.4.6"
+        "a composite location has more bits than the object"
+        "The parts are those of the object in its order, so that together they are at most as large. Which of them are too large, or belong to \
+         something else, nobody can tell: every part behind the first wrong one is shown in the wrong place.";
     LANE_OVERRUN "expr-lane-overrun" Error "HET A.2.5.4.4.1"
         "an object is larger than the dword that its lane has of a vector register"
         "A vector register has 32 bits for each lane, and the bits behind them are those of the next lane. An object of several dwords is a \

@@ -146,6 +146,7 @@ const EXAMPLES: &[(&str, Role, &str, &str)] = &[
     ("expr-short-location",       SAVED_VGPR, "regx VGPR1, LLVM_offset_uconst 0x4",                        "regx VGPR1"),
     ("expr-short-location",       SAVED,      "regx SGPR4, LLVM_offset_uconst 0x2",                        "regx VGPR4, LLVM_offset_uconst 0x14"),
     ("expr-short-composite",      LONG,       "regx SGPR4, piece 0x4",                                     "regx SGPR4, piece 0x4, piece 0x4"),
+    ("expr-long-composite",       INT,        "regx SGPR4, piece 0x4, regx SGPR5, piece 0x1",              "regx SGPR4, piece 0x3, regx SGPR5, piece 0x1"),
     ("expr-lane-overrun",         LONG,       lane_of!("VGPR1"),                                           concat!(lane_of!("VGPR1"), ", piece 0x4, ", lane_of!("VGPR2"), ", piece 0x4")),
     ("expr-lane-overrun",         OBJECT,     concat!(lane_of!("VGPR1"), ", piece 0x8"),                   concat!(lane_of!("VGPR1"), ", piece 0x4")),
     ("expr-lane-overrun",         OBJECT,     concat!(lane_of!("VGPR1"), ", deref_size 0x8"),              concat!(lane_of!("VGPR1"), ", deref_size 0x4")),

@@ -8,9 +8,13 @@ use super::entries::UnitEntries;
 use super::reference::{By, Reference};
 use super::sound::{FrameBaseNumber, Setting};
 use super::{UnitCheck, rule};
+use crate::arch::{AddressSpace, Register};
 use crate::debug_info::attribute::Extension;
 use crate::debug_info::{Bytes, Die, Value};
-use crate::eval::ExpressionBytes;
+use crate::error::ErrorKind;
+use crate::eval::{
+    ExpressionBytes, IntegerType, LegacyBase, LegacyFrame, LegacyUnit, Unit, rewrite_legacy,
+};
 use crate::expr::{Encoding, OperandKind, Operation, operations};
 use crate::verify::expression::{
     self, Entry, Env, Fault, FrameBase, Outcome, Place, Repeats, Role, as_place, excerpt, repeats,
@@ -187,7 +191,10 @@ impl<'a> UnitCheck<'_, '_, 'a> {
             }
             return;
         }
-        let (outcome, depends) = self.outcome_in(expression, here);
+        let (mut outcome, depends) = self.outcome_in(expression, here);
+        outcome
+            .faults
+            .extend(self.overrun_as_meant(expression, here));
         // What refers to entries is noted each time.
         let mut is_sound = outcome.faults.is_empty() && !outcome.refers;
         if outcome.legacy {
@@ -212,6 +219,36 @@ impl<'a> UnitCheck<'_, '_, 'a> {
             let sound = &mut self.kept.sound;
             sound.insert(expression.bytes, depends, outcome.legacy);
         }
+    }
+
+    /// Whether an object has more bits than the lane's dword of a register that is all its location means, in a unit
+    /// that does not name lanes.
+    fn overrun_as_meant(
+        &self,
+        expression: &ExpressionBytes<'a>,
+        here: &Setting,
+    ) -> impl Iterator<Item = Fault> + use<'a> {
+        let is_large = matches!(here.role, Role::Location { bits: Some(bits) } if bits > 32);
+        let meant = || {
+            let convention = self.info.convention(self.id).ok()?;
+            if convention.locations.is_by_the_letter() {
+                return None;
+            }
+            legacy_register(expression)
+        };
+        let meant = if is_large && names_vector_register(expression) {
+            meant()
+        } else {
+            None
+        };
+        let faults = meant.map_or_else(Vec::new, |bytes| {
+            let env = Env {
+                simt: here.simt,
+                ..Env::new(expression.unit.encoding.in_memory(), here.role)
+            };
+            expression::check(&bytes, &env).faults
+        });
+        faults.into_iter().filter(Fault::is_overrun_of_object)
     }
 
     fn report(&mut self, site: &Site<'_, 'a>, expression: &ExpressionBytes<'a>, fault: &Fault) {
@@ -259,5 +296,52 @@ impl<'a> UnitCheck<'_, '_, 'a> {
             );
         finding.excerpt = excerpt(expression.bytes, expression.unit.encoding, None);
         finding
+    }
+}
+
+/// Whether the first operation of an expression names a vector register.
+fn names_vector_register(expression: &ExpressionBytes<'_>) -> bool {
+    let first = operations(expression.bytes, expression.unit.encoding).next();
+    // Vector registers have numbers that only two operations can name.
+    let register = match first.ok().flatten().map(|item| item.operation) {
+        Some(Operation::Regx { register } | Operation::Bregx { register, .. }) => register,
+        _ => return false,
+    };
+    Register::from_number(register).is_some_and(Register::is_vector)
+}
+
+/// What a location means that is one register, in a unit without the extensions.
+fn legacy_register(expression: &ExpressionBytes<'_>) -> Option<Vec<u8>> {
+    let frame = LegacyFrame {
+        base: LegacyBase::Unknown,
+        scaled_by: None,
+    };
+    let meaning = rewrite_legacy(expression, None, &frame, &RegistersAlone);
+    let is_sure = meaning.doubts.is_empty();
+    meaning.readings.into_iter().next().filter(|_| is_sure)
+}
+
+/// A unit of which nothing is known: what only names registers needs nothing else.
+struct RegistersAlone;
+
+impl LegacyUnit for RegistersAlone {
+    fn space(&self, _: u64) -> Option<AddressSpace> {
+        None
+    }
+
+    fn integer(&self, _: Unit, _: u64) -> Option<IntegerType> {
+        None
+    }
+
+    fn address(&self, _: Unit, _: u64) -> crate::error::Result<u64> {
+        Err(ErrorKind::Unsupported("an address").into())
+    }
+
+    fn is_loaded(&self, _: u64) -> bool {
+        false
+    }
+
+    fn is_local(&self, _: u64, _: Option<u64>) -> bool {
+        false
     }
 }

@@ -32,7 +32,7 @@ pub(super) struct Scope {
 }
 
 /// Ranges in order, with those that touch made one.
-pub(super) fn merged(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
+pub(in crate::verify) fn merged(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     ranges.sort_by_key(|range| (range.start, range.end));
     ranges.dedup_by(|next, range| {
         let touches = next.start <= range.end;
@@ -45,7 +45,7 @@ pub(super) fn merged(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
 }
 
 /// Whether a range lies in one of merged ranges.
-pub(super) fn contains(ranges: &[Range<u64>], range: &Range<u64>) -> bool {
+pub(in crate::verify) fn contains(ranges: &[Range<u64>], range: &Range<u64>) -> bool {
     let after = ranges.partition_point(|outer| outer.start <= range.start);
     after
         .checked_sub(1)

@@ -8,6 +8,7 @@ mod attribute;
 mod entries;
 mod expressions;
 mod function;
+mod index;
 mod list;
 mod part;
 mod reference;
@@ -33,7 +34,9 @@ use super::rule::Rule;
 use super::subject::Subject;
 use super::{expression, register};
 use crate::debug_info::attribute::{Extension, attribute_name, extension};
-use crate::debug_info::{Bytes, DebugInfo, Die, DieId, Language, UnitId, UnitInfo, Value};
+use crate::debug_info::{
+    Bytes, DebugInfo, Die, DieId, Language, UnitId, UnitInfo, UnitKind, Value,
+};
 use crate::error::Error;
 use crate::eval::Unit;
 use attribute::use_of;
@@ -42,10 +45,12 @@ use reference::{By, Reference, References, SectionReferences};
 use sound::Sound;
 use summary::Summary;
 
+pub(super) use function::{contains, merged};
+pub(super) use index::RULES as INDEX_RULES;
 pub(super) use rule::RULES;
 
 /// The rules that expressions and location lists are checked by.
-pub(super) const FAMILIES: [&[&Rule]; 3] = [RULES, expression::RULES, register::RULES];
+pub(super) const FAMILIES: [&[&Rule]; 4] = [RULES, INDEX_RULES, expression::RULES, register::RULES];
 
 /// Entries of location lists that are checked in one object, and bytes of their expressions, at least. A list can
 /// be named by any number of variables, and is checked once for each size of them.
@@ -125,6 +130,8 @@ struct Kept<'a> {
     references: References,
     /// The lists that were checked, with their use and the size of the object in bits.
     lists: HashSet<(u64, attribute::Use, Option<u64>)>,
+    /// The range lists that were checked.
+    range_lists: HashSet<u64>,
     /// The sizes of types, in bytes.
     sizes: HashMap<DieId, Option<u64>>,
 }
@@ -134,6 +141,7 @@ impl Kept<'_> {
     fn begin_unit(&mut self) {
         self.references.clear();
         self.lists.clear();
+        self.range_lists.clear();
         self.sizes.clear();
     }
 }
@@ -158,6 +166,10 @@ struct UnitCheck<'c, 'p, 'a> {
     list_budget: u64,
     /// Whether a list was left out because nothing was left.
     is_exhausted: bool,
+    /// Whether it was said of a table of indices that there is none.
+    bad_tables: [bool; 4],
+    /// Whether it is a split unit without its skeleton, which says where its addresses are.
+    has_no_skeleton: bool,
 }
 
 impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
@@ -184,13 +196,16 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
             section: unit.section,
             unit: expressions,
             is_simt,
-            ranges: function::merged(root.unwrap_or_default()),
+            ranges: merged(root.unwrap_or_default()),
             findings,
             summary: Summary::default(),
             scopes: Vec::new(),
             kept,
             list_budget,
             is_exhausted: false,
+            bad_tables: [false; 4],
+            has_no_skeleton: unit.partner.is_none()
+                && matches!(unit.kind, UnitKind::SplitCompile | UnitKind::SplitType),
         }
     }
 
@@ -250,6 +265,9 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
 
     fn attribute(&mut self, die: &Die<'a>, attribute: &gimli::Attribute<Bytes<'a>>) {
         let raw = attribute.raw_value();
+        if !self.index(die, attribute, &raw) {
+            return;
+        }
         if let AttributeValue::UnitRef(offset) = raw {
             self.refer(
                 die,
@@ -266,6 +284,7 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
         } else if let Some(purpose) = use_of(die.tag(), attribute, &raw) {
             self.location(die, attribute, purpose);
         } else {
+            self.range_list(die, attribute);
             self.check_space(die, attribute);
         }
     }

@@ -18,7 +18,7 @@ use crate::isa::{CallTarget, Decoder, Effect, Instruction, MachineRegister, Oper
 
 /// A set of registers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Registers {
+pub(crate) struct Registers {
     scalars: u128,
     /// 256 vector registers, 256 accumulation registers.
     vectors: [u128; 4],
@@ -53,7 +53,7 @@ impl Registers {
     }
 
     /// Whether the register is one of them.
-    pub(super) fn contains(&self, register: MachineRegister) -> bool {
+    pub(crate) fn contains(&self, register: MachineRegister) -> bool {
         if let MachineRegister::Sgpr(n) = register {
             return self.scalars & 1u128.checked_shl(n.into()).unwrap_or(0) != 0;
         }
@@ -95,14 +95,14 @@ struct Callee<'a> {
 
 /// What each function of an object can write.
 #[derive(Debug)]
-pub(super) struct Callees<'a> {
+pub(crate) struct Callees<'a> {
     decoder: Option<Decoder>,
     functions: BTreeMap<u64, Callee<'a>>,
 }
 
 impl<'a> Callees<'a> {
     /// The functions: the address and the code of each.
-    pub(super) fn new(
+    pub(crate) fn new(
         decoder: Option<Decoder>,
         functions: impl IntoIterator<Item = (u64, &'a [u8])>,
     ) -> Callees<'a> {
@@ -120,8 +120,13 @@ impl<'a> Callees<'a> {
         }
     }
 
+    /// Whether a function begins at an address.
+    pub(crate) fn has(&self, address: u64) -> bool {
+        self.functions.contains_key(&address)
+    }
+
     /// What the function at this address can write, with all that it calls; nothing if that is not known.
-    pub(super) fn writes(&self, address: u64) -> Option<&Registers> {
+    pub(crate) fn writes(&self, address: u64) -> Option<&Registers> {
         let callee = self.functions.get(&address)?;
         let writes = callee
             .writes
@@ -179,6 +184,37 @@ fn summarize(decoder: &Decoder, code: &[u8], address: u64) -> Summary {
         follow_address(instruction, &mut known);
     }
     summary
+}
+
+/// Where the calls of a function go whose callees are known: the address of the call, and of the callee.
+pub(crate) fn call_targets(instructions: &[Instruction]) -> BTreeMap<u64, u64> {
+    let branches = instructions.iter().filter_map(|one| match one.effect {
+        Effect::Branch { target, .. } => Some(target),
+        _ => None,
+    });
+    let targets: BTreeSet<u64> = branches.collect();
+    let mut known = BTreeMap::new();
+    let mut calls = BTreeMap::new();
+    for instruction in instructions {
+        if targets.contains(&instruction.address) {
+            known.clear();
+        }
+        let target = match instruction.effect {
+            Effect::Call { target, .. } => Some(target),
+            Effect::SetPc { src } => Some(CallTarget::Registers(src)),
+            _ => None,
+        };
+        let address = match target {
+            Some(CallTarget::Address(address)) => Some(address),
+            Some(CallTarget::Registers(operand)) => {
+                (operand.registers()).and_then(|span| known.get(&span.first).copied())
+            }
+            None => None,
+        };
+        calls.extend(address.map(|address| (instruction.address, address)));
+        follow_address(instruction, &mut known);
+    }
+    calls
 }
 
 impl Summary {

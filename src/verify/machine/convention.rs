@@ -9,7 +9,7 @@ use crate::isa::MachineRegister;
 
 /// By whose rules functions call each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Convention {
+pub(crate) enum Convention {
     /// Stack pointer `s32`, return address `s[30:31]`.
     Llvm,
     /// Stack pointer `s[16:17]`, an address in the default address space; return address `s[18:19]`.
@@ -18,7 +18,7 @@ pub(super) enum Convention {
 
 impl Convention {
     /// The register with the stack pointer, or with its low half.
-    pub(super) const fn stack_pointer(self) -> u8 {
+    pub(crate) const fn stack_pointer(self) -> u8 {
         match self {
             Convention::Llvm => 32,
             Convention::Gcc => 16,
@@ -26,7 +26,7 @@ impl Convention {
     }
 
     /// The register with the low half of the return address.
-    pub(super) const fn return_address(self) -> u8 {
+    pub(crate) const fn return_address(self) -> u8 {
         match self {
             Convention::Llvm => 30,
             Convention::Gcc => 18,
@@ -34,7 +34,7 @@ impl Convention {
     }
 
     /// Whether a function leaves the register as it was. Of vector registers, the lanes that were active.
-    pub(super) fn preserves(self, register: MachineRegister) -> bool {
+    pub(crate) fn preserves(self, register: MachineRegister) -> bool {
         match (self, register) {
             (Convention::Llvm, MachineRegister::Sgpr(n)) => {
                 matches!(n, 32..=39 | 48..=55 | 64..=71 | 80..=87 | 96..=105)

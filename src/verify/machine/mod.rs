@@ -14,11 +14,11 @@
     reason = "only some effects and registers matter to call frame information"
 )]
 
-mod callees;
+pub(crate) mod callees;
 mod claim;
 mod compare;
 mod contradiction;
-mod convention;
+pub(crate) mod convention;
 mod findings;
 mod flow;
 mod holder;
@@ -197,7 +197,10 @@ fn check_boundaries(rows: &[Claims], instructions: &[Instruction], findings: &mu
 
 /// What the stack pointer counts in this function. On processors that can reach scratch in two ways, the
 /// instructions tell; if there are none, nothing does.
-fn addressing(processor: &Processor, instructions: &[Instruction]) -> Option<ScratchAddressing> {
+pub(crate) fn addressing(
+    processor: &Processor,
+    instructions: &[Instruction],
+) -> Option<ScratchAddressing> {
     let default = processor.scratch_addressing()?;
     if default == ScratchAddressing::Flat {
         return Some(default);

@@ -2,6 +2,8 @@
 
 mod frame;
 mod given;
+mod index;
+mod indices;
 mod made;
 
 use super::rule::Rule;

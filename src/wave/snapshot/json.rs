@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 
+use crate::nearest::nearest;
+
 /// How much of a text is repeated in a message.
 const SHOWN: usize = 40;
 
@@ -83,6 +85,19 @@ impl<'a> Node<'a> {
         } else {
             Err(Fault::expected("an object", self))
         }
+    }
+
+    /// Checks that an object has no other fields than `known`.
+    pub(super) fn only(&self, known: &[&'static str]) -> Result<(), Fault> {
+        let unknown = |name: &&String| !known.contains(&name.as_str());
+        let Some(name) = self.object()?.keys().find(unknown) else {
+            return Ok(());
+        };
+        let reason = match nearest(name, known.iter().copied()) {
+            Some(meant) => format!("there is no such field; did you mean \"{meant}\"?"),
+            None => format!("there is no such field, only {}", known.join(", ")),
+        };
+        Err(Fault::new(reason).in_field(name))
     }
 
     /// The field `name` of an object, read by `read`; an error if it is missing.

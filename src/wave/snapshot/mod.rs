@@ -18,7 +18,7 @@ mod write;
 use core::ops::Range;
 use std::collections::BTreeMap;
 
-use super::{AccessError, Memory, Wave};
+use super::{AccessError, Dispatch, Memory, Wave};
 use crate::arch::{Apertures, Lane, Register, WaveSize};
 use crate::error::{Error, Result};
 use contents::Contents;
@@ -57,20 +57,6 @@ pub struct Snapshot {
     /// By DWARF number; always with `PC_64`.
     registers: BTreeMap<Register, Contents>,
     memory: BTreeMap<Memory, Regions>,
-}
-
-/// The dispatch that a wave belongs to, and its place in it.
-#[non_exhaustive]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Dispatch {
-    /// The wave's work-group, counted in work-groups: x, y and z.
-    pub workgroup_id: [u32; 3],
-    /// The size of a work-group, in work-items.
-    pub workgroup_size: [u32; 3],
-    /// The size of the dispatch, in work-items.
-    pub grid_size: [u32; 3],
-    /// Which wave of its work-group it is, from 0.
-    pub wave_in_group: u32,
 }
 
 impl Snapshot {
@@ -186,7 +172,8 @@ impl Snapshot {
         })
     }
 
-    /// Reads a file of the form `hetdwarf-wave/1`. Fields that the form does not have are passed over.
+    /// Reads a file of the form `hetdwarf-wave/1` (`spec-notes/snapshot.md`). A field that the form does not have
+    /// is an error, so that one whose name is mistyped is not taken as missing.
     ///
     /// # Errors
     /// [`ErrorKind::Malformed`](crate::error::ErrorKind::Malformed) if it is not of that form; the text
@@ -260,6 +247,10 @@ impl Wave for Snapshot {
 
     fn apertures(&self) -> Option<Apertures> {
         self.apertures
+    }
+
+    fn dispatch(&self) -> Option<Dispatch> {
+        self.dispatch
     }
 
     fn write_register(

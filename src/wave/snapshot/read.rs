@@ -1,13 +1,41 @@
 //! Reading a file of the form `hetdwarf-wave/1`.
 
 use super::json::{Fault, Node};
-use super::{Dispatch, Snapshot, fault, memory};
+use super::{Snapshot, fault, memory};
 use crate::arch::{AddressSpace, Apertures, Lane, Register, WaveSize};
 use crate::error::{Error, ErrorKind, Result};
-use crate::wave::Memory;
+use crate::wave::{Dispatch, Memory};
 
 /// The name and version of the form.
 pub(super) const FORMAT: &str = "hetdwarf-wave/1";
+
+/// The fields of the document.
+const DOCUMENT: &[&str] = &[
+    "format",
+    "target",
+    "wave_size",
+    "pc",
+    "load_address",
+    "focus_lane",
+    "registers",
+    "memory",
+    "apertures",
+    "dispatch",
+];
+
+/// Those of a memory region.
+const REGION: &[&str] = &["space", "address", "bytes"];
+
+/// Those of the apertures.
+const APERTURES: &[&str] = &["shared_base", "private_base"];
+
+/// Those of the dispatch.
+const DISPATCH: &[&str] = &[
+    "workgroup_id",
+    "workgroup_size",
+    "grid_size",
+    "wave_in_group",
+];
 
 /// Reads a snapshot.
 pub(super) fn from_json(text: &[u8]) -> Result<Snapshot> {
@@ -21,6 +49,8 @@ fn document(root: &Node<'_>) -> Result<Snapshot, Fault> {
         FORMAT => Ok(()),
         _ => Err(Fault::expected(&format!("\"{FORMAT}\""), node)),
     })?;
+    // The fields of another version are another matter.
+    root.only(DOCUMENT)?;
     let target = root.field("target", |node| node.text().map(str::to_owned))?;
     let wave_size = root.field("wave_size", |node| {
         let size = node.integer(64).ok().and_then(WaveSize::from_lanes);
@@ -108,6 +138,7 @@ fn register(snapshot: &mut Snapshot, name: &str, value: &Node<'_>) -> Result<(),
 /// Reads the list of memory regions.
 fn regions(snapshot: &mut Snapshot, node: &Node<'_>) -> Result<(), Fault> {
     let mut regions = node.list(|region| -> Result<_, Fault> {
+        region.only(REGION)?;
         let space = region.field("space", space)?;
         let address = region.field("address", |node| node.integer(64))?;
         let bytes = region.field("bytes", Node::bytes)?;
@@ -146,6 +177,7 @@ fn space(node: &Node<'_>) -> Result<Memory, Fault> {
 
 /// Reads the apertures.
 fn apertures(node: &Node<'_>) -> Result<Apertures, Fault> {
+    node.only(APERTURES)?;
     Ok(Apertures {
         shared_base: node.field("shared_base", |node| node.integer(64))?,
         private_base: node.field("private_base", |node| node.integer(64))?,
@@ -162,6 +194,7 @@ fn dispatch(node: &Node<'_>) -> Result<Dispatch, Fault> {
         let values = node.list(number)?;
         <[u32; 3]>::try_from(values).map_err(|_| Fault::expected("a list of 3", node))
     };
+    node.only(DISPATCH)?;
     Ok(Dispatch {
         workgroup_id: node.field("workgroup_id", triple)?,
         workgroup_size: node.field("workgroup_size", triple)?,

@@ -4,8 +4,9 @@ use core::fmt;
 
 use super::contents::Contents;
 use super::read::FORMAT;
-use super::{Dispatch, Snapshot, memory};
+use super::{Snapshot, memory};
 use crate::arch::{Apertures, Lane, Register, RegisterName, WaveSize};
+use crate::wave::Dispatch;
 
 /// A snapshot whose text is its file.
 #[derive(Debug)]

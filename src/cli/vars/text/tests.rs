@@ -20,12 +20,15 @@ fn variable(
         };
         LaneDocument {
             lane: lane.try_into().unwrap(),
+            work_item: None,
             state,
             value,
             bytes: None,
             undefined: Vec::new(),
             unavailable: Vec::new(),
             message,
+            children: Vec::new(),
+            more_children: 0,
         }
     };
     let line = if name.ends_with('2') { 2 } else { 1 };
@@ -40,14 +43,14 @@ fn variable(
         },
         scope: (!scope.is_empty()).then(|| scope.to_owned()),
         reading: "dwarf",
+        note: None,
         lanes: values.iter().enumerate().map(lane).collect(),
     }
 }
 
 /// The lines behind the first.
 fn lines(variables: Vec<VariableDocument>) -> Vec<String> {
-    let document = VarsDocument {
-        format: "hetdwarf-vars/1",
+    let content = FrameVariables {
         pc: Hex(0x10),
         frame: VarsFrame {
             index: 0,
@@ -56,10 +59,12 @@ fn lines(variables: Vec<VariableDocument>) -> Vec<String> {
             file: Some("f.cl".to_owned()),
             line: Some(3),
         },
+        reason: None,
+        message: None,
         variables,
     };
     let mut out = anstream::StripStream::new(Vec::new());
-    print(&document, 100, &mut out).unwrap();
+    Printer::new(100).print(&content, &mut out).unwrap();
     let text = String::from_utf8(out.into_inner()).unwrap();
     assert!(text.starts_with("#0 f at f.cl:3 (pc 0x10)\n"), "{text}");
     text.lines().skip(1).map(str::to_owned).collect()
@@ -158,4 +163,96 @@ fn one_lane_is_a_line_for_each_variable() {
     );
     let nothing = self::lines(vec![variable("int a", "variable", "f", &["!", "!"])]);
     assert_eq!(nothing, ["lanes 0-1 are not active here"]);
+}
+
+#[test]
+fn what_is_of_the_file_is_said_in_the_first_frame_only() {
+    let frame = |index, function: &str| FrameVariables {
+        pc: Hex(0x10),
+        frame: VarsFrame {
+            index,
+            function: Some(function.to_owned()),
+            inlined: Vec::new(),
+            file: None,
+            line: None,
+        },
+        reason: None,
+        message: None,
+        variables: vec![
+            variable("int i", "variable", function, &["1", "2"]),
+            VariableDocument {
+                die: Hex(0x77),
+                ..variable("int table", "global", "", &["3", "3"])
+            },
+        ],
+    };
+    let mut printer = Printer::new(100);
+    let mut out = anstream::StripStream::new(Vec::new());
+    printer.print(&frame(0, "f"), &mut out).unwrap();
+    printer.print(&frame(1, "g"), &mut out).unwrap();
+    let bare = FrameVariables {
+        variables: vec![frame(2, "h").variables.pop().unwrap()],
+        ..frame(2, "h")
+    };
+    printer.print(&bare, &mut out).unwrap();
+    let text = String::from_utf8(out.into_inner()).unwrap();
+    assert_eq!(
+        text.lines().collect::<Vec<_>>(),
+        [
+            "#0 f (pc 0x10)",
+            "in f:",
+            "lane   0  1",
+            "int i  1  2",
+            "in the file:",
+            "int table = 3 (all lanes)",
+            "#1 g (pc 0x10)",
+            "lane   0  1",
+            "int i  1  2",
+            "#2 h (pc 0x10)",
+            "no variables but those of the file",
+        ]
+    );
+}
+
+#[test]
+fn work_items_and_notes_have_their_place() {
+    let mut narrow = variable("int i", "variable", "f", &["1", "2", "3"]);
+    let mut wide = variable(
+        "S s",
+        "variable",
+        "f",
+        &[
+            "{x = 1, name = \"abcdefgh\"}",
+            "{x = 1, name = \"abcdefgh\"}",
+            "{2}",
+        ],
+    );
+    for variable in [&mut narrow, &mut wide] {
+        for (lane, x) in variable.lanes.iter_mut().zip([4, 5, 9]) {
+            lane.work_item = Some([x, 2, 0]);
+        }
+    }
+    wide.note = Some("it is not so");
+    assert_eq!(
+        lines(vec![narrow.clone(), wide]),
+        [
+            "lane          0  1  2",
+            "item (x,2,0)  4  5  9",
+            "int i         1  2  3",
+            "S s",
+            "  lanes 0-1 (4,2,0)-(5,2,0): {x = 1, name = \"abcdefgh\"}",
+            "  lane 2 (9,2,0): {2}",
+            "it is not so: s",
+        ]
+    );
+    narrow.lanes[2].work_item = Some([9, 3, 0]);
+    narrow.lanes[1].work_item = None;
+    assert_eq!(
+        lines(vec![narrow]),
+        [
+            "lane         0  1        2",
+            "item   (4,2,0)  -  (9,3,0)",
+            "int i        1  2        3",
+        ]
+    );
 }

@@ -17,8 +17,7 @@ const FILE: &str = r#"{ "format": "hetdwarf-wave/1",
               {"space": "local", "address": "0", "bytes": "0708"},
               {"space": "private_wave", "address": "0xfffffffe", "bytes": "090A"} ],
   "apertures": {"shared_base": "0x1000000000000", "private_base": "0x2000000000000"},
-  "dispatch": {"workgroup_id": [1,0,0], "workgroup_size": [64,1,1], "grid_size": [256,1,1], "wave_in_group": 1},
-  "a field of a later version": {"of": ["any", {"form": 1.5}]} }"#;
+  "dispatch": {"workgroup_id": [1,0,0], "workgroup_size": [64,1,1], "grid_size": [256,1,1], "wave_in_group": 1} }"#;
 
 fn read(text: &str) -> Result<Snapshot> {
     Snapshot::from_json(text.as_bytes())
@@ -135,8 +134,32 @@ fn errors_say_which_field_and_what_was_expected() {
             "\"wave_size\": 64",
             "registers.v0: expected a list of 64 lanes, found 32",
         ),
-        ("\"pc\"", "\"PC\"", "pc: is missing"),
-        ("\"memory\"", "\"memories\"", "memory: is missing"),
+        (
+            "\"pc\"",
+            "\"PC\"",
+            "PC: there is no such field; did you mean \"pc\"?",
+        ),
+        (
+            "\"load_address\"",
+            "\"load_adress\"",
+            "load_adress: there is no such field; did you mean \"load_address\"?",
+        ),
+        (
+            "\"load_address\": \"0x7f4000000000\"",
+            "\"comment\": null",
+            "comment: there is no such field, only format, target, wave_size, pc, load_address,",
+        ),
+        ("\"pc\": \"0x7f4000001a1c\",", "", "pc: is missing"),
+        (
+            "\"memory\"",
+            "\"memories\"",
+            "memories: there is no such field; did you mean \"memory\"?",
+        ),
+        (
+            "\"bytes\": \"0102\"",
+            "\"bytes\": \"0102\", \"size\": 2",
+            "memory[0].size: there is no such field, only space, address, bytes",
+        ),
         (
             "\"focus_lane\": 3",
             "\"focus_lane\": 32",
@@ -256,7 +279,22 @@ fn errors_say_which_field_and_what_was_expected() {
         (
             "\"private_base\"",
             "\"private\"",
+            "apertures.private: there is no such field, only shared_base, private_base",
+        ),
+        (
+            ", \"private_base\": \"0x2000000000000\"",
+            "",
             "apertures.private_base: is missing",
+        ),
+        (
+            "\"grid_size\"",
+            "\"gridsize\"",
+            "dispatch.gridsize: there is no such field; did you mean \"grid_size\"?",
+        ),
+        (
+            "\"format\": \"hetdwarf-wave/1\"",
+            "\"format\": \"hetdwarf-wave/2\", \"state\": 1",
+            "format: expected",
         ),
         (
             "[64,1,1]",

@@ -1,0 +1,97 @@
+//! Core files: those among the fixtures, and a writer of others.
+
+pub mod generation;
+pub mod many;
+pub mod writer;
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+/// The cases among the fixtures, in a fixed order.
+#[must_use]
+pub fn cases() -> Vec<String> {
+    let mut cases: Vec<String> = std::fs::read_dir(crate::fixture("cores"))
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        .filter(|entry| entry.path().is_dir())
+        .map(|entry| entry.file_name().into_string().unwrap())
+        .collect();
+    cases.sort();
+    assert_eq!(cases.len(), 9, "core files are missing");
+    cases
+}
+
+/// A file of a case.
+#[must_use]
+pub fn file(case: &str, name: &str) -> Vec<u8> {
+    let path = crate::fixture("cores")
+        .join(case)
+        .join(format!("{name}.gz"));
+    let packed = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let mut bytes = Vec::new();
+    flate2::read::GzDecoder::new(&*packed)
+        .read_to_end(&mut bytes)
+        .unwrap();
+    bytes
+}
+
+/// The truth of a case.
+#[must_use]
+pub fn truth(case: &str) -> Value {
+    serde_json::from_slice(&file(case, "truth.json")).unwrap()
+}
+
+/// A folder with the core files of a case, for the command; it is removed with this value.
+#[derive(Debug)]
+pub struct Folder(PathBuf);
+
+impl Folder {
+    /// An empty folder, whose name nobody else has.
+    #[must_use]
+    pub fn new() -> Folder {
+        use std::sync::atomic::{AtomicU32, Ordering};
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("hetdwarf-cores-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    /// The files of a case.
+    #[must_use]
+    pub fn of(case: &str) -> Folder {
+        let folder = Folder::new();
+        for name in ["merged.core", "gpucore.4242", "core.4242"] {
+            std::fs::write(folder.0.join(name), file(case, name)).unwrap();
+        }
+        folder
+    }
+
+    /// The path of a file in it.
+    #[must_use]
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// The folder itself.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Default for Folder {
+    fn default() -> Folder {
+        Folder::new()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What is left behind in the folder for temporary files does no harm.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

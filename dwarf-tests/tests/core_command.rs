@@ -1,0 +1,549 @@
+//! `hetdwarf core`: its document against what was put into the files, its text, and how it ends.
+
+use std::path::Path;
+
+use dwarf_tests::cores::generation::Generation;
+use dwarf_tests::cores::writer::CoreSpec;
+use dwarf_tests::cores::{Folder, cases, truth};
+use dwarf_tests::{Ran, fixture, hetdwarf, number, without_work_items};
+use insta::assert_snapshot;
+use serde_json::{Value, json as value};
+
+/// The arguments that name the files of a case: merged, and the halves in both orders.
+const GIVEN: [&[&str]; 3] = [
+    &["merged.core"],
+    &["gpucore.4242", "core.4242"],
+    &["core.4242", "gpucore.4242"],
+];
+
+fn core(folder: &Folder, files: &[&str], more: &[&str]) -> Ran {
+    let mut arguments = vec!["core".to_owned()];
+    arguments.extend(
+        files
+            .iter()
+            .map(|name| folder.path(name).display().to_string()),
+    );
+    arguments.extend(more.iter().map(|&text| text.to_owned()));
+    hetdwarf(arguments)
+}
+
+fn document(ran: &Ran) -> Value {
+    serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {}", ran.err))
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().unwrap()
+}
+
+/// Checks that two values that both documents have are the same number, text or list.
+fn same(found: &Value, truth: &Value, what: &str) {
+    match (found, truth) {
+        (Value::Array(found), Value::Array(truth)) => {
+            assert_eq!(found.len(), truth.len(), "{what}");
+            for (found, truth) in found.iter().zip(truth) {
+                same(found, truth, what);
+            }
+        }
+        (Value::String(_) | Value::Number(_), Value::String(_) | Value::Number(_))
+            if found != truth =>
+        {
+            assert_eq!(number(found), number(truth), "{what}");
+        }
+        _ => assert_eq!(found, truth, "{what}"),
+    }
+}
+
+/// Every field that both have.
+fn same_fields(found: &Value, truth: &Value, what: &str) {
+    let mut common = 0;
+    for (name, value) in truth.as_object().unwrap() {
+        if let Some(found) = found.get(name) {
+            same(found, value, &format!("{what}: {name}"));
+            common += 1;
+        }
+    }
+    assert!(common > 1, "{what}: nothing in common");
+}
+
+fn same_lists(found: &Value, truth: &Value, name: &str) {
+    let (found, truth) = (list(&found[name]), list(&truth[name]));
+    assert_eq!(found.len(), truth.len(), "{name}");
+    for (index, (found, truth)) in (1..).zip(found.iter().zip(truth)) {
+        same_fields(found, truth, &format!("{name} {index}"));
+        if name != "code_objects" {
+            assert_eq!(found["index"], index);
+        }
+    }
+}
+
+/// `stop` is a list in the document, and `none` and `running` are empty ones.
+fn with_stop_lists(truth: &Value) -> Value {
+    let mut truth = truth.clone();
+    for wave in truth["waves"].as_array_mut().unwrap() {
+        wave["stop"] = match wave["stop"].as_str().unwrap() {
+            "none" | "running" => value!([]),
+            stop => value!([stop]),
+        };
+        // Only set where it is so.
+        assert_eq!(wave["halted_at_launch"], false);
+    }
+    truth
+}
+
+#[test]
+fn the_document_is_what_was_put_into_the_files() {
+    for case in ["gfx1100", "gfx1100-lds", "gfx90a"] {
+        let folder = Folder::of(case);
+        let truth = with_stop_lists(&truth(case));
+        for files in GIVEN {
+            let ran = core(&folder, files, &["--format", "json"]);
+            eprintln!("{case} {files:?}");
+            assert_eq!((ran.status, ran.err.as_str()), (0, ""));
+            let document = document(&ran);
+            assert_eq!(document["format"], "hetdwarf-core/1");
+            assert_eq!(document["problems"], value!([]));
+            let note = &document["note"];
+            same_fields(note, &truth["note"], "note");
+            assert_eq!(note["interface"], truth["note"]["r_version"]);
+            assert_eq!(note["runtime_state"], 1);
+            for name in ["agents", "queues", "dispatches", "code_objects", "waves"] {
+                same_lists(&document, &truth, name);
+            }
+            for object in list(&document["code_objects"]) {
+                assert_eq!(object["found"], true);
+            }
+            check_places(&document, &truth);
+        }
+    }
+}
+
+/// Where each wave is, and its stack, as `unwind` says it of its snapshot.
+fn check_places(document: &Value, truth: &Value) {
+    let groups = list(&document["groups"]);
+    let mut in_groups = 0;
+    for (wave, truth) in list(&document["waves"]).iter().zip(list(&truth["waves"])) {
+        let object = fixture(truth["object"].as_str().unwrap());
+        let snapshot = fixture(truth["snapshot"].as_str().unwrap());
+        let unwound = unwind(&object, &snapshot);
+        let frames = list(&unwound["frames"]);
+        for field in ["function", "file", "line"] {
+            assert_eq!(
+                wave[field], frames[0][field],
+                "wave {} {field}",
+                wave["index"]
+            );
+        }
+        assert_eq!(wave["code_object"], 0);
+        assert_eq!(wave["kernel"], "k");
+        let stack: Vec<String> = frames.iter().flat_map(frame_texts).collect();
+        let own: Vec<&Value> = groups
+            .iter()
+            .filter(|group| list(&group["waves"]).contains(&wave["index"]))
+            .collect();
+        assert_eq!(own.len(), 1, "wave {}", wave["index"]);
+        assert_eq!(own[0]["stack"], value!(stack));
+        assert_eq!(own[0]["state"], wave["state"]);
+        in_groups += 1;
+    }
+    let count: usize = groups.iter().map(|group| list(&group["waves"]).len()).sum();
+    assert_eq!(count, in_groups);
+}
+
+fn unwind(object: &Path, snapshot: &Path) -> Value {
+    let ran = hetdwarf([
+        "unwind".as_ref(),
+        object.as_os_str(),
+        "--wave".as_ref(),
+        snapshot.as_os_str(),
+        "--format".as_ref(),
+        "json".as_ref(),
+    ]);
+    document(&ran)
+}
+
+/// A frame of `unwind` as the lines of a stack.
+fn frame_texts(frame: &Value) -> Vec<String> {
+    let place = format!(" at {}:{}", frame["file"].as_str().unwrap(), frame["line"]);
+    let mut names: Vec<String> = list(&frame["inlined"])
+        .iter()
+        .map(|name| format!("{} (inlined)", name.as_str().unwrap()))
+        .collect();
+    names.push(frame["function"].as_str().unwrap().to_owned());
+    names[0].push_str(&place);
+    names
+}
+
+#[test]
+fn damaged_files_end_as_the_truth_expects() {
+    for case in cases() {
+        let folder = Folder::of(&case);
+        let truth = truth(&case);
+        let ran = core(&folder, &["merged.core"], &["--format", "json"]);
+        let expect = &truth["expect"];
+        let status = match expect["result"].as_str().unwrap() {
+            "ok" => 0,
+            "partial" => 1,
+            "error" => 2,
+            other => panic!("{other}"),
+        };
+        assert_eq!(ran.status, status, "{case}");
+        if status == 2 {
+            assert_eq!(ran.out, "");
+            assert!(ran.err.contains("version 2"), "{}", ran.err);
+            continue;
+        }
+        let document = document(&ran);
+        let problems = list(&document["problems"]);
+        assert_eq!(problems.is_empty(), status == 0);
+        for problem in problems {
+            let has_place = !problem["where"].as_str().unwrap().is_empty();
+            assert!(has_place && problem["message"].is_string(), "{problem}");
+        }
+        same_lists(&document, &truth, "agents");
+        if case == "bad-file-cut" {
+            assert_eq!(document["code_objects"][0]["found"], false);
+            continue;
+        }
+        for failing in expect["queues_failing"].as_array().unwrap_or(&vec![]) {
+            let place = format!("queue {failing}");
+            assert!(problems.iter().any(|problem| problem["where"] == *place));
+        }
+        if case == "bad-save-area-missing" {
+            assert_eq!(document["waves"], value!([]));
+            continue;
+        }
+        let mut truth = with_stop_lists(&truth);
+        if case == "bad-packet-out" {
+            for wave in truth["waves"].as_array_mut().unwrap() {
+                wave["packet_id"] = Value::Null;
+            }
+        }
+        same_lists(&document, &truth, "waves");
+        same_lists(&document, &truth, "dispatches");
+    }
+}
+
+/// Two files: the problem names the one that has the bytes.
+#[test]
+fn problems_name_the_file_of_their_offset() {
+    let folder = Folder::of("bad-link-cycle");
+    for (files, file) in [(GIVEN[1], 1), (GIVEN[2], 0)] {
+        let found = document(&core(&folder, files, &["--format", "json"]));
+        assert_eq!(found["problems"][0]["file"], file);
+        assert_eq!(found["problems"][0]["where"], "code objects");
+    }
+    let found = document(&core(&folder, GIVEN[0], &["--format", "json"]));
+    assert_eq!(found["problems"][0].get("file"), None);
+}
+
+#[test]
+fn what_cannot_be_opened_is_an_error() {
+    let folder = Folder::of("gfx1100");
+    std::fs::write(folder.path("text"), "no core").unwrap();
+    for (files, text) in [
+        (&["core.4242"][..], "gpucore.PID"),
+        (&["text"], "not an ELF file"),
+        (&["none"], "No such file"),
+        (&["merged.core", "text"], "not an ELF file"),
+    ] {
+        let ran = core(&folder, files, &[]);
+        assert_eq!((ran.status, ran.out.as_str()), (2, ""), "{files:?}");
+        assert!(ran.err.contains(text), "{}", ran.err);
+    }
+    assert_eq!(core(&folder, &[], &[]).status, 2);
+    assert_eq!(core(&folder, &["core.4242"; 3], &[]).status, 2);
+    // The GPU's half alone: agents and queues, and what else is needed.
+    let ran = core(&folder, &["gpucore.4242"], &["--format", "json"]);
+    assert_eq!(ran.status, 1);
+    let found = document(&ran);
+    assert_eq!(
+        (list(&found["agents"]).len(), list(&found["queues"]).len()),
+        (2, 6)
+    );
+    assert!(ran.out.contains("give the host's too (core.PID)"));
+}
+
+#[test]
+fn waves_are_grouped_as_asked() {
+    let folder = Folder::of("gfx1100");
+    let groups = |by: &str| {
+        let ran = core(&folder, GIVEN[0], &["--format", "json", "--group-by", by]);
+        document(&ran)["groups"].clone()
+    };
+    let count = |by| list(&groups(by)).len();
+    assert_eq!((count("none"), count("kernel")), (18, 2));
+    assert!(count("line") <= count("stack"));
+    // Those that stopped come first; 13 of them, 5 were running.
+    let kernel = groups("kernel");
+    let of = |n: usize| (kernel[n]["state"].clone(), list(&kernel[n]["waves"]).len());
+    assert_eq!(
+        (of(0), of(1)),
+        ((value!("stopped"), 13), (value!("running"), 5))
+    );
+    assert_eq!(kernel[0]["stack"], value!([]));
+}
+
+/// A core whose code object is in a file, and has only its loaded code.
+fn with_file_object(folder: &Folder, uri: &str) {
+    let object = std::fs::read(fixture("waves/calls/calls.rocm.hsaco")).unwrap();
+    let mut spec = CoreSpec::new(Generation::Gfx11, 110_000);
+    spec.objects = vec![(0x7f40_0000_0000, uri.to_owned())];
+    // What the loader copies, by the program headers.
+    let u64_at = |at: usize| u64::from_le_bytes(object[at..at + 8].try_into().unwrap());
+    let headers = usize::from(u16::from_le_bytes(object[56..58].try_into().unwrap()));
+    for header in (0..headers).map(|n| 64 + n * 56) {
+        if object[header] == 1 {
+            let (offset, size) = (u64_at(header + 8) as usize, u64_at(header + 32) as usize);
+            let bytes = object[offset..offset + size].to_vec();
+            spec.memory
+                .push((0x7f40_0000_0000 + u64_at(header + 16), bytes, true));
+        }
+    }
+    std::fs::write(folder.path("merged.core"), spec.build().merged()).unwrap();
+}
+
+/// No file is opened that nobody asked for, whatever the core says.
+#[test]
+fn code_objects_in_files_are_opened_only_where_asked() {
+    let folder = Folder::new();
+    let original = fixture("waves/calls/calls.rocm.hsaco");
+    with_file_object(&folder, &format!("file://{}", original.display()));
+    let run = |more: &[&str]| {
+        let more: Vec<&str> = more.iter().copied().chain(["--format", "json"]).collect();
+        core(&folder, GIVEN[0], &more)
+    };
+    let ran = run(&[]);
+    assert_eq!(ran.status, 1);
+    let found = document(&ran);
+    assert_eq!(
+        (
+            &found["code_objects"][0]["found"],
+            &found["code_objects"][0]["target"]
+        ),
+        (&value!(false), &Value::Null)
+    );
+    assert!(
+        found["problems"][0]["message"]
+            .as_str()
+            .unwrap()
+            .contains("--object-path")
+    );
+
+    let calls = fixture("waves/calls").display().to_string();
+    let object = original.display().to_string();
+    let (at_load, elsewhere) = (
+        format!("{object}@0x7f4000000000"),
+        format!("{object}@0x7f5000000000"),
+    );
+    for more in [
+        ["--object-path", &calls],
+        ["--object", &object],
+        ["--object", &at_load],
+    ] {
+        let ran = run(&more);
+        let found = document(&ran);
+        assert_eq!(
+            (ran.status, &found["problems"]),
+            (0, &value!([])),
+            "{more:?}"
+        );
+        assert_eq!(
+            (
+                &found["code_objects"][0]["found"],
+                &found["code_objects"][0]["target"]
+            ),
+            (&value!(true), &value!("gfx1100"))
+        );
+    }
+    // One more object, at an address of which the core has nothing.
+    let found = document(&run(&["--object", &elsewhere]));
+    assert_eq!(list(&found["code_objects"]).len(), 2);
+    assert_eq!(found["code_objects"][1]["load_address"], "0x7f5000000000");
+
+    // What does not fit is not used: another program, another processor, another place of the same.
+    let lds = fixture("waves/lds/lds.rocm.hsaco").display().to_string();
+    let wave64 = fixture("waves/loops-gfx90a/loops-gfx90a.rocm.hsaco")
+        .display()
+        .to_string();
+    let source = fixture("waves/calls/calls.cl").display().to_string();
+    let moved = format!("{object}@0x7f4000000100");
+    for (object, text) in [
+        (&lds, "differs"),
+        (&wave64, "no GPU"),
+        (&source, "no code object"),
+        (&moved, "differs"),
+    ] {
+        let ran = run(&["--object", object]);
+        assert_eq!(ran.status, 1, "{object}");
+        let found = document(&ran);
+        assert_eq!(found["code_objects"][0]["found"], false);
+        assert!(ran.out.contains(text), "{object}: {}", found["problems"]);
+    }
+    let ran = run(&["--object-path", &lds]);
+    assert_eq!(ran.status, 2, "a file is no folder");
+    let folder_without = fixture("waves/lds").display().to_string();
+    assert_eq!(
+        document(&run(&["--object-path", &folder_without]))["code_objects"][0]["found"],
+        false
+    );
+}
+
+/// Source is shown only from folders that are named.
+#[test]
+fn the_text_shows_what_faulted_first() {
+    let folder = Folder::of("gfx1100");
+    let with_source = fixture("waves/calls").display().to_string();
+    let ran = core(&folder, GIVEN[0], &["--source-path", &with_source]);
+    assert_eq!((ran.status, ran.err.as_str()), (0, ""));
+    assert_snapshot!("core", ran.out);
+    let plain = core(&folder, GIVEN[0], &[]).out;
+    assert!(ran.out.contains("NI int mid(") && !plain.contains("NI int mid("));
+    let all = core(&folder, GIVEN[0], &["--all"]).out;
+    // Each of the 13 waves that stopped for a reason but two, and a line for each wave.
+    assert_eq!(all.matches("\nwave ").count() - 1, 11);
+    let queues = core(&folder, GIVEN[0], &["--queues"]).out;
+    assert!(
+        queues.starts_with("\nQueues\n") && !queues.contains("GPUs") && !queues.contains("wave 1")
+    );
+    let dispatches = core(&folder, GIVEN[0], &["--dispatches", "--agents"]).out;
+    assert!(dispatches.contains("GPUs") && dispatches.contains("0x7f4000000940"));
+    let damaged = Folder::of("bad-packet-out");
+    let ran = core(&damaged, GIVEN[0], &[]);
+    assert_eq!(ran.status, 1);
+    assert_snapshot!("core-damaged", ran.out);
+}
+
+/// The waves of a core are those of the fixtures, and the schema of the document says so.
+#[test]
+fn the_document_has_the_fields_of_the_contract() {
+    let folder = Folder::of("gfx90a");
+    let found = document(&core(&folder, GIVEN[0], &["--format", "json"]));
+    let contract = value!({
+        "note": ["version", "kfd", "r_debug", "runtime_state", "interface"],
+        "agents": ["index", "gpu_id", "target", "xcc"],
+        "queues": ["index", "queue_id", "gpu_id", "type", "waves", "read_id", "write_id"],
+        "dispatches": ["index", "queue_id", "packet_id", "kernel", "grid_size", "workgroup_size"],
+        "code_objects": ["load_address", "uri", "target", "found"],
+        "waves": ["index", "gpu_id", "queue_id", "xcc", "packet_id", "workgroup", "wave_in_group", "lanes", "pc",
+                  "exec", "state", "stop", "code_object", "function", "file", "line"],
+        "groups": ["waves", "stack", "state"],
+    });
+    for (part, fields) in contract.as_object().unwrap() {
+        let first = found[part].get(0).unwrap_or(&found[part]);
+        for field in list(fields) {
+            assert!(
+                first.get(field.as_str().unwrap()).is_some(),
+                "{part}: {field}"
+            );
+        }
+    }
+}
+
+/// A GPU full of waves: each has its place, and there are as few groups as in a core of one of each.
+#[test]
+fn thousands_of_waves_are_a_few_groups() {
+    let folder = Folder::of("gfx1100");
+    let one = document(&core(&folder, GIVEN[0], &["--format", "json"]));
+    let many = dwarf_tests::cores::many::built(3600);
+    std::fs::write(folder.path("many.core"), many.merged()).unwrap();
+    let ran = core(&folder, &["many.core"], &["--format", "json"]);
+    assert_eq!((ran.status, ran.err.as_str()), (0, ""));
+    let found = document(&ran);
+    assert_eq!(list(&found["waves"]).len(), 3600);
+    for (n, wave) in list(&found["waves"]).iter().enumerate() {
+        assert_eq!(wave["workgroup"], value!([n, 0, 0]));
+        let original = &one["waves"][n % 18];
+        for field in [
+            "pc",
+            "exec",
+            "state",
+            "stop",
+            "function",
+            "file",
+            "line",
+            "packet_id",
+        ] {
+            assert_eq!(wave[field], original[field], "wave {n} {field}");
+        }
+    }
+    let (groups, expected) = (list(&found["groups"]), list(&one["groups"]));
+    assert_eq!(groups.len(), expected.len());
+    for group in groups {
+        let waves = list(&group["waves"]);
+        let first = waves[0].as_u64().unwrap();
+        let same = expected
+            .iter()
+            .find(|group| list(&group["waves"]).contains(&value!(first)));
+        assert_eq!(group["stack"], same.unwrap()["stack"]);
+        assert_eq!(waves.len() % 200, 0);
+    }
+    let text = core(&folder, &["many.core"], &[]).out;
+    assert!(text.contains("(199 more so: waves"), "{text}");
+    assert!(text.lines().count() < 200);
+}
+
+/// `unwind` of a wave of a core is that of its snapshot, whichever way the files are given and the wave is chosen.
+#[test]
+fn unwind_takes_its_wave_from_a_core() {
+    for case in ["gfx1100", "gfx1100-lds", "gfx90a"] {
+        let folder = Folder::of(case);
+        let file = |name: &str| folder.path(name).display().to_string();
+        let merged = vec!["--core".to_owned(), file("merged.core")];
+        let halves = [("--core", "gpucore.4242"), ("--core", "core.4242")]
+            .iter()
+            .flat_map(|(option, name)| [(*option).to_owned(), file(name)])
+            .collect();
+        let unwound = |files: &Vec<String>, more: &[&str]| {
+            let more = more.iter().map(|&text| text.to_owned());
+            let start = ["unwind".to_owned()];
+            hetdwarf(start.into_iter().chain(files.iter().cloned()).chain(more))
+        };
+        let truth = truth(case);
+        for (index, wave) in (1..).zip(list(&truth["waves"])) {
+            let path = |name: &str| fixture(wave[name].as_str().unwrap());
+            // The snapshots say another dispatch than the cores that were made of them.
+            let stack = |mut document: Value| {
+                without_work_items(&mut document);
+                document
+            };
+            let expected = stack(unwind(&path("object"), &path("snapshot")));
+            let number = index.to_string();
+            let group = &wave["workgroup"];
+            let place = format!(
+                "{}:{}:({},{},{})/{}",
+                wave["queue_id"],
+                wave["packet_id"],
+                group[0],
+                group[1],
+                group[2],
+                wave["wave_in_group"]
+            );
+            for (files, chosen) in [(&merged, &number), (&halves, &place)] {
+                let ran = unwound(files, &["--wave", chosen, "--format", "json"]);
+                assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{case} {chosen}");
+                assert_eq!(stack(document(&ran)), expected, "{case} {chosen}");
+            }
+            if index == 1 {
+                let ran = unwound(&merged, &["--format", "json"]);
+                assert_eq!(stack(document(&ran)), expected, "the first that faulted");
+            }
+        }
+        for (more, text) in [
+            (&["--wave", "1000"][..], "no such wave"),
+            (&["--wave", "first"], "the number of a wave"),
+            (&["--object", "/none"], "/none"),
+        ] {
+            let ran = unwound(&merged, more);
+            assert_eq!((ran.status, ran.out.as_str()), (2, ""));
+            assert!(ran.err.contains(text), "{}", ran.err);
+        }
+        assert_eq!(unwound(&Vec::new(), &["--wave", "1"]).status, 2);
+        let both = vec![
+            file("merged.core"),
+            "--object".to_owned(),
+            file("core.4242"),
+        ];
+        let ran = unwound(&both, &["--wave", "1"]);
+        assert!(ran.status == 2 && ran.err.contains("are for code objects of a --core"));
+    }
+}

@@ -1,0 +1,313 @@
+//! `DW_OP_entry_value`: what was in a register on entry, by what the call site says of it and by call frame information.
+//!
+//! `outer` at 0x1000 calls `leaf` at 0x1040 by the four bytes at 0x1010, and `leaf` has overwritten its parameter, which
+//! was in s4. Each value is worked out from the registers of the wave.
+#![allow(
+    clippy::panic,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    unreachable_pub,
+    reason = "a test"
+)]
+
+#[allow(dead_code, reason = "the other test that it belongs to uses all of it")]
+#[path = "hostile/elf.rs"]
+mod elf;
+
+use elf::{Attribute as A, Entry, code_object, debug_info};
+use gimli::*;
+use hetdwarf::arch::{Lane, Register, ScratchAddressing, WaveSize};
+use hetdwarf::debug_info::types::TypeTable;
+use hetdwarf::display::Options;
+use hetdwarf::eval::Reading;
+use hetdwarf::frame::write::{Common, FrameTable, FunctionFrame, ReturnAddress, Start, Target};
+use hetdwarf::inspect::{LaneState, Program, Stop, StopOptions, VariableValue};
+use hetdwarf::location::Arena;
+use hetdwarf::object::CodeObject;
+use hetdwarf::wave::Snapshot;
+
+const OUTER: u64 = 0x1000;
+const LEAF: u64 = 0x1040;
+const RETURN: u64 = OUTER + 0x14;
+
+/// DWARF numbers of s4, s34, s30.
+const S4: u8 = 36;
+const S34: u8 = 66;
+
+/// The numbers of the entries that every object has.
+const LONG: usize = 1;
+const OUTER_ENTRY: usize = 2;
+const FIRST_OF_SITE: usize = 3;
+
+fn s(number: u16) -> Register {
+    Register::sgpr(number).unwrap()
+}
+
+fn frames(saved: bool) -> Vec<u8> {
+    let target = Target {
+        wave_size: WaveSize::Wave64,
+        scratch: ScratchAddressing::Buffer,
+    };
+    let frame = |at| FunctionFrame::new(target, &Common::new(), Start::Address(at), 64).unwrap();
+    let mut kernel = frame(OUTER);
+    kernel.kernel_entry().unwrap();
+    let mut leaf = frame(LEAF);
+    leaf.cfa_from_stack_pointer(s(32)).unwrap();
+    leaf.return_address_in(ReturnAddress::Pair(s(30))).unwrap();
+    if saved {
+        leaf.at(8).unwrap().saved_in_register(s(4), s(20)).unwrap();
+    }
+    let mut table = FrameTable::new();
+    table.add(kernel).add(leaf);
+    table.write().unwrap().bytes
+}
+
+fn entry(depth: usize, tag: DwTag, attributes: Vec<(DwAt, A)>) -> Entry {
+    let attributes = attributes.into_iter();
+    Entry {
+        tag: tag.0.into(),
+        attributes: attributes
+            .map(|(name, value)| (name.0.into(), value))
+            .collect(),
+        depth,
+    }
+}
+
+fn code(name: &str, at: u64, more: Vec<(DwAt, A)>) -> Entry {
+    let attributes = vec![
+        (DW_AT_name, A::name(name)),
+        (DW_AT_low_pc, A::address(at)),
+        (DW_AT_high_pc, A::number(0x40)),
+    ];
+    entry(1, DW_TAG_subprogram, [attributes, more].concat())
+}
+
+/// The object: `site` is what `outer` has, with the variable `v` in `leaf` at `location`.
+fn object(site: Vec<Entry>, location: &[u8], saved: bool) -> Vec<u8> {
+    let unit = vec![
+        (DW_AT_low_pc, A::address(OUTER)),
+        (DW_AT_high_pc, A::number(0x80)),
+        // Not LLVM: registers are read by the letter.
+        (DW_AT_producer, A::name("GNU C17 12.2.0")),
+    ];
+    let long = vec![
+        (DW_AT_name, A::name("long")),
+        (DW_AT_byte_size, A::number(8)),
+        (DW_AT_encoding, A::number(5)),
+    ];
+    // lit, addr 0x7000: memory.
+    let base = [&[0x03][..], &0x7000u64.to_le_bytes()].concat();
+    let mut entries = vec![
+        entry(0, DW_TAG_compile_unit, unit),
+        entry(1, DW_TAG_base_type, long),
+        code(
+            "outer",
+            OUTER,
+            vec![(DW_AT_frame_base, A::expression(&base))],
+        ),
+    ];
+    entries.extend(site);
+    entries.push(code("leaf", LEAF, vec![]));
+    let v = vec![
+        (DW_AT_name, A::name("v")),
+        (DW_AT_type, A::Entry(LONG)),
+        (DW_AT_location, A::expression(location)),
+    ];
+    entries.push(entry(2, DW_TAG_variable, v));
+    let (abbreviations, info) = debug_info(&entries);
+    code_object(&[
+        (".text", &[0; 128]),
+        (".debug_abbrev", &abbreviations),
+        (".debug_info", &info),
+        (".debug_frame", &frames(saved)),
+    ])
+}
+
+/// A call site that returns to `returns` and calls the entry `callee`, with a value for s4.
+fn site(returns: u64, callee: usize, value: &[u8]) -> Vec<Entry> {
+    let attributes = vec![
+        (DW_AT_call_return_pc, A::address(returns)),
+        (DW_AT_call_origin, A::Entry(callee)),
+    ];
+    let parameter = vec![
+        // regx.
+        (DW_AT_location, A::expression(&[0x90, S4])),
+        (DW_AT_call_value, A::expression(value)),
+    ];
+    vec![
+        entry(2, DW_TAG_call_site, attributes),
+        entry(3, DW_TAG_call_site_parameter, parameter),
+    ]
+}
+
+/// With so many entries of the call site, `leaf` is this one.
+fn leaf_after(entries: usize) -> usize {
+    FIRST_OF_SITE + entries
+}
+
+/// entry_value(regx s4), stack_value.
+const ON_ENTRY: [u8; 5] = [0xa3, 2, 0x90, S4, 0x9f];
+/// bregx s34+1.
+const S34_PLUS_1: [u8; 3] = [0x92, S34, 1];
+
+/// The state and text of `v` in lane 0. In the wave s4 is 7, s20 is 20, s34 is 41, and the number at 0x7008 is 99.
+fn value(file: &[u8], reading: Reading) -> (LaneState, String) {
+    let object = CodeObject::parse(file).unwrap();
+    let program = Program::load(&object).unwrap();
+    let memory = format!("{}{:02x}{}", "00".repeat(8), 99, "00".repeat(7));
+    let json = format!(
+        r#"{{"format": "hetdwarf-wave/1", "target": "gfx90a", "wave_size": 64, "pc": "{:#x}",
+            "registers": {{"exec": "0x1", "s4": 7, "s20": 20, "s30": "{RETURN:#x}", "s31": 0, "s32": 256, "s34": 41}},
+            "memory": [{{"space": "none", "address": "0x7000", "bytes": "{memory}"}}]}}"#,
+        LEAF + 0x10
+    );
+    let wave = Snapshot::from_json(json.as_bytes()).unwrap();
+    let arena = Arena::new();
+    let mut options = StopOptions::default();
+    options.reading = reading;
+    let stop = Stop::new(&program, &wave, wave.pc(), options, &arena);
+    assert_eq!(stop.frames().len(), 2);
+    let mut types = TypeTable::default();
+    let variables = stop.frame(0).unwrap().variables(&mut types).unwrap();
+    let v = &variables[0];
+    let text = v.text(Lane(0), &types, &Options::default());
+    (v.state(Lane(0)), text.unwrap_or_default())
+}
+
+fn tolerant(site: Vec<Entry>, saved: bool) -> (LaneState, String) {
+    value(&object(site, &ON_ENTRY, saved), Reading::Tolerant)
+}
+
+#[test]
+fn the_value_is_what_the_call_site_says_of_the_register() {
+    let found = tolerant(site(RETURN, leaf_after(2), &S34_PLUS_1), false);
+    assert_eq!(found, (LaneState::Ok, "42".to_owned()));
+    // It comes before a rule for the register: that is 20.
+    let found = tolerant(site(RETURN, leaf_after(2), &S34_PLUS_1), true);
+    assert_eq!(found, (LaneState::Ok, "42".to_owned()));
+}
+
+/// `DW_OP_GNU_entry_value`, `DW_TAG_GNU_call_site` and what belongs to it, as gcc wrote before DWARF 5; reg4 would be
+/// s4 of no target, so that the register is given by regx here, too.
+#[test]
+fn the_spellings_of_gnu_mean_the_same() {
+    let attributes = vec![
+        (DW_AT_low_pc, A::address(RETURN)),
+        (DW_AT_abstract_origin, A::Entry(leaf_after(2))),
+    ];
+    let parameter = vec![
+        (DW_AT_location, A::expression(&[0x90, S4])),
+        (DW_AT_GNU_call_site_value, A::expression(&S34_PLUS_1)),
+    ];
+    let site = vec![
+        entry(2, DW_TAG_GNU_call_site, attributes),
+        entry(3, DW_TAG_GNU_call_site_parameter, parameter),
+    ];
+    let file = object(site, &[0xf3, 2, 0x90, S4, 0x9f], false);
+    let found = value(&file, Reading::Tolerant);
+    assert_eq!(found, (LaneState::Ok, "42".to_owned()));
+}
+
+/// The call is in a block of the function, and its value in the caller's frame: fbreg 8, deref.
+#[test]
+fn it_is_evaluated_in_the_frame_and_function_of_the_caller() {
+    let mut entries = vec![entry(2, DW_TAG_lexical_block, vec![])];
+    for (depth, mut part) in [3, 4]
+        .into_iter()
+        .zip(site(RETURN, leaf_after(3), &[0x91, 8, 0x06]))
+    {
+        part.depth = depth;
+        entries.push(part);
+    }
+    assert_eq!(tolerant(entries, false), (LaneState::Ok, "99".to_owned()));
+}
+
+/// s4 has 32 bits: of const8u 0x1_0000_0005 it holds 5.
+#[test]
+fn a_register_holds_as_much_as_it_has_room_for() {
+    let value = [&[0x0e][..], &0x1_0000_0005u64.to_le_bytes()].concat();
+    let found = tolerant(site(RETURN, leaf_after(2), &value), false);
+    assert_eq!(found, (LaneState::Ok, "5".to_owned()));
+}
+
+/// An entry value is written where the register holds something else by now, so that 7 would be wrong.
+#[test]
+fn what_nothing_says_is_not_shown() {
+    let nothing = [
+        vec![],
+        // Another call.
+        site(RETURN + 4, leaf_after(2), &S34_PLUS_1),
+        // The same without a value.
+        vec![site(RETURN, leaf_after(1), &S34_PLUS_1).swap_remove(0)],
+    ];
+    for site in nothing {
+        let (state, text) = tolerant(site.clone(), false);
+        let LaneState::Error(error) = state else {
+            panic!("{state:?}");
+        };
+        assert_eq!((error.kind().name(), text.as_str()), ("undefined-read", ""));
+        // A rule of call frame information says where it is.
+        assert_eq!(tolerant(site, true), (LaneState::Ok, "20".to_owned()));
+    }
+}
+
+/// `outer` called itself, by what its call site says, and that call has ended in one to `leaf`.
+#[test]
+fn a_tail_call_in_between_hides_the_value() {
+    for saved in [false, true] {
+        let (state, _) = tolerant(site(RETURN, OUTER_ENTRY, &S34_PLUS_1), saved);
+        assert!(
+            matches!(&state, LaneState::Unsupported { what } if what.contains("tail call")),
+            "{state:?}"
+        );
+    }
+}
+
+/// HET A.2.5.4.3.4: the expression is evaluated in the caller's frame, whose s4 is the same without a rule.
+#[test]
+fn by_the_letter_only_registers_count() {
+    for (saved, text) in [(false, "7"), (true, "20")] {
+        let file = object(site(RETURN, leaf_after(2), &S34_PLUS_1), &ON_ENTRY, saved);
+        let found = value(&file, Reading::ByTheLetter);
+        assert_eq!(found, (LaneState::Ok, text.to_owned()));
+    }
+}
+
+/// gcc's `__multadd (b, m, a)` in newlib at 0x5aef0, where `m` is `entry_value (s28)`. By its call frame information the
+/// CFA is s15:s14 - 0x130 and the return address at 8 from it. What the call sites pass is in the source of newlib, and
+/// `llvm-dwarfdump` shows it: `multadd (b, 10, 0)` in `__s2b` and `_dtoa_r`, and `multadd (b, 5, 0)` in the latter.
+#[test]
+fn gcc_says_what_it_passes() {
+    let file = dwarf_tests::fixture("corpus/gcc12/offload-gfx906-O1.hsaco");
+    let data = std::fs::read(file).unwrap();
+    let object = CodeObject::parse(&data).unwrap();
+    let program = Program::load(&object).unwrap();
+    for (returns, caller, m) in [
+        (0x595f4u64, "_dtoa_r", "10"),
+        (0x59b88, "_dtoa_r", "5"),
+        (0x5b29c, "__s2b", "10"),
+    ] {
+        let address: String = returns
+            .to_le_bytes()
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        let json = format!(
+            r#"{{"format": "hetdwarf-wave/1", "target": "gfx906", "wave_size": 64, "pc": "0x5aef0",
+                "registers": {{"exec": "0x1", "s14": "0x10130", "s15": 0, "s28": "0x1234"}},
+                "memory": [{{"space": "none", "address": "0x10008", "bytes": "{address}"}}]}}"#
+        );
+        let wave = Snapshot::from_json(json.as_bytes()).unwrap();
+        let arena = Arena::new();
+        let stop = Stop::new(&program, &wave, wave.pc(), StopOptions::default(), &arena);
+        let name = stop.frame(1).unwrap().function().unwrap().unwrap().name;
+        assert_eq!(name.as_deref(), Some(caller));
+        let mut types = TypeTable::default();
+        let variables = stop.frame(0).unwrap().variables(&mut types).unwrap();
+        let named = |value: &&VariableValue<'_>| value.variable.name.as_deref() == Some("m");
+        let found = variables.iter().find(named).unwrap();
+        assert_eq!(found.state(Lane(0)), LaneState::Ok);
+        let text = found.text(Lane(0), &types, &Options::default());
+        assert_eq!(text.as_deref(), Some(m), "from {returns:#x}");
+    }
+}

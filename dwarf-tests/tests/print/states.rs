@@ -1,0 +1,447 @@
+//! What has no value, in one lane or in all: errors of each kind with their places, and states.
+
+use serde_json::Value;
+
+use core::cell::RefCell;
+use core::ops::Range;
+
+use dwarf_tests::fixture;
+use hetdwarf::arch::{Apertures, Lane, Register, WaveSize};
+use hetdwarf::inspect::{Program, Stop, StopOptions};
+use hetdwarf::location::Arena;
+use hetdwarf::object::CodeObject;
+use hetdwarf::query::Query;
+use hetdwarf::wave::{AccessError, Memory, Snapshot, Wave};
+
+use crate::{expressions, print, truth};
+
+/// A text, the error's kind, where it points to, and a part of its message.
+type Fault = (&'static str, &'static str, usize, &'static str);
+
+#[rustfmt::skip]
+const FAULTS: &[Fault] = &[
+    ("id +", "syntax", 4, "expected an operand, found the end"),
+    ("", "syntax", 0, "expected an operand"),
+    ("(id", "syntax", 3, "expected `)`"),
+    ("id id", "syntax", 3, "expected an operator or the end, found `id`"),
+    ("recs[0", "syntax", 6, "expected `]`"),
+    ("copy.1", "syntax", 4, "found a number"),
+    ("id ? 1", "syntax", 6, "expected `:`"),
+    ("08 + id", "syntax", 0, "expected a number, found `08`"),
+    ("id + 'ab'", "syntax", 5, "one character"),
+    ("id # 3", "syntax", 3, "`#`"),
+    ("99999999999999999999", "syntax", 0, "at most 64 bits"),
+    ("lokal#0x10", "syntax", 0, "address space"),
+    ("id = 3", "unsupported", 3, "assignment"),
+    ("id += 3", "unsupported", 3, "assignment"),
+    ("id++", "unsupported", 2, "change the program"),
+    ("--id", "unsupported", 0, "change the program"),
+    ("area(0, 1)", "unsupported", 4, "call"),
+    ("id, 3", "unsupported", 2, "comma"),
+    ("Rec", "unsupported", 0, "a type has no value"),
+    ("unsigned int", "unsupported", 0, "a type has no value"),
+    ("1 + idd", "unknown-name", 4, "did you mean `id`?"),
+    ("out + reks", "unknown-name", 6, "did you mean `recs`?"),
+    ("nothing_like_it", "unknown-name", 0, "there is no `nothing_like_it` here"),
+    ("(Rek *)out", "unknown-type", 1, "did you mean `Rec`?"),
+    ("sizeof(struct Rec)", "unknown-type", 7, "there is no type `Rec`"),
+    ("(unsigned float)id", "unknown-type", 1, "float unsigned"),
+    ("recs[0].yy", "unknown-member", 8, "did you mean `y`?"),
+    ("copy.in", "unknown-member", 5, "`Small` has no member `in`"),
+    ("$foo + 1", "unknown-register", 0, "$foo"),
+    ("$a0", "unknown-register", 0, "$a0"),
+    ("$1", "unknown-register", 0, "$1"),
+    ("id.x", "type", 3, "`int` has no members"),
+    ("id->x", "type", 4, "no pointer"),
+    ("g.x", "type", 2, "use `->`"),
+    ("*id", "type", 0, "no pointer"),
+    ("id[1]", "type", 2, "no elements"),
+    ("recs + recs", "type", 5, "`+` between"),
+    ("copy + 1", "type", 5, "`+` between `Small` and `int`"),
+    ("out * 2", "type", 4, "`*` between `float *` and `int`"),
+    ("a % 2", "type", 2, "`%` between `float` and `int`"),
+    ("a << 1", "type", 2, "`<<` between"),
+    ("~a", "type", 0, "`~` on `float`"),
+    ("!copy", "type", 0, "neither true nor false"),
+    ("copy ? 1 : 2", "type", 5, "neither true nor false"),
+    ("id ? copy : 1", "type", 3, "`?:` between"),
+    ("(int)copy", "type", 0, "a cast from `Small` to `int`"),
+    ("(Small)id", "type", 0, "a cast from `int` to `Small`"),
+    ("(int *)a", "type", 0, "a cast from `float` to `int *`"),
+    ("&(id + 1)", "type", 0, "no address"),
+    ("&5", "type", 0, "no address"),
+    ("(id + 1)@3", "type", 8, "in memory"),
+    ("recs[0]@a", "type", 7, "takes a number"),
+    ("g[a]", "type", 1, "an index of the type `float`"),
+    ("*(void *)g", "type", 0, "nothing of a known type"),
+    ("sizeof(int(int))", "unsupported", 11, "functions"),
+    ("&recs[0] - g", "type", 9, "address spaces private_lane and none"),
+];
+
+#[test]
+fn errors_of_each_kind_say_what_and_where() {
+    let texts = FAULTS.iter().map(|(text, ..)| *text);
+    let answers = expressions("structs", ".rocm.hsaco", "w05", &[], texts);
+    let mut wrong = Vec::new();
+    for ((text, kind, offset, message), answer) in FAULTS.iter().zip(answers) {
+        let error = &answer["error"];
+        let said = error["message"].as_str().unwrap_or_default();
+        let is_right =
+            error["kind"] == *kind && error["offset"] == *offset && said.contains(message);
+        if !is_right || !answer["lanes"].is_null() {
+            wrong.push(format!("`{text}`: {answer}"));
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{} wrong:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+    // The kinds that a text of 65536 bytes can have; `limit` is in `hostile`, `debug-info` needs a damaged file.
+    let mut kinds: Vec<&str> = FAULTS.iter().map(|fault| fault.1).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    assert_eq!(
+        kinds,
+        [
+            "syntax",
+            "type",
+            "unknown-member",
+            "unknown-name",
+            "unknown-register",
+            "unknown-type",
+            "unsupported"
+        ]
+    );
+}
+
+/// A lane of the only expression.
+fn lane(case: &str, wave: &str, text: &str, lane: usize) -> Value {
+    let answers = expressions(case, ".rocm.hsaco", wave, &[], [text]);
+    answers[0]["lanes"]
+        .as_array()
+        .unwrap_or_else(|| panic!("{}", answers[0]))[lane]
+        .clone()
+}
+
+#[test]
+fn what_one_lane_cannot_be_asked_costs_the_others_nothing() {
+    // In lane 3 of `leaf` of calls-O2.cl `a` is 3; lane 0 does not execute.
+    for (text, number, state, said) in [
+        ("x / (a - 3)", 3, "error", "division by zero"),
+        ("x % (a - 3)", 3, "error", "division by zero"),
+        ("1 << (a - 4)", 3, "error", "a shift of 32 bits by -1"),
+        ("1 << (a + 31)", 1, "error", "a shift of 32 bits by 32"),
+        ("1l >> (a + 61)", 3, "error", "a shift of 64 bits by 64"),
+        ("x / (a - 3)", 0, "inactive", ""),
+        ("1", 0, "inactive", ""),
+    ] {
+        let found = lane("calls-O2", "w06", text, number);
+        assert_eq!(found["state"], state, "{text}: {found}");
+        assert!(
+            found["message"].as_str().unwrap_or_default().contains(said),
+            "{text}: {found}"
+        );
+        assert!(
+            found["value"].is_null() && found["bytes"].is_null(),
+            "{text}: {found}"
+        );
+    }
+    // a = 5, and x = g[a & 3] = g[1] = -3: -3 / 2 is -1.
+    assert_eq!(lane("calls-O2", "w06", "x / (a - 3)", 5)["value"], "-1");
+    assert_eq!(lane("calls-O2", "w06", "1 << (a - 4)", 5)["value"], "2");
+    // Only the side that counts is asked.
+    for (text, value) in [
+        ("a == 3 || x / (a - 3) > 100", "1"),
+        ("a != 3 && x / (a - 3) > 100", "0"),
+        ("a == 3 ? 7 : x / (a - 3)", "7"),
+        ("0 && *(int *)0", "0"),
+        ("sizeof(1 / (a - 3))", "4"),
+    ] {
+        assert_eq!(lane("calls-O2", "w06", text, 3)["value"], value, "{text}");
+    }
+    assert_eq!(
+        lane("calls-O2", "w06", "x / (a - 3) || 1", 3)["state"],
+        "error"
+    );
+}
+
+#[test]
+fn null_pointers_of_every_space_point_nowhere() {
+    for (text, said) in [
+        ("*(int *)0", "the pointer is null"),
+        ("((Rec *)0)->x", "the pointer is null"),
+        ("*(__private int *)0", "private_lane#0xffffffff"),
+        ("*(int *)local#0xffffffff", "local#0xffffffff"),
+        ("((__local float *)NULL)[3]", "local#0xffffffff"),
+    ] {
+        let found = lane("structs", "w05", text, 4);
+        if text.ends_with("[3]") {
+            // What lies after null is some address, as in C; nothing is known there.
+            assert_ne!(found["state"], "ok", "{text}: {found}");
+            continue;
+        }
+        assert_eq!(found["state"], "error", "{text}: {found}");
+        assert!(
+            found["message"].as_str().unwrap().contains(said),
+            "{text}: {found}"
+        );
+    }
+    for (text, value) in [
+        // `offsetof`, as C programs write it: y starts after an int of 4 bytes, big at 24.
+        ("(long)&((Rec *)0)->y[2]", "12"),
+        ("(unsigned long)&((Rec *)0)->big", "24"),
+        ("(__private int *)0 == 0", "1"),
+        ("!(__local int *)0", "1"),
+        ("(long)(__local int *)0", "4294967295"),
+        ("(__generic int *)(__local int *)0 == 0", "1"),
+        ("local#0 == 0", "0"),
+    ] {
+        assert_eq!(lane("structs", "w05", text, 4)["value"], value, "{text}");
+    }
+}
+
+#[test]
+fn what_is_in_a_register_has_no_address() {
+    let found = lane("calls-O2", "w06", "&a", 5);
+    assert_eq!(found["state"], "error");
+    let message = found["message"].as_str().unwrap();
+    assert!(
+        message.contains("no address") && message.contains("the register v"),
+        "{message}"
+    );
+    // Where calls-O2.cl keeps `a`, each lane has its own dword.
+    let register = message.rsplit(' ').next().unwrap();
+    let text = format!("${register} == a");
+    assert_eq!(lane("calls-O2", "w06", &text, 5)["value"], "1");
+    let found = lane("calls-O2", "w06", "a@2", 5);
+    assert_eq!(found["state"], "error", "{found}");
+}
+
+#[test]
+fn what_was_optimized_out_says_so_and_what_is_unknown_too() {
+    for text in ["g", "g[0]", "g == 0", "a + (g == 0)", "*g", "!g"] {
+        let found = lane("calls-O2", "w06", text, 5);
+        assert_eq!(found["state"], "optimized-out", "{text}: {found}");
+        assert!(
+            found["message"].as_str().unwrap().contains("optimized out"),
+            "{text}: {found}"
+        );
+    }
+    let found = lane("structs", "w05", "*(int *)0x123456789a", 5);
+    assert_eq!(found["state"], "unavailable", "{found}");
+    let found = lane("structs", "w05", "1 + *(int *)0x123456789a", 5);
+    assert_eq!(found["state"], "unavailable", "{found}");
+    // `g` of pointers.cl has four longs; what is after them the snapshot does not have.
+    let found = lane("pointers", "w03", "g[2]@4", 5);
+    assert_eq!(found["state"], "partial", "{found}");
+    assert_eq!(
+        found["value"],
+        "{42949672960, 6, <unavailable>, <unavailable>}"
+    );
+    assert_eq!(found["unavailable"], serde_json::json!([[128, 256]]));
+    assert_eq!(
+        lane("pointers", "w03", "(g[2]@4)[1]", 5)["value"],
+        "6",
+        "a part that is there"
+    );
+    assert_eq!(
+        lane("pointers", "w03", "(g[2]@4)[3]", 5)["state"],
+        "unavailable"
+    );
+}
+
+#[test]
+fn registers_are_those_of_the_lane() {
+    let wave = dwarf_tests::json(&fixture("waves/calls-O2/w06.json"));
+    let registers = &wave["registers"];
+    for name in ["v0", "v1", "v3", "s0", "s33", "vcc"] {
+        for number in [1, 13, 25] {
+            let own = &registers[name];
+            let expected = dwarf_tests::number(own.get(number).unwrap_or(own));
+            let found = lane("calls-O2", "w06", &format!("${name}"), number);
+            assert_eq!(
+                found["value"],
+                expected.to_string(),
+                "${name} in lane {number}"
+            );
+        }
+    }
+    let exec = dwarf_tests::number(&truth("calls-O2", "w06")["exec"]).to_string();
+    assert_eq!(lane("calls-O2", "w06", "$exec", 5)["value"], exec);
+    assert_eq!(lane("calls-O2", "w06", "$pc", 5)["value"], wave["pc"]);
+    assert_eq!(
+        lane("calls-O2", "w06", "$exec >> $_lane & 1", 5)["value"],
+        "1"
+    );
+    // s32 is a private address on gfx1100, which reaches scratch by scratch_* instructions …
+    let s32 = lane("structs", "w05", "$s32", 5)["value"]
+        .as_str()
+        .unwrap()
+        .parse::<u64>()
+        .unwrap();
+    assert_eq!(
+        lane("structs", "w05", "$sp", 5)["value"],
+        format!("private_lane#{s32:#x}")
+    );
+    // … and counts the bytes of all 64 lanes on gfx90a, which reaches it through buffers.
+    let s32 = lane("loops-gfx90a", "w12", "$s32", 5)["value"]
+        .as_str()
+        .unwrap()
+        .parse::<u64>()
+        .unwrap();
+    assert_eq!(
+        lane("loops-gfx90a", "w12", "$sp", 5)["value"],
+        format!("private_lane#{:#x}", s32 / 64)
+    );
+    assert!(s32 > 0 && s32.is_multiple_of(64));
+}
+
+/// In the caller's frame names mean the caller's variables: `mid(a, b, g)` called `leaf`.
+#[test]
+fn frames_have_names_of_their_own() {
+    let options = ["--frame", "1", "--lane", "3,7"];
+    // At the first call `r` is still `b`, which is `id * 5`; `a` is `id`.
+    let answers = expressions(
+        "calls-O2",
+        ".rocm.hsaco",
+        "w06",
+        &options,
+        ["b - 5 * a", "r == b", "x"],
+    );
+    for lane in answers[0]["lanes"].as_array().unwrap() {
+        assert_eq!(lane["value"], "0", "{lane}");
+    }
+    assert_eq!(answers[1]["lanes"][1]["value"], "1");
+    assert_eq!(
+        answers[2]["error"]["kind"], "unknown-name",
+        "x is one of leaf's"
+    );
+}
+
+#[test]
+fn functions_are_where_they_start() {
+    let answers = expressions(
+        "structs",
+        ".rocm.hsaco",
+        "w05",
+        &["--lane", "0"],
+        ["area", "&area == area", "fill", "(long)*area"],
+    );
+    // llvm-dwarfdump: DW_AT_low_pc of `area` is 0x1a00, of `fill` 0x1c80; the wave's load address is 0.
+    assert_eq!(answers[0]["lanes"][0]["value"], "0x1a00");
+    assert_eq!(answers[0]["type"], "float (*)(Rec *, Color)");
+    assert_eq!(answers[1]["lanes"][0]["value"], "1");
+    assert_eq!(answers[2]["lanes"][0]["value"], "0x1c80");
+    assert_eq!(answers[3]["lanes"][0]["value"], "6656", "0x1a00 in decimal");
+}
+
+#[test]
+fn the_exit_status_tells_whether_there_is_an_answer() {
+    let status = |options: &[&str], texts: &[&str]| {
+        print(
+            "structs",
+            ".rocm.hsaco",
+            "w05",
+            options,
+            texts.iter().copied(),
+        )
+        .status
+    };
+    assert_eq!(status(&[], &["id"]), 0);
+    assert_eq!(status(&[], &["id", "idd"]), 1, "one is wrong");
+    assert_eq!(status(&[], &["1 / 0"]), 1, "no lane has a value");
+    assert_eq!(status(&[], &["1 / id"]), 0, "some have");
+    assert_eq!(status(&["--lane", "0"], &["1 / id"]), 1);
+    assert_eq!(status(&["--lane", "40"], &["id"]), 2);
+    assert_eq!(status(&["--frame", "9"], &["id"]), 2);
+}
+
+/// A pointer that says no space may point into an aperture: into private memory here, where `arr[0]` is `id`. By the
+/// letter it is one into global memory, of which the wave has nothing there.
+#[test]
+fn pointers_without_a_space_are_generic_unless_read_by_the_letter() {
+    let text = "*(int *)0x2000000000038";
+    assert_eq!(lane("pointers", "w09", text, 4)["value"], "4");
+    let answers = expressions(
+        "pointers",
+        ".rocm.hsaco",
+        "w09",
+        &["--strict"],
+        [text, "arr[0]"],
+    );
+    assert_eq!(
+        answers[0]["lanes"][4]["state"], "unavailable",
+        "{}",
+        answers[0]
+    );
+    assert_eq!(answers[1]["lanes"][4]["value"], "4");
+}
+
+/// A wave that notes which global memory is asked for.
+struct Watched {
+    wave: Snapshot,
+    asked: RefCell<Vec<u64>>,
+}
+
+impl Wave for Watched {
+    fn wave_size(&self) -> WaveSize {
+        self.wave.wave_size()
+    }
+
+    fn read_register(
+        &self,
+        register: Register,
+        bits: Range<u32>,
+        out: &mut [u8],
+    ) -> Result<(), AccessError> {
+        self.wave.read_register(register, bits, out)
+    }
+
+    fn read_memory(&self, memory: Memory, address: u64, out: &mut [u8]) -> Result<(), AccessError> {
+        if memory == Memory::Global {
+            self.asked.borrow_mut().push(address);
+        }
+        self.wave.read_memory(memory, address, out)
+    }
+
+    fn apertures(&self) -> Option<Apertures> {
+        self.wave.apertures()
+    }
+}
+
+#[test]
+fn what_does_not_count_is_not_read() {
+    let file = std::fs::read(fixture("waves/structs/structs.rocm.hsaco")).unwrap();
+    let wave = std::fs::read(fixture("waves/structs/w05.json")).unwrap();
+    let object = CodeObject::parse(&file).unwrap();
+    let program = Program::load(&object).unwrap();
+    let wave = Watched {
+        wave: Snapshot::from_json(&wave).unwrap(),
+        asked: RefCell::default(),
+    };
+    let arena = Arena::new();
+    let options = StopOptions::loaded_at(wave.wave.load_address);
+    let stop = Stop::new(&program, &wave, wave.wave.pc(), options, &arena);
+    let mut query = Query::new(stop.frame(0).unwrap()).unwrap();
+    for (text, is_read) in [
+        ("*(int *)0x7000", true),
+        ("1 && *(int *)0x7000", true),
+        ("0 && *(int *)0x7000", false),
+        ("1 || *(int *)0x7000", false),
+        ("0 || *(int *)0x7000", true),
+        ("1 ? 2 : *(int *)0x7000", false),
+        ("0 ? *(int *)0x7000 : 2", false),
+        ("0 ? 2 : *(int *)0x7000", true),
+        ("sizeof(*(int *)0x7000 + 1)", false),
+        ("1 / 0 && *(int *)0x7000", false),
+        ("&*(int *)0x7000", false),
+        ("0 && (1 || *(int *)0x7000) + *(int *)0x7000", false),
+    ] {
+        wave.asked.borrow_mut().clear();
+        query.evaluate(text, &[Lane(4)]).unwrap();
+        let asked = wave.asked.borrow().contains(&0x7000);
+        assert_eq!(asked, is_read, "{text}");
+    }
+}

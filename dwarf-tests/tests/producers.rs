@@ -1,0 +1,343 @@
+//! Code objects of compilers that do not write the heterogeneous extensions: what their locations mean.
+//!
+//! What is expected comes from `fixtures/corpus/clang18/README.md` and `triton/README.md`, where the stops were made
+//! with values that tell lanes apart, and from llvm-dwarfdump.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::wildcard_enum_match_arm,
+    reason = "a failure here is a failure of the test"
+)]
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+use std::process::Command;
+
+use dwarf_tests::{corpus, fixture, hetdwarf, llvm_tool};
+use fallible_iterator::FallibleIterator;
+use hetdwarf::arch::Register;
+use hetdwarf::debug_info::{AddressSpaceNumbering, DebugInfo, LocationConvention, UnitId, Value};
+use hetdwarf::expr::{Operation, operations};
+use hetdwarf::inspect::Program;
+use hetdwarf::object::CodeObject;
+use serde_json::Value as Json;
+
+/// The variables of a stop: by name, what each lane shows.
+fn vars(object: &str, wave: &str, strict: bool) -> BTreeMap<String, Vec<Json>> {
+    let path = |name: &str| fixture("corpus").join(name).into_os_string();
+    let mut arguments = vec![
+        "vars".into(),
+        path(object),
+        "--wave".into(),
+        path(wave),
+        "--format".into(),
+        "json".into(),
+    ];
+    if strict {
+        arguments.push("--strict".into());
+    }
+    let ran = hetdwarf(arguments);
+    let document: Json = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{}", ran.err));
+    let mut variables = BTreeMap::new();
+    for variable in document["variables"].as_array().unwrap() {
+        let name = variable["name"].as_str().unwrap().to_owned();
+        let lanes = variable["lanes"].as_array().unwrap().clone();
+        let has_value = lanes.iter().any(|lane| lane["state"] == "ok");
+        // Of several variables of a name, the one that has a value here.
+        if has_value || !variables.contains_key(&name) {
+            variables.insert(name, lanes);
+        }
+        assert_eq!(
+            variable["reading"],
+            if strict { "dwarf" } else { "legacy-llvm" }
+        );
+    }
+    variables
+}
+
+/// `buf` is the kernel's local memory, which holds 100, 101, ….
+fn holds_local_memory(lane: &Json) {
+    let numbers: Vec<String> = (100..132).map(|number| number.to_string()).collect();
+    assert_eq!(lane["value"], format!("{{{}}}", numbers.join(", ")));
+}
+
+/// Registers hold `1000 * N + lane` there.
+#[test]
+fn registers_of_clang_18_are_those_of_the_lane() {
+    let variables = vars(
+        "clang18/hip-gfx90a-O2.hsaco",
+        "clang18/stop-hip-O2.json",
+        false,
+    );
+    let shown = |name: &str, lane: usize| &variables[name][lane];
+    for lane in 0..64 {
+        assert_eq!(shown("id", lane)["value"], lane.to_string());
+        assert_eq!(shown("q", lane)["value"], (3000 + lane).to_string());
+        // `bregx VGPR3+0, consts 30, gt, …`: 3000 and more are greater than 30.
+        assert_eq!(shown("c", lane)["value"], "true");
+        holds_local_memory(shown("buf", lane));
+    }
+}
+
+/// Scratch holds `1000 * slot + lane`, and slots are dwords from the frame base on: `fbreg N` is slot `N / 4`.
+#[test]
+fn the_stack_of_clang_18_is_that_of_the_lane() {
+    let variables = vars(
+        "clang18/hip-gfx90a-O0.hsaco",
+        "clang18/stop-hip-O0.json",
+        false,
+    );
+    for (name, fbreg) in [("n", 24), ("id", 28), ("q", 32)] {
+        for (lane, shown) in variables[name].iter().enumerate() {
+            let expected = 1000 * (fbreg / 4) + lane;
+            assert_eq!(shown["value"], expected.to_string(), "{name}");
+        }
+    }
+    for lane in 0..64u64 {
+        let lanes = |name: &str| &variables[name][usize::try_from(lane).unwrap()];
+        // Two slots, 4 and 5; one byte of slot 9.
+        let pointer = (5000 + lane) << 32 | (4000 + lane);
+        assert_eq!(lanes("out")["value"], format!("{pointer:#x}"));
+        assert_eq!(lanes("c")["bytes"], format!("{:02x}", (9000 + lane) & 0xff));
+        holds_local_memory(lanes("buf"));
+    }
+}
+
+/// Address space 1 is private there, and 2 local.
+#[test]
+fn address_spaces_of_clang_18_have_its_numbers() {
+    let variables = vars(
+        "clang18/opencl-gfx90a-O0.hsaco",
+        "clang18/stop-opencl-O0.json",
+        false,
+    );
+    for lane in 0..64u64 {
+        let lanes = |name: &str| &variables[name][usize::try_from(lane).unwrap()];
+        // `fbreg +16`, 20, 24, 28: slots 4 to 7.
+        assert_eq!(lanes("lp")["value"], format!("local#{:#x}", 4000 + lane));
+        assert_eq!(lanes("n")["value"], (5000 + lane).to_string());
+        assert_eq!(lanes("id")["value"], (6000 + lane).to_string());
+        assert_eq!(lanes("q")["value"], (7000 + lane).to_string());
+        holds_local_memory(lanes("buf"));
+    }
+}
+
+/// The stop's registers hold different numbers in every lane: `x` is v4 and `total` v2, as llvm-dwarfdump says.
+#[test]
+fn registers_of_triton_are_those_of_the_lane() {
+    let variables = vars("triton/add-gfx942.hsaco", "triton/stop-gfx942.json", false);
+    let text = std::fs::read(fixture("corpus/triton/stop-gfx942.json")).unwrap();
+    let stop: Json = serde_json::from_slice(&text).unwrap();
+    for (name, register) in [("x", "v4"), ("total", "v2")] {
+        for lane in 0..64 {
+            let held = stop["registers"][register][lane].as_str().unwrap();
+            let held = u32::from_str_radix(held.strip_prefix("0x").unwrap(), 16).unwrap();
+            let bytes: String = held
+                .to_le_bytes()
+                .iter()
+                .map(|b| format!("{b:02x}"))
+                .collect();
+            assert_eq!(variables[name][lane]["bytes"], bytes, "{name}");
+        }
+    }
+}
+
+/// By the letter nothing is read as it is meant: a register's first dword is lane 0's.
+#[test]
+fn by_the_letter_a_register_is_that_of_lane_0() {
+    let variables = vars(
+        "clang18/hip-gfx90a-O2.hsaco",
+        "clang18/stop-hip-O2.json",
+        true,
+    );
+    for lane in &variables["q"] {
+        assert_eq!(lane["value"], "3000");
+    }
+}
+
+/// What a unit's locations show.
+#[derive(Default)]
+struct Shown {
+    /// Locations that are, or begin with, `DW_OP_regx` of a vector register.
+    vector_registers: usize,
+}
+
+fn shown(info: &DebugInfo<'_>, unit: UnitId) -> Shown {
+    let mut shown = Shown::default();
+    let mut look = |bytes: &[u8], encoding| {
+        let names = operations(bytes, encoding)
+            .iterator()
+            .map_while(Result::ok)
+            .filter(|item| match item.operation {
+                Operation::Regx { register } => {
+                    Register::from_number(register).is_some_and(Register::is_vector)
+                }
+                _ => false,
+            })
+            .count();
+        shown.vector_registers += names;
+    };
+    let mut dies = info.dies(unit).unwrap();
+    while let Some(die) = dies.next().unwrap() {
+        for attribute in die.attributes() {
+            if attribute.name() != gimli::DW_AT_location {
+                continue;
+            }
+            match info.value(&die, attribute) {
+                Ok(Value::Expression(expression)) => {
+                    look(expression.bytes, expression.unit.encoding);
+                }
+                Ok(Value::LocationList(offset)) => {
+                    let mut entries = info.location_list(unit, offset).unwrap();
+                    while let Some(entry) = entries.next().unwrap() {
+                        look(entry.expression.bytes, entry.expression.unit.encoding);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    shown
+}
+
+/// How `spec-notes/legacy-llvm.md` says it.
+fn reading(locations: LocationConvention) -> &'static str {
+    match locations {
+        LocationConvention::Augmented => "by the letter: augmentation",
+        LocationConvention::Extended { .. } => "by the letter: an operation of the extensions",
+        LocationConvention::Gnu => "by the letter: GNU, lane 0",
+        LocationConvention::LaneDword => "the lane's dword",
+    }
+}
+
+fn numbering(spaces: AddressSpaceNumbering) -> &'static str {
+    match spaces {
+        AddressSpaceNumbering::Usage => "USAGE",
+        AddressSpaceNumbering::UpTo20 => "up to 20",
+        AddressSpaceNumbering::Undecided => "undecided",
+    }
+}
+
+/// The rule in other words and with other means: what llvm-dwarfdump prints of a unit's variables and frame bases.
+fn by_llvm_dwarfdump(tool: &Path, object: &Path) -> Vec<&'static str> {
+    let output = Command::new(tool)
+        .arg("--debug-info")
+        .arg(object)
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let mut units = Vec::new();
+    let (mut tag, mut attribute) = ("", "");
+    for line in text.lines() {
+        if line.contains("_UNIT_") || line.contains(" Unit: length") {
+            units.push("the lane's dword");
+        }
+        if let Some(at) = line.find("DW_TAG_") {
+            tag = line[at..].trim_end();
+        }
+        if let Some(at) = line.find("DW_AT_") {
+            attribute = line[at..].split_whitespace().next().unwrap();
+        }
+        // The augmentation has no name there: an attribute of a unit that is text of this form.
+        let is_augmentation = tag.ends_with("_unit") && line.contains("(\"[");
+        let is_location = matches!(
+            (tag, attribute),
+            (
+                "DW_TAG_variable" | "DW_TAG_formal_parameter",
+                "DW_AT_location"
+            ) | ("DW_TAG_subprogram", "DW_AT_frame_base")
+        );
+        let Some(unit) = units.last_mut() else {
+            continue;
+        };
+        if tag.ends_with("_unit") && attribute == "DW_AT_producer" && line.contains("GNU") {
+            *unit = "by the letter: GNU, lane 0";
+        } else if is_augmentation {
+            *unit = "by the letter: augmentation";
+        } else if is_location && line.contains("DW_OP_LLVM_user") && *unit == "the lane's dword" {
+            *unit = "by the letter: an operation of the extensions";
+        }
+    }
+    units
+}
+
+/// Every `DW_OP_regx VGPRn` of every object of the corpus is in a unit that is read in one way, which
+/// llvm-dwarfdump's text confirms; the table of objects is the one in `spec-notes/legacy-llvm.md`.
+#[test]
+fn every_unit_of_the_corpus_is_read_as_the_table_says() {
+    let tool = llvm_tool("llvm-dwarfdump");
+    let mut rows: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for path in corpus() {
+        let bytes = std::fs::read(&path).unwrap();
+        let object = CodeObject::parse(&bytes).unwrap();
+        let program = Program::load(&object).unwrap();
+        let info = program.info();
+        let mut found = Vec::new();
+        // Units that say the same: how many there are, and their vector registers.
+        let mut kinds: BTreeMap<(String, String, &str, &str), (usize, usize)> = BTreeMap::new();
+        for unit in info.unit_ids() {
+            let said = info.unit_info(unit).unwrap();
+            let convention = info.convention(unit).unwrap();
+            let reading = reading(convention.locations);
+            if !said.section.starts_with(".debug_types") {
+                found.push(reading);
+            }
+            let text = |text: &Option<_>| text.as_deref().unwrap_or("–").to_owned();
+            // The version is what matters of a producer; options and places are left out.
+            let producer = text(&said.producer);
+            let end = producer
+                .find(" (")
+                .or(producer.find(" -"))
+                .unwrap_or(producer.len());
+            let key = (
+                producer[..end].to_owned(),
+                text(&said.augmentation),
+                reading,
+                numbering(convention.address_spaces),
+            );
+            let kind = kinds.entry(key).or_default();
+            kind.0 += 1;
+            kind.1 += shown(info, unit).vector_registers;
+        }
+        if let Some(tool) = &tool {
+            assert_eq!(by_llvm_dwarfdump(tool, &path), found, "{}", path.display());
+        }
+        let folder = path
+            .parent()
+            .unwrap()
+            .file_name()
+            .unwrap()
+            .to_str()
+            .unwrap();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        for ((producer, augmentation, reading, spaces), (units, registers)) in kinds {
+            let producer = if producer.is_empty() {
+                "(empty)"
+            } else {
+                &producer
+            };
+            let row = format!("{producer} | {augmentation} | {reading} | {spaces}");
+            let of = format!("{name} ({units}, {registers})");
+            rows.entry(format!("`{folder}` | {row}"))
+                .or_default()
+                .push(of);
+        }
+    }
+    let mut table = String::new();
+    for (row, objects) in &rows {
+        let (folder, row) = row.split_once(" | ").unwrap();
+        writeln!(table, "| {folder}: {} | {row} |", objects.join(", ")).unwrap();
+    }
+    let notes = dwarf_tests::package().join("../spec-notes/legacy-llvm.md");
+    let notes = std::fs::read_to_string(notes).unwrap();
+    for row in table.lines() {
+        assert!(
+            notes.contains(row),
+            "spec-notes/legacy-llvm.md lacks:\n{table}"
+        );
+    }
+}

@@ -1,0 +1,296 @@
+//! The code objects of a core: those in it, those a user gives, and those in folders a user names. No other file is
+//! opened, whatever the core says.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use crate::gpu_core::{Fit, GpuCore, Image, ObjectSource, Process};
+use crate::object::{CodeObject, code_objects_if_any, may_hold_code_objects};
+use crate::report::{FoundObject, ProblemDocument};
+
+use super::super::arguments::CoreObjects;
+use super::super::contents::Contents;
+use super::super::failure::Failure;
+use super::super::input::read_file;
+
+/// The code objects that were found.
+pub(super) struct Found<'data> {
+    /// Their files, in the order of the runtime's list and then of the arguments.
+    pub(super) images: Vec<Image<'data>>,
+    /// Where they are from.
+    pub(super) objects: Vec<FoundObject>,
+    /// What is wrong with those that a user gave.
+    pub(super) problems: Vec<ProblemDocument>,
+}
+
+/// How many files of the folders are looked at.
+const MOST_FILES: usize = 100_000;
+/// How deep folders are looked at.
+const MOST_DEPTH: usize = 32;
+
+/// Finds the code objects.
+pub(super) fn find<'data>(
+    core: &GpuCore<'data>,
+    wanted: &CoreObjects,
+) -> Result<Found<'data>, Failure> {
+    let mut found = Found {
+        images: core.images(),
+        objects: core.code_objects().iter().map(FoundObject::from).collect(),
+        problems: Vec::new(),
+    };
+    for text in &wanted.given {
+        found.add_given(core, text)?;
+    }
+    for folder in &wanted.folders {
+        if !folder.is_dir() {
+            return Err(Failure::in_file(
+                folder,
+                "--object-path: it is not a folder",
+            ));
+        }
+        found.search(core, folder);
+    }
+    Ok(found)
+}
+
+/// The code objects that were not found, and how they can be.
+pub(super) fn lost(process: &Process<'_>, found: &Found<'_>) -> Vec<ProblemDocument> {
+    let objects = process.objects().iter().zip(&found.images);
+    (0..)
+        .zip(objects.zip(&found.objects))
+        .filter(|(_, ((loaded, (_, image)), _))| loaded.object.is_none() && image.is_none())
+        .map(|(index, (_, object))| {
+            let why = match ObjectSource::parse(&object.uri) {
+                Some(ObjectSource::Memory { .. }) => "its copy is not in the core",
+                Some(ObjectSource::File { .. }) => {
+                    "files are opened only in folders given by --object-path"
+                }
+                None => "nothing says where its file is",
+            };
+            let message = format!(
+                "it was not found ({why}): functions, lines and variables of its waves are not known; \
+                 give --object-path DIR, or --object FILE"
+            );
+            problem(index, message)
+        })
+        .collect()
+}
+
+fn problem(index: usize, message: String) -> ProblemDocument {
+    ProblemDocument {
+        place: format!("code object {index}"),
+        offset: None,
+        file: None,
+        message,
+    }
+}
+
+/// The file and the load address of `--object OBJ[@LOAD]`.
+fn split(text: &str) -> (PathBuf, Option<u64>) {
+    if let Some((path, address)) = text.rsplit_once('@') {
+        let number = match address.strip_prefix("0x") {
+            Some(digits) => u64::from_str_radix(digits, 16).ok(),
+            None => address.parse().ok(),
+        };
+        if let Some(number) = number {
+            return (path.into(), Some(number));
+        }
+    }
+    (text.into(), None)
+}
+
+impl Found<'_> {
+    /// Takes a code object that the user gives.
+    fn add_given(&mut self, core: &GpuCore<'_>, text: &str) -> Result<(), Failure> {
+        let (path, load_address) = split(text);
+        let contents = read_file(&path)?;
+        let inside = code_objects_if_any(&contents, core.limits())
+            .map_err(|error| Failure::in_file(&path, error))?;
+        let mut is_used = false;
+        let mut reason = String::from("it has no code object");
+        for embedded in inside {
+            let object = match CodeObject::parse_with(&embedded.data, core.limits()) {
+                Ok(object) => object,
+                Err(error) => {
+                    reason = error.to_string();
+                    continue;
+                }
+            };
+            if let Some(address) = load_address {
+                match core.fit(&object, address) {
+                    Fit::Matches { .. } | Fit::Unknown => {
+                        let index = self.at(address);
+                        self.put(index, &path, &embedded.data);
+                        is_used = true;
+                    }
+                    other @ (Fit::OtherTarget | Fit::Differs { .. }) => reason = misfit(other),
+                }
+                continue;
+            }
+            for index in 0..self.images.len() {
+                let Some((address, _)) = self.images.get(index) else {
+                    continue;
+                };
+                match core.fit(&object, *address) {
+                    Fit::Matches { .. } => {
+                        self.put(index, &path, &embedded.data);
+                        is_used = true;
+                    }
+                    other @ (Fit::Unknown | Fit::OtherTarget | Fit::Differs { .. }) => {
+                        reason = misfit(other);
+                    }
+                }
+            }
+        }
+        if !is_used {
+            self.problems.push(ProblemDocument {
+                place: format!("--object {text}"),
+                offset: None,
+                file: None,
+                message: format!("it is not used: {reason}"),
+            });
+        }
+        Ok(())
+    }
+
+    /// The code object at an address; a new one, if there is none.
+    fn at(&mut self, load_address: u64) -> usize {
+        let known = self
+            .images
+            .iter()
+            .position(|(address, _)| *address == load_address);
+        known.unwrap_or_else(|| {
+            self.images.push((load_address, None));
+            self.objects.push(FoundObject::default());
+            self.images.len().saturating_sub(1)
+        })
+    }
+
+    fn put(&mut self, index: usize, path: &Path, bytes: &[u8]) {
+        if let Some((_, image)) = self.images.get_mut(index) {
+            *image = Some(Cow::Owned(bytes.to_vec()));
+        }
+        if let Some(object) = self.objects.get_mut(index) {
+            object.file = Some(path.display().to_string());
+        }
+    }
+
+    /// Looks in a folder for code objects that are lost or stripped.
+    fn search(&mut self, core: &GpuCore<'_>, folder: &Path) {
+        let mut wanted: Vec<usize> = (0..self.images.len())
+            .filter(|&index| self.is_wanted(core, index))
+            .collect();
+        if wanted.is_empty() {
+            return;
+        }
+        for path in files_below(folder) {
+            if wanted.is_empty() {
+                return;
+            }
+            let Ok(contents) = Contents::open(&path) else {
+                continue;
+            };
+            if !may_hold_code_objects(&contents) {
+                continue;
+            }
+            let by_name = |index: &usize| self.is_named(*index, &path);
+            let named: Vec<usize> = wanted.iter().copied().filter(by_name).collect();
+            let inside = code_objects_if_any(&contents, core.limits());
+            for embedded in inside.unwrap_or_default() {
+                let Ok(object) = CodeObject::parse_with(&embedded.data, core.limits()) else {
+                    continue;
+                };
+                let has_debug = has_debugging_information(&object);
+                wanted.retain(|&index| {
+                    let address = self.images.get(index).map_or(0, |(address, _)| *address);
+                    let is_better = has_debug || self.is_lost(index);
+                    let fits = is_better
+                        && match core.fit(&object, address) {
+                            Fit::Matches { .. } => true,
+                            Fit::Unknown => named.contains(&index),
+                            Fit::OtherTarget | Fit::Differs { .. } => false,
+                        };
+                    if fits {
+                        self.put(index, &path, &embedded.data);
+                    }
+                    !fits
+                });
+            }
+        }
+    }
+
+    fn is_lost(&self, index: usize) -> bool {
+        self.images
+            .get(index)
+            .is_none_or(|(_, image)| image.is_none())
+    }
+
+    /// Whether a code object is lost or has no debugging information.
+    fn is_wanted(&self, core: &GpuCore<'_>, index: usize) -> bool {
+        let image = self
+            .images
+            .get(index)
+            .and_then(|(_, image)| image.as_deref());
+        image.is_none_or(|image| {
+            CodeObject::parse_with(image, core.limits())
+                .is_ok_and(|object| !has_debugging_information(&object))
+        })
+    }
+
+    /// Whether the runtime says that a code object is in a file of this name.
+    fn is_named(&self, index: usize, path: &Path) -> bool {
+        let object = self.objects.get(index);
+        let source = object.and_then(|object| ObjectSource::parse(&object.uri));
+        let Some(ObjectSource::File { path: stated, .. }) = source else {
+            return false;
+        };
+        let stated = String::from_utf8_lossy(&stated).into_owned();
+        Path::new(&stated).file_name() == path.file_name()
+    }
+}
+
+fn has_debugging_information(object: &CodeObject<'_>) -> bool {
+    object
+        .sections()
+        .iter()
+        .any(|section| section.standard_name() == ".debug_info")
+}
+
+fn misfit(fit: Fit) -> String {
+    match fit {
+        Fit::Matches { .. } => "it fits".to_owned(),
+        Fit::Unknown => {
+            "the core has no loaded code to compare with; name its address with @LOAD".to_owned()
+        }
+        Fit::OtherTarget => "no GPU of the core has its processor".to_owned(),
+        Fit::Differs { address } => {
+            format!("the loaded code differs, first at its address {address:#x}")
+        }
+    }
+}
+
+/// All files in a folder and those within it, sorted; links to folders are not followed.
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![(folder.to_owned(), 0_usize)];
+    while let Some((folder, depth)) = folders.pop() {
+        let Ok(entries) = std::fs::read_dir(&folder) else {
+            continue;
+        };
+        for entry in entries.flatten() {
+            if found.len() >= MOST_FILES {
+                break;
+            }
+            let Ok(kind) = entry.file_type() else {
+                continue;
+            };
+            if kind.is_dir() && depth < MOST_DEPTH {
+                folders.push((entry.path(), depth.saturating_add(1)));
+            } else if kind.is_file() || kind.is_symlink() && entry.path().is_file() {
+                found.push(entry.path());
+            }
+        }
+    }
+    found.sort();
+    found
+}

@@ -1,0 +1,57 @@
+//! `--core FILE --wave SEL`: the stop of a wave of a core, for the commands that ask about one wave.
+
+use std::path::Path;
+
+use crate::eval::Reading;
+use crate::gpu_core::{GpuCore, Process, WaveSelector};
+use crate::inspect::{Programs, Stop};
+use crate::limits::Limits;
+use crate::location::Arena;
+
+use super::super::arguments::CoreChoice;
+use super::super::contents::Contents;
+use super::super::failure::Failure;
+use super::super::input::read_file;
+use super::objects;
+
+/// Opens the core, chooses the wave and calls `then` with its stop; it lives no longer, since it borrows from the files.
+/// Without a choice it is the first wave that faulted.
+pub(crate) fn with_stop<T>(
+    choice: &CoreChoice,
+    wave: Option<&Path>,
+    reading: Reading,
+    limits: &Limits,
+    then: impl FnOnce(&Stop<'_, '_>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let contents = choice
+        .core
+        .iter()
+        .map(|path| read_file(path))
+        .collect::<Result<Vec<Contents>, Failure>>()?;
+    let files: Vec<&[u8]> = contents.iter().map(|contents| &**contents).collect();
+    let place =
+        |error: crate::Error| Failure::new(format!("{}: {error}", super::names(&choice.core)));
+    let core = GpuCore::open(&files, limits).map_err(place)?;
+    let selector = match wave {
+        Some(text) => {
+            let text = text.to_string_lossy();
+            let parsed = text.parse::<WaveSelector>();
+            parsed.map_err(|error| Failure::new(format!("--wave {text}: {error}")))?
+        }
+        None => WaveSelector::default(),
+    };
+    let wave = core.select(selector).map_err(place)?;
+    let found = objects::find(&core, &choice.objects)?;
+    let process = Process::open(&core, &found.images);
+    let programs = Programs::new(&process).reading(reading);
+    let arena = Arena::new();
+    match programs.stop(&wave, &arena) {
+        Some(stop) => then(&stop),
+        None => Err(Failure::new(format!(
+            "{}: wave {} is at {:#x}, in no code object that was found; see hetdwarf core",
+            super::names(&choice.core),
+            wave.index().saturating_add(1),
+            wave.pc()
+        ))),
+    }
+}

@@ -1,0 +1,145 @@
+//! The sets of `.debug_aranges`, as they are encoded: which addresses a unit says it covers.
+//!
+//! Finding a unit by them is left to `address_index`, which takes what it can read; this reads field by field, for
+//! those who show or check the section. Source: DWARF 5 §6.1.2, §7.21.
+
+use crate::error::{Error, Result};
+use crate::expr::Cursor;
+
+/// The section.
+pub(crate) const SECTION: &str = ".debug_aranges";
+
+/// A set: a header, and tuples after it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AddressRangeSet<'a> {
+    /// Where it starts in the section.
+    pub(crate) offset: u64,
+    /// What the header gives as length: the bytes after that field.
+    #[cfg_attr(not(feature = "cli"), expect(dead_code, reason = "only shown"))]
+    pub(crate) length: u64,
+    /// 4 or 8: the size of offsets in bytes.
+    #[cfg_attr(not(feature = "cli"), expect(dead_code, reason = "only shown"))]
+    pub(crate) offset_size: u8,
+    pub(crate) version: u16,
+    /// Where the unit starts in `.debug_info`.
+    pub(crate) unit: u64,
+    pub(crate) address_size: u8,
+    pub(crate) segment_size: u8,
+    /// The bytes from the first tuple to the end of the set, and where they start in the section.
+    tuples: &'a [u8],
+    tuples_at: u64,
+    /// The offset of the next set.
+    pub(crate) end: u64,
+}
+
+/// A tuple: two zeros end a set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Tuple {
+    /// Where it is in the section.
+    pub(crate) offset: u64,
+    pub(crate) address: u64,
+    pub(crate) length: u64,
+}
+
+impl Tuple {
+    /// Whether it ends the set.
+    pub(crate) fn is_end(&self) -> bool {
+        self.address == 0 && self.length == 0
+    }
+}
+
+impl<'a> AddressRangeSet<'a> {
+    /// Reads the header of the set at `offset` of the section. Versions and sizes that make no sense are for the
+    /// caller to see.
+    ///
+    /// # Errors
+    /// If the header is not in the section, or its length goes past the end: nobody knows then where the next set
+    /// is.
+    pub(crate) fn read(section: &'a [u8], offset: u64) -> Result<AddressRangeSet<'a>> {
+        let place = |error: Error| error.within(SECTION, offset);
+        let malformed = |reason: String| place(Error::malformed("address range set", reason));
+        let from = usize::try_from(offset).unwrap_or(usize::MAX);
+        let rest = section.get(from..).unwrap_or_default();
+        let mut cursor = Cursor::new(rest);
+        let mut length = u64::from(cursor.u32().map_err(place)?);
+        let offset_size = match length {
+            0xffff_ffff => {
+                length = cursor.u64().map_err(place)?;
+                8
+            }
+            0xffff_fff0.. => return Err(malformed(format!("the length {length:#x} is reserved"))),
+            _ => 4,
+        };
+        let left = cursor.rest().len() as u64;
+        let body = cursor.bytes(length).map_err(|_| {
+            malformed(format!(
+                "the length is {length:#x}, and {left:#x} bytes are left in the section"
+            ))
+        })?;
+        let start = cursor.position().saturating_sub(body.len());
+        let mut cursor = Cursor::new(body);
+        let version = cursor.u16().map_err(place)?;
+        let unit = cursor.sized(offset_size).map_err(place)?;
+        let address_size = cursor.u8().map_err(place)?;
+        let segment_size = cursor.u8().map_err(place)?;
+        // Tuples are aligned to their size, counted from the start of the set.
+        let tuple = usize::from(address_size).saturating_mul(2).max(1);
+        let header = start.saturating_add(cursor.position());
+        let first = header.next_multiple_of(tuple).saturating_sub(start);
+        Ok(AddressRangeSet {
+            offset,
+            length,
+            offset_size,
+            version,
+            unit,
+            address_size,
+            segment_size,
+            tuples: body.get(first..).unwrap_or_default(),
+            tuples_at: offset
+                .saturating_add(start as u64)
+                .saturating_add(first as u64),
+            end: offset.saturating_add(start as u64).saturating_add(length),
+        })
+    }
+
+    /// Whether its tuples can be read: a pair of numbers of this size without segment selectors.
+    pub(crate) fn has_tuples(&self) -> bool {
+        matches!(self.address_size, 2 | 4 | 8) && self.segment_size == 0
+    }
+
+    /// The tuples up to and with the one that ends the set, or as many as there are bytes for.
+    pub(crate) fn tuples(&self) -> impl Iterator<Item = Tuple> + use<'a> {
+        let size = if self.has_tuples() {
+            self.address_size
+        } else {
+            0
+        };
+        let mut cursor = Cursor::new(self.tuples);
+        let start = self.tuples_at;
+        let mut done = false;
+        core::iter::from_fn(move || {
+            if done {
+                return None;
+            }
+            let offset = start.saturating_add(cursor.position() as u64);
+            let (Ok(address), Ok(length)) = (cursor.sized(size), cursor.sized(size)) else {
+                done = true;
+                return None;
+            };
+            let tuple = Tuple {
+                offset,
+                address,
+                length,
+            };
+            done = tuple.is_end();
+            Some(tuple)
+        })
+    }
+
+    /// How many bytes are after the tuple that ends the set; nothing if there is none.
+    pub(crate) fn bytes_after_end(&self) -> Option<u64> {
+        let end = self.tuples().find(Tuple::is_end)?;
+        let size = u64::from(self.address_size).saturating_mul(2);
+        Some(self.end.saturating_sub(end.offset.saturating_add(size)))
+    }
+}

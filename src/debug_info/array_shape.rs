@@ -1,0 +1,254 @@
+//! The dimensions of arrays, in the order of memory: how many elements each has, and how far apart they are.
+//!
+//! Sources: DWARF 5 §5.5, §5.13, §2.19 (strides).
+
+use gimli::constants::*;
+
+use super::DebugInfo;
+use super::budget::Budget;
+use super::die::Die;
+use super::type_entry::{HOPS, is_alias};
+use super::types::Dimension;
+use crate::error::{ErrorKind, Limit, Result};
+use crate::limits::reached;
+
+/// How many dimensions an array may have.
+const DIMENSIONS: usize = 64;
+
+/// Languages whose arrays are in column-major order unless they say otherwise.
+const COLUMN_MAJOR: [DwLang; 6] = [
+    DW_LANG_Fortran77,
+    DW_LANG_Fortran90,
+    DW_LANG_Fortran95,
+    DW_LANG_Fortran03,
+    DW_LANG_Fortran08,
+    DW_LANG_Fortran18,
+];
+
+/// Finds the number that an attribute of an entry says.
+type NumberOf<'n, 'a> = &'n mut dyn FnMut(&Die<'a>, DwAt) -> Result<Option<i128>>;
+
+/// A dimension, and how far apart its elements are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Extent {
+    pub(super) dimension: Dimension,
+    /// In bits, if the dimension says so itself.
+    pub(super) stride: Option<u64>,
+}
+
+/// An array without its elements.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ArrayShape {
+    /// The slowest-varying dimension first.
+    pub(super) extents: Vec<Extent>,
+    /// Size of an entry in bits, if the array says so.
+    pub(super) stride: Option<u64>,
+}
+
+impl ArrayShape {
+    pub(super) fn dimensions(&self) -> Vec<Dimension> {
+        self.extents.iter().map(|extent| extent.dimension).collect()
+    }
+
+    /// Whether a dimension has a stride, so that no one stride is that of all elements.
+    pub(super) fn has_strided_dimension(&self) -> bool {
+        self.extents.iter().any(|extent| extent.stride.is_some())
+    }
+
+    /// The size of the whole from that of an element, in bits: from the start of the first element to the end of
+    /// the last. Nothing if a dimension is not known or the whole is too large.
+    pub(super) fn size_in_bits(&self, element: u64) -> Option<u64> {
+        let mut bits = element;
+        let mut array_stride = self.stride;
+        for extent in self.extents.iter().rev() {
+            bits = extent.size_in_bits(bits, array_stride.take())?;
+        }
+        Some(bits)
+    }
+}
+
+impl Extent {
+    /// The same for one dimension, whose elements are `otherwise` apart if it does not say so.
+    pub(super) fn size_in_bits(&self, element: u64, otherwise: Option<u64>) -> Option<u64> {
+        let count = self.dimension.count?;
+        match self.stride.or(otherwise) {
+            None => element.checked_mul(count),
+            Some(stride) => match count.checked_sub(1) {
+                None => Some(0),
+                Some(before) => stride.checked_mul(before)?.checked_add(element.min(stride)),
+            },
+        }
+    }
+}
+
+impl<'a> DebugInfo<'a> {
+    /// The shape of an array, as far as it is constant. Source: DWARF 5 §5.5, §5.13.
+    ///
+    /// # Errors
+    /// If an entry is malformed; [`ErrorKind::Unsupported`] if a stride is not a constant.
+    pub(super) fn array_shape(&self, die: &Die<'a>, budget: &mut Budget) -> Result<ArrayShape> {
+        self.array_shape_by(die, budget, &mut |die, name| Ok(self.number(die, name)))
+    }
+
+    /// The same with bounds that `number` finds.
+    pub(super) fn array_shape_by(
+        &self,
+        die: &Die<'a>,
+        budget: &mut Budget,
+        number: NumberOf<'_, 'a>,
+    ) -> Result<ArrayShape> {
+        let mut extents = Vec::new();
+        let mut children = self.children(die.id())?;
+        while let Some(child) = children.next(budget)? {
+            let tag = child.tag();
+            if tag == DW_TAG_generic_subrange {
+                // Its bounds count for every dimension, and `DW_AT_rank` says how many there are.
+                return Err(ErrorKind::Unsupported("DW_TAG_generic_subrange").into());
+            }
+            let dimension = if tag == DW_TAG_subrange_type {
+                self.dimension(&child, number, budget)?
+            } else if tag == DW_TAG_enumeration_type {
+                self.enumerators(&child, budget)?
+            } else {
+                continue;
+            };
+            if let Some(name) = self.not_understood(&child) {
+                return Err(ErrorKind::Unsupported(name).into());
+            }
+            let stride = self.stride(&child)?;
+            extents.push(Extent { dimension, stride });
+            if extents.len() > DIMENSIONS {
+                return Err(reached(Limit::Dies, DIMENSIONS as u64));
+            }
+        }
+        if self.is_column_major(die) {
+            extents.reverse();
+        }
+        let stride = self.stride(die)?;
+        Ok(ArrayShape { extents, stride })
+    }
+
+    /// `DW_AT_byte_stride` or `DW_AT_bit_stride`, in bits.
+    fn stride(&self, die: &Die<'a>) -> Result<Option<u64>> {
+        let bits = |name, scale| {
+            let said = self.number(die, name)?;
+            Some((name, said.checked_mul(scale)))
+        };
+        match bits(DW_AT_byte_stride, 8).or_else(|| bits(DW_AT_bit_stride, 1)) {
+            None => Ok(None),
+            Some((name, bits)) => match bits.and_then(|bits| u64::try_from(bits).ok()) {
+                Some(bits) => Ok(Some(bits)),
+                // A section of an array from its end to its start.
+                None => {
+                    Err(ErrorKind::Unsupported(name.static_string().unwrap_or_default()).into())
+                }
+            },
+        }
+    }
+
+    /// Whether the first index varies fastest. Source: DWARF 5 §5.5: the default is that of the language.
+    fn is_column_major(&self, die: &Die<'a>) -> bool {
+        match die.unsigned(DW_AT_ordering) {
+            Some(order) => order == u64::from(DW_ORD_col_major.0),
+            None => self
+                .language(die)
+                .is_some_and(|language| COLUMN_MAJOR.contains(&language)),
+        }
+    }
+
+    fn dimension(
+        &self,
+        die: &Die<'a>,
+        number: NumberOf<'_, 'a>,
+        budget: &mut Budget,
+    ) -> Result<Dimension> {
+        if is_unbounded(die)
+            && let Some(index) = self.index_type(die)
+        {
+            // `array (Color) of T`: the bounds are those of the index type.
+            return if index.tag() == DW_TAG_enumeration_type {
+                self.enumerators(&index, budget)
+            } else {
+                self.bounds(&index, number)
+            };
+        }
+        self.bounds(die, number)
+    }
+
+    /// The type that an index has: an enumeration, or a subrange that says its bounds.
+    fn index_type(&self, die: &Die<'a>) -> Option<Die<'a>> {
+        let mut next = self.direct_type(die)?;
+        for _ in 0..HOPS {
+            let die = self.die(next).ok()?;
+            if die.tag() == DW_TAG_enumeration_type {
+                return Some(die);
+            }
+            if die.tag() == DW_TAG_subrange_type {
+                if !is_unbounded(&die) {
+                    return Some(die);
+                }
+            } else if !is_alias(die.tag()) {
+                return None;
+            }
+            next = self.direct_type(&die)?;
+        }
+        None
+    }
+
+    fn bounds(&self, die: &Die<'a>, number: NumberOf<'_, 'a>) -> Result<Dimension> {
+        let lower_bound = match number(die, DW_AT_lower_bound)? {
+            Some(bound) => i64::try_from(bound).unwrap_or(i64::MAX),
+            None => self.default_lower_bound(die),
+        };
+        let count = match number(die, DW_AT_count)? {
+            Some(count) => u64::try_from(count).ok(),
+            None => number(die, DW_AT_upper_bound)?.map(|upper| {
+                // gcc once wrote -1 in eight bytes for an array without elements.
+                let upper = if upper == i128::from(u64::MAX) {
+                    -1
+                } else {
+                    upper
+                };
+                let count = upper
+                    .saturating_sub(i128::from(lower_bound))
+                    .saturating_add(1);
+                u64::try_from(count.max(0)).unwrap_or(u64::MAX)
+            }),
+        };
+        Ok(Dimension { lower_bound, count })
+    }
+
+    /// The first index of an array by the language of the unit (DWARF 5 table 7.17).
+    fn default_lower_bound(&self, die: &Die<'a>) -> i64 {
+        self.language(die)
+            .and_then(|language| language.default_lower_bound())
+            .and_then(|bound| i64::try_from(bound).ok())
+            .unwrap_or(0)
+    }
+
+    fn language(&self, die: &Die<'a>) -> Option<DwLang> {
+        let unit = self.contents(die.id().unit).ok()?;
+        let code = unit.root.unsigned(DW_AT_language)?;
+        u16::try_from(code).ok().map(DwLang)
+    }
+
+    /// A dimension whose index is an enumeration.
+    fn enumerators(&self, die: &Die<'a>, budget: &mut Budget) -> Result<Dimension> {
+        let mut children = self.children(die.id())?;
+        let mut count = 0u64;
+        while let Some(child) = children.next(budget)? {
+            if child.tag() == DW_TAG_enumerator {
+                count = count.saturating_add(1);
+            }
+        }
+        Ok(Dimension {
+            lower_bound: 0,
+            count: Some(count),
+        })
+    }
+}
+
+/// Whether a subrange says nothing of how many elements there are.
+fn is_unbounded(die: &Die<'_>) -> bool {
+    die.attribute(DW_AT_count).is_none() && die.attribute(DW_AT_upper_bound).is_none()
+}

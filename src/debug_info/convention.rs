@@ -1,0 +1,268 @@
+//! What a unit's producer means by the locations of variables and by numbers of address spaces.
+//!
+//! Most AMDGPU units are not written with the heterogeneous extensions: they name a vector register where one lane's
+//! dword of it is meant. One rule about the unit decides how its locations are read, and another which of clang's
+//! two numberings of address spaces it uses; `spec-notes/legacy-llvm.md` has both, with the evidence for them.
+//! What a location then means is left to [`eval::rewrite_legacy`](crate::eval::rewrite_legacy).
+
+use fallible_iterator::FallibleIterator;
+use gimli::constants::*;
+use gimli::{DwAt, DwTag};
+
+use super::DebugInfo;
+use super::attribute::Extension;
+use super::budget::Budget;
+use super::die::{Die, DieId};
+use super::unit::UnitId;
+use crate::arch::AddressSpace;
+use crate::error::Result;
+use crate::eval::{ExpressionBytes, LocationAttribute};
+use crate::expr::{Operation, Since, operations};
+
+/// What a unit's producer means where the standard and the extensions do not say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnitConvention {
+    /// How the locations of its variables are read.
+    pub locations: LocationConvention,
+    /// What its numbers of address spaces stand for.
+    pub address_spaces: AddressSpaceNumbering,
+}
+
+/// How the locations of a unit's variables are read, and what shows it.
+///
+/// Call frame information and attributes about lanes show nothing: LLVM 24 writes the first in terms of the
+/// extensions beside variables that are not, and tools can add the second to any object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LocationConvention {
+    /// By the letter: the unit has `DW_AT_LLVM_augmentation`.
+    Augmented,
+    /// By the letter: the location of a variable, or a frame base, has an operation of the extensions.
+    Extended {
+        /// The first entry with such an operation.
+        die: DieId,
+    },
+    /// By the letter, where a vector register means lane 0: GNU's compilers keep what is the same for all lanes there.
+    Gnu,
+    /// A vector register stands for the lane's dword of it, and `DW_OP_fbreg` for private memory of the lane.
+    LaneDword,
+}
+
+impl LocationConvention {
+    /// Whether locations mean what they say.
+    #[must_use]
+    pub fn is_by_the_letter(self) -> bool {
+        self != LocationConvention::LaneDword
+    }
+}
+
+/// What numbers of address spaces stand for in `DW_OP_xderef` expressions and `DW_AT_address_class`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AddressSpaceNumbering {
+    /// USAGE "Address Space Identifier": generic 1, region 2, local 3, private 5.
+    Usage,
+    /// That of clang up to 20: private 1, local 2.
+    UpTo20,
+    /// Nothing tells: 1 can be generic or private, 2 local or region.
+    Undecided,
+}
+
+/// The last version of clang that is known to have the old numbering, and the first that has not.
+const LAST_WITH_OLD_NUMBERS: u32 = 20;
+const FIRST_WITH_USAGE_NUMBERS: u32 = 22;
+
+impl AddressSpaceNumbering {
+    /// The address space that a number stands for; nothing for one that is reserved, or that can be one of two.
+    #[must_use]
+    pub fn space(self, number: u64) -> Option<AddressSpace> {
+        match (self, number) {
+            (AddressSpaceNumbering::UpTo20, 1) => Some(AddressSpace::PrivateLane),
+            (AddressSpaceNumbering::UpTo20, 2) => Some(AddressSpace::Local),
+            (AddressSpaceNumbering::Undecided, 1 | 2) => None,
+            (_, number) => AddressSpace::from_number(number),
+        }
+    }
+
+    /// The numbering of the version of clang that a producer names, if it names one that is known.
+    fn of_producer(producer: &str) -> Option<AddressSpaceNumbering> {
+        let (_, version) = producer.split_once("clang version ")?;
+        let digits = version.split(|c: char| !c.is_ascii_digit()).next()?;
+        match digits.parse::<u32>().ok()? {
+            ..=LAST_WITH_OLD_NUMBERS => Some(AddressSpaceNumbering::UpTo20),
+            FIRST_WITH_USAGE_NUMBERS.. => Some(AddressSpaceNumbering::Usage),
+            _ => None,
+        }
+    }
+
+    /// The numbering that the numbers a unit uses belong to: 3, 5 and 6 are in USAGE's only. If there are none of
+    /// those, 2 is local memory of the old numbering: that it were region memory, which no compiler has used for
+    /// years, is the one reading left otherwise.
+    fn of_numbers(used: u64) -> AddressSpaceNumbering {
+        let has = |number: u32| used & 1 << number != 0;
+        if has(3) || has(5) || has(6) {
+            AddressSpaceNumbering::Usage
+        } else if has(2) {
+            AddressSpaceNumbering::UpTo20
+        } else {
+            AddressSpaceNumbering::Undecided
+        }
+    }
+}
+
+impl<'a> DebugInfo<'a> {
+    /// What the producer of a unit means; found out when it is first asked for, from its first entry and, where
+    /// that does not decide, from all of its entries.
+    ///
+    /// # Errors
+    /// If there is no such unit, or it is malformed; [`Limit::Dies`](crate::error::Limit::Dies) if it has more
+    /// entries than one question may look at.
+    pub fn convention(&self, unit: UnitId) -> Result<UnitConvention> {
+        let entry = self.entry(unit)?;
+        (entry.convention)
+            .get_or_init(|| self.find_convention(unit))
+            .clone()
+    }
+
+    fn find_convention(&self, unit: UnitId) -> Result<UnitConvention> {
+        let by_the_letter = |locations| UnitConvention {
+            locations,
+            address_spaces: AddressSpaceNumbering::Usage,
+        };
+        let partner = self.entry(unit)?.partner;
+        let mut producer = None;
+        for unit in core::iter::once(unit).chain(partner) {
+            let root = &self.contents(unit)?.root;
+            if root.extension(Extension::Augmentation).is_some() {
+                return Ok(by_the_letter(LocationConvention::Augmented));
+            }
+            let name = root.attribute(DW_AT_producer);
+            producer = producer.or_else(|| self.string_of(root, name?));
+        }
+        let producer = producer.unwrap_or_default();
+        if producer.contains("GNU") {
+            return Ok(by_the_letter(LocationConvention::Gnu));
+        }
+        let scan = self.scan(unit)?;
+        if let Some(die) = scan.extended {
+            return Ok(by_the_letter(LocationConvention::Extended { die }));
+        }
+        Ok(UnitConvention {
+            locations: LocationConvention::LaneDword,
+            address_spaces: AddressSpaceNumbering::of_producer(&producer)
+                .unwrap_or_else(|| AddressSpaceNumbering::of_numbers(scan.spaces)),
+        })
+    }
+
+    /// Looks for operations of the extensions and for numbers of address spaces in a whole unit.
+    fn scan(&self, unit: UnitId) -> Result<Scan> {
+        let mut budget = Budget::reading(self.limits());
+        let mut scan = Scan::default();
+        let mut walk = self.walk(self.contents(unit)?.root.id())?;
+        while let Some(entry) = walk.next_entry_with(|abbreviation| {
+            attribute_of(abbreviation.tag()).is_some_and(|name| {
+                let mut specified = abbreviation.attributes().iter();
+                specified.any(|attribute| attribute.name() == name)
+            })
+        })? {
+            let name = attribute_of(entry.tag());
+            let attribute = name.and_then(|name| entry.attr(name));
+            if attribute.is_some() {
+                self.scan_entry(&walk.die(), &mut scan, &mut budget)?;
+            }
+            walk.pay(&mut budget)?;
+            if scan.extended.is_some() {
+                break;
+            }
+        }
+        Ok(scan)
+    }
+
+    fn scan_entry(&self, die: &Die<'a>, scan: &mut Scan, budget: &mut Budget) -> Result<()> {
+        let Some(attribute) = attribute_of(die.tag()).and_then(|name| die.attribute(name)) else {
+            return Ok(());
+        };
+        if attribute.name() == DW_AT_address_class {
+            scan.space(attribute.udata_value().unwrap_or(0));
+            return Ok(());
+        }
+        // What cannot be read shows nothing; that it cannot is said where it is asked for.
+        let Ok(Some(location)) = self.location(die, attribute) else {
+            return Ok(());
+        };
+        match location {
+            LocationAttribute::Expression(expression) => {
+                scan.expression(die.id(), &expression, budget)
+            }
+            LocationAttribute::List { offset, .. } => {
+                let Ok(mut entries) = self.location_list(die.id().unit, offset) else {
+                    return Ok(());
+                };
+                while let Ok(Some(entry)) = entries.next() {
+                    budget.charge(1)?;
+                    scan.expression(die.id(), &entry.expression, budget)?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// The attributes that show what the unit's producer means, by the tag of their entries.
+const TELLING: [(DwTag, DwAt); 9] = [
+    (DW_TAG_variable, DW_AT_location),
+    (DW_TAG_formal_parameter, DW_AT_location),
+    (DW_TAG_constant, DW_AT_location),
+    (DW_TAG_subprogram, DW_AT_frame_base),
+    (DW_TAG_inlined_subroutine, DW_AT_frame_base),
+    (DW_TAG_entry_point, DW_AT_frame_base),
+    (DW_TAG_pointer_type, DW_AT_address_class),
+    (DW_TAG_reference_type, DW_AT_address_class),
+    (DW_TAG_rvalue_reference_type, DW_AT_address_class),
+];
+
+fn attribute_of(tag: DwTag) -> Option<DwAt> {
+    let row = TELLING.iter().find(|(of, _)| *of == tag);
+    row.map(|(_, attribute)| *attribute)
+}
+
+/// What the entries of a unit show.
+#[derive(Default)]
+struct Scan {
+    /// The first entry whose location has an operation of the extensions.
+    extended: Option<DieId>,
+    /// The numbers of address spaces below 64 that are used, as a mask.
+    spaces: u64,
+}
+
+impl Scan {
+    fn space(&mut self, number: u64) {
+        if let Some(bit) = u32::try_from(number).ok().and_then(|n| 1u64.checked_shl(n)) {
+            self.spaces |= bit;
+        }
+    }
+
+    fn expression(
+        &mut self,
+        die: DieId,
+        expression: &ExpressionBytes<'_>,
+        budget: &mut Budget,
+    ) -> Result<()> {
+        let mut items = operations(expression.bytes, expression.unit.encoding);
+        // The last operations: a number, `swap`.
+        let mut before = [None, None];
+        while let Ok(Some(item)) = items.next() {
+            budget.charge(1)?;
+            if item.operation.opcode().row().since == Since::Het {
+                self.extended.get_or_insert(die);
+                return Ok(());
+            }
+            if item.operation == Operation::Xderef
+                && let [Some(number), Some(Operation::Swap)] = before
+                && let Some(number) = number.constant()
+            {
+                self.space(number);
+            }
+            before = [before[1], Some(item.operation)];
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,360 @@
+//! The tables that indices count into: a unit's part of `.debug_str_offsets`, `.debug_addr`, `.debug_loclists`
+//! and `.debug_rnglists`.
+//!
+//! A unit names where the entries of its table start, after a header that says how many there are. Sections of
+//! several units are such parts one after the other, so that an index that is too large finds an entry of another
+//! unit unless somebody looks. What entries mean is left to those who asked. Sources: DWARF 5 §7.26 to §7.29,
+//! §7.5.5 (the forms), §3.1.1 (the attributes). Before DWARF 5 there were no headers, and nothing is checked.
+
+use core::fmt;
+
+use gimli::{AttributeValue, Format, Section};
+
+use super::file::File;
+use super::unit::UnitId;
+use super::{Bytes, DebugInfo};
+use crate::error::{Error, Result};
+
+/// A kind of table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum IndexTable {
+    /// Offsets of strings: `DW_FORM_strx`.
+    Strings,
+    /// Addresses: `DW_FORM_addrx`, and the indices in expressions and lists.
+    Addresses,
+    /// Offsets of location lists: `DW_FORM_loclistx`.
+    LocationLists,
+    /// Offsets of range lists: `DW_FORM_rnglistx`.
+    RangeLists,
+}
+
+impl IndexTable {
+    /// All of them, in the order of their numbers.
+    pub(crate) const ALL: [IndexTable; 4] = [
+        IndexTable::Strings,
+        IndexTable::Addresses,
+        IndexTable::LocationLists,
+        IndexTable::RangeLists,
+    ];
+
+    /// The attribute that says where a unit's entries start.
+    pub(crate) const fn base(self) -> &'static str {
+        match self {
+            IndexTable::Strings => "DW_AT_str_offsets_base",
+            IndexTable::Addresses => "DW_AT_addr_base",
+            IndexTable::LocationLists => "DW_AT_loclists_base",
+            IndexTable::RangeLists => "DW_AT_rnglists_base",
+        }
+    }
+
+    /// What an index is one of, as errors call it.
+    const fn what(self) -> &'static str {
+        match self {
+            IndexTable::Strings => "string index",
+            IndexTable::Addresses => "address index",
+            IndexTable::LocationLists | IndexTable::RangeLists => "list index",
+        }
+    }
+
+    /// The section, as a code object has it.
+    const fn section(self) -> &'static str {
+        match self {
+            IndexTable::Strings => ".debug_str_offsets",
+            IndexTable::Addresses => ".debug_addr",
+            IndexTable::LocationLists => ".debug_loclists",
+            IndexTable::RangeLists => ".debug_rnglists",
+        }
+    }
+
+    /// Bytes between the length and the first entry: a version, and sizes or padding; of lists the count of offsets
+    /// as well.
+    const fn header_size(self) -> usize {
+        match self {
+            IndexTable::Strings | IndexTable::Addresses => 4,
+            IndexTable::LocationLists | IndexTable::RangeLists => 8,
+        }
+    }
+
+    fn bytes<'a>(self, file: &File<'a>) -> &'a [u8] {
+        match self {
+            IndexTable::Strings => file.dwarf.debug_str_offsets.reader().slice(),
+            IndexTable::Addresses => file.dwarf.debug_addr.reader().slice(),
+            IndexTable::LocationLists => file.loclists.slice(),
+            IndexTable::RangeLists => file.rnglists.slice(),
+        }
+    }
+}
+
+/// What is wrong with an index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum IndexFault {
+    /// The unit does not say where its entries start.
+    NoBase(IndexTable),
+    /// What stands before the place that the unit names is no header of a table.
+    NoTable(IndexTable, usize),
+    /// There are fewer entries.
+    Outside {
+        /// The table.
+        table: IndexTable,
+        /// The index.
+        index: usize,
+        /// How many entries there are.
+        count: usize,
+    },
+    /// The list would start outside of the unit's part of the section.
+    ListOutside {
+        /// The table.
+        table: IndexTable,
+        /// The index.
+        index: usize,
+        /// The offset in the section, as the entry has it.
+        offset: u64,
+    },
+}
+
+impl IndexFault {
+    /// The table.
+    pub(crate) const fn table(self) -> IndexTable {
+        match self {
+            IndexFault::NoBase(table)
+            | IndexFault::NoTable(table, _)
+            | IndexFault::Outside { table, .. }
+            | IndexFault::ListOutside { table, .. } => table,
+        }
+    }
+}
+
+impl fmt::Display for IndexFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let section = self.table().section();
+        match *self {
+            IndexFault::NoBase(table) => write!(f, "the unit has no {}", table.base()),
+            IndexFault::NoTable(table, base) => write!(
+                f,
+                "{} is {base:#x}, and no table of {section} has its entries there",
+                table.base()
+            ),
+            IndexFault::Outside { index, count, .. } => write!(
+                f,
+                "the index {index} is outside of the unit's {count} entries in {section}"
+            ),
+            IndexFault::ListOutside { index, offset, .. } => write!(
+                f,
+                "the index {index} leads to {offset:#x}, outside of the unit's part of {section}"
+            ),
+        }
+    }
+}
+
+/// A unit's part of the section of a table.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    /// Where the entries start.
+    base: usize,
+    count: usize,
+    /// The end of the part.
+    end: usize,
+    /// The size of an entry in bytes.
+    size: usize,
+}
+
+/// A unit's parts of the sections of all tables, or what is wrong with them; nothing before DWARF 5.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct IndexTables(Option<[core::result::Result<Part, IndexFault>; 4]>);
+
+impl IndexTables {
+    pub(super) fn new(unit: &gimli::Unit<Bytes<'_>>, file: &File<'_>) -> IndexTables {
+        let encoding = unit.encoding();
+        if encoding.version < 5 {
+            return IndexTables(None);
+        }
+        IndexTables(Some(IndexTable::ALL.map(|table| {
+            let base = match table {
+                IndexTable::Strings => unit.str_offsets_base.0,
+                IndexTable::Addresses => unit.addr_base.0,
+                IndexTable::LocationLists => unit.loclists_base.0,
+                IndexTable::RangeLists => unit.rnglists_base.0,
+            };
+            if base == 0 {
+                return Err(IndexFault::NoBase(table));
+            }
+            let fault = IndexFault::NoTable(table, base);
+            Part::read(table, table.bytes(file), base, encoding).ok_or(fault)
+        })))
+    }
+
+    /// The offset of an entry in its section; nothing where that is not for this table to say.
+    fn place(
+        &self,
+        table: IndexTable,
+        index: usize,
+    ) -> core::result::Result<Option<(Part, usize)>, IndexFault> {
+        let Some(parts) = &self.0 else {
+            return Ok(None);
+        };
+        let [strings, addresses, locations, ranges] = parts;
+        let part = match table {
+            IndexTable::Strings => strings,
+            IndexTable::Addresses => addresses,
+            IndexTable::LocationLists => locations,
+            IndexTable::RangeLists => ranges,
+        };
+        let part = (*part)?;
+        let count = part.count;
+        let outside = IndexFault::Outside {
+            table,
+            index,
+            count,
+        };
+        if index >= count {
+            return Err(outside);
+        }
+        let place = index
+            .checked_mul(part.size)
+            .and_then(|at| at.checked_add(part.base));
+        Ok(Some((part, place.ok_or(outside)?)))
+    }
+
+    /// Checks that the table has an entry with this index, and that a list that it leads to is in the unit's part.
+    pub(super) fn check(
+        &self,
+        table: IndexTable,
+        index: usize,
+        file: &File<'_>,
+    ) -> core::result::Result<(), IndexFault> {
+        let Some((part, place)) = self.place(table, index)? else {
+            return Ok(());
+        };
+        match table {
+            IndexTable::Strings | IndexTable::Addresses => Ok(()),
+            IndexTable::LocationLists | IndexTable::RangeLists => {
+                let bytes = table.bytes(file).get(place..).unwrap_or_default();
+                let entry = number(bytes, part.size).unwrap_or(u64::MAX);
+                let offset = entry.saturating_add(part.base as u64);
+                // The lists are after the offsets.
+                let offsets = part.count.saturating_mul(part.size) as u64;
+                if entry >= offsets && offset < part.end as u64 {
+                    return Ok(());
+                }
+                Err(IndexFault::ListOutside {
+                    table,
+                    index,
+                    offset,
+                })
+            }
+        }
+    }
+}
+
+impl Part {
+    /// The part whose entries start at `base`; nothing if no header that makes sense ends there.
+    fn read(
+        table: IndexTable,
+        bytes: &[u8],
+        base: usize,
+        encoding: gimli::Encoding,
+    ) -> Option<Part> {
+        let (length_size, offset_size) = match encoding.format {
+            Format::Dwarf32 => (4, 4),
+            Format::Dwarf64 => (12, 8),
+        };
+        let body = base.checked_sub(table.header_size())?;
+        let start = body.checked_sub(length_size)?;
+        let length = match encoding.format {
+            Format::Dwarf32 => number(bytes.get(start..)?, 4)?,
+            Format::Dwarf64 if number(bytes.get(start..)?, 4)? == 0xffff_ffff => {
+                number(bytes.get(start.checked_add(4)?..)?, 8)?
+            }
+            Format::Dwarf64 => return None,
+        };
+        let end = body.checked_add(usize::try_from(length).ok()?)?;
+        let header = bytes.get(body..base)?;
+        if end < base || end > bytes.len() || number(header, 2)? != 5 {
+            return None;
+        }
+        let room = end.checked_sub(base)?;
+        let address_size = usize::from(encoding.address_size);
+        let has_size = || header.get(2) == Some(&encoding.address_size);
+        let (size, count) = match table {
+            IndexTable::Strings => (offset_size, room.checked_div(offset_size)?),
+            IndexTable::Addresses => {
+                let count = room.checked_div(address_size)?;
+                (address_size, has_size().then_some(count)?)
+            }
+            IndexTable::LocationLists | IndexTable::RangeLists => {
+                let count = usize::try_from(number(header.get(4..)?, 4)?).ok()?;
+                let fits = has_size() && count.checked_mul(offset_size)? <= room;
+                (offset_size, fits.then_some(count)?)
+            }
+        };
+        Some(Part {
+            base,
+            count,
+            end,
+            size,
+        })
+    }
+}
+
+/// The number of so many bytes at the start of `bytes`.
+fn number(bytes: &[u8], size: usize) -> Option<u64> {
+    let digits = bytes.get(..size)?.iter().rev();
+    Some(digits.fold(0, |number, byte| number << 8 | u64::from(*byte)))
+}
+
+impl<'a> DebugInfo<'a> {
+    /// Checks that a table of a unit has an entry with this index, and that a list that it leads to is in the unit's
+    /// part of its section. Before DWARF 5 nothing is checked.
+    ///
+    /// # Errors
+    /// If the unit cannot be read; inside, what is wrong with the index.
+    pub(crate) fn check_index(
+        &self,
+        unit: UnitId,
+        table: IndexTable,
+        index: usize,
+    ) -> Result<core::result::Result<(), IndexFault>> {
+        let file = self.file(self.entry(unit)?)?;
+        Ok(self.contents(unit)?.tables.check(table, index, file))
+    }
+
+    /// The address with an index in the unit's table. What is wrong is said of the section and offset `place`.
+    pub(super) fn indexed_address(
+        &self,
+        unit: UnitId,
+        index: gimli::DebugAddrIndex<usize>,
+        place: (&'static str, u64),
+    ) -> Result<u64> {
+        let table = IndexTable::Addresses;
+        self.check_index(unit, table, index.0)?
+            .map_err(|fault| index_error(fault, place))?;
+        let dwarf = &self.file(self.entry(unit)?)?.dwarf;
+        let found = dwarf.address(&self.contents(unit)?.gimli, index);
+        let (section, offset) = place;
+        found.map_err(|error| {
+            Error::malformed(table.what(), error.to_string()).within(section, offset)
+        })
+    }
+}
+
+/// The table and the index that an attribute's value is; nothing for other values.
+pub(crate) fn index_of(value: &AttributeValue<Bytes<'_>>) -> Option<(IndexTable, usize)> {
+    use AttributeValue as V;
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "four classes have forms with an index"
+    )]
+    Some(match value {
+        V::DebugStrOffsetsIndex(index) => (IndexTable::Strings, index.0),
+        V::DebugAddrIndex(index) => (IndexTable::Addresses, index.0),
+        V::DebugLocListsIndex(index) => (IndexTable::LocationLists, index.0),
+        V::DebugRngListsIndex(index) => (IndexTable::RangeLists, index.0),
+        _ => return None,
+    })
+}
+
+/// An error about an index of an entry at `place`: a section and an offset.
+pub(super) fn index_error(fault: IndexFault, place: (&'static str, u64)) -> Error {
+    let (section, offset) = place;
+    Error::malformed(fault.table().what(), fault.to_string()).within(section, offset)
+}

@@ -1,0 +1,478 @@
+//! The indices of `.debug_names`, as they are encoded: names, and the entries that have them.
+//!
+//! It reads field by field, for those who show or check the section; nothing of an index is trusted, and each table is
+//! looked at where it is asked for, within the bytes of the index. What entries say of other sections is left to the
+//! callers. Source: DWARF 5 §6.1.1, §7.19.
+
+use std::collections::BTreeMap;
+
+use gimli::constants as dw;
+use gimli::{DwForm, DwIdx, DwTag};
+use smallvec::SmallVec;
+
+use crate::error::{Error, Result};
+use crate::expr::Cursor;
+
+/// The section.
+pub(crate) const SECTION: &str = ".debug_names";
+
+/// How many attributes an entry may have: the standard has five, GNU three more. Attributes can take no bytes, so that
+/// without a bound a small index could have endless entries.
+const ATTRIBUTES: usize = 32;
+
+/// An index.
+#[derive(Clone, Debug)]
+pub(crate) struct NameIndex<'a> {
+    /// Where it starts in the section.
+    pub(crate) offset: u64,
+    /// What the header gives as length: the bytes after that field.
+    #[cfg_attr(not(feature = "cli"), expect(dead_code, reason = "only shown"))]
+    pub(crate) length: u64,
+    /// 4 or 8: the size of offsets in bytes.
+    pub(crate) offset_size: u8,
+    pub(crate) version: u16,
+    pub(crate) unit_count: u32,
+    pub(crate) local_type_unit_count: u32,
+    pub(crate) foreign_type_unit_count: u32,
+    pub(crate) bucket_count: u32,
+    pub(crate) name_count: u32,
+    pub(crate) abbreviations_size: u32,
+    /// The augmentation string, without the zeros that fill it up.
+    pub(crate) augmentation: &'a [u8],
+    /// The kinds of entries, in the order of their table.
+    pub(crate) abbreviations: Vec<NameAbbreviation>,
+    /// Where in `abbreviations` a code is; of several the first.
+    by_code: BTreeMap<u64, usize>,
+    /// What ended the table of abbreviations too early.
+    pub(crate) broken: Option<Error>,
+    /// The bytes of the section up to the end of the index.
+    bytes: &'a [u8],
+    tables: Tables,
+}
+
+/// Where the tables start in the section.
+#[derive(Clone, Copy, Debug)]
+struct Tables {
+    units: usize,
+    local_type_units: usize,
+    foreign_type_units: usize,
+    buckets: usize,
+    hashes: usize,
+    strings: usize,
+    entries: usize,
+    abbreviations: usize,
+    pool: usize,
+}
+
+/// A kind of entry.
+#[derive(Clone, Debug)]
+pub(crate) struct NameAbbreviation {
+    /// Where it is in the section.
+    pub(crate) offset: u64,
+    pub(crate) code: u64,
+    pub(crate) tag: DwTag,
+    pub(crate) attributes: SmallVec<[(DwIdx, DwForm); 4]>,
+}
+
+/// An entry of a name.
+#[derive(Clone, Debug)]
+pub(crate) struct NameEntry {
+    /// Where it is in the section.
+    pub(crate) offset: u64,
+    /// The code of its abbreviation.
+    #[cfg_attr(not(feature = "cli"), expect(dead_code, reason = "only shown"))]
+    pub(crate) code: u64,
+    pub(crate) tag: DwTag,
+    pub(crate) values: SmallVec<[NameValue; 4]>,
+}
+
+/// An attribute of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NameValue {
+    pub(crate) name: DwIdx,
+    pub(crate) form: DwForm,
+    /// A flag that is present is 1.
+    pub(crate) value: u64,
+}
+
+impl NameEntry {
+    /// The attribute of this name.
+    pub(crate) fn value(&self, name: DwIdx) -> Option<NameValue> {
+        self.values.iter().find(|value| value.name == name).copied()
+    }
+
+    /// The number of an attribute that counts something; nothing for a flag.
+    pub(crate) fn number(&self, name: DwIdx) -> Option<u64> {
+        let value = self.value(name)?;
+        (value.form != dw::DW_FORM_flag_present).then_some(value.value)
+    }
+}
+
+impl<'a> NameIndex<'a> {
+    /// Reads the header of the index at `offset` of the section, and its abbreviations.
+    ///
+    /// # Errors
+    /// If the header is not in the section, or its length goes past the end: nobody knows then where the next index
+    /// is. The offset of the next one is in [`end`](NameIndex::end) otherwise, also where the tables do not fit.
+    pub(crate) fn read(section: &'a [u8], offset: u64) -> Result<NameIndex<'a>> {
+        let place = |error: Error| error.within(SECTION, offset);
+        let malformed = |reason: String| place(Error::malformed("name index", reason));
+        let from = usize::try_from(offset).unwrap_or(usize::MAX);
+        let mut cursor = Cursor::new(section);
+        cursor.go_to(from).map_err(place)?;
+        let mut length = u64::from(cursor.u32().map_err(place)?);
+        let offset_size = match length {
+            0xffff_ffff => {
+                length = cursor.u64().map_err(place)?;
+                8
+            }
+            0xffff_fff0.. => return Err(malformed(format!("the length {length:#x} is reserved"))),
+            _ => 4,
+        };
+        let left = cursor.rest().len() as u64;
+        let end = usize::try_from(length)
+            .ok()
+            .and_then(|length| cursor.position().checked_add(length))
+            .and_then(|end| section.get(..end))
+            .ok_or_else(|| {
+                malformed(format!(
+                    "the length is {length:#x}, and {left:#x} bytes are left in the section"
+                ))
+            })?;
+        let start = cursor.position();
+        let mut cursor = Cursor::new(end);
+        cursor.go_to(start).map_err(place)?;
+        let version = cursor.u16().map_err(place)?;
+        cursor.u16().map_err(place)?;
+        let mut counts = [0; 7];
+        for count in &mut counts {
+            *count = cursor.u32().map_err(place)?;
+        }
+        let [
+            units,
+            local,
+            foreign,
+            buckets,
+            names,
+            abbreviations,
+            augmentation,
+        ] = counts;
+        let augmentation = cursor.bytes(augmentation.into()).map_err(place)?;
+        let mut index = NameIndex {
+            offset,
+            length,
+            offset_size,
+            version,
+            unit_count: units,
+            local_type_unit_count: local,
+            foreign_type_unit_count: foreign,
+            bucket_count: buckets,
+            name_count: names,
+            abbreviations_size: abbreviations,
+            augmentation: trimmed(augmentation),
+            abbreviations: Vec::new(),
+            by_code: BTreeMap::new(),
+            broken: None,
+            bytes: end,
+            // The string is filled up to a multiple of 4, wherever it starts.
+            tables: Tables::at(
+                cursor
+                    .position()
+                    .saturating_sub(augmentation.len())
+                    .saturating_add(augmentation.len().next_multiple_of(4)),
+            ),
+        };
+        index.lay_out();
+        index.read_abbreviations();
+        Ok(index)
+    }
+
+    /// Where the tables are, by the counts of the header.
+    fn lay_out(&mut self) {
+        let size = usize::from(self.offset_size);
+        let count = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
+        let hashes = if self.bucket_count == 0 {
+            0
+        } else {
+            count(self.name_count)
+        };
+        let mut at = self.tables.units;
+        let mut next = |count: usize, size: usize| {
+            at = at.saturating_add(count.saturating_mul(size));
+            at
+        };
+        let tables = &mut self.tables;
+        tables.local_type_units = next(count(self.unit_count), size);
+        tables.foreign_type_units = next(count(self.local_type_unit_count), size);
+        tables.buckets = next(count(self.foreign_type_unit_count), 8);
+        tables.hashes = next(count(self.bucket_count), 4);
+        tables.strings = next(hashes, 4);
+        tables.entries = next(count(self.name_count), size);
+        tables.abbreviations = next(count(self.name_count), size);
+        tables.pool = next(count(self.abbreviations_size), 1);
+    }
+
+    /// The offset of the next index.
+    pub(crate) fn end(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    /// Whether all tables are within the index. Otherwise nothing of them can be relied upon.
+    pub(crate) fn fits(&self) -> bool {
+        self.tables.pool <= self.bytes.len()
+    }
+
+    /// How many bytes the tables take from the start of the index.
+    pub(crate) fn needed(&self) -> u64 {
+        (self.tables.pool as u64).saturating_sub(self.offset)
+    }
+
+    /// The entry with this number of a table.
+    fn number(&self, table: usize, index: u32, size: u8) -> Option<u64> {
+        let at = usize::try_from(index)
+            .ok()?
+            .checked_mul(usize::from(size))?
+            .checked_add(table)?;
+        Cursor::new(self.bytes.get(at..)?).sized(size).ok()
+    }
+
+    /// The offset of a unit in `.debug_info`.
+    pub(crate) fn unit(&self, index: u32) -> Option<u64> {
+        let found = self.number(self.tables.units, index, self.offset_size)?;
+        (index < self.unit_count).then_some(found)
+    }
+
+    /// The offset of a type unit in `.debug_info`.
+    pub(crate) fn local_type_unit(&self, index: u32) -> Option<u64> {
+        let found = self.number(self.tables.local_type_units, index, self.offset_size)?;
+        (index < self.local_type_unit_count).then_some(found)
+    }
+
+    /// The signature of a type unit that is in another file.
+    pub(crate) fn foreign_type_unit(&self, index: u32) -> Option<u64> {
+        let found = self.number(self.tables.foreign_type_units, index, 8)?;
+        (index < self.foreign_type_unit_count).then_some(found)
+    }
+
+    /// The number, from 1, of the first name in a bucket; 0 for an empty one.
+    pub(crate) fn bucket(&self, bucket: u32) -> Option<u32> {
+        let found = self.number(self.tables.buckets, bucket, 4)?;
+        let found = u32::try_from(found).ok()?;
+        (bucket < self.bucket_count).then_some(found)
+    }
+
+    /// The hash of a name, by its number from 1; nothing if the index has no hash table.
+    pub(crate) fn hash(&self, name: u32) -> Option<u32> {
+        let has = self.bucket_count > 0 && name <= self.name_count;
+        let found = self.number(self.tables.hashes, name.checked_sub(1)?, 4)?;
+        u32::try_from(found).ok().filter(|_| has)
+    }
+
+    /// The offset of a name in `.debug_str`, by its number from 1.
+    pub(crate) fn string(&self, name: u32) -> Option<u64> {
+        let found = self.number(self.tables.strings, name.checked_sub(1)?, self.offset_size)?;
+        (name <= self.name_count).then_some(found)
+    }
+
+    /// Where in the section the entries of a name start, by its number from 1.
+    pub(crate) fn entries_of(&self, name: u32) -> Option<u64> {
+        let found = self.number(self.tables.entries, name.checked_sub(1)?, self.offset_size)?;
+        let at = found.checked_add(self.tables.pool as u64)?;
+        (name <= self.name_count).then_some(at)
+    }
+
+    /// Where in the section the entries start: what the offsets of entries count from.
+    pub(crate) fn pool(&self) -> u64 {
+        self.tables.pool as u64
+    }
+
+    /// Where in the section the hash of a name stands, by its number from 1.
+    pub(crate) fn place_of_name(&self, name: u32) -> u64 {
+        let index = u64::from(name).saturating_sub(1);
+        let size = u64::from(self.offset_size);
+        (self.tables.strings as u64).saturating_add(index.saturating_mul(size))
+    }
+
+    /// Where in the section a bucket stands.
+    pub(crate) fn place_of_bucket(&self, bucket: u32) -> u64 {
+        (self.tables.buckets as u64).saturating_add(u64::from(bucket).saturating_mul(4))
+    }
+
+    fn read_abbreviations(&mut self) {
+        let Tables {
+            abbreviations,
+            pool,
+            ..
+        } = self.tables;
+        let Some(table) = self.bytes.get(abbreviations..pool) else {
+            return;
+        };
+        let mut cursor = Cursor::new(table);
+        loop {
+            let at = abbreviations.saturating_add(cursor.position()) as u64;
+            match read_abbreviation(&mut cursor, at) {
+                Ok(Some(abbreviation)) => {
+                    let number = self.abbreviations.len();
+                    self.by_code.entry(abbreviation.code).or_insert(number);
+                    self.abbreviations.push(abbreviation);
+                }
+                Ok(None) => return,
+                Err(error) => {
+                    self.broken = Some(error.within(SECTION, at));
+                    return;
+                }
+            }
+        }
+    }
+
+    /// The abbreviation with a code; of several the first.
+    pub(crate) fn abbreviation(&self, code: u64) -> Option<&NameAbbreviation> {
+        self.abbreviations.get(*self.by_code.get(&code)?)
+    }
+
+    /// The entry at an offset of the section and where the next one is; nothing at the end of the entries of a name.
+    ///
+    /// # Errors
+    /// If it is outside of the index, or its abbreviation is not there or has forms without a size.
+    pub(crate) fn entry_at(&self, offset: u64) -> Result<Option<(NameEntry, u64)>> {
+        let place = |error: Error| error.within(SECTION, offset);
+        let malformed = |reason: String| place(Error::malformed("name index entry", reason));
+        let mut cursor = Cursor::new(self.bytes);
+        let at = usize::try_from(offset).unwrap_or(usize::MAX);
+        if at < self.tables.pool || at >= self.bytes.len() {
+            return Err(malformed(format!(
+                "{offset:#x} is outside of the entries of the index, which are {:#x}..{:#x}",
+                self.tables.pool,
+                self.bytes.len()
+            )));
+        }
+        cursor.go_to(at).map_err(place)?;
+        let code = cursor.uleb().map_err(place)?;
+        if code == 0 {
+            return Ok(None);
+        }
+        let abbreviation = self
+            .abbreviation(code)
+            .ok_or_else(|| malformed(format!("there is no abbreviation {code:#x}")))?;
+        let mut entry = NameEntry {
+            offset,
+            code,
+            tag: abbreviation.tag,
+            values: SmallVec::new(),
+        };
+        for (name, form) in &abbreviation.attributes {
+            let value = read_value(&mut cursor, *form, self.offset_size).map_err(place)?;
+            let value = value.ok_or_else(|| {
+                let form = form
+                    .static_string()
+                    .map_or_else(|| format!("{:#x}", form.0), str::to_owned);
+                malformed(format!("the form {form} has no meaning in an index"))
+            })?;
+            entry.values.push(NameValue {
+                name: *name,
+                form: *form,
+                value,
+            });
+        }
+        Ok(Some((entry, cursor.position() as u64)))
+    }
+}
+
+impl Tables {
+    /// All at the place of the first.
+    fn at(units: usize) -> Tables {
+        Tables {
+            units,
+            local_type_units: units,
+            foreign_type_units: units,
+            buckets: units,
+            hashes: units,
+            strings: units,
+            entries: units,
+            abbreviations: units,
+            pool: units,
+        }
+    }
+}
+
+fn read_abbreviation(cursor: &mut Cursor<'_>, offset: u64) -> Result<Option<NameAbbreviation>> {
+    let code = cursor.uleb()?;
+    if code == 0 {
+        return Ok(None);
+    }
+    let malformed = |reason: &str| Error::malformed("name index abbreviation", reason);
+    let small = |number: u64, what: &str| {
+        u16::try_from(number).map_err(|_| malformed(&format!("the {what} is {number:#x}")))
+    };
+    let tag = DwTag(small(cursor.uleb()?, "tag")?);
+    let mut attributes = SmallVec::new();
+    loop {
+        let name = small(cursor.uleb()?, "attribute")?;
+        let form = small(cursor.uleb()?, "form")?;
+        if name == 0 && form == 0 {
+            break;
+        }
+        if attributes.len() == ATTRIBUTES {
+            return Err(malformed("it has more attributes than there are"));
+        }
+        attributes.push((DwIdx(name), DwForm(form)));
+    }
+    Ok(Some(NameAbbreviation {
+        offset,
+        code,
+        tag,
+        attributes,
+    }))
+}
+
+/// The value of a form; nothing for one that is no constant, flag or reference.
+fn read_value(cursor: &mut Cursor<'_>, form: DwForm, offset_size: u8) -> Result<Option<u64>> {
+    Ok(Some(match form {
+        dw::DW_FORM_flag_present => 1,
+        dw::DW_FORM_data1 | dw::DW_FORM_ref1 | dw::DW_FORM_flag => cursor.u8()?.into(),
+        dw::DW_FORM_data2 | dw::DW_FORM_ref2 => cursor.u16()?.into(),
+        dw::DW_FORM_data4 | dw::DW_FORM_ref4 => cursor.u32()?.into(),
+        dw::DW_FORM_data8 | dw::DW_FORM_ref8 | dw::DW_FORM_ref_sig8 => cursor.u64()?,
+        dw::DW_FORM_udata | dw::DW_FORM_ref_udata => cursor.uleb()?,
+        dw::DW_FORM_sec_offset => cursor.sized(offset_size)?,
+        _ => return Ok(None),
+    }))
+}
+
+/// Without the zeros at the end.
+fn trimmed(bytes: &[u8]) -> &[u8] {
+    let end = bytes.iter().rposition(|byte| *byte != 0);
+    let end = end.map_or(0, |last| last.saturating_add(1));
+    bytes.get(..end).unwrap_or_default()
+}
+
+/// The hash of a name: of its characters, folded to lower case (DWARF 5 §7.33). Letters beyond ASCII are folded as
+/// Unicode's simple case folding does, as far as lower case is that.
+pub(crate) fn hash(name: &[u8]) -> u32 {
+    let step = |hash: u32, byte: u8| hash.wrapping_mul(33).wrapping_add(byte.into());
+    match core::str::from_utf8(name) {
+        Ok(text) if !text.is_ascii() => {
+            let mut buffer = [0; 4];
+            text.chars().fold(5381, |hash, letter| {
+                let folded = fold(letter);
+                let bytes = folded.encode_utf8(&mut buffer).bytes();
+                bytes.fold(hash, step)
+            })
+        }
+        Ok(_) | Err(_) => name
+            .iter()
+            .fold(5381, |hash, byte| step(hash, byte.to_ascii_lowercase())),
+    }
+}
+
+/// A letter in its folded form, where that is one letter. The Turkish letters are folded to `i`.
+fn fold(letter: char) -> char {
+    if matches!(letter, '\u{130}' | '\u{131}') {
+        return 'i';
+    }
+    let mut lower = letter.to_lowercase();
+    match (lower.next(), lower.next()) {
+        (Some(only), None) => only,
+        _ => letter,
+    }
+}

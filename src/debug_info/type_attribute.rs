@@ -1,0 +1,281 @@
+//! Every attribute that changes what the bytes of a value mean, and whether it is understood.
+//!
+//! [`ROWS`] has the attributes, by the tags of the entries they stand on: types, their parts (members, bounds,
+//! variants, enumerators) and, in the last rows, the variables themselves. An attribute belongs in the table if
+//! a value's bytes, read without it, would show another value than the program has. What only says where
+//! something is declared, who may use it (`DW_AT_accessibility`), how it is aligned, which bit patterns do not
+//! occur (`DW_AT_LLVM_num_extra_inhabitants`) or how its address is tagged (`DW_AT_LLVM_tag_offset`) does not.
+//!
+//! An attribute of the table that is not understood, by its row or in the form that it has, makes every value of
+//! its type *unsupported*, by the attribute's name. So does a type of a tag that is not in [`TAGS`].
+//!
+//! Sources: DWARF 5 §5 and appendix A; HET A.5; the registries of gcc and LLVM.
+
+use gimli::constants::*;
+use gimli::{DwAt, DwTag};
+
+use super::attribute::{Extension, extension};
+use super::die::Die;
+use super::value::Value;
+use super::{Bytes, DebugInfo};
+
+/// Whether an attribute is understood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It is, as a constant, a reference or an expression.
+    Read,
+    /// It is if it is a constant (class `constant` or `flag`); in another form it is not.
+    ReadIfConstant,
+    /// It is not: values of the type are unsupported.
+    Unsupported,
+}
+
+/// What tells an attribute apart from others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Code {
+    /// Its code.
+    Standard(DwAt),
+    /// Its code, tag and class: see [`attribute::extension`](super::attribute::extension()).
+    Extension(Extension),
+}
+
+/// An attribute on entries of some tags.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// Which attribute.
+    pub code: Code,
+    /// Its name.
+    pub name: &'static str,
+    /// The tags of the entries; none means every entry that no row above has.
+    pub tags: &'static [DwTag],
+    /// Whether it is understood.
+    pub state: State,
+    /// Where it is specified.
+    pub source: &'static str,
+    /// What it changes.
+    pub what: &'static str,
+}
+
+macro_rules! rows {
+    ($($code:expr, $name:literal, $tags:expr, $state:ident, $source:literal, $what:literal;)*) => {
+        /// Every attribute that changes what the bytes of a value mean. The first row that fits counts.
+        pub const ROWS: &[Row] = &[$(Row {
+            code: $code, name: $name, tags: &$tags, state: State::$state, source: $source, what: $what,
+        },)*];
+    };
+}
+
+use Code::{Extension as Ext, Standard as Std};
+
+const BASE: [DwTag; 1] = [DW_TAG_base_type];
+const BASE_AND_SUBRANGE: [DwTag; 2] = [DW_TAG_base_type, DW_TAG_subrange_type];
+const ARRAY: [DwTag; 1] = [DW_TAG_array_type];
+const SUBRANGE: [DwTag; 1] = [DW_TAG_subrange_type];
+const STRIDED: [DwTag; 3] = [
+    DW_TAG_array_type,
+    DW_TAG_subrange_type,
+    DW_TAG_enumeration_type,
+];
+const MEMBER: [DwTag; 1] = [DW_TAG_member];
+const MEMBER_AND_BASE: [DwTag; 2] = [DW_TAG_member, DW_TAG_inheritance];
+const RECORDS: [DwTag; 4] = [
+    DW_TAG_structure_type,
+    DW_TAG_class_type,
+    DW_TAG_union_type,
+    DW_TAG_interface_type,
+];
+const POINTERS: [DwTag; 3] = [
+    DW_TAG_pointer_type,
+    DW_TAG_reference_type,
+    DW_TAG_rvalue_reference_type,
+];
+const VARIANT: [DwTag; 1] = [DW_TAG_variant];
+const VARIANT_PART: [DwTag; 1] = [DW_TAG_variant_part];
+const STRING: [DwTag; 1] = [DW_TAG_string_type];
+const MEMBER_POINTER: [DwTag; 1] = [DW_TAG_ptr_to_member_type];
+const ENUMERATOR: [DwTag; 1] = [DW_TAG_enumerator];
+const ENUMERATION: [DwTag; 1] = [DW_TAG_enumeration_type];
+const OBJECTS: [DwTag; 3] = [DW_TAG_variable, DW_TAG_formal_parameter, DW_TAG_constant];
+const ANY: [DwTag; 0] = [];
+
+#[rustfmt::skip]
+rows! {
+//  attribute                             name                                tags               state           source               what it changes
+    Std(DW_AT_encoding),                  "DW_AT_encoding",                   BASE,              ReadIfConstant, "DWARF 5 §5.1.1",    "how bits spell a number";
+    Std(DW_AT_byte_size),                 "DW_AT_byte_size",                  BASE_AND_SUBRANGE, ReadIfConstant, "DWARF 5 §5.1",      "how many bytes belong to it";
+    Std(DW_AT_byte_size),                 "DW_AT_byte_size",                  ENUMERATION,       ReadIfConstant, "DWARF 5 §5.7.1",    "how many bytes belong to it";
+    Std(DW_AT_byte_size),                 "DW_AT_byte_size",                  MEMBER,            ReadIfConstant, "DWARF 3 §5.6.6",    "the storage unit that DW_AT_bit_offset counts in";
+    Std(DW_AT_byte_size),                 "DW_AT_byte_size",                  POINTERS,          ReadIfConstant, "DWARF 5 §5.3",      "how many bytes belong to it";
+    Std(DW_AT_byte_size),                 "DW_AT_byte_size",                  RECORDS,           Read,           "DWARF 5 §5.7.1",    "how many bytes belong to it";
+    Std(DW_AT_byte_size),                 "DW_AT_byte_size",                  STRING,            ReadIfConstant, "DWARF 5 §5.11",     "how many characters belong to it";
+    Std(DW_AT_bit_size),                  "DW_AT_bit_size",                   BASE_AND_SUBRANGE, ReadIfConstant, "DWARF 5 §5.1",      "how many of the bits count";
+    Std(DW_AT_bit_size),                  "DW_AT_bit_size",                   MEMBER,            ReadIfConstant, "DWARF 5 §5.7.6",    "how many bits a bit-field has";
+    Std(DW_AT_bit_size),                  "DW_AT_bit_size",                   RECORDS,           Read,           "DWARF 5 §5.7.1",    "how many bits belong to it";
+    Std(DW_AT_bit_size),                  "DW_AT_bit_size",                   STRING,            ReadIfConstant, "DWARF 5 §5.11",     "how many characters belong to it";
+    Std(DW_AT_bit_size),                  "DW_AT_bit_size",                   ENUMERATION,       Unsupported,    "DWARF 5 §5.7",      "how many of the bits count";
+    Std(DW_AT_data_bit_offset),           "DW_AT_data_bit_offset",            BASE,              ReadIfConstant, "DWARF 5 §5.1",      "where in its bytes a value starts";
+    Std(DW_AT_data_bit_offset),           "DW_AT_data_bit_offset",            MEMBER,            ReadIfConstant, "DWARF 5 §5.7.6",    "where a bit-field starts";
+    Std(DW_AT_data_bit_offset),           "DW_AT_data_bit_offset",            ANY,               Unsupported,    "DWARF 5 §5.1",      "where a value starts";
+    Std(DW_AT_bit_offset),                "DW_AT_bit_offset",                 BASE,              ReadIfConstant, "DWARF 3 §5.1",      "where a value starts, from the highest bit";
+    Std(DW_AT_bit_offset),                "DW_AT_bit_offset",                 MEMBER,            ReadIfConstant, "DWARF 3 §5.6.6",    "where a bit-field starts, from the highest bit of its unit";
+    Std(DW_AT_bit_offset),                "DW_AT_bit_offset",                 ANY,               Unsupported,    "DWARF 3 §5.1",      "where a value starts";
+    Std(DW_AT_endianity),                 "DW_AT_endianity",                  BASE,              ReadIfConstant, "DWARF 5 §5.1",      "the order of bytes";
+    Std(DW_AT_endianity),                 "DW_AT_endianity",                  OBJECTS,           ReadIfConstant, "DWARF 5 §4.1",      "the order of bytes of one variable";
+    Std(DW_AT_endianity),                 "DW_AT_endianity",                  ANY,               Unsupported,    "DWARF 5 §5.1",      "the order of bytes";
+    Std(DW_AT_INTEL_other_endian),        "DW_AT_INTEL_other_endian",         ANY,               Unsupported,    "Intel",             "the order of bytes";
+    Std(DW_AT_binary_scale),              "DW_AT_binary_scale",               BASE,              ReadIfConstant, "DWARF 5 §5.1.1",    "the unit of a fixed-point number, a power of 2";
+    Std(DW_AT_decimal_scale),             "DW_AT_decimal_scale",              BASE,              ReadIfConstant, "DWARF 5 §5.1.1",    "the unit of a fixed-point number, a power of 10";
+    Std(DW_AT_small),                     "DW_AT_small",                      BASE,              Read,           "DWARF 5 §5.1.1",    "the unit of a fixed-point number";
+    Std(DW_AT_binary_scale),              "DW_AT_binary_scale",               ANY,               Unsupported,    "DWARF 5 §5.1.1",    "the unit of a number";
+    Std(DW_AT_decimal_scale),             "DW_AT_decimal_scale",              ANY,               Unsupported,    "DWARF 5 §5.1.1",    "the unit of a number";
+    Std(DW_AT_small),                     "DW_AT_small",                      ANY,               Unsupported,    "DWARF 5 §5.1.1",    "the unit of a number";
+    Std(DW_AT_digit_count),               "DW_AT_digit_count",                ANY,               Unsupported,    "DWARF 5 §5.1.1",    "how many decimal digits there are";
+    Std(DW_AT_decimal_sign),              "DW_AT_decimal_sign",               ANY,               Unsupported,    "DWARF 5 §5.1.1",    "where the sign of a decimal number is";
+    Std(DW_AT_picture_string),            "DW_AT_picture_string",             ANY,               Unsupported,    "DWARF 5 §5.1.1",    "how a number is written in characters";
+    Std(DW_AT_GNU_bias),                  "DW_AT_GNU_bias",                   BASE_AND_SUBRANGE, ReadIfConstant, "gcc",               "what is added to the bits";
+    Std(DW_AT_GNU_bias),                  "DW_AT_GNU_bias",                   ANY,               Unsupported,    "gcc",               "what is added to the bits";
+    Std(DW_AT_GNAT_descriptive_type),     "DW_AT_GNAT_descriptive_type",      ANY,               Unsupported,    "gcc",               "the layout, which another type describes by its names";
+    Ext(Extension::VectorSize),           "DW_AT_LLVM_vector_size",           BASE,              ReadIfConstant, "HET A.5.1",         "how many elements a base type has";
+    Ext(Extension::AddressSpace),         "DW_AT_LLVM_address_space",         POINTERS,          ReadIfConstant, "HET A.5.3",         "where an address points";
+    Std(DW_AT_address_class),             "DW_AT_address_class",              POINTERS,          ReadIfConstant, "DWARF 5 §5.3",      "where an address points";
+    Std(DW_AT_type),                      "DW_AT_type",                       POINTERS,          Read,           "DWARF 5 §5.3",      "what an implicit pointer stands for is of it";
+    Std(DW_AT_type),                      "DW_AT_type",                       STRIDED,           Read,           "DWARF 5 §5.5",      "the elements; the number behind an enumeration or subrange";
+    Std(DW_AT_type),                      "DW_AT_type",                       MEMBER_AND_BASE,   Read,           "DWARF 5 §5.7.3",    "what a member is";
+    Std(DW_AT_type),                      "DW_AT_type",                       STRING,            Read,           "DWARF 5 §5.11",     "the characters";
+    Std(DW_AT_type),                      "DW_AT_type",                       VARIANT_PART,      Unsupported,    "DWARF 5 §5.7.10",   "that no member tells which variant is present";
+    Std(DW_AT_GNU_vector),                "DW_AT_GNU_vector",                 ARRAY,             ReadIfConstant, "gcc",               "that elements are numbers, also if they are characters";
+    Std(DW_AT_ordering),                  "DW_AT_ordering",                   ARRAY,             ReadIfConstant, "DWARF 5 §5.5",      "which index varies fastest";
+    Std(DW_AT_byte_stride),               "DW_AT_byte_stride",                STRIDED,           ReadIfConstant, "DWARF 5 §2.19",     "the distance of elements";
+    Std(DW_AT_bit_stride),                "DW_AT_bit_stride",                 STRIDED,           ReadIfConstant, "DWARF 5 §2.19",     "the distance of elements";
+    Std(DW_AT_byte_stride),               "DW_AT_byte_stride",                ANY,               Unsupported,    "DWARF 5 §2.19",     "the distance of elements";
+    Std(DW_AT_bit_stride),                "DW_AT_bit_stride",                 ANY,               Unsupported,    "DWARF 5 §2.19",     "the distance of elements";
+    Std(DW_AT_byte_size),                 "DW_AT_byte_size",                  ARRAY,             ReadIfConstant, "DWARF 5 §5.5",      "how many bytes belong to it";
+    Std(DW_AT_bit_size),                  "DW_AT_bit_size",                   ARRAY,             ReadIfConstant, "DWARF 5 §5.5",      "how many bits belong to it";
+    Std(DW_AT_lower_bound),               "DW_AT_lower_bound",                SUBRANGE,          Read,           "DWARF 5 §5.13",     "how many elements there are";
+    Std(DW_AT_upper_bound),               "DW_AT_upper_bound",                SUBRANGE,          Read,           "DWARF 5 §5.13",     "how many elements there are";
+    Std(DW_AT_count),                     "DW_AT_count",                      SUBRANGE,          Read,           "DWARF 5 §5.13",     "how many elements there are";
+    Std(DW_AT_threads_scaled),            "DW_AT_threads_scaled",             ANY,               Unsupported,    "DWARF 5 §5.13",     "that a bound counts for each thread";
+    Std(DW_AT_upc_threads_scaled),        "DW_AT_upc_threads_scaled",         ANY,               Unsupported,    "UPC",               "that a bound counts for each thread";
+    Std(DW_AT_rank),                      "DW_AT_rank",                       ANY,               Unsupported,    "DWARF 5 §5.18.3",   "how many dimensions there are";
+    Std(DW_AT_allocated),                 "DW_AT_allocated",                  ANY,               Unsupported,    "DWARF 5 §5.18.2",   "whether there is a value";
+    Std(DW_AT_associated),                "DW_AT_associated",                 ANY,               Unsupported,    "DWARF 5 §5.18.2",   "whether there is a value";
+    Std(DW_AT_data_location),             "DW_AT_data_location",              ANY,               Unsupported,    "DWARF 5 §5.18.1",   "where the value is, of which the object is a descriptor";
+    Std(DW_AT_PGI_lbase),                 "DW_AT_PGI_lbase",                  ANY,               Unsupported,    "PGI",               "where the elements are";
+    Std(DW_AT_PGI_soffset),               "DW_AT_PGI_soffset",                ANY,               Unsupported,    "PGI",               "where the elements are";
+    Std(DW_AT_PGI_lstride),               "DW_AT_PGI_lstride",                ANY,               Unsupported,    "PGI",               "the distance of elements";
+    Std(DW_AT_data_member_location),      "DW_AT_data_member_location",       MEMBER_AND_BASE,   Read,           "DWARF 5 §5.7.6",    "where a member starts";
+    Std(DW_AT_discr),                     "DW_AT_discr",                      VARIANT_PART,      Read,           "DWARF 5 §5.7.10",   "which member tells the variant";
+    Std(DW_AT_discr_value),               "DW_AT_discr_value",                VARIANT,           Read,           "DWARF 5 §5.7.10",   "which variant is present";
+    Std(DW_AT_discr_list),                "DW_AT_discr_list",                 VARIANT,           Read,           "DWARF 5 §5.7.10",   "which variant is present";
+    Std(DW_AT_const_value),               "DW_AT_const_value",                ENUMERATOR,        Read,           "DWARF 5 §5.7",      "which number a name stands for";
+    Std(DW_AT_string_length),             "DW_AT_string_length",              STRING,            Read,           "DWARF 5 §5.11",     "how many bytes belong to it";
+    Std(DW_AT_string_length_byte_size),   "DW_AT_string_length_byte_size",    STRING,            ReadIfConstant, "DWARF 5 §5.11",     "how large the length is";
+    Std(DW_AT_string_length_bit_size),    "DW_AT_string_length_bit_size",     STRING,            ReadIfConstant, "DWARF 5 §5.11",     "how large the length is";
+    Std(DW_AT_use_location),              "DW_AT_use_location",               MEMBER_POINTER,    Read,           "DWARF 5 §5.14",     "what a pointer to a member is added to";
+    Std(DW_AT_containing_type),           "DW_AT_containing_type",            MEMBER_POINTER,    Read,           "DWARF 5 §5.14",     "whose member it is";
+    Std(DW_AT_segment),                   "DW_AT_segment",                    ANY,               Unsupported,    "DWARF 5 §2.12",     "the segment that an address is in";
+}
+
+/// The tags of types that are read. Of others no value is shown; their names are what is said instead:
+/// `DW_TAG_set_type`, `DW_TAG_file_type`, `DW_TAG_coarray_type`, `DW_TAG_dynamic_type`, `DW_TAG_shared_type`,
+/// `DW_TAG_LLVM_ptrauth_type` (whose bits are signed), and those of vendors.
+#[rustfmt::skip]
+pub const TAGS: &[DwTag] = &[
+    DW_TAG_base_type, DW_TAG_unspecified_type, DW_TAG_subrange_type, DW_TAG_enumeration_type,
+    DW_TAG_pointer_type, DW_TAG_reference_type, DW_TAG_rvalue_reference_type, DW_TAG_ptr_to_member_type,
+    DW_TAG_array_type, DW_TAG_string_type,
+    DW_TAG_structure_type, DW_TAG_class_type, DW_TAG_union_type, DW_TAG_interface_type,
+    DW_TAG_subroutine_type, DW_TAG_subprogram,
+    DW_TAG_typedef, DW_TAG_template_alias, DW_TAG_thrown_type,
+    DW_TAG_const_type, DW_TAG_volatile_type, DW_TAG_restrict_type, DW_TAG_atomic_type,
+    // What is packed is laid out by its members and strides; what is immutable is not changed.
+    DW_TAG_packed_type, DW_TAG_immutable_type,
+];
+
+/// Which codes of the standard are in the table; most attributes of an entry are not.
+#[expect(
+    clippy::indexing_slicing,
+    reason = "evaluated by the compiler, within bounds that are checked beside it"
+)]
+const STANDARD: [bool; 256] = {
+    let mut known = [false; 256];
+    let mut number = 0;
+    while number < ROWS.len() {
+        if let Code::Standard(DwAt(code)) = ROWS[number].code
+            && code < 256
+        {
+            known[code as usize] = true;
+        }
+        number += 1;
+    }
+    known
+};
+
+/// The row of an attribute on an entry with this tag.
+fn row(tag: DwTag, attribute: &gimli::Attribute<Bytes<'_>>) -> Option<&'static Row> {
+    let code = usize::from(attribute.name().0);
+    if STANDARD.get(code) == Some(&false) {
+        return None;
+    }
+    ROWS.iter()
+        .filter(|row| row.tags.is_empty() || row.tags.contains(&tag))
+        .find(|row| match row.code {
+            Code::Standard(code) => code == attribute.name(),
+            // One whose form it may not have is none, and not understood.
+            Code::Extension(wanted) => {
+                extension(tag, attribute) == Some(wanted)
+                    || wanted.llvm_code() == Some(attribute.name())
+            }
+        })
+}
+
+impl<'a> DebugInfo<'a> {
+    /// The name of an attribute of `die`, a type, a part of one or a variable, that changes what bytes mean and
+    /// is not understood; nothing if there is none.
+    pub(super) fn not_understood(&self, die: &Die<'a>) -> Option<&'static str> {
+        die.attributes().iter().find_map(|attribute| {
+            let row = row(die.tag(), attribute)?;
+            let understood = match row.state {
+                State::Read => true,
+                State::ReadIfConstant => self.is_constant(die, attribute),
+                State::Unsupported => false,
+            };
+            (!understood).then_some(row.name)
+        })
+    }
+
+    fn is_constant(&self, die: &Die<'a>, attribute: &gimli::Attribute<Bytes<'a>>) -> bool {
+        let value = self.value(die, attribute);
+        value.is_ok_and(|value| value.number().is_some() || matches!(value, Value::Flag(_)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_the_codes() {
+        for row in ROWS {
+            let name = match row.code {
+                Code::Standard(code) => code.static_string(),
+                Code::Extension(extension) => Some(extension.name()),
+            };
+            assert_eq!(name, Some(row.name));
+        }
+    }
+
+    /// A row that stands after one for the same attribute and any tag is never reached.
+    #[test]
+    fn every_row_can_be_reached() {
+        for (number, row) in ROWS.iter().enumerate() {
+            let above = ROWS.iter().take(number);
+            for tag in row.tags {
+                let hidden = above.clone().any(|above| {
+                    above.code == row.code && (above.tags.is_empty() || above.tags.contains(tag))
+                });
+                assert!(!hidden, "{} on {tag}", row.name);
+            }
+        }
+    }
+}

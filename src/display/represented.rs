@@ -1,0 +1,276 @@
+//! Base types whose bits are not in the usual order, or do not spell the value itself: other byte orders, values
+//! within their storage, biased and fixed-point numbers. Source: DWARF 5 §5.1.
+
+use core::fmt;
+
+use super::bits::{Bits, State};
+use super::scalar::{COMPLEX_FLOAT, is_signed};
+use super::{Part, Printer, shape};
+use crate::debug_info::types::{Representation, Scale, TypeId, TypeKind};
+use crate::eval::{BaseType, Encoding};
+
+/// The largest number that can be taken out of another order, in bits.
+const LARGEST: u64 = 128;
+
+/// How many digits after the point are written of a fraction, which may have no last one. Powers of two and ten
+/// have as many as their exponents say.
+const DIGITS_OF_FRACTION: usize = 20;
+
+impl Printer<'_> {
+    /// Prints a base type called `name` that is represented in another way than usual.
+    pub(super) fn represented(
+        &mut self,
+        base: &BaseType,
+        by: &Representation,
+        name: Option<&str>,
+        part: Part,
+    ) -> fmt::Result {
+        let is_complex = base.encoding == Encoding::Other(COMPLEX_FLOAT);
+        // The real and the imaginary part have an order each.
+        let count = if is_complex { 2 } else { base.elements };
+        let bits = base.bit_size.checked_div(count).unwrap_or(0);
+        if count > 1 && part.bit_field.is_none() {
+            return self.several((base, count, bits), by, name, part);
+        }
+        let size = part.bit_field.unwrap_or(base.bit_size.into());
+        if size > LARGEST {
+            return self.out.put(if by.big_endian {
+                "<unsupported: DW_AT_endianity>"
+            } else {
+                "<unsupported: a number of more than 128 bits>"
+            });
+        }
+        let number = match self.number(by, part, size) {
+            Ok(number) => number,
+            Err(lost) => return self.out.put(lost.text().unwrap_or_default()),
+        };
+        if by.bias == 0 && by.scale == Scale::One {
+            let usual = BaseType {
+                bit_size: u32::try_from(size).unwrap_or(0),
+                ..*base
+            };
+            return self.with_bits(Bits::of_number(number), |printer| {
+                let at = Part {
+                    bit_offset: 0,
+                    // It is a number also if it has as many bits as a character.
+                    bit_field: part.bit_field,
+                    ..part
+                };
+                printer.base(&usual, name, at)
+            });
+        }
+        let number = Number::new(number, size, is_signed(base.encoding)).plus(by.bias);
+        number.print(&mut self.out, by.scale)
+    }
+
+    /// Elements of a vector, or parts of a complex number.
+    fn several(
+        &mut self,
+        (base, count, bits): (&BaseType, u32, u32),
+        by: &Representation,
+        name: Option<&str>,
+        part: Part,
+    ) -> fmt::Result {
+        let is_complex = base.elements == 1;
+        let element = BaseType {
+            bit_size: bits,
+            elements: 1,
+            encoding: if is_complex {
+                Encoding::Float
+            } else {
+                base.encoding
+            },
+            ..*base
+        };
+        if !is_complex {
+            let size = bits.into();
+            return self.elements(count.into(), size, size, part, &|printer, at| {
+                let at = Part {
+                    in_vector: true,
+                    ..at
+                };
+                printer.represented(&element, by, name, at)
+            });
+        }
+        self.represented(&element, by, name, part)?;
+        self.out.put(" + ")?;
+        let imaginary = Part {
+            bit_offset: part.bit_offset.saturating_add(bits.into()),
+            ..part
+        };
+        self.represented(&element, by, name, imaginary)?;
+        self.out.put("i")
+    }
+
+    /// Prints something of other bits.
+    fn with_bits(
+        &mut self,
+        bits: Bits<'_>,
+        print: impl FnOnce(&mut Printer<'_>) -> fmt::Result,
+    ) -> fmt::Result {
+        let mut text = String::new();
+        let mut printer = Printer {
+            table: self.table,
+            bits,
+            pointees: &[],
+            options: self.options,
+            out: super::Output::new(&mut text, self.options.max_chars),
+        };
+        let printed = print(&mut printer);
+        printer.out.finish(printed)?;
+        self.out.put(&text)
+    }
+
+    /// The bits of a number in their usual order; or why they are not known.
+    fn number(&self, by: &Representation, part: Part, size: u64) -> Result<u128, State> {
+        let start = match part.bit_field {
+            Some(_) => 0,
+            None => by.bit_offset.into(),
+        };
+        let offset = part.bit_offset.saturating_add(start);
+        if by.big_endian {
+            return self.bits.big_endian(offset, size);
+        }
+        match self.bits.state(offset, size) {
+            State::Known => Ok(self.bits.unsigned(offset, size)),
+            lost @ (State::OptimizedOut | State::Unavailable) => Err(lost),
+        }
+    }
+
+    /// The integer at a part of type `id`; nothing if the type is none.
+    pub(super) fn integer_at(&self, id: TypeId, part: Part) -> Option<Result<i128, State>> {
+        const UNSIGNED: &BaseType = &BaseType::scalar(Encoding::Unsigned, 0);
+        let mut ty = shape::resolve(self.table, id).ty;
+        let mut full = ty.byte_size;
+        if let TypeKind::Enumeration { underlying, .. } = ty.kind {
+            ty = shape::resolve(self.table, underlying).ty;
+            full = full.or(ty.byte_size);
+        }
+        let (base, by) = if let TypeKind::Base(base) = &ty.kind {
+            (base, &Representation::PLAIN)
+        } else if let TypeKind::Represented { base, by } = &ty.kind {
+            (base, by)
+        } else if ty.kind == TypeKind::Void {
+            // An enumeration need not say which integer type it has.
+            (UNSIGNED, &Representation::PLAIN)
+        } else {
+            return None;
+        };
+        let own = match base.bit_size {
+            0 => full?.checked_mul(8)?,
+            bits => bits.into(),
+        };
+        let size = part.bit_field.unwrap_or(own);
+        if !base.is_integral() || size > LARGEST {
+            return None;
+        }
+        Some(self.number(by, part, size).map(|number| {
+            let number = Number::new(number, size, is_signed(base.encoding)).plus(by.bias);
+            number.wrapped()
+        }))
+    }
+}
+
+/// An integer of up to 129 bits and a sign.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Number {
+    is_negative: bool,
+    magnitude: u128,
+}
+
+impl Number {
+    fn new(bits: u128, size: u64, signed: bool) -> Number {
+        let above = u32::try_from(LARGEST.saturating_sub(size)).unwrap_or(0);
+        let extended = bits.checked_shl(above).unwrap_or(0).cast_signed();
+        let extended = extended.checked_shr(above).unwrap_or(0);
+        if signed && extended < 0 {
+            Number {
+                is_negative: true,
+                magnitude: extended.unsigned_abs(),
+            }
+        } else {
+            Number {
+                is_negative: false,
+                magnitude: bits,
+            }
+        }
+    }
+
+    /// Adds a bias, of 64 bits at most in DWARF; what has no room stops at the largest number.
+    fn plus(self, bias: i128) -> Number {
+        if self.is_negative == (bias < 0) {
+            let magnitude = self.magnitude.saturating_add(bias.unsigned_abs());
+            return Number { magnitude, ..self };
+        }
+        match self.magnitude.checked_sub(bias.unsigned_abs()) {
+            Some(magnitude) => Number {
+                is_negative: self.is_negative && magnitude != 0,
+                magnitude,
+            },
+            None => Number {
+                is_negative: !self.is_negative,
+                magnitude: bias.unsigned_abs().saturating_sub(self.magnitude),
+            },
+        }
+    }
+
+    /// As a number of two's complement.
+    fn wrapped(self) -> i128 {
+        let magnitude = self.magnitude.cast_signed();
+        if self.is_negative {
+            magnitude.wrapping_neg()
+        } else {
+            magnitude
+        }
+    }
+
+    /// Prints the number in units of `scale`, with all its digits.
+    fn print(self, out: &mut dyn fmt::Write, scale: Scale) -> fmt::Result {
+        if self.is_negative {
+            out.write_str("-")?;
+        }
+        let power = |base: u128, exponent: i32| base.checked_pow(exponent.unsigned_abs());
+        let (factor, divisor) = match scale {
+            Scale::One => (Some(1), Some(1)),
+            Scale::Binary(exponent @ 0..) => (power(2, exponent), Some(1)),
+            Scale::Binary(exponent) => (Some(1), power(2, exponent)),
+            Scale::Decimal(exponent @ 0..) => (power(10, exponent), Some(1)),
+            Scale::Decimal(exponent) => (Some(1), power(10, exponent)),
+            Scale::Fraction(numerator, denominator) => {
+                (Some(numerator.into()), Some(denominator.into()))
+            }
+        };
+        let product = factor.and_then(|factor| self.magnitude.checked_mul(factor));
+        let (Some(product), Some(divisor @ 1..)) = (product, divisor) else {
+            return match scale {
+                Scale::Binary(exponent) => write!(out, "{} * 2^{exponent}", self.magnitude),
+                Scale::Decimal(exponent) => write!(out, "{} * 10^{exponent}", self.magnitude),
+                Scale::Fraction(numerator, denominator) => {
+                    write!(out, "{} * {numerator}/{denominator}", self.magnitude)
+                }
+                Scale::One => write!(out, "{}", self.magnitude),
+            };
+        };
+        let whole = product.checked_div(divisor).unwrap_or(0);
+        let mut rest = product.checked_rem(divisor).unwrap_or(0);
+        write!(out, "{whole}")?;
+        if rest != 0 {
+            out.write_str(".")?;
+        }
+        let most = match scale {
+            Scale::Fraction(..) => DIGITS_OF_FRACTION,
+            Scale::One | Scale::Binary(_) | Scale::Decimal(_) => usize::MAX,
+        };
+        for _ in 0..most {
+            if rest == 0 {
+                return Ok(());
+            }
+            // Below ten times the divisor, which has 100 bits at most.
+            let tenfold = rest.saturating_mul(10);
+            let digit = tenfold.checked_div(divisor).unwrap_or(0);
+            write!(out, "{digit}")?;
+            rest = tenfold.checked_rem(divisor).unwrap_or(0);
+        }
+        out.write_str(if rest == 0 { "" } else { "..." })
+    }
+}

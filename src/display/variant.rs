@@ -1,0 +1,179 @@
+//! Variant parts: the members of the variant that is present, and enumerations of Rust, which are one.
+//!
+//! Source: DWARF 5 §5.7.10; what rustc writes for an `enum`: a structure of one variant part, whose variants have
+//! one member each, called as its type.
+
+use core::fmt::{self, Write as _};
+
+use super::{Part, Printer, shape};
+use crate::debug_info::types::{Member, Type, TypeKind, Variant};
+
+/// How deep variant parts may be in the variants of others.
+const DEPTH: u32 = 32;
+
+/// What is shown of a record.
+#[derive(Debug)]
+pub(super) enum Shown<'m> {
+    /// A member.
+    Member(&'m Member),
+    /// A variant of Rust: its name, and what it holds.
+    Variant { name: &'m str, payload: &'m Member },
+    /// Why it is not known which variant is present.
+    Unknown(String),
+}
+
+impl<'a> Printer<'a> {
+    /// The members of a record that are present, those of variants among them.
+    pub(super) fn present(&self, members: &'a [Member], part: Part) -> Vec<Shown<'a>> {
+        let mut shown = Vec::new();
+        self.add_present(members, part, DEPTH, &mut shown);
+        shown
+    }
+
+    fn add_present(
+        &self,
+        members: &'a [Member],
+        part: Part,
+        depth: u32,
+        shown: &mut Vec<Shown<'a>>,
+    ) {
+        for member in members {
+            // A bit-field of no bits has no value; without a name it only moves the next one.
+            if member.name.is_none() && member.bit_size == Some(0) {
+                continue;
+            }
+            let ty = self.table.get(member.ty);
+            if let TypeKind::Variants { .. } = ty.kind {
+                match (self.variant(ty, part), depth.checked_sub(1)) {
+                    (Ok(variant), Some(depth)) => self.add_variant(variant, part, depth, shown),
+                    (Ok(_), None) => shown.push(Shown::Unknown("{...}".to_owned())),
+                    (Err(reason), _) => shown.push(Shown::Unknown(reason)),
+                }
+            } else {
+                shown.push(Shown::Member(member));
+            }
+        }
+    }
+
+    fn add_variant(
+        &self,
+        variant: &'a Variant,
+        part: Part,
+        depth: u32,
+        shown: &mut Vec<Shown<'a>>,
+    ) {
+        if let [payload] = variant.members.as_slice()
+            && let Some(name) = &payload.name
+        {
+            let own = self.table.get(payload.ty);
+            let last = own
+                .name
+                .as_ref()
+                .and_then(|full| full.strip_suffix(name.as_str()));
+            let is_own = last.is_some_and(|before| before.is_empty() || before.ends_with("::"));
+            if is_own && matches!(own.kind, TypeKind::Record { .. }) {
+                shown.push(Shown::Variant { name, payload });
+                return;
+            }
+        }
+        self.add_present(&variant.members, part, depth, shown);
+    }
+
+    /// The variant that is present in the record at `part`; or what stands in its place.
+    fn variant(&self, ty: &'a Type, part: Part) -> Result<&'a Variant, String> {
+        let TypeKind::Variants {
+            discriminant,
+            variants,
+        } = &ty.kind
+        else {
+            return Err("<incomplete type>".to_owned());
+        };
+        let default = || variants.iter().find(|variant| variant.choices.is_none());
+        let Some(discriminant) = discriminant else {
+            return default()
+                .or(variants.first())
+                .ok_or_else(|| "<no variant>".to_owned());
+        };
+        let at = discriminant.bit_offset.map(|offset| Part {
+            bit_field: discriminant.bit_size,
+            ..part.inner(offset)
+        });
+        let value = at.and_then(|at| self.integer_at(discriminant.ty, at));
+        let Some(value) = value else {
+            return Err("<unsupported: DW_AT_discr>".to_owned());
+        };
+        let value = value.map_err(|lost| lost.text().unwrap_or_default().to_owned())?;
+        let chosen = variants.iter().find(|variant| {
+            let mut choices = variant.choices.iter().flatten();
+            choices.any(|(low, high)| (*low..=*high).contains(&value))
+        });
+        chosen
+            .or_else(default)
+            .ok_or_else(|| format!("<no variant for {value}>"))
+    }
+
+    /// Prints a part of a record.
+    pub(super) fn shown(&mut self, shown: &Shown<'a>, part: Part) -> fmt::Result {
+        match shown {
+            Shown::Member(member) => self.member(member, part),
+            Shown::Unknown(text) => self.out.put(text),
+            Shown::Variant { name, payload } => {
+                self.out.put(name)?;
+                self.payload(payload, part)
+            }
+        }
+    }
+
+    /// Prints what a variant of Rust holds: nothing, `(5)` or `{r = 5}`.
+    fn payload(&mut self, payload: &Member, part: Part) -> fmt::Result {
+        let ty = shape::resolve(self.table, payload.ty).ty;
+        let (TypeKind::Record { members, .. }, Some(offset)) = (&ty.kind, payload.bit_offset)
+        else {
+            return Ok(());
+        };
+        if members.is_empty() {
+            return Ok(());
+        }
+        if part.depth >= self.options.max_depth {
+            return self.out.put("{...}");
+        }
+        // `record` goes a level deeper for each member, `part` stays at the payload.
+        let at = Part {
+            depth: part.depth,
+            ..part.inner(offset)
+        };
+        let is_tuple = members.iter().enumerate().all(|(number, member)| {
+            let name = member
+                .name
+                .as_deref()
+                .and_then(|name| name.strip_prefix("__"));
+            name.is_some_and(|name| name == number.to_string())
+        });
+        if !is_tuple {
+            return self.record(ty, members, at);
+        }
+        let mut separator = "(";
+        for member in members {
+            self.out.put(separator)?;
+            separator = ", ";
+            self.unnamed(member, at)?;
+        }
+        self.out.put(")")
+    }
+
+    /// Prints a variant part by itself: what is present.
+    pub(super) fn variant_part(&mut self, ty: &'a Type, part: Part) -> fmt::Result {
+        let mut shown = Vec::new();
+        match self.variant(ty, part) {
+            Ok(variant) => self.add_variant(variant, part, DEPTH, &mut shown),
+            Err(reason) => shown.push(Shown::Unknown(reason)),
+        }
+        let mut separator = "";
+        for shown in &shown {
+            write!(self.out, "{separator}")?;
+            separator = ", ";
+            self.shown(shown, part)?;
+        }
+        Ok(())
+    }
+}

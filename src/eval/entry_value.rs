@@ -1,0 +1,147 @@
+//! `DW_OP_entry_value`: what an expression was on entry to the function.
+//!
+//! By the letter it is evaluated in the caller's frame, whose registers call frame information recovers. That is
+//! nothing for a register that a call need not preserve, which parameters are passed in. Compilers therefore say at the
+//! call site what they put into the register (`DW_AT_call_value`); a tolerant reading takes that first. Values in several
+//! registers are left to the letter: gcc says there what is in the first one.
+//! Sources: HET A.2.5.4.3.4, item 8; DWARF 5 §2.5.1.7, §3.4.2.
+
+use fallible_iterator::FallibleIterator;
+
+use super::budget::Budget;
+use super::context::{Context, Frame, Outcome, Reading, ResultKind};
+use super::machine::{Machine, run};
+use super::memory::check_size;
+use super::resolver::{CallSite, ExpressionBytes};
+use super::stack::Entry;
+use super::value::{BaseType, Encoding, Value};
+use crate::arch::Register;
+use crate::error::{Error, ErrorKind, Need, Result, Rule};
+use crate::expr::{Operation, operations};
+
+impl<'a> Machine<'_, '_, 'a> {
+    #[inline(never)]
+    pub(super) fn entry_value(&mut self, bytes: &'a [u8]) -> Result<()> {
+        let frame = self.frame();
+        let frame = frame.ok_or_else(|| Error::from(Need::Frame))?;
+        let expression = ExpressionBytes {
+            bytes,
+            ..self.here.expression
+        };
+        self.enter()?;
+        let mut result = None;
+        let here = *self.context;
+        let budget = &mut *self.budget;
+        frame.with_caller(&mut |caller, call_site| {
+            let frames = (frame, caller, call_site);
+            result = Some(on_entry(&expression, frames, &here, budget)?);
+            Ok(())
+        })?;
+        self.leave();
+        let register = self.budget.last_register();
+        self.budget.forget_register();
+        match (result.ok_or_else(|| Error::from(Need::Caller))?, register) {
+            (Outcome::Value(value), _) => self.push(Entry::from_value(value)),
+            (Outcome::Location(location), Some(register)) => {
+                // The type of a register is the integer that fills it; what is not wider than an address is
+                // generic, so that the expression can go on computing with it. The caller's register may be
+                // anywhere, so that its location does not tell its size.
+                let size = register.size_in_bits();
+                let bits = size.map_or(1, |size| size.min(128));
+                check_size(size, bits)?;
+                let value = self.read(&location, bits)?;
+                let wide = bits > self.generic_bits;
+                let ty = if wide {
+                    BaseType::scalar(Encoding::Unsigned, bits)
+                } else {
+                    self.generic()
+                };
+                self.push(Entry::from_value(Value::new(ty, value)))
+            }
+            (Outcome::Location(_), _) => Err(Rule::EntryValueKind.into()),
+        }
+    }
+}
+
+/// Evaluates an expression as on entry to the function of the frame `callee`, which a call site in `caller` has called.
+fn on_entry<'a>(
+    expression: &ExpressionBytes<'a>,
+    (callee, caller, call_site): (&dyn Frame<'a>, &dyn Frame<'a>, u64),
+    here: &Context<'_, 'a>,
+    budget: &mut Budget,
+) -> Result<Outcome<'a>> {
+    let context = Context {
+        frame: Some(caller),
+        pc: Some(call_site),
+        subprogram: None,
+        object: None,
+        initial_stack: &[],
+        ..*here
+    };
+    let register = single_register(expression);
+    let tolerant = here.reading == Reading::Tolerant;
+    let (Some(resolver), Some(pc), Some(register), true) =
+        (here.resolver, here.pc, register, tolerant)
+    else {
+        return run(expression, ResultKind::Any, &context, budget);
+    };
+    let mut spend = |steps| budget.charge(steps, here);
+    match resolver.call_site(register, (pc, call_site), &mut spend)? {
+        // An entry value is written where the register holds something else by now: that it is as it was, which
+        // call frame information may leave to be assumed, is not true then.
+        CallSite::Unknown if callee.is_assumed_in_caller(register) => {
+            Err(ErrorKind::UndefinedRead.into())
+        }
+        CallSite::Unknown => run(expression, ResultKind::Any, &context, budget),
+        // What that function's frame was on entry is gone, and so are the registers.
+        CallSite::OtherFunction => {
+            Err(ErrorKind::Unsupported("an entry value behind a tail call").into())
+        }
+        CallSite::Value { value, subprogram } => {
+            let context = Context {
+                subprogram: Some(subprogram),
+                ..context
+            };
+            let outcome = run(&value, ResultKind::Value, &context, budget)?;
+            // It is a value, not the last register that was pushed on the way.
+            budget.forget_register();
+            Ok(match outcome {
+                Outcome::Value(value) => Outcome::Value(cut(value, register)),
+                Outcome::Location(_) => outcome,
+            })
+        }
+    }
+}
+
+/// The register that is all of an expression.
+pub(crate) fn single_register(expression: &ExpressionBytes<'_>) -> Option<Register> {
+    let mut items = operations(expression.bytes, expression.unit.encoding);
+    let first = items.next().ok()??;
+    if items.next().ok()?.is_some() {
+        return None;
+    }
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "two operations name a register"
+    )]
+    match first.operation {
+        Operation::Reg { register } => Register::from_number(register.into()),
+        Operation::Regx { register } => Register::from_number(register),
+        _ => None,
+    }
+}
+
+/// What of a value a register holds: of a generic one, which is as wide as an address, the low bits.
+fn cut(value: Value, register: Register) -> Value {
+    match register.size_in_bits() {
+        Some(size) if size < value.base_type.bit_size => {
+            let above = 128u32.saturating_sub(size);
+            let low = u128::MAX.checked_shr(above).unwrap_or(0);
+            Value {
+                bits: value.bits & low,
+                ..value
+            }
+        }
+        Some(_) | None => value,
+    }
+}

@@ -1,0 +1,264 @@
+//! Operations on two integers, by what they need to know of them.
+
+use super::Refusal;
+use super::dataflow::{Dataflow, Fresh, Integer, Origin, bits_of, wide};
+use crate::error::Ambiguity;
+use crate::expr::Operation;
+
+/// What an operation needs to know of its operands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Binary {
+    /// The low bits of the result depend on the low bits alone.
+    LowBits,
+    /// `and`: with a mask, what is above is zero.
+    And,
+    /// `or`, `xor`: what was widened still is.
+    Bits,
+    /// `shl`: the same as of the low bits, and the count.
+    ShiftLeft,
+    /// `shr`, which is written for a logical shift.
+    ShiftRight,
+    /// `shra`.
+    ShiftRightSigned,
+    /// `div`, which is written for signed integers alone.
+    Divide,
+    /// `mod`, which is written for the signed remainder, and by the letter is the unsigned one.
+    Remainder,
+    /// `eq`, `ne`.
+    Equality,
+    /// The other relations, which are written for signed and unsigned integers.
+    Order,
+}
+
+/// What an operation on two integers needs; nothing for any other operation.
+pub(super) fn binary(operation: &Operation<'_>) -> Option<Binary> {
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "the others are not of two integers"
+    )]
+    Some(match operation {
+        Operation::Plus | Operation::Minus | Operation::Mul => Binary::LowBits,
+        Operation::And => Binary::And,
+        Operation::Or | Operation::Xor => Binary::Bits,
+        Operation::Shl => Binary::ShiftLeft,
+        Operation::Shr => Binary::ShiftRight,
+        Operation::Shra => Binary::ShiftRightSigned,
+        Operation::Div => Binary::Divide,
+        Operation::Mod => Binary::Remainder,
+        Operation::Eq | Operation::Ne => Binary::Equality,
+        Operation::Lt | Operation::Le | Operation::Gt | Operation::Ge => Binary::Order,
+        _ => return None,
+    })
+}
+
+/// Whether an integer is the same with a sign and without.
+fn has_no_sign(integer: &Integer, width: u8) -> bool {
+    match integer.constant {
+        Some(value) => bits_of(value) < width,
+        None => integer.below.is_some_and(|below| below < integer.width),
+    }
+}
+
+/// The width that an operation on two integers has.
+fn common_width(a: &Integer, b: &Integer) -> Result<u8, Ambiguity> {
+    match (a.constant, b.constant) {
+        (Some(_), _) => Ok(b.width),
+        (None, Some(_)) => Ok(a.width),
+        (None, None) if a.width == b.width => Ok(a.width),
+        // One without a sign is the same in any width that is larger.
+        (None, None) if a.width < b.width && has_no_sign(a, a.width) => Ok(b.width),
+        (None, None) if b.width < a.width && has_no_sign(b, b.width) => Ok(a.width),
+        (None, None) => Err(Ambiguity::Width),
+    }
+}
+
+impl Dataflow<'_, '_> {
+    /// Rewrites an operation on the two entries on top.
+    pub(super) fn binary(
+        &mut self,
+        kind: Binary,
+        operation: &Operation<'_>,
+    ) -> Result<(), Refusal> {
+        let b = self.pop()?;
+        let a = self.pop()?;
+        let is_shift = matches!(
+            kind,
+            Binary::ShiftLeft | Binary::ShiftRight | Binary::ShiftRightSigned
+        );
+        let width = match (is_shift, a.constant) {
+            // The count says nothing of what is shifted, but that constants take any width.
+            (true, None) => a.width,
+            (true, Some(_)) => b.width,
+            (false, _) => common_width(&a, &b)?,
+        };
+        if is_shift {
+            self.widen_top(&b, b.width, false)?;
+        }
+        let result = Integer {
+            width,
+            known: a.known.min(b.known),
+            widened: width == 64,
+            below: None,
+            constant: None,
+            origin: origin(operation, &a, &b),
+            fresh: Fresh::No,
+        };
+        let result = match kind {
+            Binary::LowBits | Binary::ShiftLeft => result,
+            Binary::And => self.masked(&a, &b, result),
+            Binary::Bits => Integer {
+                widened: a.is_widened_from(width) && b.is_widened_from(width),
+                ..result
+            },
+            Binary::ShiftRight => {
+                self.widen_second(&a, width, false)?;
+                shifted(&a, &b, result)
+            }
+            Binary::ShiftRightSigned => {
+                self.widen_second(&a, width, true)?;
+                Integer {
+                    widened: true,
+                    ..result
+                }
+            }
+            Binary::Divide => {
+                self.widen_two(&a, &b, width, true)?;
+                result
+            }
+            Binary::Remainder => {
+                self.widen_two(&a, &b, width, true)?;
+                return self.remainder(result);
+            }
+            Binary::Equality => {
+                self.widen_two(&a, &b, width, true)?;
+                truth()
+            }
+            Binary::Order => {
+                self.widen_for_order(&a, &b, width)?;
+                truth()
+            }
+        };
+        self.emit(*operation)?;
+        self.push(result)
+    }
+
+    /// `a - a / b * b`, of the two entries on top.
+    fn remainder(&mut self, result: Integer) -> Result<(), Refusal> {
+        for operation in [
+            Operation::Over,
+            Operation::Over,
+            Operation::Div,
+            Operation::Mul,
+            Operation::Minus,
+        ] {
+            self.emit(operation)?;
+        }
+        self.push(Integer {
+            widened: true,
+            ..result
+        })
+    }
+
+    /// Widens two integers that are compared, as the reading has it. The machine compares 64 bits with a sign.
+    fn widen_for_order(&mut self, a: &Integer, b: &Integer, width: u8) -> Result<(), Refusal> {
+        if has_no_sign(a, width) && has_no_sign(b, width) {
+            return self.widen_two(a, b, width, true);
+        }
+        self.translator.matters.unsigned_relations = true;
+        if !self.translator.choice.unsigned_relations {
+            return self.widen_two(a, b, width, true);
+        }
+        if width < 64 {
+            return self.widen_two(a, b, width, false);
+        }
+        for _ in 0..2 {
+            self.builder().constant(1 << 63)?.push(Operation::Xor)?;
+            self.emit(Operation::Swap)?;
+        }
+        Ok(())
+    }
+
+    /// The result of `and`.
+    fn masked(&mut self, a: &Integer, b: &Integer, result: Integer) -> Integer {
+        let (integer, mask) = match (a.constant, b.constant) {
+            (_, Some(mask)) => (a, mask),
+            (Some(mask), None) => (b, mask),
+            (None, None) => {
+                return Integer {
+                    widened: a.is_widened_from(result.width) && b.is_widened_from(result.width),
+                    ..result
+                };
+            }
+        };
+        let bits = bits_of(mask);
+        if bits >= 64 {
+            return Integer {
+                widened: integer.is_widened_from(result.width),
+                ..result
+            };
+        }
+        let is_half = integer.fresh != Fresh::No && mask == 0xffff;
+        if is_half && self.object_bits.is_some_and(|bits| bits <= 16) {
+            self.translator.matters.halves_are_masks = true;
+            if !self.translator.choice.halves_are_masks {
+                return Integer {
+                    width: 16,
+                    known: 16,
+                    below: Some(16),
+                    ..result
+                };
+            }
+        }
+        Integer {
+            // A mask of all bits widens the integer, before DWARF 5, to whatever the object has.
+            width: if bits == result.width {
+                64
+            } else {
+                result.width
+            },
+            known: if bits <= integer.known {
+                64
+            } else {
+                integer.known
+            },
+            below: Some(bits),
+            ..result
+        }
+    }
+}
+
+/// The result of `shr`.
+fn shifted(a: &Integer, b: &Integer, result: Integer) -> Integer {
+    let count = b.constant.and_then(|count| u8::try_from(count).ok());
+    Integer {
+        below: count.map(|count| result.width.saturating_sub(count)),
+        fresh: if a.fresh == Fresh::Whole && count == Some(16) {
+            Fresh::Shifted
+        } else {
+            Fresh::No
+        },
+        ..result
+    }
+}
+
+/// What a comparison gives.
+fn truth() -> Integer {
+    Integer {
+        width: 32,
+        below: Some(1),
+        ..wide(None)
+    }
+}
+
+/// Where a sum or difference comes from: an address and a constant are an address of the same kind.
+fn origin(operation: &Operation<'_>, a: &Integer, b: &Integer) -> Origin {
+    let address = |integer: &Integer| matches!(integer.origin, Origin::Slot | Origin::Global);
+    let is_sum = *operation == Operation::Plus;
+    if (is_sum || *operation == Operation::Minus) && address(a) && b.constant.is_some() {
+        a.origin
+    } else if is_sum && address(b) && a.constant.is_some() {
+        b.origin
+    } else {
+        Origin::Number
+    }
+}

@@ -1,0 +1,543 @@
+//! Values that LLVM keeps as expressions over registers: what is computed with them.
+//!
+//! LLVM's operations are those of its intermediate representation: integers of a width, read with or without their
+//! sign as the operation needs it. The stack of DWARF holds 64 bits. So for each entry the analysis knows which
+//! integer it stands for ([`Integer`]), and before an operation that looks at more than the low bits it widens what
+//! is there as that operation means it: `shr` with zeros, `shra`, `div` and `mod` with the sign, which the compiler
+//! writes for signed division alone. Comparisons are written the same for both; see [`Choice`](super::Choice).
+//!
+//! Each operation of the source is rewritten where it stands, so that the machine's stack has the same entries as the
+//! one here. Loops do not occur: an expression with a branch is refused.
+
+use fallible_iterator::FallibleIterator;
+use smallvec::SmallVec;
+
+use super::binary::{Binary, binary};
+use super::part::{DWORD, Translator, register};
+use super::{LegacyBase, Refusal};
+use crate::arch::{AddressSpace, Register};
+use crate::error::Ambiguity;
+use crate::expr::{Builder, Item, Operation, operations};
+
+/// How deep the stack may become. Real expressions have three entries.
+const STACK: usize = 64;
+
+/// What an entry of the stack stands for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Integer {
+    /// The width of the integer, in bits.
+    pub(super) width: u8,
+    /// How many of the low bits of the object it is the value of are known from it.
+    pub(super) known: u8,
+    /// Whether the 64 bits of the entry are the integer widened by its sign.
+    pub(super) widened: bool,
+    /// The 64 bits are below 2 to this, so that they are the integer in any width above it.
+    pub(super) below: Option<u8>,
+    /// Its value, if that is a constant.
+    pub(super) constant: Option<u64>,
+    /// Where it comes from.
+    pub(super) origin: Origin,
+    /// Which part of a register it is, as long as nothing else was done with it.
+    pub(super) fresh: Fresh,
+}
+
+/// Where an integer comes from, as far as it can be an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// The address of a slot of the lane's stack, and constants.
+    Slot,
+    /// An address of the code object, and constants.
+    Global,
+    /// What a slot holds.
+    Loaded,
+    /// Anything else.
+    Number,
+}
+
+/// Which part of a register something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fresh {
+    /// All of it.
+    Whole,
+    /// What is above its low half.
+    Shifted,
+    /// It is no part of a register.
+    No,
+}
+
+/// The entries of the stack, and what they were rewritten to.
+pub(super) struct Dataflow<'d, 't> {
+    pub(super) translator: &'d mut Translator<'t>,
+    stack: SmallVec<[Integer; 4]>,
+    pub(super) object_bits: Option<u64>,
+    /// The size of a pointer that is loaded, where the space that it points into is known.
+    pointer_bits: Option<u32>,
+    /// How many operations still belong to one that was rewritten.
+    skip: usize,
+}
+
+impl Integer {
+    /// What a scalar register, or a lane's dword of a vector register, holds.
+    const DWORD: Integer = Integer {
+        width: 32,
+        known: 32,
+        widened: false,
+        below: Some(32),
+        constant: None,
+        origin: Origin::Number,
+        fresh: Fresh::Whole,
+    };
+
+    /// Whether the 64 bits are the integer of a width widened by its sign.
+    pub(super) fn is_widened_from(&self, width: u8) -> bool {
+        if width == 64 || self.below.is_some_and(|below| below < width) {
+            return true;
+        }
+        match self.constant {
+            Some(value) => {
+                let unused = 64u32.saturating_sub(width.into());
+                (value << (unused & 63)).cast_signed() >> (unused & 63) == value.cast_signed()
+            }
+            None => self.widened && self.width <= width,
+        }
+    }
+
+    /// Whether the bits above a width are zero.
+    pub(super) fn is_below(&self, width: u8) -> bool {
+        width == 64 || self.below.is_some_and(|below| below <= width)
+    }
+}
+
+impl<'d, 't> Dataflow<'d, 't> {
+    pub(super) fn new(
+        translator: &'d mut Translator<'t>,
+        object_bits: Option<u64>,
+        pointer_bits: Option<u32>,
+    ) -> Dataflow<'d, 't> {
+        Dataflow {
+            translator,
+            stack: SmallVec::new(),
+            object_bits,
+            pointer_bits,
+            skip: 0,
+        }
+    }
+
+    /// The one entry that is left.
+    pub(super) fn result(self) -> Result<Integer, Refusal> {
+        self.stack.last().copied().ok_or(Refusal::Malformed)
+    }
+
+    pub(super) fn builder(&mut self) -> &mut Builder {
+        &mut self.translator.builder
+    }
+
+    pub(super) fn emit(&mut self, operation: Operation<'_>) -> Result<(), Refusal> {
+        self.builder().push(operation)?;
+        Ok(())
+    }
+
+    pub(super) fn push(&mut self, integer: Integer) -> Result<(), Refusal> {
+        if self.stack.len() >= STACK {
+            return Err(Refusal::Malformed);
+        }
+        self.stack.push(integer);
+        Ok(())
+    }
+
+    pub(super) fn pop(&mut self) -> Result<Integer, Refusal> {
+        self.stack.pop().ok_or(Refusal::Malformed)
+    }
+
+    /// The entry so many below the top.
+    fn below(&self, index: usize) -> Result<Integer, Refusal> {
+        let at = self.stack.len().checked_sub(index.saturating_add(1));
+        at.and_then(|at| self.stack.get(at))
+            .copied()
+            .ok_or(Refusal::Malformed)
+    }
+
+    /// Rewrites the first of some operations.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "all other operations have no meaning that is known"
+    )]
+    pub(super) fn step(&mut self, items: &[Item<'_>]) -> Result<(), Refusal> {
+        if let Some(left) = self.skip.checked_sub(1) {
+            self.skip = left;
+            return Ok(());
+        }
+        let Some(item) = items.first() else {
+            return Ok(());
+        };
+        let operation = item.operation;
+        if let Some(value) = operation.constant() {
+            self.emit(operation)?;
+            return self.push(wide(Some(value)));
+        }
+        if let Some(bits) = sign_extension(items) {
+            self.skip = SIGN_EXTENSION - 1;
+            return self.convert(bits, 64, true);
+        }
+        match operation {
+            Operation::Nop => Ok(()),
+            Operation::Bregx { register, offset } => self.register_plus(register, offset),
+            Operation::Fbreg { offset } => self.frame_base_plus(offset),
+            Operation::Addr { .. } | Operation::Addrx { .. } => {
+                self.emit(operation)?;
+                self.push(Integer {
+                    origin: Origin::Global,
+                    ..wide(None)
+                })
+            }
+            Operation::RegvalType {
+                register,
+                base_type,
+            } => {
+                self.register_plus(register, 0)?;
+                self.convert_to(base_type)
+            }
+            Operation::EntryValue { expression } => self.entry_value(expression, &operation),
+            Operation::Deref => self.load(None),
+            Operation::DerefSize { byte_size } => self.load(Some(byte_size)),
+            Operation::Convert { base_type } => self.convert_to(base_type),
+            Operation::PlusUconst { .. } | Operation::Not | Operation::Neg | Operation::Abs => {
+                self.unary(&operation)
+            }
+            Operation::Dup
+            | Operation::Drop
+            | Operation::Over
+            | Operation::Pick { .. }
+            | Operation::Swap
+            | Operation::Rot => self.rearrange(&operation),
+            _ => match binary(&operation) {
+                Some(kind) => self.binary(kind, &operation),
+                None => Err(Ambiguity::Operation(operation.opcode().name()).into()),
+            },
+        }
+    }
+
+    /// The contents of a register, or an address on the stack, plus a constant.
+    fn register_plus(&mut self, number: u64, offset: i64) -> Result<(), Refusal> {
+        let register =
+            register(number).ok_or(Ambiguity::Operation("a register that is reserved"))?;
+        if self.translator.is_frame_register(number) {
+            self.slot_base(Some(register))?;
+            self.push(Integer {
+                origin: Origin::Slot,
+                ..Integer::DWORD
+            })?;
+        } else if register.is_vector() || u64::from(register.size_in_bits().unwrap_or(0)) == DWORD {
+            if register.is_vector() {
+                self.builder().lane_of_vector(register)?;
+            } else {
+                self.builder().register(register)?;
+            }
+            self.emit(Operation::DerefSize { byte_size: 4 })?;
+            self.push(Integer::DWORD)?;
+        } else {
+            self.emit(Operation::Bregx {
+                register: number,
+                offset: 0,
+            })?;
+            self.push(wide(None))?;
+        }
+        self.add(offset)
+    }
+
+    fn frame_base_plus(&mut self, offset: i64) -> Result<(), Refusal> {
+        match self.translator.frame.base {
+            LegacyBase::Register(register) => self.slot_base(Some(register))?,
+            LegacyBase::Zero => self.slot_base(None)?,
+            LegacyBase::Unknown => return Err(Ambiguity::FrameBase.into()),
+        }
+        self.push(Integer {
+            origin: Origin::Slot,
+            ..Integer::DWORD
+        })?;
+        self.add(offset)
+    }
+
+    /// The lane's address that a frame register holds; without one address 0.
+    fn slot_base(&mut self, register: Option<Register>) -> Result<(), Refusal> {
+        let scaled_by = self.translator.frame.scaled_by;
+        let builder = self.builder();
+        let Some(register) = register else {
+            builder.constant(0)?;
+            return Ok(());
+        };
+        builder
+            .register(register)?
+            .push(Operation::DerefSize { byte_size: 4 })?;
+        if let Some(wave_size) = scaled_by {
+            builder
+                .constant(wave_size.lanes().trailing_zeros().into())?
+                .push(Operation::Shr)?;
+        }
+        Ok(())
+    }
+
+    /// Adds a constant to the entry on top.
+    fn add(&mut self, offset: i64) -> Result<(), Refusal> {
+        if offset == 0 {
+            return Ok(());
+        }
+        match u64::try_from(offset) {
+            Ok(offset) => self.builder().constant(offset)?,
+            Err(_) => self.builder().push(Operation::Consts { value: offset })?,
+        };
+        self.push(wide(Some(offset.cast_unsigned())))?;
+        self.binary(Binary::LowBits, &Operation::Plus)
+    }
+
+    /// Reads what a slot holds: `bytes` bytes, else as many as the object or the pointer has.
+    fn load(&mut self, bytes: Option<u8>) -> Result<(), Refusal> {
+        let address = self.pop()?;
+        let wanted = match (self.pointer_bits, self.object_bits) {
+            (Some(bits), _) => bits,
+            (None, Some(bits)) if bits <= DWORD => 32,
+            (None, _) => 64,
+        };
+        let bytes = bytes.unwrap_or(8).min(8);
+        let bits = u32::from(bytes).saturating_mul(8).min(wanted);
+        match address.origin {
+            Origin::Slot => {
+                self.builder().form_address(AddressSpace::PrivateLane)?;
+            }
+            Origin::Global => {}
+            Origin::Loaded | Origin::Number => return Err(Ambiguity::AddressInRegister.into()),
+        }
+        let bits = u8::try_from(bits).unwrap_or(64);
+        self.emit(Operation::DerefSize {
+            byte_size: bits.div_ceil(8),
+        })?;
+        self.push(Integer {
+            width: bits,
+            known: bits,
+            widened: bits == 64,
+            below: Some(bits).filter(|bits| *bits < 64),
+            origin: Origin::Loaded,
+            ..wide(None)
+        })
+    }
+
+    fn entry_value(&mut self, expression: &[u8], operation: &Operation<'_>) -> Result<(), Refusal> {
+        let encoding = self.translator.unit.encoding;
+        let items = operations(expression, encoding).collect::<Vec<Item<'_>>>()?;
+        #[expect(
+            clippy::wildcard_enum_match_arm,
+            reason = "two operations name a register"
+        )]
+        let number = match items.as_slice() {
+            [item] => match item.operation {
+                Operation::Reg { register } => u64::from(register),
+                Operation::Regx { register } => register,
+                _ => return Err(Ambiguity::Operation(operation.opcode().name()).into()),
+            },
+            _ => return Err(Ambiguity::Operation(operation.opcode().name()).into()),
+        };
+        let Some(register) = register(number).filter(|register| register.is_vector()) else {
+            self.emit(*operation)?;
+            let size = register(number).and_then(Register::size_in_bits);
+            let is_dword = size.is_some_and(|size| u64::from(size) == DWORD);
+            return self.push(if is_dword { Integer::DWORD } else { wide(None) });
+        };
+        // The lane's dword of what the register was.
+        let mut inner = Builder::new(encoding.in_memory());
+        inner
+            .lane_of_vector(register)?
+            .push(Operation::DerefSize { byte_size: 4 })?;
+        let expression = inner.finish()?;
+        self.emit(Operation::EntryValue {
+            expression: &expression,
+        })?;
+        self.push(Integer::DWORD)
+    }
+
+    fn convert_to(&mut self, base_type: u64) -> Result<(), Refusal> {
+        let unit = self.translator.unit;
+        let to = self.translator.info.integer(unit, base_type);
+        let to = to.ok_or(Ambiguity::Operation(
+            "DW_OP_convert to a type that is no integer",
+        ))?;
+        let from = self.below(0)?.width;
+        if to.bits <= from {
+            self.convert(to.bits, to.bits, to.signed)
+        } else {
+            self.convert(from, to.bits, to.signed)
+        }
+    }
+
+    /// Cuts the entry on top to `from` bits, and widens it to `to`.
+    fn convert(&mut self, from: u8, to: u8, signed: bool) -> Result<(), Refusal> {
+        let integer = self.pop()?;
+        let from = from.min(integer.width);
+        if from == to {
+            let cut = from < integer.width;
+            return self.push(Integer {
+                width: to,
+                known: if cut {
+                    integer.known.min(to)
+                } else {
+                    integer.known
+                },
+                widened: integer.is_widened_from(to),
+                below: integer.below,
+                constant: integer.constant.filter(|_| !cut),
+                origin: Origin::Number,
+                fresh: if cut { Fresh::No } else { integer.fresh },
+            });
+        }
+        self.widen_top(&integer, from, signed)?;
+        self.push(Integer {
+            width: to,
+            known: 64,
+            widened: true,
+            below: Some(from).filter(|_| !signed),
+            constant: None,
+            origin: Origin::Number,
+            fresh: Fresh::No,
+        })
+    }
+
+    /// Makes the 64 bits on top those of an integer of a width, with its sign or without.
+    pub(super) fn widen_top(
+        &mut self,
+        integer: &Integer,
+        width: u8,
+        signed: bool,
+    ) -> Result<(), Refusal> {
+        let unused = 64u8.saturating_sub(width);
+        if signed && !integer.is_widened_from(width) {
+            self.builder()
+                .constant(unused.into())?
+                .push(Operation::Shl)?
+                .constant(unused.into())?
+                .push(Operation::Shra)?;
+        } else if !signed && !integer.is_below(width) {
+            let mask = u64::MAX.checked_shr(unused.into()).unwrap_or(0);
+            self.builder().constant(mask)?.push(Operation::And)?;
+        }
+        Ok(())
+    }
+
+    /// The same for the two entries on top.
+    pub(super) fn widen_two(
+        &mut self,
+        a: &Integer,
+        b: &Integer,
+        width: u8,
+        signed: bool,
+    ) -> Result<(), Refusal> {
+        self.widen_top(b, width, signed)?;
+        self.widen_second(a, width, signed)
+    }
+
+    pub(super) fn widen_second(
+        &mut self,
+        a: &Integer,
+        width: u8,
+        signed: bool,
+    ) -> Result<(), Refusal> {
+        let is_wide = if signed {
+            a.is_widened_from(width)
+        } else {
+            a.is_below(width)
+        };
+        if !is_wide {
+            self.emit(Operation::Swap)?;
+            self.widen_top(a, width, signed)?;
+            self.emit(Operation::Swap)?;
+        }
+        Ok(())
+    }
+
+    fn unary(&mut self, operation: &Operation<'_>) -> Result<(), Refusal> {
+        if let Operation::PlusUconst { value } = *operation {
+            self.builder().constant(value)?;
+            self.push(wide(Some(value)))?;
+            return self.binary(Binary::LowBits, &Operation::Plus);
+        }
+        let integer = self.pop()?;
+        if *operation == Operation::Abs {
+            self.widen_top(&integer, integer.width, true)?;
+        }
+        self.emit(*operation)?;
+        let widened = *operation == Operation::Not && integer.is_widened_from(integer.width);
+        self.push(Integer {
+            widened: widened || integer.width == 64,
+            below: None,
+            constant: None,
+            origin: Origin::Number,
+            fresh: Fresh::No,
+            ..integer
+        })
+    }
+
+    fn rearrange(&mut self, operation: &Operation<'_>) -> Result<(), Refusal> {
+        #[expect(
+            clippy::wildcard_enum_match_arm,
+            reason = "the caller sends these alone"
+        )]
+        match *operation {
+            Operation::Dup => self.push(self.below(0)?)?,
+            Operation::Over => self.push(self.below(1)?)?,
+            Operation::Pick { index } => self.push(self.below(index.into())?)?,
+            Operation::Drop => {
+                self.pop()?;
+            }
+            Operation::Swap => {
+                let (b, a) = (self.pop()?, self.pop()?);
+                self.stack.extend([b, a]);
+            }
+            _ => {
+                let (c, b, a) = (self.pop()?, self.pop()?, self.pop()?);
+                self.stack.extend([c, a, b]);
+            }
+        }
+        self.emit(*operation)
+    }
+}
+
+/// An integer of 64 bits.
+pub(super) fn wide(constant: Option<u64>) -> Integer {
+    Integer {
+        width: 64,
+        known: 64,
+        widened: true,
+        below: constant.map(bits_of),
+        constant,
+        origin: Origin::Number,
+        fresh: Fresh::No,
+    }
+}
+
+/// How many bits a number needs, without a sign.
+pub(super) fn bits_of(value: u64) -> u8 {
+    u8::try_from(64u32.saturating_sub(value.leading_zeros())).unwrap_or(64)
+}
+
+/// How many operations LLVM writes before DWARF 5 to widen an integer by its sign.
+const SIGN_EXTENSION: usize = 9;
+
+/// From how many bits operations widen an integer by its sign, if they begin with what LLVM writes for that before
+/// DWARF 5: the sign bit times minus one, shifted to where the integer ends.
+fn sign_extension(items: &[Item<'_>]) -> Option<u8> {
+    let number = |at: usize| items.get(at)?.operation.constant();
+    let shape = [
+        (0, Operation::Dup),
+        (2, Operation::Shr),
+        (4, Operation::Not),
+        (5, Operation::Mul),
+        (7, Operation::Shl),
+        (8, Operation::Or),
+    ];
+    let fits = (shape.iter()).all(|(at, operation)| {
+        items
+            .get(*at)
+            .is_some_and(|item| item.operation == *operation)
+    });
+    let bits = number(6).filter(|bits| (1..64).contains(bits))?;
+    let sign = number(1) == bits.checked_sub(1) && number(3) == Some(0);
+    (fits && sign).then(|| u8::try_from(bits).ok())?
+}

@@ -1,0 +1,288 @@
+//! The code objects that the runtime had loaded: the list at `r_debug`, and the texts that say where each is.
+//!
+//! What is in an object is left to [`process`](super::process). Sources: the ROCm runtime's
+//! `loader/executable.cpp` (the list, which is laid out as in glibc's `link.h`) and `hsa_ven_amd_loader.h` (the
+//! texts).
+
+use std::collections::BTreeSet;
+
+use super::memory::ProcessMemory;
+use super::problem::{FileOffset, Place, ProblemKind, Problems};
+use crate::error::Limit;
+use crate::limits::Limits;
+
+/// A code object of the list.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoadedObject {
+    /// What is added to its addresses to get those of the process.
+    pub load_address: u64,
+    /// Where its file is, as the runtime says it; empty if it does not.
+    pub uri: String,
+    /// The same, read.
+    pub source: Option<ObjectSource>,
+}
+
+/// Where the file of a code object is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ObjectSource {
+    /// A copy in the memory of the process.
+    Memory {
+        /// The address.
+        address: u64,
+        /// The size, in bytes.
+        size: u64,
+    },
+    /// In a file.
+    File {
+        /// The path; its bytes as the system has them.
+        path: Vec<u8>,
+        /// The offset in the file, in bytes.
+        offset: u64,
+        /// The size in bytes; to the end of the file, if nothing.
+        size: Option<u64>,
+    },
+}
+
+impl ObjectSource {
+    /// Reads the text of the runtime: `memory://PID#offset=0x7f…&size=16472`,
+    /// `file:///path#offset=8192&size=16472`.
+    ///
+    /// Nothing if it is neither, a number is missing or is none, or something else is said of it.
+    #[must_use]
+    pub fn parse(uri: &str) -> Option<ObjectSource> {
+        let (scheme, rest) = uri.split_once("://")?;
+        let (head, fields) = match rest.find(['#', '?']) {
+            Some(at) => (rest.get(..at)?, rest.get(at.checked_add(1)?..)?),
+            None => (rest, ""),
+        };
+        let (mut offset, mut size) = (None, None);
+        for field in fields.split('&').filter(|field| !field.is_empty()) {
+            let (name, value) = field.split_once('=')?;
+            match name {
+                "offset" => offset = Some(number(value)?),
+                "size" => size = Some(number(value)?),
+                _ => return None,
+            }
+        }
+        match scheme {
+            "memory" => Some(ObjectSource::Memory {
+                address: offset?,
+                size: size?,
+            }),
+            "file" if !head.is_empty() => Some(ObjectSource::File {
+                path: percent_decoded(head)?,
+                offset: offset.unwrap_or(0),
+                size,
+            }),
+            _ => None,
+        }
+    }
+}
+
+/// A number as in C: hexadecimal after `0x`, octal after `0`, else decimal.
+fn number(text: &str) -> Option<u64> {
+    let lower = text.strip_prefix("0x").or(text.strip_prefix("0X"));
+    if let Some(digits) = lower {
+        return digits_of(digits, 16);
+    }
+    match text.strip_prefix('0') {
+        Some(digits) if !digits.is_empty() => digits_of(digits, 8),
+        Some(_) | None => digits_of(text, 10),
+    }
+}
+
+/// No sign, which Rust would take.
+fn digits_of(digits: &str, radix: u32) -> Option<u64> {
+    digits
+        .chars()
+        .all(|digit| digit.is_digit(radix))
+        .then(|| u64::from_str_radix(digits, radix).ok())?
+}
+
+/// A path with its `%2F` and the like as the bytes they stand for.
+fn percent_decoded(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = text.bytes();
+    let mut decoded = Vec::with_capacity(text.len());
+    while let Some(byte) = bytes.next() {
+        if byte == b'%' {
+            let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
+            let (high, low) = (digit(bytes.next())?, digit(bytes.next())?);
+            decoded.push(u8::try_from(high << 4 | low).ok()?);
+        } else {
+            decoded.push(byte);
+        }
+    }
+    (!decoded.contains(&0)).then_some(decoded)
+}
+
+/// The list, as far as it can be read.
+#[derive(Debug, Default)]
+pub(super) struct ObjectList {
+    /// The version of the runtime's interface; nothing if it is not in the files.
+    pub(super) version: Option<u32>,
+    pub(super) objects: Vec<LoadedObject>,
+}
+
+/// The versions of the runtime's interface that are known.
+pub(super) const FIRST_VERSION: u32 = 8;
+pub(super) const LAST_VERSION: u32 = 12;
+
+/// `r_state` of a list that is not being changed.
+const CONSISTENT: u32 = 0;
+/// The longest text, in bytes: a path of 4096 bytes, each written as three, and the numbers.
+const LONGEST_URI: usize = 3 * 4096 + 128;
+
+/// Reads the list at `r_debug`.
+pub(super) fn read(
+    memory: &ProcessMemory<'_>,
+    r_debug: u64,
+    hint: &'static str,
+    limits: &Limits,
+    problems: &mut Problems,
+) -> ObjectList {
+    let mut list = ObjectList::default();
+    let mut add = |at: Option<FileOffset>, kind| problems.add(Place::CodeObjects, at, kind);
+    if r_debug == 0 {
+        add(None, ProblemKind::NoDebugStructure);
+        return list;
+    }
+    let word = |offset| memory.u32(r_debug.checked_add(offset)?);
+    list.version = word(0);
+    let first = r_debug.checked_add(8).and_then(|at| memory.u64(at));
+    let (Some(version), Some(first), Some(state)) = (list.version, first, word(24)) else {
+        let kind = ProblemKind::NotInFile {
+            what: "the list of code objects",
+            address: r_debug,
+            hint,
+        };
+        add(None, kind);
+        return list;
+    };
+    let at = memory.file_offset(r_debug);
+    if !(FIRST_VERSION..=LAST_VERSION).contains(&version) {
+        let kind = ProblemKind::InterfaceVersion {
+            version,
+            first: FIRST_VERSION,
+            last: LAST_VERSION,
+        };
+        add(at, kind);
+    }
+    if state != CONSISTENT {
+        add(at, ProblemKind::ListChanging { state });
+        return list;
+    }
+    list.objects = entries(memory, first, hint, limits, problems);
+    list
+}
+
+fn entries(
+    memory: &ProcessMemory<'_>,
+    first: u64,
+    hint: &'static str,
+    limits: &Limits,
+    problems: &mut Problems,
+) -> Vec<LoadedObject> {
+    let mut objects = Vec::new();
+    let mut seen = BTreeSet::new();
+    let mut left = limits.output;
+    let mut entry = first;
+    while entry != 0 {
+        let at = memory.file_offset(entry);
+        if !seen.insert(entry) {
+            let kind = ProblemKind::ListCircle { address: entry };
+            problems.add(Place::CodeObjects, at, kind);
+            break;
+        }
+        if objects.len() as u64 >= limits.entries {
+            problems.add(Place::CodeObjects, at, limit(Limit::Entries, limits));
+            break;
+        }
+        let field = |offset| memory.u64(entry.checked_add(offset)?);
+        let (Some(load_address), Some(name), Some(next)) = (field(0), field(8), field(24)) else {
+            let kind = ProblemKind::NotInFile {
+                what: "an entry of the list",
+                address: entry,
+                hint,
+            };
+            problems.add(Place::CodeObjects, at, kind);
+            break;
+        };
+        let uri = memory.text(name, LONGEST_URI).unwrap_or_default();
+        let uri = String::from_utf8_lossy(&uri).into_owned();
+        // Many entries can have one text.
+        let Some(rest) = left.checked_sub(uri.len() as u64) else {
+            problems.add(Place::CodeObjects, at, limit(Limit::Output, limits));
+            break;
+        };
+        left = rest;
+        let source = ObjectSource::parse(&uri);
+        let place = Place::CodeObject(objects.len());
+        if uri.is_empty() {
+            problems.add(place, at, ProblemKind::NoName);
+        } else if source.is_none() {
+            let uri = uri.clone();
+            problems.add(place, memory.file_offset(name), ProblemKind::BadUri { uri });
+        }
+        objects.push(LoadedObject {
+            load_address,
+            uri,
+            source,
+        });
+        entry = next;
+    }
+    objects
+}
+
+fn limit(limit: Limit, limits: &Limits) -> ProblemKind {
+    ProblemKind::Limit {
+        limit: limit.name(),
+        value: limits.get(limit),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The forms that `hsa_ven_amd_loader.h` gives.
+    #[test]
+    fn texts_of_the_runtime_are_read() {
+        let memory = |address, size| Some(ObjectSource::Memory { address, size });
+        let file = |path: &str, offset, size| {
+            Some(ObjectSource::File {
+                path: path.into(),
+                offset,
+                size,
+            })
+        };
+        let cases = [
+            (
+                "memory://4242#offset=0x7fb300000340&size=9560",
+                memory(0x7fb3_0000_0340, 9560),
+            ),
+            ("memory://1?size=0x10&offset=010", memory(8, 16)),
+            ("memory://1#offset=0&size=0", memory(0, 0)),
+            ("file:///a/b.hsaco", file("/a/b.hsaco", 0, None)),
+            (
+                "file:///a%2Fb%20c#offset=8192&size=16472",
+                file("/a/b c", 8192, Some(16472)),
+            ),
+            ("memory://1#offset=0x10", None),
+            ("memory://1#offset=-1&size=1", None),
+            ("memory://1#offset=0x&size=1", None),
+            ("memory://1#offset=09&size=1", None),
+            ("memory://1#offset=0x10000000000000000&size=1", None),
+            ("file://", None),
+            ("file:///a%2", None),
+            ("file:///a%00b", None),
+            ("file:///a#length=1", None),
+            ("http://a/b", None),
+            ("/a/b", None),
+            ("", None),
+        ];
+        for (uri, expected) in cases {
+            assert_eq!(ObjectSource::parse(uri), expected, "{uri}");
+        }
+    }
+}

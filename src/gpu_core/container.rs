@@ -1,0 +1,251 @@
+//! One core file: its segments, and where its notes stand.
+//!
+//! Only the headers and the notes are read; the segments stay where they are, in the (mapped) file. What
+//! is beyond the end of the file is not there, which is normal of a core: a limit on its size or a full
+//! disk cuts it. Source: ELF gABI "Program Header"; core(5); the Linux kernel's `fs/binfmt_elf.c` and the
+//! ROCm runtime's `amd_core_dump.cpp` as writers.
+
+use super::problem::{FileOffset, Place, ProblemKind, Problems};
+use crate::error::{Error, Result};
+use crate::object::bytes::{len, slice_at, u16_at, u32_at, u64_at};
+
+/// `ET_CORE`.
+const CORE: u16 = 4;
+/// `EM_AMDGPU`: the half that the ROCm runtime writes.
+const EM_AMDGPU: u16 = 224;
+/// `PN_XNUM`: the number of program headers stands in section header 0.
+const PN_XNUM: u16 = 0xffff;
+/// The size of an ELF64 program header, in bytes.
+const PROGRAM_HEADER: u64 = 56;
+const PT_NULL: u32 = 0;
+const PT_LOAD: u32 = 1;
+const PT_NOTE: u32 = 4;
+
+/// A core file, opened.
+#[derive(Debug)]
+pub(super) struct CoreFile<'data> {
+    pub(super) data: &'data [u8],
+    /// Whether it is what the runtime writes (`EM_AMDGPU`), and not the host's core or a merged one.
+    pub(super) is_gpu_half: bool,
+    /// The parts of the process's memory that have bytes in the file.
+    pub(super) segments: Vec<Segment>,
+    /// Where the contents of the note segments are.
+    pub(super) notes: Vec<Extent>,
+}
+
+/// Memory of the process that has bytes in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Segment {
+    pub(super) address: u64,
+    pub(super) extent: Extent,
+}
+
+/// A part of a file, not beyond its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Extent {
+    pub(super) offset: u64,
+    pub(super) size: u64,
+}
+
+/// What is missing of a file that was cut.
+#[derive(Default)]
+struct Missing {
+    segments: u64,
+    bytes: u64,
+    headers: u64,
+}
+
+impl<'data> CoreFile<'data> {
+    /// Reads the headers of file number `file` of those that are opened together.
+    ///
+    /// # Errors
+    /// If it is no core file of a 64-bit little-endian process.
+    pub(super) fn parse(
+        data: &'data [u8],
+        file: usize,
+        problems: &mut Problems,
+    ) -> Result<CoreFile<'data>> {
+        let bad = |reason: &str| Err(Error::malformed("core file", reason));
+        if !data.starts_with(b"\x7fELF") {
+            return bad("it is not an ELF file");
+        }
+        if data.get(4..6) != Some(&[2, 1]) {
+            return bad("it is not of a 64-bit little-endian process");
+        }
+        match u16_at(data, 16) {
+            Some(CORE) => {}
+            Some(_) if u16_at(data, 18) == Some(EM_AMDGPU) => {
+                return bad("it is a code object, not a core (e_type is not ET_CORE)");
+            }
+            Some(_) => return bad("it is not a core (e_type is not ET_CORE)"),
+            None => return bad("the ELF header ends too early"),
+        }
+        let (Some(table), Some(size), Some(count)) =
+            (u64_at(data, 32), u16_at(data, 54), u16_at(data, 56))
+        else {
+            return bad("the ELF header ends too early");
+        };
+        if count != 0 && u64::from(size) < PROGRAM_HEADER {
+            return bad("its program headers are shorter than 56 bytes");
+        }
+        let mut found = CoreFile {
+            data,
+            is_gpu_half: u16_at(data, 18) == Some(EM_AMDGPU),
+            segments: Vec::new(),
+            notes: Vec::new(),
+        };
+        let count = found.count(count, file, problems);
+        found.read_headers(table, size.into(), count, file, problems);
+        Ok(found)
+    }
+
+    /// How many program headers there are; the most there can be, if a file that was cut does not say.
+    fn count(&self, stated: u16, file: usize, problems: &mut Problems) -> u64 {
+        if stated != PN_XNUM {
+            return stated.into();
+        }
+        let section = u64_at(self.data, 40).filter(|&at| at != 0);
+        let extended =
+            section.and_then(|at| u32_at(self.data, at.checked_add(SECTION_HEADER_INFO)?));
+        if let Some(extended) = extended {
+            return extended.into();
+        }
+        let place = FileOffset { file, offset: 40 };
+        problems.add(Place::File(file), Some(place), ProblemKind::HeaderCount);
+        u64::MAX
+    }
+
+    fn read_headers(
+        &mut self,
+        table: u64,
+        size: u64,
+        count: u64,
+        file: usize,
+        problems: &mut Problems,
+    ) {
+        let mut missing = Missing::default();
+        // Contents never start within the table, which ends it where the number is lost.
+        let mut contents = u64::MAX;
+        for index in 0..count {
+            let at = index
+                .checked_mul(size)
+                .and_then(|offset| table.checked_add(offset));
+            let header = at.and_then(|at| slice_at(self.data, at, PROGRAM_HEADER));
+            let (Some(at), Some(header)) = (at, header) else {
+                let place = at.map(|offset| FileOffset { file, offset });
+                let of = if count == u64::MAX {
+                    "an unknown number of".to_owned()
+                } else {
+                    count.to_string()
+                };
+                let kind = ProblemKind::HeadersCut { read: index, of };
+                problems.add(Place::File(file), place, kind);
+                break;
+            };
+            if count == u64::MAX && at >= contents {
+                break;
+            }
+            if let Some(offset) = self.read_header(header, &mut missing) {
+                contents = contents.min(offset);
+            }
+        }
+        self.report(&missing, file, problems);
+    }
+
+    /// Reads a program header; gives the offset of its contents, if it has any.
+    fn read_header(&mut self, header: &[u8], missing: &mut Missing) -> Option<u64> {
+        let kind = u32_at(header, 0)?;
+        let (offset, address) = (u64_at(header, 8)?, u64_at(header, 16)?);
+        let (stored, in_memory) = (u64_at(header, 32)?, u64_at(header, 40)?);
+        if kind == PT_NULL && header.iter().all(|&byte| byte == 0) {
+            missing.headers = missing.headers.saturating_add(1);
+            return None;
+        }
+        if kind != PT_LOAD && kind != PT_NOTE {
+            return None;
+        }
+        // The rest of a segment's memory is not zero but unknown.
+        let stated = if kind == PT_LOAD {
+            stored.min(in_memory)
+        } else {
+            stored
+        };
+        let size = stated.min(len(self.data).saturating_sub(offset));
+        if size < stated {
+            missing.segments = missing.segments.saturating_add(1);
+            missing.bytes = missing.bytes.saturating_add(stated.saturating_sub(size));
+        }
+        let extent = Extent { offset, size };
+        if size == 0 {
+            return (stated != 0).then_some(offset);
+        }
+        if kind == PT_NOTE {
+            self.notes.push(extent);
+        } else if address.checked_add(size).is_some() {
+            self.segments.push(Segment { address, extent });
+        }
+        Some(offset)
+    }
+
+    fn report(&self, missing: &Missing, file: usize, problems: &mut Problems) {
+        let end = FileOffset {
+            file,
+            offset: len(self.data),
+        };
+        if missing.headers != 0 {
+            let kind = ProblemKind::EmptyHeaders {
+                count: missing.headers,
+            };
+            problems.add(Place::File(file), None, kind);
+        }
+        if missing.segments != 0 {
+            let kind = ProblemKind::FileCut {
+                segments: missing.segments,
+                bytes: missing.bytes,
+            };
+            problems.add(Place::File(file), Some(end), kind);
+        }
+    }
+}
+
+/// The offset of `sh_info` in an ELF64 section header.
+const SECTION_HEADER_INFO: u64 = 44;
+
+/// One ELF note of a core file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Note<'data> {
+    pub(super) name: &'data [u8],
+    pub(super) kind: u32,
+    /// What there is of the contents; in a file that was cut, less than the note says.
+    pub(super) contents: &'data [u8],
+    /// The offset of the contents in the file.
+    pub(super) offset: u64,
+}
+
+/// The notes of one note segment, in the order of the file; names and contents are padded to 4 bytes.
+pub(super) fn notes(data: &[u8], extent: Extent) -> impl Iterator<Item = Note<'_>> {
+    let mut at = extent.offset;
+    let end = extent.offset.saturating_add(extent.size);
+    core::iter::from_fn(move || {
+        let (name_size, size, kind) = (
+            u32_at(data, at)?,
+            u32_at(data, at.checked_add(4)?)?,
+            u32_at(data, at.checked_add(8)?)?,
+        );
+        let name_at = at.checked_add(12)?;
+        let offset = name_at.checked_add(u64::from(name_size).checked_next_multiple_of(4)?)?;
+        if offset > end {
+            return None;
+        }
+        let name = slice_at(data, name_at, name_size.into())?;
+        let there = u64::from(size).min(end.checked_sub(offset)?);
+        let contents = slice_at(data, offset, there)?;
+        at = offset.checked_add(u64::from(size).checked_next_multiple_of(4)?)?;
+        Some(Note {
+            name: name.strip_suffix(&[0]).unwrap_or(name),
+            kind,
+            contents,
+            offset,
+        })
+    })
+}

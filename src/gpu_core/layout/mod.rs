@@ -1,0 +1,362 @@
+//! How a generation of processors saves its waves: the types of the table, and how a word is read by it.
+//!
+//! Everything that differs between generations is a field of [`Layout`], and its values stand in `table`.
+//! No code outside of this folder asks which generation a wave is of. Sources: AMD's ROCdbgapi
+//! (`architecture.cpp`), and the trap handlers of the ROCm runtime (`trap_handler*.s`); how sure each value
+//! is, says `spec-notes/gpu-core.md`.
+
+mod table;
+
+use super::stop::StopRule;
+use crate::arch::WaveSize;
+
+/// How the waves of a generation of processors are saved.
+#[derive(Debug)]
+pub(crate) struct Layout {
+    /// State words of the control stack.
+    pub(super) state: StateLayout,
+    /// Wave words of the control stack.
+    pub(super) wave: WaveLayout,
+    /// The parts of a record.
+    pub(super) record: RecordLayout,
+    /// Where the hardware registers are.
+    pub(super) registers: &'static [RegisterPlace],
+    /// The trap temporaries, which tell who a wave is.
+    pub(super) trap: &'static TrapLayout,
+    /// From which version of the runtime's interface on the pc of a stopped wave is in the trap temporaries
+    /// (the wave is *parked* in the trap handler); never, if nothing.
+    pub(super) parked: Option<Parked>,
+    /// Where a wave's scratch is.
+    pub(super) scratch: &'static ScratchLayout,
+    /// Whether `FLAT_SCRATCH` is set up by the hardware, so that it has to be the address of the scratch.
+    pub(super) has_architected_scratch: bool,
+    /// Why a wave stopped.
+    pub(super) stops: &'static [&'static [StopRule]],
+    /// Which bit of which register says that the wave has given its vector registers back.
+    pub(super) no_vgprs: Option<(HardwareRegister, Bits)>,
+    /// `STATUS` as it is shown: bits that the trap handler and the switch-out have set.
+    pub(super) status: StatusLayout,
+    /// The upper half of the code of `s_trap`.
+    pub(super) s_trap: u16,
+}
+
+/// Consecutive bits of a word.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bits {
+    low: u32,
+    high: u32,
+}
+
+/// The bits from `low` to `high`, both included.
+pub(super) const fn bits(low: u32, high: u32) -> Bits {
+    Bits { low, high }
+}
+
+/// One bit.
+pub(super) const fn bit(number: u32) -> Bits {
+    Bits {
+        low: number,
+        high: number,
+    }
+}
+
+impl Bits {
+    /// Their value in `word`.
+    pub(super) const fn of(self, word: u32) -> u32 {
+        let shifted = word.wrapping_shr(self.low);
+        let width = self.high.wrapping_sub(self.low).wrapping_add(1);
+        if width >= u32::BITS {
+            shifted
+        } else {
+            shifted & !u32::MAX.wrapping_shl(width)
+        }
+    }
+
+    /// Whether any of them is set.
+    pub(super) const fn any(self, word: u32) -> bool {
+        self.of(word) != 0
+    }
+
+    /// `word` with all of them set, or none.
+    pub(super) const fn set(self, word: u32, value: bool) -> u32 {
+        let width = self.high.wrapping_sub(self.low).wrapping_add(1);
+        let ones = if width >= u32::BITS {
+            u32::MAX
+        } else {
+            !u32::MAX.wrapping_shl(width)
+        };
+        let mask = ones.wrapping_shl(self.low);
+        if value { word | mask } else { word & !mask }
+    }
+}
+
+/// A state word: how many registers and how much LDS the following waves have.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StateLayout {
+    /// Whether another word belongs to the state, whatever its bits are.
+    pub(super) has_second_word: bool,
+    /// Vector registers, less one block.
+    pub(super) vgprs: Bits,
+    /// Vector registers of a block, in waves of 32 lanes; nothing if there are no such waves.
+    pub(super) block_32: Option<u32>,
+    /// The same in waves of 64 lanes.
+    pub(super) block_64: Option<u32>,
+    pub(super) accumulation: Accumulation,
+    pub(super) sgprs: Scalars,
+    /// LDS of the workgroup, in units of `lds_unit` bytes.
+    pub(super) lds: Bits,
+    pub(super) lds_unit: u32,
+    /// LDS of another size, in bytes, if the bit is set.
+    pub(super) lds_large: Option<(Bits, u32)>,
+    /// Whether the waves have 32 lanes; they never have, if nothing.
+    pub(super) wave32: Option<Bits>,
+    /// Shared vector registers, in blocks of 8.
+    pub(super) shared: Option<Bits>,
+}
+
+/// Accumulation registers.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Accumulation {
+    /// There are none.
+    None,
+    /// As many as vector registers.
+    AsMany,
+    /// Those of all vector registers that are not ordinary ones; of these the bits tell blocks of 4, less one.
+    Rest(Bits),
+}
+
+/// Scalar registers that are saved.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Scalars {
+    /// The same number for all waves.
+    Fixed(u32),
+    /// Blocks of 16, of which the bits tell one less, and one block that is not saved.
+    Blocks(Bits),
+}
+
+/// A wave word.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WaveLayout {
+    pub(super) scratch_slot: Bits,
+    pub(super) shader_engine: Bits,
+    pub(super) has_scratch: Bits,
+    pub(super) is_last: Bits,
+    pub(super) is_first: Bits,
+}
+
+/// The parts of a record whose sizes the state word does not tell.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RecordLayout {
+    /// Unused bytes at the end.
+    pub(super) gap: u32,
+    /// Bytes of the hardware registers.
+    pub(super) hardware: u32,
+    /// Whether the trap temporaries are the last 16 words of the scalar registers, and not a part of their
+    /// own.
+    pub(super) trap_in_scalars: bool,
+    /// How many scalar registers from the end of those allocated have other names (`VCC` are the last two).
+    pub(super) aliases: u32,
+}
+
+/// A register that is no vector, scalar or trap register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum HardwareRegister {
+    /// `M0`.
+    M0,
+    /// The program counter, as saved: in the trap handler, if the wave is parked there.
+    Pc,
+    /// `EXEC`.
+    Exec,
+    /// `VCC`.
+    Vcc,
+    /// `FLAT_SCRATCH`, or `SCRATCH_BASE`.
+    FlatScratch,
+    /// `XNACK_MASK`.
+    XnackMask,
+    /// `MODE`.
+    Mode,
+    /// `STATUS`, as saved.
+    Status,
+    /// `TRAPSTS`.
+    Trapsts,
+    /// `STATE_PRIV`.
+    StatePriv,
+    /// `EXCP_FLAG_PRIV`.
+    ExcpFlagPriv,
+    /// `EXCP_FLAG_USER`.
+    ExcpFlagUser,
+    /// `TRAP_CTRL`.
+    TrapCtrl,
+    /// The state of the barrier.
+    Barrier,
+}
+
+/// Where a hardware register is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RegisterPlace {
+    pub(super) register: HardwareRegister,
+    pub(super) words: Words,
+    /// Whether it is of 64 bits, in waves of 32 lanes.
+    pub(super) is_wide_in_wave32: bool,
+    /// Whether it is of 64 bits, in waves of 64 lanes.
+    pub(super) is_wide: bool,
+}
+
+/// The first word of a hardware register.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Words {
+    /// Among the hardware registers.
+    Hardware(u32),
+    /// Among the scalar registers that have other names.
+    Alias(u32),
+}
+
+/// Where the trap temporaries tell who a wave is and whether it stopped.
+#[derive(Debug)]
+pub(super) struct TrapLayout {
+    /// Whether they are set up at launch whatever the note says.
+    pub(super) always_set_up: bool,
+    /// Set in a wave that was launched without the set-up; the runtime's interface has it from version 10 on.
+    pub(super) not_set_up: Option<TrapBits>,
+    /// The packet's index, modulo the ring.
+    pub(super) packet: TrapBits,
+    /// The workgroup, in three dimensions.
+    pub(super) workgroup: [TrapBits; 3],
+    /// The second and third dimension hold only if this is set; they are 0 otherwise.
+    pub(super) has_dimensions: Option<TrapBits>,
+    pub(super) wave_in_group: TrapBits,
+    /// What follows holds only if this is set; otherwise the wave was not in the trap handler.
+    pub(super) was_in_handler: Option<TrapBits>,
+    pub(super) stopped: TrapBits,
+    /// Whether `HALT` was set before the trap handler set it.
+    pub(super) halted_before: TrapBits,
+    pub(super) trap_id: TrapBits,
+}
+
+/// Bits of a trap temporary.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TrapBits {
+    pub(super) ttmp: usize,
+    pub(super) bits: Bits,
+}
+
+impl TrapBits {
+    pub(super) fn of(self, ttmps: &[u32; 16]) -> u32 {
+        ttmps.get(self.ttmp).map_or(0, |&word| self.bits.of(word))
+    }
+
+    pub(super) fn any(self, ttmps: &[u32; 16]) -> bool {
+        self.of(ttmps) != 0
+    }
+}
+
+/// Where the pc of a parked wave is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Parked {
+    /// The first version of the runtime's interface.
+    pub(super) since: u32,
+    /// Bits 0 to 31.
+    pub(super) low: TrapBits,
+    /// Bits 32 to 47.
+    pub(super) high: TrapBits,
+}
+
+/// How `COMPUTE_TMPRING_SIZE` cuts scratch up.
+#[derive(Debug)]
+pub(super) struct ScratchLayout {
+    /// Waves that can have scratch.
+    pub(super) waves: Bits,
+    /// Whether these are of one shader engine, and not of the whole XCC.
+    pub(super) waves_of_engine: bool,
+    /// The scratch of a wave, in units of `unit` bytes.
+    pub(super) size: Bits,
+    pub(super) unit: u64,
+}
+
+/// Bits of `STATUS`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StatusLayout {
+    /// Where `HALT` is, which the trap handler sets to stop a wave.
+    pub(super) halt: (HardwareRegister, Bits),
+    /// Bits of `STATUS` that are shown as 0.
+    pub(super) hidden: &'static [Bits],
+    /// The trap handler sets it, so that it tells a wave that was there.
+    pub(super) skip_export: Option<Bits>,
+}
+
+/// What a state word says of the waves after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct State {
+    pub(super) wave_size: WaveSize,
+    /// Ordinary vector registers.
+    pub(super) vgprs: u32,
+    /// Accumulation registers.
+    pub(super) agprs: u32,
+    /// Shared vector registers.
+    pub(super) shared: u32,
+    /// Scalar registers.
+    pub(super) sgprs: u32,
+    /// LDS of the workgroup, in bytes.
+    pub(super) lds: u32,
+}
+
+impl StateLayout {
+    /// Reads a state word; nothing if no wave can be so.
+    pub(super) fn read(&self, word: u32) -> Option<State> {
+        let is_32 = self.wave32.is_some_and(|bits| bits.any(word));
+        let (wave_size, block) = if is_32 {
+            (WaveSize::Wave32, self.block_32?)
+        } else {
+            (WaveSize::Wave64, self.block_64?)
+        };
+        let blocks = |bits: Bits| bits.of(word).checked_add(1);
+        let all = blocks(self.vgprs)?.checked_mul(block)?;
+        let (vgprs, agprs) = match self.accumulation {
+            Accumulation::None => (all, 0),
+            Accumulation::AsMany => (all, all),
+            Accumulation::Rest(ordinary) => {
+                let ordinary = blocks(ordinary)?.checked_mul(ORDINARY_BLOCK)?;
+                (ordinary, all.checked_sub(ordinary)?)
+            }
+        };
+        let sgprs = match self.sgprs {
+            Scalars::Fixed(count) => count,
+            Scalars::Blocks(bits) => bits.of(word).checked_mul(SCALAR_BLOCK)?,
+        };
+        let lds = match self.lds_large {
+            Some((bit, bytes)) if bit.any(word) => bytes,
+            _ => self.lds.of(word).checked_mul(self.lds_unit)?,
+        };
+        let shared = self.shared.map_or(0, |bits| bits.of(word));
+        Some(State {
+            wave_size,
+            vgprs,
+            agprs,
+            shared: shared.checked_mul(SHARED_BLOCK)?,
+            sgprs,
+            lds,
+        })
+    }
+}
+
+/// Registers of a block of ordinary vector registers, where there are accumulation registers too.
+const ORDINARY_BLOCK: u32 = 4;
+const SCALAR_BLOCK: u32 = 16;
+const SHARED_BLOCK: u32 = 8;
+
+impl Layout {
+    /// The layout of a target, as the note numbers it: major × 10000 + minor × 100 + stepping.
+    pub(crate) fn of_target(target: u32) -> Option<&'static Layout> {
+        table::LAYOUTS
+            .iter()
+            .find(|(targets, _)| targets.contains(&target))
+            .map(|(_, layout)| *layout)
+    }
+
+    /// Where a hardware register is.
+    pub(super) fn place(&self, register: HardwareRegister) -> Option<&'static RegisterPlace> {
+        self.registers
+            .iter()
+            .find(|place| place.register == register)
+    }
+}

@@ -1,0 +1,200 @@
+//! GPU core files: the waves of a process that uses AMD GPUs, as they were when it died or a debugger wrote
+//! them.
+//!
+//! [`GpuCore`] opens one or two files: a merged one (of `roccoremerge`, or of ROCgdb's `gcore`), or the GPU's half
+//! (`gpucore.PID`, of the ROCm runtime) and the host's (`core.PID`, of the kernel). It finds agents, queues,
+//! dispatches and waves; a [`CoreWave`] is a [`Wave`](crate::wave::Wave). [`Process`] has the code objects that were
+//! loaded. What their debugging information says is left to the layers that take a wave.
+//!
+//! Nothing is trusted: damage stays where it is, as a [`Problem`] that says what and where, and everything else is
+//! read. Bytes are borrowed from the files, which can be mapped; opening reads headers, notes, control stacks and a few
+//! words of each wave.
+//!
+//! Sources: AMD's ROCdbgapi, the ROCm runtime and thunk library, the kernel's `kfd_ioctl.h`; each file names the parts,
+//! and `spec-notes/gpu-core.md` says how sure they are.
+
+#![warn(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss
+)]
+
+mod code_object;
+mod container;
+mod layout;
+mod memory;
+mod note;
+mod problem;
+mod process;
+mod queue;
+mod record;
+mod save_area;
+mod scratch;
+mod select;
+mod stop;
+mod survey;
+mod trap;
+mod wave;
+
+pub use code_object::{LoadedObject, ObjectSource};
+pub use layout::HardwareRegister;
+pub use note::{Agent, NoteHeader, QueueEntry, QueueType};
+pub use problem::{FileOffset, Place, Problem, ProblemKind};
+pub use process::{Fit, Image, Process, ProcessObject};
+pub use queue::{Dispatch, FenceScope, Packet, Queue};
+pub use scratch::Scratch;
+pub use select::WaveSelector;
+pub use stop::{StopReason, StopReasons};
+pub use wave::{CoreWave, WaveState};
+
+use container::CoreFile;
+use memory::ProcessMemory;
+use problem::Problems;
+use wave::WaveRecord;
+
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+
+/// What the core files of a process say of its GPUs.
+#[derive(Debug)]
+pub struct GpuCore<'data> {
+    memory: ProcessMemory<'data>,
+    limits: Limits,
+    header: NoteHeader,
+    interface: Option<u32>,
+    agents: Vec<Agent>,
+    queues: Vec<Queue>,
+    /// By queue and packet.
+    dispatches: Vec<Dispatch>,
+    objects: Vec<LoadedObject>,
+    waves: Vec<WaveRecord>,
+    problems: Vec<Problem>,
+}
+
+impl<'data> GpuCore<'data> {
+    /// Opens a core: a merged file, or the GPU's half and the host's, in any order.
+    ///
+    /// What is wrong with a part of it is in [`problems`](Self::problems), and the rest is read.
+    ///
+    /// # Errors
+    /// [`Malformed`](crate::error::ErrorKind::Malformed) if a file is no core, none has the note with the state of the
+    /// driver, or its version is not 1.
+    pub fn open(files: &[&'data [u8]], limits: &Limits) -> Result<GpuCore<'data>> {
+        let mut problems = Problems::default();
+        if files.is_empty() {
+            return Err(Error::malformed("GPU core", "there is no file"));
+        }
+        let files = files
+            .iter()
+            .enumerate()
+            .map(|(file, data)| CoreFile::parse(data, file, &mut problems))
+            .collect::<Result<Vec<_>>>()?;
+        let note = note::read(&files, limits, &mut problems)?;
+        let memory = ProcessMemory::new(&files);
+        Ok(survey::survey(&files, memory, note, limits, problems))
+    }
+
+    /// The limits that it was opened with.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// What the note says of the process as a whole.
+    #[must_use]
+    pub fn header(&self) -> &NoteHeader {
+        &self.header
+    }
+
+    /// The version of the runtime's interface (`r_version`); nothing if it is not in the files.
+    #[must_use]
+    pub fn interface(&self) -> Option<u32> {
+        self.interface
+    }
+
+    /// How many files it was opened from.
+    #[must_use]
+    pub fn file_count(&self) -> usize {
+        self.memory.file_count()
+    }
+
+    /// The GPUs, in the order of the note.
+    #[must_use]
+    pub fn agents(&self) -> &[Agent] {
+        &self.agents
+    }
+
+    /// The queues, in the order of the note.
+    #[must_use]
+    pub fn queues(&self) -> &[Queue] {
+        &self.queues
+    }
+
+    /// The dispatches that are not finished, in the order of queues and packets.
+    #[must_use]
+    pub fn dispatches(&self) -> &[Dispatch] {
+        &self.dispatches
+    }
+
+    /// The dispatch of a packet of a queue, which is given as an index.
+    #[must_use]
+    pub fn dispatch(&self, queue: usize, packet_id: u64) -> Option<&Dispatch> {
+        self.dispatches.get(self.dispatch_index(queue, packet_id)?)
+    }
+
+    /// Where that is among [`dispatches`](Self::dispatches).
+    fn dispatch_index(&self, queue: usize, packet_id: u64) -> Option<usize> {
+        let key = |dispatch: &Dispatch| (dispatch.queue, dispatch.packet_id);
+        self.dispatches
+            .binary_search_by_key(&(queue, packet_id), key)
+            .ok()
+    }
+
+    /// The code objects that were loaded, in the order of the runtime's list.
+    #[must_use]
+    pub fn code_objects(&self) -> &[LoadedObject] {
+        &self.objects
+    }
+
+    /// All waves, in the order of queues, XCCs and control stacks.
+    pub fn waves(&self) -> impl ExactSizeIterator<Item = CoreWave<'_, 'data>> {
+        self.waves
+            .iter()
+            .enumerate()
+            .map(|(index, record)| CoreWave {
+                core: self,
+                index,
+                record,
+            })
+    }
+
+    /// The wave with this number, from 0.
+    #[must_use]
+    pub fn wave(&self, index: usize) -> Option<CoreWave<'_, 'data>> {
+        let record = self.waves.get(index)?;
+        Some(CoreWave {
+            core: self,
+            index,
+            record,
+        })
+    }
+
+    /// Everything that could not be read, or is not as it must be.
+    #[must_use]
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+
+    /// Copies bytes of the process's memory into `out`; false, and `out` is changed in part, if any of them is not in
+    /// the files.
+    #[must_use]
+    pub fn read_memory(&self, address: u64, out: &mut [u8]) -> bool {
+        self.memory.read(address, out)
+    }
+
+    /// How many of the `len` bytes from `address` on are in the files before the first that is not.
+    #[must_use]
+    pub fn available(&self, address: u64, len: u64) -> u64 {
+        self.memory.available(address, len)
+    }
+}

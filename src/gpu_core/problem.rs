@@ -1,0 +1,394 @@
+//! What is wrong with a core, and where: damage stays where it is, and everything else is shown.
+
+use core::fmt;
+
+use crate::error::Limit;
+use crate::limits::Limits;
+
+/// Something in a core that could not be read, or is not as it must be.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// What it is about.
+    pub place: Place,
+    /// Where the bytes at fault stand; nothing if they are in no file.
+    pub offset: Option<FileOffset>,
+    /// What is wrong.
+    pub kind: ProblemKind,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.kind)
+    }
+}
+
+/// A byte of one of the files that make up the core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileOffset {
+    /// Which file, from 0, in the order they were given in.
+    pub file: usize,
+    /// The offset from its start, in bytes.
+    pub offset: u64,
+}
+
+/// What a problem is about.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A file, from 0.
+    File(usize),
+    /// The note with the state of the driver.
+    Note,
+    /// An agent, by its `gpu_id`.
+    Agent(u32),
+    /// A queue, by its number and, if it is about waves, the XCC.
+    Queue {
+        /// The queue's number (`queue_id`).
+        queue_id: u32,
+        /// The XCC, from 0; nothing if all are meant.
+        xcc: Option<u32>,
+    },
+    /// The list of code objects.
+    CodeObjects,
+    /// One code object of the list, from 0.
+    CodeObject(usize),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::File(file) => write!(f, "file {}", file.saturating_add(1)),
+            Place::Note => f.write_str("note"),
+            Place::Agent(gpu_id) => write!(f, "agent {gpu_id}"),
+            Place::Queue {
+                queue_id,
+                xcc: None,
+            } => write!(f, "queue {queue_id}"),
+            Place::Queue {
+                queue_id,
+                xcc: Some(xcc),
+            } => write!(f, "queue {queue_id}, XCC {xcc}"),
+            Place::CodeObjects => f.write_str("code objects"),
+            Place::CodeObject(index) => write!(f, "code object {index}"),
+        }
+    }
+}
+
+/// Declares the kinds of problems: what each is, and the text of its message with the fields in it.
+macro_rules! problems {
+    ($($(#[doc = $doc:literal])* $name:ident $({ $($(#[doc = $field_doc:literal])* $field:ident: $ty:ty),* })? => $text:literal;)*) => {
+        /// What is wrong.
+        #[non_exhaustive]
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub enum ProblemKind {
+            $($(#[doc = $doc])* $name $({ $($(#[doc = $field_doc])* $field: $ty),* })?,)*
+        }
+
+        impl fmt::Display for ProblemKind {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self {
+                    $(ProblemKind::$name $({ $($field),* })? => write!(f, $text),)*
+                }
+            }
+        }
+    };
+}
+
+problems! {
+    // The files.
+    /// The number of program headers is in a section header that the file does not have.
+    HeaderCount => "the number of program headers is not in the file: its end is missing";
+    /// The table of program headers ends early.
+    HeadersCut {
+        /// How many are there.
+        read: u64,
+        /// How many there should be, as text.
+        of: String
+    } => "only {read} of {of} program headers are in the file";
+    /// Program headers that were never written.
+    EmptyHeaders {
+        /// How many.
+        count: u64
+    } => "{count} program headers are empty: the file was cut while it was written, as by a limit on its size";
+    /// Segments beyond the end of the file.
+    FileCut {
+        /// How many segments.
+        segments: u64,
+        /// How many bytes are missing.
+        bytes: u64
+    } => "the file ends early: {bytes} bytes of {segments} segments are missing";
+    /// More than one file has a note, and they differ.
+    SecondNote => "this file has another AMDGPU note, which is not read: the files are not of one process";
+
+    // The note.
+    /// The note ends before its last entry.
+    NoteShort {
+        /// The bytes that it should have.
+        needed: u64,
+        /// The bytes that it has.
+        found: u64
+    } => "it has {found} of {needed} bytes; entries that are not whole are left out";
+    /// There are bytes after the last entry.
+    NoteLong {
+        /// The bytes that it should have.
+        needed: u64,
+        /// The bytes that it has.
+        found: u64
+    } => "it has {found} bytes and should have {needed}; the rest is not read";
+    /// The size of an entry is not one that there can be.
+    EntrySize {
+        /// Of which entry.
+        what: &'static str,
+        /// The size in bytes.
+        size: u64
+    } => "{what} of {size} bytes each: not a multiple of 8 from 8 on; they cannot be read";
+    /// A version of the driver's interface that is not known.
+    KfdVersion {
+        /// Major version.
+        major: u32,
+        /// Minor version.
+        minor: u32
+    } => "version {major}.{minor} of the driver's interface is not from 1.13 to 1.x: what is read by it is unsure";
+    /// The driver was not ready for debuggers.
+    RuntimeState {
+        /// The state.
+        state: u32
+    } => "the state of the runtime is {state}, not 1 (enabled): waves were not saved for debuggers, and are unsure";
+
+    // Agents.
+    /// A GPU of which no layout is known.
+    UnknownTarget {
+        /// The target.
+        target: String
+    } => "the layout of {target} is not known: its waves cannot be read";
+    /// The agent cannot be debugged.
+    NotDebuggable {
+        /// The field `capability`.
+        capability: u32
+    } => "the agent cannot be debugged (capability {capability:#x}, bits 15 and 29): its waves cannot be read";
+    /// A number that cannot be.
+    AgentField {
+        /// Which field.
+        field: &'static str,
+        /// Its value.
+        value: u32
+    } => "{field} cannot be {value}";
+
+    // Queues.
+    /// The queue names an agent that is not in the note.
+    UnknownAgent {
+        /// The `gpu_id`.
+        gpu_id: u32
+    } => "there is no agent {gpu_id}: its waves cannot be read";
+    /// The size of the ring is not one that there can be.
+    RingSize {
+        /// The size in bytes.
+        size: u32
+    } => "a ring of {size} bytes is not a number of packets that is a power of two: dispatches are not known";
+    /// The indices of the ring contradict each other.
+    RingIndices {
+        /// The read index.
+        read: u64,
+        /// The write index.
+        write: u64
+    } => "the read index {read} is past the write index {write}: dispatches are not known";
+    /// Memory that is not in the files.
+    NotInFile {
+        /// What should be there.
+        what: &'static str,
+        /// The address.
+        address: u64,
+        /// Which file would have it.
+        hint: &'static str
+    } => "{what} at {address:#x} is not in the file{hint}";
+    /// The header of the save area does not fit together.
+    SaveAreaHeader {
+        /// Why.
+        reason: &'static str
+    } => "the header of the save area is damaged: {reason}";
+    /// There is work, but the save area was never written.
+    NeverSaved => "there are dispatches, but the save area is empty: the queue was not switched out, its waves are not in the file";
+    /// A state word that no wave can have.
+    StateWord {
+        /// The word.
+        word: u32
+    } => "the state {word:#010x} in the control stack cannot be: waves from there on cannot be read";
+    /// A wave before the first state.
+    NoState => "the control stack has a wave before the first state: its waves cannot be read";
+    /// The control stack ends within an entry.
+    StackCut => "the control stack ends in the middle of a state";
+    /// The records do not end where the wave area starts.
+    WalkEnd {
+        /// Where the last record starts, as an offset from the start of the wave area.
+        offset: i64
+    } => "the records of the waves end {offset} bytes from where the area starts: control stack or area is damaged, and all its waves are unsure";
+    /// Waves without a first one of their workgroup.
+    NoLeader {
+        /// How many.
+        waves: u64
+    } => "{waves} waves are in a workgroup without a first wave: they have no LDS";
+    /// Records that are not in the file as a whole.
+    RecordsMissing {
+        /// How many.
+        waves: u64
+    } => "the records of {waves} waves are not in the file";
+    /// Program counters that cannot be.
+    BadPc {
+        /// How many waves.
+        waves: u64,
+        /// The first of them.
+        pc: u64
+    } => "the pc of {waves} waves is not a multiple of 4 ({pc:#x}): they are unsure";
+    /// Packets that are not in the ring, or not between read and write index.
+    PacketIndex {
+        /// How many waves.
+        waves: u64,
+        /// The index of the first of them.
+        index: u32,
+        /// Packets in the ring.
+        packets: u32
+    } => "the dispatch of {waves} waves is unknown: packet {index} of a ring of {packets} is not between read and write index";
+    /// Scratch that is not in the files.
+    ScratchMissing {
+        /// How many waves.
+        waves: u64,
+        /// The address of the first.
+        address: u64,
+        /// Which file would have it.
+        hint: &'static str
+    } => "the scratch of {waves} waves (from {address:#x}) is not in the file{hint}: private memory is not available";
+    /// The register and the formula differ.
+    ScratchBase {
+        /// How many waves.
+        waves: u64,
+        /// What the formula gives.
+        computed: u64,
+        /// What the register has.
+        register: u64
+    } => "the scratch of {waves} waves should be at {computed:#x} and is at {register:#x} by FLAT_SCRATCH: private memory is not available";
+    /// The slots do not divide.
+    ScratchWaves {
+        /// Waves with scratch.
+        waves: u32,
+        /// Shader engines.
+        engines: u32
+    } => "scratch for {waves} waves does not divide by {engines} shader engines: private memory is not available";
+
+    // Code objects.
+    /// There is no list.
+    NoDebugStructure => "the address of the list (r_debug) is 0: code objects are not known";
+    /// The version of the runtime's interface is one that is not known.
+    InterfaceVersion {
+        /// The version.
+        version: u32,
+        /// The first that is known.
+        first: u32,
+        /// The last that is known.
+        last: u32
+    } => "version {version} of the runtime's interface is not from {first} to {last}: stops and dispatches are unsure";
+    /// The list was being changed.
+    ListChanging {
+        /// The state.
+        state: u32
+    } => "the list was being changed (state {state}): code objects are not known";
+    /// The list has no end.
+    ListCircle {
+        /// The address of the entry that comes again.
+        address: u64
+    } => "the list has no end: after its last entry it goes back to {address:#x}";
+    /// There is no text that says where the object is.
+    NoName => "it has no name: its contents are not known";
+    /// The text does not say where the object is.
+    BadUri {
+        /// The text.
+        uri: String
+    } => "`{uri}` says neither where in memory nor in which file it is";
+    /// The bytes are no code object.
+    NotAnObject {
+        /// Why.
+        reason: String
+    } => "it cannot be read: {reason}";
+    /// The code is for another processor than that of any agent.
+    OtherTarget {
+        /// The object's target.
+        target: String
+    } => "it is for {target}, which no agent is";
+
+    /// A limit was reached.
+    Limit {
+        /// The name of which.
+        limit: &'static str,
+        /// Its value.
+        value: u64
+    } => "the limit `{limit}` of {value} was reached: the rest is not read";
+}
+
+/// Problems, as they are found.
+#[derive(Debug, Default)]
+pub(super) struct Problems {
+    found: Vec<Problem>,
+}
+
+impl Problems {
+    pub(super) fn add(&mut self, place: Place, offset: Option<FileOffset>, kind: ProblemKind) {
+        self.found.push(Problem {
+            place,
+            offset,
+            kind,
+        });
+    }
+
+    pub(super) fn into_vec(self) -> Vec<Problem> {
+        self.found
+    }
+}
+
+/// What many waves of a queue have in common, counted, with what the first of them shows.
+#[derive(Debug)]
+pub(super) struct Counted<T> {
+    pub(super) waves: u64,
+    pub(super) first: Option<T>,
+}
+
+impl<T> Default for Counted<T> {
+    fn default() -> Counted<T> {
+        Counted {
+            waves: 0,
+            first: None,
+        }
+    }
+}
+
+impl<T> Counted<T> {
+    pub(super) fn count(&mut self, what: T) {
+        self.waves = self.waves.saturating_add(1);
+        self.first.get_or_insert(what);
+    }
+}
+
+/// How many things of a kind may still be looked at.
+#[derive(Debug)]
+pub(super) struct Budget {
+    left: u64,
+    limits: Limits,
+}
+
+impl Budget {
+    /// As many as [`Limit::Entries`] allows.
+    pub(super) fn new(limits: &Limits) -> Budget {
+        Budget {
+            left: limits.entries,
+            limits: *limits,
+        }
+    }
+
+    /// Takes one.
+    pub(super) fn take(&mut self) -> Result<(), ProblemKind> {
+        self.left = self.left.checked_sub(1).ok_or(ProblemKind::Limit {
+            limit: Limit::Entries.name(),
+            value: self.limits.entries,
+        })?;
+        Ok(())
+    }
+}

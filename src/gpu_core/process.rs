@@ -1,0 +1,290 @@
+//! The code objects of a process, loaded at their addresses.
+//!
+//! Files are the caller's business: it gives the bytes, [`GpuCore::images`] those that are in the core. An object
+//! that a user gives in place of a stripped or lost one is checked against the loaded code
+//! ([`GpuCore::fit`]).
+
+use core::ops::Range;
+use std::borrow::Cow;
+
+use super::problem::{Place, Problem, ProblemKind};
+use super::{Dispatch, GpuCore, LoadedObject, ObjectSource};
+use crate::object::bytes::{u16_at, u32_at, u64_at};
+use crate::object::{CodeObject, Kernel};
+
+/// A code object at the address where it is loaded.
+#[derive(Debug)]
+pub struct ProcessObject<'a> {
+    /// What is added to its addresses to get those of the process.
+    pub load_address: u64,
+    /// It; nothing if its file is not known, or cannot be read.
+    pub object: Option<CodeObject<'a>>,
+}
+
+/// The code objects of a process.
+#[derive(Debug)]
+pub struct Process<'a> {
+    objects: Vec<ProcessObject<'a>>,
+    /// Addresses of loaded segments and the index of their object, ascending.
+    ranges: Vec<(Range<u64>, usize)>,
+    problems: Vec<Problem>,
+}
+
+impl<'a> Process<'a> {
+    /// Opens the code objects of a core. `images` ([`GpuCore::images`], or more) are their files, each with its load address, in the order that is
+    /// used for indices: that of [`GpuCore::code_objects`], then others that the caller knows of.
+    ///
+    /// An image that is no code object is as one that is not known, with a problem.
+    #[must_use]
+    pub fn open(core: &GpuCore<'_>, images: &'a [Image<'_>]) -> Process<'a> {
+        let mut process = Process {
+            objects: Vec::with_capacity(images.len()),
+            ranges: Vec::new(),
+            problems: Vec::new(),
+        };
+        for (index, (load_address, image)) in images.iter().enumerate() {
+            let object = image
+                .as_deref()
+                .and_then(|image| process.parse(core, index, image));
+            let segments = match &object {
+                Some(object) => object.load_segments().collect(),
+                None => loaded_segments(core, *load_address),
+            };
+            process.ranges.extend(segments.iter().filter_map(|range| {
+                let start = range.start.checked_add(*load_address)?;
+                Some((start..range.end.checked_add(*load_address)?, index))
+            }));
+            process.objects.push(ProcessObject {
+                load_address: *load_address,
+                object,
+            });
+        }
+        process
+            .ranges
+            .sort_by_key(|(range, index)| (range.start, *index));
+        process
+    }
+
+    fn parse(
+        &mut self,
+        core: &GpuCore<'_>,
+        index: usize,
+        image: &'a [u8],
+    ) -> Option<CodeObject<'a>> {
+        let mut add = |kind| {
+            self.problems.push(Problem {
+                place: Place::CodeObject(index),
+                offset: None,
+                kind,
+            });
+        };
+        match CodeObject::parse_with(image, core.limits()) {
+            Ok(object) => {
+                if !core.has_agent_for(&object) {
+                    let target = object.target().to_string();
+                    add(ProblemKind::OtherTarget { target });
+                }
+                Some(object)
+            }
+            Err(error) => {
+                let reason = error.to_string();
+                add(ProblemKind::NotAnObject { reason });
+                None
+            }
+        }
+    }
+
+    /// The code objects, in the order of the images.
+    #[must_use]
+    pub fn objects(&self) -> &[ProcessObject<'a>] {
+        &self.objects
+    }
+
+    /// What is wrong with them.
+    #[must_use]
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+
+    /// The code object that has the byte at an address of the process in one of its loaded segments. One whose file is
+    /// not known is found by the headers in its loaded memory.
+    #[must_use]
+    pub fn object_at(&self, address: u64) -> Option<usize> {
+        let after = self
+            .ranges
+            .partition_point(|(range, _)| range.start <= address);
+        let (range, index) = self.ranges.get(after.checked_sub(1)?)?;
+        range.contains(&address).then_some(*index)
+    }
+
+    /// The kernel of a dispatch, by the address of its descriptor, and the index of its code object.
+    #[must_use]
+    pub fn kernel(&self, dispatch: &Dispatch) -> Option<(usize, &Kernel)> {
+        let address = dispatch.packet.kernel_object;
+        let index = self.object_at(address)?;
+        let loaded = self.objects.get(index)?;
+        let address = address.checked_sub(loaded.load_address)?;
+        let kernels = loaded.object.as_ref()?.kernels().ok()?;
+        let kernel = kernels.iter().find(|kernel| {
+            let descriptor = kernel.descriptor.as_ref();
+            descriptor.is_some_and(|descriptor| descriptor.address == address)
+        })?;
+        Some((index, kernel))
+    }
+}
+
+/// Whether a code object is the one that was loaded somewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fit {
+    /// Its code is what is loaded there.
+    Matches {
+        /// How many bytes were compared.
+        bytes: u64,
+    },
+    /// The core has none of the memory that its code would be in.
+    Unknown,
+    /// No agent has its processor.
+    OtherTarget,
+    /// Something else is loaded.
+    Differs {
+        /// The address of the code object at which they first differ.
+        address: u64,
+    },
+}
+
+/// Code that is not in the core is passed over in steps of this many bytes.
+const PAGE: usize = 4096;
+
+/// The file of a code object and the address where it is loaded; nothing of a file that is not known.
+pub type Image<'data> = (u64, Option<Cow<'data, [u8]>>);
+
+impl<'data> GpuCore<'data> {
+    /// The files of all code objects that are in the core as a whole, in the order of
+    /// [`code_objects`](Self::code_objects).
+    ///
+    /// Together they are not larger than the core, which they would be only if they overlapped; copies of those that are
+    /// in several pieces are together at most as large as [`Limits::decompressed`](crate::Limits::decompressed).
+    #[must_use]
+    pub fn images(&self) -> Vec<Image<'data>> {
+        let mut left = self.memory.size();
+        let mut copies = self.limits().decompressed;
+        let image = |object: &LoadedObject| {
+            let Some(ObjectSource::Memory { address, size }) = object.source else {
+                return (object.load_address, None);
+            };
+            let found = self
+                .memory
+                .bytes(address, size, copies)
+                .filter(|_| size <= left);
+            if let Some(found) = &found {
+                left = left.saturating_sub(size);
+                if matches!(found, Cow::Owned(_)) {
+                    copies = copies.saturating_sub(size);
+                }
+            }
+            (object.load_address, found)
+        };
+        self.code_objects().iter().map(image).collect()
+    }
+}
+
+impl GpuCore<'_> {
+    /// Whether some agent runs code for the target of an object.
+    #[must_use]
+    pub fn has_agent_for(&self, object: &CodeObject<'_>) -> bool {
+        let wanted = object.target().processor();
+        let mut processors = self.agents().iter().filter_map(|agent| agent.processor);
+        processors.any(|processor| wanted.runs_on(processor))
+    }
+
+    /// Whether `object` is what is loaded at `load_address`: its target is that of an agent, and its code is in the
+    /// memory of the process, as far as both are there.
+    #[must_use]
+    pub fn fit(&self, object: &CodeObject<'_>, load_address: u64) -> Fit {
+        if !self.has_agent_for(object) {
+            return Fit::OtherTarget;
+        }
+        let mut compared: u64 = 0;
+        for section in object.sections() {
+            if !section.executable || !section.allocated {
+                continue;
+            }
+            let code = usize::try_from(section.size)
+                .ok()
+                .and_then(|size| object.read_image(section.address, size));
+            match self.compare(code.unwrap_or(&[]), section.address, load_address) {
+                Ok(bytes) => compared = compared.saturating_add(bytes),
+                Err(address) => return Fit::Differs { address },
+            }
+        }
+        if compared == 0 {
+            return Fit::Unknown;
+        }
+        Fit::Matches { bytes: compared }
+    }
+
+    /// How many bytes of `code` are in memory; the address of the first that is other there.
+    fn compare(&self, code: &[u8], address: u64, load_address: u64) -> Result<u64, u64> {
+        let mut compared: u64 = 0;
+        let mut rest = code;
+        let mut at = address;
+        let mut chunk = [0; PAGE];
+        while !rest.is_empty() {
+            let most = rest.len().min(PAGE) as u64;
+            let there = load_address
+                .checked_add(at)
+                .map_or(0, |loaded| self.available(loaded, most));
+            let size = usize::try_from(there).unwrap_or(0);
+            if let (Some(loaded), Some(code)) = (chunk.get_mut(..size), rest.get(..size))
+                && self.read_memory(load_address.wrapping_add(at), loaded)
+            {
+                let same = loaded.iter().zip(code).take_while(|(a, b)| a == b).count();
+                if same < size {
+                    return Err(at.saturating_add(same as u64));
+                }
+                compared = compared.saturating_add(there);
+            }
+            let step = if there == 0 { most } else { there };
+            at = at.saturating_add(step);
+            let step = usize::try_from(step).unwrap_or(usize::MAX);
+            rest = rest.get(step..).unwrap_or_default();
+        }
+        Ok(compared)
+    }
+}
+
+/// The loaded segments of a code object whose file is not known: its headers are at the start of its loaded memory,
+/// where linkers put them.
+fn loaded_segments(core: &GpuCore<'_>, load_address: u64) -> Vec<Range<u64>> {
+    const HEADER: usize = 64;
+    const PROGRAM_HEADER: usize = 56;
+    const PT_LOAD: u32 = 1;
+    let read = |offset: u64, out: &mut [u8]| {
+        load_address
+            .checked_add(offset)
+            .is_some_and(|at| core.read_memory(at, out))
+    };
+    let mut header = [0; HEADER];
+    let mut found = Vec::new();
+    if !read(0, &mut header) || !crate::object::is_amdgpu(&header) {
+        return found;
+    }
+    let (table, count) = (u64_at(&header, 32), u16_at(&header, 56));
+    for index in 0..u64::from(count.unwrap_or(0)) {
+        let mut segment = [0; PROGRAM_HEADER];
+        let at = index.checked_mul(PROGRAM_HEADER as u64);
+        let at = at.zip(table).and_then(|(at, table)| table.checked_add(at));
+        if !at.is_some_and(|at| read(at, &mut segment)) {
+            break;
+        }
+        if let (Some(PT_LOAD), Some(start), Some(size)) = (
+            u32_at(&segment, 0),
+            u64_at(&segment, 16),
+            u64_at(&segment, 40),
+        ) && let Some(end) = start.checked_add(size)
+        {
+            found.push(start..end);
+        }
+    }
+    found
+}

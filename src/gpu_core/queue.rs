@@ -1,0 +1,287 @@
+//! Queues: the indices, the scratch and the packets of their rings.
+//!
+//! Sources: the ROCm runtime's `inc/amd_hsa_queue.h` (`amd_queue_t`) and `inc/hsa.h`
+//! (`hsa_kernel_dispatch_packet_t`).
+
+use super::memory::ProcessMemory;
+use super::note::{QueueEntry, QueueType};
+use super::problem::{Budget, Place, ProblemKind, Problems};
+use crate::object::bytes::{u16_at, u32_at, u64_at};
+
+/// A queue.
+#[non_exhaustive]
+#[derive(Clone, Debug)]
+pub struct Queue {
+    /// What the note says of it.
+    pub entry: QueueEntry,
+    /// The agent it belongs to, as an index; nothing if there is none.
+    pub agent: Option<usize>,
+    /// The id of the first packet that is not finished.
+    pub read_id: Option<u64>,
+    /// The id of the first packet that is not written yet.
+    pub write_id: Option<u64>,
+    /// How many waves of it were found.
+    pub waves: u64,
+    /// Packets in the ring, a power of two.
+    pub(super) packets: Option<u32>,
+    pub(super) scratch: Option<QueueScratch>,
+}
+
+/// What the queue structure says of scratch.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct QueueScratch {
+    /// `COMPUTE_TMPRING_SIZE`.
+    pub(super) tmpring: u32,
+    pub(super) address: u64,
+    /// Bytes of one XCC, up to version 10 of the runtime's interface.
+    pub(super) xcc_bytes: u64,
+}
+
+/// The size of a packet, in bytes.
+const PACKET: u32 = 64;
+/// Offsets from the read index in the queue structure, in bytes.
+const TMPRING: u64 = 12;
+const SCRATCH_ADDRESS: u64 = 32;
+const SCRATCH_XCC_BYTES: u64 = 40;
+
+impl Queue {
+    /// Reads what the memory of the process has of a queue.
+    pub(super) fn read(
+        entry: QueueEntry,
+        agent: Option<usize>,
+        memory: &ProcessMemory<'_>,
+        hint: &'static str,
+        problems: &mut Problems,
+    ) -> Queue {
+        let mut queue = Queue {
+            entry,
+            agent,
+            read_id: None,
+            write_id: None,
+            waves: 0,
+            packets: None,
+            scratch: None,
+        };
+        if entry.kind != QueueType::Aql {
+            return queue;
+        }
+        let mut add = |kind| problems.add(queue.entry.place(), Some(entry.offset), kind);
+        let structure = |offset: u64| entry.read_address.checked_add(offset);
+        let u64 = |offset| memory.u64(structure(offset)?);
+        queue.read_id = memory.u64(entry.read_address);
+        queue.write_id = memory.u64(entry.write_address);
+        let tmpring = structure(TMPRING).and_then(|at| memory.u32(at));
+        if let (Some(tmpring), Some(address), Some(xcc_bytes)) =
+            (tmpring, u64(SCRATCH_ADDRESS), u64(SCRATCH_XCC_BYTES))
+        {
+            queue.scratch = Some(QueueScratch {
+                tmpring,
+                address,
+                xcc_bytes,
+            });
+        }
+        match (queue.read_id, queue.write_id, queue.scratch) {
+            (Some(read), Some(write), Some(_)) if read > write => {
+                add(ProblemKind::RingIndices { read, write });
+            }
+            (Some(_), Some(_), Some(_)) => {}
+            _ => {
+                add(ProblemKind::NotInFile {
+                    what: "the queue structure",
+                    address: entry.read_address,
+                    hint,
+                });
+            }
+        }
+        let packets = entry.ring_size / PACKET;
+        if packets.is_power_of_two() && entry.ring_size.is_multiple_of(PACKET) {
+            queue.packets = Some(packets);
+        } else {
+            let size = entry.ring_size;
+            add(ProblemKind::RingSize { size });
+        }
+        queue
+    }
+
+    /// Whether ring and indices are such that a packet that is not found is the wave's fault.
+    pub(super) fn knows_packets(&self) -> bool {
+        let indices = self.read_id.zip(self.write_id);
+        self.packets.is_some() && indices.is_some_and(|(read, write)| read <= write)
+    }
+
+    /// Whether there are packets that are not finished.
+    pub(super) fn is_busy(&self) -> bool {
+        matches!((self.read_id, self.write_id), (Some(read), Some(write)) if read < write)
+    }
+
+    /// The ids of packets that are written and not finished. Writers reserve ids before there is room for
+    /// them, so that the write index can be further ahead than the ring is large.
+    fn unfinished(&self) -> Option<core::ops::Range<u64>> {
+        let (read, write) = (self.read_id?, self.write_id?);
+        let end = read.saturating_add(self.packets?.into());
+        Some(read..write.min(end))
+    }
+
+    /// The id of the packet with this index in the ring, which a wave was launched by.
+    pub(super) fn packet_id(&self, index: u32) -> Option<u64> {
+        let packets = self.packets?;
+        let unfinished = self.unfinished()?;
+        if index >= packets {
+            return None;
+        }
+        let mask = u64::from(packets).wrapping_sub(1);
+        let mut id = unfinished.start & !mask | u64::from(index);
+        if id < unfinished.start {
+            id = id.checked_add(packets.into())?;
+        }
+        unfinished.contains(&id).then_some(id)
+    }
+
+    /// The address of a packet.
+    fn packet_address(&self, id: u64) -> Option<u64> {
+        let index = id & u64::from(self.packets?).wrapping_sub(1);
+        let offset = index.checked_mul(PACKET.into())?;
+        self.entry.ring_address.checked_add(offset)
+    }
+
+    /// The packet with an id, whatever its header says it is.
+    pub(super) fn packet(&self, memory: &ProcessMemory<'_>, id: u64) -> Option<Packet> {
+        Packet::read(&memory.array::<64>(self.packet_address(id)?)?)
+    }
+
+    /// The ids of all packets that are dispatches and not finished.
+    pub(super) fn dispatch_ids(
+        &self,
+        memory: &ProcessMemory<'_>,
+        hint: &'static str,
+        left: &mut Budget,
+        problems: &mut Problems,
+    ) -> Vec<u64> {
+        let mut found = Vec::new();
+        let place = self.entry.place();
+        for id in self.unfinished().unwrap_or_default() {
+            if let Err(kind) = left.take() {
+                problems.add(place, Some(self.entry.offset), kind);
+                break;
+            }
+            let header = self.packet_address(id).and_then(|at| memory.u16(at));
+            let Some(header) = header else {
+                let kind = ProblemKind::NotInFile {
+                    what: "the ring of packets",
+                    address: self.packet_address(id).unwrap_or(self.entry.ring_address),
+                    hint,
+                };
+                problems.add(place, Some(self.entry.offset), kind);
+                break;
+            };
+            if header & 0xff == DISPATCH {
+                found.push(id);
+            }
+        }
+        found
+    }
+}
+
+impl QueueEntry {
+    pub(super) fn place(&self) -> Place {
+        Place::Queue {
+            queue_id: self.queue_id,
+            xcc: None,
+        }
+    }
+}
+
+/// The type of a packet that dispatches a kernel.
+const DISPATCH: u16 = 2;
+
+/// A fence of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FenceScope {
+    /// There is none.
+    None,
+    /// For the agent.
+    Agent,
+    /// For the system.
+    System,
+    /// A number that stands for nothing.
+    Reserved,
+}
+
+impl FenceScope {
+    fn from_bits(bits: u16) -> FenceScope {
+        match bits & 3 {
+            0 => FenceScope::None,
+            1 => FenceScope::Agent,
+            2 => FenceScope::System,
+            _ => FenceScope::Reserved,
+        }
+    }
+}
+
+/// A packet that dispatches a kernel.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet {
+    /// Whether it waits for the packets before it.
+    pub barrier: bool,
+    /// Which memory is acquired before it.
+    pub acquire: FenceScope,
+    /// Which memory is released after it.
+    pub release: FenceScope,
+    /// Work-items of a workgroup, in each dimension.
+    pub workgroup_size: [u32; 3],
+    /// Work-items of the grid, in each dimension.
+    pub grid_size: [u32; 3],
+    /// Scratch of a lane, in bytes.
+    pub private_segment_size: u32,
+    /// LDS of a workgroup, in bytes.
+    pub group_segment_size: u32,
+    /// The address of the kernel's descriptor.
+    pub kernel_object: u64,
+    /// The address of the arguments.
+    pub kernarg_address: u64,
+    /// The signal that is sent at the end.
+    pub completion_signal: u64,
+}
+
+impl Packet {
+    fn read(bytes: &[u8]) -> Option<Packet> {
+        let header = u16_at(bytes, 0)?;
+        let size = |at| u16_at(bytes, at).map(u32::from);
+        Some(Packet {
+            barrier: header >> 8 & 1 == 1,
+            acquire: FenceScope::from_bits(header >> 9),
+            release: FenceScope::from_bits(header >> 11),
+            workgroup_size: [size(4)?, size(6)?, size(8)?],
+            grid_size: [u32_at(bytes, 12)?, u32_at(bytes, 16)?, u32_at(bytes, 20)?],
+            private_segment_size: u32_at(bytes, 24)?,
+            group_segment_size: u32_at(bytes, 28)?,
+            kernel_object: u64_at(bytes, 32)?,
+            kernarg_address: u64_at(bytes, 40)?,
+            completion_signal: u64_at(bytes, 56)?,
+        })
+    }
+
+    /// The work-items of a workgroup: fewer at the far end of the grid.
+    #[must_use]
+    pub fn workgroup_extent(&self, workgroup: [u32; 3]) -> Option<[u32; 3]> {
+        let mut extent = [0; 3];
+        let sizes = self.workgroup_size.into_iter().zip(self.grid_size);
+        for ((found, group), (size, grid)) in extent.iter_mut().zip(workgroup).zip(sizes) {
+            *found = size.min(grid.checked_sub(group.checked_mul(size)?)?);
+        }
+        extent.iter().all(|&size| size != 0).then_some(extent)
+    }
+}
+
+/// A dispatch: a packet that is not finished, or that a wave was launched by.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dispatch {
+    /// The queue, as an index.
+    pub queue: usize,
+    /// The id of the packet.
+    pub packet_id: u64,
+    /// What it says.
+    pub packet: Packet,
+}

@@ -1,0 +1,251 @@
+//! Why a wave stopped.
+//!
+//! Which bits say so differs between generations; the tables are in [`rules`]. Source: AMD's ROCdbgapi
+//! (`architecture.cpp`, stop reasons of each generation).
+
+use super::layout::HardwareRegister;
+
+/// One row a reason: name, and what it means.
+macro_rules! reasons {
+    ($($reason:ident $name:literal $text:literal;)*) => {
+        /// Why a wave stopped. Several reasons can apply at once.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum StopReason { $(#[doc = concat!($text, ".")] $reason,)* }
+
+        impl StopReason {
+            /// All of them, the most telling first.
+            pub const ALL: &'static [StopReason] = &[$(StopReason::$reason,)*];
+
+            /// The name, as AMD's debugger library has it.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(StopReason::$reason => $name,)* }
+            }
+
+            /// What it means, for people.
+            #[must_use]
+            pub const fn text(self) -> &'static str {
+                match self { $(StopReason::$reason => $text,)* }
+            }
+        }
+    };
+}
+
+#[rustfmt::skip]
+reasons! {
+    MemoryViolation    "memory_violation"     "access to memory that is not mapped, or not so";
+    AddressError       "address_error"        "access to an address that is misaligned or outside all memory";
+    IllegalInstruction "illegal_instruction"  "illegal instruction";
+    FpInvalidOperation "fp_invalid_operation" "invalid floating-point operation";
+    FpInputDenormal    "fp_input_denormal"    "denormal floating-point input";
+    FpDivideBy0        "fp_divide_by_0"       "floating-point division by zero";
+    FpOverflow         "fp_overflow"          "floating-point overflow";
+    FpUnderflow        "fp_underflow"         "floating-point underflow";
+    FpInexact          "fp_inexact"           "inexact floating-point result";
+    IntDivideBy0       "int_divide_by_0"      "integer division by zero";
+    AssertTrap         "assert_trap"          "abort, or an assertion that failed";
+    DebugTrap          "debug_trap"           "debug trap";
+    Breakpoint         "breakpoint"           "breakpoint";
+    Watchpoint         "watchpoint"           "watchpoint";
+    SingleStep         "single_step"          "single step";
+    Trap               "trap"                 "trap";
+}
+
+impl StopReason {
+    /// Whether something is wrong with the program, as opposed to a debugger that stopped it.
+    #[must_use]
+    pub const fn is_fault(self) -> bool {
+        !matches!(
+            self,
+            StopReason::DebugTrap
+                | StopReason::Breakpoint
+                | StopReason::Watchpoint
+                | StopReason::SingleStep
+        )
+    }
+
+    /// Whether the reason is noticed only after instructions that follow the guilty one, unless the program runs
+    /// with precise memory.
+    #[must_use]
+    pub const fn is_late(self) -> bool {
+        matches!(self, StopReason::MemoryViolation)
+    }
+}
+
+/// The reasons why a wave stopped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct StopReasons(u32);
+
+impl StopReasons {
+    pub(super) fn insert(&mut self, reason: StopReason) {
+        self.0 |= 1u32.wrapping_shl(reason as u32);
+    }
+
+    /// Whether this one is among them.
+    #[must_use]
+    pub const fn contains(self, reason: StopReason) -> bool {
+        self.0.wrapping_shr(reason as u32) & 1 == 1
+    }
+
+    /// Whether there are none: the wave was stopped by a debugger, or not at all.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The most telling first.
+    pub fn iter(self) -> impl Iterator<Item = StopReason> {
+        StopReason::ALL
+            .iter()
+            .copied()
+            .filter(move |&reason| self.contains(reason))
+    }
+}
+
+/// When a reason applies.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StopRule {
+    pub(super) reason: StopReason,
+    pub(super) when: When,
+}
+
+/// What is looked at.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum When {
+    /// A bit of a register is set, and the bit of another one that enables it, if there is such.
+    Bit {
+        flag: (HardwareRegister, u32),
+        enabled: Option<(HardwareRegister, u32)>,
+        /// A bit of the flag's register that has to be 0.
+        unless: Option<u32>,
+    },
+    /// The number of the trap is one of these.
+    TrapId { first: u32, last: u32 },
+}
+
+impl StopRule {
+    /// Whether the reason applies, by the values of registers and the number of the trap.
+    pub(super) fn applies(
+        &self,
+        register: impl Fn(HardwareRegister) -> Option<u32>,
+        trap_id: u32,
+    ) -> bool {
+        let is_set = |(name, bit): (HardwareRegister, u32)| {
+            register(name).is_some_and(|value| value.wrapping_shr(bit) & 1 == 1)
+        };
+        match self.when {
+            When::Bit {
+                flag,
+                enabled,
+                unless,
+            } => {
+                is_set(flag)
+                    && enabled.is_none_or(is_set)
+                    && !unless.is_some_and(|bit| is_set((flag.0, bit)))
+            }
+            When::TrapId { first, last } => (first..=last).contains(&trap_id),
+        }
+    }
+}
+
+/// The tables.
+pub(super) mod rules {
+    use super::StopReason::{
+        AddressError, AssertTrap, Breakpoint, DebugTrap, FpDivideBy0, FpInexact, FpInputDenormal,
+        FpInvalidOperation, FpOverflow, FpUnderflow, IllegalInstruction, IntDivideBy0,
+        MemoryViolation, SingleStep, Trap, Watchpoint,
+    };
+    use super::{StopRule, When};
+    use crate::gpu_core::layout::HardwareRegister;
+
+    /// One row a rule: reason, register and bit; then the register and bit that enable it, or the bit of the
+    /// same register that has to be 0.
+    macro_rules! stop_rules {
+        ($($reason:ident $register:ident $bit:literal $(if $enable:ident $enable_bit:literal)? $(unless $unless:literal)?;)*) => {
+            &[$(StopRule {
+                reason: $reason,
+                when: When::Bit {
+                    flag: (HardwareRegister::$register, $bit),
+                    enabled: stop_rules!(@enabled $($enable $enable_bit)?),
+                    unless: stop_rules!(@unless $($unless)?),
+                },
+            },)*]
+        };
+        (@enabled) => { None };
+        (@enabled $register:ident $bit:literal) => { Some((HardwareRegister::$register, $bit)) };
+        (@unless) => { None };
+        (@unless $bit:literal) => { Some($bit) };
+    }
+
+    /// gfx9 to gfx11.
+    #[rustfmt::skip]
+    pub(in crate::gpu_core) const TRAPSTS: &[StopRule] = stop_rules! {
+        MemoryViolation    Trapsts 28;
+        AddressError       Trapsts 8  unless 28;
+        IllegalInstruction Trapsts 11;
+        Watchpoint         Trapsts 7  if Mode 19;
+        Watchpoint         Trapsts 12 if Mode 19;
+        Watchpoint         Trapsts 13 if Mode 19;
+        Watchpoint         Trapsts 14 if Mode 19;
+        FpInvalidOperation Trapsts 0  if Mode 12;
+        FpInputDenormal    Trapsts 1  if Mode 13;
+        FpDivideBy0        Trapsts 2  if Mode 14;
+        FpOverflow         Trapsts 3  if Mode 15;
+        FpUnderflow        Trapsts 4  if Mode 16;
+        FpInexact          Trapsts 5  if Mode 17;
+        IntDivideBy0       Trapsts 6  if Mode 18;
+    };
+
+    /// gfx942 and gfx950, besides [`TRAPSTS`].
+    #[rustfmt::skip]
+    pub(in crate::gpu_core) const TRAPSTS_GFX94X: &[StopRule] = stop_rules! {
+        Trap       Trapsts 23;
+        Trap       Trapsts 24;
+        SingleStep Trapsts 25;
+    };
+
+    /// gfx11, besides [`TRAPSTS`].
+    #[rustfmt::skip]
+    pub(in crate::gpu_core) const TRAPSTS_GFX11: &[StopRule] = stop_rules! {
+        Trap       Trapsts 17;
+        Trap       Trapsts 18;
+        SingleStep Trapsts 20;
+    };
+
+    /// gfx12.
+    #[rustfmt::skip]
+    pub(in crate::gpu_core) const EXCP_FLAGS: &[StopRule] = stop_rules! {
+        MemoryViolation    ExcpFlagPriv 12;
+        AddressError       ExcpFlagPriv 4 unless 12;
+        IllegalInstruction ExcpFlagPriv 6;
+        Watchpoint         ExcpFlagPriv 0 if TrapCtrl 7;
+        Watchpoint         ExcpFlagPriv 1 if TrapCtrl 7;
+        Watchpoint         ExcpFlagPriv 2 if TrapCtrl 7;
+        Watchpoint         ExcpFlagPriv 3 if TrapCtrl 7;
+        Trap               ExcpFlagPriv 8;
+        Trap               ExcpFlagPriv 9;
+        SingleStep         ExcpFlagPriv 11;
+        FpInvalidOperation ExcpFlagUser 0 if TrapCtrl 0;
+        FpInputDenormal    ExcpFlagUser 1 if TrapCtrl 1;
+        FpDivideBy0        ExcpFlagUser 2 if TrapCtrl 2;
+        FpOverflow         ExcpFlagUser 3 if TrapCtrl 3;
+        FpUnderflow        ExcpFlagUser 4 if TrapCtrl 4;
+        FpInexact          ExcpFlagUser 5 if TrapCtrl 5;
+        IntDivideBy0       ExcpFlagUser 6 if TrapCtrl 6;
+    };
+
+    const fn trap(reason: super::StopReason, first: u32, last: u32) -> StopRule {
+        StopRule {
+            reason,
+            when: When::TrapId { first, last },
+        }
+    }
+
+    /// The operand of `s_trap`, 15 for 15 and more.
+    pub(in crate::gpu_core) const TRAP_IDS: &[StopRule] = &[
+        trap(Breakpoint, 1, 1),
+        trap(AssertTrap, 2, 2),
+        trap(DebugTrap, 3, 3),
+        trap(Trap, 4, 15),
+    ];
+}

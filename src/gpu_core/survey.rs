@@ -1,0 +1,401 @@
+//! What is found when a core is opened: queues, waves and dispatches, joined from the other parts.
+
+use std::collections::BTreeSet;
+
+use super::GpuCore;
+use super::code_object::{self, FIRST_VERSION, LAST_VERSION};
+use super::container::CoreFile;
+use super::layout::{HardwareRegister, Layout, Words};
+use super::memory::ProcessMemory;
+use super::note::{Agent, CoreNote, QueueType};
+use super::problem::{Budget, Counted, Place, ProblemKind, Problems};
+use super::queue::{Dispatch, Queue};
+use super::save_area::{SaveArea, SavedWave, Walk};
+use super::scratch::{self, Scratch, ScratchFault, Seat};
+use super::trap::{SavedWords, TrapContext, TrapState};
+use super::wave::{WaveRecord, WaveState};
+use crate::limits::Limits;
+
+/// Which file has what one half lacks.
+#[derive(Clone, Copy)]
+struct Hints {
+    /// Of memory that the host's half has.
+    host: &'static str,
+    /// Of memory that the GPU's half has.
+    gpu: &'static str,
+}
+
+impl Hints {
+    fn of(files: &[CoreFile<'_>]) -> Hints {
+        if files.iter().all(|file| file.is_gpu_half) {
+            return Hints {
+                host: ": this is the GPU's half of a core; give the host's too (core.PID)",
+                gpu: "",
+            };
+        }
+        Hints { host: "", gpu: "" }
+    }
+}
+
+/// Everything that is passed along while waves are looked for.
+struct Survey<'s, 'data> {
+    memory: &'s ProcessMemory<'data>,
+    note: &'s CoreNote,
+    hints: Hints,
+    /// The version of the runtime's interface; the last one if it is not known.
+    version: u32,
+    /// Whether all that is read by versions and states is certain.
+    is_sure: bool,
+    /// Entries of control stacks that may still be looked at.
+    entries: Budget,
+    /// Packets that may still be looked at: with long queues they must not cost the waves.
+    packets: Budget,
+    waves: Vec<WaveRecord>,
+    problems: Problems,
+}
+
+/// Finds what there is.
+pub(super) fn survey<'data>(
+    files: &[CoreFile<'data>],
+    memory: ProcessMemory<'data>,
+    note: CoreNote,
+    limits: &Limits,
+    mut problems: Problems,
+) -> GpuCore<'data> {
+    let hints = Hints::of(files);
+    let r_debug = note.header.r_debug;
+    let list = code_object::read(&memory, r_debug, hints.host, limits, &mut problems);
+    let version = list.version.unwrap_or(LAST_VERSION);
+    let mut survey = Survey {
+        memory: &memory,
+        note: &note,
+        hints,
+        version,
+        is_sure: note.is_sure && (FIRST_VERSION..=LAST_VERSION).contains(&version),
+        entries: Budget::new(limits),
+        packets: Budget::new(limits),
+        waves: Vec::new(),
+        problems,
+    };
+    let mut queues = Vec::new();
+    let mut dispatches = Vec::new();
+    for entry in &note.queues {
+        let agent = note
+            .agents
+            .iter()
+            .position(|agent| agent.gpu_id == entry.gpu_id);
+        let mut queue = Queue::read(*entry, agent, &memory, hints.host, &mut survey.problems);
+        if queue.entry.kind == QueueType::Aql {
+            let before = survey.waves.len();
+            survey.add_waves(queues.len(), &queue);
+            let found = survey.waves.get(before..).unwrap_or_default();
+            queue.waves = found.len() as u64;
+            let launched: BTreeSet<u64> = found.iter().filter_map(|wave| wave.packet_id).collect();
+            survey.add_dispatches(queues.len(), &queue, launched, &mut dispatches);
+        }
+        queues.push(queue);
+    }
+    let Survey {
+        waves, problems, ..
+    } = survey;
+    GpuCore {
+        limits: *limits,
+        header: note.header,
+        interface: list.version,
+        agents: note.agents,
+        queues,
+        dispatches,
+        objects: list.objects,
+        waves,
+        problems: problems.into_vec(),
+        memory,
+    }
+}
+
+/// What is wrong with waves of one save area, which is said once for all of them.
+#[derive(Default)]
+struct Faults {
+    missing: Counted<u64>,
+    pc: Counted<(u64, u64)>,
+    packet: Counted<(u64, u32)>,
+    scratch: Counted<(u64, ScratchFault)>,
+    no_scratch: Counted<(u64, u64)>,
+}
+
+/// The part of a queue that is on one XCC.
+struct Part<'s> {
+    index: usize,
+    queue: &'s Queue,
+    agent_index: usize,
+    agent: &'s Agent,
+    layout: &'static Layout,
+    xcc: u32,
+}
+
+impl Survey<'_, '_> {
+    /// Finds the waves of a queue.
+    fn add_waves(&mut self, index: usize, queue: &Queue) {
+        let entry = &queue.entry;
+        let Some((agent_index, agent)) = queue
+            .agent
+            .and_then(|agent| Some((agent, self.note.agents.get(agent)?)))
+        else {
+            let kind = ProblemKind::UnknownAgent {
+                gpu_id: entry.gpu_id,
+            };
+            self.problems.add(entry.place(), Some(entry.offset), kind);
+            return;
+        };
+        // What is wrong with the agent is said there.
+        let Some(layout) = agent.layout().filter(|_| agent.is_debuggable) else {
+            return;
+        };
+        let xccs = agent.sound_xccs();
+        for xcc in 0..xccs {
+            let size = u64::from(entry.save_area_size);
+            let Some(address) = size
+                .checked_mul(xcc.into())
+                .and_then(|offset| entry.save_area.checked_add(offset))
+            else {
+                return;
+            };
+            let area = SaveArea {
+                address,
+                size,
+                place: Place::Queue {
+                    queue_id: entry.queue_id,
+                    xcc: (xccs > 1).then_some(xcc),
+                },
+                entry: entry.offset,
+                is_busy: queue.is_busy(),
+                hint: self.hints.host,
+            };
+            let walk = area.walk(self.memory, layout, &mut self.entries, &mut self.problems);
+            let part = Part {
+                index,
+                queue,
+                agent_index,
+                agent,
+                layout,
+                xcc,
+            };
+            self.add_walk(&part, &walk, area.place);
+        }
+    }
+
+    /// Reads the waves of one save area.
+    fn add_walk(&mut self, part: &Part<'_>, walk: &Walk, place: Place) {
+        let mut faults = Faults::default();
+        for saved in &walk.waves {
+            match self.words(part.layout, saved) {
+                Some(words) => {
+                    let leader = saved.leader.and_then(|leader| walk.waves.get(leader));
+                    let wave = self.wave(part, *saved, leader, words, walk.is_unsure, &mut faults);
+                    self.waves.push(wave);
+                }
+                None => faults.missing.count(saved.record),
+            }
+        }
+        // The sizes are said to be wrong already, and what comes of that is no news.
+        if walk.is_unsure {
+            faults = Faults {
+                missing: faults.missing,
+                ..Faults::default()
+            };
+        }
+        self.report(part, faults, place);
+    }
+
+    /// The words of a record that tell about its wave.
+    fn words(&self, layout: &Layout, saved: &SavedWave) -> Option<SavedWords> {
+        let blocks = layout.record.blocks(&saved.state, false);
+        let read = |offset| {
+            let bytes = self.memory.array::<64>(saved.record.checked_add(offset)?)?;
+            let (words, _) = bytes.as_chunks::<4>();
+            let mut found = [0; 16];
+            for (found, word) in found.iter_mut().zip(words) {
+                *found = u32::from_le_bytes(*word);
+            }
+            Some(found)
+        };
+        Some(SavedWords {
+            hardware: read(blocks.hardware)?,
+            ttmps: read(blocks.ttmps)?,
+        })
+    }
+
+    fn wave(
+        &self,
+        part: &Part<'_>,
+        saved: SavedWave,
+        leader: Option<&SavedWave>,
+        words: SavedWords,
+        is_unsure: bool,
+        faults: &mut Faults,
+    ) -> WaveRecord {
+        let context = TrapContext {
+            is_set_up: self.note.header.ttmp_setup || part.agent.ttmp_setup,
+            version: self.version,
+        };
+        let trap = words.read(part.layout, context);
+        let is_aligned = trap.pc.is_multiple_of(4);
+        if !is_aligned {
+            faults.pc.count((saved.record, trap.pc));
+        }
+        let packet_id = self.packet_id(part, &trap, saved.record, faults);
+        WaveRecord {
+            queue: part.index,
+            agent: part.agent_index,
+            layout: part.layout,
+            xcc: part.xcc,
+            lds: leader.and_then(|leader| lds_address(part.layout, leader)),
+            state: match (self.is_sure && is_aligned && !is_unsure, trap.is_stopped) {
+                (false, _) => WaveState::Unsure,
+                (true, true) => WaveState::Stopped,
+                (true, false) => WaveState::Running,
+            },
+            stops: trap.stops,
+            is_halted: trap.is_halted,
+            pc: trap.pc,
+            packet_id,
+            place: trap
+                .identity
+                .map(|identity| (identity.workgroup, identity.wave_in_group)),
+            scratch: self.scratch(part, &saved, &words, faults),
+            saved,
+            words,
+        }
+    }
+
+    fn packet_id(
+        &self,
+        part: &Part<'_>,
+        trap: &TrapState,
+        record: u64,
+        faults: &mut Faults,
+    ) -> Option<u64> {
+        let index = trap.identity?.packet;
+        let found = part.queue.packet_id(index);
+        // What is wrong with the ring as a whole is said of the queue.
+        if found.is_none() && part.queue.knows_packets() {
+            faults.packet.count((record, index));
+        }
+        found
+    }
+
+    fn scratch(
+        &self,
+        part: &Part<'_>,
+        saved: &SavedWave,
+        words: &SavedWords,
+        faults: &mut Faults,
+    ) -> Option<Scratch> {
+        let is_used = part.layout.wave.has_scratch.any(saved.word);
+        let seat = Seat {
+            xcc: part.xcc,
+            word: saved.word,
+            flat_scratch: self.flat_scratch(part.layout, saved, words),
+            version: self.version,
+        };
+        match scratch::of_wave(part.layout, part.queue.scratch?, part.agent, seat) {
+            Ok(found) => {
+                let found = found?;
+                if is_used && !self.memory.has(found.address) {
+                    faults.no_scratch.count((saved.record, found.address));
+                }
+                Some(found)
+            }
+            Err(fault) => {
+                if is_used {
+                    faults.scratch.count((saved.record, fault));
+                }
+                None
+            }
+        }
+    }
+
+    fn flat_scratch(&self, layout: &Layout, saved: &SavedWave, words: &SavedWords) -> Option<u64> {
+        match layout.place(HardwareRegister::FlatScratch)?.words {
+            Words::Hardware(_) => Some(words.pair(layout, HardwareRegister::FlatScratch)),
+            Words::Alias(alias) => {
+                let aliases = layout.record.aliases(saved.state.sgprs)?;
+                let number = u64::from(aliases.start.checked_add(alias)?);
+                let blocks = layout.record.blocks(&saved.state, false);
+                let at = blocks.sgprs.checked_add(number.checked_mul(4)?)?;
+                self.memory.u64(saved.record.checked_add(at)?)
+            }
+        }
+    }
+
+    fn report(&mut self, part: &Part<'_>, faults: Faults, place: Place) {
+        let mut add = |address: u64, kind| {
+            let at = self.memory.file_offset(address);
+            let at = at.or(Some(part.queue.entry.offset));
+            self.problems.add(place, at, kind);
+        };
+        let waves = faults.missing.waves;
+        if let Some(at) = faults.missing.first {
+            add(at, ProblemKind::RecordsMissing { waves });
+        }
+        let waves = faults.pc.waves;
+        if let Some((at, pc)) = faults.pc.first {
+            add(at, ProblemKind::BadPc { waves, pc });
+        }
+        let waves = faults.packet.waves;
+        if let Some((at, index)) = faults.packet.first {
+            let packets = part.queue.packets.unwrap_or(0);
+            let kind = ProblemKind::PacketIndex {
+                waves,
+                index,
+                packets,
+            };
+            add(at, kind);
+        }
+        let waves = faults.scratch.waves;
+        if let Some((at, fault)) = faults.scratch.first {
+            add(at, fault.of_waves(waves));
+        }
+        let waves = faults.no_scratch.waves;
+        if let Some((at, address)) = faults.no_scratch.first {
+            let hint = self.hints.gpu;
+            let kind = ProblemKind::ScratchMissing {
+                waves,
+                address,
+                hint,
+            };
+            add(at, kind);
+        }
+    }
+
+    /// Adds the dispatches of a queue: those that are not finished, and those that its waves were launched by.
+    fn add_dispatches(
+        &mut self,
+        index: usize,
+        queue: &Queue,
+        launched: BTreeSet<u64>,
+        dispatches: &mut Vec<Dispatch>,
+    ) {
+        let mut ids = launched;
+        ids.extend(queue.dispatch_ids(
+            self.memory,
+            self.hints.host,
+            &mut self.packets,
+            &mut self.problems,
+        ));
+        for packet_id in ids {
+            if let Some(packet) = queue.packet(self.memory, packet_id) {
+                dispatches.push(Dispatch {
+                    queue: index,
+                    packet_id,
+                    packet,
+                });
+            }
+        }
+    }
+}
+
+/// The LDS of a workgroup, in the record of its first wave.
+fn lds_address(layout: &Layout, leader: &SavedWave) -> Option<u64> {
+    let blocks = layout.record.blocks(&leader.state, true);
+    leader.record.checked_add(blocks.lds)
+}

@@ -1,0 +1,247 @@
+//! Pointers that were optimised away, but whose targets are known (`DW_OP_implicit_pointer`).
+//!
+//! Such a pointer has no bits. Its text is that of its target, which is evaluated in the lane: `(int *) → 42`.
+//! Sources: DWARF 5 §2.6.1.1.4; HET A.2.5.4.4.5.
+
+use super::layout::LaneTypes;
+use super::stop::is_active;
+use super::variable::{Contents, MOST_BYTES, Reader, Scene};
+use crate::arch::Lane;
+use crate::debug_info::UnitId;
+use crate::debug_info::types::{TypeId, TypeKind, TypeTable};
+use crate::display::{self, Options, Pointee, TypedBytes};
+use crate::error::{ErrorKind, Result, Rule};
+use crate::eval::{
+    Context, DieReference, LaneFocus, LocationAttribute, Procedure, Resolver, locate,
+};
+use crate::location::{Access, ImplicitPointer, Location, Place, Storage, read_within};
+
+/// How many pointers are followed one after the other; they may go in a circle.
+const DEPTH: u32 = 8;
+
+/// How many parts of a composite are searched for pointers.
+const PARTS: usize = 1024;
+
+/// How many types may lie between a structure and a pointer in it.
+const NESTING: usize = 64;
+
+impl<'p> Reader<'_, '_, 'p, '_> {
+    /// Adds what pointers without bits stand for, in each lane that executes.
+    pub(super) fn follow_pointers(
+        &self,
+        contents: &Contents<'p>,
+        ty: TypeId,
+        scene: &Scene<'_, 'p, '_>,
+        types: &TypeTable,
+        lane_types: &mut LaneTypes,
+    ) {
+        let mut lanes = self.frame.stop.wave().wave_size().all_lanes();
+        let is_pointer = |lane| {
+            contents
+                .location(lane)
+                .is_some_and(|at| may_have_pointer(&at))
+        };
+        let has_pointer = match contents {
+            Contents::Lanes { location, .. } => may_have_pointer(location),
+            Contents::Each(_) => lanes.any(is_pointer),
+            Contents::None | Contents::Constant(_) | Contents::Failed(_) => false,
+        };
+        // Nearly no variable has any.
+        if !has_pointer {
+            return;
+        }
+        let lanes = self.frame.stop.wave().wave_size().all_lanes();
+        let pointees: Vec<Vec<Pointee>> = lanes
+            .map(|lane| {
+                let location = contents.location(lane);
+                match location.filter(|_| is_active(self.exec, lane)) {
+                    Some(location) => self.pointees((&location, ty), lane, scene, types, DEPTH),
+                    None => Vec::new(),
+                }
+            })
+            .collect();
+        if pointees.iter().any(|lane| !lane.is_empty()) {
+            lane_types.pointees = pointees;
+        }
+    }
+
+    /// What the pointers of an object of type `ty` stand for that is at `location`.
+    fn pointees(
+        &self,
+        (location, ty): (&Location<'p>, TypeId),
+        lane: Lane,
+        scene: &Scene<'_, 'p, '_>,
+        types: &TypeTable,
+        depth: u32,
+    ) -> Vec<Pointee> {
+        let found = implicit_pointers(location);
+        let text = |(bit_offset, pointer)| {
+            let target = pointer_target(types, ty, bit_offset)?;
+            let text = self.pointee((pointer, target), lane, scene, types, depth);
+            Some(Pointee {
+                bit_offset,
+                text: text.unwrap_or_else(|error| format!("<{error}>")),
+            })
+        };
+        found.into_iter().filter_map(text).collect()
+    }
+
+    /// The text of what a pointer to a `target` stands for.
+    fn pointee(
+        &self,
+        (pointer, target): (&ImplicitPointer, TypeId),
+        lane: Lane,
+        scene: &Scene<'_, 'p, '_>,
+        types: &TypeTable,
+        depth: u32,
+    ) -> Result<String> {
+        let Some(depth) = depth.checked_sub(1) else {
+            return Ok("...".to_owned());
+        };
+        let context = Context {
+            lane: LaneFocus::One(lane),
+            object: None,
+            initial_stack: &[],
+            ..scene.context
+        };
+        let scene = &Scene { context, ..*scene };
+        let location = self.follow(pointer, scene)?;
+        let size = types.get(target).byte_size.unwrap_or(0).min(MOST_BYTES);
+        let bit_size = size.saturating_mul(8);
+        self.keep(bit_size, 1)?;
+        let stop = self.frame.stop;
+        let access = Access {
+            wave: stop.wave(),
+            lane: Some(lane),
+            max_bits: stop.limits().bits,
+        };
+        let bits = stop.read_within(|visits| read_within(&location, bit_size, &access, visits))?;
+        let pointees = self.pointees((&location, target), lane, scene, types, depth);
+        let value = TypedBytes {
+            bytes: &bits.bytes,
+            undefined: &bits.undefined,
+            unavailable: &bits.unavailable,
+        };
+        let options = Options {
+            max_chars: 4096,
+            ..Options::default()
+        };
+        let text = display::to_string_with(types, target, &value, &pointees, &options);
+        self.keep((text.len() as u64).saturating_mul(8), 1)?;
+        Ok(text)
+    }
+
+    /// Where a pointer's target is in the lane in focus.
+    fn follow(&self, pointer: &ImplicitPointer, scene: &Scene<'_, 'p, '_>) -> Result<Location<'p>> {
+        let stop = self.frame.stop;
+        let unit = stop.program().info().eval_unit(UnitId(pointer.unit))?;
+        let resolver: Option<&dyn Resolver<'p>> = scene.context.resolver;
+        let entry = DieReference::InSection(pointer.entry);
+        let location = match resolver.map(|resolver| resolver.procedure(unit, entry)) {
+            Some(Ok(Procedure::Location(attribute))) => {
+                let meant: LocationAttribute<'p> = scene.meant(attribute)?;
+                locate(&meant, &scene.context)?
+            }
+            Some(Ok(Procedure::Constant(bytes))) => {
+                Location::One(Place::new(Storage::Constant(bytes), 0))
+            }
+            Some(Ok(Procedure::Nothing)) | None => return Err(Rule::ImplicitPointerTarget.into()),
+            Some(Err(error)) => return Err(error),
+        };
+        let bits = i128::from(pointer.byte_offset)
+            .checked_mul(8)
+            .ok_or(ErrorKind::UndefinedRead)?;
+        location.offset_by_bits(bits, stop.arena())
+    }
+}
+
+/// Whether a location is an implicit pointer, or may have one among its parts.
+fn may_have_pointer(location: &Location<'_>) -> bool {
+    location.single().is_some_and(|place| match place.storage {
+        Storage::ImplicitPointer(_) | Storage::Composite(_) => true,
+        Storage::Undefined
+        | Storage::Memory { .. }
+        | Storage::Register(_)
+        | Storage::Value { .. }
+        | Storage::Constant(_) => false,
+    })
+}
+
+/// The implicit pointers that are in a location as a whole, and where, in bits.
+fn implicit_pointers<'p>(location: &Location<'p>) -> Vec<(u64, &'p ImplicitPointer)> {
+    let mut found = Vec::new();
+    let mut waiting = vec![(0u128, *location)];
+    let mut left = PARTS;
+    while let Some((start, location)) = waiting.pop() {
+        let Some(place) = location.single() else {
+            continue;
+        };
+        match place.storage {
+            Storage::ImplicitPointer(pointer) if place.bit_offset == 0 => {
+                if let Ok(start) = u64::try_from(start) {
+                    found.push((start, pointer));
+                }
+            }
+            Storage::Composite(composite) if !composite.is_repeated() => {
+                for part in composite.parts().take(left) {
+                    left = left.saturating_sub(1);
+                    let within = part.start.checked_sub(place.bit_offset);
+                    if let Some(at) = within.and_then(|within| start.checked_add(within)) {
+                        waiting.push((at, part.location));
+                    }
+                }
+            }
+            Storage::ImplicitPointer(_)
+            | Storage::Composite(_)
+            | Storage::Undefined
+            | Storage::Memory { .. }
+            | Storage::Register(_)
+            | Storage::Value { .. }
+            | Storage::Constant(_) => {}
+        }
+    }
+    found.sort_by_key(|(start, _)| *start);
+    found
+}
+
+/// What a pointer points to that is `bit_offset` bits into an object of type `ty`; nothing if there is none.
+fn pointer_target(types: &TypeTable, ty: TypeId, bit_offset: u64) -> Option<TypeId> {
+    let (mut next, mut within) = (ty, bit_offset);
+    for _ in 0..NESTING {
+        match &types.get(next).kind {
+            TypeKind::Typedef(target) | TypeKind::Qualified(_, target) => next = *target,
+            TypeKind::Pointer { target, .. } => return (within == 0).then_some(*target),
+            TypeKind::Array {
+                element,
+                stride_in_bits,
+                ..
+            } => {
+                let size = types.get(*element).byte_size;
+                let stride = stride_in_bits.or(size?.checked_mul(8))?;
+                (next, within) = (*element, within.checked_rem(stride)?);
+            }
+            TypeKind::Record { members, .. } => {
+                let holds = |start: u64, ty: TypeId| {
+                    let size = types.get(ty).byte_size.unwrap_or(0).saturating_mul(8);
+                    (start..start.saturating_add(size)).contains(&within)
+                };
+                let mut members = members.iter();
+                let (start, ty) = members.find_map(|member| {
+                    let start = member.bit_offset?;
+                    holds(start, member.ty).then_some((start, member.ty))
+                })?;
+                (next, within) = (ty, within.checked_sub(start)?);
+            }
+            TypeKind::Void
+            | TypeKind::Base(_)
+            | TypeKind::Represented { .. }
+            | TypeKind::Variants { .. }
+            | TypeKind::Enumeration { .. }
+            | TypeKind::Function { .. }
+            | TypeKind::MemberPointer { .. }
+            | TypeKind::Unspecified
+            | TypeKind::Unsupported(_) => return None,
+        }
+    }
+    None
+}

@@ -1,0 +1,67 @@
+//! The programs of a process, and the stops of its waves.
+
+use core::cell::OnceCell;
+
+use super::{Program, Stop, StopOptions};
+use crate::error::{Error, Result};
+use crate::eval::Reading;
+use crate::gpu_core::{CoreWave, Process};
+use crate::location::Arena;
+
+/// The programs of the code objects of a process, each loaded when it is first asked for.
+#[derive(Debug)]
+pub struct Programs<'p> {
+    process: &'p Process<'p>,
+    loaded: Vec<OnceCell<Result<Program<'p>>>>,
+    reading: Reading,
+}
+
+impl<'p> Programs<'p> {
+    /// Those of a process; nothing is loaded yet. Waves are read as real producers need it.
+    #[must_use]
+    pub fn new(process: &'p Process<'p>) -> Programs<'p> {
+        Programs {
+            process,
+            loaded: process.objects().iter().map(|_| OnceCell::new()).collect(),
+            reading: Reading::Tolerant,
+        }
+    }
+
+    /// The same with another reading.
+    #[must_use]
+    pub fn reading(self, reading: Reading) -> Programs<'p> {
+        Programs { reading, ..self }
+    }
+
+    /// The process.
+    #[must_use]
+    pub fn process(&self) -> &'p Process<'p> {
+        self.process
+    }
+
+    /// The program of the code object with this index; nothing if its file is not known.
+    ///
+    /// # Errors
+    /// As those of [`Program::load`].
+    pub fn get(&self, index: usize) -> Option<Result<&Program<'p>, &Error>> {
+        let object = self.process.objects().get(index)?.object.as_ref()?;
+        let program = self.loaded.get(index)?;
+        Some(program.get_or_init(|| Program::load(object)).as_ref())
+    }
+
+    /// The stop of a wave, in the code object that its pc is in; nothing if that is not known, or cannot be loaded. A wave
+    /// that stopped at a trap is at the trap's instruction ([`CoreWave::line_pc`]).
+    #[must_use]
+    pub fn stop<'w>(
+        &'w self,
+        wave: &'w CoreWave<'w, '_>,
+        arena: &'w Arena<'w>,
+    ) -> Option<Stop<'w, 'p>> {
+        let pc = wave.line_pc();
+        let index = self.process.object_at(pc)?;
+        let program = self.get(index)?.ok()?;
+        let load_address = self.process.objects().get(index)?.load_address;
+        let options = StopOptions::loaded_at(load_address).reading(self.reading);
+        Some(Stop::new(program, wave, pc, options, arena))
+    }
+}

@@ -1,0 +1,116 @@
+//! Prologues: code that has not put a function's variables into memory yet.
+//!
+//! A location that is an expression holds for the whole function, and says where a variable will be when the prologue is
+//! over. Location lists and registers are right at every instruction, and left alone. Sources: DWARF 5 §6.2.2
+//! (`prologue_end`), §2.6.1, §2.6.2; `spec-notes/locations.md`.
+
+use core::ops::Range;
+
+use gimli::constants::{DW_OP_call_frame_cfa, DW_OP_fbreg, DwOp};
+
+use super::stop::StopFrame;
+use super::variable::VariableValue;
+use crate::arch::{AddressSpace, Lane};
+use crate::debug_info::{Function, LineTable, Row, VariableKind};
+use crate::error::Result;
+use crate::eval::LocationAttribute;
+use crate::location::{Location, Place, Storage};
+
+impl StopFrame<'_, '_, '_> {
+    /// Whether the function's prologue is not over here: the location is before the first line row that is marked as its end.
+    /// Without such a mark it is over at the second row, as gdb has it: the first belongs to the line of the function.
+    ///
+    /// # Errors
+    /// If the debugging information is malformed.
+    pub fn is_in_prologue(&self) -> Result<bool> {
+        let Some(function) = self.function()? else {
+            return Ok(false);
+        };
+        let info = self.stop().program().info();
+        let Some(table) = info.line_table(function.die.unit)? else {
+            return Ok(false);
+        };
+        let address = self.call_frame().lookup_address();
+        let end = entry_range(&function).and_then(|range| prologue_end(&table, &range));
+        let start = entry_range(&function).map(|range| range.start);
+        Ok(start.is_some_and(|start| start <= address) && end.is_some_and(|end| address < end))
+    }
+
+    /// Whether a variable of this frame is in memory that the function's prologue writes, in a lane: before the prologue
+    /// is over ([`is_in_prologue`](StopFrame::is_in_prologue)), what is there may be left over from others.
+    #[must_use]
+    pub fn is_written_by_prologue(&self, value: &VariableValue<'_>, lane: Lane) -> bool {
+        let variable = &value.variable;
+        let Some(LocationAttribute::Expression(expression)) = variable.location else {
+            return false;
+        };
+        let is_own = match variable.kind {
+            VariableKind::Parameter | VariableKind::Variable => true,
+            VariableKind::Constant | VariableKind::Global => false,
+        };
+        let first = expression.bytes.first().copied().map(DwOp);
+        // GCC's stack is in global memory.
+        let is_in_frame = [Some(DW_OP_fbreg), Some(DW_OP_call_frame_cfa)].contains(&first);
+        let on_stack = |location: Location<'_>| {
+            let is_memory = |place: &Place<'_>| matches!(place.storage, Storage::Memory { .. });
+            let in_frame = is_in_frame && location.single().is_some_and(is_memory);
+            in_frame || is_on_stack(&location, DEEPEST)
+        };
+        is_own && value.location(lane).is_some_and(on_stack)
+    }
+}
+
+/// How deep composites of composites are looked into.
+const DEEPEST: u32 = 8;
+
+/// How many parts of a composite are looked at.
+const MOST_PARTS: usize = 64;
+
+/// Whether something of a location is in memory that only this wave has. Variables in other memory are there for longer than
+/// a call.
+fn is_on_stack(location: &Location<'_>, depth: u32) -> bool {
+    location
+        .places()
+        .iter()
+        .any(|place| is_place_on_stack(place, depth))
+}
+
+fn is_place_on_stack(place: &Place<'_>, depth: u32) -> bool {
+    match &place.storage {
+        Storage::Memory { space, .. } => match space {
+            AddressSpace::PrivateLane | AddressSpace::PrivateWave => true,
+            AddressSpace::None
+            | AddressSpace::Generic
+            | AddressSpace::Region
+            | AddressSpace::Local => false,
+        },
+        Storage::Composite(composite) => depth.checked_sub(1).is_some_and(|depth| {
+            let mut parts = composite.parts().take(MOST_PARTS);
+            parts.any(|part| is_on_stack(&part.location, depth))
+        }),
+        Storage::Register(_)
+        | Storage::Value { .. }
+        | Storage::Constant(_)
+        | Storage::ImplicitPointer(_)
+        | Storage::Undefined => false,
+    }
+}
+
+/// The addresses that the function's entry is in: of several ranges the first is where calls go.
+fn entry_range(function: &Function<'_>) -> Option<Range<u64>> {
+    function.ranges.first().cloned()
+}
+
+/// Where the prologue of a function that starts with `range` is over; nothing if the table has no rows for it.
+fn prologue_end(table: &LineTable<'_>, range: &Range<u64>) -> Option<u64> {
+    let inside = |row: &&Row| !row.end_sequence && range.contains(&row.address);
+    let rows = || table.rows().iter().filter(inside);
+    let marked = rows().filter(|row| row.prologue_end).map(|row| row.address);
+    let second = || {
+        let later = rows().filter(|row| row.address > range.start && row.line != 0);
+        later.map(|row| row.address).min()
+    };
+    // Without rows at its start nothing is known of the function's first line either.
+    rows().find(|row| row.address == range.start)?;
+    marked.min().or_else(second)
+}

@@ -1,0 +1,239 @@
+//! Why the debugging information does not say what runs at a program location.
+
+use core::fmt;
+use core::ops::Range;
+
+use super::Program;
+use super::stop::StopFrame;
+use crate::debug_info::{Function, UnitId};
+use crate::error::Result;
+
+/// What the loader aligns code objects to, in bytes: the smallest page of the process.
+const PAGE: u64 = 0x1000;
+
+/// How many ranges of code a message lists.
+const SHOWN: usize = 4;
+
+/// Why nothing is known of the code that a frame is at.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Undescribed {
+    /// The program location is not in the object's code: the load address is wrong, or the object.
+    OutsideCode {
+        /// The program location, in the process; of a caller's frame that of a byte of the call.
+        pc: u64,
+        /// The load address that was given.
+        load_address: u64,
+        /// The addresses of the code, in the code object, ascending.
+        ranges: Vec<Range<u64>>,
+        /// The load address with which the location would be in the code. Nothing if there are several: loaders
+        /// put code objects at multiples of 4096 bytes, so that there is only one for code of less than that.
+        fitting: Option<u64>,
+    },
+    /// The object has no debugging information.
+    NoDebugInfo,
+    /// The entries are in another file, which was not given.
+    NotSplit {
+        /// Its name, as the unit gives it.
+        name: Option<String>,
+    },
+    /// No unit covers the code: that part of the program was built without debugging information.
+    NoUnit,
+    /// The unit has lines, but neither functions with what belongs to them nor variables (`-gline-tables-only`).
+    LinesOnly,
+    /// The unit covers the code, but none of its functions does.
+    NoFunction,
+}
+
+impl Undescribed {
+    /// The reason's stable name: `reason` of the JSON documents.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Undescribed::OutsideCode { .. } => "outside-code",
+            Undescribed::NoDebugInfo => "no-debug-info",
+            Undescribed::NotSplit { .. } => "no-dwo",
+            Undescribed::NoUnit => "no-unit",
+            Undescribed::LinesOnly => "lines-only",
+            Undescribed::NoFunction => "no-function",
+        }
+    }
+}
+
+/// The reason, for people.
+impl fmt::Display for Undescribed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Undescribed::OutsideCode {
+                pc,
+                load_address,
+                ranges,
+                fitting,
+            } => {
+                write!(f, "pc {pc:#x} is not in the object's code, which with ")?;
+                write!(f, "load address {load_address:#x} is at ")?;
+                for (index, range) in ranges.iter().take(SHOWN).enumerate() {
+                    let separator = if index == 0 { "" } else { ", " };
+                    let start = range.start.wrapping_add(*load_address);
+                    let end = range.end.wrapping_add(*load_address);
+                    write!(f, "{separator}{start:#x}-{end:#x}")?;
+                }
+                if let Some(more) = ranges.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+                    write!(f, " and {more} other places")?;
+                }
+                match fitting {
+                    Some(fitting) => write!(f, "; load address {fitting:#x} would fit"),
+                    None => Ok(()),
+                }
+            }
+            Undescribed::NoDebugInfo => f.write_str(
+                "the object has no debugging information: build it with -g, and do not strip it",
+            ),
+            Undescribed::NotSplit { name } => {
+                f.write_str("the debugging information is in another file, ")?;
+                match name {
+                    Some(name) => write!(f, "{name}, which --dwo names"),
+                    None => f.write_str("which --dwo names"),
+                }
+            }
+            Undescribed::NoUnit => f.write_str(
+                "there is no debugging information for this code: this part was built without -g",
+            ),
+            Undescribed::LinesOnly => f.write_str(
+                "the debugging information has lines only, no variables: build with -g, not -gline-tables-only",
+            ),
+            Undescribed::NoFunction => {
+                f.write_str("the debugging information has no function for this code")
+            }
+        }
+    }
+}
+
+impl StopFrame<'_, '_, '_> {
+    /// Why the debugging information does not say what runs here; nothing if it does.
+    ///
+    /// # Errors
+    /// If the debugging information is malformed.
+    pub fn undescribed(&self) -> Result<Option<Undescribed>> {
+        let program = self.stop().program();
+        let address = self.call_frame().lookup_address();
+        let ranges = code_ranges(program);
+        // An object without section headers does not say where its code is.
+        if !ranges.is_empty() && !ranges.iter().any(|range| range.contains(&address)) {
+            let load_address = self.stop().options().load_address;
+            let pc = address.wrapping_add(load_address);
+            let fitting = fitting(pc, &ranges);
+            return Ok(Some(Undescribed::OutsideCode {
+                pc,
+                load_address,
+                ranges,
+                fitting,
+            }));
+        }
+        let info = program.info();
+        if info.unit_ids().next().is_none() {
+            return Ok(Some(Undescribed::NoDebugInfo));
+        }
+        if let Some(function) = self.function()? {
+            return Ok(has_lines_only(&function).then_some(Undescribed::LinesOnly));
+        }
+        let Some(unit) = info.find_unit(address)? else {
+            return Ok(Some(Undescribed::NoUnit));
+        };
+        self.undescribed_in(unit).map(Some)
+    }
+
+    /// The same where a unit covers the code, but no function does.
+    fn undescribed_in(&self, id: UnitId) -> Result<Undescribed> {
+        let info = self.stop().program().info();
+        let unit = info.unit_info(id)?;
+        if unit.kind == crate::debug_info::UnitKind::Skeleton && unit.partner.is_none() {
+            let name = unit.dwo_name.map(|name| name.into_owned());
+            return Ok(Undescribed::NotSplit { name });
+        }
+        let functions = info.functions(id)?;
+        if functions.iter().all(has_lines_only) && self.line()?.is_some() {
+            return Ok(Undescribed::LinesOnly);
+        }
+        Ok(Undescribed::NoFunction)
+    }
+}
+
+/// Whether an entry is only there for what is inlined: it has neither a declaration nor a frame.
+fn has_lines_only(function: &Function<'_>) -> bool {
+    let is_declared = function.declaration.line.is_some() || function.result.is_some();
+    !is_declared && function.frame_base.is_none() && function.problem.is_none()
+}
+
+/// The addresses of the code, ascending; ranges that touch are one.
+fn code_ranges(program: &Program<'_>) -> Vec<Range<u64>> {
+    let sections = program.object().sections().iter();
+    let code = sections.filter(|section| section.executable && section.size > 0);
+    let mut found: Vec<Range<u64>> = code
+        .filter_map(|section| Some(section.address..section.end()?))
+        .collect();
+    found.sort_by_key(|range| (range.start, range.end));
+    let mut ranges: Vec<Range<u64>> = Vec::new();
+    for range in found {
+        match ranges.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            Some(_) | None => ranges.push(range),
+        }
+    }
+    ranges
+}
+
+/// The one multiple of a page that, as load address, puts `pc` into one of the ranges; nothing if there is none, or
+/// if there are several.
+fn fitting(pc: u64, ranges: &[Range<u64>]) -> Option<u64> {
+    let mut found = None;
+    for range in ranges {
+        // Load addresses from `lowest` to `highest` put it there.
+        let Some(highest) = pc.checked_sub(range.start) else {
+            continue;
+        };
+        let lowest = pc.saturating_sub(range.end.saturating_sub(1));
+        let first = highest
+            .checked_rem(PAGE)
+            .and_then(|rest| highest.checked_sub(rest))?;
+        if first < lowest {
+            continue;
+        }
+        let is_only = first.checked_sub(PAGE).is_none_or(|next| next < lowest);
+        if !is_only || found.is_some_and(|other| other != first) {
+            return None;
+        }
+        found = Some(first);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Code at 0x1a00-0x2500 is less than a page: a pc at 0x7f4000001a1c can only be there with 0x7f4000000000
+    /// (0x7f3ffffff000 would make it 0x2a1c).
+    #[test]
+    #[expect(clippy::single_range_in_vec_init, reason = "ranges are what is tested")]
+    fn one_load_address_fits_or_none_is_named() {
+        let pc = 0x7f40_0000_1a1c;
+        assert_eq!(fitting(pc, &[0x1a00..0x2500]), Some(0x7f40_0000_0000));
+        // The object's own address: not loaded anywhere else.
+        assert_eq!(fitting(0x1a1c, &[0x1a00..0x2500]), Some(0));
+        // 0xa1c of a page is before the code in this page, and after it in the next.
+        assert_eq!(fitting(0x7f40_0000_191c, &[0x1a00..0x2500]), None);
+        // 0x100c of code: the first bytes of a page and those of the next.
+        assert_eq!(fitting(0x5008, &[0x2000..0x300c]), None);
+        assert_eq!(fitting(0x5010, &[0x2000..0x300c]), Some(0x3000));
+        // Two ranges agree or they do not.
+        assert_eq!(
+            fitting(0x5a00, &[0x1a00..0x1b00, 0x2900..0x2980]),
+            Some(0x4000)
+        );
+        assert_eq!(fitting(0x5a00, &[0x1a00..0x1b00, 0x2a00..0x2a80]), None);
+        assert_eq!(fitting(0x10, &[0x1a00..0x2500]), None);
+        assert_eq!(fitting(u64::MAX, &[0..u64::MAX]), None);
+        assert_eq!(fitting(u64::MAX, &[0xff0..u64::MAX]), None);
+    }
+}

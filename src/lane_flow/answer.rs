@@ -1,0 +1,70 @@
+//! What is said of the lanes of a stopped wave.
+
+use super::Reason;
+
+/// Where a lane is, in a frame.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LaneState {
+    /// At the program counter of the frame.
+    Active,
+    /// Switched off.
+    Waiting {
+        /// An address between the last instruction that acted on the lane and the next one that will.
+        pc: u64,
+        /// The instruction that switched the lane off; nothing if it cannot be told which of several did.
+        left: Option<u64>,
+        /// The first instruction that executes with the lane on again; nothing if the wave ends before.
+        resumes: Option<u64>,
+    },
+    /// Not active on entry to the function: if anywhere, it is in a frame further out.
+    Elsewhere,
+    /// It cannot be told.
+    Unknown(Reason),
+}
+
+/// The lanes of one frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FrameLanes {
+    /// The program counter: of a caller the address that the call returns to.
+    pub pc: u64,
+    /// The address of the function.
+    pub function: Option<u64>,
+    /// Each lane, from lane 0.
+    pub lanes: Vec<LaneState>,
+}
+
+impl FrameLanes {
+    /// The lanes in some states, a bit each.
+    #[must_use]
+    pub fn lanes_that(&self, is_one: impl Fn(LaneState) -> bool) -> u64 {
+        let lanes = (0_u32..).zip(&self.lanes);
+        let chosen = lanes.filter(|(_, lane)| is_one(**lane));
+        chosen.fold(0, |mask, (n, _)| mask | 1_u64.checked_shl(n).unwrap_or(0))
+    }
+}
+
+/// The lanes of a stopped wave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StopLanes {
+    /// The frames, from the innermost, as far out as there are lanes to be found.
+    pub frames: Vec<FrameLanes>,
+}
+
+impl StopLanes {
+    /// Where a lane is: the frame, counted from the innermost, and its state there. A lane that is in no
+    /// frame was never started.
+    #[must_use]
+    pub fn lane(&self, lane: u8) -> (usize, LaneState) {
+        let states = (self.frames.iter().enumerate())
+            .filter_map(|(n, frame)| Some((n, *frame.lanes.get(usize::from(lane))?)));
+        let mut found = (0, LaneState::Elsewhere);
+        for (n, state) in states {
+            found = (n, state);
+            if state != LaneState::Elsewhere {
+                break;
+            }
+        }
+        found
+    }
+}

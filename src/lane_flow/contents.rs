@@ -1,0 +1,145 @@
+//! What is in the registers and in the scratch of a frame: of the innermost what the wave has, of its callers
+//! what they find when their callees return.
+
+use std::sync::Arc;
+
+use super::dataflow::Returned;
+use super::place::{Place, Slot};
+use super::value::Value;
+use crate::arch::{Register, ScratchAddressing, WaveSize};
+use crate::isa::MachineRegister;
+use crate::wave::{Memory, Wave};
+
+/// What is in the registers of a frame, and in scratch.
+pub(super) trait Contents {
+    /// A scalar register, or half of one that has 64 bits; nothing if it is not known.
+    fn scalar(&self, register: MachineRegister) -> Option<u32>;
+
+    /// One lane's dword of a vector or accumulation register; nothing if it is not known.
+    fn vector_lane(&self, register: MachineRegister, lane: u8) -> Option<u32>;
+
+    /// The dword at an address of the wave's scratch; nothing if it is not known.
+    fn scratch(&self, address: u64) -> Option<u32>;
+}
+
+/// The frame in which a wave stopped.
+impl Contents for &dyn Wave {
+    fn scalar(&self, register: MachineRegister) -> Option<u32> {
+        let (register, upper) = register.dwarf(self.wave_size())?;
+        read_register(*self, register, if upper { 32 } else { 0 })
+    }
+
+    fn vector_lane(&self, register: MachineRegister, lane: u8) -> Option<u32> {
+        let (register, _) = register.dwarf(self.wave_size())?;
+        read_register(*self, register, u32::from(lane).checked_mul(32)?)
+    }
+
+    fn scratch(&self, address: u64) -> Option<u32> {
+        let mut bytes = [0; 4];
+        (self.read_memory(Memory::PrivateWave, address, &mut bytes)).ok()?;
+        Some(u32::from_le_bytes(bytes))
+    }
+}
+
+fn read_register(wave: &dyn Wave, register: Register, first: u32) -> Option<u32> {
+    let mut bytes = [0; 4];
+    let bits = first..first.checked_add(32)?;
+    wave.read_register(register, bits, &mut bytes).ok()?;
+    Some(u32::from_le_bytes(bytes))
+}
+
+/// The registers of a frame.
+pub(super) enum Frame<'w> {
+    Stopped(&'w dyn Wave),
+    Caller(Box<Caller<'w>>),
+}
+
+/// A frame whose callee has not returned: what it will find when it does.
+pub(super) struct Caller<'w> {
+    pub(super) returned: Arc<Returned>,
+    pub(super) inner: Frame<'w>,
+    /// The lanes that entered the callee, a bit each.
+    pub(super) entered: u64,
+    /// Those that did not. Of lanes in neither it is not known.
+    pub(super) others: u64,
+    pub(super) wave_size: WaveSize,
+}
+
+impl Caller<'_> {
+    /// What a value of the frame further in is.
+    pub(super) fn word(&self, value: Value) -> Option<u32> {
+        match value {
+            Value::Word(word) => Some(word),
+            Value::Initial { place, plus } => {
+                let word = read(&self.inner, place, self.wave_size)?;
+                Some(word.wrapping_add_signed(plus))
+            }
+            Value::Unknown | Value::Bit(_) | Value::BitOf { .. } => None,
+        }
+    }
+}
+
+impl Contents for Frame<'_> {
+    fn scalar(&self, register: MachineRegister) -> Option<u32> {
+        match self {
+            Frame::Stopped(wave) => wave.scalar(register),
+            Frame::Caller(caller) => caller.word(caller.returned.state.scalar(register)),
+        }
+    }
+
+    fn vector_lane(&self, register: MachineRegister, lane: u8) -> Option<u32> {
+        match self {
+            Frame::Stopped(wave) => wave.vector_lane(register, lane),
+            Frame::Caller(caller) => {
+                let bit = 1_u64.checked_shl(lane.into()).unwrap_or(0);
+                let state = &caller.returned.state;
+                let [entered, others] =
+                    [caller.entered, caller.others].map(|lanes| lanes & bit != 0);
+                caller.word(if entered || others {
+                    state.vector_lane_that(register, entered, lane)
+                } else {
+                    state.vector_lane(register, lane)
+                })
+            }
+        }
+    }
+
+    // What is below the stack pointer on entry is the caller's, and no callee writes it.
+    fn scratch(&self, address: u64) -> Option<u32> {
+        match self {
+            Frame::Stopped(wave) => wave.scratch(address),
+            Frame::Caller(caller) => caller.inner.scratch(address),
+        }
+    }
+}
+
+/// Reads a place.
+pub(super) fn read(contents: &impl Contents, place: Place, wave_size: WaveSize) -> Option<u32> {
+    match place {
+        Place::Scalar(register) => contents.scalar(register),
+        Place::Lane { register, lane } => contents.vector_lane(register, lane),
+        Place::Scratch { slot, lane } => {
+            contents.scratch(scratch_address(contents, slot, lane, wave_size)?)
+        }
+    }
+}
+
+/// Where a lane's dword of a row of scratch lies in the wave's.
+fn scratch_address(
+    contents: &impl Contents,
+    slot: Slot,
+    lane: u8,
+    wave_size: WaveSize,
+) -> Option<u64> {
+    let base = match slot.base {
+        Some(register) => i64::from(contents.scalar(register)?),
+        None => 0,
+    };
+    let lanes = i64::from(wave_size.lanes());
+    let row = match slot.addressing {
+        ScratchAddressing::Flat => base.checked_add(slot.offset)?.checked_mul(lanes)?,
+        ScratchAddressing::Buffer => base.checked_add(slot.offset.checked_mul(lanes)?)?,
+    };
+    let address = row.checked_add(i64::from(lane).checked_mul(4)?)?;
+    u64::try_from(address).ok()
+}

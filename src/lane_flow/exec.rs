@@ -1,0 +1,232 @@
+//! EXEC in the transfer functions: which lanes it says are active, and where it says something else.
+
+use super::Reason;
+use super::state::{Exec, Section, SectionLanes, State};
+use super::step::{Context, Follow, Outcome, Pair, all_lanes, is_exec};
+use super::value::{Bitwise, Decisions, Undecided, Value};
+use crate::arch::WaveSize;
+use crate::isa::{Effect, ExecOp, MachineRegister, Operand, ScalarOp, Span};
+
+/// What EXEC gets.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NewExec {
+    pub(super) value: Pair,
+    /// The lanes, if it is known that they are not those of the program.
+    pub(super) section: Option<SectionLanes>,
+    /// Where the old value went.
+    pub(super) saved: Option<MachineRegister>,
+    /// The register that the new value is from, if it is one's.
+    pub(super) source: Option<MachineRegister>,
+}
+
+impl NewExec {
+    pub(super) const fn of(value: Pair) -> NewExec {
+        NewExec {
+            value,
+            section: None,
+            saved: None,
+            source: None,
+        }
+    }
+}
+
+impl Context<'_> {
+    /// Whether one operand of an exclusive or is EXEC, and the other has every bit set.
+    pub(super) fn inverts(&self, state: &State, a: Pair, b: Pair) -> bool {
+        let exec = self.exec(state);
+        (a == exec && self.is_all_ones(b)) || (b == exec && self.is_all_ones(a))
+    }
+
+    /// The dwords of EXEC where an instruction writes only some of them.
+    pub(super) fn whole_exec(&self, state: &State, span: Span, result: Pair) -> Pair {
+        let ([low, high], [first, _]) = (self.exec(state), result);
+        match (span.first, span.count) {
+            (MachineRegister::ExecLo, 1) => [first, high],
+            (MachineRegister::ExecHi, 1) => [low, first],
+            _ => result,
+        }
+    }
+
+    /// The dwords of EXEC.
+    pub(super) fn exec(&self, state: &State) -> Pair {
+        let is_on = matches!(self.follow, Follow::ActiveLane(_));
+        let own = match state.exec {
+            Exec::Active => Value::Bit(is_on),
+            Exec::Section(section) => match section.lanes {
+                SectionLanes::All => return [Value::Word(u32::MAX); 2],
+                SectionLanes::Inactive => Value::Bit(!is_on),
+                SectionLanes::Mask(mask) => {
+                    let halves = [mask & u64::from(u32::MAX), mask >> 32];
+                    let word = |half| u32::try_from(half).map_or(Value::Unknown, Value::Word);
+                    return halves.map(word);
+                }
+            },
+            Exec::Unknown => Value::Unknown,
+        };
+        [0, 1].map(|n| {
+            if self.half() == Some(n) {
+                own
+            } else {
+                Value::Unknown
+            }
+        })
+    }
+
+    /// The half of the wave that the lane is in which is followed.
+    pub(super) const fn half(&self) -> Option<u8> {
+        match self.follow {
+            Follow::Lane(half) | Follow::ActiveLane(half) => Some(half),
+            Follow::Dwords => None,
+        }
+    }
+
+    /// Whether a mask has the bit of every lane.
+    pub(super) fn is_all_ones(&self, value: Pair) -> bool {
+        let dwords = usize::from(self.mask_dwords());
+        let mut dwords = value.iter().take(dwords);
+        dwords.all(|dword| *dword == Value::Word(u32::MAX))
+    }
+
+    pub(super) const fn mask_dwords(&self) -> u8 {
+        match self.wave_size {
+            WaveSize::Wave32 => 1,
+            WaveSize::Wave64 => 2,
+        }
+    }
+
+    pub(super) fn exec_op(
+        &self,
+        op: ExecOp,
+        source: Pair,
+        exec: Pair,
+        decisions: &Decisions,
+    ) -> Result<Pair, Undecided> {
+        self.bitwise(bitwise_of(op), source, exec, decisions)
+    }
+
+    /// EXEC gets a new value.
+    pub(super) fn set_exec(
+        &self,
+        state: &mut State,
+        new: NewExec,
+        decisions: &Decisions,
+    ) -> Result<Outcome, Undecided> {
+        let NewExec {
+            value,
+            section,
+            saved,
+            source,
+        } = new;
+        let (saved, source) = match state.exec {
+            Exec::Active => (saved, None),
+            // The lanes of a section are changed, or it ends.
+            Exec::Section(section) => (section.saved, source),
+            Exec::Unknown => return Ok(Outcome::Lost(Reason::WholeWave)),
+        };
+        // No mask of the program is a constant: those of lanes that execute, whoever is active.
+        let section = section.or_else(|| match self.constant(value)? {
+            0 => None,
+            mask if mask == all_lanes(self.wave_size) => Some(SectionLanes::All),
+            mask => Some(SectionLanes::Mask(mask)),
+        });
+        if let Some(lanes) = section {
+            state.exec = Exec::Section(Section { lanes, saved });
+            return Ok(Outcome::Same);
+        }
+        // A section ends as it began, if EXEC gets what was saved.
+        if saved.is_none() || saved != source {
+            state.is_whole = false;
+        }
+        state.exec = Exec::Active;
+        let Some(half) = self.half() else {
+            return Ok(Outcome::Same);
+        };
+        let own = value.get(usize::from(half)).copied();
+        match own.unwrap_or(Value::Unknown).bit(decisions)? {
+            Some(true) => Ok(Outcome::On),
+            Some(false) => Ok(Outcome::Off),
+            None => Ok(Outcome::Lost(Reason::Mask)),
+        }
+    }
+
+    /// The number that a mask is, if it is one.
+    pub(super) fn constant(&self, value: Pair) -> Option<u64> {
+        let mut mask = 0_u64;
+        for (n, dword) in (0_u32..self.mask_dwords().into()).zip(value) {
+            let Value::Word(word) = dword else {
+                return None;
+            };
+            mask |= u64::from(word).checked_shl(n.saturating_mul(32))?;
+        }
+        Some(mask)
+    }
+
+    /// A comparison: a lane that is off has 0.
+    pub(super) fn compare(&self, state: &mut State, dst: Operand, to_exec: bool) -> Outcome {
+        let result = match (state.exec, self.follow) {
+            (Exec::Active, Follow::Lane(0)) => [Value::Bit(false), Value::Unknown],
+            (Exec::Active, Follow::Lane(_)) => [Value::Unknown, Value::Bit(false)],
+            _ => [Value::Unknown; 2],
+        };
+        self.assign(state, dst, result);
+        match (state.exec, self.follow) {
+            (_, _) if !to_exec => Outcome::Same,
+            (Exec::Active, follow) => {
+                state.is_whole = false;
+                match follow {
+                    Follow::ActiveLane(_) => Outcome::Lost(Reason::Mask),
+                    Follow::Lane(_) | Follow::Dwords => Outcome::Same,
+                }
+            }
+            _ => Outcome::Lost(Reason::WholeWave),
+        }
+    }
+
+    /// Takes into account what EXEC got from an instruction for the lane that is followed: the mask that it was
+    /// made of follows, where that is still there.
+    pub(super) fn assume(&self, state: &mut State, index: usize, bit: bool) {
+        let is_on = matches!(self.follow, Follow::ActiveLane(_));
+        let effect = self.code.instructions.get(index).map(|one| one.effect);
+        let (source, expected) = match effect {
+            Some(Effect::Scalar {
+                op: ScalarOp::Mov,
+                a,
+                ..
+            }) => (a, Some(bit)),
+            Some(Effect::Scalar { op, a, b, .. }) => match Bitwise::of(op) {
+                Some(op) if is_exec(a) => (b, op.operand(is_on, bit)),
+                Some(op) if is_exec(b) => (a, op.exchanged().operand(is_on, bit)),
+                _ => return,
+            },
+            Some(Effect::SaveExec { op, dst, src }) if dst != src => {
+                (src, bitwise_of(op).exchanged().operand(is_on, bit))
+            }
+            _ => return,
+        };
+        let register = source.registers().and_then(|span| match self.half()? {
+            half if half < span.count => span.first.plus(half),
+            _ => None,
+        });
+        if let (Some(register), Some(expected)) = (register, expected)
+            && state.scalar(register) == Value::Unknown
+        {
+            state.set_scalar(register, Value::Bit(expected));
+        }
+    }
+}
+
+/// The operation on the source and EXEC, in this order.
+const fn bitwise_of(op: ExecOp) -> Bitwise {
+    match op {
+        ExecOp::And => Bitwise::AND,
+        ExecOp::Or => Bitwise::OR,
+        ExecOp::Xor => Bitwise::XOR,
+        ExecOp::Nand => Bitwise::AND.inverted(),
+        ExecOp::Nor => Bitwise::OR.inverted(),
+        ExecOp::Xnor => Bitwise::XOR.inverted(),
+        ExecOp::SourceAndNotExec => Bitwise::AND_NOT,
+        ExecOp::SourceOrNotExec => Bitwise::OR_NOT,
+        ExecOp::ExecAndNotSource => Bitwise::NOT_AND,
+        ExecOp::ExecOrNotSource => Bitwise::NOT_OR,
+    }
+}

@@ -1,0 +1,206 @@
+//! What is known of a function from its entry on, whoever stops in it: where the stack is, whether EXEC
+//! says who is active, and which dwords can still reach EXEC.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use petgraph::Direction;
+use petgraph::graph::{DiGraph, NodeIndex};
+
+use super::code::{Code, Edge, STACK_REGISTERS};
+use super::dataflow::{Dataflow, follow};
+use super::liveness::{Dword, Live, Liveness};
+use super::place::{Place, Slot};
+use super::state::{Exec, SectionLanes, State};
+use super::step::Context;
+use super::value::{Decisions, Value};
+use crate::arch::WaveSize;
+use crate::isa::{Effect, MachineRegister};
+
+/// See the head of the module.
+#[derive(Debug)]
+pub(super) struct Facts {
+    /// The states of whole dwords, in terms of the entry.
+    flow: Dataflow,
+    /// Whether EXEC stays as it is from before an instruction until the function returns, but for sections.
+    is_whole: Vec<bool>,
+    /// For each half of the wave.
+    liveness: [Liveness; 2],
+}
+
+/// What an instruction does to what lies in scratch and to EXEC, as it was found on the way from the entry.
+#[derive(Debug, Default)]
+pub(super) struct Marks {
+    /// The first row of scratch that a load or store of registers with scalar values reaches, by the number of
+    /// the instruction.
+    pub(super) rows: BTreeMap<usize, Slot>,
+    /// Those that write all lanes.
+    pub(super) writes_all: BTreeSet<usize>,
+    /// Those that change which lanes are active.
+    changes_exec: BTreeSet<usize>,
+}
+
+impl Facts {
+    /// Follows a function from its entry.
+    ///
+    /// * `steps`: how many instructions may be gone through. Nothing if those are not enough.
+    pub(super) fn find(context: &Context<'_>, steps: usize) -> Option<Facts> {
+        let mut entry = State::at_stop(Exec::Active);
+        entry.is_whole = true;
+        let flow = follow(context, 0, entry, steps)?;
+        let marks = mark(context, &flow);
+        let find = |half| Liveness::find(context.code, &marks, half, steps);
+        let liveness = match context.wave_size {
+            WaveSize::Wave32 => [find(0), Liveness::default()],
+            WaveSize::Wave64 => [find(0), find(1)],
+        };
+        let is_whole = until_return(context.code, &marks.changes_exec);
+        Some(Facts {
+            flow,
+            is_whole,
+            liveness,
+        })
+    }
+
+    /// What is known before an instruction, in terms of the entry.
+    pub(super) fn before(&self, context: &Context<'_>, index: usize) -> Option<State> {
+        self.flow.before(context, index)
+    }
+
+    /// Whether EXEC, where it has the lanes that are active, is given back at the return as it is before an
+    /// instruction.
+    pub(super) fn is_whole_until_return(&self, index: usize) -> bool {
+        self.is_whole.get(index).copied().unwrap_or(false)
+    }
+
+    /// The dwords that can reach one dword of EXEC, before an instruction that branches go to.
+    pub(super) fn live(&self, half: u8, index: usize) -> Option<&Live> {
+        self.liveness.get(usize::from(half))?.live(index)
+    }
+
+    /// The vector registers and rows of scratch that [`live`](Facts::live) tells about, in its order.
+    pub(super) fn dwords(&self) -> &[Dword] {
+        let [low, _] = &self.liveness;
+        low.dwords()
+    }
+}
+
+/// Goes through the function with what is known.
+fn mark(context: &Context<'_>, flow: &Dataflow) -> Marks {
+    let code = context.code;
+    let mut marks = Marks::default();
+    for first in flow.starts() {
+        let Some(mut state) = flow.before(context, first) else {
+            continue;
+        };
+        let mut index = first;
+        loop {
+            if let Some(instruction) = code.instructions.get(index) {
+                if let Effect::Load(access) | Effect::Store(access) = instruction.effect
+                    && let Some(slot) = context.slot(&state, &access)
+                    && let Some(data) = access.data
+                    && data.registers().any(|register| code.has_lanes(register))
+                {
+                    marks.rows.insert(index, slot);
+                }
+                if let Exec::Section(section) = state.exec
+                    && section.lanes == SectionLanes::All
+                {
+                    marks.writes_all.insert(index);
+                }
+            }
+            state.is_whole = true;
+            let _ = context.step(&mut state, index, &Decisions::default());
+            if !state.is_whole {
+                marks.changes_exec.insert(index);
+            }
+            let next = index.saturating_add(1);
+            let goes_on = code.edges(index).any(|edge| edge == Edge::To(next));
+            if !goes_on || flow.is_start(next) {
+                break;
+            }
+            index = next;
+        }
+    }
+    marks
+}
+
+/// For each instruction, whether every way from before it to the return leaves EXEC as it is. It does not where
+/// some way does not return: nothing is given back there.
+fn until_return(code: &Code, changes_exec: &BTreeSet<usize>) -> Vec<bool> {
+    let count = code.instructions.len();
+    let mut graph: DiGraph<(), ()> = DiGraph::with_capacity(count, count);
+    for _ in 0..count {
+        graph.add_node(());
+    }
+    let mut is_whole = vec![true; count];
+    let mut work = Vec::new();
+    for index in 0..count {
+        for edge in code.edges(index) {
+            if let Edge::To(to) = edge {
+                graph.add_edge(NodeIndex::new(index), NodeIndex::new(to), ());
+            }
+        }
+        let fails = changes_exec.contains(&index)
+            || (code.edges(index)).any(|edge| matches!(edge, Edge::Ends | Edge::Lost));
+        if fails {
+            work.push(index);
+        }
+    }
+    while let Some(index) = work.pop() {
+        let Some(whole) = is_whole.get_mut(index).filter(|whole| **whole) else {
+            continue;
+        };
+        *whole = false;
+        let before = graph.neighbors_directed(NodeIndex::new(index), Direction::Incoming);
+        work.extend(before.map(NodeIndex::index));
+    }
+    is_whole
+}
+
+/// Tells registers that point to the stack from one another, as far as their distance is known: what is
+/// stored through one is then found through the other.
+///
+/// * `known`: what is known at a stop, in terms of the entry.
+pub(super) fn relate_stack_registers(known: &State, state: &mut State) {
+    let mut first: Option<(Place, MachineRegister, i32)> = None;
+    for register in STACK_REGISTERS {
+        match known.scalar(register) {
+            Value::Word(word) => state.set_scalar(register, Value::Word(word)),
+            Value::Initial { place, plus } => match first {
+                Some((same, base, of_base)) if same == place => {
+                    let value = Value::initial(Place::Scalar(base));
+                    state.set_scalar(register, value.plus(plus.wrapping_sub(of_base)));
+                }
+                Some(_) => {}
+                None => first = Some((place, register, plus)),
+            },
+            Value::Unknown | Value::Bit(_) | Value::BitOf { .. } => {}
+        }
+    }
+}
+
+/// A row of scratch in terms of a stop.
+///
+/// * `known`: what is known at the stop, in terms of the entry, as `slot` is.
+/// * `state`: the stop's own state.
+pub(super) fn row_at_stop(
+    context: &Context<'_>,
+    slot: Slot,
+    known: &State,
+    state: &State,
+) -> Option<Slot> {
+    let Some(base) = slot.base else {
+        return Some(slot);
+    };
+    for register in STACK_REGISTERS {
+        let value = known.scalar(register);
+        let same = matches!(value, Value::Initial { place, .. } if place == Place::Scalar(base));
+        if same {
+            // How far the register is from where the row is counted from.
+            let moved = context.slot_at(value, 0, slot.addressing)?;
+            let offset = slot.offset.saturating_sub(moved.offset);
+            return context.slot_at(state.scalar(register), offset, slot.addressing);
+        }
+    }
+    None
+}

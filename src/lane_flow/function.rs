@@ -1,0 +1,249 @@
+//! One function: its graph, what is known of it from its entry on, and the plans of the places where waves
+//! stopped in it.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use super::code::Code;
+use super::dataflow::{Returned, follow};
+use super::facts::{Facts, relate_stack_registers, row_at_stop};
+use super::liveness::Dword;
+use super::place::{Place, Slot};
+use super::state::{Exec, State};
+use super::step::{Context, Follow};
+use super::switches::{Contexts, Switches};
+use super::tree::{Asker, Source, Tree};
+use crate::arch::{Processor, ScratchAddressing, WaveSize};
+use crate::error::Result;
+use crate::isa::Decoder;
+use crate::verify::machine::addressing;
+use crate::verify::machine::callees::Callees;
+
+/// How many instructions may be gone through for one question, for each that the function has; and the
+/// bounds of their number.
+const STEPS_EACH: usize = 512;
+const LEAST_STEPS: usize = 1 << 16;
+const MOST_STEPS: usize = 1 << 22;
+
+/// By the number of an instruction, and the half of the wave.
+type PerHalf<T> = BTreeMap<(usize, u8), T>;
+
+/// What is known of a function.
+#[derive(Debug)]
+pub(super) struct FunctionFlow {
+    code: Code,
+    wave_size: WaveSize,
+    addressing: Option<ScratchAddressing>,
+    /// What is known from the entry on; nothing if it would take too long.
+    facts: Option<Facts>,
+    /// For each place where a wave stopped, what is known there.
+    stops: Mutex<BTreeMap<usize, Arc<AtStop>>>,
+    /// For each place where a wave stopped and half of the wave.
+    plans: Mutex<PerHalf<Tree>>,
+    /// For each place where a wave stopped, what registers have when the function returns.
+    returns: Mutex<BTreeMap<usize, Option<Arc<Returned>>>>,
+    /// For each half of the wave, what switches its lanes off; nothing if it would take too long.
+    switches: [OnceLock<Option<Switches>>; 2],
+    /// The same for each place where a wave stopped.
+    switches_at: Mutex<PerHalf<Arc<[PossibleSwitch]>>>,
+}
+
+/// The state of a wave that stops before an instruction, in terms of its own registers.
+#[derive(Debug)]
+struct AtStop {
+    state: State,
+    /// The rows of scratch that matter, in the order of [`Facts::dwords`].
+    rows: Vec<Option<Slot>>,
+}
+
+/// An instruction that may have switched a lane off.
+#[derive(Clone, Debug)]
+pub(super) struct PossibleSwitch {
+    pub(super) address: u64,
+    /// What the lane's bits are at the stop if it did.
+    pub(super) bits: Vec<(Place, bool)>,
+}
+
+impl FunctionFlow {
+    pub(super) fn new(
+        processor: &Processor,
+        wave_size: WaveSize,
+        decoder: &Decoder,
+        callees: &Callees<'_>,
+        function: (u64, &[u8]),
+    ) -> Result<FunctionFlow> {
+        let code = Code::new(decoder, callees, function)?;
+        let addressing = addressing(processor, &code.instructions);
+        let mut function = FunctionFlow {
+            code,
+            wave_size,
+            addressing,
+            facts: None,
+            plans: Mutex::default(),
+            returns: Mutex::default(),
+            switches: Default::default(),
+            switches_at: Mutex::default(),
+            stops: Mutex::default(),
+        };
+        let context = function.context(callees, Follow::Dwords, &[]);
+        let facts = Facts::find(&context, function.steps());
+        function.facts = facts;
+        Ok(function)
+    }
+
+    fn context<'c>(
+        &'c self,
+        callees: &'c Callees<'c>,
+        follow: Follow,
+        rows: &'c [Option<Slot>],
+    ) -> Context<'c> {
+        Context {
+            code: &self.code,
+            callees,
+            wave_size: self.wave_size,
+            addressing: self.addressing,
+            facts: self.facts.as_ref(),
+            rows,
+            follow,
+        }
+    }
+
+    fn steps(&self) -> usize {
+        let steps = self.code.instructions.len().saturating_mul(STEPS_EACH);
+        steps.clamp(LEAST_STEPS, MOST_STEPS)
+    }
+
+    /// The number of the instruction at an address.
+    pub(super) fn index_of(&self, pc: u64) -> Option<usize> {
+        self.code.index_of(pc)
+    }
+
+    /// Whether an instruction is where a call returns to.
+    pub(super) fn is_after_call(&self, index: usize) -> bool {
+        self.code.is_after_call(index)
+    }
+
+    fn at_stop(&self, callees: &Callees<'_>, index: usize) -> Arc<AtStop> {
+        let mut stops = self.stops.lock().unwrap_or_else(PoisonError::into_inner);
+        let find = || Arc::new(self.find_at_stop(callees, index));
+        Arc::clone(stops.entry(index).or_insert_with(find))
+    }
+
+    fn find_at_stop(&self, callees: &Callees<'_>, index: usize) -> AtStop {
+        let context = self.context(callees, Follow::Dwords, &[]);
+        let known = |facts: &Facts| facts.before(&context, index);
+        let (Some(facts), Some(known)) = (&self.facts, self.facts.as_ref().and_then(known)) else {
+            return AtStop {
+                state: State::at_stop(Exec::Unknown),
+                rows: Vec::new(),
+            };
+        };
+        let mut state = State::at_stop(known.exec);
+        state.is_whole = known.is_whole;
+        if known.has_lost_vectors() {
+            state.lose_vectors();
+        }
+        relate_stack_registers(&known, &mut state);
+        let rows = facts.dwords().iter().map(|dword| match dword {
+            Dword::Register(_) => None,
+            Dword::Row(slot) => row_at_stop(&context, *slot, &known, &state),
+        });
+        let rows = rows.collect();
+        AtStop { state, rows }
+    }
+
+    /// Whether EXEC says which lanes are active before an instruction.
+    pub(super) fn exec(&self, callees: &Callees<'_>, index: usize) -> Exec {
+        self.at_stop(callees, index).state.exec
+    }
+
+    /// Answers for lanes of one half of the wave that are not active before an instruction.
+    pub(super) fn ask(
+        &self,
+        callees: &Callees<'_>,
+        (index, half): (usize, u8),
+        lanes: u32,
+        asker: &mut impl Asker,
+    ) {
+        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        let plan = (plans.entry((index, half))).or_insert_with(|| Tree::new(self.steps()));
+        let stop = self.at_stop(callees, index);
+        let context = self.context(callees, Follow::Lane(half), &stop.rows);
+        let source = Source {
+            context: &context,
+            start: index,
+            state: &stop.state,
+        };
+        plan.ask(lanes, &source, asker);
+    }
+
+    /// What registers have when the function returns, for a wave that is before an instruction; nothing if
+    /// it does not return, or that is not known.
+    pub(super) fn returned(&self, callees: &Callees<'_>, index: usize) -> Option<Arc<Returned>> {
+        let mut returns = self.returns.lock().unwrap_or_else(PoisonError::into_inner);
+        let find = || {
+            let context = self.context(callees, Follow::Dwords, &[]);
+            let state = self.at_stop(callees, index).state.clone();
+            let flow = follow(&context, index, state, self.steps())?;
+            let returned = flow.returned.filter(|_| !flow.is_lost)?;
+            Some(Arc::new(returned))
+        };
+        returns.entry(index).or_insert_with(find).clone()
+    }
+
+    /// The instructions that may have switched lanes of a half off that are off before an instruction. None if it
+    /// would take too long to tell.
+    pub(super) fn switches(
+        &self,
+        callees: &Callees<'_>,
+        (index, half): (usize, u8),
+    ) -> Arc<[PossibleSwitch]> {
+        let mut known = (self.switches_at.lock()).unwrap_or_else(PoisonError::into_inner);
+        let find = || {
+            self.find_switches(callees, (index, half))
+                .unwrap_or_default()
+        };
+        let found = (known.entry((index, half))).or_insert_with(|| find().into());
+        Arc::clone(found)
+    }
+
+    fn find_switches(
+        &self,
+        callees: &Callees<'_>,
+        (index, half): (usize, u8),
+    ) -> Option<Vec<PossibleSwitch>> {
+        // Rows of scratch in terms of the entry.
+        let rows: Vec<Option<Slot>> = (self.facts.as_ref()?.dwords().iter())
+            .map(|dword| match dword {
+                Dword::Register(_) => None,
+                Dword::Row(slot) => Some(*slot),
+            })
+            .collect();
+        let contexts = Contexts {
+            on: self.context(callees, Follow::ActiveLane(half), &rows),
+            off: self.context(callees, Follow::Lane(half), &rows),
+        };
+        let find = || Switches::find(&contexts, State::at_entry(), self.steps());
+        let switches = self.switches.get(usize::from(half))?.get_or_init(find);
+        let found = switches.as_ref()?.before(&contexts, index)?;
+        let stop = self.at_stop(callees, index);
+        let place_at_stop = |place: Place| match place {
+            Place::Scratch { slot, lane } => {
+                let row = rows.iter().position(|row| *row == Some(slot))?;
+                let slot = stop.rows.get(row).copied().flatten()?;
+                Some(Place::Scratch { slot, lane })
+            }
+            Place::Scalar(_) | Place::Lane { .. } => Some(place),
+        };
+        let address = |index: usize| self.code.instructions.get(index).map(|one| one.address);
+        let all = found.into_iter().filter_map(|(switch, state)| {
+            let bits = state.known_bits().into_iter();
+            let bits = bits.filter_map(|(place, bit)| Some((place_at_stop(place)?, bit)));
+            Some(PossibleSwitch {
+                address: address(switch)?,
+                bits: bits.collect(),
+            })
+        });
+        Some(all.collect())
+    }
+}

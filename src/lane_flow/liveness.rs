@@ -1,0 +1,337 @@
+//! Which dwords can still reach EXEC: what is computed from others of which only that is needed is needed
+//! itself (strong liveness), backwards through the function.
+//!
+//! It decides nothing. What is forgotten because it does not matter makes states alike that are followed
+//! separately otherwise; what is forgotten by mistake would be unknown.
+
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "few instructions read what can reach EXEC"
+)]
+
+use std::collections::BTreeMap;
+
+use petgraph::Direction;
+use petgraph::graph::{DiGraph, NodeIndex};
+
+use super::code::{Code, Edge, STACK_REGISTERS};
+use super::facts::Marks;
+use super::place::Slot;
+use super::state::scalar_index;
+use super::value::Bitwise;
+use crate::isa::{AccessKind, Effect, Instruction, MachineRegister, Operand, ScalarOp, Span};
+
+/// How many dwords of sets a function may need.
+const MOST_WORDS: usize = 1 << 20;
+
+/// What has lanes with scalar values in them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Dword {
+    /// A vector register.
+    Register(MachineRegister),
+    /// A row of scratch, in terms of the entry.
+    Row(Slot),
+}
+
+/// A set of dwords.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Live {
+    /// Scalar registers, a bit for each number.
+    pub(super) scalars: u128,
+    /// For each of [`Liveness::dwords`] its lanes, a bit each.
+    pub(super) lanes: Box<[u64]>,
+}
+
+/// The sets of a function.
+#[derive(Debug, Default)]
+pub(super) struct Liveness {
+    dwords: Vec<Dword>,
+    /// Before the first instruction of each block.
+    blocks: BTreeMap<usize, Live>,
+}
+
+impl Liveness {
+    pub(super) fn dwords(&self) -> &[Dword] {
+        &self.dwords
+    }
+
+    /// What is live before the first instruction of a block; nothing if that is not known.
+    pub(super) fn live(&self, index: usize) -> Option<&Live> {
+        self.blocks.get(&index)
+    }
+
+    /// * `half`: of EXEC only this dword counts, 0 or 1; and of masks what can reach it.
+    /// * `left`: how many instructions may be gone through. If those are not enough everything counts as live.
+    pub(super) fn find(code: &Code, marks: &Marks, half: u8, mut left: usize) -> Liveness {
+        let finder = Finder::new(code, marks, half);
+        let starts = block_starts(code);
+        if starts.len().saturating_mul(finder.dwords.len()) > MOST_WORDS {
+            return Liveness::default();
+        }
+        let ends = starts.iter().skip(1).copied();
+        let ends: Vec<usize> = ends.chain([code.instructions.len()]).collect();
+        let mut graph: DiGraph<(), ()> = DiGraph::new();
+        for _ in &starts {
+            graph.add_node(());
+        }
+        for (block, end) in ends.iter().enumerate() {
+            for edge in code.edges(end.saturating_sub(1)) {
+                if let Edge::To(to) = edge
+                    && let Ok(to) = starts.binary_search(&to)
+                {
+                    graph.add_edge(NodeIndex::new(block), NodeIndex::new(to), ());
+                }
+            }
+        }
+        let empty = Live {
+            scalars: 0,
+            lanes: vec![0; finder.dwords.len()].into(),
+        };
+        let mut live = vec![empty.clone(); starts.len()];
+        let mut work: Vec<usize> = (0..starts.len()).collect();
+        let mut is_waiting = vec![true; starts.len()];
+        while let Some(block) = work.pop() {
+            let (Some(first), Some(end)) = (starts.get(block), ends.get(block)) else {
+                continue;
+            };
+            if let Some(waiting) = is_waiting.get_mut(block) {
+                *waiting = false;
+            }
+            let mut set = empty.clone();
+            for after in graph.neighbors_directed(NodeIndex::new(block), Direction::Outgoing) {
+                if let Some(after) = live.get(after.index()) {
+                    set.add(after);
+                }
+            }
+            for index in (*first..*end).rev() {
+                match left.checked_sub(1) {
+                    Some(less) => left = less,
+                    None => return Liveness::default(),
+                }
+                finder.before(index, &mut set);
+            }
+            let Some(known) = live.get_mut(block).filter(|known| **known != set) else {
+                continue;
+            };
+            *known = set;
+            for before in graph.neighbors_directed(NodeIndex::new(block), Direction::Incoming) {
+                if let Some(waiting) = is_waiting.get_mut(before.index())
+                    && !core::mem::replace(waiting, true)
+                {
+                    work.push(before.index());
+                }
+            }
+        }
+        Liveness {
+            dwords: finder.dwords,
+            blocks: starts.into_iter().zip(live).collect(),
+        }
+    }
+}
+
+impl Live {
+    fn add(&mut self, other: &Live) {
+        self.scalars |= other.scalars;
+        for (here, there) in self.lanes.iter_mut().zip(&other.lanes) {
+            *here |= there;
+        }
+    }
+
+    /// The lanes of one of the dwords.
+    fn of(&self, dword: Option<usize>) -> u64 {
+        let lanes = dword.and_then(|dword| self.lanes.get(dword));
+        lanes.copied().unwrap_or(0)
+    }
+
+    fn add_lanes(&mut self, dword: Option<usize>, lanes: u64) {
+        if let Some(live) = dword.and_then(|dword| self.lanes.get_mut(dword)) {
+            *live |= lanes;
+        }
+    }
+
+    fn remove_lanes(&mut self, dword: Option<usize>, lanes: u64) {
+        if let Some(live) = dword.and_then(|dword| self.lanes.get_mut(dword)) {
+            *live &= !lanes;
+        }
+    }
+}
+
+/// The first instruction of each block.
+fn block_starts(code: &Code) -> Vec<usize> {
+    let is_simple = |index: usize| {
+        let mut edges = code.edges(index);
+        edges.next() == index.checked_add(1).map(Edge::To) && edges.next().is_none()
+    };
+    let count = code.instructions.len();
+    let starts = (0..count).filter(|index| match index.checked_sub(1) {
+        None => true,
+        Some(before) => code.is_leader(*index) || !is_simple(before),
+    });
+    starts.collect()
+}
+
+/// What the instructions of a function need.
+struct Finder<'c> {
+    code: &'c Code,
+    marks: &'c Marks,
+    half: u8,
+    dwords: Vec<Dword>,
+}
+
+impl Finder<'_> {
+    fn new<'c>(code: &'c Code, marks: &'c Marks, half: u8) -> Finder<'c> {
+        let mut dwords: Vec<Dword> = code.vectors_with_lanes().map(Dword::Register).collect();
+        for (index, slot) in &marks.rows {
+            let effect = code.instructions.get(*index).map(|one| one.effect);
+            if let Some(Effect::Load(access)) = effect {
+                let count = access.data.map_or(0, |span| span.count);
+                dwords.extend((0..count).map(|n| Dword::Row(row(*slot, n))));
+            }
+        }
+        dwords.sort_unstable();
+        dwords.dedup();
+        Finder {
+            code,
+            marks,
+            half,
+            dwords,
+        }
+    }
+
+    fn register(&self, register: MachineRegister) -> Option<usize> {
+        let dword = Dword::Register(register);
+        self.dwords.binary_search(&dword).ok()
+    }
+
+    /// Goes back over an instruction.
+    fn before(&self, index: usize, live: &mut Live) {
+        let Some(instruction) = self.code.instructions.get(index) else {
+            return;
+        };
+        let after = live.scalars;
+        let written = (instruction.writes.spans().iter())
+            .flat_map(|span| span.registers())
+            .fold(0, |set, register| set | bit(register));
+        live.scalars &= !written;
+        let all = self.marks.writes_all.contains(&index);
+        match instruction.effect {
+            Effect::ReadLane { dst, src, lane } if registers(dst) & after != 0 => {
+                let vector = src.register().and_then(|register| self.register(register));
+                live.add_lanes(vector, lanes(lane));
+            }
+            Effect::WriteLane { dst, src, lane } => {
+                let (vector, lanes) = (self.register(dst), lanes(lane));
+                if live.of(vector) & lanes != 0 {
+                    live.scalars |= registers(src);
+                }
+                if lanes.is_power_of_two() {
+                    live.remove_lanes(vector, lanes);
+                }
+            }
+            Effect::VectorMove { dst, src } => {
+                let sources = src.registers().into_iter().flat_map(Span::registers);
+                for (dst, src) in dst.registers().zip(sources) {
+                    self.copied(live, [self.register(dst), self.register(src)], all);
+                }
+            }
+            Effect::Load(access) | Effect::Store(access) => {
+                if matches!(access.kind, AccessKind::Scratch | AccessKind::Buffer) {
+                    live.scalars |= registers(access.base);
+                }
+                let Some(slot) = self.marks.rows.get(&index) else {
+                    return;
+                };
+                let data = access.data.into_iter().flat_map(Span::registers);
+                for (n, register) in (0..).zip(data) {
+                    let row = Dword::Row(row(*slot, n));
+                    let row = self.dwords.binary_search(&row).ok();
+                    let register = self.register(register);
+                    match instruction.effect {
+                        Effect::Load(_) => self.copied(live, [register, row], all),
+                        _ => self.copied(live, [row, register], all),
+                    }
+                }
+            }
+            _ => live.scalars |= self.reads(instruction, after),
+        }
+    }
+
+    /// A whole register or row is copied, in all lanes or in some.
+    fn copied(&self, live: &mut Live, [to, from]: [Option<usize>; 2], all: bool) {
+        let lanes = live.of(to);
+        if all {
+            live.remove_lanes(to, lanes);
+        }
+        live.add_lanes(from, lanes);
+    }
+
+    /// The scalar registers that an instruction reads for something that is needed.
+    fn reads(&self, instruction: &Instruction, after: u128) -> u128 {
+        // Every address on the stack is counted from these.
+        let stack = STACK_REGISTERS.into_iter();
+        let wanted = stack.fold(after, |set, register| set | bit(register));
+        match instruction.effect {
+            Effect::Scalar { dst, a, b, op } => {
+                let count = dst.registers().map_or(0, |span| span.count);
+                let dwords = (0..count).filter(|n| self.is_wanted(dst, *n, wanted));
+                let kept = op == ScalarOp::MovIfScc;
+                let is_bitwise = Bitwise::of(op).is_some()
+                    || matches!(op, ScalarOp::Mov | ScalarOp::Not | ScalarOp::Select)
+                    || kept;
+                let of = |operand: Operand, n: u8| {
+                    if is_bitwise {
+                        dword(operand, n)
+                    } else {
+                        registers(operand)
+                    }
+                };
+                dwords.fold(0, |set, n| {
+                    set | of(a, n) | of(b, n) | if kept { dword(dst, n) } else { 0 }
+                })
+            }
+            Effect::SaveExec { src, .. } | Effect::WriteExec { src, .. } => dword(src, self.half),
+            _ => 0,
+        }
+    }
+
+    /// Whether a dword of a destination is EXEC's or one of these.
+    fn is_wanted(&self, dst: Operand, n: u8, wanted: u128) -> bool {
+        match dst.registers().and_then(|span| span.first.plus(n)) {
+            Some(MachineRegister::ExecLo) => self.half == 0,
+            Some(MachineRegister::ExecHi) => self.half == 1,
+            Some(register) => bit(register) & wanted != 0,
+            None => false,
+        }
+    }
+}
+
+/// Row `n` of an access that begins at a row.
+fn row(first: Slot, n: u8) -> Slot {
+    let offset = first.offset.saturating_add(i64::from(n).saturating_mul(4));
+    Slot { offset, ..first }
+}
+
+/// The lanes that an operand can name.
+fn lanes(lane: Operand) -> u64 {
+    let lane = lane.constant().and_then(|lane| u32::try_from(lane).ok());
+    lane.map_or(u64::MAX, |lane| 1_u64.checked_shl(lane & 63).unwrap_or(0))
+}
+
+/// The bit of a register in a set.
+fn bit(register: MachineRegister) -> u128 {
+    let index = scalar_index(register).and_then(|index| u32::try_from(index).ok());
+    index.and_then(|n| 1_u128.checked_shl(n)).unwrap_or(0)
+}
+
+fn registers(operand: Operand) -> u128 {
+    let spans = operand.registers().into_iter();
+    (spans.flat_map(Span::registers)).fold(0, |set, register| set | bit(register))
+}
+
+/// Dword `n` of an operand.
+fn dword(operand: Operand, n: u8) -> u128 {
+    match operand.registers() {
+        Some(span) if n < span.count => span.first.plus(n).map_or(0, bit),
+        _ => 0,
+    }
+}

@@ -1,0 +1,126 @@
+//! Where the lanes of a stopped wave are that EXEC has switched off, from the machine code alone: no
+//! attribute, no call frame information and no source is needed.
+//!
+//! It leaves to others which line to show, and attributes that say the same. What a right answer is, and how
+//! often there is one: `spec-notes/lane-recovery.md`. Sources: USAGE `DW_AT_LLVM_lane_pc`; AMD's instruction
+//! set architecture documents.
+//!
+//! # The analysis
+//!
+//! A lane that is off does nothing. Until it is on again, its bit in every mask changes by scalar operations
+//! only. So its bits are followed from the stop on, both ways at every branch, until its bit of EXEC is 1
+//! (it *resumes* there), or the function returns (it did not enter the function), or the wave ends.
+//! Everything is over-approximated, so that a single answer of all ways is the answer of the way that the
+//! wave will take.
+//!
+//! **Domain.** A state (`state`) gives a value to each scalar register, to each lane's dword of vector
+//! registers and to rows of scratch. A value (`value`) is nothing known, the lane's bit, the lane's bit
+//! of a place at the stop or its complement, a whole constant, or a place at the stop plus a constant. They are
+//! ordered flatly, by how much they say. EXEC is not a value: outside of sections in which other lanes
+//! execute, the lane's bit of it is 0, and inside of them it says nothing about the lane.
+//!
+//! **Transfer functions** (`step`). Bitwise operations work on bits, with what absorbs the other operand; a
+//! comparison gives 0; lane reads and writes, copies, loads and stores move dwords; sums move addresses on the
+//! stack; what a callee may write is lost, and so is everything that any other instruction writes.
+//!
+//! **Questions** (`tree`). Where a bit of a place at the stop decides, the walk ends with a question. The
+//! questions from one place of the code make a decision tree, of which the inner nodes are places and the
+//! leaves answers. It is made once, as far as waves ask for it, and is right for every wave that stops
+//! there.
+//!
+//! **Join** (`walk`, `dataflow`). Of states that reach an instruction one that is covered by another is not
+//! followed. So many are kept apart; after that they are joined, where what differs is not known. What
+//! cannot reach EXEC is forgotten before (`liveness`), which makes most states equal.
+//!
+//! **Why it ends.** A value changes at most once by joining, and what is kept of an instruction is bounded;
+//! besides, each question has a budget of instructions that is a multiple of those of the function.
+//!
+//! **Callers** (`dataflow`). The same transfer functions, on whole dwords, from the stop to the return: what the
+//! caller finds in its registers is told by what registers, lanes and scratch have at the stop.
+//!
+//! **Where a lane was switched off** (`switches`). From the entry on, a lane on and off, with the instruction that
+//! switched it off; the switches that contradict the lane's bits at the stop are not its own.
+//!
+//! **Assumed**: EXEC and the registers of the calling convention are given back by callees; flat and per-lane
+//! stores leave alone what the compiler spilled; masks of the program are no constants. **Not tracked**:
+//! memory other than scratch at constant distances from the stack pointer, values of vector registers, and what
+//! conditions of branches say.
+
+mod answer;
+mod code;
+mod contents;
+mod dataflow;
+mod exec;
+mod facts;
+mod function;
+mod liveness;
+mod memory;
+mod place;
+mod state;
+mod step;
+mod stop;
+mod switches;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod value;
+mod vector;
+mod walk;
+
+pub use answer::{FrameLanes, LaneState, StopLanes};
+pub use place::{Place, Slot};
+pub use stop::{Function, LaneFlow};
+
+/// Why it cannot be told where a lane is.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reason {
+    /// The program counter is in none of the functions, or not at an instruction.
+    NoFunction,
+    /// The function cannot be decoded.
+    Code,
+    /// A way leads to a place that is not known.
+    Jump,
+    /// EXEC gets a value of which the lane's bit is not known.
+    Mask,
+    /// EXEC does not say which lanes are active, and it is not known what does.
+    WholeWave,
+    /// The lane goes on in different places, by what other lanes or scalar values decide.
+    Ambiguous,
+    /// No way leads to where it goes on.
+    Endless,
+    /// A mask is in a register or in memory that cannot be read.
+    Unavailable(Place),
+    /// It would take too long.
+    Budget,
+    /// The lane did not enter the function, and the caller is not known.
+    Caller,
+    /// It is not known whether the lane entered the function that this frame called.
+    Callee,
+    /// The lane never executes again, or was never started: the dispatch is not known.
+    Dispatch,
+    /// The lane never executes again, and the wave ends in one of several places.
+    SeveralEnds,
+}
+
+impl Reason {
+    /// The reason's stable name: `reason` of the JSON documents.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Reason::NoFunction => "no-function",
+            Reason::Code => "undecodable",
+            Reason::Jump => "unknown-jump",
+            Reason::Mask => "unknown-mask",
+            Reason::WholeWave => "whole-wave",
+            Reason::Ambiguous => "ambiguous",
+            Reason::Endless => "endless",
+            Reason::Unavailable(_) => "unavailable",
+            Reason::Budget => "limit",
+            Reason::Caller => "unknown-caller",
+            Reason::Callee => "unknown-callee",
+            Reason::Dispatch => "unknown-dispatch",
+            Reason::SeveralEnds => "several-ends",
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! The dwords of a stopped wave that a mask can lie in.
+
+use core::cmp::Ordering;
+use core::fmt;
+
+use crate::arch::ScratchAddressing;
+use crate::isa::MachineRegister;
+
+/// A dword of scratch for each lane, relative to what a scalar register has at the stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Slot {
+    /// The register that the address is counted from; nothing if it is a constant.
+    pub base: Option<MachineRegister>,
+    /// What that register counts.
+    pub addressing: ScratchAddressing,
+    /// In bytes of one lane.
+    pub offset: i64,
+}
+
+impl Slot {
+    fn is_flat(self) -> bool {
+        self.addressing == ScratchAddressing::Flat
+    }
+
+    /// Whether both count from the same, so that other offsets are other places.
+    pub(super) fn is_comparable(self, other: Slot) -> bool {
+        self.base == other.base && self.addressing == other.addressing
+    }
+}
+
+impl Slot {
+    /// Whether a row is this one or above it, or may be.
+    pub(super) fn reaches(self, other: Slot) -> bool {
+        !self.is_comparable(other) || other.offset >= self.offset
+    }
+}
+
+impl Ord for Slot {
+    fn cmp(&self, other: &Slot) -> Ordering {
+        let key = |slot: &Slot| (slot.base, slot.is_flat(), slot.offset);
+        key(self).cmp(&key(other))
+    }
+}
+
+impl PartialOrd for Slot {
+    fn partial_cmp(&self, other: &Slot) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// A dword of the wave's state at a stop. As a mask it has a bit for each of 32 lanes: bit `lane % 32`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Place {
+    /// A scalar register, `vcc_lo` and the like included.
+    Scalar(MachineRegister),
+    /// One lane's dword of a vector or accumulation register. The lane is where a scalar value was put
+    /// (`v_writelane_b32`), and has nothing to do with the work-item of that lane.
+    Lane {
+        /// The register.
+        register: MachineRegister,
+        /// The lane.
+        lane: u8,
+    },
+    /// Likewise, of a vector register that was stored to scratch.
+    Scratch {
+        /// Where the register was stored.
+        slot: Slot,
+        /// The lane.
+        lane: u8,
+    },
+}
+
+/// `s4`, `v9[4]`, `scratch[s33+24][4]`.
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Scalar(register) => register.fmt(f),
+            Place::Lane { register, lane } => write!(f, "{register}[{lane}]"),
+            Place::Scratch { slot, lane } => match slot.base {
+                Some(base) => write!(f, "scratch[{base}{:+}][{lane}]", slot.offset),
+                None => write!(f, "scratch[{}][{lane}]", slot.offset),
+            },
+        }
+    }
+}

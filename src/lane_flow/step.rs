@@ -1,0 +1,374 @@
+//! The transfer functions: what an instruction does to what is known.
+
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "what is not followed is left unknown, whatever it is"
+)]
+
+use super::Reason;
+use super::code::Code;
+use super::exec::NewExec;
+use super::facts::Facts;
+use super::liveness::Dword;
+use super::place::Slot;
+use super::state::{Exec, Kept, Section, SectionLanes, State};
+use super::value::{Bitwise, Decisions, Undecided, Value};
+use super::vector::Vector;
+use crate::arch::{ScratchAddressing, WaveSize};
+use crate::isa::{Effect, ExecOp, MachineRegister, Operand, ScalarOp};
+use crate::verify::machine::callees::Callees;
+
+/// What is followed through the code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Follow {
+    /// A lane that EXEC has switched off: in each mask the bit `lane % 32`. It is in this half of the wave.
+    Lane(u8),
+    /// A lane that executes, in this half.
+    ActiveLane(u8),
+    /// Whole dwords, whatever the lanes do.
+    Dwords,
+}
+
+/// What an instruction came to for the lane that is followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// The lane is off or on as before.
+    Same,
+    /// The lane is off.
+    Off,
+    /// The lane executes the next instruction.
+    On,
+    /// It cannot be told.
+    Lost(Reason),
+}
+
+/// What the steps through a function have in common.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Context<'c> {
+    pub(super) code: &'c Code,
+    pub(super) callees: &'c Callees<'c>,
+    pub(super) wave_size: WaveSize,
+    /// What the stack pointer counts; nothing if the code does not tell.
+    pub(super) addressing: Option<ScratchAddressing>,
+    /// What is known of the function from its entry on; nothing while that is found out.
+    pub(super) facts: Option<&'c Facts>,
+    /// The rows of scratch that are kept, in the order of the facts' dwords; nothing for those that cannot be
+    /// told in terms of the stop.
+    pub(super) rows: &'c [Option<Slot>],
+    pub(super) follow: Follow,
+}
+
+/// What a register gets, dword by dword.
+pub(super) type Pair = [Value; 2];
+
+impl<'c> Context<'c> {
+    /// Takes an instruction into account.
+    ///
+    /// # Errors
+    /// A place at the stop whose bit decides what happens.
+    pub(super) fn step(
+        &self,
+        state: &mut State,
+        index: usize,
+        decisions: &Decisions,
+    ) -> Result<Outcome, Undecided> {
+        let Some(instruction) = self.code.instructions.get(index) else {
+            return Ok(Outcome::Lost(Reason::Code));
+        };
+        match instruction.effect {
+            Effect::Scalar { op, dst, a, b } => self.scalar(state, op, [dst, a, b], decisions),
+            Effect::SaveExec { op, dst, src } => {
+                let (exec, source) = (self.exec(state), self.pair(state, src));
+                let result = self.exec_op(op, source, exec, decisions)?;
+                self.assign(state, dst, exec);
+                let section = match op {
+                    ExecOp::Xor if self.is_all_ones(source) => Some(SectionLanes::Inactive),
+                    _ => None,
+                };
+                let new = NewExec {
+                    section,
+                    saved: dst.registers().map(|span| span.first),
+                    ..NewExec::of(result)
+                };
+                self.set_exec(state, new, decisions)
+            }
+            Effect::WriteExec { op, dst, src } => {
+                let (exec, source) = (self.exec(state), self.pair(state, src));
+                let result = self.exec_op(op, source, exec, decisions)?;
+                self.assign(state, dst, result);
+                self.set_exec(state, NewExec::of(result), decisions)
+            }
+            Effect::Compare { dst, to_exec } => Ok(self.compare(state, dst, to_exec)),
+            Effect::WriteLane { dst, src, lane } => {
+                self.write_lane(state, dst, src, lane);
+                Ok(Outcome::Same)
+            }
+            Effect::ReadLane { dst, src, lane } => {
+                let value = match (src.register(), self.lane_number(state, lane)) {
+                    (Some(register), Some(lane)) => state.vector_lane(register, lane),
+                    _ => Value::Unknown,
+                };
+                self.assign(state, dst, [value, Value::Unknown]);
+                Ok(Outcome::Same)
+            }
+            Effect::VectorMove { dst, src } => {
+                self.vector_move(state, index, dst, src);
+                Ok(Outcome::Same)
+            }
+            Effect::Store(access) => {
+                self.store(state, index, &access);
+                Ok(Outcome::Same)
+            }
+            Effect::Load(access) => {
+                self.load(state, index, &access);
+                Ok(Outcome::Same)
+            }
+            Effect::Call { dst, .. } => {
+                self.call(state, index);
+                self.assign(state, dst, [Value::Unknown; 2]);
+                Ok(Outcome::Same)
+            }
+            // Which registers vector instructions mean is chosen elsewhere from here on.
+            Effect::GprIndex => {
+                state.lose_vectors();
+                Ok(Outcome::Same)
+            }
+            Effect::VgprMsb { bits } if bits != 0 => {
+                state.lose_vectors();
+                Ok(Outcome::Same)
+            }
+            _ => Ok(self.write_anything(state, index)),
+        }
+    }
+
+    /// Forgets what cannot reach EXEC from an instruction on that branches go to.
+    pub(super) fn keep_live(&self, state: &mut State, index: usize) {
+        let (Some(half), Some(facts)) = (self.half(), self.facts) else {
+            return;
+        };
+        let Some(live) = facts.live(half, index) else {
+            return;
+        };
+        let mut kept = Kept {
+            scalars: live.scalars,
+            ..Kept::default()
+        };
+        let rows = self.rows.iter().chain(core::iter::repeat(&None));
+        for ((dword, lanes), row) in facts.dwords().iter().zip(&live.lanes).zip(rows) {
+            match (dword, row) {
+                (Dword::Register(register), _) => kept.vectors.push((*register, *lanes)),
+                (Dword::Row(_), Some(slot)) => kept.slots.push((*slot, *lanes)),
+                (Dword::Row(_), None) => {}
+            }
+        }
+        state.keep(&kept);
+    }
+
+    fn scalar(
+        &self,
+        state: &mut State,
+        op: ScalarOp,
+        [dst, a, b]: [Operand; 3],
+        decisions: &Decisions,
+    ) -> Result<Outcome, Undecided> {
+        // A section of the lanes that are not active, or its end.
+        let inverts_exec = is_exec(dst) && is_exec(a) && op == ScalarOp::Not;
+        let count = dst.registers().map_or(0, |span| span.count);
+        let source = a.registers().map(|span| span.first);
+        let [old, a, b] = [dst, a, b].map(|operand| self.pair(state, operand));
+        if inverts_exec || (is_exec(dst) && op == ScalarOp::Xor && self.inverts(state, a, b)) {
+            state.exec = match state.exec {
+                Exec::Active => Exec::Section(Section {
+                    lanes: SectionLanes::Inactive,
+                    saved: None,
+                }),
+                Exec::Section(Section {
+                    lanes: SectionLanes::Inactive,
+                    ..
+                }) => Exec::Active,
+                Exec::Section(_) | Exec::Unknown => Exec::Unknown,
+            };
+            return Ok(match state.exec {
+                Exec::Unknown => Outcome::Lost(Reason::WholeWave),
+                Exec::Active | Exec::Section(_) => Outcome::Same,
+            });
+        }
+        let zip = |f: &dyn Fn(Value, Value) -> Value| {
+            let ([a0, a1], [b0, b1]) = (a, b);
+            [f(a0, b0), f(a1, b1)]
+        };
+        let result = match op {
+            ScalarOp::Mov => a,
+            ScalarOp::Not => a.map(Value::not),
+            ScalarOp::MovIfScc => {
+                let ([o0, o1], [a0, a1]) = (old, a);
+                [o0.join(a0), o1.join(a1)]
+            }
+            ScalarOp::Select => zip(&Value::join),
+            ScalarOp::Add | ScalarOp::Sub if count == 1 => {
+                let ([a, _], [b, _]) = (a, b);
+                [sum(op, a, b), Value::Unknown]
+            }
+            _ => match Bitwise::of(op) {
+                Some(bitwise) => self.bitwise(bitwise, a, b, decisions)?,
+                None => [Value::Unknown; 2],
+            },
+        };
+        if is_exec(dst) {
+            let Some(span) = dst.registers() else {
+                return Ok(Outcome::Same);
+            };
+            if span.count != self.mask_dwords() && matches!(state.exec, Exec::Section(_)) {
+                state.exec = Exec::Unknown;
+                return Ok(Outcome::Lost(Reason::WholeWave));
+            }
+            let result = self.whole_exec(state, span, result);
+            let new = NewExec {
+                source: source.filter(|_| op == ScalarOp::Mov),
+                ..NewExec::of(result)
+            };
+            return self.set_exec(state, new, decisions);
+        }
+        self.assign(state, dst, result);
+        Ok(Outcome::Same)
+    }
+
+    /// The dwords of an operand; of one with a single dword the second is unknown.
+    pub(super) fn pair(&self, state: &State, operand: Operand) -> Pair {
+        let [low, high] = self.exec(state);
+        [0, 1].map(|n| {
+            let register = match operand {
+                Operand::Registers(span) if n < span.count => span.first.plus(n),
+                Operand::Registers(_) => None,
+                _ => return state.operand(operand, n),
+            };
+            match register {
+                Some(MachineRegister::ExecLo) => low,
+                Some(MachineRegister::ExecHi) => high,
+                Some(register) => state.scalar(register),
+                None => Value::Unknown,
+            }
+        })
+    }
+
+    pub(super) fn bitwise(
+        &self,
+        op: Bitwise,
+        a: Pair,
+        b: Pair,
+        decisions: &Decisions,
+    ) -> Result<Pair, Undecided> {
+        let ([a0, a1], [b0, b1]) = (a, b);
+        Ok([
+            self.bitwise_dword(op, a0, b0, decisions)?,
+            self.bitwise_dword(op, a1, b1, decisions)?,
+        ])
+    }
+
+    pub(super) fn bitwise_dword(
+        &self,
+        op: Bitwise,
+        a: Value,
+        b: Value,
+        decisions: &Decisions,
+    ) -> Result<Value, Undecided> {
+        match (op.apply(a, b, decisions), self.follow) {
+            // Of a whole dword there is no bit to ask for.
+            (Err(_), Follow::Dwords) => Ok(Value::Unknown),
+            (result, _) => result,
+        }
+    }
+
+    /// Gives a destination its value. `exec` is not among those that come here.
+    pub(super) fn assign(&self, state: &mut State, dst: Operand, value: Pair) {
+        let Some(span) = dst.registers() else {
+            return;
+        };
+        let [low, high] = value;
+        for (n, register) in span.registers().enumerate() {
+            let value = match n {
+                0 => low,
+                1 => high,
+                _ => Value::Unknown,
+            };
+            state.set_scalar(register, value);
+        }
+    }
+
+    /// A call: it gives EXEC back as it was, and the registers that the convention preserves or the callee
+    /// is known not to write.
+    pub(super) fn call(&self, state: &mut State, index: usize) {
+        let address = self.code.callee(index);
+        let writes = address.and_then(|address| self.callees.writes(address));
+        let is_clobbered = |register: MachineRegister| {
+            !self.code.convention.preserves(register)
+                && writes.is_none_or(|writes| writes.contains(register))
+        };
+        state.clobber_scalars(is_clobbered);
+        let vectors = (0..256).flat_map(|n| [MachineRegister::Vgpr(n), MachineRegister::Agpr(n)]);
+        for register in vectors.filter(|one| self.is_followed(*one) && is_clobbered(*one)) {
+            state.set_vector(register, Vector::UNKNOWN);
+        }
+        let stack_pointer =
+            state.scalar(MachineRegister::Sgpr(self.code.convention.stack_pointer()));
+        // A stack pointer that is not known is above all that this function keeps, as any is.
+        if let Some(slot) = self
+            .addressing
+            .and_then(|a| self.slot_at(stack_pointer, 0, a))
+        {
+            state.give_to_callee(slot);
+        }
+    }
+
+    /// An instruction of which no more is known than the registers that it writes.
+    pub(super) fn write_anything(&self, state: &mut State, index: usize) -> Outcome {
+        let Some(instruction) = self.code.instructions.get(index) else {
+            return Outcome::Same;
+        };
+        let mut outcome = Outcome::Same;
+        let writes = &instruction.writes;
+        for register in writes.spans().iter().flat_map(|span| span.registers()) {
+            match register {
+                MachineRegister::ExecLo | MachineRegister::ExecHi => {
+                    (state.exec, state.is_whole) = (Exec::Unknown, false);
+                    outcome = Outcome::Lost(Reason::Mask);
+                }
+                MachineRegister::Vgpr(_) | MachineRegister::Agpr(_) => {
+                    self.write_vector(state, (register, index), &Vector::UNKNOWN);
+                }
+                register => state.set_scalar(register, Value::Unknown),
+            }
+        }
+        if writes.is_indirect() {
+            state.lose_vectors();
+            state.lose_scalars();
+        }
+        outcome
+    }
+}
+
+/// A mask with every lane.
+pub(super) const fn all_lanes(wave_size: WaveSize) -> u64 {
+    match wave_size {
+        WaveSize::Wave32 => 0xffff_ffff,
+        WaveSize::Wave64 => u64::MAX,
+    }
+}
+
+pub(super) fn is_exec(operand: Operand) -> bool {
+    let first = operand.registers().map(|span| span.first);
+    matches!(
+        first,
+        Some(MachineRegister::ExecLo | MachineRegister::ExecHi)
+    )
+}
+
+/// A sum or a difference, where one operand is a constant.
+fn sum(op: ScalarOp, a: Value, b: Value) -> Value {
+    match (op, a, b) {
+        (ScalarOp::Add, a, Value::Word(b)) => a.plus(b.cast_signed()),
+        (ScalarOp::Add, Value::Word(a), b) => b.plus(a.cast_signed()),
+        (ScalarOp::Sub, a, Value::Word(b)) => a.plus(b.cast_signed().wrapping_neg()),
+        _ => Value::Unknown,
+    }
+}

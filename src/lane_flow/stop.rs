@@ -1,0 +1,426 @@
+//! A stopped wave: the lanes of each of its frames.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
+
+use super::Reason;
+use super::answer::{FrameLanes, LaneState, StopLanes};
+use super::contents::{Caller, Contents, Frame, read};
+use super::function::FunctionFlow;
+use super::place::Place;
+use super::state::{Exec, Section, SectionLanes};
+use super::step::all_lanes;
+use super::tree::Asker;
+use super::walk::Answer;
+use crate::arch::{Processor, Register, WaveSize};
+use crate::error::Result;
+use crate::isa::Decoder;
+use crate::object::{CodeObject, Kernel, SymbolKind, SymbolSection};
+use crate::verify::machine::callees::Callees;
+use crate::wave::Wave;
+
+/// How many frames are looked at.
+const MOST_FRAMES: usize = 256;
+
+/// A function of a code object.
+#[derive(Clone, Copy, Debug)]
+pub struct Function<'a> {
+    /// Where its first instruction is, in the code object.
+    pub address: u64,
+    /// Its machine code.
+    pub code: &'a [u8],
+    /// Whether waves start in it.
+    pub is_kernel: bool,
+}
+
+impl<'a> Function<'a> {
+    /// The functions of a code object that have code in it.
+    ///
+    /// # Errors
+    /// If its symbols or metadata cannot be read.
+    pub fn all(object: &'a CodeObject<'_>) -> Result<Vec<Function<'a>>> {
+        let kernels: BTreeSet<u64> = (object.kernels()?.iter())
+            .filter_map(Kernel::entry)
+            .collect();
+        let functions = object.symbols()?.iter().filter(|symbol| {
+            symbol.kind == SymbolKind::Function && matches!(symbol.section, SymbolSection::Index(_))
+        });
+        let functions = functions.filter_map(|symbol| {
+            let size = usize::try_from(symbol.size).ok()?;
+            Some(Function {
+                address: symbol.address,
+                code: object.read_image(symbol.address, size)?,
+                is_kernel: kernels.contains(&symbol.address),
+            })
+        });
+        Ok(functions.collect())
+    }
+}
+
+#[derive(Debug)]
+struct Entry<'a> {
+    function: Function<'a>,
+    flow: OnceLock<Option<Box<FunctionFlow>>>,
+}
+
+/// What is known of all lanes of a wave, a bit each.
+#[derive(Clone, Copy, Debug)]
+struct WaveLanes {
+    exec: Option<u64>,
+    /// Those that are in the frame further in: here they are at the call. Nothing for the innermost frame.
+    entered: Option<u64>,
+    /// Those of which it is not known whether they are in the frame further in.
+    unsure: u64,
+    /// Those that the dispatch started, as far as that is known; else all.
+    started: u64,
+    is_dispatch_known: bool,
+}
+
+/// A place in a function.
+#[derive(Debug)]
+struct At<'f> {
+    flow: &'f FunctionFlow,
+    index: usize,
+    is_kernel: bool,
+}
+
+/// The functions of a code object. What is found out about one is kept for all waves that stop in it.
+#[derive(Debug)]
+pub struct LaneFlow<'a> {
+    processor: &'static Processor,
+    wave_size: WaveSize,
+    decoder: Option<Decoder>,
+    callees: Callees<'a>,
+    functions: BTreeMap<u64, Entry<'a>>,
+}
+
+impl<'a> LaneFlow<'a> {
+    /// The functions of an object. Each is read when a wave is in it.
+    ///
+    /// * `wave_size`: how many lanes the waves have that run it.
+    #[must_use]
+    pub fn new(
+        processor: &'static Processor,
+        wave_size: WaveSize,
+        functions: impl IntoIterator<Item = Function<'a>>,
+    ) -> LaneFlow<'a> {
+        let functions: BTreeMap<u64, Entry<'a>> = (functions.into_iter())
+            .map(|function| {
+                let flow = OnceLock::new();
+                (function.address, Entry { function, flow })
+            })
+            .collect();
+        let decoder = || Decoder::new(processor, Some(wave_size));
+        let callees = functions.values().map(|entry| {
+            let function = entry.function;
+            (function.address, function.code)
+        });
+        LaneFlow {
+            processor,
+            wave_size,
+            decoder: decoder(),
+            callees: Callees::new(decoder(), callees),
+            functions,
+        }
+    }
+
+    fn entry(&self, pc: u64) -> Option<&Entry<'a>> {
+        let (address, entry) = self.functions.range(..=pc).next_back()?;
+        let offset = pc.checked_sub(*address)?;
+        (offset < entry.function.code.len() as u64).then_some(entry)
+    }
+
+    fn flow<'f>(&'f self, entry: &'f Entry<'a>) -> Option<&'f FunctionFlow> {
+        let make = || {
+            let decoder = self.decoder.as_ref()?;
+            let Function { address, code, .. } = entry.function;
+            let flow = FunctionFlow::new(
+                self.processor,
+                self.wave_size,
+                decoder,
+                &self.callees,
+                (address, code),
+            );
+            flow.ok().map(Box::new)
+        };
+        entry.flow.get_or_init(make).as_deref()
+    }
+
+    /// Where the lanes of a stopped wave are.
+    ///
+    /// * `pc`: where it stopped, an address in the code object.
+    /// * `load_address`: where the code object was loaded: what return addresses have more than those in it.
+    /// * `dispatched`: the lanes that the dispatch started, a bit each; nothing if that is not known.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unavailable`](crate::error::ErrorKind::Unavailable) if EXEC cannot be read.
+    pub fn stop(
+        &self,
+        wave: &dyn Wave,
+        pc: u64,
+        load_address: u64,
+        dispatched: Option<u64>,
+    ) -> Result<StopLanes> {
+        let all = all_lanes(self.wave_size);
+        let mut lanes = WaveLanes {
+            exec: Some(self.read_exec(wave)?),
+            entered: None,
+            unsure: 0,
+            started: dispatched.unwrap_or(all) & all,
+            is_dispatch_known: dispatched.is_some(),
+        };
+        let mut frames = Vec::new();
+        let mut contents = Frame::Stopped(wave);
+        let mut at = pc;
+        loop {
+            let frame = self.frame(&contents, at, lanes);
+            let others = frame.lanes_that(|state| state == LaneState::Elsewhere);
+            let missing = others & lanes.started;
+            lanes.unsure = frame.lanes_that(|state| matches!(state, LaneState::Unknown(_)));
+            let entered = all & !others & !lanes.unsure;
+            frames.push(frame);
+            if missing == 0 {
+                break;
+            }
+            let Some((outer, address)) = self
+                .caller(contents, at, [entered, others])
+                .filter(|_| frames.len() < MOST_FRAMES)
+            else {
+                self.end_without_caller(&mut frames, missing);
+                break;
+            };
+            lanes.entered = Some(entered);
+            at = address.wrapping_sub(load_address);
+            contents = outer;
+        }
+        Ok(StopLanes { frames })
+    }
+
+    fn read_exec(&self, wave: &dyn Wave) -> Result<u64> {
+        let register = Register::exec(self.wave_size);
+        let mut bytes = [0; 8];
+        let size = self.wave_size.lanes();
+        let length = usize::try_from(size / 8).unwrap_or(8);
+        let part = bytes.get_mut(..length).unwrap_or_default();
+        wave.read_register(register, 0..size, part).map_err(|_| {
+            crate::error::ErrorKind::Unavailable(crate::error::Resource::Register(register))
+        })?;
+        Ok(u64::from_le_bytes(bytes))
+    }
+
+    /// The lanes of one frame.
+    fn frame(&self, contents: &Frame<'_>, pc: u64, wave: WaveLanes) -> FrameLanes {
+        let entry = self.entry(pc);
+        let count = usize::try_from(self.wave_size.lanes()).unwrap_or(64);
+        let mut lanes = vec![LaneState::Elsewhere; count];
+        match self.find(pc, wave.entered.is_some()) {
+            Ok(at) => self.place_lanes(contents, &at, wave, &mut lanes),
+            Err(reason) => {
+                set(&mut lanes, wave.started, LaneState::Unknown(reason));
+                // Of the innermost frame EXEC tells, unless it is in a section of other lanes.
+                let active = wave
+                    .entered
+                    .or(wave.exec.filter(|_| reason != Reason::WholeWave));
+                set(&mut lanes, active.unwrap_or(0), LaneState::Active);
+            }
+        }
+        set(&mut lanes, wave.unsure, LaneState::Unknown(Reason::Callee));
+        FrameLanes {
+            pc,
+            function: entry.map(|entry| entry.function.address),
+            lanes,
+        }
+    }
+
+    /// The function and the instruction at an address.
+    fn find(&self, pc: u64, is_caller: bool) -> Result<At<'_>, Reason> {
+        let entry = self.entry(pc).ok_or(Reason::NoFunction)?;
+        let flow = self.flow(entry).ok_or(Reason::Code)?;
+        let index = flow.index_of(pc).ok_or(Reason::NoFunction)?;
+        // What calls and is not returned to may be the last instruction of a function.
+        if is_caller && !flow.is_after_call(index) {
+            return Err(Reason::NoFunction);
+        }
+        Ok(At {
+            flow,
+            index,
+            is_kernel: entry.function.is_kernel,
+        })
+    }
+
+    fn place_lanes(
+        &self,
+        contents: &Frame<'_>,
+        at: &At<'_>,
+        wave: WaveLanes,
+        lanes: &mut [LaneState],
+    ) {
+        let active = match (wave.entered, at.flow.exec(&self.callees, at.index)) {
+            (Some(entered), _) => Some(entered),
+            (None, Exec::Active) => wave.exec,
+            (None, Exec::Section(section)) => self.saved(section, wave.exec, contents),
+            (None, Exec::Unknown) => None,
+        };
+        let Some(active) = active else {
+            return set(lanes, wave.started, LaneState::Unknown(Reason::WholeWave));
+        };
+        set(lanes, active, LaneState::Active);
+        let waiting = wave.started & !active & !wave.unsure;
+        for half in [0, 1_u8] {
+            let shift = u32::from(half).saturating_mul(32);
+            let part = waiting.checked_shr(shift).unwrap_or(0) & u64::from(u32::MAX);
+            let part = u32::try_from(part).unwrap_or(0);
+            if part == 0 {
+                continue;
+            }
+            let mut answers = Answers {
+                contents,
+                lanes,
+                shift,
+                is_kernel: at.is_kernel,
+                is_dispatch_known: wave.is_dispatch_known,
+                wave_size: self.wave_size,
+            };
+            at.flow
+                .ask(&self.callees, (at.index, half), part, &mut answers);
+            self.find_left(contents, at, half, lanes);
+        }
+    }
+
+    /// Finds which instruction switched the lanes of one half off that wait.
+    fn find_left(&self, contents: &Frame<'_>, at: &At<'_>, half: u8, lanes: &mut [LaneState]) {
+        let switches = at.flow.switches(&self.callees, (at.index, half));
+        let mut known: BTreeMap<Place, Option<u32>> = BTreeMap::new();
+        let possible: Vec<(u64, u32)> = (switches.iter())
+            .map(|switch| {
+                let mut lanes = u32::MAX;
+                for (place, bit) in &switch.bits {
+                    let word = *(known.entry(*place))
+                        .or_insert_with(|| read(contents, *place, self.wave_size));
+                    // What cannot be read contradicts nothing.
+                    lanes &= word.map_or(u32::MAX, |word| if *bit { word } else { !word });
+                }
+                (switch.address, lanes)
+            })
+            .collect();
+        let first = usize::from(half).saturating_mul(32);
+        for (n, lane) in (0_u32..32).zip(lanes.iter_mut().skip(first)) {
+            let bit = 1_u32.checked_shl(n).unwrap_or(0);
+            let mut switches = possible.iter().filter(|(_, lanes)| lanes & bit != 0);
+            if let LaneState::Waiting { left, .. } = lane {
+                *left = match (switches.next(), switches.next()) {
+                    (Some((address, _)), None) => Some(*address),
+                    (_, _) => None,
+                };
+            }
+        }
+    }
+
+    /// The lanes that are active within a section of other lanes.
+    fn saved(&self, section: Section, exec: Option<u64>, contents: &Frame<'_>) -> Option<u64> {
+        let all = all_lanes(self.wave_size);
+        match (section.saved, section.lanes) {
+            (Some(register), _) => {
+                let low = u64::from(contents.scalar(register)?);
+                match self.wave_size {
+                    WaveSize::Wave32 => Some(low),
+                    WaveSize::Wave64 => {
+                        let high = u64::from(contents.scalar(register.plus(1)?)?);
+                        Some(low | high << 32)
+                    }
+                }
+            }
+            (None, SectionLanes::Inactive) => Some(!exec? & all),
+            (None, SectionLanes::All | SectionLanes::Mask(_)) => None,
+        }
+    }
+
+    /// The registers of the frame that called this one, and the address that it returns to.
+    fn caller<'w>(
+        &self,
+        contents: Frame<'w>,
+        pc: u64,
+        [entered, others]: [u64; 2],
+    ) -> Option<(Frame<'w>, u64)> {
+        let entry = self.entry(pc)?;
+        if entry.function.is_kernel {
+            return None;
+        }
+        let flow = self.flow(entry)?;
+        let returned = flow.returned(&self.callees, flow.index_of(pc)?)?;
+        let outer = Frame::Caller(Box::new(Caller {
+            returned,
+            inner: contents,
+            entered,
+            others,
+            wave_size: self.wave_size,
+        }));
+        let Frame::Caller(caller) = &outer else {
+            return None;
+        };
+        let [low, high] = caller.returned.address;
+        let low = caller.word(low)?;
+        let high = caller.word(high)?;
+        let address = u64::from(low) | u64::from(high) << 32;
+        Some((outer, address))
+    }
+
+    /// Lanes that are in no frame that is known.
+    fn end_without_caller(&self, frames: &mut [FrameLanes], missing: u64) {
+        let Some(last) = frames.last_mut() else {
+            return;
+        };
+        let is_kernel = (self.entry(last.pc)).is_some_and(|entry| entry.function.is_kernel);
+        if !is_kernel {
+            set(&mut last.lanes, missing, LaneState::Unknown(Reason::Caller));
+        }
+    }
+}
+
+fn set(lanes: &mut [LaneState], mask: u64, state: LaneState) {
+    for (n, lane) in (0_u32..).zip(lanes) {
+        if mask & 1_u64.checked_shl(n).unwrap_or(0) != 0 {
+            *lane = state;
+        }
+    }
+}
+
+/// Answers for the lanes of one half of a wave.
+struct Answers<'f, 'w> {
+    contents: &'f Frame<'w>,
+    lanes: &'f mut [LaneState],
+    /// The first lane of the half.
+    shift: u32,
+    is_kernel: bool,
+    is_dispatch_known: bool,
+    wave_size: WaveSize,
+}
+
+impl Asker for Answers<'_, '_> {
+    fn read(&mut self, place: Place) -> Option<u32> {
+        read(self.contents, place, self.wave_size)
+    }
+
+    fn answer(&mut self, lanes: u32, answer: Answer) {
+        let state = match answer {
+            Answer::Resumes(pc) => LaneState::Waiting {
+                pc,
+                left: None,
+                resumes: Some(pc),
+            },
+            Answer::Leaves => LaneState::Elsewhere,
+            // It may as well be a lane that did not enter the function.
+            Answer::Ends(_) if !self.is_kernel => LaneState::Unknown(Reason::Caller),
+            Answer::Ends(_) if !self.is_dispatch_known => LaneState::Unknown(Reason::Dispatch),
+            Answer::Ends(Some(pc)) => LaneState::Waiting {
+                pc,
+                left: None,
+                resumes: None,
+            },
+            Answer::Ends(None) => LaneState::Unknown(Reason::SeveralEnds),
+            Answer::Unknown(reason) => LaneState::Unknown(reason),
+        };
+        let mask = u64::from(lanes).checked_shl(self.shift).unwrap_or(0);
+        set(self.lanes, mask, state);
+    }
+}

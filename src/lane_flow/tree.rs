@@ -1,0 +1,114 @@
+//! The plan of a stop: which bits decide where a lane goes on, in the order in which the ways of the code
+//! ask for them.
+
+use super::Reason;
+use super::place::Place;
+use super::state::State;
+use super::step::Context;
+use super::value::{Decisions, Undecided};
+use super::walk::{Answer, walk};
+
+/// How many bits a lane's place may depend on.
+const DEPTH: usize = 64;
+
+/// A question, or an answer. What no lane has asked for yet has not been looked for.
+#[derive(Debug)]
+enum Node {
+    Open,
+    Answer(Answer),
+    /// The bit of a place: what follows if it is clear, if it is set, and if the place cannot be read. Other
+    /// places may then decide by themselves.
+    Ask(Place, Box<[Node; 3]>),
+}
+
+/// Where lanes go on from one place of the code, by their bits in the masks there.
+#[derive(Debug)]
+pub(super) struct Tree {
+    root: Node,
+    /// How many instructions may still be gone through for it.
+    left: usize,
+}
+
+/// Where to find what the tree does not have yet.
+#[derive(Debug)]
+pub(super) struct Source<'c, 'x> {
+    pub(super) context: &'c Context<'x>,
+    /// The instruction that is next at the stop.
+    pub(super) start: usize,
+    pub(super) state: &'c State,
+}
+
+/// The dwords that the tree asks for, and the answers for lanes that differ in them.
+pub(super) trait Asker {
+    /// What a place has; nothing if that is not known.
+    fn read(&mut self, place: Place) -> Option<u32>;
+
+    /// The answer for some lanes, a bit each.
+    fn answer(&mut self, lanes: u32, answer: Answer);
+}
+
+impl Tree {
+    /// One that has to be looked for.
+    ///
+    /// * `steps`: how many instructions may be gone through for it.
+    pub(super) fn new(steps: usize) -> Tree {
+        Tree {
+            root: Node::Open,
+            left: steps,
+        }
+    }
+
+    /// Answers for lanes, a bit each.
+    pub(super) fn ask(&mut self, lanes: u32, source: &Source<'_, '_>, asker: &mut impl Asker) {
+        let mut work = vec![(&mut self.root, lanes, Decisions::default(), 0_usize)];
+        while let Some((node, lanes, decisions, depth)) = work.pop() {
+            if matches!(node, Node::Open) {
+                *node = expand(source, &decisions, depth, &mut self.left);
+            }
+            match node {
+                Node::Open => {}
+                Node::Answer(answer) => asker.answer(lanes, *answer),
+                Node::Ask(place, nodes) => {
+                    let [clear, set, neither] = &mut **nodes;
+                    let depth = depth.saturating_add(1);
+                    let Some(word) = asker.read(*place) else {
+                        work.push((neither, lanes, decisions.with(*place, None), depth));
+                        continue;
+                    };
+                    if lanes & !word != 0 {
+                        work.push((
+                            clear,
+                            lanes & !word,
+                            decisions.with(*place, Some(false)),
+                            depth,
+                        ));
+                    }
+                    if lanes & word != 0 {
+                        work.push((set, lanes & word, decisions.with(*place, Some(true)), depth));
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn expand(source: &Source<'_, '_>, decisions: &Decisions, depth: usize, left: &mut usize) -> Node {
+    let found = walk(
+        source.context,
+        source.start,
+        source.state.clone(),
+        decisions,
+        left,
+    );
+    match found {
+        Ok(Answer::Unknown(Reason::Mask)) => {
+            let unreadable = decisions.unreadable().map(Reason::Unavailable);
+            Node::Answer(Answer::Unknown(unreadable.unwrap_or(Reason::Mask)))
+        }
+        Ok(answer) => Node::Answer(answer),
+        Err(Undecided(place)) if depth < DEPTH => {
+            Node::Ask(place, Box::new([Node::Open, Node::Open, Node::Open]))
+        }
+        Err(_) => Node::Answer(Answer::Unknown(Reason::Budget)),
+    }
+}

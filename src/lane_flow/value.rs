@@ -1,0 +1,429 @@
+//! The abstract values: what is known of a dword while a lane is followed, or a call is returned from.
+
+use super::place::Place;
+use crate::isa::ScalarOp;
+
+/// What is known of a dword.
+///
+/// The order of knowledge is flat: [`Unknown`](Value::Unknown) is above everything, and all others are
+/// beside one another, so that a dword's value changes at most once where paths meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Value {
+    /// Nothing.
+    Unknown,
+    /// The bit of the lane that is followed; of other bits nothing.
+    Bit(bool),
+    /// The bit of the lane that is followed is that of a dword at the stop, or its complement.
+    BitOf { place: Place, inverted: bool },
+    /// The whole dword.
+    Word(u32),
+    /// The dword is what the place has at the stop, plus a constant.
+    Initial { place: Place, plus: i32 },
+}
+
+/// A bit of the state at the stop that a walk depends on, and that has not been decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Undecided(pub(super) Place);
+
+/// What the lane's bit is in places at the stop: the path through a decision tree.
+///
+/// Of a place that cannot be read there is nothing.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Decisions {
+    made: Vec<(Place, Option<bool>)>,
+    /// Of no other place anything can be read.
+    is_closed: bool,
+}
+
+impl Decisions {
+    pub(super) fn with(&self, place: Place, bit: Option<bool>) -> Decisions {
+        let mut decisions = self.clone();
+        decisions.made.push((place, bit));
+        decisions
+    }
+
+    /// None, and there will be none: what depends on one is unknown.
+    pub(super) const fn closed() -> Decisions {
+        Decisions {
+            made: Vec::new(),
+            is_closed: true,
+        }
+    }
+
+    /// The bit of a place; nothing if it has not been decided, or cannot be.
+    fn get(&self, place: Place) -> Option<bool> {
+        self.find(place).flatten()
+    }
+
+    fn find(&self, place: Place) -> Option<Option<bool>> {
+        let found = self.made.iter().find(|(known, _)| *known == place);
+        let otherwise = self.is_closed.then_some(None);
+        found.map(|(_, bit)| *bit).or(otherwise)
+    }
+
+    /// The first place that could not be read.
+    pub(super) fn unreadable(&self) -> Option<Place> {
+        let found = self.made.iter().find(|(_, bit)| bit.is_none());
+        found.map(|(place, _)| *place)
+    }
+}
+
+impl Value {
+    /// What a register has at the stop.
+    pub(super) const fn initial(place: Place) -> Value {
+        Value::Initial { place, plus: 0 }
+    }
+
+    /// What is known where two paths meet.
+    pub(super) fn join(self, other: Value) -> Value {
+        if self == other { self } else { Value::Unknown }
+    }
+
+    /// Whether this holds for everything that the other holds for.
+    pub(super) fn covers(self, other: Value) -> bool {
+        self == other || self == Value::Unknown
+    }
+
+    /// What a mask is to a lane, across blocks: a constant that has no lane's bit is the bit, and others but that of
+    /// all lanes are none.
+    pub(super) const fn as_mask(self) -> Value {
+        match self {
+            Value::Word(0) => Value::Bit(false),
+            Value::Word(u32::MAX) => self,
+            Value::Word(_) => Value::Unknown,
+            Value::Unknown | Value::Bit(_) | Value::BitOf { .. } | Value::Initial { .. } => self,
+        }
+    }
+
+    /// A value plus a constant.
+    pub(super) fn plus(self, constant: i32) -> Value {
+        match self {
+            Value::Word(word) => Value::Word(word.wrapping_add_signed(constant)),
+            Value::Initial { place, plus } => Value::Initial {
+                place,
+                plus: plus.wrapping_add(constant),
+            },
+            Value::Unknown | Value::Bit(_) | Value::BitOf { .. } => Value::Unknown,
+        }
+    }
+
+    /// The lane's bit, as far as it is known without asking for more: of constants those that are the same
+    /// for every lane.
+    fn known_bit(self, decisions: &Decisions) -> Option<bool> {
+        match self {
+            Value::Bit(bit) => Some(bit),
+            Value::Word(_) => self.uniform(),
+            Value::BitOf { place, inverted } => decisions.get(place).map(|bit| bit != inverted),
+            Value::Initial { place, plus: 0 } => decisions.get(place),
+            Value::Unknown | Value::Initial { .. } => None,
+        }
+    }
+
+    /// What every bit is, if they are all known to be the same.
+    const fn uniform(self) -> Option<bool> {
+        match self {
+            Value::Word(0) => Some(false),
+            Value::Word(u32::MAX) => Some(true),
+            Value::Unknown
+            | Value::Bit(_)
+            | Value::BitOf { .. }
+            | Value::Word(_)
+            | Value::Initial { .. } => None,
+        }
+    }
+
+    /// The bit of every lane's, or of the lane that is followed; nothing if it depends on the stop.
+    pub(super) fn own_bit(self) -> Option<bool> {
+        self.known_bit(&Decisions::closed())
+    }
+
+    /// The place at the stop whose bit decides this one, if that can still be asked for.
+    fn decided_by(self, decisions: &Decisions) -> Option<Place> {
+        match self {
+            Value::BitOf { place, .. } | Value::Initial { place, plus: 0 } => {
+                Some(place).filter(|place| decisions.find(*place).is_none())
+            }
+            Value::Unknown | Value::Bit(_) | Value::Word(_) | Value::Initial { .. } => None,
+        }
+    }
+
+    /// The lane's bit; nothing if it cannot be known.
+    ///
+    /// # Errors
+    /// The place whose bit has to be decided first.
+    pub(super) fn bit(self, decisions: &Decisions) -> Result<Option<bool>, Undecided> {
+        match (self.known_bit(decisions), self.decided_by(decisions)) {
+            (Some(bit), _) => Ok(Some(bit)),
+            (None, Some(place)) => Err(Undecided(place)),
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// The same with every bit changed.
+    pub(super) fn not(self) -> Value {
+        match self {
+            Value::Bit(bit) => Value::Bit(!bit),
+            Value::Word(word) => Value::Word(!word),
+            Value::BitOf { place, inverted } => Value::BitOf {
+                place,
+                inverted: !inverted,
+            },
+            Value::Initial { place, plus: 0 } => Value::BitOf {
+                place,
+                inverted: true,
+            },
+            Value::Unknown | Value::Initial { .. } => Value::Unknown,
+        }
+    }
+
+    /// What is left of a value of which only the bit counts from here on.
+    fn bits(self) -> Value {
+        match self {
+            Value::Initial { place, plus: 0 } => Value::BitOf {
+                place,
+                inverted: false,
+            },
+            Value::Initial { .. } => Value::Unknown,
+            Value::Unknown | Value::Bit(_) | Value::BitOf { .. } | Value::Word(_) => self,
+        }
+    }
+}
+
+/// An operation that works on every bit by itself, as a table of its results: bit `2 * a + b`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Bitwise(u8);
+
+impl Bitwise {
+    pub(super) const AND: Bitwise = Bitwise(0b1000);
+    pub(super) const OR: Bitwise = Bitwise(0b1110);
+    pub(super) const XOR: Bitwise = Bitwise(0b0110);
+    /// `a & !b`.
+    pub(super) const AND_NOT: Bitwise = Bitwise(0b0100);
+    /// `a | !b`.
+    pub(super) const OR_NOT: Bitwise = Bitwise(0b1101);
+    /// `!a & b`.
+    pub(super) const NOT_AND: Bitwise = Bitwise(0b0010);
+    /// `!a | b`.
+    pub(super) const NOT_OR: Bitwise = Bitwise(0b1011);
+
+    /// The complement of every result.
+    pub(super) const fn inverted(self) -> Bitwise {
+        Bitwise(!self.0 & 0b1111)
+    }
+
+    /// The bitwise operations of the scalar ALU.
+    pub(super) const fn of(op: ScalarOp) -> Option<Bitwise> {
+        Some(match op {
+            ScalarOp::And => Bitwise::AND,
+            ScalarOp::Or => Bitwise::OR,
+            ScalarOp::Xor => Bitwise::XOR,
+            ScalarOp::AndNot => Bitwise::AND_NOT,
+            ScalarOp::OrNot => Bitwise::OR_NOT,
+            ScalarOp::Nand => Bitwise::AND.inverted(),
+            ScalarOp::Nor => Bitwise::OR.inverted(),
+            ScalarOp::Xnor => Bitwise::XOR.inverted(),
+            ScalarOp::Mov
+            | ScalarOp::MovIfScc
+            | ScalarOp::Not
+            | ScalarOp::Add
+            | ScalarOp::AddCarry
+            | ScalarOp::Sub
+            | ScalarOp::SubBorrow
+            | ScalarOp::Mul
+            | ScalarOp::MulHighUnsigned
+            | ScalarOp::MulHighSigned
+            | ScalarOp::ShiftLeft
+            | ScalarOp::ShiftRight
+            | ScalarOp::ShiftRightSigned
+            | ScalarOp::ShiftLeftAdd(_)
+            | ScalarOp::BitFieldExtract
+            | ScalarOp::BitFieldExtractSigned
+            | ScalarOp::BitFieldMask
+            | ScalarOp::Select => return None,
+        })
+    }
+
+    /// What `b` is where `a` is known and the result, if that follows.
+    pub(super) const fn operand(self, a: bool, result: bool) -> Option<bool> {
+        match [
+            self.result(a, false) == result,
+            self.result(a, true) == result,
+        ] {
+            [true, false] => Some(false),
+            [false, true] => Some(true),
+            _ => None,
+        }
+    }
+
+    /// The operation with its operands exchanged.
+    pub(super) const fn exchanged(self) -> Bitwise {
+        let [low, high] = [self.0 >> 1 & 1, self.0 >> 2 & 1];
+        Bitwise(self.0 & 0b1001 | low << 2 | high << 1)
+    }
+
+    const fn result(self, a: bool, b: bool) -> bool {
+        let place = (a as u8) << 1 | b as u8;
+        self.0 >> place & 1 != 0
+    }
+
+    fn words(self, a: u32, b: u32) -> u32 {
+        let cases = [
+            (!a & !b, self.result(false, false)),
+            (!a & b, self.result(false, true)),
+            (a & !b, self.result(true, false)),
+            (a & b, self.result(true, true)),
+        ];
+        let chosen = cases.into_iter().filter(|(_, result)| *result);
+        chosen.fold(0, |all, (bits, _)| all | bits)
+    }
+
+    /// Applies it to two dwords.
+    ///
+    /// # Errors
+    /// A place whose bit decides the result.
+    pub(super) fn apply(
+        self,
+        a: Value,
+        b: Value,
+        decisions: &Decisions,
+    ) -> Result<Value, Undecided> {
+        if let (Value::Word(a), Value::Word(b)) = (a, b) {
+            return Ok(Value::Word(self.words(a, b)));
+        }
+        // An operand whose bits are all the same does the same to every bit of the other.
+        if let Some(known) = a.uniform() {
+            let results = [self.result(known, false), self.result(known, true)];
+            return Ok(with_one_uniform(results, b));
+        }
+        if let Some(known) = b.uniform() {
+            let results = [self.result(false, known), self.result(true, known)];
+            return Ok(with_one_uniform(results, a));
+        }
+        match (a.known_bit(decisions), b.known_bit(decisions)) {
+            (Some(a), Some(b)) => Ok(Value::Bit(self.result(a, b))),
+            (Some(known), None) => {
+                let results = [self.result(known, false), self.result(known, true)];
+                Ok(with_one_known(results, b))
+            }
+            (None, Some(known)) => {
+                let results = [self.result(false, known), self.result(true, known)];
+                Ok(with_one_known(results, a))
+            }
+            (None, None) if a == b && a != Value::Unknown => {
+                let results = [self.result(false, false), self.result(true, true)];
+                Ok(with_one_known(results, a))
+            }
+            // The bit that can be decided may make the other one irrelevant.
+            (None, None) => match a.decided_by(decisions).or(b.decided_by(decisions)) {
+                Some(place) => Err(Undecided(place)),
+                None => Ok(Value::Unknown),
+            },
+        }
+    }
+}
+
+/// The result where one operand has the same bit everywhere, by what it is for the other's bit clear and set.
+fn with_one_uniform(results: [bool; 2], other: Value) -> Value {
+    match results {
+        [false, true] => other,
+        [true, false] => other.not(),
+        [false, false] => Value::Word(0),
+        [true, true] => Value::Word(u32::MAX),
+    }
+}
+
+/// The result where one operand's bit is known, by what it is for the other's bit clear and set.
+fn with_one_known(results: [bool; 2], other: Value) -> Value {
+    match results {
+        [false, true] => other.bits(),
+        [true, false] => other.not().bits(),
+        [result, _] => Value::Bit(result),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isa::MachineRegister;
+
+    type Machine = fn(u32, u32) -> u32;
+
+    const OPS: [(ScalarOp, Machine); 8] = [
+        (ScalarOp::And, |a, b| a & b),
+        (ScalarOp::Or, |a, b| a | b),
+        (ScalarOp::Xor, |a, b| a ^ b),
+        (ScalarOp::AndNot, |a, b| a & !b),
+        (ScalarOp::OrNot, |a, b| a | !b),
+        (ScalarOp::Nand, |a, b| !(a & b)),
+        (ScalarOp::Nor, |a, b| !(a | b)),
+        (ScalarOp::Xnor, |a, b| !(a ^ b)),
+    ];
+
+    /// Every operation on every two abstract values, for all contents of the places that they name: the
+    /// abstract result is that of the machine wherever it says anything.
+    #[test]
+    fn abstract_operations_agree_with_those_of_the_machine() {
+        let [p, q] = [4, 5].map(|n| Place::Scalar(MachineRegister::Sgpr(n)));
+        let values = [
+            Value::Unknown,
+            Value::Bit(false),
+            Value::Bit(true),
+            Value::Word(0),
+            Value::Word(u32::MAX),
+            Value::Word(5),
+            Value::initial(p),
+            Value::initial(p).not(),
+            Value::initial(q),
+            Value::Initial { place: q, plus: 4 },
+        ];
+        let mut said = 0;
+        // Bit 0 is the lane's.
+        for bits in 0..16_u32 {
+            let [p_bit, q_bit] = [bits & 1, bits >> 1 & 1];
+            let decisions = Decisions::default()
+                .with(p, Some(p_bit != 0))
+                .with(q, Some(q_bit != 0));
+            // What is not known is anything: both are tried.
+            let concrete = |value: Value, anything: u32| match value {
+                Value::Unknown => anything,
+                Value::Bit(bit) => u32::from(bit),
+                Value::Word(word) => word,
+                Value::BitOf { place, inverted } => {
+                    u32::from((if place == p { p_bit } else { q_bit } != 0) != inverted)
+                }
+                Value::Initial { place, plus } => {
+                    (if place == p { p_bit } else { q_bit }).wrapping_add_signed(plus)
+                }
+            };
+            for (op, machine) in OPS {
+                let op = Bitwise::of(op).unwrap();
+                for a in values {
+                    for b in values {
+                        let found = op.apply(a, b, &decisions).unwrap();
+                        let Ok(Some(found)) = found.bit(&decisions) else {
+                            continue;
+                        };
+                        said += 1;
+                        let a = concrete(a, bits >> 2 & 1);
+                        let b = concrete(b, bits >> 3 & 1);
+                        assert_eq!(machine(a, b) & 1, u32::from(found), "{op:?} {a} {b}");
+                    }
+                }
+            }
+        }
+        assert!(said > 16 * 8 * 50, "{said}");
+    }
+
+    #[test]
+    fn what_decides_is_asked_for_only_if_it_does() {
+        let [p, q] = [4, 5].map(|n| Place::Scalar(MachineRegister::Sgpr(n)));
+        let (none, [p, q]) = (Decisions::default(), [p, q].map(Value::initial));
+        let and = |a, b| Bitwise::AND.apply(a, b, &none);
+        assert_eq!(and(p, Value::Bit(false)), Ok(Value::Bit(false)));
+        assert_eq!(and(p, Value::Bit(true)), Ok(p.bits()));
+        assert_eq!(and(p, p), Ok(p.bits()));
+        assert!(and(p, q).is_err());
+        assert!(and(Value::Unknown, q).is_err());
+        assert_eq!(and(Value::Unknown, Value::Unknown), Ok(Value::Unknown));
+    }
+}

@@ -1,0 +1,232 @@
+//! Names and registers: what they stand for in the frame, and in which order scopes are searched.
+//!
+//! Sources: C17 §6.2.1; C++20 [basic.lookup.unqual] for members of `this`; gdb for `$pc`, `$sp` and `$fp`.
+
+use super::check::{Checked, Checker};
+use super::class::{INT, IntegerType, Rank};
+use super::error::{QueryError, QueryErrorKind};
+use super::member::find_member;
+use super::names::{Entity, is_scope_of};
+use super::number::Number;
+use super::step::{Action, Calculation, StepId};
+use super::syntax::Path;
+use crate::arch::{AddressSpace, Register, RegisterClass, ScratchAddressing};
+use crate::debug_info::types::TypeKind;
+use crate::debug_info::{DieId, Variable};
+use crate::nearest::Nearest;
+
+impl<'a> Checker<'_, '_, '_, 'a> {
+    /// What a name stands for: a variable of a block, a member of `this`, a variable of the file, an enumerator
+    /// or function, a variable of another file; in this order.
+    pub(super) fn name(&mut self, path: &Path<'_>) -> Checked<StepId> {
+        if let Some(variable) = self.scope.local(path) {
+            return self.variable(&variable);
+        }
+        if let Some(member) = self.member_of_this(path)? {
+            return Ok(member);
+        }
+        if let Some(variable) = self.scope.global(path) {
+            return self.variable(&variable);
+        }
+        if let Some(constant) = self.keyword(path) {
+            return Ok(constant);
+        }
+        let is_value = |entity| matches!(entity, Entity::Enumerator { .. } | Entity::Function);
+        let found = self.names.find(path, &|named| is_value(named.entity));
+        let found = found.map_err(self.fault())?;
+        let step = match found.map(|named| named.entity) {
+            Some(Entity::Enumerator { enumeration }) => self.enumerator(enumeration, path.name)?,
+            Some(Entity::Function) => self.function(path)?,
+            Some(Entity::Type(_)) | None => None,
+        };
+        if let Some(step) = step {
+            return Ok(step);
+        }
+        let units = self.names.order();
+        if let Some(variable) = self.scope.elsewhere(path, units) {
+            return self.variable(&variable);
+        }
+        Err(self.unknown_name(path))
+    }
+
+    fn variable(&mut self, variable: &Variable<'a>) -> Checked<StepId> {
+        let Some(value) = self.scope.value(variable, &mut self.types.table) else {
+            return Err(self.error(QueryErrorKind::NoDebugInfo));
+        };
+        let ty = value.ty;
+        Ok(self.object(Action::Variable(value), ty, None))
+    }
+
+    fn unknown_name(&mut self, path: &Path<'_>) -> QueryError {
+        let is_type = |entity| matches!(entity, Entity::Type(_));
+        if let Ok(Some(_)) = self.names.find(path, &|named| is_type(named.entity)) {
+            let what = "a type has no value; `sizeof` has, and a cast: `(T) x`";
+            return self.error(QueryErrorKind::Unsupported(what));
+        }
+        if !self.scope.is_described() {
+            return self.error(QueryErrorKind::NoDebugInfo);
+        }
+        let mut nearest = Nearest::to(path.name);
+        self.scope.propose(&mut nearest);
+        // What `sizeof` is asked of may also have been meant to be a type.
+        let is_size = !self.unevaluated.is_empty();
+        self.names
+            .propose(&mut nearest, &|named| is_size || !is_type(named.entity));
+        let (name, nearest) = (path.to_string(), nearest.names());
+        self.error(QueryErrorKind::UnknownName { name, nearest })
+    }
+
+    /// Constants that languages have as keywords.
+    fn keyword(&mut self, path: &Path<'_>) -> Option<StepId> {
+        if path.is_absolute || !path.scopes.is_empty() {
+            return None;
+        }
+        let bool = IntegerType {
+            rank: Rank::Bool,
+            bits: 8,
+            signed: false,
+        };
+        match path.name {
+            "true" => Some(self.constant(1, bool)),
+            "false" => Some(self.constant(0, bool)),
+            // As 0, it is the null pointer of every address space.
+            "nullptr" | "NULL" => Some(self.constant(0, INT)),
+            _ => None,
+        }
+    }
+
+    fn enumerator(&mut self, enumeration: DieId, name: &str) -> Checked<Option<StepId>> {
+        let info = self.scope.frame.stop().program().info();
+        let ty = info.read_type(&mut self.types.table, Some(enumeration));
+        let ty = ty.map_err(self.fault())?;
+        let TypeKind::Enumeration { enumerators, .. } = &self.types.table.get(ty).kind else {
+            return Ok(None);
+        };
+        let value = enumerators
+            .iter()
+            .find(|enumerator| enumerator.name == name);
+        let value = value.map(|enumerator| enumerator.value);
+        Ok(value.map(|value| self.value(Calculation::Constant(Number::Integer(value)), ty)))
+    }
+
+    /// The function that a path names, where it has code.
+    fn function(&mut self, path: &Path<'_>) -> Checked<Option<StepId>> {
+        let stop = self.scope.frame.stop();
+        let info = stop.program().info();
+        for unit in self.names.order() {
+            let is_there = self.names.has(unit, path).map_err(self.fault())?;
+            if !is_there {
+                continue;
+            }
+            let functions = info.functions(unit).map_err(self.fault())?;
+            let found = functions.iter().find(|function| {
+                let scope = function.qualifier.as_deref().unwrap_or_default();
+                function.name.as_deref() == Some(path.name) && is_scope_of(path, scope)
+            });
+            let address = found.and_then(|function| function.ranges.first());
+            if let (Some(function), Some(range)) = (found, address) {
+                let fault = self.fault();
+                let table = &mut self.types.table;
+                let ty = info.read_type(table, Some(function.die)).map_err(&fault)?;
+                // What it returns may stand in the declaration that the entry completes.
+                let result = info.read_type(table, function.result).map_err(&fault)?;
+                self.types.returning(ty, result);
+                let address = range.start.wrapping_add(stop.options().load_address);
+                let address = Number::Integer(address.into());
+                return Ok(Some(self.value(Calculation::Constant(address), ty)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The member that a path names in a function of its class.
+    fn member_of_this(&mut self, path: &Path<'_>) -> Checked<Option<StepId>> {
+        let this = Path {
+            is_absolute: false,
+            scopes: Vec::new(),
+            name: "this",
+        };
+        let Some(variable) = self.scope.local(&this) else {
+            return Ok(None);
+        };
+        let Some(value) = self.scope.value(&variable, &mut self.types.table) else {
+            return Ok(None);
+        };
+        let Some(pointer) = self.types.class(value.ty).pointer() else {
+            return Ok(None);
+        };
+        let class = self.types.name(pointer.target);
+        // `T::member`: in this class, or by the name of the class itself.
+        let is_own =
+            path.scopes.is_empty() || is_scope_of(path, class.trim_start_matches("const "));
+        let mut nearest = Nearest::to(path.name);
+        let found = find_member(&self.types.table, pointer.target, path.name, &mut nearest);
+        if !is_own || found.is_none() || path.is_absolute && path.scopes.is_empty() {
+            return Ok(None);
+        }
+        let this = self.object(Action::Variable(value.clone()), value.ty, None);
+        let object = self.object(Action::Dereference(this), pointer.target, None);
+        self.member(object, path.name).map(Some)
+    }
+
+    pub(super) fn register(&mut self, name: &str) -> Checked<StepId> {
+        let frame = self.scope.frame;
+        let processor = frame.stop().program().processor();
+        let unknown = || QueryErrorKind::UnknownRegister {
+            name: name.to_owned(),
+        };
+        let word = |bits| {
+            let rank = if bits > 32 { Rank::Long } else { Rank::Int };
+            IntegerType {
+                rank,
+                bits,
+                signed: false,
+            }
+        };
+        let stack = match name {
+            "sp" => Some(32),
+            "fp" => Some(33),
+            "pc" => {
+                let void = self.types.void();
+                let ty = self.types.pointer(void, AddressSpace::None);
+                let pc = Number::Integer(frame.call_frame().pc().into());
+                return Ok(self.value(Calculation::Constant(pc), ty));
+            }
+            "_lane" => {
+                let ty = self.types.integer(INT);
+                return Ok(self.value(Calculation::Lane, ty));
+            }
+            _ => None,
+        };
+        if let Some(register) = stack.and_then(Register::sgpr) {
+            let void = self.types.void();
+            let ty = self.types.pointer(void, AddressSpace::PrivateLane);
+            // Where scratch is reached through buffers, the registers count the bytes of all lanes.
+            let lanes = frame.wave_size().lanes();
+            let shift = match processor.scratch_addressing() {
+                Some(ScratchAddressing::Buffer) => lanes.trailing_zeros(),
+                Some(ScratchAddressing::Flat) | None => 0,
+            };
+            return Ok(self.value(Calculation::Register { register, shift }, ty));
+        }
+        // DWARF's numbers are names too, but `$1` is a value of gdb's history.
+        let is_number = name.starts_with(|c: char| c.is_ascii_digit()) || name.is_empty();
+        let register = Register::from_name(name, Some(frame.wave_size()));
+        let register = register.filter(|register| !is_number && register.available_on(processor));
+        let register = register.ok_or_else(|| self.error(unknown()))?;
+        let size = if register.is_vector() {
+            Some(32)
+        } else {
+            register.size_in_bits()
+        };
+        let Some(bits @ (32 | 64)) = size else {
+            return Err(self.error(unknown()));
+        };
+        let ty = self.types.integer(word(bits));
+        let action = match register.class() {
+            Some(RegisterClass::Exec) => Calculation::Exec,
+            Some(_) | None => Calculation::Register { register, shift: 0 },
+        };
+        Ok(self.value(action, ty))
+    }
+}

@@ -1,0 +1,212 @@
+//! Types by their names: those of the program, and C's own where it has none.
+//!
+//! A base type of C is the program's, under any of the names that compilers give it, so that `long` has the
+//! width that it has there.
+
+use super::check::{Checked, Checker};
+use super::class::{Arithmetic, FloatType, IntegerType, Rank};
+use super::error::{QueryError, QueryErrorKind};
+use super::names::{Entity, Named, Names};
+use super::scope::Scope;
+use super::syntax::{Base, Declarator, Path, Tag, TypeName};
+use crate::arch::AddressSpace;
+use crate::debug_info::types::TypeId;
+use crate::nearest::Nearest;
+
+const fn integer(rank: Rank, bits: u32, signed: bool) -> Arithmetic {
+    Arithmetic::Integer(IntegerType { rank, bits, signed })
+}
+
+/// A base type of C: its words, sorted; the type where the program does not have it; its names in DWARF.
+type Row = (&'static [&'static str], Arithmetic, &'static [&'static str]);
+
+const CHAR: Arithmetic = integer(Rank::Char, 8, true);
+const UCHAR: Arithmetic = integer(Rank::Char, 8, false);
+const SHORT: Arithmetic = integer(Rank::Short, 16, true);
+const USHORT: Arithmetic = integer(Rank::Short, 16, false);
+const INT: Arithmetic = integer(Rank::Int, 32, true);
+const UINT: Arithmetic = integer(Rank::Int, 32, false);
+const LONG: Arithmetic = integer(Rank::Long, 64, true);
+const ULONG: Arithmetic = integer(Rank::Long, 64, false);
+const HALF: Arithmetic = Arithmetic::Float(FloatType::Half);
+const DOUBLE: Arithmetic = Arithmetic::Float(FloatType::Double);
+
+/// C17 §6.7.2, without `int` where another word says it: `long int` is `long`.
+#[rustfmt::skip]
+const BASES: &[Row] = &[
+    (&["bool"],                     integer(Rank::Bool, 8, false),      &["bool", "_Bool"]),
+    (&["_Bool"],                    integer(Rank::Bool, 8, false),      &["_Bool", "bool"]),
+    (&["char"],                     CHAR,                               &["char"]),
+    (&["char", "signed"],           CHAR,                               &["signed char"]),
+    (&["char", "unsigned"],         UCHAR,                              &["unsigned char"]),
+    (&["short"],                    SHORT,                              &["short", "short int"]),
+    (&["short", "unsigned"],        USHORT,                             &["unsigned short", "short unsigned int"]),
+    (&["int"],                      INT,                                &["int"]),
+    (&["unsigned"],                 UINT,                               &["unsigned int"]),
+    (&["long"],                     LONG,                               &["long", "long int"]),
+    (&["long", "unsigned"],         ULONG,                              &["unsigned long", "long unsigned int"]),
+    (&["long", "long"],             integer(Rank::LongLong, 64, true),  &["long long", "long long int"]),
+    (&["long", "long", "unsigned"], integer(Rank::LongLong, 64, false), &["unsigned long long", "long long unsigned int"]),
+    (&["__int128"],                 integer(Rank::Int128, 128, true),   &["__int128"]),
+    (&["__int128", "unsigned"],     integer(Rank::Int128, 128, false),  &["unsigned __int128", "__int128 unsigned"]),
+    (&["float"],                    Arithmetic::Float(FloatType::Single), &["float"]),
+    (&["double"],                   DOUBLE,                             &["double"]),
+    (&["double", "long"],           DOUBLE,                             &["long double"]),
+    (&["half"],                     HALF,                               &["half", "_Float16", "__fp16"]),
+    (&["_Float16"],                 HALF,                               &["_Float16", "half", "__fp16"]),
+    (&["__bf16"],                   Arithmetic::Float(FloatType::BFloat16), &["__bf16"]),
+];
+
+/// Names that OpenCL and `stdint.h` give to base types, for programs that do not name them.
+const ALIASES: &[(&str, Arithmetic)] = &[
+    ("uchar", UCHAR),
+    ("ushort", USHORT),
+    ("uint", UINT),
+    ("ulong", ULONG),
+    ("int8_t", CHAR),
+    ("uint8_t", UCHAR),
+    ("int16_t", SHORT),
+    ("uint16_t", USHORT),
+    ("int32_t", INT),
+    ("uint32_t", UINT),
+    ("int64_t", LONG),
+    ("uint64_t", ULONG),
+    ("size_t", ULONG),
+    ("uintptr_t", ULONG),
+    ("intptr_t", LONG),
+    ("ptrdiff_t", LONG),
+];
+
+/// Whether a name is that of a type, and of no variable that is visible.
+pub(super) fn is_type(
+    path: &Path<'_>,
+    scope: &Scope<'_, '_, '_>,
+    names: &mut Names<'_, '_>,
+) -> bool {
+    if scope.local(path).is_some() || scope.global(path).is_some() {
+        return false;
+    }
+    let is_found = |found: crate::error::Result<Option<Named>>| matches!(found, Ok(Some(_)));
+    is_found(names.find(path, &is_type_named(None))) || alias(path).is_some()
+}
+
+fn alias(path: &Path<'_>) -> Option<Arithmetic> {
+    let row = ALIASES.iter().find(|(name, _)| *name == path.name);
+    let row = row.filter(|_| path.scopes.is_empty() && !path.is_absolute);
+    row.map(|(_, ty)| *ty)
+}
+
+/// Says whether something is a type with this keyword, or with any if none is given.
+fn is_type_named(tag: Option<Tag>) -> impl Fn(&Named) -> bool {
+    move |named| match named.entity {
+        Entity::Type(own) => tag.is_none() || own == tag,
+        Entity::Enumerator { .. } | Entity::Function => false,
+    }
+}
+
+impl Checker<'_, '_, '_, '_> {
+    /// The type that a text names. Its outermost pointer points to `space`, if the text does not say where to.
+    pub(super) fn type_named(
+        &mut self,
+        name: &TypeName<'_>,
+        space: Option<AddressSpace>,
+    ) -> Checked<TypeId> {
+        let mut ty = match &name.base {
+            Base::Words(words) => self.base_type(words, name.offset)?,
+            Base::Named { tag, path } => self.program_type(*tag, path, name.offset)?,
+        };
+        let last = name.declarators.len().saturating_sub(1);
+        for (index, declarator) in name.declarators.iter().enumerate() {
+            ty = match declarator {
+                Declarator::Pointer(own) => {
+                    let implied = space.filter(|_| index == last);
+                    self.types
+                        .pointer(ty, own.or(implied).unwrap_or(AddressSpace::None))
+                }
+                Declarator::Array(count) => self.types.array(ty, Some(*count)),
+            };
+        }
+        Ok(ty)
+    }
+
+    fn base_type(&mut self, words: &[&str], offset: usize) -> Checked<TypeId> {
+        if words == ["void"] {
+            return Ok(self.types.void());
+        }
+        let mut plain: Vec<&str> = words.to_vec();
+        // `int` and `signed` say nothing that other words do not, but of `char`.
+        let mut drop_one = |word: &str, without: bool| {
+            let at = plain.iter().position(|own| *own == word);
+            if let Some(at) = at.filter(|_| without && plain.len() > 1) {
+                plain.remove(at);
+            }
+        };
+        drop_one("signed", !words.contains(&"char"));
+        drop_one("int", !words.contains(&"char"));
+        if plain == ["signed"] {
+            plain = vec!["int"];
+        }
+        let row = BASES.iter().find(|(own, _, _)| *own == plain.as_slice());
+        let Some((_, ty, names)) = row else {
+            return Err(unknown(words.join(" "), Vec::new(), offset));
+        };
+        for name in *names {
+            let path = Path {
+                is_absolute: false,
+                scopes: Vec::new(),
+                name,
+            };
+            let is_base = |named: &Named| named.entity == Entity::Type(None);
+            let found = self
+                .names
+                .find_first(&path, &is_base)
+                .map_err(self.fault())?;
+            if let Some(named) = found {
+                let info = self.scope.frame.stop().program().info();
+                let id = info.read_type(&mut self.types.table, Some(named.die));
+                return id.map_err(self.fault());
+            }
+        }
+        Ok(self.types.arithmetic(*ty, None))
+    }
+
+    fn program_type(
+        &mut self,
+        tag: Option<Tag>,
+        path: &Path<'_>,
+        offset: usize,
+    ) -> Checked<TypeId> {
+        let found = self
+            .names
+            .find(path, &is_type_named(tag))
+            .map_err(self.fault())?;
+        if let Some(named) = found {
+            let info = self.scope.frame.stop().program().info();
+            let id = info.read_type(&mut self.types.table, Some(named.die));
+            return id.map_err(self.fault());
+        }
+        if let (Some(ty), None) = (alias(path), tag) {
+            return Ok(self.types.arithmetic(ty, None));
+        }
+        let mut nearest = Nearest::to(path.name);
+        self.names.propose(&mut nearest, &is_type_named(tag));
+        Err(unknown(path.to_string(), nearest.names(), offset))
+    }
+}
+
+fn unknown(name: String, nearest: Vec<String>, offset: usize) -> QueryError {
+    QueryErrorKind::UnknownType { name, nearest }.at(offset)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_of_base_types_are_sorted_as_the_parser_sorts_them() {
+        for (words, _, names) in BASES {
+            assert!(words.is_sorted(), "{words:?}");
+            assert!(!names.is_empty(), "{words:?}");
+        }
+    }
+}

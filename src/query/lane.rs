@@ -1,0 +1,425 @@
+//! The steps of an expression, taken in one lane.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use super::class::{Arithmetic, Class, IntegerType, PointerType, Rank};
+use super::derived::Types;
+use super::error::NoValue;
+use super::member::members_of;
+use super::number::Number;
+use super::object::{Object, Reader, Root, cut};
+use super::step::{Action, Step, StepId};
+use crate::arch::AddressSpace;
+use crate::debug_info::DieId;
+use crate::debug_info::types::TypeId;
+use crate::error::Error;
+use crate::inspect::{LaneState, MOST_BYTES, VariableValue};
+use crate::location::Bits;
+
+/// What a step gave.
+#[derive(Clone, Debug)]
+pub(super) enum Held<'p> {
+    Number(Number),
+    Object(Object<'p>),
+}
+
+/// What a step gives, if it does.
+pub(super) type Given<T> = Result<T, NoValue>;
+
+/// A lane on its way through the steps.
+pub(super) struct Walk<'w, 's, 'p, 'a> {
+    pub(super) steps: &'w [Step<'p>],
+    pub(super) types: &'w mut Types,
+    pub(super) reader: Reader<'s, 'p, 'a>,
+    /// What each step gave; nothing of one that was passed over.
+    slots: Vec<Option<Given<Held<'p>>>>,
+    /// The bits of variables, each once however often it is named.
+    variables: BTreeMap<DieId, Rc<Bits>>,
+}
+
+/// Takes all steps in a lane, and gives what the last one gave: its type and its bits.
+///
+/// # Errors
+/// The reason why there is no value. [`NoValue::Error`] of a limit is one for all lanes.
+pub(super) fn walk<'p>(
+    steps: &[Step<'p>],
+    types: &mut Types,
+    reader: Reader<'_, 'p, '_>,
+) -> Given<(TypeId, Bits)> {
+    let mut walk = Walk {
+        steps,
+        types,
+        reader,
+        slots: vec![None; steps.len()],
+        variables: BTreeMap::new(),
+    };
+    let mut at = 0usize;
+    while let Some(step) = steps.get(at) {
+        if let Action::Guard {
+            condition,
+            skip_if,
+            until,
+        } = step.action
+            && !walk.goes_on(condition, skip_if)
+        {
+            at = until.max(at.saturating_add(1));
+            continue;
+        }
+        let given = walk.step(step);
+        if let Some(slot) = walk.slots.get_mut(at) {
+            *slot = Some(given);
+        }
+        at = at.saturating_add(1);
+    }
+    walk.answer()
+}
+
+impl<'p> Walk<'_, '_, 'p, '_> {
+    /// Whether the steps after a guard are taken.
+    fn goes_on(&self, condition: Option<StepId>, skip_if: bool) -> bool {
+        let truth = condition.map(|condition| self.is_true(condition));
+        matches!(truth, Some(Ok(truth)) if truth != skip_if)
+    }
+
+    /// What the last step gave.
+    fn answer(&mut self) -> Given<(TypeId, Bits)> {
+        let last = self.steps.len().saturating_sub(1);
+        let step = self.at(last)?;
+        let is_field = step.field.is_some();
+        if is_field {
+            let number = self.number(last)?;
+            return Ok((step.ty, encode(number, step.class)));
+        }
+        match self.held(last)? {
+            Held::Number(number) => Ok((step.ty, encode(number, step.class))),
+            Held::Object(object) => {
+                let bits = self.types.bits(object.ty).ok_or(NoValue::UnknownLayout)?;
+                Ok((object.ty, self.reader.read(&object, bits)?))
+            }
+        }
+    }
+
+    pub(super) fn at(&self, step: StepId) -> Given<&Step<'p>> {
+        self.steps.get(step).ok_or(NoValue::UnknownLayout)
+    }
+
+    fn held(&self, step: StepId) -> Given<Held<'p>> {
+        match self.slots.get(step) {
+            Some(Some(given)) => given.clone(),
+            // Passed over: nobody looks at what is made of it.
+            Some(None) | None => Err(NoValue::UnknownLayout),
+        }
+    }
+
+    /// The object that a step gave.
+    pub(super) fn given_object(&self, step: StepId) -> Given<Object<'p>> {
+        match self.held(step)? {
+            Held::Object(object) => Ok(object),
+            Held::Number(_) => Err(NoValue::NoAddress(
+                "it is a value, and in no place".to_owned(),
+            )),
+        }
+    }
+
+    /// The number or address that a step gave; of an object what it holds.
+    pub(super) fn number(&self, id: StepId) -> Given<Number> {
+        let step = self.at(id)?;
+        let object = match self.held(id)? {
+            Held::Number(number) => return Ok(number),
+            Held::Object(object) => object,
+        };
+        let ty = representation(step.class).ok_or(NoValue::UnknownLayout)?;
+        let size = step.field.unwrap_or_else(|| width(ty).into());
+        let bits = self.reader.read(&object, size)?;
+        if !bits.undefined.is_empty() {
+            return Err(NoValue::OptimizedOut);
+        }
+        if !bits.unavailable.is_empty() {
+            return Err(NoValue::Unavailable);
+        }
+        let mut bytes = [0; 16];
+        for (to, from) in bytes.iter_mut().zip(&bits.bytes) {
+            *to = *from;
+        }
+        let ty = match ty {
+            // A bit-field is cut, or keeps its sign, at its own width.
+            Arithmetic::Integer(integer) => Arithmetic::Integer(IntegerType {
+                bits: u32::try_from(size)
+                    .unwrap_or(integer.bits)
+                    .clamp(1, integer.bits),
+                ..integer
+            }),
+            float @ Arithmetic::Float(_) => float,
+        };
+        Ok(Number::decode(u128::from_le_bytes(bytes), ty))
+    }
+
+    pub(super) fn integer(&self, step: StepId) -> Given<i128> {
+        match self.number(step)? {
+            Number::Integer(value) => Ok(value),
+            Number::Float(_) => Err(NoValue::UnknownLayout),
+        }
+    }
+
+    /// The number that a step gave, in another type.
+    pub(super) fn converted(&self, step: StepId, to: Arithmetic) -> Given<Number> {
+        let from = representation(self.at(step)?.class);
+        let is_wide = from.is_some_and(is_unsigned_128);
+        Ok(self.number(step)?.convert(to, is_wide))
+    }
+
+    /// The address that a step gave, and where its type points to.
+    pub(super) fn address(&self, step: StepId) -> Given<(u64, PointerType)> {
+        let pointer = self.at(step)?.class.target();
+        let pointer = pointer.ok_or(NoValue::UnknownLayout)?;
+        Ok((cut(self.integer(step)?, AddressSpace::None), pointer))
+    }
+
+    /// Whether what a step gave counts as true: a pointer, if it is not null.
+    pub(super) fn is_true(&self, step: StepId) -> Given<bool> {
+        if let Class::Pointer(pointer) = self.at(step)?.class {
+            let (address, _) = self.address(step)?;
+            return Ok(address != null(pointer));
+        }
+        Ok(self.number(step)?.is_true())
+    }
+
+    /// Takes a step.
+    fn step(&mut self, step: &Step<'p>) -> Given<Held<'p>> {
+        match step.action {
+            // A place to go on at.
+            Action::Guard { .. } => Err(NoValue::UnknownLayout),
+            Action::Bytes(ref bits) => {
+                let root = Root::Bits {
+                    bits: Rc::clone(bits),
+                    location: None,
+                };
+                let (ty, bit_offset) = (step.ty, 0);
+                Ok(Held::Object(Object {
+                    ty,
+                    root,
+                    bit_offset,
+                }))
+            }
+            Action::Variable(ref value) => self.variable(value),
+            Action::Dereference(pointer) => self.dereference(pointer),
+            Action::Member { base, ref path } => self.member(base, path),
+            Action::Element { base, index } => self.element(base, index),
+            Action::Repeat { first, count } => self.repeat(first, count),
+            Action::Conditional {
+                condition,
+                then,
+                otherwise,
+                ty,
+            } => {
+                let chosen = if self.is_true(condition)? {
+                    then
+                } else {
+                    otherwise
+                };
+                match ty {
+                    Some(ty) => self.converted(chosen, ty).map(Held::Number),
+                    None => self.held(chosen),
+                }
+            }
+            Action::Calculate(calculation) => self.calculate(calculation, step).map(Held::Number),
+        }
+    }
+
+    fn variable(&mut self, value: &Rc<VariableValue<'p>>) -> Given<Held<'p>> {
+        let lane = self.reader.lane;
+        let name = || {
+            value
+                .variable
+                .name
+                .as_deref()
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let state = value.state(lane);
+        // Also of one that is optimised away as a whole there may be a place, but no part of it has a value.
+        if !matches!(
+            state,
+            LaneState::Ok | LaneState::Partial | LaneState::Unavailable
+        ) {
+            return Err(NoValue::Variable {
+                name: name(),
+                state,
+            });
+        }
+        let known = self.variables.get(&value.variable.die).cloned();
+        let bits = match known {
+            Some(bits) => bits,
+            None => {
+                let read = value.bits(lane)?.map(Rc::new);
+                let bits = read.ok_or_else(|| NoValue::Variable {
+                    name: name(),
+                    state,
+                })?;
+                let die = value.variable.die;
+                self.variables.insert(die, Rc::clone(&bits));
+                bits
+            }
+        };
+        let root = Root::Bits {
+            bits,
+            location: value.location(lane),
+        };
+        Ok(Held::Object(Object {
+            ty: value.type_in(lane),
+            root,
+            bit_offset: 0,
+        }))
+    }
+
+    fn dereference(&self, step: StepId) -> Given<Held<'p>> {
+        let (address, pointer) = self.address(step)?;
+        let root = Root::Memory {
+            space: pointer.space,
+            address,
+            is_null: address == null(pointer),
+        };
+        Ok(Held::Object(Object {
+            ty: pointer.target,
+            root,
+            bit_offset: 0,
+        }))
+    }
+
+    /// A member, where the lane has it.
+    fn member(&self, base: StepId, path: &[usize]) -> Given<Held<'p>> {
+        let mut object = self.given_object(base)?;
+        for index in path {
+            let members = members_of(&self.types.table, object.ty);
+            let member = members.get(*index).ok_or(NoValue::UnknownLayout)?;
+            let offset = member.bit_offset.ok_or(NoValue::UnknownLayout)?;
+            object = object.part(member.ty, offset.into());
+        }
+        Ok(Held::Object(object))
+    }
+
+    fn element(&mut self, base: StepId, index: Option<StepId>) -> Given<Held<'p>> {
+        let object = self.given_object(base)?;
+        let elements = self
+            .types
+            .elements(object.ty)
+            .ok_or(NoValue::UnknownLayout)?;
+        let stride = elements.stride.ok_or(NoValue::UnknownLayout)?;
+        let first = i128::from(elements.lower_bound);
+        let index = match index {
+            Some(index) => self.integer(index)?.saturating_sub(first),
+            None => 0,
+        };
+        let distance = index.saturating_mul(stride.into());
+        Ok(Held::Object(object.part(elements.ty, distance)))
+    }
+
+    /// gdb's `first@count`.
+    fn repeat(&mut self, first: StepId, count: StepId) -> Given<Held<'p>> {
+        let object = self.given_object(first)?;
+        let count = self.integer(count)?;
+        let Some(elements) = u64::try_from(count).ok().filter(|count| *count > 0) else {
+            return Err(NoValue::ElementCount(count));
+        };
+        let bits = self.types.bits(object.ty).ok_or(NoValue::UnknownLayout)?;
+        let bytes = u128::from(bits.div_ceil(8)).saturating_mul(elements.into());
+        if bytes > MOST_BYTES.into() {
+            return Err(NoValue::TooLarge {
+                bytes,
+                most: MOST_BYTES,
+            });
+        }
+        // Neighbours exist in memory only.
+        object.address(self.reader.lane)?;
+        let ty = self.types.array(object.ty, Some(elements));
+        Ok(Held::Object(Object { ty, ..object }))
+    }
+
+    /// The address that a step gave, as one of another space.
+    pub(super) fn address_in(&self, step: StepId, space: AddressSpace) -> Given<u64> {
+        let (address, pointer) = self.address(step)?;
+        self.reader.convert(address, pointer.space, space)
+    }
+}
+
+/// The null pointer of a type.
+fn null(pointer: PointerType) -> u64 {
+    pointer.space.null()
+        & u64::MAX
+            .checked_shr(64u32.saturating_sub(pointer.bits))
+            .unwrap_or(0)
+}
+
+/// An address, as far as a pointer holds it.
+pub(super) fn cut_pointer(address: i128, pointer: PointerType) -> i128 {
+    IntegerType {
+        rank: Rank::Long,
+        bits: pointer.bits,
+        signed: false,
+    }
+    .wrap(address)
+}
+
+pub(super) fn is_unsigned_128(ty: Arithmetic) -> bool {
+    matches!(
+        ty,
+        Arithmetic::Integer(IntegerType {
+            bits: 128,
+            signed: false,
+            ..
+        })
+    )
+}
+
+/// How the bits of a scalar are read: those of a pointer as an unsigned integer.
+pub(super) fn representation(class: Class) -> Option<Arithmetic> {
+    match class {
+        Class::Integer(integer) | Class::Enumeration(integer) => Some(Arithmetic::Integer(integer)),
+        Class::Float(float) => Some(Arithmetic::Float(float)),
+        Class::Pointer(pointer) | Class::Reference(pointer) => {
+            Some(Arithmetic::Integer(IntegerType {
+                rank: Rank::Long,
+                bits: pointer.bits,
+                signed: false,
+            }))
+        }
+        Class::Array
+        | Class::Vector { .. }
+        | Class::Record
+        | Class::Function
+        | Class::Void
+        | Class::Other => None,
+    }
+}
+
+fn width(ty: Arithmetic) -> u32 {
+    match ty {
+        Arithmetic::Integer(integer) => integer.bits,
+        Arithmetic::Float(float) => float.bits(),
+    }
+}
+
+/// The bytes of a number in a type.
+fn encode(number: Number, class: Class) -> Bits {
+    let ty = representation(class).unwrap_or(super::check::ADDRESS);
+    let bits = width(ty);
+    let value = number.encode(ty)
+        & u128::MAX
+            .checked_shr(128u32.saturating_sub(bits))
+            .unwrap_or(0);
+    let length = usize::try_from(bits.div_ceil(8)).unwrap_or(16);
+    let mut bytes = value.to_le_bytes().to_vec();
+    bytes.truncate(length);
+    Bits {
+        bytes,
+        bit_size: bits.into(),
+        ..Bits::default()
+    }
+}
+
+/// Whether a reason holds for all lanes, so that the others need not be asked.
+pub(super) fn is_limit(reason: &NoValue) -> bool {
+    let is_limit = |error: &Error| matches!(error.kind(), crate::error::ErrorKind::Limit { .. });
+    matches!(reason, NoValue::Error(error) if is_limit(error))
+}

@@ -1,0 +1,249 @@
+//! Expressions of C about a stopped wave, evaluated in every lane: `p->next->x`, `a[i] + 1`, `*q`, `sizeof(T)`.
+//!
+//! A [`Query`] belongs to a frame. It knows the frame's variables, types, enumerators and functions, reads what
+//! an expression needs of them, and answers for each lane by itself: what one lane cannot be asked, a division
+//! by zero or a null pointer, costs the others nothing. Where the value of a variable is, is the business of
+//! `inspect`; how a value looks as text, that of `display`.
+//!
+//! The text is parsed to nodes (`parse`), which are checked and become steps (`check`), which each lane takes
+//! one after the other (`lane`). What differs from C and gdb is in `spec-notes/print.md`. Sources: C17 §6.3 to
+//! §6.5; gdb for `@`, `$register` and `space#address`.
+
+mod calculate;
+mod check;
+mod check_name;
+mod check_object;
+mod check_operator;
+mod check_type;
+mod class;
+mod derived;
+mod error;
+mod lane;
+mod literal;
+mod member;
+mod names;
+mod number;
+mod object;
+mod parse;
+mod parse_type;
+mod scope;
+mod step;
+mod syntax;
+mod token;
+
+pub use error::{NoValue, QueryError, QueryErrorKind};
+
+use crate::arch::Lane;
+use crate::debug_info::type_name;
+use crate::debug_info::types::{TypeId, TypeTable};
+use crate::display::{self, Options, TypedBytes};
+use crate::error::{Limit, Result};
+use crate::inspect::{LaneState, StopFrame};
+use crate::location::Bits;
+use derived::Types;
+use names::Names;
+use object::Reader;
+use scope::Scope;
+
+/// Expressions about a frame of a stopped wave.
+///
+/// ```
+/// # #[cfg(feature = "serde")]
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use hetdwarf::{arch::Lane, inspect::{Program, Stop, StopOptions}, location::Arena, object::CodeObject};
+/// use hetdwarf::{query::Query, wave::Snapshot};
+///
+/// let file = std::fs::read("src/cli/demo/calls-O2.rocm.hsaco")?;
+/// let object = CodeObject::parse(&file)?;
+/// let program = Program::load(&object)?;
+/// let wave = Snapshot::from_json(&std::fs::read("src/cli/demo/stop.json")?)?;
+/// let arena = Arena::new();
+/// let stop = Stop::new(&program, &wave, wave.pc(), StopOptions::loaded_at(wave.load_address), &arena);
+///
+/// // In lane 3 `a` is 3, `x` is `g[a & 3]`, and that is 99.
+/// let mut query = Query::new(stop.frame(0).ok_or("no frame")?)?;
+/// let answer = query.evaluate("x * a + 7", &[Lane(3)])?;
+/// assert_eq!(answer.type_name, "int");
+/// assert_eq!(query.text(&answer.lanes[0], &Default::default()).as_deref(), Some("304"));
+///
+/// // What is wrong is data, with its place in the text.
+/// let error = query.evaluate("a + z", &[Lane(3)]).unwrap_err();
+/// assert_eq!((error.kind.name(), error.offset), ("unknown-name", 4));
+/// # Ok(())
+/// # }
+/// # #[cfg(not(feature = "serde"))]
+/// # fn main() {}
+/// ```
+#[derive(Debug)]
+pub struct Query<'s, 'p, 'a> {
+    scope: Scope<'s, 'p, 'a>,
+    names: Names<'p, 'a>,
+    types: Types,
+}
+
+/// What an expression is in each lane that was asked for.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The type; of an array that each lane has another length of, one without a length.
+    pub ty: TypeId,
+    /// Its name, as C writes it.
+    pub type_name: String,
+    /// The lanes, in the order in which they were asked for.
+    pub lanes: Vec<LaneAnswer>,
+}
+
+/// What an expression is in a lane.
+#[derive(Clone, Debug)]
+pub struct LaneAnswer {
+    /// The lane.
+    pub lane: Lane,
+    /// The type in the lane.
+    pub ty: TypeId,
+    /// The bits, or why there are none. Bits that are missing are in the masks.
+    pub value: Result<Bits, NoValue>,
+}
+
+impl LaneAnswer {
+    /// What is known, by its name in JSON documents: as in `vars`.
+    #[must_use]
+    pub fn state(&self) -> &'static str {
+        let bits = match &self.value {
+            Ok(bits) => bits,
+            Err(reason) => return reason.state(),
+        };
+        LaneState::of_bits(bits).name()
+    }
+}
+
+impl<'s, 'p, 'a> Query<'s, 'p, 'a> {
+    /// Prepares to answer about a frame. No variable is read yet.
+    ///
+    /// # Errors
+    /// If the debugging information of the frame's function is malformed.
+    pub fn new(frame: StopFrame<'s, 'p, 'a>) -> Result<Query<'s, 'p, 'a>> {
+        let scope = Scope::new(frame)?;
+        let names = Names::new(frame.stop().program().info(), scope.unit());
+        let types = Types::default();
+        Ok(Query {
+            scope,
+            names,
+            types,
+        })
+    }
+
+    /// The frame.
+    #[must_use]
+    pub fn frame(&self) -> StopFrame<'s, 'p, 'a> {
+        self.scope.frame
+    }
+
+    /// The types of answers.
+    #[must_use]
+    pub fn types(&self) -> &TypeTable {
+        &self.types.table
+    }
+
+    /// Evaluates an expression in some lanes.
+    ///
+    /// A lane that does not execute in the frame is [`NoValue::Inactive`].
+    ///
+    /// # Errors
+    /// If the text is no expression, names something that there is not, or an operator does not take its
+    /// operands. What is wrong in one lane only is in its [`LaneAnswer`].
+    pub fn evaluate(&mut self, text: &str, lanes: &[Lane]) -> Result<Answer, QueryError> {
+        let frame = self.scope.frame;
+        frame.stop().begin_question();
+        let (scope, names) = (&self.scope, &mut self.names);
+        let nodes = parse::parse(text, &mut |path| check_type::is_type(path, scope, names))?;
+        let steps = check::check(&nodes, &mut self.scope, &mut self.names, &mut self.types)?;
+        let last = steps.last();
+        let ty = last.map_or(TypeId(u32::MAX), |step| step.ty);
+        let offset = last.map_or(0, |step| step.offset);
+        let fault = |error| QueryErrorKind::DebugInfo(error).at(offset);
+        let mut answers = Vec::with_capacity(lanes.len());
+        for lane in lanes {
+            let (limits, done) = (frame.stop().limits(), frame.stop().step_counter());
+            limits
+                .charge_stop(done, steps.len() as u64)
+                .map_err(fault)?;
+            let answer = self.lane(&steps, *lane);
+            if let Err(NoValue::Error(error)) = &answer.value
+                && answer.value.as_ref().is_err_and(lane::is_limit)
+            {
+                return Err(fault(error.clone()));
+            }
+            let bits = answer.value.as_ref().map_or(0, |bits| bits.bit_size);
+            self.keep(bits).map_err(fault)?;
+            answers.push(answer);
+        }
+        let ty = common(&answers).unwrap_or(ty);
+        let type_name = type_name(&self.types.table, ty);
+        Ok(Answer {
+            ty,
+            type_name,
+            lanes: answers,
+        })
+    }
+
+    fn lane(&mut self, steps: &[step::Step<'p>], lane: Lane) -> LaneAnswer {
+        let frame = self.scope.frame;
+        let ty = steps.last().map_or(TypeId(u32::MAX), |step| step.ty);
+        if !frame.is_active(lane) {
+            return LaneAnswer {
+                lane,
+                ty,
+                value: Err(NoValue::Inactive),
+            };
+        }
+        match lane::walk(steps, &mut self.types, Reader { frame, lane }) {
+            Ok((ty, bits)) => LaneAnswer {
+                lane,
+                ty,
+                value: Ok(bits),
+            },
+            Err(reason) => LaneAnswer {
+                lane,
+                ty,
+                value: Err(reason),
+            },
+        }
+    }
+
+    /// Pays for bits of answers, which count as those of variables do.
+    fn keep(&self, bits: u64) -> Result<()> {
+        let held = self.scope.held.get().saturating_add(bits);
+        let limits = self.scope.frame.stop().limits();
+        if held > limits.output {
+            return Err(limits.reached(Limit::Output));
+        }
+        self.scope.held.set(held);
+        Ok(())
+    }
+
+    /// The value of a lane as a debugger of C prints it; nothing if there is none.
+    #[must_use]
+    pub fn text(&self, answer: &LaneAnswer, options: &Options) -> Option<String> {
+        let bits = answer.value.as_ref().ok()?;
+        let value = TypedBytes {
+            bytes: &bits.bytes,
+            undefined: &bits.undefined,
+            unavailable: &bits.unavailable,
+        };
+        Some(display::to_string(
+            &self.types.table,
+            answer.ty,
+            &value,
+            options,
+        ))
+    }
+}
+
+/// The type of all lanes that have a value, if it is one.
+fn common(answers: &[LaneAnswer]) -> Option<TypeId> {
+    let mut types = answers
+        .iter()
+        .filter(|answer| answer.value.is_ok())
+        .map(|answer| answer.ty);
+    let first = types.next()?;
+    types.all(|ty| ty == first).then_some(first)
+}

@@ -1,0 +1,346 @@
+//! From tokens to nodes: expressions of C by precedence climbing, with `@`, `$register` and addresses as gdb
+//! has them. Type names are left to `parse_type`.
+//!
+//! Recursion goes only as deep as brackets, conditionals and prefix operators nest, and that has a limit.
+//! Sources: C17 §6.5; the grammar of gdb's C expressions for the place of `@`.
+
+use super::error::{QueryError, QueryErrorKind};
+use super::literal::Number;
+use super::syntax::{AND, BINARY, Kind, Node, NodeId, OR, Path, Unary};
+use super::token::{Spanned, Token, tokens};
+
+/// How deep an expression may nest: each `(`, `?`, prefix operator and level of precedence counts one.
+pub(super) const DEPTH: u32 = 256;
+
+/// Says whether a name is that of a type, and of nothing else that is visible.
+pub(super) type IsType<'n> = &'n mut dyn FnMut(&Path<'_>) -> bool;
+
+/// Parses a whole text. The last node is the expression.
+pub(super) fn parse<'t>(text: &'t str, is_type: IsType<'_>) -> Result<Vec<Node<'t>>, QueryError> {
+    let mut parser = Parser {
+        tokens: tokens(text)?,
+        at: 0,
+        nodes: Vec::new(),
+        depth: 0,
+        is_type,
+    };
+    parser.conditional()?;
+    let Token::Sign(sign) = *parser.peek() else {
+        return match parser.peek() {
+            Token::End => Ok(parser.nodes),
+            Token::Name(_)
+            | Token::Register(_)
+            | Token::Number(_)
+            | Token::Character(_)
+            | Token::Text(_)
+            | Token::Address(..)
+            | Token::Sign(_) => Err(parser.expected("an operator or the end")),
+        };
+    };
+    if ASSIGNMENTS.contains(&sign) {
+        return Err(parser.unsupported("an assignment would change the program; it is only read"));
+    }
+    if sign == "," {
+        return Err(parser.unsupported("the comma operator is not supported"));
+    }
+    Err(parser.expected("an operator or the end"))
+}
+
+const ASSIGNMENTS: &[&str] = &[
+    "=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=",
+];
+
+const CHANGE: &str = "`++` and `--` would change the program; it is only read";
+
+pub(super) struct Parser<'t, 'n> {
+    tokens: Vec<Spanned<'t>>,
+    at: usize,
+    nodes: Vec<Node<'t>>,
+    depth: u32,
+    pub(super) is_type: IsType<'n>,
+}
+
+impl<'t> Parser<'t, '_> {
+    /// The next token.
+    pub(super) fn peek(&self) -> &Token<'t> {
+        self.peek_at(0)
+    }
+
+    /// A token that is so many after the next; the end goes on for ever.
+    pub(super) fn peek_at(&self, distance: usize) -> &Token<'t> {
+        let token = self.tokens.get(self.at.saturating_add(distance));
+        token.map_or(&Token::End, |spanned| &spanned.token)
+    }
+
+    /// Where the next token starts.
+    pub(super) fn offset(&self) -> usize {
+        let last = self.tokens.len().saturating_sub(1);
+        let token = self.tokens.get(self.at.min(last));
+        token.map_or(0, |spanned| spanned.offset)
+    }
+
+    pub(super) fn advance(&mut self) {
+        self.at = self.at.saturating_add(1);
+    }
+
+    /// Passes over a sign, if it is the next token.
+    pub(super) fn accept(&mut self, sign: &'static str) -> bool {
+        let found = *self.peek() == Token::Sign(sign);
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    pub(super) fn expect(&mut self, sign: &'static str) -> Result<(), QueryError> {
+        if self.accept(sign) {
+            return Ok(());
+        }
+        Err(self.expected(&format!("`{sign}`")))
+    }
+
+    /// The error of a next token that cannot stand there.
+    pub(super) fn expected(&self, expected: &str) -> QueryError {
+        let kind = QueryErrorKind::Syntax {
+            expected: expected.to_owned(),
+            found: self.peek().describe(),
+        };
+        kind.at(self.offset())
+    }
+
+    pub(super) fn unsupported(&self, what: &'static str) -> QueryError {
+        QueryErrorKind::Unsupported(what).at(self.offset())
+    }
+
+    /// Goes one level deeper for as long as `then` takes.
+    pub(super) fn deeper<T>(
+        &mut self,
+        then: impl FnOnce(&mut Self) -> Result<T, QueryError>,
+    ) -> Result<T, QueryError> {
+        if self.depth == DEPTH {
+            let (what, most) = ("nested operators and brackets", DEPTH.into());
+            return Err(QueryErrorKind::Limit { what, most }.at(self.offset()));
+        }
+        self.depth = self.depth.saturating_add(1);
+        let result = then(self);
+        self.depth = self.depth.saturating_sub(1);
+        result
+    }
+
+    fn push(&mut self, kind: Kind<'t>, offset: usize) -> NodeId {
+        let id = self.nodes.len();
+        self.nodes.push(Node { kind, offset });
+        id
+    }
+
+    /// Starts a run of nodes that is passed over if `condition` is `skip_if`; [`close`](Parser::close) ends it.
+    fn guard(&mut self, condition: Option<NodeId>, skip_if: bool, offset: usize) -> NodeId {
+        let until = 0;
+        self.push(
+            Kind::Guard {
+                condition,
+                skip_if,
+                until,
+            },
+            offset,
+        )
+    }
+
+    /// Ends the run of a guard before the node that is made next.
+    fn close(&mut self, guard: NodeId) {
+        let next = self.nodes.len();
+        if let Some(Node {
+            kind: Kind::Guard { until, .. },
+            ..
+        }) = self.nodes.get_mut(guard)
+        {
+            *until = next;
+        }
+    }
+
+    /// `a || b ? c : d`, and what binds more tightly.
+    fn conditional(&mut self) -> Result<NodeId, QueryError> {
+        self.deeper(|parser| {
+            let condition = parser.binary(OR)?;
+            let offset = parser.offset();
+            if !parser.accept("?") {
+                return Ok(condition);
+            }
+            let guard = parser.guard(Some(condition), false, offset);
+            let then = parser.conditional()?;
+            parser.close(guard);
+            parser.expect(":")?;
+            let guard = parser.guard(Some(condition), true, offset);
+            let otherwise = parser.conditional()?;
+            parser.close(guard);
+            Ok(parser.push(
+                Kind::Conditional {
+                    condition,
+                    then,
+                    otherwise,
+                },
+                offset,
+            ))
+        })
+    }
+
+    /// Binary operators that bind at least as tightly as `least`.
+    fn binary(&mut self, least: u8) -> Result<NodeId, QueryError> {
+        self.deeper(|parser| {
+            let mut left = parser.unary()?;
+            loop {
+                let offset = parser.offset();
+                let Token::Sign(sign) = *parser.peek() else {
+                    return Ok(left);
+                };
+                let logical = match sign {
+                    "&&" => Some((true, AND)),
+                    "||" => Some((false, OR)),
+                    _ => None,
+                };
+                if let Some((is_and, precedence)) = logical.filter(|(_, p)| *p >= least) {
+                    parser.advance();
+                    let guard = parser.guard(Some(left), !is_and, offset);
+                    let right = parser.binary(precedence.saturating_add(1))?;
+                    parser.close(guard);
+                    left = parser.push(
+                        Kind::Logical {
+                            is_and,
+                            left,
+                            right,
+                        },
+                        offset,
+                    );
+                    continue;
+                }
+                let row = BINARY.iter().find(|(text, _, _)| *text == sign);
+                let Some((_, operator, precedence)) = row.filter(|(_, _, p)| *p >= least) else {
+                    return Ok(left);
+                };
+                parser.advance();
+                let right = parser.binary(precedence.saturating_add(1))?;
+                left = parser.push(Kind::Binary(*operator, left, right), offset);
+            }
+        })
+    }
+
+    /// Prefix operators, casts and `sizeof`.
+    fn unary(&mut self) -> Result<NodeId, QueryError> {
+        let offset = self.offset();
+        if *self.peek() == Token::Name("sizeof") {
+            return self.deeper(Self::size_of);
+        }
+        let Token::Sign(sign) = *self.peek() else {
+            return self.postfix();
+        };
+        let operator = match sign {
+            "+" => Unary::Plus,
+            "-" => Unary::Minus,
+            "~" => Unary::Complement,
+            "!" => Unary::Not,
+            "*" => Unary::Dereference,
+            "&" => Unary::AddressOf,
+            "++" | "--" => return Err(self.unsupported(CHANGE)),
+            "(" if self.type_starts_at(1) => return self.deeper(Self::cast),
+            _ => return self.postfix(),
+        };
+        self.advance();
+        let operand = self.deeper(Self::unary)?;
+        Ok(self.push(Kind::Unary(operator, operand), offset))
+    }
+
+    fn size_of(&mut self) -> Result<NodeId, QueryError> {
+        let offset = self.offset();
+        self.advance();
+        if *self.peek() == Token::Sign("(") && self.type_starts_at(1) {
+            self.advance();
+            let ty = self.type_name()?;
+            self.expect(")")?;
+            return Ok(self.push(Kind::SizeOfType(ty), offset));
+        }
+        let guard = self.guard(None, true, offset);
+        let operand = self.unary()?;
+        self.close(guard);
+        Ok(self.push(Kind::SizeOf(operand), offset))
+    }
+
+    fn cast(&mut self) -> Result<NodeId, QueryError> {
+        let offset = self.offset();
+        self.advance();
+        let ty = self.type_name()?;
+        self.expect(")")?;
+        let operand = self.unary()?;
+        Ok(self.push(Kind::Cast { ty, operand }, offset))
+    }
+
+    /// Members, elements, and the rest that stands after an operand.
+    fn postfix(&mut self) -> Result<NodeId, QueryError> {
+        let mut base = self.primary()?;
+        loop {
+            let offset = self.offset();
+            let Token::Sign(sign) = *self.peek() else {
+                return Ok(base);
+            };
+            let arrow = match sign {
+                "." => false,
+                "->" => true,
+                "[" => {
+                    self.advance();
+                    let index = self.conditional()?;
+                    self.expect("]")?;
+                    base = self.push(Kind::Index { base, index }, offset);
+                    continue;
+                }
+                "(" => {
+                    return Err(self.unsupported("a call would run the program; it is only read"));
+                }
+                "++" | "--" => return Err(self.unsupported(CHANGE)),
+                ".*" | "->*" => {
+                    return Err(self.unsupported("pointers to members cannot be dereferenced"));
+                }
+                _ => return Ok(base),
+            };
+            self.advance();
+            let Token::Name(name) = *self.peek() else {
+                return Err(self.expected("the name of a member"));
+            };
+            // The error of a member that does not exist points at its name.
+            let offset = self.offset();
+            self.advance();
+            base = self.push(Kind::Member { base, name, arrow }, offset);
+        }
+    }
+
+    fn primary(&mut self) -> Result<NodeId, QueryError> {
+        let offset = self.offset();
+        let kind = match self.peek() {
+            Token::Number(Number::Integer(integer)) => Kind::Integer(*integer),
+            Token::Number(Number::Float { value, size }) => Kind::Float {
+                value: *value,
+                size: *size,
+            },
+            Token::Character(byte) => Kind::Character(*byte),
+            Token::Text(bytes) => Kind::Text(bytes.clone()),
+            Token::Register(name) => Kind::Register(name),
+            Token::Address(space, address) => Kind::Address(*space, *address),
+            Token::Sign("(") => {
+                self.advance();
+                let inner = self.conditional()?;
+                self.expect(")")?;
+                return Ok(inner);
+            }
+            Token::Name(_) if self.is_type_word(self.peek()) => {
+                return Err(
+                    self.unsupported("a type has no value; `sizeof` has, and a cast: `(T) x`")
+                );
+            }
+            Token::Name(_) | Token::Sign("::") => {
+                let path = self.path()?;
+                return Ok(self.push(Kind::Name(path), offset));
+            }
+            Token::Sign(_) | Token::End => return Err(self.expected("an operand")),
+        };
+        self.advance();
+        Ok(self.push(kind, offset))
+    }
+}

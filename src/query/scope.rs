@@ -1,0 +1,156 @@
+//! The variables that a frame sees, by their names: those of its blocks from the inside out, those of its file,
+//! then those of other files. Each is read once.
+
+use core::cell::Cell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use super::names::is_scope_of;
+use super::syntax::Path;
+use crate::debug_info::types::TypeTable;
+use crate::debug_info::{DieId, Function, UnitId, Variable};
+use crate::error::Result;
+use crate::inspect::{StopFrame, VariableValue};
+use crate::nearest::Nearest;
+
+/// What a frame sees.
+#[derive(Debug)]
+pub(super) struct Scope<'s, 'p, 'a> {
+    pub(super) frame: StopFrame<'s, 'p, 'a>,
+    function: Option<Function<'a>>,
+    /// The innermost scope first; those of file scope at the end.
+    visible: Vec<Variable<'a>>,
+    /// Those of file scope of other units, once they were asked for.
+    elsewhere: Option<Vec<Variable<'a>>>,
+    values: BTreeMap<DieId, Rc<VariableValue<'p>>>,
+    /// How many bits are kept of variables and answers.
+    pub(super) held: Cell<u64>,
+}
+
+impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
+    pub(super) fn new(frame: StopFrame<'s, 'p, 'a>) -> Result<Scope<'s, 'p, 'a>> {
+        let info = frame.stop().program().info();
+        let function = frame.function()?;
+        let visible = match &function {
+            Some(function) => info.variables_at(function, frame.call_frame().lookup_address())?,
+            None => Vec::new(),
+        };
+        Ok(Scope {
+            frame,
+            function,
+            visible,
+            elsewhere: None,
+            values: BTreeMap::new(),
+            held: Cell::new(0),
+        })
+    }
+
+    /// The unit of the frame's function.
+    pub(super) fn unit(&self) -> Option<UnitId> {
+        self.function.as_ref().map(|function| function.die.unit)
+    }
+
+    /// The variable of a function or block that a path names.
+    pub(super) fn local(&self, path: &Path<'_>) -> Option<Variable<'a>> {
+        if path.is_absolute {
+            return None;
+        }
+        let local = self
+            .visible
+            .iter()
+            .filter(|variable| variable.scope_die.is_some());
+        let mut named = local.filter(|variable| is_at(variable, path));
+        named.next().cloned()
+    }
+
+    /// The variable of file scope of the frame's unit that a path names.
+    pub(super) fn global(&self, path: &Path<'_>) -> Option<Variable<'a>> {
+        self.best(&self.visible, path)
+    }
+
+    /// The same for those of all other units, which are read for it.
+    pub(super) fn elsewhere(
+        &mut self,
+        path: &Path<'_>,
+        units: Vec<UnitId>,
+    ) -> Option<Variable<'a>> {
+        // Without a function nothing says how its variables are to be read.
+        self.function.as_ref()?;
+        if self.elsewhere.is_none() {
+            let (info, own) = (self.frame.stop().program().info(), self.unit());
+            let others = units.into_iter().filter(|unit| Some(*unit) != own);
+            // A unit that is malformed has none.
+            let globals = others.flat_map(|unit| info.globals(unit).unwrap_or_default());
+            self.elsewhere = Some(globals.collect());
+        }
+        self.best(self.elsewhere.as_deref().unwrap_or_default(), path)
+    }
+
+    /// The variable of file scope that a path means best: of the innermost namespace around the function, then of
+    /// none, then of any; a definition before a declaration.
+    fn best(&self, variables: &[Variable<'a>], path: &Path<'_>) -> Option<Variable<'a>> {
+        let around = self
+            .function
+            .as_ref()
+            .and_then(|function| function.qualifier.as_deref());
+        let around = around.unwrap_or_default();
+        let rank = |variable: &&Variable<'a>| {
+            let scope = variable.scope.as_deref().unwrap_or_default();
+            let after = around.strip_prefix(scope);
+            let is_around = scope.is_empty()
+                || after.is_some_and(|after| after.is_empty() || after.starts_with("::"));
+            let depth = if is_around {
+                scope.len().saturating_add(1)
+            } else {
+                0
+            };
+            (!variable.is_declaration, depth)
+        };
+        let global = variables
+            .iter()
+            .filter(|variable| variable.scope_die.is_none());
+        // The first of equals: later ones do not replace it.
+        let best = global
+            .filter(|variable| is_at(variable, path))
+            .rev()
+            .max_by_key(rank);
+        best.cloned()
+    }
+
+    /// Reads a variable in every lane.
+    pub(super) fn value(
+        &mut self,
+        variable: &Variable<'a>,
+        types: &mut TypeTable,
+    ) -> Option<Rc<VariableValue<'p>>> {
+        if let Some(known) = self.values.get(&variable.die) {
+            return Some(Rc::clone(known));
+        }
+        let function = self.function.as_ref()?;
+        let value = self
+            .frame
+            .read_variable(variable.clone(), function, &self.held, types);
+        let value = Rc::new(value);
+        self.values.insert(variable.die, Rc::clone(&value));
+        Some(value)
+    }
+
+    /// Proposes the names of variables.
+    pub(super) fn propose(&self, nearest: &mut Nearest) {
+        let elsewhere = self.elsewhere.as_deref().unwrap_or_default();
+        for variable in self.visible.iter().chain(elsewhere) {
+            nearest.consider(variable.name.as_deref().unwrap_or_default());
+        }
+    }
+
+    /// Whether debugging information describes the frame's code.
+    pub(super) fn is_described(&self) -> bool {
+        self.function.is_some()
+    }
+}
+
+/// Whether a path names a variable.
+fn is_at(variable: &Variable<'_>, path: &Path<'_>) -> bool {
+    variable.name.as_deref() == Some(path.name)
+        && is_scope_of(path, variable.scope.as_deref().unwrap_or_default())
+}

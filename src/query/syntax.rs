@@ -1,0 +1,199 @@
+//! The syntax of an expression: nodes in the order in which they are evaluated.
+//!
+//! Operands stand before what uses them, so that a loop over the nodes, and no recursion, checks and evaluates
+//! an expression. What is evaluated only under a condition is one run of nodes after a [`Kind::Guard`].
+
+use super::literal::{FloatSize, Integer};
+use crate::arch::AddressSpace;
+
+/// The index of a node.
+pub(super) type NodeId = usize;
+
+/// An expression.
+#[derive(Debug)]
+pub(super) struct Node<'t> {
+    pub(super) kind: Kind<'t>,
+    /// Where it starts in the text, or where its operator stands.
+    pub(super) offset: usize,
+}
+
+#[derive(Debug)]
+pub(super) enum Kind<'t> {
+    Integer(Integer),
+    Float {
+        value: f64,
+        size: FloatSize,
+    },
+    Character(u8),
+    Text(Vec<u8>),
+    Name(Path<'t>),
+    Register(&'t str),
+    Address(AddressSpace, u64),
+    Unary(Unary, NodeId),
+    Binary(Binary, NodeId, NodeId),
+    /// `&&` and `||`.
+    Logical {
+        is_and: bool,
+        left: NodeId,
+        right: NodeId,
+    },
+    Conditional {
+        condition: NodeId,
+        then: NodeId,
+        otherwise: NodeId,
+    },
+    /// Goes on at the node `until` if `condition` is `skip_if`, or has no value; always, if there is none.
+    Guard {
+        condition: Option<NodeId>,
+        skip_if: bool,
+        until: NodeId,
+    },
+    Member {
+        base: NodeId,
+        name: &'t str,
+        arrow: bool,
+    },
+    Index {
+        base: NodeId,
+        index: NodeId,
+    },
+    Cast {
+        ty: TypeName<'t>,
+        operand: NodeId,
+    },
+    SizeOfType(TypeName<'t>),
+    SizeOf(NodeId),
+}
+
+/// An operator before its operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unary {
+    Plus,
+    Minus,
+    Complement,
+    Not,
+    Dereference,
+    AddressOf,
+}
+
+/// An operator between two operands that are both evaluated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Binary {
+    Multiply,
+    Divide,
+    Remainder,
+    Add,
+    Subtract,
+    /// gdb's `@`: an array of so many elements from the first on.
+    Repeat,
+    ShiftLeft,
+    ShiftRight,
+    Less,
+    Greater,
+    LessOrEqual,
+    GreaterOrEqual,
+    Equal,
+    NotEqual,
+    And,
+    Xor,
+    Or,
+}
+
+/// Binary operators by their signs, the tightest first. C17 §6.5.5 to §6.5.12; `@` stands where gdb has it.
+#[rustfmt::skip]
+pub(super) const BINARY: &[(&str, Binary, u8)] = &[
+    ("*",  Binary::Multiply,       11), ("/",  Binary::Divide,         11), ("%",  Binary::Remainder, 11),
+    ("+",  Binary::Add,            10), ("-",  Binary::Subtract,       10),
+    ("@",  Binary::Repeat,          9),
+    ("<<", Binary::ShiftLeft,       8), (">>", Binary::ShiftRight,      8),
+    ("<",  Binary::Less,            7), (">",  Binary::Greater,         7),
+    ("<=", Binary::LessOrEqual,     7), (">=", Binary::GreaterOrEqual,  7),
+    ("==", Binary::Equal,           6), ("!=", Binary::NotEqual,        6),
+    ("&",  Binary::And,             5),
+    ("^",  Binary::Xor,             4),
+    ("|",  Binary::Or,              3),
+];
+
+/// How tightly `&&` and `||` bind, on the scale of [`BINARY`].
+pub(super) const AND: u8 = 2;
+pub(super) const OR: u8 = 1;
+
+impl Binary {
+    /// The sign.
+    pub(super) fn sign(self) -> &'static str {
+        let row = BINARY.iter().find(|(_, operator, _)| *operator == self);
+        row.map_or("?", |(sign, _, _)| sign)
+    }
+}
+
+impl Unary {
+    /// The sign.
+    pub(super) fn sign(self) -> &'static str {
+        match self {
+            Unary::Plus => "+",
+            Unary::Minus => "-",
+            Unary::Complement => "~",
+            Unary::Not => "!",
+            Unary::Dereference => "*",
+            Unary::AddressOf => "&",
+        }
+    }
+}
+
+/// A name, with the namespaces and classes before it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Path<'t> {
+    /// Whether `::` stands first.
+    pub(super) is_absolute: bool,
+    /// What stands before the last `::`.
+    pub(super) scopes: Vec<&'t str>,
+    pub(super) name: &'t str,
+}
+
+impl core::fmt::Display for Path<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        if self.is_absolute {
+            f.write_str("::")?;
+        }
+        self.scopes
+            .iter()
+            .try_for_each(|scope| write!(f, "{scope}::"))?;
+        f.write_str(self.name)
+    }
+}
+
+/// A type as `(T)` and `sizeof(T)` name it.
+#[derive(Debug)]
+pub(super) struct TypeName<'t> {
+    pub(super) offset: usize,
+    pub(super) base: Base<'t>,
+    /// From the inside out: `int (*)[4]` is an array of `int`, and a pointer to it.
+    pub(super) declarators: Vec<Declarator>,
+}
+
+/// What a type name starts with.
+#[derive(Debug)]
+pub(super) enum Base<'t> {
+    /// A base type of C: `unsigned long int`, sorted.
+    Words(Vec<&'t str>),
+    /// A type of the program.
+    Named { tag: Option<Tag>, path: Path<'t> },
+}
+
+/// The keyword before a type's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tag {
+    /// `struct` or `class`, which C++ does not tell apart.
+    Record,
+    Union,
+    Enumeration,
+}
+
+/// What is made of a type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Declarator {
+    /// `*`, with the address space if one is named.
+    Pointer(Option<AddressSpace>),
+    /// `[N]`.
+    Array(u64),
+}

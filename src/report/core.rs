@@ -1,0 +1,659 @@
+//! `hetdwarf-core/1`: what a GPU core file says.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::number::Hex;
+use super::vars::VarsFrame;
+use crate::debug_info::Budget;
+use crate::gpu_core::{
+    CoreWave, Dispatch, FenceScope, GpuCore, LoadedObject, Problem, Process, Queue, WaveState,
+};
+use crate::inspect::{Programs, Stop};
+use crate::location::Arena;
+use crate::object::SymbolKind;
+use crate::wave::Wave;
+
+/// The document.
+#[derive(Clone, Debug, Serialize)]
+pub struct CoreDocument {
+    /// `hetdwarf-core/1`.
+    pub format: &'static str,
+    /// The note with the state of the driver.
+    pub note: CoreNoteDocument,
+    /// The GPUs.
+    pub agents: Vec<AgentDocument>,
+    /// The queues, in the order of the note.
+    pub queues: Vec<QueueDocument>,
+    /// The dispatches that are not finished.
+    pub dispatches: Vec<DispatchDocument>,
+    /// The code objects that were loaded.
+    pub code_objects: Vec<CoreObjectDocument>,
+    /// The waves, in the order of queues, XCCs and control stacks.
+    pub waves: Vec<CoreWaveDocument>,
+    /// The waves that are alike, those that stopped first, then the largest groups.
+    pub groups: Vec<GroupDocument>,
+    /// What could not be read, or is not as it must be.
+    pub problems: Vec<ProblemDocument>,
+}
+
+/// The note with the state of the driver.
+#[derive(Clone, Debug, Serialize)]
+pub struct CoreNoteDocument {
+    /// Its version.
+    pub version: u64,
+    /// The version of the driver's interface, major and minor.
+    pub kfd: [u32; 2],
+    /// The address of the runtime's list of code objects.
+    pub r_debug: Hex,
+    /// The state of the runtime; 1 is enabled.
+    pub runtime_state: u32,
+    /// The version of the runtime's interface; null if it is not in the file.
+    pub interface: Option<u32>,
+}
+
+/// A GPU.
+#[derive(Clone, Debug, Serialize)]
+pub struct AgentDocument {
+    /// Its number, from 1.
+    pub index: usize,
+    /// The driver's number of it.
+    pub gpu_id: u32,
+    /// The target.
+    pub target: String,
+    /// XCCs.
+    pub xcc: u32,
+    /// Shader engines of one XCC.
+    pub shader_engines: u32,
+    /// SIMDs.
+    pub simds: u32,
+    /// PCI location: bus, device and function, `0a:00.0`.
+    pub location: String,
+    /// Whether its waves can be read.
+    pub readable: bool,
+}
+
+/// A queue.
+#[derive(Clone, Debug, Serialize)]
+pub struct QueueDocument {
+    /// Its number, from 1.
+    pub index: usize,
+    /// The driver's number of it.
+    pub queue_id: u32,
+    /// The driver's number of its GPU.
+    pub gpu_id: u32,
+    /// `aql`, `pm4`, `sdma`, `xgmi`, `sdma-by-engine` or `unknown`.
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    /// Waves that were found.
+    pub waves: u64,
+    /// The id of the first packet that is not finished; null if it is not known.
+    pub read_id: Option<u64>,
+    /// The id of the first packet that is not written; null if it is not known.
+    pub write_id: Option<u64>,
+    /// The address of the ring.
+    pub ring_address: Hex,
+    /// The size of the ring, in bytes.
+    pub ring_size: u32,
+}
+
+/// A dispatch.
+#[derive(Clone, Debug, Serialize)]
+pub struct DispatchDocument {
+    /// Its number, from 1.
+    pub index: usize,
+    /// The driver's number of its queue.
+    pub queue_id: u32,
+    /// The id of its packet.
+    pub packet_id: u64,
+    /// The kernel; null if its code object or name is not known.
+    pub kernel: Option<String>,
+    /// Work-items of the grid.
+    pub grid_size: [u32; 3],
+    /// Work-items of a workgroup.
+    pub workgroup_size: [u32; 3],
+    /// The address of the kernel's descriptor.
+    pub kernel_object: Hex,
+    /// The address of the arguments.
+    pub kernarg: Hex,
+    /// Scratch of a lane, in bytes.
+    pub private_segment_size: u32,
+    /// LDS of a workgroup, in bytes.
+    pub group_segment_size: u32,
+    /// Whether it waits for the packets before it.
+    pub barrier: bool,
+    /// What is acquired before it: `none`, `agent` or `system`.
+    pub acquire_scope: &'static str,
+    /// What is released after it: `none`, `agent` or `system`.
+    pub release_scope: &'static str,
+}
+
+/// A code object.
+#[derive(Clone, Debug, Serialize)]
+pub struct CoreObjectDocument {
+    /// The address where it is loaded.
+    pub load_address: Hex,
+    /// Where its file is, as the runtime says it.
+    pub uri: String,
+    /// Its target; null if its file was not found.
+    pub target: Option<String>,
+    /// Whether its file was found.
+    pub found: bool,
+    /// The file that was read; absent if it is a copy in the core.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+}
+
+/// A wave.
+#[derive(Clone, Debug, Serialize)]
+pub struct CoreWaveDocument {
+    /// Its number, from 1.
+    pub index: usize,
+    /// The driver's number of its GPU.
+    pub gpu_id: u32,
+    /// The driver's number of its queue.
+    pub queue_id: u32,
+    /// The XCC it ran on, from 0.
+    pub xcc: u32,
+    /// The id of the packet that it was launched by; null if it is not known.
+    pub packet_id: Option<u64>,
+    /// Its workgroup; null if it is not known.
+    pub workgroup: Option<[u32; 3]>,
+    /// Its number in its workgroup; null if it is not known.
+    pub wave_in_group: Option<u32>,
+    /// How many lanes it has.
+    pub lanes: u32,
+    /// Where it is, in the process.
+    pub pc: Hex,
+    /// The mask of its active lanes.
+    pub exec: Hex,
+    /// `running`, `stopped` or `unsure`.
+    pub state: &'static str,
+    /// Why it stopped, the most telling reason first.
+    pub stop: Vec<&'static str>,
+    /// The code object that it is in, from 0; null if that is not known.
+    pub code_object: Option<usize>,
+    /// The kernel that it runs.
+    pub kernel: Option<String>,
+    /// The function that it is in.
+    pub function: Option<String>,
+    /// The name of the source file.
+    pub file: Option<String>,
+    /// The line.
+    pub line: Option<u64>,
+    /// Set if a debugger held it at launch, and it never ran.
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    pub halted_at_launch: bool,
+    /// Its call stack, the innermost function first; in `groups` in the document.
+    #[serde(skip)]
+    pub stack: Vec<String>,
+}
+
+/// Waves that are alike.
+#[derive(Clone, Debug, Serialize)]
+pub struct GroupDocument {
+    /// Their numbers, from 1.
+    pub waves: Vec<usize>,
+    /// What they have in common: by default their call stack, the innermost function first.
+    pub stack: Vec<String>,
+    /// `running`, `stopped` or `unsure`.
+    pub state: &'static str,
+    /// The kernel that they run.
+    pub kernel: Option<String>,
+}
+
+/// Something that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ProblemDocument {
+    /// What it is about.
+    #[serde(rename = "where")]
+    pub place: String,
+    /// Where the bytes at fault are in the file; null if they are in none.
+    pub offset: Option<Hex>,
+    /// The number of the file, from 0; absent if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<usize>,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// What waves of a group have in common.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GroupBy {
+    /// State, kernel and call stack.
+    #[default]
+    Stack,
+    /// State, kernel and the line that they are at.
+    Line,
+    /// State and kernel.
+    Kernel,
+    /// Nothing: each wave is a group.
+    None,
+}
+
+/// A code object as the caller found it.
+#[derive(Clone, Debug, Default)]
+pub struct FoundObject {
+    /// Where its file is, as the runtime or the user says it.
+    pub uri: String,
+    /// The file that was read; nothing if it is a copy in the core.
+    pub file: Option<String>,
+}
+
+impl CoreDocument {
+    /// Describes a core. `found` are the code objects in the order of the process's.
+    #[must_use]
+    pub fn new(
+        core: &GpuCore<'_>,
+        programs: &Programs<'_>,
+        found: &[FoundObject],
+        group_by: GroupBy,
+    ) -> CoreDocument {
+        let process = programs.process();
+        let mut places = Places::new(core);
+        let dispatches: Vec<DispatchDocument> = (1..)
+            .zip(core.dispatches())
+            .map(|(index, dispatch)| DispatchDocument::new(index, dispatch, core, process))
+            .collect();
+        let waves: Vec<CoreWaveDocument> = core
+            .waves()
+            .map(|wave| CoreWaveDocument::new(&wave, programs, &dispatches, &mut places))
+            .collect();
+        let header = core.header();
+        let (major, minor) = header.kfd;
+        let has_several = core.file_count() > 1;
+        let problems = core.problems().iter().chain(process.problems());
+        let mut problems: Vec<ProblemDocument> = problems
+            .map(|problem| ProblemDocument::new(problem, has_several))
+            .collect();
+        problems.extend(places.problems());
+        CoreDocument {
+            format: "hetdwarf-core/1",
+            note: CoreNoteDocument {
+                version: header.version,
+                kfd: [major, minor],
+                r_debug: Hex::from(header.r_debug),
+                runtime_state: header.runtime_state,
+                interface: core.interface(),
+            },
+            agents: agents(core),
+            queues: (1..)
+                .zip(core.queues())
+                .map(|(index, queue)| QueueDocument::new(index, queue))
+                .collect(),
+            dispatches,
+            code_objects: process
+                .objects()
+                .iter()
+                .zip(found)
+                .map(|(loaded, found)| CoreObjectDocument {
+                    load_address: Hex::from(loaded.load_address),
+                    uri: found.uri.clone(),
+                    target: loaded
+                        .object
+                        .as_ref()
+                        .map(|object| object.target().to_string()),
+                    found: loaded.object.is_some(),
+                    file: found.file.clone(),
+                })
+                .collect(),
+            groups: groups(&waves, group_by),
+            waves,
+            problems,
+        }
+    }
+}
+
+impl From<&LoadedObject> for FoundObject {
+    fn from(object: &LoadedObject) -> FoundObject {
+        FoundObject {
+            uri: object.uri.clone(),
+            file: None,
+        }
+    }
+}
+
+fn agents(core: &GpuCore<'_>) -> Vec<AgentDocument> {
+    (1..)
+        .zip(core.agents())
+        .map(|(index, agent)| AgentDocument {
+            index,
+            gpu_id: agent.gpu_id,
+            target: agent.target.clone(),
+            xcc: agent.xccs,
+            shader_engines: agent.shader_engines,
+            simds: agent.simds,
+            location: format!(
+                "{:02x}:{:02x}.{:x}",
+                agent.location >> 8,
+                agent.location >> 3 & 0x1f,
+                agent.location & 7
+            ),
+            readable: agent.is_readable(),
+        })
+        .collect()
+}
+
+impl QueueDocument {
+    fn new(index: usize, queue: &Queue) -> QueueDocument {
+        let entry = &queue.entry;
+        QueueDocument {
+            index,
+            queue_id: entry.queue_id,
+            gpu_id: entry.gpu_id,
+            kind: entry.kind.name(),
+            waves: queue.waves,
+            read_id: queue.read_id,
+            write_id: queue.write_id,
+            ring_address: Hex::from(entry.ring_address),
+            ring_size: entry.ring_size,
+        }
+    }
+}
+
+impl DispatchDocument {
+    fn new(
+        index: usize,
+        dispatch: &Dispatch,
+        core: &GpuCore<'_>,
+        process: &Process<'_>,
+    ) -> DispatchDocument {
+        let packet = &dispatch.packet;
+        let queue = core.queues().get(dispatch.queue);
+        let kernel = process.kernel(dispatch);
+        DispatchDocument {
+            index,
+            queue_id: queue.map_or(0, |queue| queue.entry.queue_id),
+            packet_id: dispatch.packet_id,
+            kernel: kernel.map(|(_, kernel)| kernel.name.clone()),
+            grid_size: packet.grid_size,
+            workgroup_size: packet.workgroup_size,
+            kernel_object: Hex::from(packet.kernel_object),
+            kernarg: Hex::from(packet.kernarg_address),
+            private_segment_size: packet.private_segment_size,
+            group_segment_size: packet.group_segment_size,
+            barrier: packet.barrier,
+            acquire_scope: fence(packet.acquire),
+            release_scope: fence(packet.release),
+        }
+    }
+}
+
+fn fence(scope: FenceScope) -> &'static str {
+    match scope {
+        FenceScope::None => "none",
+        FenceScope::Agent => "agent",
+        FenceScope::System => "system",
+        FenceScope::Reserved => "reserved",
+    }
+}
+
+impl CoreWaveDocument {
+    fn new(
+        wave: &CoreWave<'_, '_>,
+        programs: &Programs<'_>,
+        dispatches: &[DispatchDocument],
+        places: &mut Places,
+    ) -> CoreWaveDocument {
+        let queue_id = wave.queue().map_or(0, |queue| queue.entry.queue_id);
+        let kernel = wave
+            .dispatch_index()
+            .and_then(|index| dispatches.get(index));
+        let process = programs.process();
+        let code_object = process.object_at(wave.line_pc());
+        let stack = places.stack(wave, code_object, programs);
+        CoreWaveDocument {
+            index: wave.index().saturating_add(1),
+            gpu_id: wave.agent().map_or(0, |agent| agent.gpu_id),
+            queue_id,
+            xcc: wave.xcc(),
+            packet_id: wave.packet_id(),
+            workgroup: wave.workgroup(),
+            wave_in_group: wave.wave_in_group(),
+            lanes: wave.wave_size().lanes(),
+            pc: Hex::from(wave.pc()),
+            exec: Hex::from(wave.exec()),
+            state: wave.state().name(),
+            stop: wave.stops().iter().map(|reason| reason.name()).collect(),
+            code_object,
+            kernel: kernel.and_then(|dispatch| dispatch.kernel.clone()),
+            function: stack.function,
+            file: stack.file,
+            line: stack.line,
+            halted_at_launch: wave.is_halted_at_launch(),
+            stack: stack.frames,
+        }
+    }
+}
+
+impl ProblemDocument {
+    fn new(problem: &Problem, has_several: bool) -> ProblemDocument {
+        let file = problem.offset.map(|offset| offset.file);
+        ProblemDocument {
+            place: problem.place.to_string(),
+            offset: problem.offset.map(|at| Hex::from(at.offset)),
+            file: file.filter(|_| has_several),
+            message: problem.kind.to_string(),
+        }
+    }
+}
+
+/// Where a wave is.
+#[derive(Clone, Debug, Default)]
+struct Stack {
+    function: Option<String>,
+    file: Option<String>,
+    line: Option<u64>,
+    /// The innermost first.
+    frames: Vec<String>,
+}
+
+/// Where call frames are in the source, by code object and address: waves are at few places.
+struct Places {
+    known: BTreeMap<(usize, u64), VarsFrame>,
+    /// Places without debugging information.
+    symbols: BTreeMap<u64, String>,
+    entries: Budget,
+    /// Operations and frames that the stacks of all waves may still take.
+    left: u64,
+    is_cut: bool,
+    /// Code objects whose debugging information cannot be read, with the reason.
+    unreadable: BTreeMap<usize, String>,
+}
+
+/// As how many operations a frame counts.
+const PER_FRAME: u64 = 64;
+/// How many times what one question may take the stacks of all waves may.
+const QUESTIONS: u64 = 256;
+
+impl Places {
+    fn new(core: &GpuCore<'_>) -> Places {
+        Places {
+            known: BTreeMap::new(),
+            symbols: BTreeMap::new(),
+            entries: Budget::reading(core.limits()),
+            left: core.limits().stop_steps.saturating_mul(QUESTIONS),
+            is_cut: false,
+            unreadable: BTreeMap::new(),
+        }
+    }
+
+    /// The call stack of a wave.
+    fn stack(
+        &mut self,
+        wave: &CoreWave<'_, '_>,
+        object: Option<usize>,
+        programs: &Programs<'_>,
+    ) -> Stack {
+        let Some(index) = object else {
+            return self.bare(wave, object, programs);
+        };
+        if self.left == 0 {
+            self.is_cut = true;
+            return self.bare(wave, object, programs);
+        }
+        let arena = Arena::new();
+        let stop = match programs.get(index) {
+            Some(Ok(_)) => programs.stop(wave, &arena),
+            Some(Err(error)) => {
+                let reason = error.to_string();
+                self.unreadable.entry(index).or_insert(reason);
+                None
+            }
+            None => None,
+        };
+        match stop.map(|stop| self.frames(&stop, index, programs)) {
+            Some(stack) if !stack.frames.is_empty() => stack,
+            _ => self.bare(wave, object, programs),
+        }
+    }
+
+    /// The stack of a wave of which only the pc is known.
+    fn bare(
+        &mut self,
+        wave: &CoreWave<'_, '_>,
+        object: Option<usize>,
+        programs: &Programs<'_>,
+    ) -> Stack {
+        Stack {
+            frames: vec![self.symbol(wave.line_pc(), object, programs)],
+            ..Stack::default()
+        }
+    }
+
+    fn symbol(&mut self, pc: u64, object: Option<usize>, programs: &Programs<'_>) -> String {
+        let known = self.symbols.entry(pc);
+        known
+            .or_insert_with(|| symbol(pc, object, programs))
+            .clone()
+    }
+
+    fn frames(&mut self, stop: &Stop<'_, '_>, index: usize, programs: &Programs<'_>) -> Stack {
+        let mut stack = Stack::default();
+        for frame in stop.frames() {
+            self.left = self.left.saturating_sub(PER_FRAME);
+            let address = frame.call_frame().lookup_address();
+            let found = match self.known.get(&(index, address)) {
+                Some(known) => known.clone(),
+                None => match VarsFrame::within(&frame, &mut self.entries) {
+                    Ok(found) => {
+                        self.known.insert((index, address), found.clone());
+                        found
+                    }
+                    Err(error) => {
+                        self.unreadable.entry(index).or_insert(error.to_string());
+                        break;
+                    }
+                },
+            };
+            if stack.frames.is_empty() {
+                stack.function.clone_from(&found.function);
+                stack.file.clone_from(&found.file);
+                stack.line = found.line;
+            }
+            let function = match &found.function {
+                Some(function) => function.clone(),
+                None => self.symbol(frame.call_frame().pc(), Some(index), programs),
+            };
+            add_frame(&mut stack.frames, &found, function);
+        }
+        self.left = self.left.saturating_sub(stop.steps_done());
+        stack
+    }
+
+    /// What went wrong with code objects, and with all stacks.
+    fn problems(&self) -> Vec<ProblemDocument> {
+        let mut found: Vec<ProblemDocument> = self
+            .unreadable
+            .iter()
+            .map(|(index, reason)| ProblemDocument {
+                place: format!("code object {index}"),
+                offset: None,
+                file: None,
+                message: format!("its debugging information cannot be read: {reason}"),
+            })
+            .collect();
+        if self.is_cut {
+            let message =
+                "the call stacks of all waves take too long: those of the last ones have one frame";
+            found.push(ProblemDocument {
+                place: "waves".to_owned(),
+                offset: None,
+                file: None,
+                message: message.to_owned(),
+            });
+        }
+        found
+    }
+}
+
+/// Adds the lines of a frame: functions that were inlined look like frames.
+fn add_frame(frames: &mut Vec<String>, found: &VarsFrame, function: String) {
+    let mut place = Some(match (&found.file, found.line) {
+        (Some(file), Some(line)) => format!(" at {file}:{line}"),
+        (Some(file), None) => format!(" in {file}"),
+        (None, _) => String::new(),
+    });
+    for name in &found.inlined {
+        let place = place.take().unwrap_or_default();
+        frames.push(format!("{name} (inlined){place}"));
+    }
+    frames.push(function + &place.unwrap_or_default());
+}
+
+/// A place without debugging information: function and offset by the symbols, or else the address.
+fn symbol(pc: u64, object: Option<usize>, programs: &Programs<'_>) -> String {
+    let process = programs.process();
+    let loaded = object.and_then(|index| process.objects().get(index));
+    let found = loaded.and_then(|loaded| {
+        let address = pc.checked_sub(loaded.load_address)?;
+        let symbols = loaded.object.as_ref()?.symbols().ok()?;
+        symbols
+            .iter()
+            .filter(|symbol| symbol.kind == SymbolKind::Function)
+            .filter_map(|symbol| Some((symbol, address.checked_sub(symbol.address)?)))
+            .find(|(symbol, offset)| *offset < symbol.size)
+            .map(|(symbol, offset)| format!("{}+{offset:#x}", symbol.name))
+    });
+    found.unwrap_or_else(|| format!("{pc:#x}"))
+}
+
+/// The waves that are alike, those that stopped first, then the largest groups, then the first ones.
+fn groups(waves: &[CoreWaveDocument], group_by: GroupBy) -> Vec<GroupDocument> {
+    type Key<'w> = (&'static str, Option<&'w str>, Vec<String>, usize);
+    let mut found: BTreeMap<Key<'_>, Vec<usize>> = BTreeMap::new();
+    for wave in waves {
+        let (common, own) = match group_by {
+            GroupBy::Stack => (wave.stack.clone(), 0),
+            GroupBy::Line => (wave.stack.first().into_iter().cloned().collect(), 0),
+            GroupBy::Kernel => (Vec::new(), 0),
+            GroupBy::None => (wave.stack.clone(), wave.index),
+        };
+        let key = (wave.state, wave.kernel.as_deref(), common, own);
+        found.entry(key).or_default().push(wave.index);
+    }
+    let mut groups: Vec<GroupDocument> = found
+        .into_iter()
+        .map(|((state, kernel, stack, _), waves)| GroupDocument {
+            waves,
+            stack,
+            state,
+            kernel: kernel.map(str::to_owned),
+        })
+        .collect();
+    let rank = |state: &str| {
+        [WaveState::Stopped, WaveState::Unsure, WaveState::Running]
+            .iter()
+            .position(|known| known.name() == state)
+    };
+    groups.sort_by_key(|group| {
+        let first = group.waves.first().copied();
+        (
+            rank(group.state),
+            core::cmp::Reverse(group.waves.len()),
+            first,
+        )
+    });
+    groups
+}

@@ -1,0 +1,188 @@
+//! `hetdwarf-print/1`: expressions, in every lane.
+
+use serde::Serialize;
+
+use super::number::{Hex, hex_bytes};
+use super::vars::{LaneDocument, PER_LINE, VarsFrame};
+use crate::arch::Lane;
+use crate::debug_info::Budget;
+use crate::display::Options;
+use crate::error::{Limit, Result};
+use crate::inspect::StopFrame;
+use crate::query::{LaneAnswer, NoValue, Query, QueryError};
+
+/// The document.
+#[derive(Clone, Debug, Serialize)]
+pub struct PrintDocument {
+    /// `hetdwarf-print/1`.
+    pub format: &'static str,
+    /// The frame's program location, in the process.
+    pub pc: Hex,
+    /// Where that is in the source.
+    pub frame: VarsFrame,
+    /// The expressions, in the order in which they were asked for.
+    pub expressions: Vec<ExpressionDocument>,
+}
+
+/// An expression: `ty` and `lanes`, or `error`.
+#[derive(Clone, Debug, Serialize)]
+pub struct ExpressionDocument {
+    /// What was asked for.
+    pub text: String,
+    /// Its type's name.
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub ty: Option<String>,
+    /// Its value in each lane.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lanes: Option<Vec<LaneDocument>>,
+    /// Why it cannot be evaluated in any lane.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<QueryErrorDocument>,
+}
+
+/// What is wrong with an expression.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct QueryErrorDocument {
+    /// The kind's name.
+    pub kind: &'static str,
+    /// The offset in the text, in bytes.
+    pub offset: usize,
+    /// What is wrong, for people.
+    pub message: String,
+}
+
+impl From<&QueryError> for QueryErrorDocument {
+    fn from(error: &QueryError) -> QueryErrorDocument {
+        QueryErrorDocument {
+            kind: error.kind.name(),
+            offset: error.offset,
+            message: error.kind.to_string(),
+        }
+    }
+}
+
+impl ExpressionDocument {
+    /// Whether there is a value in some lane.
+    #[must_use]
+    pub fn has_value(&self) -> bool {
+        let mut lanes = self.lanes.iter().flatten();
+        lanes.any(|lane| lane.value.is_some())
+    }
+}
+
+impl PrintDocument {
+    /// Evaluates expressions in some lanes of a frame. One that cannot be evaluated has an error in its place.
+    ///
+    /// # Errors
+    /// If the debugging information of the frame is malformed; [`Limit::Output`] if the answers are longer than
+    /// any that a person reads.
+    pub fn new(
+        frame: &StopFrame<'_, '_, '_>,
+        lanes: &[Lane],
+        texts: &[String],
+        options: &Options,
+    ) -> Result<PrintDocument> {
+        let limits = frame.stop().limits();
+        let count = texts.len().saturating_mul(lanes.len()) as u64;
+        if count.saturating_mul(PER_LINE) > limits.output {
+            return Err(limits.reached(Limit::Output));
+        }
+        let mut query = Query::new(*frame)?;
+        let mut writer = Writer {
+            lanes,
+            options,
+            values: Budget::text(limits),
+        };
+        let expressions = texts.iter().map(|text| writer.expression(&mut query, text));
+        let expressions = expressions.collect::<Result<_>>()?;
+        Ok(PrintDocument {
+            format: "hetdwarf-print/1",
+            pc: Hex::from(frame.call_frame().pc()),
+            frame: VarsFrame::new(frame)?,
+            expressions,
+        })
+    }
+}
+
+/// Describes expressions.
+struct Writer<'w> {
+    lanes: &'w [Lane],
+    options: &'w Options,
+    values: Budget,
+}
+
+impl Writer<'_> {
+    fn expression(
+        &mut self,
+        query: &mut Query<'_, '_, '_>,
+        text: &str,
+    ) -> Result<ExpressionDocument> {
+        self.values.charge(text.len() as u64)?;
+        let text = text.to_owned();
+        let answer = match query.evaluate(&text, self.lanes) {
+            Ok(answer) => answer,
+            Err(error) => {
+                let error = Some(QueryErrorDocument::from(&error));
+                return Ok(ExpressionDocument {
+                    text,
+                    ty: None,
+                    lanes: None,
+                    error,
+                });
+            }
+        };
+        let lanes = answer.lanes.iter().map(|lane| self.lane(query, lane));
+        let lanes = lanes.collect::<Result<_>>()?;
+        Ok(ExpressionDocument {
+            text,
+            ty: Some(answer.type_name),
+            lanes: Some(lanes),
+            error: None,
+        })
+    }
+
+    fn lane(&mut self, query: &Query<'_, '_, '_>, answer: &LaneAnswer) -> Result<LaneDocument> {
+        let mut document = LaneDocument {
+            lane: answer.lane.0,
+            work_item: query.frame().stop().wave().work_item(answer.lane),
+            state: answer.state(),
+            value: None,
+            bytes: None,
+            undefined: Vec::new(),
+            unavailable: Vec::new(),
+            message: None,
+            children: Vec::new(),
+            more_children: 0,
+        };
+        let bits = match &answer.value {
+            Ok(bits) => bits,
+            // That a lane does not execute is its state.
+            Err(NoValue::Inactive) => return Ok(document),
+            Err(reason) => {
+                document.message = Some(reason.to_string());
+                return Ok(document);
+            }
+        };
+        if !matches!(document.state, "ok" | "partial") {
+            let reason = if bits.unavailable.is_empty() {
+                NoValue::OptimizedOut
+            } else {
+                NoValue::Unavailable
+            };
+            document.message = Some(reason.to_string());
+            return Ok(document);
+        }
+        let (undefined, unavailable) = (bits.undefined.ranges(), bits.unavailable.ranges());
+        let ranges = undefined.len().saturating_add(unavailable.len());
+        let size = bits.bytes.len().saturating_mul(2);
+        let size = size.saturating_add(ranges.saturating_mul(16));
+        self.values.charge(size as u64)?;
+        document.value = query.text(answer, self.options);
+        let length = document.value.as_ref().map_or(0, |text| text.len());
+        self.values.charge(length as u64)?;
+        document.bytes = Some(hex_bytes(&bits.bytes));
+        document.undefined = undefined.iter().map(|r| [r.start, r.end]).collect();
+        document.unavailable = unavailable.iter().map(|r| [r.start, r.end]).collect();
+        Ok(document)
+    }
+}

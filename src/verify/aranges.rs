@@ -1,0 +1,392 @@
+//! `.debug_aranges`: whether its sets can be read, and whether what they say of units is what the units say. Source:
+//! DWARF 5 §6.1.2, §7.21.
+//!
+//! Debuggers that use the section find the unit of an address by it and by nothing else, so that what it leaves out has
+//! no debugging information for them. Addresses outside of code may be those of variables, which DWARF allows.
+
+use core::cell::Cell;
+use core::ops::Range;
+use std::collections::BTreeMap;
+
+use super::finding::{Finding, Findings};
+use super::location::{contains, merged};
+use super::rule::{Rule, rules};
+use super::subject::Subject;
+use crate::debug_info::address_ranges::{AddressRangeSet, SECTION, Tuple};
+use crate::debug_info::{DebugInfo, UnitId};
+use crate::inspect::Program;
+use crate::object::Section;
+
+rules! {
+    LENGTH "aranges-length" Error "DWARF 5 §6.1.2"
+        "the length of a set of address ranges is impossible"
+        "A set starts with the number of bytes that follow. One that goes past the end of the section, or is too small for the header, cannot be \
+         read; nor can any set behind it, because nobody knows where it starts.";
+    HEADER "aranges-header" Error "DWARF 5 §6.1.2"
+        "the header of a set of address ranges makes no sense"
+        "The version is 2 in all versions of DWARF; addresses have the size of the target's, 8 bytes, and there are no segment selectors. With other \
+         sizes addresses are read from the wrong bytes.";
+    ALIGNMENT "aranges-alignment" Warning "DWARF 5 §6.1.2"
+        "a set of address ranges ends within a tuple"
+        "The first tuple is at a multiple of the size of a tuple, counted from the start of the set, and the set ends behind a whole tuple. Where it \
+         does not, the producer did not align, and readers that do take other bytes for addresses.";
+    TERMINATOR "aranges-terminator" Warning "DWARF 5 §6.1.2"
+        "a set of address ranges does not end with a tuple of zeros"
+        "The last tuple, and no other, is an address and a length of zero. Some readers go on until they find it, others stop at the first: what is \
+         behind it is lost for them.";
+    UNIT "aranges-unit" Error "DWARF 5 §6.1.2"
+        "a set of address ranges is for no unit"
+        "No unit of .debug_info starts at the offset in the header, so that the addresses belong to nothing.";
+    OUTSIDE "aranges-outside" Error "DWARF 5 §6.1.2"
+        "a range of addresses is not in the program"
+        "It does not lie within the sections that are loaded. Its start or its length is wrong, or was not relocated.";
+    FOREIGN "aranges-foreign-code" Error "DWARF 5 §6.1.2"
+        "a range of addresses is not that of the unit's code"
+        "It has no code of the unit, or code of another one. The code of a unit is that of DW_AT_low_pc, DW_AT_high_pc and DW_AT_ranges of its first \
+         entry; what lies between functions, to align them, is nobody's. A debugger looks for the function in the unit that is named here, and does \
+         not find it.";
+    LEFT_OUT "aranges-left-out" Error "DWARF 5 §6.1.2"
+        "a set of address ranges leaves out code of its unit"
+        "A debugger that goes by the section finds no unit for these addresses: no function, no line, no variables.";
+    OVERLAP "aranges-overlap" Warning "DWARF 5 §6.1.2"
+        "two units claim the same addresses"
+        "A debugger takes either of them, and need not take the same one as another debugger.";
+    NO_SET "aranges-no-set" Note "DWARF 5 §6.1.2"
+        "units with code have no set of address ranges"
+        "The section has sets for other units. Some debuggers read such units when they find nothing in the section, others believe it.";
+}
+
+/// What the sets of a unit say: where the first of them is, and the ranges with the offsets of their tuples.
+#[derive(Debug, Default)]
+struct Claimed {
+    set: u64,
+    ranges: Vec<(Range<u64>, u64)>,
+}
+
+/// Checks the section, if there is one.
+pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
+    let Ok(Some(bytes)) = subject.program.object().section(SECTION) else {
+        return;
+    };
+    if bytes.is_empty() {
+        return;
+    }
+    // What is read of the units is dropped with it.
+    let Ok(program) = subject.program.source().load() else {
+        return;
+    };
+    let mut check = Check::new(&program, findings);
+    let mut next = 0;
+    while next < bytes.len() as u64 {
+        let set = match AddressRangeSet::read(bytes, next) {
+            Ok(set) => set,
+            Err(error) => {
+                let message = error.kind().to_string();
+                check.add(&LENGTH, message, next);
+                break;
+            }
+        };
+        next = set.end;
+        check.set(&set);
+    }
+    check.finish();
+}
+
+struct Check<'c, 'p, 'a> {
+    info: &'p DebugInfo<'a>,
+    findings: &'c mut Findings,
+    /// Sections that are loaded: all, and those with code; by address, and those that touch made one.
+    loaded: Vec<Range<u64>>,
+    executable: Vec<Range<u64>>,
+    /// The units of `.debug_info` by their offsets.
+    units: BTreeMap<u64, UnitId>,
+    /// By the offsets of units.
+    claimed: BTreeMap<u64, Claimed>,
+}
+
+impl<'c, 'p, 'a> Check<'c, 'p, 'a> {
+    fn new(program: &'p Program<'a>, findings: &'c mut Findings) -> Check<'c, 'p, 'a> {
+        let info = program.info();
+        let sections = |is_wanted: fn(&Section<'_>) -> bool| {
+            let sections = program.object().sections().iter();
+            let wanted = sections.filter(|section| is_wanted(section));
+            let ranges = wanted.filter_map(|section| Some(section.address..section.end()?));
+            merged(ranges.collect())
+        };
+        Check {
+            info,
+            findings,
+            loaded: sections(|section| section.allocated),
+            executable: sections(|section| section.executable),
+            units: units_by_offset(info),
+            claimed: BTreeMap::new(),
+        }
+    }
+
+    fn add(&mut self, rule: &'static Rule, message: String, offset: u64) {
+        self.findings
+            .add(Finding::new(rule, SECTION, message).at(offset));
+    }
+
+    /// Checks a set by itself, and notes what it says of its unit.
+    fn set(&mut self, set: &AddressRangeSet<'_>) {
+        let at = set.offset;
+        if set.version != 2 {
+            let message = format!("version {} is not known", set.version);
+            return self.add(&HEADER, message, at);
+        }
+        if set.address_size != 8 || set.segment_size != 0 {
+            let message = format!(
+                "addresses have {} bytes and segment selectors {}, where a process has 8 and 0",
+                set.address_size, set.segment_size
+            );
+            return self.add(&HEADER, message, at);
+        }
+        self.layout(set);
+        if !self.units.contains_key(&set.unit) {
+            let message = format!("no unit starts at {:#x} of .debug_info", set.unit);
+            return self.add(&UNIT, message, at);
+        }
+        let ranges: Vec<_> = set
+            .tuples()
+            .take_while(|tuple| !tuple.is_end())
+            .filter_map(|tuple| self.tuple(&tuple))
+            .collect();
+        let empty = || Claimed {
+            set: at,
+            ranges: Vec::new(),
+        };
+        let claimed = self.claimed.entry(set.unit).or_insert_with(empty);
+        claimed.ranges.extend(ranges);
+    }
+
+    /// Checks where tuples are.
+    fn layout(&mut self, set: &AddressRangeSet<'_>) {
+        let at = set.offset;
+        let size = set.end.saturating_sub(at);
+        if !size.is_multiple_of(16) {
+            let message = format!("it has {size:#x} bytes, no multiple of the 16 of a tuple");
+            self.add(&ALIGNMENT, message, at);
+        }
+        match set.bytes_after_end() {
+            None => self.add(&TERMINATOR, "no tuple of zeros ends it".to_owned(), at),
+            Some(0) => {}
+            Some(more) => {
+                let message = format!("{more:#x} bytes are behind the tuple of zeros");
+                self.add(&TERMINATOR, message, at);
+            }
+        }
+    }
+
+    /// Checks a range by itself; gives it with its place if it is one.
+    fn tuple(&mut self, tuple: &Tuple) -> Option<(Range<u64>, u64)> {
+        let range = tuple.address..tuple.address.saturating_add(tuple.length);
+        let is_loaded = contains(&self.loaded, &range);
+        // Linkers set what belongs to code that they dropped to one of these.
+        let is_dropped = matches!(range.start, 0 | 0xffff_ffff_ffff_fffe..);
+        if range.is_empty() || is_dropped && !is_loaded {
+            return None;
+        }
+        if !is_loaded {
+            let message = format!(
+                "{:#x}..{:#x} is not in a section that is loaded",
+                range.start, range.end
+            );
+            let finding = Finding::new(&OUTSIDE, SECTION, message);
+            self.findings.add(finding.at(tuple.offset).pc(range.start));
+            return None;
+        }
+        Some((range, tuple.offset))
+    }
+
+    /// Whether there is code in a range.
+    fn is_code(&self, range: &Range<u64>) -> bool {
+        first_from(&self.executable, range.start).is_some_and(|code| code.start < range.end)
+    }
+
+    /// The code of a unit, as its first entry says, without what the linker dropped; empty where it does not say.
+    fn code_of(&self, unit: UnitId) -> Vec<Range<u64>> {
+        let root = self.info.root(unit).ok();
+        let ranges = root.and_then(|root| self.info.ranges(&root).ok());
+        let mut ranges = ranges.unwrap_or_default();
+        ranges.retain(|range| contains(&self.executable, range));
+        merged(ranges)
+    }
+
+    /// Checks what sets say of units against the units, and against each other.
+    fn finish(mut self) {
+        let claimed = core::mem::take(&mut self.claimed);
+        let units = core::mem::take(&mut self.units);
+        let code: BTreeMap<u64, Vec<Range<u64>>> = units
+            .iter()
+            .map(|(offset, unit)| (*offset, self.code_of(*unit)))
+            .collect();
+        let owners: Vec<(Range<u64>, u64)> = code
+            .iter()
+            .flat_map(|(unit, code)| code.iter().map(|range| (range.clone(), *unit)))
+            .collect();
+        let owners = Owners::new(owners);
+        let mut without = (None, 0_u64);
+        for (offset, own) in &code {
+            match claimed.get(offset) {
+                Some(claimed) => {
+                    self.compare(*offset, own, claimed, &owners);
+                    if let Some(id) = units.get(offset) {
+                        self.left_out(*offset, *id, own, claimed);
+                    }
+                }
+                None if own.is_empty() => {}
+                None => without = (without.0.or(Some(*offset)), without.1.saturating_add(1)),
+            }
+        }
+        if let (Some(first), count) = without {
+            let mut message = format!("the unit at {first:#x} has code and no set");
+            if count > 1 {
+                message = format!("{message}; {} more of this rule", count.saturating_sub(1));
+            }
+            self.findings.add(Finding::new(&NO_SET, SECTION, message));
+        }
+        self.overlaps(&claimed);
+    }
+
+    fn compare(&mut self, unit: u64, own: &[Range<u64>], claimed: &Claimed, owners: &Owners) {
+        // Nothing can be said of a unit that does not say where its code is.
+        if own.is_empty() {
+            return;
+        }
+        for (range, at) in &claimed.ranges {
+            if !self.is_code(range) {
+                continue;
+            }
+            let text = format!("{:#x}..{:#x}", range.start, range.end);
+            let problem = if let Some((code, other)) = owners.other(range, unit, own) {
+                let (start, end) = (code.start, code.end);
+                format!("{text} has {start:#x}..{end:#x}, which is code of the unit at {other:#x}")
+            } else if first_from(own, range.start).is_none_or(|code| code.start >= range.end) {
+                format!("{text} has no code of the unit at {unit:#x}")
+            } else {
+                continue;
+            };
+            let finding = Finding::new(&FOREIGN, SECTION, problem);
+            self.findings.add(finding.at(*at).pc(range.start));
+        }
+    }
+
+    /// Checks that the set of a unit has all of its functions, or all of its code where it has none. What lies between
+    /// functions, to align them, need not be in it.
+    fn left_out(&mut self, unit: u64, id: UnitId, own: &[Range<u64>], claimed: &Claimed) {
+        let all = claimed.ranges.iter().map(|(range, _)| range.clone());
+        let all = merged(all.collect());
+        if own.iter().all(|range| contains(&all, range)) {
+            return;
+        }
+        let functions = self.info.functions(id).unwrap_or_default();
+        let functions = functions.into_iter().flat_map(|function| function.ranges);
+        let functions: Vec<_> = functions.filter(|range| contains(own, range)).collect();
+        let code = if functions.is_empty() {
+            own
+        } else {
+            functions.as_slice()
+        };
+        for range in code.iter().filter(|range| !contains(&all, range)) {
+            let message = format!(
+                "{:#x}..{:#x} of the unit at {unit:#x} is not in it as a whole",
+                range.start, range.end
+            );
+            let finding = Finding::new(&LEFT_OUT, SECTION, message);
+            self.findings.add(finding.at(claimed.set).pc(range.start));
+        }
+    }
+
+    fn overlaps(&mut self, claimed: &BTreeMap<u64, Claimed>) {
+        let mut all: Vec<(&Range<u64>, u64, u64)> = claimed
+            .iter()
+            .flat_map(|(unit, claimed)| {
+                claimed.ranges.iter().map(|(range, at)| (range, *at, *unit))
+            })
+            .filter(|(range, ..)| self.is_code(range))
+            .collect();
+        all.sort_by_key(|(range, at, _)| (range.start, range.end, *at));
+        let mut furthest: Option<(u64, u64)> = None;
+        for (range, at, unit) in all {
+            if let Some((end, other)) = furthest
+                && range.start < end
+                && other != unit
+            {
+                let message = format!(
+                    "{:#x}..{:#x} is claimed for the units at {other:#x} and at {unit:#x}",
+                    range.start,
+                    range.end.min(end)
+                );
+                let finding = Finding::new(&OVERLAP, SECTION, message);
+                self.findings.add(finding.at(at).pc(range.start));
+            }
+            if furthest.is_none_or(|(end, _)| end < range.end) {
+                furthest = Some((range.end, unit));
+            }
+        }
+    }
+}
+
+/// The first of merged ranges that ends after an address.
+fn first_from(ranges: &[Range<u64>], address: u64) -> Option<&Range<u64>> {
+    ranges.get(ranges.partition_point(|range| range.end <= address))
+}
+
+/// Which code is that of which unit.
+struct Owners {
+    /// By their starts.
+    code: Vec<(Range<u64>, u64)>,
+    /// The furthest end of each and those before it.
+    ends: Vec<u64>,
+    /// How many may still be looked at: ranges that overlap again and again could ask for any number.
+    left: Cell<u64>,
+}
+
+/// Code of units that is looked at for all ranges together.
+const OWNERS: u64 = 1 << 24;
+
+impl Owners {
+    fn new(mut code: Vec<(Range<u64>, u64)>) -> Owners {
+        code.sort_by_key(|(range, unit)| (range.start, range.end, *unit));
+        let mut end = 0;
+        let ends = code.iter().map(|(range, _)| {
+            end = range.end.max(end);
+            end
+        });
+        let ends = ends.collect();
+        let left = Cell::new(OWNERS);
+        Owners { code, ends, left }
+    }
+
+    /// Code of another unit that is in a range, and not the unit's own as well.
+    fn other(
+        &self,
+        range: &Range<u64>,
+        unit: u64,
+        own: &[Range<u64>],
+    ) -> Option<(&Range<u64>, u64)> {
+        let first = self.ends.partition_point(|end| *end <= range.start);
+        let code = self.code.get(first..).unwrap_or_default().iter();
+        let code = code.take_while(|(code, _)| {
+            let left = self.left.get();
+            self.left.set(left.saturating_sub(1));
+            left > 0 && code.start < range.end
+        });
+        code.filter(|(code, _)| code.end > range.start)
+            .find(|(code, other)| {
+                let both = code.start.max(range.start)..code.end.min(range.end);
+                *other != unit && !contains(own, &both)
+            })
+            .map(|(code, other)| (code, *other))
+    }
+}
+
+/// The units of the object's `.debug_info` by their offsets.
+pub(super) fn units_by_offset(info: &DebugInfo<'_>) -> BTreeMap<u64, UnitId> {
+    let units = info.unit_ids().filter_map(|id| info.unit_info(id).ok());
+    units
+        .filter(|unit| unit.section == ".debug_info")
+        .map(|unit| (unit.offset, unit.id))
+        .collect()
+}

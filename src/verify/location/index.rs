@@ -1,0 +1,118 @@
+//! Indices of attributes, and the lists of ranges that some of them lead to. Sources: DWARF 5 §7.5.5, §7.26 to
+//! §7.29.
+
+use gimli::AttributeValue;
+use gimli::constants::{DW_AT_ranges, DW_AT_start_scope};
+
+use super::{UnitCheck, malformed};
+use crate::debug_info::{Budget, Bytes, Die, IndexFault, IndexTable, Value, index_of};
+use crate::error::ErrorKind;
+use crate::verify::finding::Finding;
+use crate::verify::rule::rules;
+
+rules! {
+    BASE "index-base" Error "DWARF 5 §3.1.1"
+        "a unit uses indices, and has no table that they count into"
+        "DW_AT_str_offsets_base, DW_AT_addr_base, DW_AT_loclists_base and DW_AT_rnglists_base say where the unit's entries start in the section, \
+         directly behind a header with the version, the address size and the format of the unit. Where the attribute is missing or leads \
+         elsewhere, readers take other numbers for offsets or addresses, or give up.";
+    OUTSIDE "index-outside" Error "DWARF 5 §7.5.5"
+        "an index is as large as the unit's table, or larger"
+        "DW_FORM_strx, DW_FORM_addrx, DW_FORM_loclistx and DW_FORM_rnglistx are numbers of entries of the unit's part of a section. Beyond its \
+         end are the lists of this unit or the entries of the next one: readers that do not count show a string, an address or a location that \
+         belongs to something else.";
+    LIST_OUTSIDE "index-list-outside" Error "DWARF 5 §7.28"
+        "the list that an index leads to is outside of the unit's part of the section"
+        "An offset counts from the first of the table's offsets, and the lists are behind the last, before the end that the header tells.";
+    RANGES "range-list" Error "DWARF 5 §7.28"
+        "a range list cannot be read to its end"
+        "Its offset is outside the section, an entry has a kind that no version defines or an index without an address, or the section ends before \
+         the list does. The code from there on belongs to nothing.";
+}
+
+impl<'a> UnitCheck<'_, '_, 'a> {
+    /// Checks an attribute that is an index; whether it may be followed.
+    pub(super) fn index(
+        &mut self,
+        die: &Die<'a>,
+        attribute: &gimli::Attribute<Bytes<'a>>,
+        raw: &AttributeValue<Bytes<'a>>,
+    ) -> bool {
+        let Some((table, index)) = index_of(raw) else {
+            return true;
+        };
+        // That the unit cannot be read is found with its entries.
+        let Ok(Err(fault)) = self.info.check_index(self.id, table, index) else {
+            return true;
+        };
+        if self.has_no_skeleton && table == IndexTable::Addresses {
+            return false;
+        }
+        let rule = match fault {
+            IndexFault::NoBase(table) | IndexFault::NoTable(table, _) => {
+                if !self.has_reported(table) {
+                    let text = format!("{fault}; {} has an index", self.label(die, attribute));
+                    self.findings
+                        .add(Finding::new(&BASE, self.section, text).at(self.span.start));
+                }
+                return false;
+            }
+            IndexFault::Outside { .. } => &OUTSIDE,
+            IndexFault::ListOutside { .. } => &LIST_OUTSIDE,
+        };
+        let text = format!("{}: {fault}", self.label(die, attribute));
+        let mut finding = Finding::new(rule, self.section, text).at(die.id().offset);
+        finding.function = self.scopes.last().and_then(|scope| scope.name.clone());
+        self.findings.add(finding);
+        false
+    }
+
+    /// Whether it was said already that there is no such table; now it is.
+    fn has_reported(&mut self, table: IndexTable) -> bool {
+        let found = IndexTable::ALL.iter().position(|other| *other == table);
+        let said = found.and_then(|at| self.bad_tables.get_mut(at));
+        said.is_none_or(|said| core::mem::replace(said, true))
+    }
+
+    /// Checks that a range list can be read, once for a unit.
+    pub(super) fn range_list(&mut self, die: &Die<'a>, attribute: &gimli::Attribute<Bytes<'a>>) {
+        if ![DW_AT_ranges, DW_AT_start_scope].contains(&attribute.name()) {
+            return;
+        }
+        let offset = match self.info.value(die, attribute) {
+            Ok(Value::RangeList(offset)) => offset,
+            Ok(_) => return,
+            Err(error) => return self.bad_ranges(die, attribute, &error),
+        };
+        if !self.kept.range_lists.insert(offset) {
+            return;
+        }
+        let info = self.info;
+        let left = &mut self.list_budget;
+        let mut is_exhausted = false;
+        let mut budget = Budget::reading(info.limits());
+        let read = info.for_each_in_list(die.id(), offset, &mut budget, |_| {
+            *left = left.saturating_sub(16);
+            is_exhausted = *left == 0;
+            is_exhausted
+        });
+        self.is_exhausted |= is_exhausted;
+        match read {
+            Err(error) if !matches!(error.kind(), ErrorKind::Limit { .. }) => {
+                self.bad_ranges(die, attribute, &error)
+            }
+            Ok(_) | Err(_) => {}
+        }
+    }
+
+    fn bad_ranges(
+        &mut self,
+        die: &Die<'a>,
+        attribute: &gimli::Attribute<Bytes<'a>>,
+        error: &crate::Error,
+    ) {
+        let mut finding = malformed(&RANGES, self.section, error);
+        finding.message = format!("{}: {}", self.label(die, attribute), finding.message);
+        self.findings.add(finding);
+    }
+}

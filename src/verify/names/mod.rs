@@ -1,0 +1,187 @@
+//! `.debug_names`: whether its tables hold together, and whether names lead to the entries that have them. Source:
+//! DWARF 5 §6.1.1.
+//!
+//! `table` checks an index by itself, `unit` what it says of the entries of a unit. The entries of an index are kept by
+//! unit and looked up in one walk over the entries of each, so that the work is in proportion to both.
+
+mod rule;
+mod table;
+mod unit;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::aranges::units_by_offset;
+use super::finding::{Finding, Findings};
+use super::rule::Rule;
+use super::subject::Subject;
+use crate::debug_info::name_index::{NameIndex, SECTION};
+use crate::debug_info::{DebugInfo, UnitId, UnitKind};
+
+pub(super) use rule::RULES;
+
+/// An entry of an index for an entry of a unit.
+#[derive(Clone, Copy, Debug)]
+struct Indexed {
+    /// Where the unit's entry is, from the start of the unit.
+    die: u64,
+    /// The number of the name, from 1.
+    name: u32,
+    /// Where the index has it.
+    at: u64,
+    tag: gimli::DwTag,
+    parent: Parent,
+}
+
+/// What an index says of the parent of an entry.
+#[derive(Clone, Copy, Debug)]
+enum Parent {
+    /// Nothing, or that it is not in the index.
+    Unsaid,
+    /// It is the entry at this offset of the section.
+    At(u64),
+}
+
+/// What is known while the section is checked.
+struct Check<'c, 'a> {
+    info: &'c DebugInfo<'a>,
+    /// `.debug_str`.
+    strings: &'c [u8],
+    units: BTreeMap<u64, UnitId>,
+    /// The offsets of units that some index is for.
+    indexed: BTreeSet<u64>,
+    findings: &'c mut Findings,
+    /// Bytes of strings that may still be looked at.
+    left: u64,
+}
+
+/// Bytes of strings that are looked at in any case, and for each byte of the sections with them. Names can share the ends
+/// of long strings, so that a small file could ask for any number.
+const STRING_BUDGET: u64 = 1 << 24;
+const STRING_FACTOR: u64 = 16;
+
+/// Checks the section, if there is one.
+pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
+    let object = subject.program.object();
+    let Ok(Some(bytes)) = object.section(SECTION) else {
+        return;
+    };
+    if bytes.is_empty() {
+        return;
+    }
+    let strings = object.section(".debug_str").ok().flatten();
+    // What is read of the units is dropped with it.
+    let Ok(program) = subject.program.source().load() else {
+        return;
+    };
+    let info = program.info();
+    let strings = strings.unwrap_or_default();
+    let size = (bytes.len() as u64).saturating_add(strings.len() as u64);
+    let mut check = Check {
+        info,
+        strings,
+        left: size.saturating_mul(STRING_FACTOR).max(STRING_BUDGET),
+        units: units_by_offset(info),
+        indexed: BTreeSet::new(),
+        findings,
+    };
+    let mut next = 0;
+    while next < bytes.len() as u64 {
+        match NameIndex::read(bytes, next) {
+            Ok(index) => {
+                next = index.end();
+                check.index(&index);
+            }
+            Err(error) => {
+                let at = error.origin().map_or(next, |origin| origin.offset);
+                check.add(&rule::HEADER, error.kind().to_string(), at);
+                break;
+            }
+        }
+    }
+    if check.is_exhausted() {
+        let message = "the strings of names are longer than those of any real index: the rest was not checked";
+        check.add(&rule::TOO_LARGE, message.to_owned(), 0);
+    } else {
+        check.units_without();
+    }
+}
+
+impl<'c> Check<'c, '_> {
+    /// Pays for strings; nothing more is looked at once it could not.
+    fn charge(&mut self, bytes: u64) {
+        self.left = self.left.saturating_sub(bytes);
+    }
+
+    fn is_exhausted(&self) -> bool {
+        self.left == 0
+    }
+
+    /// The string of a name, by its number, without the zero that ends it; nothing if it is not in the section.
+    fn string(&mut self, index: &NameIndex<'_>, name: u32) -> Option<&'c [u8]> {
+        if self.is_exhausted() {
+            return None;
+        }
+        let at = usize::try_from(index.string(name)?).ok()?;
+        let rest = self.strings.get(at..)?;
+        let end = rest.iter().position(|byte| *byte == 0);
+        self.charge(end.unwrap_or(rest.len()) as u64);
+        rest.get(..end?)
+    }
+
+    fn add(&mut self, rule: &'static Rule, message: String, offset: u64) {
+        self.findings
+            .add(Finding::new(rule, SECTION, message).at(offset));
+    }
+
+    fn index(&mut self, index: &NameIndex<'_>) {
+        if !self.header(index) {
+            return;
+        }
+        self.abbreviations(index);
+        self.unit_lists(index);
+        self.buckets(index);
+        let entries = self.entries(index);
+        for (offset, mut entries) in entries {
+            let Some(unit) = self.unit_of(offset) else {
+                continue;
+            };
+            entries.sort_by_key(|entry| (entry.die, entry.name, entry.at));
+            self.unit(index, offset, unit, &entries);
+        }
+    }
+
+    /// The unit whose entries are meant by the unit at an offset: of a skeleton its split unit. Nothing if that is not
+    /// here.
+    fn unit_of(&self, offset: u64) -> Option<UnitId> {
+        let id = *self.units.get(&offset)?;
+        let unit = self.info.unit_info(id).ok()?;
+        match unit.kind {
+            UnitKind::Skeleton => unit.partner,
+            UnitKind::Compile
+            | UnitKind::Partial
+            | UnitKind::Type
+            | UnitKind::SplitCompile
+            | UnitKind::SplitType => Some(id),
+        }
+    }
+
+    /// Units that no index is for: a debugger has to read them to find a name.
+    fn units_without(&mut self) {
+        let mut without = self.units.iter().filter(|(offset, id)| {
+            let unit = self.info.unit_info(**id);
+            let has_names =
+                unit.is_ok_and(|unit| matches!(unit.kind, UnitKind::Compile | UnitKind::Skeleton));
+            has_names && !self.indexed.contains(*offset)
+        });
+        let Some((first, _)) = without.next() else {
+            return;
+        };
+        let mut message = format!("the unit at {first:#x} is in no index");
+        let more = without.count();
+        if more > 0 {
+            message = format!("{message}; {more} more of this rule");
+        }
+        self.findings
+            .add(Finding::new(&rule::UNIT_WITHOUT, SECTION, message));
+    }
+}

@@ -1,0 +1,279 @@
+//! What an index says of the entries of a unit, and which of them it should have.
+
+use std::borrow::Cow;
+
+use foldhash::HashMap;
+use gimli::DwTag;
+use gimli::constants as dw;
+
+use super::{Check, Indexed, Parent, rule};
+use crate::debug_info::attribute::tag_name;
+use crate::debug_info::name_index::NameIndex;
+use crate::debug_info::{Die, UnitId, Value, lossy};
+use crate::expr::{Operation, operations};
+use fallible_iterator::FallibleIterator;
+
+/// References from an entry to the one that has the name; compilers write two.
+const HOPS: usize = 4;
+
+/// What an index calls a namespace without a name.
+const ANONYMOUS: &str = "(anonymous namespace)";
+
+/// Entries that an index does not have: those that are local to another, or stand for something elsewhere.
+const NOT_INDEXED: &[DwTag] = &[
+    dw::DW_TAG_compile_unit,
+    dw::DW_TAG_partial_unit,
+    dw::DW_TAG_type_unit,
+    dw::DW_TAG_skeleton_unit,
+    dw::DW_TAG_module,
+    dw::DW_TAG_formal_parameter,
+    dw::DW_TAG_template_type_parameter,
+    dw::DW_TAG_template_value_parameter,
+    dw::DW_TAG_GNU_template_parameter_pack,
+    dw::DW_TAG_GNU_template_template_param,
+    dw::DW_TAG_GNU_formal_parameter_pack,
+    dw::DW_TAG_unspecified_parameters,
+    dw::DW_TAG_member,
+    dw::DW_TAG_enumerator,
+    dw::DW_TAG_imported_declaration,
+    dw::DW_TAG_imported_module,
+    dw::DW_TAG_imported_unit,
+    dw::DW_TAG_call_site,
+    dw::DW_TAG_call_site_parameter,
+    dw::DW_TAG_GNU_call_site,
+    dw::DW_TAG_GNU_call_site_parameter,
+    dw::DW_TAG_dwarf_procedure,
+];
+
+/// The strings that an entry may be found by: its name, and those for the linker.
+#[derive(Debug, Default)]
+struct Names<'a> {
+    name: Option<Cow<'a, str>>,
+    linkage: Option<Cow<'a, str>>,
+}
+
+impl<'a> Check<'_, 'a> {
+    /// Checks the entries of a unit.
+    ///
+    /// * `offset`: of the unit that the index names, which may be the skeleton of `unit`.
+    /// * `entries`: what the index has of it, by the offsets of the unit's entries.
+    pub(super) fn unit(
+        &mut self,
+        index: &NameIndex<'_>,
+        offset: u64,
+        unit: UnitId,
+        entries: &[Indexed],
+    ) {
+        let (Ok(info), Ok(mut dies)) = (self.info.unit_info(unit), self.info.dies(unit)) else {
+            return;
+        };
+        let at: HashMap<u64, u64> = entries.iter().map(|entry| (entry.at, entry.die)).collect();
+        let mut left = entries;
+        // The offsets of the entries that the walk is inside of, from the start of the unit.
+        let mut open: Vec<u64> = Vec::new();
+        let mut missing: Option<(String, u64)> = None;
+        let mut count = 0_u64;
+        // What cannot be read is found by `location`; nothing is said of what is after it.
+        let mut is_whole = false;
+        while !self.is_exhausted() {
+            let die = match dies.next_ref() {
+                Ok(Some(die)) => die,
+                Ok(None) => {
+                    is_whole = true;
+                    break;
+                }
+                Err(_) => break,
+            };
+            if die.is_null() {
+                continue;
+            }
+            let place = die.id().offset.saturating_sub(info.offset);
+            open.truncate(die.depth());
+            let parent = open.last().copied();
+            open.push(place);
+            let before = left.partition_point(|entry| entry.die < place);
+            self.nowhere(left.get(..before).unwrap_or_default(), offset);
+            left = left.get(before..).unwrap_or_default();
+            let same = left.partition_point(|entry| entry.die == place);
+            let here = left.get(..same).unwrap_or_default();
+            left = left.get(same..).unwrap_or_default();
+            if here.is_empty() && !is_wanted(die) {
+                continue;
+            }
+            let names = self.names(die);
+            for entry in here {
+                self.compare(index, entry, die, &names, parent, &at);
+            }
+            if is_wanted(die) && self.is_indexed(die) {
+                for name in names.name.iter().chain(&names.linkage) {
+                    let mut here = here.iter();
+                    if here.any(|entry| self.is_named(index, entry, name)) || self.is_exhausted() {
+                        continue;
+                    }
+                    count = count.saturating_add(1);
+                    let first = || {
+                        (
+                            format!("{} `{}`", tag_name(die.tag()), clipped(name)),
+                            die.id().offset,
+                        )
+                    };
+                    missing.get_or_insert_with(first);
+                }
+            }
+        }
+        if is_whole {
+            self.nowhere(left, offset);
+        }
+        if let Some((what, die)) = missing {
+            let mut message = format!("{what} at {die:#x} of {} is not in it", info.section);
+            if count > 1 {
+                let more = count.saturating_sub(1);
+                message = format!("{message}; {more} more of this rule in this unit");
+            }
+            self.add(&rule::MISSING, message, index.offset);
+        }
+    }
+
+    /// Entries of the index for which the unit at `offset` has none.
+    fn nowhere(&mut self, entries: &[Indexed], offset: u64) {
+        for entry in entries {
+            let message = format!("no entry of the unit at {offset:#x} is at {:#x}", entry.die);
+            self.add(&rule::DIE, message, entry.at);
+        }
+    }
+
+    fn compare(
+        &mut self,
+        index: &NameIndex<'_>,
+        entry: &Indexed,
+        die: &Die<'a>,
+        names: &Names<'a>,
+        parent: Option<u64>,
+        at: &HashMap<u64, u64>,
+    ) {
+        let place = die.id().offset;
+        if entry.tag != die.tag() {
+            let (has, is) = (tag_name(entry.tag), tag_name(die.tag()));
+            let message = format!("it has {has}, and the entry at {place:#x} is a {is}");
+            self.add(&rule::TAG, message, entry.at);
+        }
+        // That the string is not there is said of the name.
+        if let Some(string) = self.string(index, entry.name) {
+            let string = lossy(string);
+            if !names.fit(&string) {
+                let is = names.name.as_deref().or(names.linkage.as_deref());
+                let is = is.map_or("no name".to_owned(), |name| {
+                    format!("the name `{}`", clipped(name))
+                });
+                let message = format!(
+                    "it is for `{}`, and the entry at {place:#x} has {is}",
+                    clipped(&string)
+                );
+                self.add(&rule::NAME, message, entry.at);
+            }
+        }
+        if let Parent::At(claimed) = entry.parent
+            && let Some(claimed) = at.get(&claimed)
+            && Some(*claimed) != parent
+        {
+            let message = format!(
+                "it is {claimed:#x} of the unit, and the parent of the entry at {place:#x} is {:#x}",
+                parent.unwrap_or_default()
+            );
+            self.add(&rule::PARENT, message, entry.at);
+        }
+    }
+
+    fn is_named(&mut self, index: &NameIndex<'_>, entry: &Indexed, wanted: &str) -> bool {
+        self.string(index, entry.name)
+            .is_some_and(|string| lossy(string) == wanted)
+    }
+
+    /// The names of an entry, or of those that it is an instance or the completion of.
+    fn names(&mut self, die: &Die<'a>) -> Names<'a> {
+        let mut names = Names::default();
+        let mut die = Some(die.clone());
+        let tag = die.as_ref().map(Die::tag);
+        for _ in 0..HOPS {
+            let Some(here) = die.take() else { break };
+            let text = |name| match self.info.value(&here, here.attribute(name)?) {
+                Ok(Value::String(text)) => Some(text),
+                Ok(_) | Err(_) => None,
+            };
+            names.name = names.name.or_else(|| text(dw::DW_AT_name));
+            for name in [dw::DW_AT_linkage_name, dw::DW_AT_MIPS_linkage_name] {
+                names.linkage = names.linkage.or_else(|| text(name));
+            }
+            let origin = here
+                .attribute(dw::DW_AT_abstract_origin)
+                .or_else(|| here.attribute(dw::DW_AT_specification));
+            let target = origin.and_then(|origin| self.info.target(&here, origin).ok()?);
+            die = target.and_then(|id| self.info.die(id).ok());
+        }
+        let length = |name: &Option<Cow<'_, str>>| name.as_ref().map_or(0, |name| name.len());
+        let cost = length(&names.name).saturating_add(length(&names.linkage));
+        self.charge(cost as u64);
+        if names.name.is_none() && tag == Some(dw::DW_TAG_namespace) {
+            names.name = Some(ANONYMOUS.into());
+        }
+        names
+    }
+
+    /// Whether a function or variable has what it must have to be in an index: an address.
+    fn is_indexed(&self, die: &Die<'a>) -> bool {
+        match die.tag() {
+            dw::DW_TAG_subprogram | dw::DW_TAG_inlined_subroutine | dw::DW_TAG_label => [
+                dw::DW_AT_low_pc,
+                dw::DW_AT_high_pc,
+                dw::DW_AT_ranges,
+                dw::DW_AT_entry_pc,
+            ]
+            .iter()
+            .any(|name| die.attribute(*name).is_some()),
+            dw::DW_TAG_variable => self.has_address(die),
+            _ => true,
+        }
+    }
+
+    /// Whether the location of a variable is an address of the program.
+    fn has_address(&self, die: &Die<'a>) -> bool {
+        let Some(attribute) = die.attribute(dw::DW_AT_location) else {
+            return false;
+        };
+        let Ok(Value::Expression(expression)) = self.info.value(die, attribute) else {
+            return false;
+        };
+        let mut items = operations(expression.bytes, expression.unit.encoding);
+        while let Ok(Some(item)) = items.next() {
+            if matches!(
+                item.operation,
+                Operation::Addr { .. } | Operation::Addrx { .. }
+            ) {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+impl Names<'_> {
+    /// Whether the entry may be found by a string: its names, and that of a template without its arguments.
+    fn fit(&self, string: &str) -> bool {
+        let is_template = |name: &str| {
+            let rest = name.strip_prefix(string);
+            rest.is_some_and(|rest| rest.starts_with('<') && rest.ends_with('>'))
+        };
+        let mut all = self.name.iter().chain(&self.linkage);
+        all.any(|name| name == string || is_template(name))
+    }
+}
+
+/// Whether an entry is one of those that are in an index if they have a name.
+fn is_wanted(die: &Die<'_>) -> bool {
+    !NOT_INDEXED.contains(&die.tag()) && !die.flag(dw::DW_AT_declaration)
+}
+
+/// The start of a name.
+fn clipped(name: &str) -> String {
+    name.chars().take(200).collect()
+}
