@@ -403,9 +403,11 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
         let contents = match (type_problem, &variable.problem) {
             (Some(error), _) => Contents::Failed(error),
             (None, Some(error)) if variable.location.is_none() => Contents::Failed(error.clone()),
-            (None, _) => self
-                .contents(&variable, ty, types, &mut found)
-                .unwrap_or_else(Contents::Failed),
+            (None, _) => match self.contents(&variable, ty, types, &mut found) {
+                Ok(contents) => contents,
+                Err(error) if self.is_lost(&error) => Contents::None,
+                Err(error) => Contents::Failed(error),
+            },
         };
         let type_name = type_name(types, found.lane_types.common().unwrap_or(ty));
         let not_understood = NotUnderstood::new(&variable, ty, types);
@@ -648,7 +650,11 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
     ) -> Result<Contents<'p>> {
         let stop = self.frame.stop;
         let each = stop.wave().wave_size().all_lanes().map(|lane| {
-            let location = self.bounded(location(lane)?, bit_size, Some(lane))?;
+            let location = match location(lane) {
+                Ok(location) => self.bounded(location, bit_size, Some(lane))?,
+                Err(error) if self.is_lost(&error) => Location::UNDEFINED,
+                Err(error) => return Err(error),
+            };
             let access = Access {
                 wave: stop.wave(),
                 lane: Some(lane),
@@ -659,6 +665,13 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
             Ok((bits, location))
         });
         Ok(Contents::Each(each.collect()))
+    }
+
+    /// Whether a location cannot be computed because what it is computed of was optimised away, an entry value for
+    /// example that no caller kept: then so is what is there. By the letter it is an error.
+    fn is_lost(&self, error: &Error) -> bool {
+        let tolerant = self.frame.stop.options().reading == Reading::Tolerant;
+        tolerant && *error.kind() == ErrorKind::UndefinedRead
     }
 
     /// The location of an object of so many bits, of which those that it does not name are undefined: a location that
