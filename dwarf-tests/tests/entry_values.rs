@@ -242,10 +242,7 @@ fn what_nothing_says_is_not_shown() {
     ];
     for site in nothing {
         let (state, text) = tolerant(site.clone(), false);
-        let LaneState::Error(error) = state else {
-            panic!("{state:?}");
-        };
-        assert_eq!((error.kind().name(), text.as_str()), ("undefined-read", ""));
+        assert_eq!((state, text.as_str()), (LaneState::OptimizedOut, ""));
         // A rule of call frame information says where it is.
         assert_eq!(tolerant(site, true), (LaneState::Ok, "20".to_owned()));
     }
