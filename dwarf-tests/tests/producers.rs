@@ -146,6 +146,40 @@ fn registers_of_triton_are_those_of_the_lane() {
     }
 }
 
+/// The linker leaves the symbols of local memory undefined, and the location of each object at 0. The kernel `lds` has
+/// two objects, of 256 and 128 bytes, in its 384 bytes: only one of them can be at 0, and nothing says which. The one
+/// object of `lds_two` fills its 64 bytes, so that it is.
+#[test]
+fn local_memory_whose_symbol_is_undefined_is_shown_only_if_it_fills_the_kernels() {
+    let bytes: Vec<u8> = (0..=255).chain(0..128).collect();
+    let at = |pc: u64| {
+        let stop = serde_json::json!({
+            "format": "hetdwarf-wave/1", "target": "gfx1100", "wave_size": 32, "pc": pc,
+            "registers": {"exec": 0xffff_ffffu32},
+            "memory": [{"space": "local", "address": 0, "bytes": hex(&bytes)}],
+        });
+        let wave = format!("hetdwarf-local-{pc:x}-{}.json", std::process::id());
+        let wave = std::env::temp_dir().join(wave);
+        std::fs::write(&wave, stop.to_string()).unwrap();
+        let found = vars("llvm22/lds-gfx1100-O2.hsaco", wave.to_str().unwrap(), false);
+        std::fs::remove_file(&wave).unwrap();
+        found
+    };
+    let two = at(0x1ad4);
+    for name in ["line", "pairs"] {
+        let lane = &two[name][0];
+        assert_eq!(lane["state"], "ambiguous", "{name}: {lane}");
+        assert_eq!(lane.get("value"), None, "{name}: {lane}");
+    }
+    let one = at(0x1c70);
+    assert_eq!(one["line"][0]["state"], "ok");
+    assert_eq!(one["line"][0]["bytes"], hex(&bytes[..64]));
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// By the letter nothing is read as it is meant: a register's first dword is lane 0's.
 #[test]
 fn by_the_letter_a_register_is_that_of_lane_0() {
