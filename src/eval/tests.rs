@@ -7,7 +7,7 @@ use super::entries::Entries;
 use super::stack::Entry;
 use super::{
     BaseType, Context, DieReference, Encoding, ExpressionBytes, LaneFocus, LocationAttribute,
-    Outcome, Procedure, Resolver, ResultKind, Subprogram, Unit, Value, evaluate,
+    Outcome, Procedure, Reading, Resolver, ResultKind, Subprogram, Unit, Value, evaluate,
 };
 use crate::arch::Register;
 use crate::error::{ErrorKind, Result};
@@ -61,6 +61,42 @@ fn a_double_is_rounded_to_a_half_once() {
         .convert(BaseType::scalar(Encoding::Float, 16))
         .unwrap();
     assert_eq!(half.bits, 0x3c01);
+}
+
+/// LLVM leaves its literals of the generic type beside values of base types. -3 of a signed type of 32 bits, times the
+/// literal 5, is -15 in that type: 0xfffffff1. By the letter they are two types.
+#[test]
+fn a_generic_literal_takes_the_type_of_the_other_operand() {
+    let arena = Arena::new();
+    let int = BaseType::scalar(Encoding::Signed, 32);
+    let value = Outcome::Value(Value::new(int, 0xffff_fffd));
+    let context = |reading| Context {
+        initial_stack: core::slice::from_ref(&value),
+        reading,
+        ..Context::new(&arena)
+    };
+    for text in ["DW_OP_lit5, DW_OP_mul", "DW_OP_lit5, DW_OP_swap, DW_OP_mul"] {
+        let parsed = parse(text, &ParseOptions::default()).unwrap();
+        let bytes = parsed.encode(expr::Encoding::AMDGPU).unwrap();
+        let unit = Unit::unknown(expr::Encoding::AMDGPU);
+        let expression = ExpressionBytes::alone(arena.keep(bytes), unit);
+        let product = evaluate(&expression, ResultKind::Value, &context(Reading::Tolerant));
+        let Ok(Outcome::Value(product)) = product else {
+            panic!("{text}: {product:?}");
+        };
+        assert_eq!(
+            (product.base_type, product.bits),
+            (int, 0xffff_fff1),
+            "{text}"
+        );
+        let strict = evaluate(
+            &expression,
+            ResultKind::Value,
+            &context(Reading::ByTheLetter),
+        );
+        let error = strict.unwrap_err();
+        assert_eq!(error.kind().name(), "type-mismatch", "{text}");
+    }
 }
 
 /// A type can be larger than what is kept of a value.
