@@ -1,6 +1,6 @@
 //! Opening files.
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::Path;
 
 use crate::arch::{Processor, TargetId};
@@ -11,36 +11,24 @@ use crate::object::{CodeObject, EmbeddedCodeObject, Kernel, Selector, code_objec
 use crate::wave::{Snapshot, Wave};
 
 use super::arguments::{DialectName, ObjectArguments, StrictArguments};
-use super::contents::Contents;
+use super::contents::{Contents, Input, standard_input};
 use super::failure::Failure;
 
-/// Reads a whole file, or maps it.
+/// Reads a code object, what contains one, or a core.
 pub(crate) fn read_file(path: &Path) -> Result<Contents, Failure> {
-    Contents::open(path).map_err(|error| Failure::in_file(path, error))
+    Contents::open(path, Input::Object).map_err(|error| Failure::in_file(path, error))
 }
 
 /// What `--wave` names standard input by.
-const STANDARD_INPUT: &str = "-";
-
-/// Longer than a snapshot is, in bytes. A file has an end, but standard input need not.
-const LONGEST_INPUT: u64 = 1 << 30;
+pub(crate) const STANDARD_INPUT: &str = "-";
 
 /// Reads the snapshot that `--wave` names, which may be standard input, and checks that there can be such a wave.
 pub(crate) fn read_wave(path: &Path) -> Result<Snapshot, Failure> {
     if path != Path::new(STANDARD_INPUT) {
-        return read_wave_file(path);
+        return read_wave_file(path, Input::Wave);
     }
     let path = wave_name(path);
-    let mut bytes = Vec::new();
-    let input = std::io::stdin().lock();
-    input
-        .take(LONGEST_INPUT.saturating_add(1))
-        .read_to_end(&mut bytes)
-        .map_err(|error| Failure::in_file(path, error))?;
-    if bytes.len() as u64 > LONGEST_INPUT {
-        let reason = format!("it does not end after {LONGEST_INPUT} bytes");
-        return Err(Failure::in_file(path, reason));
-    }
+    let bytes = standard_input(Input::Wave).map_err(|error| Failure::in_file(path, error))?;
     parse_wave(path, &bytes)
 }
 
@@ -54,8 +42,9 @@ pub(crate) fn wave_name(path: &Path) -> &Path {
 }
 
 /// Reads a snapshot from a file, and checks that there can be such a wave.
-pub(crate) fn read_wave_file(path: &Path) -> Result<Snapshot, Failure> {
-    parse_wave(path, &read_file(path)?)
+pub(crate) fn read_wave_file(path: &Path, input: Input) -> Result<Snapshot, Failure> {
+    let bytes = Contents::open(path, input).map_err(|error| Failure::in_file(path, error))?;
+    parse_wave(path, &bytes)
 }
 
 fn parse_wave(path: &Path, bytes: &[u8]) -> Result<Snapshot, Failure> {

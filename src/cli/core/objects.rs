@@ -9,7 +9,7 @@ use crate::object::{CodeObject, code_objects_if_any, may_hold_code_objects};
 use crate::report::{FoundObject, ProblemDocument};
 
 use super::super::arguments::CoreObjects;
-use super::super::contents::Contents;
+use super::super::contents::{Contents, Input};
 use super::super::failure::Failure;
 use super::super::input::read_file;
 
@@ -187,7 +187,7 @@ impl Found<'_> {
             if wanted.is_empty() {
                 return;
             }
-            let Ok(contents) = Contents::open(&path) else {
+            let Ok(contents) = Contents::open(&path, Input::Object) else {
                 continue;
             };
             if !may_hold_code_objects(&contents) {

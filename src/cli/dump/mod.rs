@@ -22,7 +22,7 @@ mod unit;
 
 use std::io::Write;
 
-use globset::{GlobBuilder, GlobMatcher};
+use globset::GlobSet;
 
 use crate::debug_info::{Bytes, DebugInfo};
 use crate::object::CodeObject;
@@ -110,7 +110,7 @@ pub(super) enum Selection {
     /// All.
     All,
     /// Those whose name matches, and perhaps what is below them.
-    Named(GlobMatcher, bool),
+    Named(GlobSet, bool),
     /// The one at this offset, and what is below it.
     At(u64),
 }
@@ -123,12 +123,9 @@ impl Selection {
         let Some(pattern) = &arguments.name else {
             return Ok(Selection::All);
         };
-        let glob = GlobBuilder::new(pattern).build();
-        let glob = glob.map_err(|error| Failure::new(format!("--name: {error}")))?;
-        Ok(Selection::Named(
-            glob.compile_matcher(),
-            arguments.show_children,
-        ))
+        let glob = super::pattern::pattern(pattern)
+            .map_err(|error| Failure::new(format!("--name: {error}")))?;
+        Ok(Selection::Named(glob, arguments.show_children))
     }
 }
 
@@ -171,11 +168,17 @@ pub(crate) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<Exit
         style: arguments.style,
         dialect: dialect(arguments.which.dialect),
     };
-    parts(arguments, &selection, &sources, style, &mut output)?;
-    if json {
-        output.end_document()?;
+    let printed = parts(arguments, &selection, &sources, style, &mut output).and_then(|()| {
+        if json {
+            output.end_document()?;
+        }
+        Ok(output.flush()?)
+    });
+    match printed {
+        // The status is that of what was printed.
+        Ok(()) | Err(Failure::ClosedPipe) => {}
+        Err(failure) => return Err(failure),
     }
-    output.flush()?;
     match output.problem_text() {
         Some(text) => Err(Failure::in_file(path, text)),
         None => Ok(Exit::Done),
