@@ -160,10 +160,14 @@ impl Opened {
         }
         let bytes = read(&self.file, length, self.rule)?;
         if bytes.is_empty() && is_pipe(self.metadata.file_type()) {
-            return Err(io::Error::other("it is a pipe that nobody writes to"));
+            return Err(nobody_writes());
         }
         Ok(Contents::Read(bytes))
     }
+}
+
+fn nobody_writes() -> io::Error {
+    io::Error::other("it is a pipe that nobody writes to")
 }
 
 /// Reads all there is, of which `length` bytes are known to be there.
@@ -245,7 +249,14 @@ impl Lines {
     /// The lines of a file, or those of standard input.
     pub(crate) fn open(path: Option<&Path>) -> io::Result<Lines> {
         let input: Box<dyn BufRead> = match path {
-            Some(path) => Box::new(BufReader::new(Opened::new(path, Input::Batch)?.file)),
+            Some(path) => {
+                let Opened { file, metadata, .. } = Opened::new(path, Input::Batch)?;
+                let mut file = BufReader::new(file);
+                if is_pipe(metadata.file_type()) && file.fill_buf()?.is_empty() {
+                    return Err(nobody_writes());
+                }
+                Box::new(file)
+            }
             None => Box::new(io::stdin().lock()),
         };
         Ok(Lines {

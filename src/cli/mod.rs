@@ -77,6 +77,8 @@ pub fn run_with_width(
             return 0;
         }
     };
+    // Whether anybody reads what goes wrong changes nothing.
+    let err = &mut UntilClosed::new(err);
     match dispatch(cli.command, width, out, err) {
         Ok(exit) => exit.code(),
         Err(failure) => failure.report(err),

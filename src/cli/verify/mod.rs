@@ -64,7 +64,7 @@ pub(crate) fn run(
     if let Some(baseline) = baseline {
         let judged = Judged::new(&arguments.paths, &document);
         baseline.apply(&mut document, |path| judged.holds(path));
-        report_stale(&document, err);
+        report_stale(&document, err)?;
     }
     print(arguments.format, &mut document, &folder, out)?;
     Ok(if !document.unreadable.is_empty() {
@@ -214,31 +214,31 @@ fn write_baseline(
     save(path, baseline.to_json()?.as_bytes()).map_err(|error| Failure::in_file(path, error))?;
     baseline.apply(document, |_| true);
     let known = document.summary.known;
-    // Whether anybody reads that changes nothing.
-    let _ = writeln!(err, "{}: {known} findings are known now", path.display());
+    writeln!(err, "{}: {known} findings are known now", path.display())?;
     Ok(())
 }
 
-/// A baseline that lists what is repaired would let it come back. Whether anybody reads that changes nothing.
-fn report_stale(document: &VerifyDocument, err: &mut dyn Write) {
+/// A baseline that lists what is repaired would let it come back.
+fn report_stale(document: &VerifyDocument, err: &mut dyn Write) -> Result<(), Failure> {
     /// Nobody reads more.
     const MOST: usize = 20;
     let stale = &document.stale;
     for entry in stale.iter().take(MOST) {
-        let _ = writeln!(
+        writeln!(
             err,
             "no longer found: {}: {}: {}",
             entry.path,
             entry.rule,
             entry.message.escape_debug()
-        );
+        )?;
     }
     if stale.len() > MOST {
-        let _ = writeln!(err, "and {} more", stale.len().saturating_sub(MOST));
+        writeln!(err, "and {} more", stale.len().saturating_sub(MOST))?;
     }
     if !stale.is_empty() {
-        let _ = writeln!(err, "--write-baseline makes a baseline without them");
+        writeln!(err, "--write-baseline makes a baseline without them")?;
     }
+    Ok(())
 }
 
 fn print(
