@@ -19,10 +19,11 @@ use memmap2::Mmap;
 /// What something is read for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Input {
-    /// The code object or the core file that a question is about.
+    /// The code object or the core that a question is about, which needs little of it.
     Object,
-    /// One of many files that are checked. An end by a signal would lose what is known of the others.
-    Checked,
+    /// The code object of which all is read; perhaps one of many, and an end by a signal would lose what is known of the
+    /// others.
+    Whole,
     /// The stopped wave that an argument names.
     Wave,
     /// A stopped wave that a line of a batch names.
@@ -54,8 +55,8 @@ impl Input {
     fn rule(self) -> Rule {
         let row = |name, most, maps, pipe| Rule { name, most, maps, pipe };
         match self {
-            Input::Object        => row("code object",   256 << 20, true,  false),
-            Input::Checked       => row("file",            1 << 30, true,  false),
+            Input::Object        => row("code object",    64 << 20, true,  false),
+            Input::Whole         => row("code object",     1 << 30, true,  false),
             Input::Wave          => row("wave snapshot", 256 << 20, false, true),
             Input::WaveOfBatch   => row("wave snapshot", 256 << 20, false, false),
             Input::Batch         => row("line",           16 << 20, false, true),
@@ -86,7 +87,7 @@ impl Contents {
     /// The first bytes of a file, as many as tell what it is.
     pub(crate) fn start(path: &Path) -> io::Result<Vec<u8>> {
         let mut start = Vec::new();
-        let file = Opened::new(path, Input::Checked)?.file;
+        let file = Opened::new(path, Input::Whole)?.file;
         file.take(64).read_to_end(&mut start)?;
         Ok(start)
     }
@@ -331,14 +332,14 @@ mod tests {
         let folder = folder("cut");
         let path = folder.join("file");
         std::fs::write(&path, [7; 1000]).unwrap();
-        let opened = Opened::new(&path, Input::Checked).unwrap();
+        let opened = Opened::new(&path, Input::Whole).unwrap();
         let other = OpenOptions::new().write(true).open(&path).unwrap();
         other.set_len(10).unwrap();
         let error = opened.contents().err().unwrap().to_string();
         let (had, left) = ("it had 1000 bytes", "10 of them are left");
         assert!(error.contains(had) && error.contains(left), "{error}");
         // What is longer than it was has been read to its end.
-        let opened = Opened::new(&path, Input::Checked).unwrap();
+        let opened = Opened::new(&path, Input::Whole).unwrap();
         other.set_len(20).unwrap();
         assert_eq!(opened.contents().unwrap().len(), 20);
         std::fs::remove_dir_all(&folder).unwrap();

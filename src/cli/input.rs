@@ -19,6 +19,16 @@ pub(crate) fn read_file(path: &Path) -> Result<Contents, Failure> {
     Contents::open(path, Input::Object).map_err(|error| Failure::in_file(path, error))
 }
 
+/// Whether files that were answered from are as long as they were.
+pub(crate) fn check_lengths<'a>(
+    files: impl IntoIterator<Item = (&'a Path, &'a Contents)>,
+) -> Result<(), Failure> {
+    files.into_iter().try_for_each(|(path, data)| {
+        let length = data.check_length();
+        length.map_err(|error| Failure::in_file(path, error))
+    })
+}
+
 /// What `--wave` names standard input by.
 pub(crate) const STANDARD_INPUT: &str = "-";
 
@@ -180,7 +190,10 @@ pub(crate) fn with_program<T>(
     if let Some(dwo) = &dwo {
         program = program.with_split(dwo).map_err(place)?;
     }
-    then(&program)
+    let answer = then(&program)?;
+    let files = dwo_data.iter().map(|(path, data)| (*path, data));
+    check_lengths(files.chain([(path, &data)]))?;
+    Ok(answer)
 }
 
 /// The frame that `--frame` names; if there is none, the error says where the call stack ends and why.

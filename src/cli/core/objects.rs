@@ -183,12 +183,17 @@ impl Found<'_> {
         if wanted.is_empty() {
             return;
         }
-        for path in files_below(folder) {
+        let mut below = files_below(folder);
+        for path in core::mem::take(&mut below.files) {
             if wanted.is_empty() {
-                return;
+                break;
             }
-            let Ok(contents) = Contents::open(&path, Input::Object) else {
-                continue;
+            let contents = match Contents::open(&path, Input::Object) {
+                Ok(contents) => contents,
+                Err(error) => {
+                    below.skip(&path, error);
+                    continue;
+                }
             };
             if !may_hold_code_objects(&contents) {
                 continue;
@@ -216,6 +221,15 @@ impl Found<'_> {
                     !fits
                 });
             }
+        }
+        // What was not looked at may have been what is lost.
+        if let (Some(first), false) = (&below.first, wanted.is_empty()) {
+            self.problems.push(ProblemDocument {
+                place: format!("--object-path {}", folder.display()),
+                offset: None,
+                file: None,
+                message: format!("{} entries were not looked at; {first}", below.skipped),
+            });
         }
     }
 
@@ -269,28 +283,60 @@ fn misfit(fit: Fit) -> String {
     }
 }
 
-/// All files in a folder and those within it, sorted; links to folders are not followed.
-fn files_below(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
+/// What is in a folder.
+#[derive(Default)]
+struct Below {
+    /// All files, sorted.
+    files: Vec<PathBuf>,
+    /// How many entries could not be looked at, and why the first could not.
+    skipped: u64,
+    first: Option<String>,
+}
+
+impl Below {
+    fn skip(&mut self, path: &Path, why: impl core::fmt::Display) {
+        self.skipped = self.skipped.saturating_add(1);
+        self.first
+            .get_or_insert_with(|| format!("{}: {why}", path.display()));
+    }
+}
+
+/// All files in a folder and those within it; links to folders are not followed.
+fn files_below(folder: &Path) -> Below {
+    let mut below = Below::default();
     let mut folders = vec![(folder.to_owned(), 0_usize)];
     while let Some((folder, depth)) = folders.pop() {
-        let Ok(entries) = std::fs::read_dir(&folder) else {
-            continue;
-        };
-        for entry in entries.flatten() {
-            if found.len() >= MOST_FILES {
-                break;
-            }
-            let Ok(kind) = entry.file_type() else {
+        let entries = match std::fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(error) => {
+                below.skip(&folder, error);
                 continue;
+            }
+        };
+        for entry in entries {
+            let found = entry.and_then(|entry| Ok((entry.path(), entry.file_type()?)));
+            let (path, kind) = match found {
+                Ok(found) => found,
+                Err(error) => {
+                    below.skip(&folder, error);
+                    continue;
+                }
             };
-            if kind.is_dir() && depth < MOST_DEPTH {
-                folders.push((entry.path(), depth.saturating_add(1)));
-            } else if kind.is_file() || kind.is_symlink() && entry.path().is_file() {
-                found.push(entry.path());
+            if kind.is_dir() {
+                if depth < MOST_DEPTH {
+                    folders.push((path, depth.saturating_add(1)));
+                } else {
+                    below.skip(&path, format!("it is {MOST_DEPTH} folders deep"));
+                }
+            } else if kind.is_file() || kind.is_symlink() && path.is_file() {
+                if below.files.len() < MOST_FILES {
+                    below.files.push(path);
+                } else {
+                    below.skip(&path, format!("there are more than {MOST_FILES} files"));
+                }
             }
         }
     }
-    found.sort();
-    found
+    below.files.sort();
+    below
 }

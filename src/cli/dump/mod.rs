@@ -28,8 +28,9 @@ use crate::debug_info::{Bytes, DebugInfo};
 use crate::object::CodeObject;
 
 use super::arguments::{DumpArguments, DumpStyle, Format};
+use super::contents::{Contents, Input};
 use super::failure::{Exit, Failure};
-use super::input::{choose, dialect, parse_dwo, read_dwo, read_file};
+use super::input::{check_lengths, choose, dialect, parse_dwo, read_dwo};
 use crate::expr::{Dialect, RegisterStyle};
 use output::{Limited, Output};
 
@@ -133,7 +134,7 @@ pub(crate) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<Exit
     let path = &arguments.object;
     let selection = Selection::new(arguments)?;
     let place = |error: crate::Error| Failure::in_file(path, error);
-    let data = read_file(path)?;
+    let data = Contents::open(path, Input::Whole).map_err(|error| Failure::in_file(path, error))?;
     let embedded = choose(path, &data, &arguments.which)?;
     let limits = arguments.which.limits.limits();
     let object = CodeObject::parse_with(&embedded.data, &limits).map_err(place)?;
@@ -181,7 +182,11 @@ pub(crate) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<Exit
     }
     match output.problem_text() {
         Some(text) => Err(Failure::in_file(path, text)),
-        None => Ok(Exit::Done),
+        None => {
+            let dwo = dwo_data.iter().map(|(path, data)| (*path, data));
+            check_lengths(dwo.chain([(&**path, &data)]))?;
+            Ok(Exit::Done)
+        }
     }
 }
 

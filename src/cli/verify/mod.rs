@@ -142,7 +142,7 @@ fn check_target(
     limits: &Limits,
     threads: NonZeroUsize,
 ) -> CheckedFile {
-    let data = match Contents::open(&target.path, Input::Checked) {
+    let data = match Contents::open(&target.path, Input::Whole) {
         Ok(data) => data,
         Err(error) => return CheckedFile::unreadable(name, error),
     };
