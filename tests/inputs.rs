@@ -414,7 +414,9 @@ fn a_check_that_checks_nothing_fails() {
     let nothing = "there is no code object in it";
     let rest = "there is no code object in what hetdwarf.toml leaves of it";
     let left_out = "hetdwarf.toml leaves it out, and there is nothing else to check";
-    let cases: &[(&[&str], i32, &[(&str, &str)])] = &[
+    /// Arguments, the status, and what is said of which path.
+    type Case<'a> = (&'a [&'a str], i32, &'a [(&'a str, &'a str)]);
+    let cases: &[Case<'_>] = &[
         (&["both"], 0, &[]),
         (&["empty"], 2, &[("empty", nothing)]),
         (&["host"], 2, &[("host", nothing)]),
@@ -454,7 +456,7 @@ fn a_check_that_checks_nothing_fails() {
     }
 }
 
-/// Folders in folders whose path is longer than the system takes, PATH_MAX.
+/// Folders in folders whose path is longer than the system takes, `PATH_MAX`.
 #[test]
 fn an_entry_of_a_folder_that_cannot_be_looked_at_is_named() {
     let folder = Folder::new("deep");
