@@ -41,6 +41,7 @@ pub(super) fn find<'data>(
     for text in &wanted.given {
         found.add_given(core, text)?;
     }
+    let mut skipped = Vec::new();
     for folder in &wanted.folders {
         if !folder.is_dir() {
             return Err(Failure::in_file(
@@ -48,7 +49,11 @@ pub(super) fn find<'data>(
                 "--object-path: it is not a folder",
             ));
         }
-        found.search(core, folder);
+        skipped.extend(found.search(core, folder));
+    }
+    // What was not looked at may have been what is still wanted.
+    if !skipped.is_empty() && !found.wanted(core).is_empty() {
+        found.problems.extend(skipped);
     }
     Ok(found)
 }
@@ -175,13 +180,17 @@ impl Found<'_> {
         }
     }
 
-    /// Looks in a folder for code objects that are lost or stripped.
-    fn search(&mut self, core: &GpuCore<'_>, folder: &Path) {
-        let mut wanted: Vec<usize> = (0..self.images.len())
-            .filter(|&index| self.is_wanted(core, index))
-            .collect();
+    /// Those that are lost or stripped.
+    fn wanted(&self, core: &GpuCore<'_>) -> Vec<usize> {
+        let all = 0..self.images.len();
+        all.filter(|&index| self.is_wanted(core, index)).collect()
+    }
+
+    /// Looks in a folder for code objects that are lost or stripped. Gives what could not be looked at.
+    fn search(&mut self, core: &GpuCore<'_>, folder: &Path) -> Option<ProblemDocument> {
+        let mut wanted = self.wanted(core);
         if wanted.is_empty() {
-            return;
+            return None;
         }
         let mut below = files_below(folder);
         for path in core::mem::take(&mut below.files) {
@@ -222,15 +231,15 @@ impl Found<'_> {
                 });
             }
         }
-        // What was not looked at may have been what is lost.
-        if let (Some(first), false) = (&below.first, wanted.is_empty()) {
-            self.problems.push(ProblemDocument {
-                place: format!("--object-path {}", folder.display()),
-                offset: None,
-                file: None,
-                message: format!("{} entries were not looked at; {first}", below.skipped),
-            });
-        }
+        below.first.map(|first| ProblemDocument {
+            place: format!("--object-path {}", folder.display()),
+            offset: None,
+            file: None,
+            message: match below.skipped {
+                1 => first,
+                count => format!("{first}; and {} more", count.saturating_sub(1)),
+            },
+        })
     }
 
     fn is_lost(&self, index: usize) -> bool {
@@ -326,13 +335,16 @@ fn files_below(folder: &Path) -> Below {
                 if depth < MOST_DEPTH {
                     folders.push((path, depth.saturating_add(1)));
                 } else {
-                    below.skip(&path, format!("it is {MOST_DEPTH} folders deep"));
+                    below.skip(
+                        &path,
+                        format!("it is not looked into, {MOST_DEPTH} folders deep"),
+                    );
                 }
             } else if kind.is_file() || kind.is_symlink() && path.is_file() {
                 if below.files.len() < MOST_FILES {
                     below.files.push(path);
                 } else {
-                    below.skip(&path, format!("there are more than {MOST_FILES} files"));
+                    below.skip(&path, format!("it is not read, after {MOST_FILES} files"));
                 }
             }
         }
