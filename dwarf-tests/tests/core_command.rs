@@ -388,6 +388,37 @@ fn code_objects_in_files_are_opened_only_where_asked() {
     );
 }
 
+/// What is too deep in a folder is said to be, as long as something is lost.
+#[test]
+fn what_is_not_looked_at_in_a_folder_is_said() {
+    let folder = Folder::new();
+    let original = fixture("waves/calls/calls.rocm.hsaco");
+    with_file_object(&folder, &format!("file://{}", original.display()));
+    let search = folder.path("search");
+    let search = search.to_str().unwrap().to_owned();
+    let problems = |depth: usize, more: &[&str]| {
+        let deep = Path::new(&search).join("d/".repeat(depth));
+        std::fs::create_dir_all(&deep).unwrap();
+        std::fs::copy(&original, deep.join("object.hsaco")).unwrap();
+        let given = [&["--object-path", &search, "--format", "json"], more].concat();
+        let found = document(&core(&folder, GIVEN[0], &given));
+        std::fs::remove_dir_all(&search).unwrap();
+        list(&found["problems"]).to_vec()
+    };
+    assert_eq!(problems(32, &[]), Vec::<Value>::new());
+    let found = problems(33, &[]);
+    assert_eq!(found.len(), 2, "{found:?}");
+    let said = found.iter().find(|problem| {
+        let place = problem["where"].as_str().unwrap();
+        let message = problem["message"].as_str().unwrap();
+        place.starts_with("--object-path ") && message.ends_with("32 folders deep")
+    });
+    assert!(said.is_some(), "{found:?}");
+    let beside = original.parent().unwrap().display().to_string();
+    let found = problems(33, &["--object-path", &beside]);
+    assert_eq!(found, Vec::<Value>::new());
+}
+
 /// Source is shown only from folders that are named.
 #[test]
 fn the_text_shows_what_faulted_first() {

@@ -98,13 +98,13 @@ const VERIFY_EXAMPLES: &str = "Examples:
   hetdwarf verify build --allow machine-code    # four times as fast
   hetdwarf verify --explain cfi-entry
 
-hetdwarf.toml, in this folder or one above, has a repository's choices:
+hetdwarf.toml, in this folder or the next above that has one, has a repository's choices:
   [verify]
   allow = [\"RULE\"]          # and warn, deny; options go before what is said here
   exclude = [\"third_party\"]  # paths from the folder of the file; names without / in any folder
-  baseline = \"known.json\"
+  baseline = \"known.json\"      # in the folder of the file or below
 
-Exit status: 0 no error was found, 1 errors were found, 2 not everything could be checked.";
+Exit status: 0 no error was found, 1 errors were found, 2 not everything could be checked,\nor nothing was found to check.";
 
 const CORE_EXAMPLES: &str = "Examples:
   hetdwarf core merged.core
@@ -563,7 +563,7 @@ pub(crate) struct EvalArguments {
     /// The expression's bytes
     #[arg(long, value_name = "BYTES")]
     pub(crate) hex: Option<String>,
-    /// Evaluate every line of a file: a JSON object with these options as fields
+    /// Evaluate every line of a file: a JSON object with these options as fields; - reads standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["object", "wave", "lane", "result", "read"])]
     pub(crate) batch: Option<PathBuf>,
     /// The code object that the expression refers to

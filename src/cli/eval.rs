@@ -1,7 +1,7 @@
 //! `hetdwarf eval`.
 
 use std::collections::HashMap;
-use std::io::{BufRead, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -19,8 +19,11 @@ use crate::wave::{Snapshot, Wave};
 use serde_json::Value as Json;
 
 use super::arguments::{EvalArguments, Format, ResultName};
+use super::contents::{Input, Lines};
 use super::failure::{Exit, Failure};
-use super::input::{check_wave, dialect, frame_at, read_wave, read_wave_file, with_program};
+use super::input::{
+    STANDARD_INPUT, check_wave, dialect, frame_at, read_wave, read_wave_file, with_program,
+};
 use super::lanes::chosen_lanes;
 
 pub(crate) fn run(
@@ -227,12 +230,14 @@ fn in_program(
 
 /// Evaluates a file of requests, one a line.
 fn run_batch(path: &Path, limits: &Limits, out: &mut dyn Write) -> Result<Exit, Failure> {
-    let file = std::fs::File::open(path).map_err(|error| Failure::in_file(path, error))?;
+    let wrong = |error: std::io::Error| Failure::in_file(super::input::wave_name(path), error);
+    let named = (path != Path::new(STANDARD_INPUT)).then_some(path);
+    let lines = Lines::open(named).map_err(wrong)?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let mut waves = HashMap::new();
     let mut out = std::io::BufWriter::new(out);
-    for line in std::io::BufReader::new(file).split(b'\n') {
-        let line = line.map_err(|error| Failure::in_file(path, error))?;
+    for line in lines {
+        let line = line.map_err(wrong)?;
         if line.trim_ascii().is_empty() {
             continue;
         }
@@ -399,7 +404,7 @@ fn source(request: &Json) -> Option<Source> {
 
 fn load_wave(path: &Path, waves: &mut Waves) -> Result<Rc<Snapshot>, String> {
     let load = || {
-        read_wave_file(path)
+        read_wave_file(path, Input::WaveOfBatch)
             .map(Rc::new)
             .map_err(|failure| failure.to_string())
     };

@@ -8,7 +8,7 @@ use crate::report::{CallFramesDocument, InfoDocument, ObjectDocument, UnitDocume
 
 use super::arguments::{Format, InfoArguments};
 use super::failure::{Exit, Failure};
-use super::input::read_file;
+use super::input::{check_lengths, read_file};
 use super::table::{bold, cells, table};
 
 pub(crate) fn run(arguments: &InfoArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
@@ -35,6 +35,7 @@ pub(crate) fn run(arguments: &InfoArguments, out: &mut dyn Write) -> Result<Exit
         (Format::Text, Some(object)) => print(object, out)?,
         (Format::Text, None) => print_list(&document, out)?,
     }
+    check_lengths([(&**path, &data)])?;
     Ok(Exit::Done)
 }
 

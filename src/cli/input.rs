@@ -1,6 +1,6 @@
 //! Opening files.
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::Path;
 
 use crate::arch::{Processor, TargetId};
@@ -11,36 +11,34 @@ use crate::object::{CodeObject, EmbeddedCodeObject, Kernel, Selector, code_objec
 use crate::wave::{Snapshot, Wave};
 
 use super::arguments::{DialectName, ObjectArguments, StrictArguments};
-use super::contents::Contents;
+use super::contents::{Contents, Input, standard_input};
 use super::failure::Failure;
 
-/// Reads a whole file, or maps it.
+/// Reads a code object, what contains one, or a core.
 pub(crate) fn read_file(path: &Path) -> Result<Contents, Failure> {
-    Contents::open(path).map_err(|error| Failure::in_file(path, error))
+    Contents::open(path, Input::Object).map_err(|error| Failure::in_file(path, error))
+}
+
+/// Whether files that were answered from are as long as they were.
+pub(crate) fn check_lengths<'a>(
+    files: impl IntoIterator<Item = (&'a Path, &'a Contents)>,
+) -> Result<(), Failure> {
+    files.into_iter().try_for_each(|(path, data)| {
+        let length = data.check_length();
+        length.map_err(|error| Failure::in_file(path, error))
+    })
 }
 
 /// What `--wave` names standard input by.
-const STANDARD_INPUT: &str = "-";
-
-/// Longer than a snapshot is, in bytes. A file has an end, but standard input need not.
-const LONGEST_INPUT: u64 = 1 << 30;
+pub(crate) const STANDARD_INPUT: &str = "-";
 
 /// Reads the snapshot that `--wave` names, which may be standard input, and checks that there can be such a wave.
 pub(crate) fn read_wave(path: &Path) -> Result<Snapshot, Failure> {
     if path != Path::new(STANDARD_INPUT) {
-        return read_wave_file(path);
+        return read_wave_file(path, Input::Wave);
     }
     let path = wave_name(path);
-    let mut bytes = Vec::new();
-    let input = std::io::stdin().lock();
-    input
-        .take(LONGEST_INPUT.saturating_add(1))
-        .read_to_end(&mut bytes)
-        .map_err(|error| Failure::in_file(path, error))?;
-    if bytes.len() as u64 > LONGEST_INPUT {
-        let reason = format!("it does not end after {LONGEST_INPUT} bytes");
-        return Err(Failure::in_file(path, reason));
-    }
+    let bytes = standard_input(Input::Wave).map_err(|error| Failure::in_file(path, error))?;
     parse_wave(path, &bytes)
 }
 
@@ -54,8 +52,9 @@ pub(crate) fn wave_name(path: &Path) -> &Path {
 }
 
 /// Reads a snapshot from a file, and checks that there can be such a wave.
-pub(crate) fn read_wave_file(path: &Path) -> Result<Snapshot, Failure> {
-    parse_wave(path, &read_file(path)?)
+pub(crate) fn read_wave_file(path: &Path, input: Input) -> Result<Snapshot, Failure> {
+    let bytes = Contents::open(path, input).map_err(|error| Failure::in_file(path, error))?;
+    parse_wave(path, &bytes)
 }
 
 fn parse_wave(path: &Path, bytes: &[u8]) -> Result<Snapshot, Failure> {
@@ -191,7 +190,10 @@ pub(crate) fn with_program<T>(
     if let Some(dwo) = &dwo {
         program = program.with_split(dwo).map_err(place)?;
     }
-    then(&program)
+    let answer = then(&program)?;
+    let files = dwo_data.iter().map(|(path, data)| (*path, data));
+    check_lengths(files.chain([(path, &data)]))?;
+    Ok(answer)
 }
 
 /// The frame that `--frame` names; if there is none, the error says where the call stack ends and why.

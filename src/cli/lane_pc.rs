@@ -1,10 +1,11 @@
 //! `hetdwarf lane-pc`.
 
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::Path;
 
 use super::arguments::{Format, LanePcArguments};
+use super::contents::{Contents, Input};
 use super::failure::{Exit, Failure};
 use super::input::{frame_at, read_wave_of, with_program};
 use super::lanes::{ranges, work_items};
@@ -60,14 +61,8 @@ fn write_file(path: Option<&Path>, text: impl FnOnce() -> String) -> Result<(), 
 
 /// The text of a source file, if it can be read: the path is what a file says, which can be anything.
 fn read_source(path: &str, folder: Option<&str>) -> Option<String> {
-    /// Longer than sources are, in bytes.
-    const LONGEST: u64 = 16 << 20;
     let path = Path::new(folder.unwrap_or_default()).join(path);
-    let is_source = |about: &std::fs::Metadata| about.is_file() && about.len() <= LONGEST;
-    std::fs::metadata(&path).ok().filter(is_source)?;
-    let mut text = Vec::new();
-    let file = std::fs::File::open(&path).ok()?;
-    file.take(LONGEST).read_to_end(&mut text).ok()?;
+    let text = Contents::open(&path, Input::Source).ok()?;
     Some(String::from_utf8_lossy(&text).into_owned())
 }
 

@@ -15,10 +15,13 @@ mod input;
 mod lane_pc;
 mod lanes;
 mod limits;
+mod pattern;
 mod plain;
 mod print;
 mod regs;
+mod save;
 mod table;
+mod until_closed;
 mod unwind;
 mod vars;
 mod verify;
@@ -30,6 +33,7 @@ use std::io::Write;
 use arguments::{Cli, Command};
 use clap::{CommandFactory, FromArgMatches};
 use failure::{Exit, Failure};
+use until_closed::UntilClosed;
 
 pub use plain::Plain;
 
@@ -73,11 +77,9 @@ pub fn run_with_width(
             return 0;
         }
     };
-    let result = dispatch(cli.command, width, out, err).and_then(|exit| {
-        out.flush()?;
-        Ok(exit)
-    });
-    match result {
+    // Whether anybody reads what goes wrong changes nothing.
+    let err = &mut UntilClosed::new(err);
+    match dispatch(cli.command, width, out, err) {
         Ok(exit) => exit.code(),
         Err(failure) => failure.report(err),
     }
@@ -89,7 +91,35 @@ fn dispatch(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<Exit, Failure> {
-    match command {
+    // They print one thing after the other, and have no more to do where nobody reads on.
+    let prints_on = match &command {
+        Command::Dump(_) => true,
+        Command::Eval(arguments) => arguments.batch.is_some(),
+        Command::Vars(_)
+        | Command::Print(_)
+        | Command::Unwind(_)
+        | Command::LanePc(_)
+        | Command::Core(_)
+        | Command::Info(_)
+        | Command::Regs(_)
+        | Command::Demo
+        | Command::Completions(_)
+        | Command::Verify(_) => false,
+    };
+    if prints_on {
+        return run_command(command, width, out, err);
+    }
+    let mut out = UntilClosed::new(out);
+    run_command(command, width, &mut out, err)
+}
+
+fn run_command(
+    command: Command,
+    width: usize,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> Result<Exit, Failure> {
+    let exit = match command {
         Command::Eval(arguments) => eval::run(&arguments, out, err),
         Command::Vars(arguments) => vars::run(&arguments, width, out, err),
         Command::Print(arguments) => print::run(&arguments, width, out, err),
@@ -102,5 +132,7 @@ fn dispatch(
         Command::Completions(arguments) => completions::run(&arguments, out),
         Command::Dump(arguments) => dump::run(&arguments, out),
         Command::Verify(arguments) => verify::run(&arguments, width, out, err),
-    }
+    }?;
+    out.flush()?;
+    Ok(exit)
 }

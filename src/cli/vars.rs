@@ -14,12 +14,12 @@ use crate::report::{
     AllVarsDocument, FrameVariables, LaneChoice, NameFilter, VarsDocument, VarsRequest,
 };
 use crate::wave::Wave;
-use globset::Glob;
 
 use super::arguments::{Format, FrameChoice, VarsArguments};
 use super::failure::{Exit, Failure};
 use super::input::{frame_at, read_wave_of, with_program};
 use super::lanes::{chosen_lanes, ranges};
+use super::pattern::pattern;
 
 pub(crate) fn run(
     arguments: &VarsArguments,
@@ -48,11 +48,9 @@ fn show(
     let wave = read_wave_of(program, &arguments.wave, err)?;
     let chosen = chosen_lanes(arguments.lane.as_deref(), wave.wave_size())?;
     let glob = match &arguments.name {
-        Some(glob) => Some(
-            Glob::new(glob)
-                .map_err(|e| Failure::new(format!("--name {glob}: {e}")))?
-                .compile_matcher(),
-        ),
+        Some(glob) => {
+            Some(pattern(glob).map_err(|error| Failure::new(format!("--name: {error}")))?)
+        }
         None => None,
     };
     let matches = |name: &str| glob.as_ref().is_none_or(|glob| glob.is_match(name));

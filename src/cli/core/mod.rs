@@ -8,7 +8,7 @@ mod text;
 pub(crate) use stop::with_stop;
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::gpu_core::{GpuCore, Process};
 use crate::inspect::Programs;
@@ -17,7 +17,7 @@ use crate::report::{CoreDocument, GroupBy, ProblemDocument};
 use super::arguments::{CoreArguments, Format, GroupByName};
 use super::contents::Contents;
 use super::failure::{Exit, Failure};
-use super::input::read_file;
+use super::input::{check_lengths, read_file};
 
 pub(crate) fn run(
     arguments: &CoreArguments,
@@ -50,6 +50,7 @@ pub(crate) fn run(
         Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(&document)?)?,
         Format::Text => text::print(&document, &core, &programs, arguments, width, out)?,
     }
+    check_lengths(arguments.files.iter().map(PathBuf::as_path).zip(&contents))?;
     Ok(exit(&document.problems))
 }
 

@@ -9,7 +9,7 @@ use crate::object::{CodeObject, code_objects_if_any, may_hold_code_objects};
 use crate::report::{FoundObject, ProblemDocument};
 
 use super::super::arguments::CoreObjects;
-use super::super::contents::Contents;
+use super::super::contents::{Contents, Input};
 use super::super::failure::Failure;
 use super::super::input::read_file;
 
@@ -41,6 +41,7 @@ pub(super) fn find<'data>(
     for text in &wanted.given {
         found.add_given(core, text)?;
     }
+    let mut skipped = Vec::new();
     for folder in &wanted.folders {
         if !folder.is_dir() {
             return Err(Failure::in_file(
@@ -48,7 +49,11 @@ pub(super) fn find<'data>(
                 "--object-path: it is not a folder",
             ));
         }
-        found.search(core, folder);
+        skipped.extend(found.search(core, folder));
+    }
+    // What was not looked at may have been what is still wanted.
+    if !skipped.is_empty() && !found.wanted(core).is_empty() {
+        found.problems.extend(skipped);
     }
     Ok(found)
 }
@@ -175,20 +180,29 @@ impl Found<'_> {
         }
     }
 
-    /// Looks in a folder for code objects that are lost or stripped.
-    fn search(&mut self, core: &GpuCore<'_>, folder: &Path) {
-        let mut wanted: Vec<usize> = (0..self.images.len())
-            .filter(|&index| self.is_wanted(core, index))
-            .collect();
+    /// Those that are lost or stripped.
+    fn wanted(&self, core: &GpuCore<'_>) -> Vec<usize> {
+        let all = 0..self.images.len();
+        all.filter(|&index| self.is_wanted(core, index)).collect()
+    }
+
+    /// Looks in a folder for code objects that are lost or stripped. Gives what could not be looked at.
+    fn search(&mut self, core: &GpuCore<'_>, folder: &Path) -> Option<ProblemDocument> {
+        let mut wanted = self.wanted(core);
         if wanted.is_empty() {
-            return;
+            return None;
         }
-        for path in files_below(folder) {
+        let mut below = files_below(folder);
+        for path in core::mem::take(&mut below.files) {
             if wanted.is_empty() {
-                return;
+                break;
             }
-            let Ok(contents) = Contents::open(&path) else {
-                continue;
+            let contents = match Contents::open(&path, Input::Object) {
+                Ok(contents) => contents,
+                Err(error) => {
+                    below.skip(&path, error);
+                    continue;
+                }
             };
             if !may_hold_code_objects(&contents) {
                 continue;
@@ -217,6 +231,15 @@ impl Found<'_> {
                 });
             }
         }
+        below.first.map(|first| ProblemDocument {
+            place: format!("--object-path {}", folder.display()),
+            offset: None,
+            file: None,
+            message: match below.skipped {
+                1 => first,
+                count => format!("{first}; and {} more", count.saturating_sub(1)),
+            },
+        })
     }
 
     fn is_lost(&self, index: usize) -> bool {
@@ -269,28 +292,63 @@ fn misfit(fit: Fit) -> String {
     }
 }
 
-/// All files in a folder and those within it, sorted; links to folders are not followed.
-fn files_below(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
+/// What is in a folder.
+#[derive(Default)]
+struct Below {
+    /// All files, sorted.
+    files: Vec<PathBuf>,
+    /// How many entries could not be looked at, and why the first could not.
+    skipped: u64,
+    first: Option<String>,
+}
+
+impl Below {
+    fn skip(&mut self, path: &Path, why: impl core::fmt::Display) {
+        self.skipped = self.skipped.saturating_add(1);
+        self.first
+            .get_or_insert_with(|| format!("{}: {why}", path.display()));
+    }
+}
+
+/// All files in a folder and those within it; links to folders are not followed.
+fn files_below(folder: &Path) -> Below {
+    let mut below = Below::default();
     let mut folders = vec![(folder.to_owned(), 0_usize)];
     while let Some((folder, depth)) = folders.pop() {
-        let Ok(entries) = std::fs::read_dir(&folder) else {
-            continue;
-        };
-        for entry in entries.flatten() {
-            if found.len() >= MOST_FILES {
-                break;
-            }
-            let Ok(kind) = entry.file_type() else {
+        let entries = match std::fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(error) => {
+                below.skip(&folder, error);
                 continue;
+            }
+        };
+        for entry in entries {
+            let found = entry.and_then(|entry| Ok((entry.path(), entry.file_type()?)));
+            let (path, kind) = match found {
+                Ok(found) => found,
+                Err(error) => {
+                    below.skip(&folder, error);
+                    continue;
+                }
             };
-            if kind.is_dir() && depth < MOST_DEPTH {
-                folders.push((entry.path(), depth.saturating_add(1)));
-            } else if kind.is_file() || kind.is_symlink() && entry.path().is_file() {
-                found.push(entry.path());
+            if kind.is_dir() {
+                if depth < MOST_DEPTH {
+                    folders.push((path, depth.saturating_add(1)));
+                } else {
+                    below.skip(
+                        &path,
+                        format!("it is not looked into, {MOST_DEPTH} folders deep"),
+                    );
+                }
+            } else if kind.is_file() || kind.is_symlink() && path.is_file() {
+                if below.files.len() < MOST_FILES {
+                    below.files.push(path);
+                } else {
+                    below.skip(&path, format!("it is not read, after {MOST_FILES} files"));
+                }
             }
         }
     }
-    found.sort();
-    found
+    below.files.sort();
+    below
 }

@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// Longer than sources are, in bytes.
-const LONGEST: u64 = 16 << 20;
+use super::super::contents::{Contents, Input};
 
 /// The folders.
 pub(super) struct Sources<'a> {
@@ -39,18 +38,15 @@ fn read(folder: &Path, path: &str) -> Option<Vec<String>> {
         .split('/')
         .filter(|part| !part.is_empty() && *part != ".")
         .collect();
-    let below = |skipped: usize| -> Option<PathBuf> {
+    let below = |skipped: usize| -> Option<Contents> {
         let end = parts.get(skipped..)?;
         // A path cannot lead out of the folder.
         if end.is_empty() || end.contains(&"..") {
             return None;
         }
-        let found = folder.join(end.join("/"));
-        let about = std::fs::metadata(&found).ok()?;
-        (about.is_file() && about.len() <= LONGEST).then_some(found)
+        Contents::open(&folder.join(end.join("/")), Input::Source).ok()
     };
-    let found = (0..parts.len()).find_map(below)?;
-    let text = std::fs::read(found).ok()?;
+    let text = (0..parts.len()).find_map(below)?;
     let text = String::from_utf8_lossy(&text);
     Some(text.lines().map(str::to_owned).collect())
 }

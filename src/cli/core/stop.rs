@@ -1,6 +1,6 @@
 //! `--core FILE --wave SEL`: the stop of a wave of a core, for the commands that ask about one wave.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::eval::Reading;
 use crate::gpu_core::{GpuCore, Process, WaveSelector};
@@ -11,7 +11,7 @@ use crate::location::Arena;
 use super::super::arguments::CoreChoice;
 use super::super::contents::Contents;
 use super::super::failure::Failure;
-use super::super::input::read_file;
+use super::super::input::{check_lengths, read_file};
 use super::objects;
 
 /// Opens the core, chooses the wave and calls `then` with its stop; it lives no longer, since it borrows from the files.
@@ -46,7 +46,11 @@ pub(crate) fn with_stop<T>(
     let programs = Programs::new(&process).reading(reading);
     let arena = Arena::new();
     match programs.stop(&wave, &arena) {
-        Some(stop) => then(&stop),
+        Some(stop) => {
+            let answer = then(&stop)?;
+            check_lengths(choice.core.iter().map(PathBuf::as_path).zip(&contents))?;
+            Ok(answer)
+        }
         None => Err(Failure::new(format!(
             "{}: wave {} is at {:#x}, in no code object that was found; see hetdwarf core",
             super::names(&choice.core),

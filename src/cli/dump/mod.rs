@@ -22,14 +22,15 @@ mod unit;
 
 use std::io::Write;
 
-use globset::{GlobBuilder, GlobMatcher};
+use globset::GlobSet;
 
 use crate::debug_info::{Bytes, DebugInfo};
 use crate::object::CodeObject;
 
 use super::arguments::{DumpArguments, DumpStyle, Format};
+use super::contents::{Contents, Input};
 use super::failure::{Exit, Failure};
-use super::input::{choose, dialect, parse_dwo, read_dwo, read_file};
+use super::input::{check_lengths, choose, dialect, parse_dwo, read_dwo};
 use crate::expr::{Dialect, RegisterStyle};
 use output::{Limited, Output};
 
@@ -110,7 +111,7 @@ pub(super) enum Selection {
     /// All.
     All,
     /// Those whose name matches, and perhaps what is below them.
-    Named(GlobMatcher, bool),
+    Named(GlobSet, bool),
     /// The one at this offset, and what is below it.
     At(u64),
 }
@@ -123,12 +124,9 @@ impl Selection {
         let Some(pattern) = &arguments.name else {
             return Ok(Selection::All);
         };
-        let glob = GlobBuilder::new(pattern).build();
-        let glob = glob.map_err(|error| Failure::new(format!("--name: {error}")))?;
-        Ok(Selection::Named(
-            glob.compile_matcher(),
-            arguments.show_children,
-        ))
+        let glob = super::pattern::pattern(pattern)
+            .map_err(|error| Failure::new(format!("--name: {error}")))?;
+        Ok(Selection::Named(glob, arguments.show_children))
     }
 }
 
@@ -136,7 +134,7 @@ pub(crate) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<Exit
     let path = &arguments.object;
     let selection = Selection::new(arguments)?;
     let place = |error: crate::Error| Failure::in_file(path, error);
-    let data = read_file(path)?;
+    let data = Contents::open(path, Input::Whole).map_err(|error| Failure::in_file(path, error))?;
     let embedded = choose(path, &data, &arguments.which)?;
     let limits = arguments.which.limits.limits();
     let object = CodeObject::parse_with(&embedded.data, &limits).map_err(place)?;
@@ -171,14 +169,24 @@ pub(crate) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<Exit
         style: arguments.style,
         dialect: dialect(arguments.which.dialect),
     };
-    parts(arguments, &selection, &sources, style, &mut output)?;
-    if json {
-        output.end_document()?;
+    let printed = parts(arguments, &selection, &sources, style, &mut output).and_then(|()| {
+        if json {
+            output.end_document()?;
+        }
+        Ok(output.flush()?)
+    });
+    match printed {
+        // The status is that of what was printed.
+        Ok(()) | Err(Failure::ClosedPipe) => {}
+        Err(failure) => return Err(failure),
     }
-    output.flush()?;
     match output.problem_text() {
         Some(text) => Err(Failure::in_file(path, text)),
-        None => Ok(Exit::Done),
+        None => {
+            let dwo = dwo_data.iter().map(|(path, data)| (*path, data));
+            check_lengths(dwo.chain([(&**path, &data)]))?;
+            Ok(Exit::Done)
+        }
     }
 }
 

@@ -1,15 +1,22 @@
 //! `hetdwarf.toml`: what a repository chose for everyone who checks it.
 
+use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf};
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use globset::GlobSet;
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::super::contents::{Contents, Input};
 use super::super::failure::Failure;
+use super::super::pattern::patterns;
 use crate::verify::{Choice, Selection};
 
 const NAME: &str = "hetdwarf.toml";
+/// How many folders it is looked for in: the current one and those above.
+const MOST_FOLDERS: usize = 128;
+/// More than a repository leaves out, in patterns.
+const MOST_PATTERNS: usize = 1000;
 
 /// What the file says.
 #[derive(Debug, Default)]
@@ -34,7 +41,7 @@ struct Table {
     deny: Vec<Spanned<String>>,
     warn: Vec<Spanned<String>>,
     exclude: Vec<Spanned<String>>,
-    baseline: Option<PathBuf>,
+    baseline: Option<Spanned<PathBuf>>,
 }
 
 impl Config {
@@ -44,17 +51,20 @@ impl Config {
             Some(path) => Some(path.to_owned()),
             None => folder
                 .ancestors()
+                .take(MOST_FOLDERS)
                 .map(|folder| folder.join(NAME))
-                .find(|path| path.is_file()),
+                // If it is no file, opening it says so.
+                .find(|path| path.symlink_metadata().is_ok()),
         };
         let Some(path) = found else {
             return Ok(Config::default());
         };
-        let in_file = |error| Failure::in_file(&path, error);
-        let text = std::fs::read_to_string(&path).map_err(in_file)?;
+        let in_file = |error: std::io::Error| Failure::in_file(&path, error);
+        let bytes = Contents::open(&path, Input::Configuration).map_err(in_file)?;
+        let text = core::str::from_utf8(&bytes).map_err(|error| Failure::in_file(&path, error))?;
         let absolute = std::path::absolute(&path).map_err(in_file)?;
         let folder = absolute.parent().unwrap_or(Path::new(""));
-        Config::parse(&text, &path, &normal(folder))
+        Config::parse(text, &path, &normal(folder))
     }
 
     fn parse(text: &str, path: &Path, folder: &Path) -> Result<Config, Failure> {
@@ -88,16 +98,27 @@ impl Config {
                 let wrong = names.find(|name| *name.get_ref() == error.name);
                 at(wrong.map_or(0, |name| name.span().start), &error)
             })?;
-        let mut globs = GlobSetBuilder::new();
-        for pattern in &table.exclude {
-            let wrong = |error: globset::Error| at(pattern.span().start, &error);
-            globs.add(glob(pattern.get_ref()).map_err(wrong)?);
+        let start = |index: usize| table.exclude.get(index).map_or(0, |text| text.span().start);
+        if table.exclude.len() > MOST_PATTERNS {
+            let message = format!("there are more than {MOST_PATTERNS} patterns");
+            return Err(at(start(MOST_PATTERNS), &message));
         }
+        let globs: Vec<_> = table
+            .exclude
+            .iter()
+            .map(|text| glob(text.get_ref()))
+            .collect();
+        let exclude = patterns(globs.iter().map(|glob| &**glob), true)
+            .map_err(|error| at(start(error.index), &error))?;
+        let baseline = table.baseline.map(|named| {
+            let found = within(folder, named.get_ref());
+            found.map_err(|error| at(named.span().start, &error))
+        });
         Ok(Config {
             folder: folder.to_owned(),
             selection,
-            exclude: globs.build().map_err(|error| at(0, &error))?,
-            baseline: table.baseline.map(|file| folder.join(file)),
+            exclude,
+            baseline: baseline.transpose()?,
         })
     }
 
@@ -117,18 +138,38 @@ impl Config {
 }
 
 /// A pattern of paths below the folder of the file; one without `/` is for names in any folder.
-fn glob(pattern: &str) -> Result<globset::Glob, globset::Error> {
+fn glob(pattern: &str) -> Cow<'_, str> {
     let pattern = pattern.trim_end_matches('/');
-    let anywhere;
-    let pattern = match pattern.strip_prefix('/') {
-        Some(from_here) => from_here,
-        None if pattern.contains('/') => pattern,
-        None => {
-            anywhere = format!("**/{pattern}");
-            &anywhere
-        }
+    match pattern.strip_prefix('/') {
+        Some(from_here) => from_here.into(),
+        None if pattern.contains('/') => pattern.into(),
+        None => format!("**/{pattern}").into(),
+    }
+}
+
+/// The file that is named, which has to be in the folder: who asks for a check does not ask for the files that a folder
+/// above names.
+fn within(folder: &Path, named: &Path) -> Result<PathBuf, String> {
+    let error = |how| {
+        let named = named.display();
+        format!("`{named}` {how}; only what is in the folder of this file is read")
     };
-    GlobBuilder::new(pattern).literal_separator(true).build()
+    let leads_out = named.components().any(|part| match part {
+        Component::ParentDir | Component::RootDir | Component::Prefix(_) => true,
+        Component::CurDir | Component::Normal(_) => false,
+    });
+    if leads_out {
+        return Err(error("leads out of the folder"));
+    }
+    let path = folder.join(named);
+    // What is not there is no link. Opening it says that it is not there.
+    match (folder.canonicalize(), path.canonicalize()) {
+        (Ok(folder), Ok(found)) if !found.starts_with(&folder) => {
+            Err(error("is a link that leads out of the folder"))
+        }
+        (_, Ok(found)) => Ok(found),
+        (_, Err(_)) => Ok(path),
+    }
 }
 
 /// The path without `..` and `.`, by its text alone.

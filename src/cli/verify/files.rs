@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
+use super::super::contents::Contents;
 use super::config::Config;
 use crate::object::may_hold_code_objects;
 use crate::report::{CheckedFile, UnreadableFile};
@@ -15,6 +16,18 @@ pub(super) struct Target {
     pub(super) path: PathBuf,
     /// Whether somebody named it, and not only a folder above it.
     pub(super) named: bool,
+    /// The folders that were named and have it in them, as indices of [`Files::folders`].
+    folders: Vec<usize>,
+}
+
+/// A folder to check.
+#[derive(Debug)]
+struct Folder {
+    path: PathBuf,
+    /// Whether the configuration leaves out something in it.
+    is_partial: bool,
+    /// Whether there is a code object in it, or something that cannot be read.
+    is_seen: bool,
 }
 
 /// What the arguments stand for.
@@ -24,6 +37,9 @@ pub(super) struct Files {
     pub(super) targets: BTreeMap<String, Target>,
     /// What could not be looked into.
     pub(super) unreadable: Vec<UnreadableFile>,
+    folders: Vec<Folder>,
+    /// What was named and the configuration leaves out.
+    left_out: Vec<PathBuf>,
 }
 
 impl Files {
@@ -32,24 +48,63 @@ impl Files {
         let mut files = Files::default();
         for path in paths {
             if config.excludes(path) {
+                files.left_out.push(path.clone());
                 continue;
             }
             match fs::metadata(path) {
                 Ok(metadata) if metadata.is_dir() => files.walk(path, config),
                 // Reading it will tell what it is.
-                Ok(_) => files.add(path, true),
+                Ok(_) => files.add(path, None),
                 Err(error) => files.fail(path, error),
             }
         }
         files
     }
 
-    fn add(&mut self, path: &Path, named: bool) {
+    /// Adds a file of a folder, or one that was named.
+    fn add(&mut self, path: &Path, folder: Option<usize>) {
         let target = self.targets.entry(name(path)).or_insert_with(|| Target {
             path: path.to_owned(),
-            named,
+            named: false,
+            folders: Vec::new(),
         });
-        target.named |= named;
+        target.named |= folder.is_none();
+        target.folders.extend(folder);
+    }
+
+    /// Says of which folders and files nothing was checked: a check that quietly looks at nothing is worse than none.
+    ///
+    /// * `checked`: what was found in each of the targets.
+    pub(super) fn note_unchecked(&mut self, checked: &[CheckedFile]) {
+        let mut any = !self.unreadable.is_empty();
+        for (target, checked) in self.targets.values().zip(checked) {
+            if checked.objects.is_empty() && checked.unreadable.is_empty() {
+                continue;
+            }
+            any = true;
+            for &folder in &target.folders {
+                if let Some(folder) = self.folders.get_mut(folder) {
+                    folder.is_seen = true;
+                }
+            }
+        }
+        for folder in core::mem::take(&mut self.folders) {
+            match (folder.is_seen, folder.is_partial) {
+                (true, _) => {}
+                (false, false) => self.fail(&folder.path, "there is no code object in it"),
+                (false, true) if any => {}
+                (false, true) => self.fail(
+                    &folder.path,
+                    "there is no code object in what hetdwarf.toml leaves of it",
+                ),
+            }
+        }
+        if !any && self.unreadable.is_empty() {
+            for path in core::mem::take(&mut self.left_out) {
+                let message = "hetdwarf.toml leaves it out, and there is nothing else to check";
+                self.fail(&path, message);
+            }
+        }
     }
 
     fn fail(&mut self, path: &Path, error: impl ToString) {
@@ -59,7 +114,9 @@ impl Files {
 
     /// Every file below a folder. Links to folders are not followed: they can lead back.
     fn walk(&mut self, root: &Path, config: &Config) {
-        let mut seen = false;
+        let index = self.folders.len();
+        let problems = self.unreadable.len();
+        let mut is_partial = false;
         let mut folders = vec![root.to_owned()];
         while let Some(folder) = folders.pop() {
             let entries = match fs::read_dir(&folder) {
@@ -78,38 +135,49 @@ impl Files {
                     }
                 };
                 if config.excludes(&path) {
-                    seen = true;
+                    is_partial = true;
                     continue;
                 }
-                let is_folder = fs::symlink_metadata(&path).is_ok_and(|found| found.is_dir());
-                // A pipe would keep us waiting; a link that leads nowhere is no file.
-                let is_file = fs::metadata(&path).is_ok_and(|found| found.is_file());
-                if is_folder {
-                    folders.push(path);
-                } else if is_file {
-                    match start(&path) {
-                        Ok(start) if may_hold_code_objects(&start) => {
-                            self.add(&path, false);
-                            seen = true;
-                        }
-                        Ok(_) => {}
-                        Err(error) => self.fail(&path, error),
-                    }
+                match look_at(&path) {
+                    Ok(Entry::Folder) => folders.push(path),
+                    Ok(Entry::Candidate) => self.add(&path, Some(index)),
+                    Ok(Entry::Other) => {}
+                    Err(error) => self.fail(&path, error),
                 }
             }
         }
-        // A check that quietly looks at nothing is worse than none.
-        if !seen {
-            self.fail(root, "there is no file in it that can hold code objects");
-        }
+        self.folders.push(Folder {
+            path: root.to_owned(),
+            is_partial,
+            is_seen: self.unreadable.len() > problems,
+        });
     }
 }
 
-/// The first bytes of a file: as many as tell what it is.
-fn start(path: &Path) -> io::Result<Vec<u8>> {
-    let mut start = Vec::new();
-    fs::File::open(path)?.take(64).read_to_end(&mut start)?;
-    Ok(start)
+/// What is in a folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Entry {
+    Folder,
+    /// A file that can hold code objects.
+    Candidate,
+    /// Another file, or no file. A link that leads nowhere is none.
+    Other,
+}
+
+fn look_at(path: &Path) -> io::Result<Entry> {
+    let entry = fs::symlink_metadata(path)?;
+    if entry.is_dir() {
+        return Ok(Entry::Folder);
+    }
+    let is_file = if entry.is_symlink() {
+        fs::metadata(path).is_ok_and(|found| found.is_file())
+    } else {
+        entry.is_file()
+    };
+    if is_file && may_hold_code_objects(&Contents::start(path)?) {
+        return Ok(Entry::Candidate);
+    }
+    Ok(Entry::Other)
 }
 
 /// What a file is called: as it was named, without `./`.
@@ -119,4 +187,16 @@ pub(super) fn name(path: &Path) -> String {
         return ".".to_owned();
     }
     name.into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// It was there when the folder was read.
+    #[test]
+    fn an_entry_that_has_vanished_is_an_error() {
+        let error = look_at(Path::new("no/such/entry")).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    }
 }

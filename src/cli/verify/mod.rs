@@ -5,17 +5,18 @@
 
 mod config;
 mod files;
+mod judged;
 mod text;
 
 use std::io::{IsTerminal, Write};
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::arguments::{VerifyArguments, VerifyFormat};
-use super::contents::Contents;
+use super::contents::{Contents, Input};
 use super::failure::{Exit, Failure};
-use super::input::read_file;
+use super::save::save;
 use crate::limits::Limits;
 use crate::object::code_objects_with;
 use crate::report::{
@@ -25,6 +26,7 @@ use crate::report::{
 use crate::verify::{Choice, Rule, Selection, UnknownRule, queue};
 use config::Config;
 use files::{Files, Target};
+use judged::Judged;
 
 pub(crate) fn run(
     arguments: &VerifyArguments,
@@ -50,9 +52,9 @@ pub(crate) fn run(
     };
     let baseline = baseline.map(|path| read_baseline(path)).transpose()?;
 
-    let files = Files::find(&arguments.paths, &config);
+    let mut files = Files::find(&arguments.paths, &config);
     let limits = arguments.limits.limits();
-    let mut document = check(&files, arguments.jobs, &selection, &limits);
+    let mut document = check(&mut files, arguments.jobs, &selection, &limits);
     for file in &document.unreadable {
         Failure::new(format!("{}: {}", file.path, file.message)).report(err);
     }
@@ -60,15 +62,8 @@ pub(crate) fn run(
         write_baseline(path, &mut document, err)?;
     }
     if let Some(baseline) = baseline {
-        let was_checked = |path: &str| is_judged(path, &arguments.paths, &document);
-        let judged: Vec<String> = baseline
-            .entries()
-            .map(|entry| entry.path)
-            .filter(|path| was_checked(path))
-            .collect();
-        baseline.apply(&mut document, |path| {
-            judged.iter().any(|known| known == path)
-        });
+        let judged = Judged::new(&arguments.paths, &document);
+        baseline.apply(&mut document, |path| judged.holds(path));
         report_stale(&document, err)?;
     }
     print(arguments.format, &mut document, &folder, out)?;
@@ -109,7 +104,7 @@ fn in_option(option: &str, error: &UnknownRule) -> Failure {
 }
 
 fn check(
-    files: &Files,
+    files: &mut Files,
     jobs: Option<NonZeroUsize>,
     selection: &Selection,
     limits: &Limits,
@@ -132,6 +127,7 @@ fn check(
         |done| progress.show(done),
     );
     progress.clear();
+    files.note_unchecked(&checked);
     let outside = CheckedFile {
         objects: Vec::new(),
         unreadable: files.unreadable.clone(),
@@ -146,11 +142,15 @@ fn check_target(
     limits: &Limits,
     threads: NonZeroUsize,
 ) -> CheckedFile {
-    let data = match Contents::open(&target.path) {
+    let data = match Contents::open(&target.path, Input::Whole) {
         Ok(data) => data,
         Err(error) => return CheckedFile::unreadable(name, error),
     };
     let checked = check_file_with(name, &data, selection, limits, threads);
+    // What was found may be of another file than the one that is there now.
+    if let Err(error) = data.check_length() {
+        return CheckedFile::unreadable(name, error);
+    }
     let is_empty = checked.objects.is_empty() && checked.unreadable.is_empty();
     if target.named && is_empty {
         // Who named it expected something in it.
@@ -198,8 +198,9 @@ impl Progress {
 }
 
 fn read_baseline(path: &Path) -> Result<Baseline, Failure> {
-    let bytes = read_file(path)
-        .map_err(|failure| Failure::new(format!("{failure}; --write-baseline makes a baseline")))?;
+    let bytes = Contents::open(path, Input::Baseline).map_err(|error| {
+        Failure::in_file(path, format!("{error}; --write-baseline makes a baseline"))
+    })?;
     Baseline::from_json(&bytes).map_err(|error| Failure::in_file(path, error))
 }
 
@@ -210,26 +211,11 @@ fn write_baseline(
     err: &mut dyn Write,
 ) -> Result<(), Failure> {
     let baseline = Baseline::of(document);
-    std::fs::write(path, baseline.to_json()?).map_err(|error| Failure::in_file(path, error))?;
+    save(path, baseline.to_json()?.as_bytes()).map_err(|error| Failure::in_file(path, error))?;
     baseline.apply(document, |_| true);
     let known = document.summary.known;
     writeln!(err, "{}: {known} findings are known now", path.display())?;
     Ok(())
-}
-
-/// Whether what has this path was to be checked, and could be.
-fn is_judged(path: &str, asked: &[PathBuf], document: &VerifyDocument) -> bool {
-    /// Whether `path` is `file` or what is in it.
-    fn is_in(path: &str, file: &str) -> bool {
-        path.strip_prefix(file)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '(', ':', '#']))
-    }
-    let was_asked = asked
-        .iter()
-        .map(|asked| files::name(asked))
-        .any(|asked| is_in(path, &asked) || (asked == "." && !path.starts_with('/')));
-    let mut unreadable = document.unreadable.iter();
-    was_asked && !unreadable.any(|failed| is_in(path, &failed.path))
 }
 
 /// A baseline that lists what is repaired would let it come back.

@@ -1,0 +1,99 @@
+//! Patterns of names and paths: `*`, `?`, `[a-z]`, `{a,b}`.
+//!
+//! The library that reads them recurses into braces, and panics where a pattern is too much for it, so that they are
+//! held within bounds before.
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+
+/// Longer than a pattern is, in bytes.
+const LONGEST: usize = 1024;
+/// More braces than a pattern has, and so how deep they are nested at most.
+const MOST_BRACES: usize = 32;
+
+/// What is wrong with a pattern.
+#[derive(Debug)]
+pub(crate) struct PatternError {
+    /// Which one it is, counted from 0.
+    pub(crate) index: usize,
+    pub(crate) message: String,
+}
+
+/// Patterns one of which has to match, `*` whatever is between two `/` if `paths`.
+///
+/// # Errors
+/// If one is no pattern, or too long.
+pub(crate) fn patterns<'t>(
+    texts: impl IntoIterator<Item = &'t str>,
+    paths: bool,
+) -> Result<GlobSet, PatternError> {
+    let mut set = GlobSetBuilder::new();
+    let mut last = 0;
+    for (index, text) in texts.into_iter().enumerate() {
+        let wrong = |message| PatternError { index, message };
+        check(text).map_err(wrong)?;
+        let glob = GlobBuilder::new(text).literal_separator(paths).build();
+        set.add(glob.map_err(|error| wrong(error.to_string()))?);
+        last = index;
+    }
+    // Together they can be too much, too.
+    set.build().map_err(|error| PatternError {
+        index: last,
+        message: error.to_string(),
+    })
+}
+
+/// A pattern of names.
+///
+/// # Errors
+/// As those of [`patterns`].
+pub(crate) fn pattern(text: &str) -> Result<GlobSet, PatternError> {
+    patterns([text], false)
+}
+
+fn check(text: &str) -> Result<(), String> {
+    if text.len() > LONGEST {
+        let length = text.len();
+        return Err(format!(
+            "the pattern has {length} bytes, and at most {LONGEST} are read"
+        ));
+    }
+    let braces = text.bytes().filter(|byte| *byte == b'{').count();
+    if braces > MOST_BRACES {
+        return Err(format!(
+            "the pattern has {braces} opening braces, and at most {MOST_BRACES} are read"
+        ));
+    }
+    Ok(())
+}
+
+impl core::fmt::Display for PatternError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_within_bounds_match_and_others_are_errors() {
+        let nested = |depth| "{a,b".repeat(depth) + &"}".repeat(depth);
+        let set = pattern("{a*,b?}").unwrap();
+        assert!(set.is_match("abc") && set.is_match("bc") && !set.is_match("bcd"));
+        assert!(pattern(&nested(MOST_BRACES)).is_ok());
+        for text in [
+            nested(MOST_BRACES + 1),
+            // So deep the library panics, and then the stack overflows.
+            nested(300),
+            nested(100_000),
+            "a".repeat(LONGEST + 1),
+        ] {
+            let error = pattern(&text).unwrap_err().to_string();
+            assert!(error.starts_with("the pattern has "), "{error}");
+        }
+        assert!(pattern("{").unwrap_err().message.contains("unclosed"));
+        let error = patterns(["a", "b", "[", "c"], true).unwrap_err();
+        assert_eq!(error.index, 2);
+    }
+}
