@@ -28,8 +28,10 @@ pub mod object;
 pub mod query;
 #[cfg(feature = "serde")]
 pub mod report;
+pub mod untrusted;
 pub mod verify;
 pub mod wave;
 
 pub use error::{Error, Result};
 pub use limits::Limits;
+pub use untrusted::Untrusted;

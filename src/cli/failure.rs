@@ -3,6 +3,8 @@
 use std::io::Write;
 use std::path::Path;
 
+use crate::untrusted::Untrusted;
+
 /// The exit status of a command that ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -40,7 +42,7 @@ impl Failure {
 
     /// Something is wrong with a file.
     pub(crate) fn in_file(path: &Path, error: impl core::fmt::Display) -> Failure {
-        Failure::Message(format!("{}: {error}", path.display()))
+        Failure::Message(format!("{}: {error}", Untrusted::from(path)))
     }
 
     /// Says something that is no reason to stop.
@@ -49,7 +51,7 @@ impl Failure {
         let _ = writeln!(
             err,
             "{style}warning{style:#}: {}: {message}",
-            path.display()
+            Untrusted::from(path)
         );
     }
 

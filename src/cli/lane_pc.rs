@@ -8,9 +8,11 @@ use super::arguments::{Format, LanePcArguments};
 use super::failure::{Exit, Failure};
 use super::input::{frame_at, read_wave_of, with_program};
 use super::lanes::{ranges, work_items};
+use super::or_unknown;
 use crate::inspect::{Program, Stop, StopOptions};
 use crate::location::Arena;
-use crate::report::{LanePcDocument, LanePcLane, LanePicture};
+use crate::report::{LanePcDocument, LanePcLane, LanePicture, to_json_pretty};
+use crate::untrusted::Untrusted;
 
 pub(crate) fn run(
     arguments: &LanePcArguments,
@@ -46,7 +48,7 @@ fn show(
         write_file(arguments.html.as_deref(), || picture.html())?;
     }
     match arguments.format {
-        Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(&document)?)?,
+        Format::Json => writeln!(out, "{}", to_json_pretty(&document)?)?,
         Format::Text => print(&document, out)?,
     }
     Ok(Exit::Done)
@@ -77,9 +79,9 @@ pub(crate) fn print(document: &LanePcDocument, out: &mut dyn Write) -> Result<()
     writeln!(
         out,
         "{bold}{}{bold:#}",
-        document.function.as_deref().unwrap_or("?")
+        or_unknown(document.function.as_ref())
     )?;
-    let mut rows: BTreeMap<(String, u64, u128), Vec<&LanePcLane>> = BTreeMap::new();
+    let mut rows: BTreeMap<(Untrusted<'static>, u64, u128), Vec<&LanePcLane>> = BTreeMap::new();
     for lane in &document.lanes {
         if let Some(pc) = lane.pc {
             let key = (
@@ -90,7 +92,7 @@ pub(crate) fn print(document: &LanePcDocument, out: &mut dyn Write) -> Result<()
             rows.entry(key).or_default().push(lane);
         }
     }
-    let label = |(file, line, pc): &(String, u64, u128)| match *line {
+    let label = |(file, line, pc): &(Untrusted<'static>, u64, u128)| match *line {
         0 => format!("{pc:#x}"),
         line => format!("{file}:{line} ({pc:#x})"),
     };
@@ -130,10 +132,10 @@ pub(crate) fn print(document: &LanePcDocument, out: &mut dyn Write) -> Result<()
         out,
         "● active  ○ waiting  · elsewhere, or not active on entry"
     )?;
-    let mut callers: BTreeMap<(usize, &str, u128), Vec<u8>> = BTreeMap::new();
+    let mut callers: BTreeMap<(usize, Untrusted<'_>, u128), Vec<u8>> = BTreeMap::new();
     for lane in &document.lanes {
         if let (Some(caller), Ok(number)) = (&lane.caller, u8::try_from(lane.lane)) {
-            let function = caller.function.as_deref().unwrap_or("?");
+            let function = or_unknown(caller.function.as_ref());
             let key = (caller.frame, function, caller.pc.0);
             callers.entry(key).or_default().push(number);
         }

@@ -31,6 +31,8 @@ use arguments::{Cli, Command};
 use clap::{CommandFactory, FromArgMatches};
 use failure::{Exit, Failure};
 
+use crate::untrusted::Untrusted;
+
 pub use plain::Plain;
 
 /// How many characters a line has where the output is no terminal.
@@ -103,4 +105,9 @@ fn dispatch(
         Command::Dump(arguments) => dump::run(&arguments, out),
         Command::Verify(arguments) => verify::run(&arguments, width, out, err),
     }
+}
+
+/// A name, or `?` where there is none.
+fn or_unknown<'n>(name: Option<&'n Untrusted<'_>>) -> Untrusted<'n> {
+    name.map_or("?".into(), Untrusted::borrowed)
 }

@@ -8,6 +8,7 @@ use super::lane_pc::{LanePcDocument, LanePcLane, Lines};
 use crate::debug_info::{SourceFile, SourceLine};
 use crate::error::Result;
 use crate::inspect::StopFrame;
+use crate::untrusted::Untrusted;
 
 /// Source lines that are shown before and behind those with lanes.
 const AROUND: u64 = 3;
@@ -143,12 +144,12 @@ impl LanePicture {
                 cells: elsewhere,
             });
         }
-        let function = document.function.as_deref().unwrap_or("?");
+        let function = document.function.as_ref().map_or("?", Untrusted::raw);
         Ok(LanePicture {
             title: clean(&format!("{function}, frame {}", document.frame)),
             lanes: document.lanes.len(),
             rows,
-            message: document.message.clone(),
+            message: document.message.as_ref().map(ToString::to_string),
         })
     }
 }
@@ -213,8 +214,8 @@ fn get<'t>(text: &[&'t str], number: u64) -> Option<&'t str> {
 
 impl Cell {
     fn new(lane: &LanePcLane, known: bool) -> Cell {
-        let place = |file: &Option<String>, line: Option<u64>| match (file, line) {
-            (Some(file), Some(line)) => format!(", {file}:{line}"),
+        let place = |file: &Option<Untrusted<'_>>, line: Option<u64>| match (file, line) {
+            (Some(file), Some(line)) => format!(", {}:{line}", file.raw()),
             (_, _) => String::new(),
         };
         let number = lane.lane;
@@ -232,7 +233,7 @@ impl Cell {
                 )
             }
             (None, Some(caller)) => {
-                let function = caller.function.as_deref().unwrap_or("?");
+                let function = caller.function.as_ref().map_or("?", Untrusted::raw);
                 let at = place(&caller.file, caller.line);
                 let (frame, pc) = (caller.frame, caller.pc.0);
                 (
@@ -257,8 +258,7 @@ impl Cell {
     }
 }
 
-/// Text that can stand in a document: tabs are spaces, what is neither a character nor visible is replaced, what is
-/// too long is cut.
+/// Text that can stand in a document: tabs are spaces, what is too long is cut, and what could be obeyed is escaped.
 pub(super) fn clean(text: &str) -> String {
     let mut clean = String::with_capacity(text.len().min(WIDTH));
     for (number, letter) in text.chars().enumerate() {
@@ -268,15 +268,12 @@ pub(super) fn clean(text: &str) -> String {
         }
         match letter {
             '\t' => clean.push_str("    "),
-            // Characters that change the direction of others hide what a line says.
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}' => {
-                clean.push('\u{fffd}')
-            }
-            letter if letter.is_control() => clean.push('\u{fffd}'),
+            // XML has no such characters.
+            '\u{fffe}' | '\u{ffff}' => clean.push('\u{fffd}'),
             letter => clean.push(letter),
         }
     }
-    clean
+    Untrusted::from(clean).to_string()
 }
 
 /// Text as the contents of an element or attribute.
@@ -303,7 +300,7 @@ mod tests {
     fn nothing_breaks_out_of_a_document() {
         assert_eq!(
             clean("a\tb\u{1b}[0m\u{202e}c\u{0}"),
-            "a    b\u{fffd}[0m\u{fffd}c\u{fffd}"
+            r"a    b\u{1b}[0m\u{202e}c\u{0}"
         );
         assert_eq!(clean(&"x".repeat(1000)).chars().count(), super::WIDTH + 1);
         assert_eq!(escape("</script>\"'&"), "&lt;/script&gt;&quot;&#39;&amp;");

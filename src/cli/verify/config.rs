@@ -7,6 +7,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::super::failure::Failure;
+use crate::untrusted::Untrusted;
 use crate::verify::{Choice, Selection};
 
 const NAME: &str = "hetdwarf.toml";
@@ -61,7 +62,8 @@ impl Config {
         let at = |offset: usize, message: &dyn core::fmt::Display| {
             let before = text.as_bytes().get(..offset).unwrap_or_default();
             let line = before.split(|byte| *byte == b'\n').count();
-            Failure::new(format!("{}:{line}: {message}", path.display()))
+            let message = Untrusted::from(message.to_string());
+            Failure::new(format!("{}:{line}: {message}", Untrusted::from(path)))
         };
         let file: File = toml::from_str(text).map_err(|error| {
             let start = error.span().map_or(0, |span| span.start);
@@ -85,7 +87,7 @@ impl Config {
             )
             .map_err(|error| {
                 let mut names = choices.map(|(name, _)| name);
-                let wrong = names.find(|name| *name.get_ref() == error.name);
+                let wrong = names.find(|name| error.name == **name.get_ref());
                 at(wrong.map_or(0, |name| name.span().start), &error)
             })?;
         let mut globs = GlobSetBuilder::new();

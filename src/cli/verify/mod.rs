@@ -20,8 +20,9 @@ use crate::limits::Limits;
 use crate::object::code_objects_with;
 use crate::report::{
     Baseline, CheckedFile, RulesDocument, SarifLog, VerifyDocument, check_file_with,
-    github_annotations,
+    github_annotations, to_json_pretty,
 };
+use crate::untrusted::Untrusted;
 use crate::verify::{Choice, Rule, Selection, UnknownRule, queue};
 use config::Config;
 use files::{Files, Target};
@@ -60,8 +61,8 @@ pub(crate) fn run(
         write_baseline(path, &mut document, err)?;
     }
     if let Some(baseline) = baseline {
-        let was_checked = |path: &str| is_judged(path, &arguments.paths, &document);
-        let judged: Vec<String> = baseline
+        let was_checked = |path: &Untrusted<'_>| is_judged(path.raw(), &arguments.paths, &document);
+        let judged: Vec<Untrusted<'static>> = baseline
             .entries()
             .map(|entry| entry.path)
             .filter(|path| was_checked(path))
@@ -71,7 +72,7 @@ pub(crate) fn run(
         });
         report_stale(&document, err)?;
     }
-    print(arguments.format, &mut document, &folder, out)?;
+    print(arguments.format, &document, &folder, out)?;
     Ok(if !document.unreadable.is_empty() {
         Exit::Incomplete
     } else if document.has_errors() {
@@ -98,7 +99,7 @@ fn selection(arguments: &VerifyArguments, config: &Config) -> Result<Selection, 
         .flat_map(|(_, names, choice)| names.iter().map(|name| (name, *choice)));
     selection.choose(choices).map_err(|error| {
         let mut lists = lists.iter();
-        let wrong = lists.find(|(_, names, _)| names.contains(&error.name));
+        let wrong = lists.find(|(_, names, _)| names.iter().any(|name| error.name == **name));
         in_option(wrong.map_or("", |(option, _, _)| option), &error)
     })?;
     Ok(selection)
@@ -213,7 +214,8 @@ fn write_baseline(
     std::fs::write(path, baseline.to_json()?).map_err(|error| Failure::in_file(path, error))?;
     baseline.apply(document, |_| true);
     let known = document.summary.known;
-    writeln!(err, "{}: {known} findings are known now", path.display())?;
+    let path = Untrusted::from(path);
+    writeln!(err, "{path}: {known} findings are known now")?;
     Ok(())
 }
 
@@ -229,7 +231,7 @@ fn is_judged(path: &str, asked: &[PathBuf], document: &VerifyDocument) -> bool {
         .map(|asked| files::name(asked))
         .any(|asked| is_in(path, &asked) || (asked == "." && !path.starts_with('/')));
     let mut unreadable = document.unreadable.iter();
-    was_asked && !unreadable.any(|failed| is_in(path, &failed.path))
+    was_asked && !unreadable.any(|failed| is_in(path, failed.path.raw()))
 }
 
 /// A baseline that lists what is repaired would let it come back.
@@ -241,9 +243,7 @@ fn report_stale(document: &VerifyDocument, err: &mut dyn Write) -> Result<(), Fa
         writeln!(
             err,
             "no longer found: {}: {}: {}",
-            entry.path,
-            entry.rule,
-            entry.message.escape_debug()
+            entry.path, entry.rule, entry.message
         )?;
     }
     if stale.len() > MOST {
@@ -257,22 +257,21 @@ fn report_stale(document: &VerifyDocument, err: &mut dyn Write) -> Result<(), Fa
 
 fn print(
     format: VerifyFormat,
-    document: &mut VerifyDocument,
+    document: &VerifyDocument,
     folder: &Path,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     match format {
         VerifyFormat::Text => text::print(document, out)?,
-        VerifyFormat::Json => writeln!(out, "{}", serde_json::to_string_pretty(document)?)?,
+        VerifyFormat::Json => writeln!(out, "{}", to_json_pretty(document)?)?,
         // Code hosts know files by their paths in the repository.
         VerifyFormat::Sarif => {
-            document.sources_from(&folder.to_string_lossy());
-            let log = SarifLog::new(document);
-            writeln!(out, "{}", serde_json::to_string_pretty(&log)?)?;
+            let log = SarifLog::new(document, &folder.to_string_lossy());
+            writeln!(out, "{}", to_json_pretty(&log)?)?;
         }
         VerifyFormat::Github => {
-            document.sources_from(&folder.to_string_lossy());
-            out.write_all(github_annotations(document).as_bytes())?;
+            let text = github_annotations(document, &folder.to_string_lossy());
+            out.write_all(text.as_bytes())?;
         }
     }
     Ok(())
@@ -287,7 +286,7 @@ fn print_rules(
 ) -> Result<Exit, Failure> {
     let document = RulesDocument::new(rules);
     match format {
-        VerifyFormat::Json => writeln!(out, "{}", serde_json::to_string_pretty(&document)?)?,
+        VerifyFormat::Json => writeln!(out, "{}", to_json_pretty(&document)?)?,
         VerifyFormat::Text if option == "--explain" => {
             for (number, rule) in document.rules.iter().enumerate() {
                 if number > 0 {

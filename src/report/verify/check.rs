@@ -26,8 +26,8 @@ impl CheckedFile {
         CheckedFile {
             objects: Vec::new(),
             unreadable: vec![UnreadableFile {
-                path: path.to_owned(),
-                message: message.to_string(),
+                path: path.to_owned().into(),
+                message: message.to_string().into(),
             }],
         }
     }
@@ -72,12 +72,12 @@ pub fn check_file_with(
     for (object, path_in_file) in objects.iter().zip(paths(path, &objects)) {
         match check_object(&path_in_file, &object.data, selection, limits, threads) {
             Ok(mut found) => {
-                found.container = (path_in_file != path).then(|| path.to_owned());
+                found.container = (path_in_file != path).then(|| path.to_owned().into());
                 checked.objects.push(found);
             }
             Err(error) => checked.unreadable.push(UnreadableFile {
-                path: path_in_file,
-                message: Error::to_string(&error),
+                path: path_in_file.into(),
+                message: Error::to_string(&error).into(),
             }),
         }
     }
