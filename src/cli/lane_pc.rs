@@ -1,7 +1,7 @@
 //! `hetdwarf lane-pc`.
 
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::Path;
 
 use super::arguments::{Format, LanePcArguments};
@@ -9,6 +9,7 @@ use super::failure::{Exit, Failure};
 use super::input::{frame_at, read_wave_of, with_program};
 use super::lanes::{ranges, work_items};
 use super::or_unknown;
+use super::sources::{self, Sources};
 use crate::inspect::{Program, Stop, StopOptions};
 use crate::location::Arena;
 use crate::report::{LanePcDocument, LanePcLane, LanePicture, to_json_pretty};
@@ -42,14 +43,28 @@ fn show(
     );
     let frame = frame_at(&stop, arguments.frame)?;
     let document = LanePcDocument::new(&frame).map_err(place)?;
+    let mut note = None;
     if arguments.svg.is_some() || arguments.html.is_some() {
-        let picture = LanePicture::new(&frame, &document, &read_source).map_err(place)?;
+        let sources = Sources::new(&arguments.sources.folders);
+        let read = |path: &str, folder: Option<&str>| Some(sources.text(path, folder)?.to_string());
+        let mut picture = LanePicture::new(&frame, &document, &read).map_err(place)?;
+        if let Some(text) = sources::missing(picture.without_source()) {
+            picture.add_note(&text);
+            note = Some(text);
+        }
         write_file(arguments.svg.as_deref(), || picture.svg())?;
         write_file(arguments.html.as_deref(), || picture.html())?;
     }
     match arguments.format {
         Format::Json => writeln!(out, "{}", to_json_pretty(&document)?)?,
         Format::Text => print(&document, out)?,
+    }
+    if let Some(note) = note {
+        let to: &mut dyn Write = match arguments.format {
+            Format::Json => err,
+            Format::Text => out,
+        };
+        writeln!(to, "{note}")?;
     }
     Ok(Exit::Done)
 }
@@ -58,19 +73,6 @@ fn show(
 fn write_file(path: Option<&Path>, text: impl FnOnce() -> String) -> Result<(), Failure> {
     let Some(path) = path else { return Ok(()) };
     std::fs::write(path, text()).map_err(|error| Failure::in_file(path, error))
-}
-
-/// The text of a source file, if it can be read: the path is what a file says, which can be anything.
-fn read_source(path: &str, folder: Option<&str>) -> Option<String> {
-    /// Longer than sources are, in bytes.
-    const LONGEST: u64 = 16 << 20;
-    let path = Path::new(folder.unwrap_or_default()).join(path);
-    let is_source = |about: &std::fs::Metadata| about.is_file() && about.len() <= LONGEST;
-    std::fs::metadata(&path).ok().filter(is_source)?;
-    let mut text = Vec::new();
-    let file = std::fs::File::open(&path).ok()?;
-    file.take(LONGEST).read_to_end(&mut text).ok()?;
-    Some(String::from_utf8_lossy(&text).into_owned())
 }
 
 /// A picture: a row for each source line that has lanes, a cell for each lane.

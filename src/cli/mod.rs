@@ -18,6 +18,7 @@ mod limits;
 mod plain;
 mod print;
 mod regs;
+mod sources;
 mod table;
 mod unwind;
 mod vars;

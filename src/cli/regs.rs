@@ -28,7 +28,7 @@ fn processor(target: &str) -> Result<&'static Processor, Failure> {
     target
         .parse::<TargetId>()
         .map(|target| target.processor())
-        .map_err(|error| Failure::new(format!("--target {target}: {error}")))
+        .map_err(|error| Failure::in_option("--target", target, error))
 }
 
 /// The rows for a name, a number or a range of either.

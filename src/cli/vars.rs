@@ -51,7 +51,7 @@ fn show(
     let glob = match &arguments.name {
         Some(glob) => Some(
             Glob::new(glob)
-                .map_err(|e| Failure::new(format!("--name {glob}: {e}")))?
+                .map_err(|e| Failure::in_option("--name", glob, e))?
                 .compile_matcher(),
         ),
         None => None,

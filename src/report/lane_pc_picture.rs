@@ -2,7 +2,7 @@
 //!
 //! What is in the picture is here; how a browser is told, in `lane_pc_svg` and `lane_pc_html`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::lane_pc::{LanePcDocument, LanePcLane, Lines};
 use crate::debug_info::{SourceFile, SourceLine};
@@ -26,6 +26,8 @@ pub struct LanePicture {
     pub(super) rows: Vec<Row>,
     /// What is to be said besides.
     pub(super) message: Option<String>,
+    /// The names of the files whose text is not known.
+    without_source: BTreeSet<Untrusted<'static>>,
 }
 
 /// A row of a picture.
@@ -125,7 +127,11 @@ impl LanePicture {
             }
         }
         let mut rows = Vec::new();
+        let mut without_source = BTreeSet::new();
         for file in files.into_values() {
+            if file.text.is_none() {
+                without_source.insert(file.name.clone().into());
+            }
             file.rows(&mut rows);
         }
         rows.extend(without_line.into_iter().map(|(pc, cells)| Row {
@@ -150,7 +156,25 @@ impl LanePicture {
             lanes: document.lanes.len(),
             rows,
             message: document.message.as_ref().map(ToString::to_string),
+            without_source,
         })
+    }
+}
+
+impl LanePicture {
+    /// The names of the files with lanes in them whose text is not known, and not shown therefore.
+    #[must_use]
+    pub fn without_source(&self) -> &BTreeSet<Untrusted<'static>> {
+        &self.without_source
+    }
+
+    /// Says something below the picture.
+    pub fn add_note(&mut self, text: &str) {
+        let message = self.message.get_or_insert_default();
+        if !message.is_empty() {
+            message.push_str("; ");
+        }
+        message.push_str(text);
     }
 }
 

@@ -1,7 +1,6 @@
 //! `hetdwarf core`.
 
 mod objects;
-mod source;
 mod stop;
 mod text;
 

@@ -19,9 +19,9 @@ use super::super::arguments::CoreArguments;
 use super::super::failure::Failure;
 use super::super::lanes::ranges;
 use super::super::or_unknown;
+use super::super::sources::{self, Sources};
 use super::super::table::{bold, cells, faint, table};
 use super::super::vars;
-use super::source::Sources;
 
 const BOLD: Style = Style::new().bold();
 const FAINT: Style = Style::new().dimmed();
@@ -45,7 +45,8 @@ pub(super) fn print(
         document,
         core,
         programs,
-        sources: Sources::new(&arguments.source_paths),
+        sources: Sources::new(&arguments.sources.folders),
+        without_source: BTreeSet::new(),
         all: arguments.all,
         width,
     };
@@ -73,7 +74,9 @@ struct Printer<'p, 'r, 'c, 'data> {
     document: &'p CoreDocument,
     core: &'c GpuCore<'data>,
     programs: &'p Programs<'r>,
-    sources: Sources<'p>,
+    sources: Sources,
+    /// The names of files that lines could not be shown of.
+    without_source: BTreeSet<Untrusted<'static>>,
     all: bool,
     width: usize,
 }
@@ -160,6 +163,9 @@ impl<'p> Printer<'p, '_, '_, '_> {
         if kinds.len() > shown {
             writeln!(out, "{FAINT}(--all shows these in full){FAINT:#}")?;
         }
+        if let Some(text) = sources::missing(&self.without_source) {
+            writeln!(out, "\n{FAINT}{text}{FAINT:#}")?;
+        }
         Ok(())
     }
 
@@ -213,12 +219,18 @@ impl<'p> Printer<'p, '_, '_, '_> {
         let file = at.file.as_ref();
         let info = stop.program().info();
         let embedded = file.and_then(|file| info.embedded_source(at.unit, file.index).ok()?);
-        let text = match &embedded {
-            Some(text) => nth_line(text, at.line),
-            None => file.and_then(|file| self.sources.line(&file.path, at.line)),
+        let found = match (&embedded, file) {
+            (None, Some(file)) => self.sources.text(&file.path, None),
+            (Some(_), _) | (None, None) => None,
         };
-        if let Some(text) = text {
-            writeln!(out, "  {BOLD}> {:3}  {text}{BOLD:#}", at.line)?;
+        if let (None, None, Some(file)) = (&embedded, &found, file) {
+            let name = Untrusted::from(file.name()).into_owned();
+            self.without_source.insert(name);
+        }
+        let text = embedded.as_deref().or(found.as_deref());
+        if let Some(line) = text.and_then(|text| nth_line(text, at.line)) {
+            let line = Untrusted::from(line.replace('\t', "    "));
+            writeln!(out, "  {BOLD}> {:3}  {line}{BOLD:#}", at.line)?;
         }
         Ok(())
     }

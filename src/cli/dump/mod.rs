@@ -26,6 +26,7 @@ use globset::{GlobBuilder, GlobMatcher};
 
 use crate::debug_info::{Bytes, DebugInfo};
 use crate::object::CodeObject;
+use crate::untrusted::Untrusted;
 
 use super::arguments::{DumpArguments, DumpStyle, Format};
 use super::failure::{Exit, Failure};
@@ -124,7 +125,7 @@ impl Selection {
             return Ok(Selection::All);
         };
         let glob = GlobBuilder::new(pattern).build();
-        let glob = glob.map_err(|error| Failure::new(format!("--name: {error}")))?;
+        let glob = glob.map_err(|error| Failure::in_option("--name", pattern, error))?;
         Ok(Selection::Named(
             glob.compile_matcher(),
             arguments.show_children,
@@ -165,7 +166,11 @@ pub(crate) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<Exit
     if json {
         output.begin_document()?;
     } else {
-        writeln!(output, "{}:\tfile format elf64-amdgpu", path.display())?;
+        writeln!(
+            output,
+            "{}:\tfile format elf64-amdgpu",
+            Untrusted::from(path.as_path())
+        )?;
     }
     let style = Style {
         style: arguments.style,
