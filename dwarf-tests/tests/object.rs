@@ -54,8 +54,8 @@ fn debug_sections_of_relocatable_objects_are_as_the_linker_makes_them() {
         );
         assert!(ours.is_relocatable() && !theirs.is_relocatable());
         for section in theirs.sections().iter().filter(|s| s.is_debug()) {
-            let expected = theirs.section(&section.name).unwrap().unwrap();
-            let found = ours.section(&section.name).unwrap().unwrap();
+            let expected = theirs.section(section.name.raw()).unwrap().unwrap();
+            let found = ours.section(section.name.raw()).unwrap().unwrap();
             assert_eq!(found, expected, "{name} {}", section.name);
             let unresolved = ours.unresolved_relocations(&section.name).unwrap();
             assert!(unresolved.is_empty());
@@ -94,7 +94,7 @@ fn code_sections_of_a_relocatable_object_are_told_apart() {
             assert_eq!(symbol.address, section.address);
             let size = usize::try_from(symbol.size).unwrap();
             let image = object.read_image(symbol.address, size).unwrap();
-            assert_eq!(Some(image), object.section(&section.name).unwrap());
+            assert_eq!(Some(image), object.section(section.name.raw()).unwrap());
         }
     }
     let kernels = object.kernels().unwrap();
@@ -113,10 +113,10 @@ fn compressed_and_plain_sections_are_the_same() {
     let info = |object| ObjectInfo::of(object).unwrap().debug_sections;
     let mut compressed = 0;
     for section in info(&zlib) {
-        let contents = zlib.section(&section.name).unwrap().unwrap();
+        let contents = zlib.section(section.name.raw()).unwrap().unwrap();
         assert_eq!(contents.len() as u64, section.size);
-        assert_eq!(zstd.section(&section.name).unwrap(), Some(contents));
-        assert_eq!(zdebug.section(&section.name).unwrap(), Some(contents));
+        assert_eq!(zstd.section(section.name.raw()).unwrap(), Some(contents));
+        assert_eq!(zdebug.section(section.name.raw()).unwrap(), Some(contents));
         compressed += usize::from(section.compression == Some(CompressionMethod::Zlib));
     }
     assert!(compressed > 0);
@@ -281,7 +281,7 @@ fn open(data: &[u8]) {
         return;
     };
     for section in object.sections() {
-        let _ = object.section(&section.name);
+        let _ = object.section(section.name.raw());
         let _ = object.read_image(section.address, 1);
     }
     let _ = ObjectInfo::of(&object);
