@@ -54,8 +54,8 @@ fn debug_sections_of_relocatable_objects_are_as_the_linker_makes_them() {
         );
         assert!(ours.is_relocatable() && !theirs.is_relocatable());
         for section in theirs.sections().iter().filter(|s| s.is_debug()) {
-            let expected = theirs.section(section.name.raw()).unwrap().unwrap();
-            let found = ours.section(section.name.raw()).unwrap().unwrap();
+            let expected = theirs.section(&section.name).unwrap().unwrap();
+            let found = ours.section(&section.name).unwrap().unwrap();
             assert_eq!(found, expected, "{name} {}", section.name);
             let unresolved = ours.unresolved_relocations(&section.name).unwrap();
             assert!(unresolved.is_empty());
@@ -94,7 +94,7 @@ fn code_sections_of_a_relocatable_object_are_told_apart() {
             assert_eq!(symbol.address, section.address);
             let size = usize::try_from(symbol.size).unwrap();
             let image = object.read_image(symbol.address, size).unwrap();
-            assert_eq!(Some(image), object.section(section.name.raw()).unwrap());
+            assert_eq!(Some(image), object.section(&section.name).unwrap());
         }
     }
     let kernels = object.kernels().unwrap();
@@ -281,7 +281,7 @@ fn open(data: &[u8]) {
         return;
     };
     for section in object.sections() {
-        let _ = object.section(section.name.raw());
+        let _ = object.section(&section.name);
         let _ = object.read_image(section.address, 1);
     }
     let _ = ObjectInfo::of(&object);

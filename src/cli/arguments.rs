@@ -323,7 +323,7 @@ pub(crate) struct SourceArguments {
     /// A folder to look in for the source, or OLD=NEW: what is below OLD in the debugging information is below NEW. No other
     /// file is shown
     #[arg(long = "source-dir", alias = "source-path", value_name = "DIR|OLD=NEW")]
-    pub(crate) folders: Vec<String>,
+    pub(crate) source_dirs: Vec<String>,
 }
 
 /// The code objects of a core that are not in it.

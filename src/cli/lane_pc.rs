@@ -45,7 +45,7 @@ fn show(
     let document = LanePcDocument::new(&frame).map_err(place)?;
     let mut note = None;
     if arguments.svg.is_some() || arguments.html.is_some() {
-        let sources = Sources::new(&arguments.sources.folders);
+        let sources = Sources::new(&arguments.sources.source_dirs);
         let read = |path: &str, folder: Option<&str>| Some(sources.text(path, folder)?.to_string());
         let mut picture = LanePicture::new(&frame, &document, &read).map_err(place)?;
         if let Some(text) = sources::missing(picture.without_source()) {

@@ -250,7 +250,7 @@ mod tests {
             left_out: 0,
         };
         selection.apply(&mut verdict);
-        let kept: Vec<_> = verdict.findings.iter().map(|f| &*f.message).collect();
+        let kept: Vec<_> = verdict.findings.iter().map(|f| f.message.raw()).collect();
         assert_eq!(kept, ["a"]);
     }
 

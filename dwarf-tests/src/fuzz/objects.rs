@@ -135,7 +135,7 @@ fn rules(program: &Program<'_>) {
     for finding in &first.findings {
         assert!(!finding.message.is_empty(), "{finding:?}");
         if let Some(excerpt) = &finding.excerpt {
-            let marked = excerpt.text.get(excerpt.mark.clone());
+            let marked = excerpt.text.raw().get(excerpt.mark.clone());
             assert!(marked.is_some(), "{excerpt:?}");
         }
     }

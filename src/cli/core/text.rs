@@ -45,7 +45,7 @@ pub(super) fn print(
         document,
         core,
         programs,
-        sources: Sources::new(&arguments.sources.folders),
+        sources: Sources::new(&arguments.sources.source_dirs),
         without_source: BTreeSet::new(),
         all: arguments.all,
         width,

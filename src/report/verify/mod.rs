@@ -248,17 +248,17 @@ impl FindingDocument {
             section: finding.section,
             offset: finding.offset.map(Hex::from),
             pc: finding.pc.map(Hex::from),
-            function: finding.function.clone().map(Untrusted::from),
-            source: finding.source.clone().map(|(file, line)| SourceDocument {
-                file: file.into(),
-                line,
-            }),
+            function: finding.function.clone(),
+            source: finding
+                .source
+                .clone()
+                .map(|(file, line)| SourceDocument { file, line }),
             excerpt: finding.excerpt.as_ref().map(|excerpt| ExcerptDocument {
-                text: excerpt.text.clone().into(),
+                text: excerpt.text.clone(),
                 mark: [excerpt.mark.start, excerpt.mark.end],
             }),
-            message: finding.message.clone().into(),
-            help: finding.help.clone().map(Untrusted::from),
+            message: finding.message.clone(),
+            help: finding.help.clone(),
             spec: finding.rule.spec,
             fingerprint: fingerprint::of(path, finding),
         }
