@@ -58,6 +58,7 @@ fn errors_of_the_corpus_are_those_that_were_proved() {
             }
             let object = finding.message.raw().split('`').nth(1).unwrap_or_default();
             let function = finding.function.unwrap_or_default();
+            let function = function.into_raw().into_owned();
             found.insert((name(&path), finding.rule.id, function, object.to_owned()));
         }
     }

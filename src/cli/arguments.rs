@@ -44,7 +44,7 @@ pub(crate) enum Command {
     )]
     Unwind(UnwindArguments),
     /// Show where each lane of a stopped wave is
-    #[command(after_help = "Example:\n  hetdwarf lane-pc kernel.hsaco --wave stop.json")]
+    #[command(after_help = LANE_PC_EXAMPLES)]
     LanePc(LanePcArguments),
     /// Show what the waves of a GPU core file were doing
     #[command(after_help = CORE_EXAMPLES, after_long_help = CORE_HELP)]
@@ -89,6 +89,11 @@ const PRINT_EXAMPLES: &str = "Examples:
 Operators are C's; `p[0]@n` is an array of n elements, as in gdb. Nothing is assigned or called.
 
 Exit status: 0 done, 1 an expression is wrong or none has a value, 2 the command could not run.";
+
+const LANE_PC_EXAMPLES: &str = "Examples:
+  hetdwarf lane-pc kernel.hsaco --wave stop.json
+  hetdwarf lane-pc kernel.hsaco --wave stop.json --html lanes.html --source-dir src
+  hetdwarf lane-pc kernel.hsaco --wave stop.json --svg lanes.svg --source-dir /build/project=.";
 
 const VERIFY_EXAMPLES: &str = "Examples:
   hetdwarf verify kernel.hsaco

@@ -76,7 +76,7 @@ impl Failure {
 }
 
 /// A message, whose lines are its own, without what could be obeyed.
-fn escaped(message: &str) -> String {
+pub(crate) fn escaped(message: &str) -> String {
     let mut escaped = String::with_capacity(message.len());
     for (number, line) in message.split('\n').enumerate() {
         if number > 0 {

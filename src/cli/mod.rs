@@ -69,7 +69,13 @@ pub fn run_with_width(
             let text = error.render();
             // Help and version are no errors, and go to standard output. Nothing can be done if that fails.
             if error.use_stderr() {
-                let _ = write!(err, "{}", text.ansi());
+                // It repeats arguments, which can be names of files.
+                let plain = text.to_string();
+                let escaped = failure::escaped(&plain);
+                let _ = match escaped == plain {
+                    true => write!(err, "{}", text.ansi()),
+                    false => write!(err, "{escaped}"),
+                };
                 return 2;
             }
             let _ = write!(out, "{}", text.ansi());

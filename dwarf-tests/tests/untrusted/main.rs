@@ -660,6 +660,8 @@ fn names_in_errors() {
                 &["eval", "--expr", &evil],
                 &["eval", "--hex", &evil],
                 &["regs", &evil],
+                &["info", &format!("--{evil}")],
+                &["info", object, "--limit", &evil],
                 &["regs", "v0", "--target", &evil],
                 &[
                     "lane-pc",
