@@ -372,6 +372,24 @@ fn names_of_debugging_information() {
 /// In `area`, in `fill` and in the kernel.
 const WAVES: [u32; 3] = [0, 5, 9];
 
+/// The index of names, which has places in the strings that are in the middle of others here.
+#[test]
+fn names_of_the_index() {
+    for kind in KINDS {
+        let files = Files::new(kind);
+        let path = fixture("corpus/llvm22/tile-gfx90a-O1-names.hsaco");
+        let bytes = std::fs::read(path).unwrap();
+        let object = poison::object(&bytes, &|name| files.name(name));
+        let object = files.write("object", &object);
+        let text = files.text(&["dump", &object, "--debug-names"], &[]);
+        assert!(
+            text.contains("String: 0x") && text.contains(r"\u{1b}") || text.contains("N-"),
+            "{text}"
+        );
+        files.json(&["dump", &object, "--debug-names"], &[]);
+    }
+}
+
 /// Parts of values, which only JSON lists one by one.
 #[test]
 fn names_of_members_round_trip() {

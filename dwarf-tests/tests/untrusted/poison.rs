@@ -180,7 +180,7 @@ fn symbols(elf: &mut Elf, name: &dyn Fn(&str) -> String) {
     elf.replace(".strtab", &strings.finish());
 }
 
-/// The kernel `k` in the metadata, which are `MessagePack`: texts there have their lengths before them.
+/// The kernel `k`, if there is one, in the metadata, which are `MessagePack`: texts there have their lengths before them.
 fn metadata(elf: &mut Elf, name: &dyn Fn(&str) -> String) {
     let Some(note) = elf.section(".note") else {
         return;
@@ -196,7 +196,9 @@ fn metadata(elf: &mut Elf, name: &dyn Fn(&str) -> String) {
     ] {
         let wanted = [key, old].concat();
         let mut places = contents.windows(wanted.len());
-        let at = places.position(|bytes| bytes == wanted).unwrap();
+        let Some(at) = places.position(|bytes| bytes == wanted) else {
+            return;
+        };
         let new = [key, text(&new).as_slice()].concat();
         contents.splice(at..at + wanted.len(), new);
     }
