@@ -342,7 +342,7 @@ mod tests {
         ] {
             escaper.write(piece, &mut value).unwrap();
         }
-        assert_eq!(value, r"{a = 1, \u{3a}:b = ::c}, { \u{3a}:d}#\u{23}[");
+        assert_eq!(value, r"{a = 1, \u{3a}:b = ::c}, { \u{3a}:d}##\u{5b}[");
     }
 
     /// The standard library has a table of its own: what it escapes for being no letter includes all of these.

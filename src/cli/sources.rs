@@ -77,8 +77,7 @@ pub(crate) fn missing(files: &BTreeSet<Untrusted<'_>>) -> Option<String> {
     }
     (!names.is_empty()).then(|| {
         format!(
-            "the source of {} is not shown: it is not in the debugging information, and files are looked for only in \
-             folders given by --source-dir",
+            "the source of {} is not shown: give the folder that it is in by --source-dir DIR",
             names.join(", ")
         )
     })
