@@ -44,7 +44,7 @@ impl CheckedFile {
 ///
 /// let path = "dwarf-tests/fixtures/corpus/bundle/ccob3.hipfb";
 /// let checked = check_file(path, &std::fs::read(path)?, &Selection::default());
-/// let targets: Vec<_> = checked.objects.iter().map(|object| &*object.target).collect();
+/// let targets: Vec<_> = checked.objects.iter().map(|object| object.target.raw()).collect();
 /// assert_eq!(targets, ["gfx90a", "gfx1100"]);
 /// assert_eq!(VerifyDocument::new([checked]).summary.files, 2);
 /// # Ok::<(), std::io::Error>(())
