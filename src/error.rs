@@ -1,14 +1,15 @@
 //! The one error type of the crate: what is wrong, in which operation, where in the file, and which
 //! sentence of the specification says so.
 //!
-//! Text is made at the edge, by [`Display`](fmt::Display); everything before it is data that a caller
-//! can match on. Four kinds of trouble are told apart because four different people must act on them:
+//! Text is made at the edge, by [`Display`](fmt::Display), in which what comes from a file is escaped as
+//! [`Untrusted`] is; everything before it is data that a caller can match on. Four kinds of trouble are told apart because four different people must act on them:
 //! ill-formed DWARF, missing input ([`ErrorKind::Unavailable`], [`ErrorKind::MissingContext`]),
 //! something this crate cannot do ([`ErrorKind::Unsupported`]) and a [`Limit`].
 
 use core::fmt;
 
 use crate::arch::{AddressSpace, Register};
+use crate::untrusted::Untrusted;
 
 /// The result of everything in this crate that can fail.
 pub type Result<T, E = Error> = core::result::Result<T, E>;
@@ -561,6 +562,11 @@ impl fmt::Display for Error {
     }
 }
 
+/// What can hold text of a file.
+fn shown(text: &str) -> Untrusted<'_> {
+    Untrusted::from(text)
+}
+
 impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -613,14 +619,19 @@ impl fmt::Display for ErrorKind {
             }
             ErrorKind::Unsupported(what) => write!(f, "not supported: {what}"),
             ErrorKind::Ambiguous(ambiguity) => ambiguity.fmt(f),
-            ErrorKind::Access(message) => write!(f, "the debugger's access failed: {message}"),
-            ErrorKind::Malformed { what, reason } => write!(f, "malformed {what}: {reason}"),
+            ErrorKind::Access(message) => {
+                write!(f, "the debugger's access failed: {}", shown(message))
+            }
+            ErrorKind::Malformed { what, reason } => {
+                write!(f, "malformed {what}: {}", shown(reason))
+            }
             ErrorKind::Syntax { expected, found } => {
-                write!(f, "expected {expected}, found {found}")
+                write!(f, "expected {}, found {}", shown(expected), shown(found))
             }
             ErrorKind::Selection { wanted, candidates } => {
-                write!(f, "{wanted}; choose one of:")?;
-                candidates.iter().try_for_each(|c| write!(f, "\n  {c}"))
+                write!(f, "{}; choose one of:", shown(wanted))?;
+                let mut candidates = candidates.iter();
+                candidates.try_for_each(|candidate| write!(f, "\n  {}", shown(candidate)))
             }
         }
     }

@@ -6,6 +6,8 @@
 #![deny(unsafe_code)]
 // Not in Cargo.toml, which would say it of examples, benchmarks and tests too: a test that overflows has failed.
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
+// What `clippy.toml` lists; tests print what they like.
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 pub mod arch;
 #[cfg(feature = "cli")]
@@ -28,8 +30,10 @@ pub mod object;
 pub mod query;
 #[cfg(feature = "serde")]
 pub mod report;
+pub mod untrusted;
 pub mod verify;
 pub mod wave;
 
 pub use error::{Error, Result};
 pub use limits::Limits;
+pub use untrusted::Untrusted;

@@ -424,7 +424,7 @@ fn what_is_not_looked_at_in_a_folder_is_said() {
 fn the_text_shows_what_faulted_first() {
     let folder = Folder::of("gfx1100");
     let with_source = fixture("waves/calls").display().to_string();
-    let ran = core(&folder, GIVEN[0], &["--source-path", &with_source]);
+    let ran = core(&folder, GIVEN[0], &["--source-dir", &with_source]);
     assert_eq!((ran.status, ran.err.as_str()), (0, ""));
     assert_snapshot!("core", ran.out);
     let plain = core(&folder, GIVEN[0], &[]).out;

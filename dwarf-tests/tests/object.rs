@@ -113,10 +113,10 @@ fn compressed_and_plain_sections_are_the_same() {
     let info = |object| ObjectInfo::of(object).unwrap().debug_sections;
     let mut compressed = 0;
     for section in info(&zlib) {
-        let contents = zlib.section(&section.name).unwrap().unwrap();
+        let contents = zlib.section(section.name.raw()).unwrap().unwrap();
         assert_eq!(contents.len() as u64, section.size);
-        assert_eq!(zstd.section(&section.name).unwrap(), Some(contents));
-        assert_eq!(zdebug.section(&section.name).unwrap(), Some(contents));
+        assert_eq!(zstd.section(section.name.raw()).unwrap(), Some(contents));
+        assert_eq!(zdebug.section(section.name.raw()).unwrap(), Some(contents));
         compressed += usize::from(section.compression == Some(CompressionMethod::Zlib));
     }
     assert!(compressed > 0);

@@ -121,7 +121,7 @@ fn an_object_without_call_frame_information() {
         .findings
         .iter()
         .filter(|finding| finding.section == ".debug_frame")
-        .map(|finding| (finding.rule.id, finding.message.clone()))
+        .map(|finding| (finding.rule.id, finding.message.to_string()))
         .collect();
     let message = "there is no .debug_frame, for 3 functions".to_owned();
     assert_eq!(found, [("cfi-missing", message)]);

@@ -56,8 +56,9 @@ fn errors_of_the_corpus_are_those_that_were_proved() {
             if finding.severity != Severity::Error || finding.rule.id == "expr-no-frame-base" {
                 continue;
             }
-            let object = finding.message.split('`').nth(1).unwrap_or_default();
+            let object = finding.message.raw().split('`').nth(1).unwrap_or_default();
             let function = finding.function.unwrap_or_default();
+            let function = function.into_raw().into_owned();
             found.insert((name(&path), finding.rule.id, function, object.to_owned()));
         }
     }
@@ -132,7 +133,7 @@ fn functions_without_frame_base_are_those_of_llvm_dwarfdump() {
         let found: BTreeSet<_> = findings(&std::fs::read(&path).unwrap())
             .into_iter()
             .filter(|finding| finding.rule.id == "expr-no-frame-base")
-            .map(|finding| finding.function.unwrap())
+            .map(|finding| finding.function.unwrap().into_raw().into_owned())
             .collect();
         assert_eq!(found, expected, "{}", path.display());
         functions += found.len();
@@ -175,7 +176,7 @@ fn parts_left_out_are_counted_once_for_a_unit() {
         assert!(notes.len() <= units, "{}", path.display());
         let counted = |finding: &&Finding| {
             assert_eq!(finding.severity, Severity::Note);
-            let more = finding.message.split("; ").nth(1);
+            let more = finding.message.raw().split("; ").nth(1);
             let more = more.and_then(|text| text.split(' ').next());
             1 + more.map_or(0, |count| count.parse::<usize>().unwrap())
         };

@@ -44,7 +44,7 @@ pub(crate) enum Command {
     )]
     Unwind(UnwindArguments),
     /// Show where each lane of a stopped wave is
-    #[command(after_help = "Example:\n  hetdwarf lane-pc kernel.hsaco --wave stop.json")]
+    #[command(after_help = LANE_PC_EXAMPLES)]
     LanePc(LanePcArguments),
     /// Show what the waves of a GPU core file were doing
     #[command(after_help = CORE_EXAMPLES, after_long_help = CORE_HELP)]
@@ -90,6 +90,11 @@ Operators are C's; `p[0]@n` is an array of n elements, as in gdb. Nothing is ass
 
 Exit status: 0 done, 1 an expression is wrong or none has a value, 2 the command could not run.";
 
+const LANE_PC_EXAMPLES: &str = "Examples:
+  hetdwarf lane-pc kernel.hsaco --wave stop.json
+  hetdwarf lane-pc kernel.hsaco --wave stop.json --html lanes.html --source-dir src
+  hetdwarf lane-pc kernel.hsaco --wave stop.json --svg lanes.svg --source-dir /build/project=.";
+
 const VERIFY_EXAMPLES: &str = "Examples:
   hetdwarf verify kernel.hsaco
   hetdwarf verify build --format sarif > hetdwarf.sarif
@@ -109,7 +114,7 @@ Exit status: 0 no error was found, 1 errors were found, 2 not everything could b
 const CORE_EXAMPLES: &str = "Examples:
   hetdwarf core merged.core
   hetdwarf core gpucore.4242 core.4242
-  hetdwarf core merged.core --object-path build --source-path src
+  hetdwarf core merged.core --object-path build --source-dir src
   hetdwarf core merged.core --group-by kernel --format json
 
 Exit status: 0 all of it could be read, 1 a part, 2 nothing.";
@@ -117,7 +122,7 @@ Exit status: 0 all of it could be read, 1 a part, 2 nothing.";
 const CORE_HELP: &str = "Examples:
   hetdwarf core merged.core
   hetdwarf core gpucore.4242 core.4242
-  hetdwarf core merged.core --object-path build --source-path src
+  hetdwarf core merged.core --object-path build --source-dir src
   hetdwarf core merged.core --group-by kernel --format json
 
 What the ROCm runtime writes (gpucore.PID) has scratch, code and buffers of the GPU; what the kernel writes (core.PID) \
@@ -293,9 +298,8 @@ pub(crate) struct CoreArguments {
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) objects: CoreObjects,
-    /// A folder to look in for the source; without it, no source is shown
-    #[arg(long = "source-path", value_name = "DIR")]
-    pub(crate) source_paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) sources: SourceArguments,
     /// What the waves of a group have in common
     #[arg(long, value_enum, default_value_t)]
     pub(crate) group_by: GroupByName,
@@ -316,6 +320,15 @@ pub(crate) struct CoreArguments {
     /// How to print
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
+}
+
+/// Where the source is, if it is not in the debugging information.
+#[derive(Debug, Args)]
+pub(crate) struct SourceArguments {
+    /// A folder to look in for the source, or OLD=NEW: what is below OLD in the debugging information is below NEW. No other
+    /// file is shown
+    #[arg(long = "source-dir", alias = "source-path", value_name = "DIR|OLD=NEW")]
+    pub(crate) source_dirs: Vec<String>,
 }
 
 /// The code objects of a core that are not in it.
@@ -497,6 +510,8 @@ pub(crate) struct LanePcArguments {
     /// Also draw the lanes beside the source, as a page for browsers
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) sources: SourceArguments,
     /// How to print
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,

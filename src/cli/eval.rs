@@ -13,7 +13,7 @@ use crate::limits::Limits;
 use crate::location::Arena;
 use crate::report::{
     ErrorDocument, EvalDocument, EvalLane, EvalOptions, EvalRequest, PlaceDocument, ResultDocument,
-    Source, evaluate_all, parse_hex_bytes,
+    Source, evaluate_all, parse_hex_bytes, to_json,
 };
 use crate::wave::{Snapshot, Wave};
 use serde_json::Value as Json;
@@ -95,7 +95,7 @@ pub(crate) fn run(
         }
     };
     match arguments.format {
-        Format::Json => writeln!(out, "{}", serde_json::to_string(&document)?)?,
+        Format::Json => writeln!(out, "{}", to_json(&document)?)?,
         Format::Text => print(&document, out)?,
     }
     let failed = document.lanes.iter().any(|lane| lane.error.is_some());
@@ -242,7 +242,7 @@ fn run_batch(path: &Path, limits: &Limits, out: &mut dyn Write) -> Result<Exit, 
             continue;
         }
         let document = answer_line(&line, folder, limits, &mut waves);
-        writeln!(out, "{}", serde_json::to_string(&document)?)?;
+        writeln!(out, "{}", to_json(&document)?)?;
     }
     out.flush()?;
     Ok(Exit::Done)
@@ -277,7 +277,7 @@ fn answer_line(line: &[u8], folder: &Path, limits: &Limits, waves: &mut Waves) -
                 kind: "syntax",
                 offset: None,
                 op: None,
-                message,
+                message: message.into(),
             }),
         },
     }

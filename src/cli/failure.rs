@@ -3,6 +3,8 @@
 use std::io::Write;
 use std::path::Path;
 
+use crate::untrusted::{Escaper, Untrusted};
+
 /// The exit status of a command that ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -40,7 +42,13 @@ impl Failure {
 
     /// Something is wrong with a file.
     pub(crate) fn in_file(path: &Path, error: impl core::fmt::Display) -> Failure {
-        Failure::Message(format!("{}: {error}", path.display()))
+        Failure::Message(format!("{}: {error}", Untrusted::from(path)))
+    }
+
+    /// Something is wrong with what an option says.
+    pub(crate) fn in_option(option: &str, text: &str, error: impl core::fmt::Display) -> Failure {
+        let error = Untrusted::from(error.to_string());
+        Failure::Message(format!("{option} {}: {error}", Untrusted::from(text)))
     }
 
     /// Says something that is no reason to stop.
@@ -48,8 +56,9 @@ impl Failure {
         let style = anstyle::AnsiColor::Yellow.on_default().bold();
         let _ = writeln!(
             err,
-            "{style}warning{style:#}: {}: {message}",
-            path.display()
+            "{style}warning{style:#}: {}: {}",
+            Untrusted::from(path),
+            Untrusted::from(message)
         );
     }
 
@@ -57,6 +66,7 @@ impl Failure {
         match self {
             Failure::Message(message) => {
                 let style = anstyle::AnsiColor::Red.on_default().bold();
+                let message = escaped(message);
                 let _ = writeln!(err, "{style}error{style:#}: {message}");
                 2
             }
@@ -65,10 +75,23 @@ impl Failure {
     }
 }
 
+/// A message, whose lines are its own, without what could be obeyed.
+pub(crate) fn escaped(message: &str) -> String {
+    let mut escaped = String::with_capacity(message.len());
+    for (number, line) in message.split('\n').enumerate() {
+        if number > 0 {
+            escaped.push('\n');
+        }
+        // Writing to a string does not fail.
+        let _ = Escaper::new().write(line, &mut escaped);
+    }
+    escaped
+}
+
 impl core::fmt::Display for Failure {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
-            Failure::Message(message) => f.write_str(message),
+            Failure::Message(message) => f.write_str(&escaped(message)),
             Failure::ClosedPipe => f.write_str("the output was closed"),
         }
     }

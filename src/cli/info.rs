@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use crate::object::{CodeObject, KernelInfo, Selector, code_objects_with, select};
-use crate::report::{CallFramesDocument, InfoDocument, ObjectDocument, UnitDocument};
+use crate::report::{
+    CallFramesDocument, InfoDocument, ObjectDocument, UnitDocument, to_json_pretty,
+};
+use crate::untrusted::Untrusted;
 
 use super::arguments::{Format, InfoArguments};
 use super::failure::{Exit, Failure};
@@ -31,7 +34,7 @@ pub(crate) fn run(arguments: &InfoArguments, out: &mut dyn Write) -> Result<Exit
         document.object = Some(ObjectDocument::new(&object, chosen.index).map_err(place)?);
     }
     match (arguments.format, &document.object) {
-        (Format::Json, _) => writeln!(out, "{}", serde_json::to_string_pretty(&document)?)?,
+        (Format::Json, _) => writeln!(out, "{}", to_json_pretty(&document)?)?,
         (Format::Text, Some(object)) => print(object, out)?,
         (Format::Text, None) => print_list(&document, out)?,
     }
@@ -48,13 +51,17 @@ fn print_list(document: &InfoDocument, out: &mut dyn Write) -> Result<(), Failur
     let header = cells(["index", "target", "bytes", "entry", "place"]);
     let rows = document.objects.iter().map(|object| {
         let id = if object.id.is_empty() {
-            "-"
+            "-".to_owned()
         } else {
-            &object.id
+            object.id.to_string()
         };
         let mut row = cells([object.index]);
         row.push(bold(&object.target));
-        row.extend(cells([&object.size.to_string(), id, &object.place]));
+        row.extend(cells([
+            object.size.to_string(),
+            id,
+            object.place.to_string(),
+        ]));
         row
     });
     writeln!(out, "{}", table(Some(header), rows.collect(), 2..3))?;
@@ -160,7 +167,7 @@ fn print_debug_info(object: &ObjectDocument, out: &mut dyn Write) -> Result<(), 
     let rows = sections.iter().map(|section| {
         let method = section.compression.map_or("", |method| method.name());
         cells([
-            section.name.clone(),
+            section.name.to_string(),
             section.size.to_string(),
             section.stored_size.to_string(),
             method.to_owned(),
@@ -212,7 +219,8 @@ fn print_units(units: &[UnitDocument], out: &mut dyn Write) -> Result<(), Failur
         }
         let name = |unit: &UnitDocument| {
             let path = unit.name.as_ref().or(unit.dwo_name.as_ref())?;
-            path.rsplit('/').next().map(str::to_owned)
+            let name = path.raw().rsplit('/').next()?;
+            Some(Untrusted::from(name).to_string())
         };
         /// How many names of files are worth a line.
         const NAMES: usize = 6;
@@ -251,7 +259,8 @@ fn print_call_frames(frames: &CallFramesDocument, out: &mut dyn Write) -> Result
         counted(*fdes, "FDE")
     )?;
     if !augmentations.is_empty() {
-        writeln!(out, "  augmentations: {}", augmentations.join(", "))?;
+        let texts: Vec<String> = augmentations.iter().map(ToString::to_string).collect();
+        writeln!(out, "  augmentations: {}", texts.join(", "))?;
     }
     if let Some(problem) = problem {
         writeln!(out, "  not all can be read: {problem}")?;

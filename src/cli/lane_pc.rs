@@ -5,13 +5,15 @@ use std::io::Write;
 use std::path::Path;
 
 use super::arguments::{Format, LanePcArguments};
-use super::contents::{Contents, Input};
 use super::failure::{Exit, Failure};
 use super::input::{frame_at, read_wave_of, with_program};
 use super::lanes::{ranges, work_items};
+use super::or_unknown;
+use super::sources::{self, Sources};
 use crate::inspect::{Program, Stop, StopOptions};
 use crate::location::Arena;
-use crate::report::{LanePcDocument, LanePcLane, LanePicture};
+use crate::report::{LanePcDocument, LanePcLane, LanePicture, to_json_pretty};
+use crate::untrusted::Untrusted;
 
 pub(crate) fn run(
     arguments: &LanePcArguments,
@@ -41,14 +43,28 @@ fn show(
     );
     let frame = frame_at(&stop, arguments.frame)?;
     let document = LanePcDocument::new(&frame).map_err(place)?;
+    let mut note = None;
     if arguments.svg.is_some() || arguments.html.is_some() {
-        let picture = LanePicture::new(&frame, &document, &read_source).map_err(place)?;
+        let sources = Sources::new(&arguments.sources.source_dirs);
+        let read = |path: &str, folder: Option<&str>| Some(sources.text(path, folder)?.to_string());
+        let mut picture = LanePicture::new(&frame, &document, &read).map_err(place)?;
+        if let Some(text) = sources::missing(picture.without_source()) {
+            picture.add_note(&text);
+            note = Some(text);
+        }
         write_file(arguments.svg.as_deref(), || picture.svg())?;
         write_file(arguments.html.as_deref(), || picture.html())?;
     }
     match arguments.format {
-        Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(&document)?)?,
+        Format::Json => writeln!(out, "{}", to_json_pretty(&document)?)?,
         Format::Text => print(&document, out)?,
+    }
+    if let Some(note) = note {
+        let to: &mut dyn Write = match arguments.format {
+            Format::Json => err,
+            Format::Text => out,
+        };
+        writeln!(to, "{note}")?;
     }
     Ok(Exit::Done)
 }
@@ -59,22 +75,15 @@ fn write_file(path: Option<&Path>, text: impl FnOnce() -> String) -> Result<(), 
     std::fs::write(path, text()).map_err(|error| Failure::in_file(path, error))
 }
 
-/// The text of a source file, if it can be read: the path is what a file says, which can be anything.
-fn read_source(path: &str, folder: Option<&str>) -> Option<String> {
-    let path = Path::new(folder.unwrap_or_default()).join(path);
-    let text = Contents::open(&path, Input::Source).ok()?;
-    Some(String::from_utf8_lossy(&text).into_owned())
-}
-
 /// A picture: a row for each source line that has lanes, a cell for each lane.
 pub(crate) fn print(document: &LanePcDocument, out: &mut dyn Write) -> Result<(), Failure> {
     let bold = anstyle::Style::new().bold();
     writeln!(
         out,
         "{bold}{}{bold:#}",
-        document.function.as_deref().unwrap_or("?")
+        or_unknown(document.function.as_ref())
     )?;
-    let mut rows: BTreeMap<(String, u64, u128), Vec<&LanePcLane>> = BTreeMap::new();
+    let mut rows: BTreeMap<(Untrusted<'static>, u64, u128), Vec<&LanePcLane>> = BTreeMap::new();
     for lane in &document.lanes {
         if let Some(pc) = lane.pc {
             let key = (
@@ -85,7 +94,7 @@ pub(crate) fn print(document: &LanePcDocument, out: &mut dyn Write) -> Result<()
             rows.entry(key).or_default().push(lane);
         }
     }
-    let label = |(file, line, pc): &(String, u64, u128)| match *line {
+    let label = |(file, line, pc): &(Untrusted<'static>, u64, u128)| match *line {
         0 => format!("{pc:#x}"),
         line => format!("{file}:{line} ({pc:#x})"),
     };
@@ -125,10 +134,10 @@ pub(crate) fn print(document: &LanePcDocument, out: &mut dyn Write) -> Result<()
         out,
         "● active  ○ waiting  · elsewhere, or not active on entry"
     )?;
-    let mut callers: BTreeMap<(usize, &str, u128), Vec<u8>> = BTreeMap::new();
+    let mut callers: BTreeMap<(usize, Untrusted<'_>, u128), Vec<u8>> = BTreeMap::new();
     for lane in &document.lanes {
         if let (Some(caller), Ok(number)) = (&lane.caller, u8::try_from(lane.lane)) {
-            let function = caller.function.as_deref().unwrap_or("?");
+            let function = or_unknown(caller.function.as_ref());
             let key = (caller.frame, function, caller.pc.0);
             callers.entry(key).or_default().push(number);
         }

@@ -20,6 +20,7 @@ mod plain;
 mod print;
 mod regs;
 mod save;
+mod sources;
 mod table;
 mod until_closed;
 mod unwind;
@@ -34,6 +35,8 @@ use arguments::{Cli, Command};
 use clap::{CommandFactory, FromArgMatches};
 use failure::{Exit, Failure};
 use until_closed::UntilClosed;
+
+use crate::untrusted::Untrusted;
 
 pub use plain::Plain;
 
@@ -70,7 +73,13 @@ pub fn run_with_width(
             let text = error.render();
             // Help and version are no errors, and go to standard output. Nothing can be done if that fails.
             if error.use_stderr() {
-                let _ = write!(err, "{}", text.ansi());
+                // It repeats arguments, which can be names of files.
+                let plain = text.to_string();
+                let escaped = failure::escaped(&plain);
+                let _ = match escaped == plain {
+                    true => write!(err, "{}", text.ansi()),
+                    false => write!(err, "{escaped}"),
+                };
                 return 2;
             }
             let _ = write!(out, "{}", text.ansi());
@@ -135,4 +144,9 @@ fn run_command(
     }?;
     out.flush()?;
     Ok(exit)
+}
+
+/// A name, or `?` where there is none.
+fn or_unknown<'n>(name: Option<&'n Untrusted<'_>>) -> Untrusted<'n> {
+    name.map_or("?".into(), Untrusted::borrowed)
 }

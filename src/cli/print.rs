@@ -7,7 +7,7 @@ use std::io::Write;
 use crate::display::Options;
 use crate::inspect::{Program, Stop, StopOptions};
 use crate::location::Arena;
-use crate::report::PrintDocument;
+use crate::report::{PrintDocument, to_json_pretty};
 use crate::wave::Wave;
 
 use super::arguments::{Format, PrintArguments};
@@ -50,7 +50,7 @@ fn show(
     let document = PrintDocument::new(&frame, &lanes, &arguments.expressions, &Options::default());
     let document = document.map_err(place)?;
     match arguments.format {
-        Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(&document)?)?,
+        Format::Json => writeln!(out, "{}", to_json_pretty(&document)?)?,
         Format::Text => {
             text::print(&document, lanes.len() == all, width, out, err)?;
             if chosen.is_none() {

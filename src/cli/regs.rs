@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use crate::arch::{Processor, Register, TargetId, WaveSize};
-use crate::report::{RegisterRow, RegistersDocument};
+use crate::report::{RegisterRow, RegistersDocument, to_json_pretty};
 use comfy_table::Cell;
 
 use super::arguments::{Format, RegsArguments};
@@ -18,7 +18,7 @@ pub(crate) fn run(arguments: &RegsArguments, out: &mut dyn Write) -> Result<Exit
         Some(text) => asked_for(text, wave_size, processor)?,
     };
     match arguments.format {
-        Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(&document)?)?,
+        Format::Json => writeln!(out, "{}", to_json_pretty(&document)?)?,
         Format::Text => print(&document, out)?,
     }
     Ok(Exit::Done)
@@ -28,7 +28,7 @@ fn processor(target: &str) -> Result<&'static Processor, Failure> {
     target
         .parse::<TargetId>()
         .map(|target| target.processor())
-        .map_err(|error| Failure::new(format!("--target {target}: {error}")))
+        .map_err(|error| Failure::in_option("--target", target, error))
 }
 
 /// The rows for a name, a number or a range of either.

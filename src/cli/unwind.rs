@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use crate::arch::Lane;
 use crate::inspect::{Stop, StopOptions};
 use crate::location::Arena;
-use crate::report::{FrameDocument, RegisterValue, UnwindDocument, UnwindLane};
+use crate::report::{FrameDocument, RegisterValue, UnwindDocument, UnwindLane, to_json_pretty};
 
 use super::arguments::{Format, UnwindArguments};
 use super::core::with_stop;
 use super::failure::{Exit, Failure};
 use super::input::{read_wave_of, with_program};
 use super::lanes::{chosen_lanes, item_text, work_items};
+use super::or_unknown;
 
 pub(crate) fn run(
     arguments: &UnwindArguments,
@@ -60,7 +61,7 @@ fn answer(
     let document = UnwindDocument::for_lane(stop, first.unwrap_or(Lane(0)))
         .map_err(|error| Failure::in_file(file, error))?;
     match arguments.format {
-        Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(&document)?)?,
+        Format::Json => writeln!(out, "{}", to_json_pretty(&document)?)?,
         Format::Text => {
             let lanes = match &chosen {
                 Some(lanes) => lanes.clone(),
@@ -110,7 +111,7 @@ pub(crate) fn print(
 
 fn print_frame(frame: &FrameDocument, out: &mut dyn Write) -> Result<(), Failure> {
     let bold = anstyle::Style::new().bold();
-    let function = frame.function.as_deref().unwrap_or("?");
+    let function = or_unknown(frame.function.as_ref());
     let place = match (&frame.file, frame.line) {
         (Some(file), Some(line)) => format!(" at {file}:{line}"),
         (Some(file), None) => format!(" in {file}"),

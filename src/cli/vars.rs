@@ -12,6 +12,7 @@ use crate::inspect::{Program, Stop, StopFrame, StopOptions};
 use crate::location::Arena;
 use crate::report::{
     AllVarsDocument, FrameVariables, LaneChoice, NameFilter, VarsDocument, VarsRequest,
+    to_json_pretty,
 };
 use crate::wave::Wave;
 
@@ -49,7 +50,7 @@ fn show(
     let chosen = chosen_lanes(arguments.lane.as_deref(), wave.wave_size())?;
     let glob = match &arguments.name {
         Some(glob) => {
-            Some(pattern(glob).map_err(|error| Failure::new(format!("--name: {error}")))?)
+            Some(pattern(glob).map_err(|error| Failure::in_option("--name", glob, error))?)
         }
         None => None,
     };
@@ -116,7 +117,7 @@ struct Answer<'v, 'p, 'a> {
 impl Answer<'_, '_, '_> {
     fn one(&mut self, document: &VarsDocument) -> Result<(), Failure> {
         match self.format {
-            Format::Json => writeln!(self.out, "{}", serde_json::to_string_pretty(document)?)?,
+            Format::Json => writeln!(self.out, "{}", to_json_pretty(document)?)?,
             Format::Text => self.frame(&document.content)?,
         }
         Ok(())
@@ -124,7 +125,7 @@ impl Answer<'_, '_, '_> {
 
     fn all(&mut self, document: &AllVarsDocument) -> Result<(), Failure> {
         match self.format {
-            Format::Json => writeln!(self.out, "{}", serde_json::to_string_pretty(document)?)?,
+            Format::Json => writeln!(self.out, "{}", to_json_pretty(document)?)?,
             Format::Text => {
                 for frame in &document.frames {
                     self.frame(frame)?;

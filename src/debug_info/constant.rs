@@ -38,10 +38,10 @@ impl<'a> DebugInfo<'a> {
             return Ok(Some(bytes.to_vec()));
         }
         if let Value::String(text) = value {
-            let terminated = (text.len() as u64).saturating_add(1);
+            let terminated = (text.raw().len() as u64).saturating_add(1);
             let size = size.unwrap_or(terminated);
             budget.charge(size)?;
-            let mut bytes = text.as_bytes().to_vec();
+            let mut bytes = text.raw().as_bytes().to_vec();
             bytes.resize(usize::try_from(size).unwrap_or(0), 0);
             return Ok(Some(bytes));
         }

@@ -15,6 +15,7 @@ use super::unit::UnitId;
 use super::{Bytes, DebugInfo, attribute, lossy};
 use crate::error::{Error, ErrorKind, Result};
 use crate::eval::{ExpressionBytes, LocationAttribute};
+use crate::untrusted::Untrusted;
 
 /// What an attribute says.
 #[non_exhaustive]
@@ -47,7 +48,7 @@ pub enum Value<'a> {
     /// An entry or string of a supplementary file, by its offset there.
     Supplementary(u64),
     /// Text. What is not UTF-8 is replaced, and cut after a few hundred bytes.
-    String(Cow<'a, str>),
+    String(Untrusted<'a>),
 }
 
 impl Value<'_> {
@@ -145,7 +146,7 @@ impl<'a> DebugInfo<'a> {
                         .attr_string(&unit.gimli, value)
                         .map_err(|error| self.unit_error("string", die.id(), error))
                 })
-                .map(|text| Value::String(lossy(text.slice()))),
+                .map(|text| Value::String(lossy(text.slice()).into())),
         }
     }
 
@@ -284,7 +285,7 @@ impl<'a> DebugInfo<'a> {
         attribute: &gimli::Attribute<Bytes<'a>>,
     ) -> Option<Cow<'a, str>> {
         match self.value(die, attribute) {
-            Ok(Value::String(text)) => Some(text),
+            Ok(Value::String(text)) => Some(text.into_raw()),
             _ => None,
         }
     }

@@ -1,17 +1,26 @@
-//! Where the text goes, and how much of it.
+//! Where the text goes, and how much of it. Names of members, enumerators and types are in it, so that all of it is
+//! escaped as [`Untrusted`](crate::untrusted::Untrusted) text is.
 
 use core::fmt;
+
+use crate::untrusted::Escaper;
 
 /// Text of a bounded length: once it is full it takes no more, and every printer above it returns.
 pub(super) struct Output<'a> {
     out: &'a mut dyn fmt::Write,
     left: usize,
     full: bool,
+    escaper: Escaper,
 }
 
 impl fmt::Debug for Output<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Output { out: _, left, full } = self;
+        let Output {
+            out: _,
+            left,
+            full,
+            escaper: _,
+        } = self;
         f.debug_struct("Output")
             .field("left", left)
             .field("full", full)
@@ -26,6 +35,7 @@ impl<'a> Output<'a> {
             out,
             left: max_chars,
             full: false,
+            escaper: Escaper::for_parts(),
         }
     }
 
@@ -35,7 +45,7 @@ impl<'a> Output<'a> {
             Some((at, _)) => text.split_at_checked(at).map_or("", |(fits, _)| fits),
             None => text,
         };
-        self.out.write_str(fits)?;
+        self.escaper.write(fits, self.out)?;
         self.left = self.left.saturating_sub(fits.chars().count());
         if fits.len() < text.len() {
             self.full = true;

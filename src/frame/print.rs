@@ -10,6 +10,7 @@ use super::row::{CfaRule, RegisterRule, Row, Rows};
 use crate::arch::{AddressSpace, Register};
 use crate::error::Result;
 use crate::expr::{Dialect, Encoding, OperandValue, Printer, RegisterStyle};
+use crate::untrusted::Untrusted;
 
 /// Prints the entries of a section.
 #[derive(Clone, Copy, Debug)]
@@ -68,7 +69,7 @@ impl<'a> FramePrinter<'a> {
         let _ = writeln!(
             out,
             "  Augmentation:          \"{}\"",
-            cie.augmentation_text
+            Untrusted::from(cie.augmentation_text)
         );
         if cie.version >= 4 {
             let _ = writeln!(out, "  Address size:          {}", cie.address_size);

@@ -9,6 +9,7 @@ use super::metadata::KernelMetadata;
 use super::symbol::{SymbolKind, SymbolSection};
 use super::{CodeObject, Section};
 use crate::error::Result;
+use crate::untrusted::Untrusted;
 
 /// A code object at a glance.
 #[non_exhaustive]
@@ -42,7 +43,7 @@ pub struct ObjectInfo {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct KernelInfo {
     /// The name as the linker sees it.
-    pub name: String,
+    pub name: Untrusted<'static>,
     /// The address of the first instruction.
     #[cfg_attr(feature = "serde", serde(serialize_with = "hexadecimal"))]
     pub entry: Option<u64>,
@@ -82,7 +83,7 @@ pub struct KernelInfo {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct DebugSectionInfo {
     /// The name as the file has it.
-    pub name: String,
+    pub name: Untrusted<'static>,
     /// The size, in bytes, decompressed; as the header claims.
     pub size: u64,
     /// The bytes occupied in the file.
@@ -128,7 +129,7 @@ impl ObjectInfo {
 impl KernelInfo {
     fn of(kernel: &Kernel) -> KernelInfo {
         let mut info = KernelInfo {
-            name: kernel.name.clone(),
+            name: kernel.name.clone().into(),
             entry: kernel.entry(),
             wave_size: kernel.wave_size().map(crate::arch::WaveSize::lanes),
             ..KernelInfo::default()
@@ -172,7 +173,7 @@ impl KernelInfo {
 impl DebugSectionInfo {
     fn of(section: &Section<'_>) -> DebugSectionInfo {
         DebugSectionInfo {
-            name: section.name.to_string(),
+            name: section.name.to_string().into(),
             size: section.size,
             stored_size: section.stored_size,
             compression: section.compression,

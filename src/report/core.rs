@@ -13,6 +13,7 @@ use crate::gpu_core::{
 use crate::inspect::{Programs, Stop};
 use crate::location::Arena;
 use crate::object::SymbolKind;
+use crate::untrusted::Untrusted;
 use crate::wave::Wave;
 
 /// The document.
@@ -61,7 +62,7 @@ pub struct AgentDocument {
     /// The driver's number of it.
     pub gpu_id: u32,
     /// The target.
-    pub target: String,
+    pub target: Untrusted<'static>,
     /// XCCs.
     pub xcc: u32,
     /// Shader engines of one XCC.
@@ -108,7 +109,7 @@ pub struct DispatchDocument {
     /// The id of its packet.
     pub packet_id: u64,
     /// The kernel; null if its code object or name is not known.
-    pub kernel: Option<String>,
+    pub kernel: Option<Untrusted<'static>>,
     /// Work-items of the grid.
     pub grid_size: [u32; 3],
     /// Work-items of a workgroup.
@@ -135,14 +136,14 @@ pub struct CoreObjectDocument {
     /// The address where it is loaded.
     pub load_address: Hex,
     /// Where its file is, as the runtime says it.
-    pub uri: String,
+    pub uri: Untrusted<'static>,
     /// Its target; null if its file was not found.
-    pub target: Option<String>,
+    pub target: Option<Untrusted<'static>>,
     /// Whether its file was found.
     pub found: bool,
     /// The file that was read; absent if it is a copy in the core.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub file: Option<String>,
+    pub file: Option<Untrusted<'static>>,
 }
 
 /// A wave.
@@ -175,11 +176,11 @@ pub struct CoreWaveDocument {
     /// The code object that it is in, from 0; null if that is not known.
     pub code_object: Option<usize>,
     /// The kernel that it runs.
-    pub kernel: Option<String>,
+    pub kernel: Option<Untrusted<'static>>,
     /// The function that it is in.
-    pub function: Option<String>,
+    pub function: Option<Untrusted<'static>>,
     /// The name of the source file.
-    pub file: Option<String>,
+    pub file: Option<Untrusted<'static>>,
     /// The line.
     pub line: Option<u64>,
     /// Set if a debugger held it at launch, and it never ran.
@@ -187,7 +188,7 @@ pub struct CoreWaveDocument {
     pub halted_at_launch: bool,
     /// Its call stack, the innermost function first; in `groups` in the document.
     #[serde(skip)]
-    pub stack: Vec<String>,
+    pub stack: Vec<Untrusted<'static>>,
 }
 
 /// Waves that are alike.
@@ -196,11 +197,11 @@ pub struct GroupDocument {
     /// Their numbers, from 1.
     pub waves: Vec<usize>,
     /// What they have in common: by default their call stack, the innermost function first.
-    pub stack: Vec<String>,
+    pub stack: Vec<Untrusted<'static>>,
     /// `running`, `stopped` or `unsure`.
     pub state: &'static str,
     /// The kernel that they run.
-    pub kernel: Option<String>,
+    pub kernel: Option<Untrusted<'static>>,
 }
 
 /// Something that could not be read.
@@ -208,14 +209,14 @@ pub struct GroupDocument {
 pub struct ProblemDocument {
     /// What it is about.
     #[serde(rename = "where")]
-    pub place: String,
+    pub place: Untrusted<'static>,
     /// Where the bytes at fault are in the file; null if they are in none.
     pub offset: Option<Hex>,
     /// The number of the file, from 0; absent if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<usize>,
     /// What is wrong.
-    pub message: String,
+    pub message: Untrusted<'static>,
 }
 
 /// What waves of a group have in common.
@@ -236,9 +237,9 @@ pub enum GroupBy {
 #[derive(Clone, Debug, Default)]
 pub struct FoundObject {
     /// Where its file is, as the runtime or the user says it.
-    pub uri: String,
+    pub uri: Untrusted<'static>,
     /// The file that was read; nothing if it is a copy in the core.
-    pub file: Option<String>,
+    pub file: Option<Untrusted<'static>>,
 }
 
 impl CoreDocument {
@@ -293,7 +294,7 @@ impl CoreDocument {
                     target: loaded
                         .object
                         .as_ref()
-                        .map(|object| object.target().to_string()),
+                        .map(|object| object.target().to_string().into()),
                     found: loaded.object.is_some(),
                     file: found.file.clone(),
                 })
@@ -308,7 +309,7 @@ impl CoreDocument {
 impl From<&LoadedObject> for FoundObject {
     fn from(object: &LoadedObject) -> FoundObject {
         FoundObject {
-            uri: object.uri.clone(),
+            uri: object.uri.clone().into(),
             file: None,
         }
     }
@@ -320,7 +321,7 @@ fn agents(core: &GpuCore<'_>) -> Vec<AgentDocument> {
         .map(|(index, agent)| AgentDocument {
             index,
             gpu_id: agent.gpu_id,
-            target: agent.target.clone(),
+            target: agent.target.clone().into(),
             xcc: agent.xccs,
             shader_engines: agent.shader_engines,
             simds: agent.simds,
@@ -366,7 +367,7 @@ impl DispatchDocument {
             index,
             queue_id: queue.map_or(0, |queue| queue.entry.queue_id),
             packet_id: dispatch.packet_id,
-            kernel: kernel.map(|(_, kernel)| kernel.name.clone()),
+            kernel: kernel.map(|(_, kernel)| kernel.name.clone().into()),
             grid_size: packet.grid_size,
             workgroup_size: packet.workgroup_size,
             kernel_object: Hex::from(packet.kernel_object),
@@ -431,10 +432,10 @@ impl ProblemDocument {
     fn new(problem: &Problem, has_several: bool) -> ProblemDocument {
         let file = problem.offset.map(|offset| offset.file);
         ProblemDocument {
-            place: problem.place.to_string(),
+            place: problem.place.to_string().into(),
             offset: problem.offset.map(|at| Hex::from(at.offset)),
             file: file.filter(|_| has_several),
-            message: problem.kind.to_string(),
+            message: problem.kind.to_string().into(),
         }
     }
 }
@@ -442,18 +443,18 @@ impl ProblemDocument {
 /// Where a wave is.
 #[derive(Clone, Debug, Default)]
 struct Stack {
-    function: Option<String>,
-    file: Option<String>,
+    function: Option<Untrusted<'static>>,
+    file: Option<Untrusted<'static>>,
     line: Option<u64>,
     /// The innermost first.
-    frames: Vec<String>,
+    frames: Vec<Untrusted<'static>>,
 }
 
 /// Where call frames are in the source, by code object and address: waves are at few places.
 struct Places {
     known: BTreeMap<(usize, u64), VarsFrame>,
     /// Places without debugging information.
-    symbols: BTreeMap<u64, String>,
+    symbols: BTreeMap<u64, Untrusted<'static>>,
     entries: Budget,
     /// Operations and frames that the stacks of all waves may still take.
     left: u64,
@@ -522,7 +523,12 @@ impl Places {
         }
     }
 
-    fn symbol(&mut self, pc: u64, object: Option<usize>, programs: &Programs<'_>) -> String {
+    fn symbol(
+        &mut self,
+        pc: u64,
+        object: Option<usize>,
+        programs: &Programs<'_>,
+    ) -> Untrusted<'static> {
         let known = self.symbols.entry(pc);
         known
             .or_insert_with(|| symbol(pc, object, programs))
@@ -556,7 +562,7 @@ impl Places {
                 Some(function) => function.clone(),
                 None => self.symbol(frame.call_frame().pc(), Some(index), programs),
             };
-            add_frame(&mut stack.frames, &found, function);
+            add_frame(&mut stack.frames, &found, &function);
         }
         self.left = self.left.saturating_sub(stop.steps_done());
         stack
@@ -568,20 +574,20 @@ impl Places {
             .unreadable
             .iter()
             .map(|(index, reason)| ProblemDocument {
-                place: format!("code object {index}"),
+                place: format!("code object {index}").into(),
                 offset: None,
                 file: None,
-                message: format!("its debugging information cannot be read: {reason}"),
+                message: format!("its debugging information cannot be read: {reason}").into(),
             })
             .collect();
         if self.is_cut {
             let message =
                 "the call stacks of all waves take too long: those of the last ones have one frame";
             found.push(ProblemDocument {
-                place: "waves".to_owned(),
+                place: "waves".into(),
                 offset: None,
                 file: None,
-                message: message.to_owned(),
+                message: message.into(),
             });
         }
         found
@@ -589,21 +595,27 @@ impl Places {
 }
 
 /// Adds the lines of a frame: functions that were inlined look like frames.
-fn add_frame(frames: &mut Vec<String>, found: &VarsFrame, function: String) {
-    let mut place = Some(match (&found.file, found.line) {
+fn add_frame(
+    frames: &mut Vec<Untrusted<'static>>,
+    found: &VarsFrame,
+    function: &Untrusted<'static>,
+) {
+    let file = found.file.as_ref().map(Untrusted::raw);
+    let mut place = Some(match (file, found.line) {
         (Some(file), Some(line)) => format!(" at {file}:{line}"),
         (Some(file), None) => format!(" in {file}"),
         (None, _) => String::new(),
     });
     for name in &found.inlined {
         let place = place.take().unwrap_or_default();
-        frames.push(format!("{name} (inlined){place}"));
+        frames.push(format!("{} (inlined){place}", name.raw()).into());
     }
-    frames.push(function + &place.unwrap_or_default());
+    let place = place.unwrap_or_default();
+    frames.push(format!("{}{place}", function.raw()).into());
 }
 
 /// A place without debugging information: function and offset by the symbols, or else the address.
-fn symbol(pc: u64, object: Option<usize>, programs: &Programs<'_>) -> String {
+fn symbol(pc: u64, object: Option<usize>, programs: &Programs<'_>) -> Untrusted<'static> {
     let process = programs.process();
     let loaded = object.and_then(|index| process.objects().get(index));
     let found = loaded.and_then(|loaded| {
@@ -616,12 +628,17 @@ fn symbol(pc: u64, object: Option<usize>, programs: &Programs<'_>) -> String {
             .find(|(symbol, offset)| *offset < symbol.size)
             .map(|(symbol, offset)| format!("{}+{offset:#x}", symbol.name))
     });
-    found.unwrap_or_else(|| format!("{pc:#x}"))
+    found.unwrap_or_else(|| format!("{pc:#x}")).into()
 }
 
 /// The waves that are alike, those that stopped first, then the largest groups, then the first ones.
 fn groups(waves: &[CoreWaveDocument], group_by: GroupBy) -> Vec<GroupDocument> {
-    type Key<'w> = (&'static str, Option<&'w str>, Vec<String>, usize);
+    type Key<'w> = (
+        &'static str,
+        Option<&'w Untrusted<'static>>,
+        Vec<Untrusted<'static>>,
+        usize,
+    );
     let mut found: BTreeMap<Key<'_>, Vec<usize>> = BTreeMap::new();
     for wave in waves {
         let (common, own) = match group_by {
@@ -630,7 +647,7 @@ fn groups(waves: &[CoreWaveDocument], group_by: GroupBy) -> Vec<GroupDocument> {
             GroupBy::Kernel => (Vec::new(), 0),
             GroupBy::None => (wave.stack.clone(), wave.index),
         };
-        let key = (wave.state, wave.kernel.as_deref(), common, own);
+        let key = (wave.state, wave.kernel.as_ref(), common, own);
         found.entry(key).or_default().push(wave.index);
     }
     let mut groups: Vec<GroupDocument> = found
@@ -639,7 +656,7 @@ fn groups(waves: &[CoreWaveDocument], group_by: GroupBy) -> Vec<GroupDocument> {
             waves,
             stack,
             state,
-            kernel: kernel.map(str::to_owned),
+            kernel: kernel.cloned(),
         })
         .collect();
     let rank = |state: &str| {

@@ -14,6 +14,7 @@ use crate::error::Result;
 use crate::frame::{CfaOpcode, Entry, FrameSection, Instructions};
 use crate::inspect::Program;
 use crate::object::{CodeObject, EmbeddedCodeObject, ObjectInfo};
+use crate::untrusted::Untrusted;
 
 /// The document.
 #[derive(Clone, Debug, Serialize)]
@@ -33,13 +34,13 @@ pub struct EmbeddedDocument {
     /// Its number, from 0.
     pub index: usize,
     /// The bundle entry ID; empty if it is in no bundle.
-    pub id: String,
+    pub id: Untrusted<'static>,
     /// The target ID.
-    pub target: String,
+    pub target: Untrusted<'static>,
     /// In bytes.
     pub size: usize,
     /// Where it was found, for people.
-    pub place: String,
+    pub place: Untrusted<'static>,
 }
 
 /// A code object at a glance.
@@ -62,7 +63,7 @@ pub struct ObjectDocument {
     pub units: Vec<UnitDocument>,
     /// What is wrong with units that are not listed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub unit_problems: Vec<String>,
+    pub unit_problems: Vec<Untrusted<'static>>,
     /// The call frame information; null if there is none.
     pub call_frames: Option<CallFramesDocument>,
 }
@@ -83,14 +84,14 @@ pub struct UnitDocument {
     /// `compile`, `partial`, `skeleton`, `split-compile`, `type` or `split-type`.
     pub kind: &'static str,
     /// The compiler.
-    pub producer: Option<String>,
+    pub producer: Option<Untrusted<'static>>,
     /// The language: the standard's name, or its code.
     pub language: Option<String>,
     /// The source file.
-    pub name: Option<String>,
+    pub name: Option<Untrusted<'static>>,
     /// The file with the entries of a skeleton.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub dwo_name: Option<String>,
+    pub dwo_name: Option<Untrusted<'static>>,
 }
 
 /// Call frame information.
@@ -105,10 +106,10 @@ pub struct CallFramesDocument {
     /// How many of them say something: have an instruction that gives a rule, or a CIE that has.
     pub fdes_with_rules: usize,
     /// The augmentation strings that are not empty, sorted.
-    pub augmentations: Vec<String>,
+    pub augmentations: Vec<Untrusted<'static>>,
     /// What ended the reading before the end of the section.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub problem: Option<String>,
+    pub problem: Option<Untrusted<'static>>,
 }
 
 impl InfoDocument {
@@ -127,10 +128,10 @@ impl EmbeddedDocument {
     fn new(object: &EmbeddedCodeObject<'_>) -> EmbeddedDocument {
         EmbeddedDocument {
             index: object.index,
-            id: object.id.clone(),
-            target: object.target.clone(),
+            id: object.id.clone().into(),
+            target: object.target.clone().into(),
             size: object.data.len(),
-            place: object.place.to_string(),
+            place: object.place.to_string().into(),
         }
     }
 }
@@ -153,7 +154,7 @@ impl ObjectDocument {
         for unit in program.info().units() {
             match unit {
                 Ok(unit) => units.push(UnitDocument::new(&unit)),
-                Err(error) => unit_problems.push(error.to_string()),
+                Err(error) => unit_problems.push(error.to_string().into()),
             }
         }
         let generic = target.processor().is_generic();
@@ -190,7 +191,10 @@ fn setting_name(setting: FeatureSetting) -> &'static str {
 
 impl UnitDocument {
     fn new(unit: &UnitInfo<'_>) -> UnitDocument {
-        let text = |text: &Option<std::borrow::Cow<'_, str>>| text.as_ref().map(|t| t.to_string());
+        let text = |text: &Option<std::borrow::Cow<'_, str>>| {
+            let text = text.as_ref();
+            text.map(|text| Untrusted::from(text.to_string()))
+        };
         UnitDocument {
             section: unit.section,
             offset: Hex::from(unit.offset),
@@ -258,13 +262,16 @@ impl CallFramesDocument {
                 Ok(None) => break,
                 Err(error) => {
                     // An entry that is malformed costs only itself, so the first error is the one to say.
-                    document.problem.get_or_insert_with(|| error.to_string());
+                    document
+                        .problem
+                        .get_or_insert_with(|| error.to_string().into());
                 }
             }
         }
         document.augmentations = augmentations
             .into_iter()
             .filter(|a| !a.is_empty())
+            .map(Untrusted::from)
             .collect();
         Some(document)
     }

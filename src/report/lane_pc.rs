@@ -10,6 +10,7 @@ use crate::arch::Lane;
 use crate::debug_info::SourceLine;
 use crate::error::Result;
 use crate::inspect::{LaneInCaller, StopFrame};
+use crate::untrusted::Untrusted;
 
 /// The document.
 #[derive(Clone, Debug, Serialize)]
@@ -17,14 +18,14 @@ pub struct LanePcDocument {
     /// `hetdwarf-lane-pc/1`.
     pub format: &'static str,
     /// The function.
-    pub function: Option<String>,
+    pub function: Option<Untrusted<'static>>,
     /// The frame's level; 0 is the innermost.
     pub frame: usize,
     /// Whether the function says where inactive lanes are (`DW_AT_LLVM_lane_pc`).
     pub known: bool,
     /// What that means, for people.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub message: Option<String>,
+    pub message: Option<Untrusted<'static>>,
     /// Each lane.
     pub lanes: Vec<LanePcLane>,
 }
@@ -43,7 +44,7 @@ pub struct LanePcLane {
     pub active: bool,
     /// The source file's name.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub file: Option<String>,
+    pub file: Option<Untrusted<'static>>,
     /// The line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
@@ -58,12 +59,12 @@ pub struct LanePcCaller {
     /// The level of the frame.
     pub frame: usize,
     /// The function of the frame.
-    pub function: Option<String>,
+    pub function: Option<Untrusted<'static>>,
     /// The lane's program location in it, in the process.
     pub pc: Hex,
     /// The source file's name.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub file: Option<String>,
+    pub file: Option<Untrusted<'static>>,
     /// The line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
@@ -84,9 +85,9 @@ impl LanePcDocument {
             Some(_) if found.is_known => None,
             Some(_) => Some(
                 "the function has no DW_AT_LLVM_lane_pc: where inactive lanes are is not known"
-                    .to_owned(),
+                    .into(),
             ),
-            None => frame.undescribed()?.map(|reason| reason.to_string()),
+            None => frame.undescribed()?.map(|reason| reason.to_string().into()),
         };
         let mut lanes = Vec::with_capacity(found.pcs.len());
         // Many lanes are in the same place.

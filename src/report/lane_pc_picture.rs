@@ -2,12 +2,13 @@
 //!
 //! What is in the picture is here; how a browser is told, in `lane_pc_svg` and `lane_pc_html`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::lane_pc::{LanePcDocument, LanePcLane, Lines};
 use crate::debug_info::{SourceFile, SourceLine};
 use crate::error::Result;
 use crate::inspect::StopFrame;
+use crate::untrusted::Untrusted;
 
 /// Source lines that are shown before and behind those with lanes.
 const AROUND: u64 = 3;
@@ -25,6 +26,8 @@ pub struct LanePicture {
     pub(super) rows: Vec<Row>,
     /// What is to be said besides.
     pub(super) message: Option<String>,
+    /// The names of the files whose text is not known.
+    without_source: BTreeSet<Untrusted<'static>>,
 }
 
 /// A row of a picture.
@@ -124,7 +127,11 @@ impl LanePicture {
             }
         }
         let mut rows = Vec::new();
+        let mut without_source = BTreeSet::new();
         for file in files.into_values() {
+            if file.text.is_none() {
+                without_source.insert(file.name.clone().into());
+            }
             file.rows(&mut rows);
         }
         rows.extend(without_line.into_iter().map(|(pc, cells)| Row {
@@ -143,13 +150,31 @@ impl LanePicture {
                 cells: elsewhere,
             });
         }
-        let function = document.function.as_deref().unwrap_or("?");
+        let function = document.function.as_ref().map_or("?", Untrusted::raw);
         Ok(LanePicture {
             title: clean(&format!("{function}, frame {}", document.frame)),
             lanes: document.lanes.len(),
             rows,
-            message: document.message.clone(),
+            message: document.message.as_ref().map(ToString::to_string),
+            without_source,
         })
+    }
+}
+
+impl LanePicture {
+    /// The names of the files with lanes in them whose text is not known, and not shown therefore.
+    #[must_use]
+    pub fn without_source(&self) -> &BTreeSet<Untrusted<'static>> {
+        &self.without_source
+    }
+
+    /// Says something below the picture.
+    pub fn add_note(&mut self, text: &str) {
+        let message = self.message.get_or_insert_default();
+        if !message.is_empty() {
+            message.push_str("; ");
+        }
+        message.push_str(text);
     }
 }
 
@@ -213,8 +238,8 @@ fn get<'t>(text: &[&'t str], number: u64) -> Option<&'t str> {
 
 impl Cell {
     fn new(lane: &LanePcLane, known: bool) -> Cell {
-        let place = |file: &Option<String>, line: Option<u64>| match (file, line) {
-            (Some(file), Some(line)) => format!(", {file}:{line}"),
+        let place = |file: &Option<Untrusted<'_>>, line: Option<u64>| match (file, line) {
+            (Some(file), Some(line)) => format!(", {}:{line}", file.raw()),
             (_, _) => String::new(),
         };
         let number = lane.lane;
@@ -232,7 +257,7 @@ impl Cell {
                 )
             }
             (None, Some(caller)) => {
-                let function = caller.function.as_deref().unwrap_or("?");
+                let function = caller.function.as_ref().map_or("?", Untrusted::raw);
                 let at = place(&caller.file, caller.line);
                 let (frame, pc) = (caller.frame, caller.pc.0);
                 (
@@ -257,8 +282,7 @@ impl Cell {
     }
 }
 
-/// Text that can stand in a document: tabs are spaces, what is neither a character nor visible is replaced, what is
-/// too long is cut.
+/// Text that can stand in a document: tabs are spaces, what is too long is cut, and what could be obeyed is escaped.
 pub(super) fn clean(text: &str) -> String {
     let mut clean = String::with_capacity(text.len().min(WIDTH));
     for (number, letter) in text.chars().enumerate() {
@@ -268,15 +292,12 @@ pub(super) fn clean(text: &str) -> String {
         }
         match letter {
             '\t' => clean.push_str("    "),
-            // Characters that change the direction of others hide what a line says.
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}' => {
-                clean.push('\u{fffd}')
-            }
-            letter if letter.is_control() => clean.push('\u{fffd}'),
+            // XML has no such characters.
+            '\u{fffe}' | '\u{ffff}' => clean.push('\u{fffd}'),
             letter => clean.push(letter),
         }
     }
-    clean
+    Untrusted::from(clean).to_string()
 }
 
 /// Text as the contents of an element or attribute.
@@ -303,7 +324,7 @@ mod tests {
     fn nothing_breaks_out_of_a_document() {
         assert_eq!(
             clean("a\tb\u{1b}[0m\u{202e}c\u{0}"),
-            "a    b\u{fffd}[0m\u{fffd}c\u{fffd}"
+            r"a    b\u{1b}[0m\u{202e}c\u{0}"
         );
         assert_eq!(clean(&"x".repeat(1000)).chars().count(), super::WIDTH + 1);
         assert_eq!(escape("</script>\"'&"), "&lt;/script&gt;&quot;&#39;&amp;");

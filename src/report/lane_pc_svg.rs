@@ -45,9 +45,12 @@ impl LanePicture {
         let text_at = label_at
             .saturating_add(longest(|row| &row.label))
             .saturating_add(MARGIN);
+        let note = self.message.as_ref().map_or(0, |text| text.chars().count());
+        let note = MARGIN.saturating_add(note.saturating_mul(LETTER));
         let least = text_at.max(MARGIN.saturating_add(60 * LETTER));
         let width = least
             .max(text_at.saturating_add(longest(|row| &row.text)))
+            .max(note)
             .saturating_add(MARGIN);
         let notes = 1_usize.saturating_add(usize::from(self.message.is_some()));
         let count = self.rows.len().saturating_add(HEAD).saturating_add(notes);

@@ -6,6 +6,7 @@
 mod core;
 mod eval;
 mod info;
+mod json;
 mod lane_pc;
 mod lane_pc_html;
 mod lane_pc_picture;
@@ -27,6 +28,7 @@ pub use eval::{
     SourceError, TypeDocument, evaluate_all,
 };
 pub use info::{CallFramesDocument, EmbeddedDocument, InfoDocument, ObjectDocument, UnitDocument};
+pub use json::{to_json, to_json_pretty};
 pub use lane_pc::{LanePcCaller, LanePcDocument, LanePcLane};
 pub use lane_pc_picture::LanePicture;
 pub use number::{Hex, hex_bytes, parse_hex_bytes};
@@ -47,6 +49,7 @@ pub use verify::{
 };
 
 use crate::error::Error;
+use crate::untrusted::Untrusted;
 
 /// What went wrong, as the documents say it.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -60,7 +63,7 @@ pub struct ErrorDocument {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub op: Option<&'static str>,
     /// All of it, for people.
-    pub message: String,
+    pub message: Untrusted<'static>,
 }
 
 impl From<&Error> for ErrorDocument {
@@ -69,7 +72,7 @@ impl From<&Error> for ErrorDocument {
             kind: error.kind().name(),
             offset: error.offset(),
             op: error.operation(),
-            message: error.to_string(),
+            message: error.to_string().into(),
         }
     }
 }

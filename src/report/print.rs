@@ -10,6 +10,7 @@ use crate::display::Options;
 use crate::error::{Limit, Result};
 use crate::inspect::StopFrame;
 use crate::query::{LaneAnswer, NoValue, Query, QueryError};
+use crate::untrusted::Untrusted;
 
 /// The document.
 #[derive(Clone, Debug, Serialize)]
@@ -28,10 +29,10 @@ pub struct PrintDocument {
 #[derive(Clone, Debug, Serialize)]
 pub struct ExpressionDocument {
     /// What was asked for.
-    pub text: String,
+    pub text: Untrusted<'static>,
     /// Its type's name.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
-    pub ty: Option<String>,
+    pub ty: Option<Untrusted<'static>>,
     /// Its value in each lane.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lanes: Option<Vec<LaneDocument>>,
@@ -48,7 +49,7 @@ pub struct QueryErrorDocument {
     /// The offset in the text, in bytes.
     pub offset: usize,
     /// What is wrong, for people.
-    pub message: String,
+    pub message: Untrusted<'static>,
 }
 
 impl From<&QueryError> for QueryErrorDocument {
@@ -56,7 +57,7 @@ impl From<&QueryError> for QueryErrorDocument {
         QueryErrorDocument {
             kind: error.kind.name(),
             offset: error.offset,
-            message: error.kind.to_string(),
+            message: error.kind.to_string().into(),
         }
     }
 }
@@ -118,13 +119,12 @@ impl Writer<'_> {
         text: &str,
     ) -> Result<ExpressionDocument> {
         self.values.charge(text.len() as u64)?;
-        let text = text.to_owned();
-        let answer = match query.evaluate(&text, self.lanes) {
+        let answer = match query.evaluate(text, self.lanes) {
             Ok(answer) => answer,
             Err(error) => {
                 let error = Some(QueryErrorDocument::from(&error));
                 return Ok(ExpressionDocument {
-                    text,
+                    text: text.to_owned().into(),
                     ty: None,
                     lanes: None,
                     error,
@@ -134,8 +134,8 @@ impl Writer<'_> {
         let lanes = answer.lanes.iter().map(|lane| self.lane(query, lane));
         let lanes = lanes.collect::<Result<_>>()?;
         Ok(ExpressionDocument {
-            text,
-            ty: Some(answer.type_name),
+            text: text.to_owned().into(),
+            ty: Some(answer.type_name.into()),
             lanes: Some(lanes),
             error: None,
         })
@@ -159,7 +159,7 @@ impl Writer<'_> {
             // That a lane does not execute is its state.
             Err(NoValue::Inactive) => return Ok(document),
             Err(reason) => {
-                document.message = Some(reason.to_string());
+                document.message = Some(reason.to_string().into());
                 return Ok(document);
             }
         };
@@ -169,7 +169,7 @@ impl Writer<'_> {
             } else {
                 NoValue::Unavailable
             };
-            document.message = Some(reason.to_string());
+            document.message = Some(reason.to_string().into());
             return Ok(document);
         }
         let (undefined, unavailable) = (bits.undefined.ranges(), bits.unavailable.ranges());

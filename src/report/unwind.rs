@@ -13,6 +13,7 @@ use crate::eval::Frame;
 use crate::frame::{CallFrame, RegisterRule, Row, Stopped};
 use crate::inspect::{Stop, StopFrame, Undescribed};
 use crate::location::{Access, Bits, read_lanes_within, read_within};
+use crate::untrusted::Untrusted;
 
 /// The document.
 #[derive(Clone, Debug, Serialize)]
@@ -26,7 +27,7 @@ pub struct UnwindDocument {
     /// Why there are no more.
     pub stopped: &'static str,
     /// The same for people.
-    pub message: String,
+    pub message: Untrusted<'static>,
     /// Why nothing is known of the code of the last frame: a name of [`Undescribed`](crate::inspect::Undescribed).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'static str>,
@@ -50,11 +51,11 @@ pub struct FrameDocument {
     /// The program location or return address, in the process.
     pub pc: Hex,
     /// The function.
-    pub function: Option<String>,
+    pub function: Option<Untrusted<'static>>,
     /// The functions inlined into it here, the innermost first.
-    pub inlined: Vec<String>,
+    pub inlined: Vec<Untrusted<'static>>,
     /// The source file's name.
-    pub file: Option<String>,
+    pub file: Option<Untrusted<'static>>,
     /// The line.
     pub line: Option<u64>,
     /// The canonical frame address; null if it is not known.
@@ -85,7 +86,7 @@ pub struct RegisterDocument {
     pub assumes_exec: Option<bool>,
     /// Why there is no value.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub message: Option<String>,
+    pub message: Option<Untrusted<'static>>,
 }
 
 /// The value of a register.
@@ -151,9 +152,9 @@ impl UnwindDocument {
             frames,
             stopped: stopped.name(),
             message: match (error, &undescribed) {
-                (Some(error), _) => error.to_string(),
-                (None, Some(undescribed)) => format!("{}: {undescribed}", stopped.text()),
-                (None, None) => stopped.text().to_owned(),
+                (Some(error), _) => error.to_string().into(),
+                (None, Some(undescribed)) => format!("{}: {undescribed}", stopped.text()).into(),
+                (None, None) => stopped.text().into(),
             },
             reason: undescribed.map(|undescribed| undescribed.name()),
         })
@@ -180,7 +181,7 @@ impl Places {
         if let Some(known) = self.known.get(&address) {
             for name in &known.inlined {
                 self.entries
-                    .charge(PER_LINE.saturating_add(name.len() as u64))?;
+                    .charge(PER_LINE.saturating_add(name.raw().len() as u64))?;
             }
             return Ok(known.clone());
         }
@@ -284,7 +285,7 @@ impl RegisterDocument {
         let (location, assumed) = match callee.recovered(register) {
             Ok(found) => found,
             Err(error) => {
-                document.message = Some(error.to_string());
+                document.message = Some(error.to_string().into());
                 return Some(document);
             }
         };
@@ -314,8 +315,8 @@ impl RegisterDocument {
             Ok(bits) if bits.is_complete() => {
                 document.value = Some(RegisterValue::Scalar(Hex::from(number(&bits.bytes))));
             }
-            Ok(_) => document.message = Some("not available".to_owned()),
-            Err(error) => document.message = Some(error.to_string()),
+            Ok(_) => document.message = Some("not available".into()),
+            Err(error) => document.message = Some(error.to_string().into()),
         }
         Some(document)
     }

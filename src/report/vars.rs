@@ -16,6 +16,7 @@ use crate::error::{ErrorKind, Limit, Result};
 use crate::eval::LocationAttribute;
 use crate::inspect::{LaneState, Stop, StopFrame, VariableValue};
 use crate::limits::Limits;
+use crate::untrusted::Untrusted;
 pub use children::ChildDocument;
 use children::{Lister, Value, is_none};
 use empty::Reason;
@@ -51,7 +52,7 @@ pub struct AllVarsDocument {
     /// Why there are no more frames: as in `hetdwarf-unwind/1`.
     pub stopped: &'static str,
     /// The same for people.
-    pub message: String,
+    pub message: Untrusted<'static>,
 }
 
 /// A frame and its variables.
@@ -68,7 +69,7 @@ pub struct FrameVariables {
     pub reason: Option<&'static str>,
     /// The same for people.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub message: Option<String>,
+    pub message: Option<Untrusted<'static>>,
     /// The variables, the innermost scope first.
     pub variables: Vec<VariableDocument>,
 }
@@ -146,11 +147,11 @@ pub struct VarsFrame {
     /// Its level; 0 is the innermost.
     pub index: usize,
     /// The function.
-    pub function: Option<String>,
+    pub function: Option<Untrusted<'static>>,
     /// The functions inlined into it here, the innermost first.
-    pub inlined: Vec<String>,
+    pub inlined: Vec<Untrusted<'static>>,
     /// The source file's name.
-    pub file: Option<String>,
+    pub file: Option<Untrusted<'static>>,
     /// The line.
     pub line: Option<u64>,
 }
@@ -159,18 +160,18 @@ pub struct VarsFrame {
 #[derive(Clone, Debug, Serialize)]
 pub struct VariableDocument {
     /// Its name; empty if it has none.
-    pub name: String,
+    pub name: Untrusted<'static>,
     /// `parameter`, `variable`, `constant` or `global`.
     pub kind: &'static str,
     /// Its type's name.
     #[serde(rename = "type")]
-    pub ty: String,
+    pub ty: Untrusted<'static>,
     /// The offset of its entry.
     pub die: Hex,
     /// Where it is declared.
     pub decl: DeclarationDocument,
     /// The function or namespace it is in.
-    pub scope: Option<String>,
+    pub scope: Option<Untrusted<'static>>,
     /// `dwarf` or `legacy-llvm`.
     pub reading: &'static str,
     /// What else there is to know of its value, in all lanes.
@@ -184,7 +185,7 @@ pub struct VariableDocument {
 #[derive(Clone, Debug, Serialize)]
 pub struct DeclarationDocument {
     /// The file's name.
-    pub file: Option<String>,
+    pub file: Option<Untrusted<'static>>,
     /// The line.
     pub line: Option<u64>,
 }
@@ -213,7 +214,7 @@ pub struct LaneDocument {
     pub unavailable: Vec<[u64; 2]>,
     /// What is wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub message: Option<String>,
+    pub message: Option<Untrusted<'static>>,
     /// Its parts, if they were asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub children: Vec<ChildDocument>,
@@ -241,8 +242,8 @@ impl FrameVariables {
 }
 
 /// The name without its directory.
-pub(super) fn file_name(file: Option<&SourceFile>) -> Option<String> {
-    file.map(|file| file.name().to_owned())
+pub(super) fn file_name(file: Option<&SourceFile>) -> Option<Untrusted<'static>> {
+    file.map(|file| file.name().to_owned().into())
 }
 
 impl VarsFrame {
@@ -271,8 +272,10 @@ impl VarsFrame {
             let length = call.name.as_ref().map_or(0, |name| name.len());
             entries.charge(PER_LINE.saturating_add(length as u64))?;
         }
-        let name =
-            |name: &Option<std::borrow::Cow<'_, str>>| name.as_ref().map(|name| name.to_string());
+        let name = |name: &Option<std::borrow::Cow<'_, str>>| {
+            let name = name.as_ref();
+            name.map(|name| Untrusted::from(name.to_string()))
+        };
         Ok(VarsFrame {
             index: frame.call_frame().level(),
             function: function.as_ref().and_then(|function| name(&function.name)),
@@ -319,8 +322,8 @@ impl AllVarsDocument {
             frames: Vec::new(),
             stopped: stop.stopped().name(),
             message: match stop.stack().error() {
-                Some(error) => error.to_string(),
-                None => stop.stopped().text().to_owned(),
+                Some(error) => error.to_string().into(),
+                None => stop.stopped().text().into(),
             },
         };
         for frame in stop.frames() {
@@ -331,7 +334,7 @@ impl AllVarsDocument {
                 Ok(frame) => document.frames.push(frame),
                 Err(error) if matches!(error.kind(), ErrorKind::Limit { .. }) => {
                     document.stopped = crate::frame::Stopped::Limit.name();
-                    document.message = error.to_string();
+                    document.message = error.to_string().into();
                     break;
                 }
                 Err(error) => return Err(error),
@@ -435,20 +438,20 @@ impl<'w> Writer<'w> {
             self.names.charge(text.len() as u64)?;
         }
         Ok(VariableDocument {
-            name: name.to_owned(),
+            name: name.to_owned().into(),
             kind: match variable.kind {
                 VariableKind::Parameter => "parameter",
                 VariableKind::Variable => "variable",
                 VariableKind::Constant => "constant",
                 VariableKind::Global => "global",
             },
-            ty: value.type_name.clone(),
+            ty: value.type_name.clone().into(),
             die: Hex::from(variable.die.offset),
             decl: DeclarationDocument {
                 file: file_name(variable.declaration.file.as_ref()),
                 line: variable.declaration.line,
             },
-            scope: scope.map(str::to_owned),
+            scope: scope.map(|scope| scope.to_owned().into()),
             reading: value.reading.name(),
             note: None,
             lanes: lanes
@@ -478,25 +481,25 @@ impl<'w> Writer<'w> {
             more_children: 0,
         };
         if state == LaneState::Partial {
-            document.message = doubts(value);
+            document.message = doubts(value).map(Untrusted::from);
         }
         match state {
             LaneState::Ok | LaneState::Partial => {
                 if let Err(error) = self.value(value, lane, &mut document) {
                     document.state = "error";
-                    document.message = Some(error.to_string());
+                    document.message = Some(error.to_string().into());
                 } else if let Some(what) = value.not_understood() {
-                    document.message = Some(what.to_owned());
+                    document.message = Some(what.to_owned().into());
                 } else if let Err(error) = self.children(frame, value, lane, &mut document) {
-                    document.message = Some(format!("its parts are not listed: {error}"));
+                    document.message = Some(format!("its parts are not listed: {error}").into());
                 }
             }
-            LaneState::Ambiguous(reason) => document.message = Some(reason.to_string()),
-            LaneState::Unsupported { what } => document.message = Some(what),
-            LaneState::Error(error) => document.message = Some(error.to_string()),
-            LaneState::OptimizedOut => document.message = Some(reason(value).to_owned()),
+            LaneState::Ambiguous(reason) => document.message = Some(reason.to_string().into()),
+            LaneState::Unsupported { what } => document.message = Some(what.into()),
+            LaneState::Error(error) => document.message = Some(error.to_string().into()),
+            LaneState::OptimizedOut => document.message = Some(reason(value).into()),
             LaneState::Unavailable => {
-                document.message = Some(NOT_SAID.to_owned());
+                document.message = Some(NOT_SAID.into());
             }
             LaneState::Inactive => {}
         }

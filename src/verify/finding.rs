@@ -3,6 +3,7 @@
 use core::ops::Range;
 
 use super::rule::{Rule, Severity};
+use crate::untrusted::Untrusted;
 
 /// A place where a rule is broken.
 #[non_exhaustive]
@@ -19,22 +20,22 @@ pub struct Finding {
     /// The first address in the code object at which it matters.
     pub pc: Option<u64>,
     /// The function that this address is in.
-    pub function: Option<String>,
+    pub function: Option<Untrusted<'static>>,
     /// The path of the source file, as the line table gives it, and the line of this address.
-    pub source: Option<(String, u64)>,
+    pub source: Option<(Untrusted<'static>, u64)>,
     /// The row or expression, with the culprit marked.
     pub excerpt: Option<Excerpt>,
     /// What is wrong, with the numbers that show it.
-    pub message: String,
+    pub message: Untrusted<'static>,
     /// What should be there instead, where that is known.
-    pub help: Option<String>,
+    pub help: Option<Untrusted<'static>>,
 }
 
 /// A line of text of which a part is at fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Excerpt {
     /// The line, as `dump` prints it.
-    pub text: String,
+    pub text: Untrusted<'static>,
     /// The part at fault, in bytes of `text`; empty if it is all of it.
     pub mark: Range<usize>,
 }
@@ -43,7 +44,10 @@ impl Excerpt {
     /// A line that is at fault as a whole.
     #[must_use]
     pub fn whole(text: String) -> Excerpt {
-        Excerpt { text, mark: 0..0 }
+        Excerpt {
+            text: text.into(),
+            mark: 0..0,
+        }
     }
 }
 
@@ -51,7 +55,7 @@ impl Finding {
     pub(crate) fn new(
         rule: &'static Rule,
         section: &'static str,
-        message: impl Into<String>,
+        message: impl Into<Untrusted<'static>>,
     ) -> Finding {
         Finding {
             rule,
@@ -88,11 +92,16 @@ impl Finding {
         }
     }
 
-    pub(crate) fn help(self, help: impl Into<String>) -> Finding {
+    pub(crate) fn help(self, help: impl Into<Untrusted<'static>>) -> Finding {
         Finding {
             help: Some(help.into()),
             ..self
         }
+    }
+
+    /// Says more at the end of the message.
+    pub(super) fn add_to_message(&mut self, text: &str) {
+        self.message = format!("{}{text}", self.message.raw()).into();
     }
 
     /// What findings are sorted by: the same file gives the same order on every run.
@@ -102,7 +111,7 @@ impl Finding {
             self.offset,
             self.pc,
             self.rule.id,
-            self.message.as_str(),
+            self.message.raw(),
         )
     }
 }

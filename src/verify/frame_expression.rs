@@ -157,10 +157,10 @@ impl<'a> Expressions<'a> {
             for mut finding in known.findings {
                 match known.more {
                     0 => {}
-                    1 => finding.message.push_str(", here and once more"),
+                    1 => finding.add_to_message(", here and once more"),
                     more => {
                         let text = format!(", here and in {more} more places");
-                        finding.message.push_str(&text);
+                        finding.add_to_message(&text);
                     }
                 }
                 findings.add(finding);

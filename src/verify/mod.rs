@@ -109,7 +109,7 @@ pub fn verify_with(program: &Program<'_>, selection: &Selection, threads: NonZer
         if finding.function.is_none() {
             finding.function = subject
                 .symbol_at(pc)
-                .map(|symbol| symbol.name.clone().into_owned());
+                .map(|symbol| symbol.name.clone().into_owned().into());
         }
         finding.source = subject.source_at(pc);
     }

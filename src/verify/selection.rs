@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::rule::{Rule, Severity};
 use super::{Verdict, machine_code};
 use crate::nearest::nearest;
+use crate::untrusted::Untrusted;
 
 /// The name that stands for the rules that hold call frame information against the machine code.
 pub const MACHINE_CODE: &str = "machine-code";
@@ -143,7 +144,7 @@ impl Rule {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownRule {
     /// The name.
-    pub name: String,
+    pub name: Untrusted<'static>,
     /// A name that is close to it, if there is one.
     pub nearest: Option<&'static str>,
 }
@@ -152,7 +153,7 @@ impl UnknownRule {
     fn new(name: &str) -> UnknownRule {
         let names = Rule::all().map(|rule| rule.id).chain([MACHINE_CODE]);
         UnknownRule {
-            name: name.to_owned(),
+            name: name.to_owned().into(),
             nearest: nearest(name, names),
         }
     }
@@ -249,7 +250,7 @@ mod tests {
             left_out: 0,
         };
         selection.apply(&mut verdict);
-        let kept: Vec<_> = verdict.findings.iter().map(|f| &*f.message).collect();
+        let kept: Vec<_> = verdict.findings.iter().map(|f| f.message.raw()).collect();
         assert_eq!(kept, ["a"]);
     }
 

@@ -9,6 +9,7 @@ use crate::expr::Dialect;
 use crate::frame::FrameSection;
 use crate::inspect::Program;
 use crate::object::{SymbolKind, SymbolSection};
+use crate::untrusted::Untrusted;
 
 /// A function of the symbol table.
 #[derive(Clone, Debug)]
@@ -132,8 +133,8 @@ impl<'p, 'a> Subject<'p, 'a> {
     }
 
     /// The file and line of an address; nothing where there is none, or it cannot be read.
-    pub(super) fn source_at(&self, pc: u64) -> Option<(String, u64)> {
+    pub(super) fn source_at(&self, pc: u64) -> Option<(Untrusted<'static>, u64)> {
         let line = self.program.info().line_at(pc).ok().flatten()?;
-        Some((line.file?.path.to_string(), line.line))
+        Some((line.file?.path.to_string().into(), line.line))
     }
 }

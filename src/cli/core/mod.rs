@@ -1,7 +1,6 @@
 //! `hetdwarf core`.
 
 mod objects;
-mod source;
 mod stop;
 mod text;
 
@@ -12,7 +11,8 @@ use std::path::{Path, PathBuf};
 
 use crate::gpu_core::{GpuCore, Process};
 use crate::inspect::Programs;
-use crate::report::{CoreDocument, GroupBy, ProblemDocument};
+use crate::report::{CoreDocument, GroupBy, ProblemDocument, to_json_pretty};
+use crate::untrusted::Untrusted;
 
 use super::arguments::{CoreArguments, Format, GroupByName};
 use super::contents::Contents;
@@ -47,7 +47,7 @@ pub(crate) fn run(
     document.problems.extend(objects::lost(&process, &found));
     document.problems.extend(found.problems.iter().cloned());
     match arguments.format {
-        Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(&document)?)?,
+        Format::Json => writeln!(out, "{}", to_json_pretty(&document)?)?,
         Format::Text => text::print(&document, &core, &programs, arguments, width, out)?,
     }
     check_lengths(arguments.files.iter().map(PathBuf::as_path).zip(&contents))?;
@@ -65,7 +65,7 @@ fn exit(problems: &[ProblemDocument]) -> Exit {
 fn names(paths: &[impl AsRef<Path>]) -> String {
     let names: Vec<String> = paths
         .iter()
-        .map(|path| path.as_ref().display().to_string())
+        .map(|path| Untrusted::from(path.as_ref()).to_string())
         .collect();
     names.join(", ")
 }

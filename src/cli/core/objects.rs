@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::gpu_core::{Fit, GpuCore, Image, ObjectSource, Process};
 use crate::object::{CodeObject, code_objects_if_any, may_hold_code_objects};
 use crate::report::{FoundObject, ProblemDocument};
+use crate::untrusted::Untrusted;
 
 use super::super::arguments::CoreObjects;
 use super::super::contents::{Contents, Input};
@@ -65,7 +66,7 @@ pub(super) fn lost(process: &Process<'_>, found: &Found<'_>) -> Vec<ProblemDocum
         .zip(objects.zip(&found.objects))
         .filter(|(_, ((loaded, (_, image)), _))| loaded.object.is_none() && image.is_none())
         .map(|(index, (_, object))| {
-            let why = match ObjectSource::parse(&object.uri) {
+            let why = match ObjectSource::parse(object.uri.raw()) {
                 Some(ObjectSource::Memory { .. }) => "its copy is not in the core",
                 Some(ObjectSource::File { .. }) => {
                     "files are opened only in folders given by --object-path"
@@ -83,10 +84,10 @@ pub(super) fn lost(process: &Process<'_>, found: &Found<'_>) -> Vec<ProblemDocum
 
 fn problem(index: usize, message: String) -> ProblemDocument {
     ProblemDocument {
-        place: format!("code object {index}"),
+        place: format!("code object {index}").into(),
         offset: None,
         file: None,
-        message,
+        message: message.into(),
     }
 }
 
@@ -149,10 +150,10 @@ impl Found<'_> {
         }
         if !is_used {
             self.problems.push(ProblemDocument {
-                place: format!("--object {text}"),
+                place: format!("--object {text}").into(),
                 offset: None,
                 file: None,
-                message: format!("it is not used: {reason}"),
+                message: format!("it is not used: {reason}").into(),
             });
         }
         Ok(())
@@ -176,7 +177,7 @@ impl Found<'_> {
             *image = Some(Cow::Owned(bytes.to_vec()));
         }
         if let Some(object) = self.objects.get_mut(index) {
-            object.file = Some(path.display().to_string());
+            object.file = Some(Untrusted::from(path).into_owned());
         }
     }
 
@@ -232,12 +233,12 @@ impl Found<'_> {
             }
         }
         below.first.map(|first| ProblemDocument {
-            place: format!("--object-path {}", folder.display()),
+            place: format!("--object-path {}", Untrusted::from(folder)).into(),
             offset: None,
             file: None,
             message: match below.skipped {
-                1 => first,
-                count => format!("{first}; and {} more", count.saturating_sub(1)),
+                1 => first.into(),
+                count => format!("{first}; and {} more", count.saturating_sub(1)).into(),
             },
         })
     }
@@ -263,7 +264,7 @@ impl Found<'_> {
     /// Whether the runtime says that a code object is in a file of this name.
     fn is_named(&self, index: usize, path: &Path) -> bool {
         let object = self.objects.get(index);
-        let source = object.and_then(|object| ObjectSource::parse(&object.uri));
+        let source = object.and_then(|object| ObjectSource::parse(object.uri.raw()));
         let Some(ObjectSource::File { path: stated, .. }) = source else {
             return false;
         };
@@ -306,7 +307,7 @@ impl Below {
     fn skip(&mut self, path: &Path, why: impl core::fmt::Display) {
         self.skipped = self.skipped.saturating_add(1);
         self.first
-            .get_or_insert_with(|| format!("{}: {why}", path.display()));
+            .get_or_insert_with(|| format!("{}: {why}", Untrusted::from(path)));
     }
 }
 

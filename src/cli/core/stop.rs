@@ -7,6 +7,7 @@ use crate::gpu_core::{GpuCore, Process, WaveSelector};
 use crate::inspect::{Programs, Stop};
 use crate::limits::Limits;
 use crate::location::Arena;
+use crate::untrusted::Untrusted;
 
 use super::super::arguments::CoreChoice;
 use super::super::contents::Contents;
@@ -36,7 +37,9 @@ pub(crate) fn with_stop<T>(
         Some(text) => {
             let text = text.to_string_lossy();
             let parsed = text.parse::<WaveSelector>();
-            parsed.map_err(|error| Failure::new(format!("--wave {text}: {error}")))?
+            parsed.map_err(|error| {
+                Failure::new(format!("--wave {}: {error}", Untrusted::from(text.clone())))
+            })?
         }
         None => WaveSelector::default(),
     };

@@ -12,14 +12,16 @@ use crate::location::Arena;
 use crate::report::{
     CoreDocument, CoreWaveDocument, DispatchDocument, LaneChoice, VarsDocument, VarsRequest,
 };
+use crate::untrusted::Untrusted;
 use crate::wave::Wave;
 
 use super::super::arguments::CoreArguments;
 use super::super::failure::Failure;
 use super::super::lanes::ranges;
+use super::super::or_unknown;
+use super::super::sources::{self, Sources};
 use super::super::table::{bold, cells, faint, table};
 use super::super::vars;
-use super::source::Sources;
 
 const BOLD: Style = Style::new().bold();
 const FAINT: Style = Style::new().dimmed();
@@ -43,7 +45,8 @@ pub(super) fn print(
         document,
         core,
         programs,
-        sources: Sources::new(&arguments.source_paths),
+        sources: Sources::new(&arguments.sources.source_dirs),
+        without_source: BTreeSet::new(),
         all: arguments.all,
         width,
     };
@@ -71,13 +74,15 @@ struct Printer<'p, 'r, 'c, 'data> {
     document: &'p CoreDocument,
     core: &'c GpuCore<'data>,
     programs: &'p Programs<'r>,
-    sources: Sources<'p>,
+    sources: Sources,
+    /// The names of files that lines could not be shown of.
+    without_source: BTreeSet<Untrusted<'static>>,
     all: bool,
     width: usize,
 }
 
 /// Whether none of the reasons is a fault, the reasons, and the stack.
-type Kind<'p> = (bool, &'p [&'static str], &'p [String]);
+type Kind<'p> = (bool, &'p [&'static str], &'p [Untrusted<'static>]);
 
 /// Waves that stopped for the same reasons at the same place.
 struct Alike<'p> {
@@ -94,14 +99,14 @@ impl<'p> Printer<'p, '_, '_, '_> {
         };
         // A computer can have GPUs that did nothing.
         let busy: BTreeSet<u32> = waves.iter().map(|wave| wave.gpu_id).collect();
-        let targets: BTreeSet<&str> = self
+        let targets: BTreeSet<String> = self
             .document
             .agents
             .iter()
             .filter(|agent| waves.is_empty() || busy.contains(&agent.gpu_id))
-            .map(|agent| agent.target.as_str())
+            .map(|agent| agent.target.to_string())
             .collect();
-        let targets: Vec<&str> = targets.into_iter().collect();
+        let targets: Vec<String> = targets.into_iter().collect();
         write!(
             out,
             "{BOLD}{}{BOLD:#} on {}",
@@ -151,12 +156,15 @@ impl<'p> Printer<'p, '_, '_, '_> {
                 "\n{}: {ALARM}{}{ALARM:#} in {}{}",
                 title(wave),
                 wave.stop.join(", "),
-                wave.stack.first().map_or("?", String::as_str),
+                or_unknown(wave.stack.first()),
                 others(&alike.others, self.all)
             )?;
         }
         if kinds.len() > shown {
             writeln!(out, "{FAINT}(--all shows these in full){FAINT:#}")?;
+        }
+        if let Some(text) = sources::missing(&self.without_source) {
+            writeln!(out, "\n{FAINT}{text}{FAINT:#}")?;
         }
         Ok(())
     }
@@ -211,12 +219,18 @@ impl<'p> Printer<'p, '_, '_, '_> {
         let file = at.file.as_ref();
         let info = stop.program().info();
         let embedded = file.and_then(|file| info.embedded_source(at.unit, file.index).ok()?);
-        let text = match &embedded {
-            Some(text) => nth_line(text, at.line),
-            None => file.and_then(|file| self.sources.line(&file.path, at.line)),
+        let found = match (&embedded, file) {
+            (None, Some(file)) => self.sources.text(&file.path, None),
+            (Some(_), _) | (None, None) => None,
         };
-        if let Some(text) = text {
-            writeln!(out, "  {BOLD}> {:3}  {text}{BOLD:#}", at.line)?;
+        if let (None, None, Some(file)) = (&embedded, &found, file) {
+            let name = Untrusted::from(file.name()).into_owned();
+            self.without_source.insert(name);
+        }
+        let text = embedded.as_deref().or(found.as_deref());
+        if let Some(line) = text.and_then(|text| nth_line(text, at.line)) {
+            let line = Untrusted::from(line.replace('\t', "    "));
+            writeln!(out, "  {BOLD}> {:3}  {line}{BOLD:#}", at.line)?;
         }
         Ok(())
     }
@@ -248,13 +262,13 @@ impl<'p> Printer<'p, '_, '_, '_> {
         writeln!(out, "\n{BOLD}Waves that are alike{BOLD:#}")?;
         for group in &self.document.groups {
             let mut stack = group.stack.iter();
-            let at = stack.next().map_or("?", String::as_str);
-            let callers: Vec<&str> = stack.map(String::as_str).collect();
+            let at = or_unknown(stack.next());
+            let callers: Vec<String> = stack.map(ToString::to_string).collect();
             let from = match callers.is_empty() {
                 true => String::new(),
                 false => format!(" {FAINT}← {}{FAINT:#}", callers.join(" ← ")),
             };
-            let kernel = group.kernel.as_deref().unwrap_or("?");
+            let kernel = or_unknown(group.kernel.as_ref());
             writeln!(
                 out,
                 "  {:>5} {:<8} {BOLD}{kernel}{BOLD:#}: {at}{from}  {FAINT}{} {}{FAINT:#}",
@@ -294,7 +308,9 @@ impl<'p> Printer<'p, '_, '_, '_> {
                 place(wave),
                 format!("{:#x}", wave.pc.0),
                 format!("{:#x}", wave.exec.0),
-                wave.stack.first().cloned().unwrap_or_default(),
+                wave.stack
+                    .first()
+                    .map_or_else(String::new, ToString::to_string),
             ])
         });
         writeln!(out, "\n{BOLD}Waves{BOLD:#}")?;
@@ -312,7 +328,7 @@ impl<'p> Printer<'p, '_, '_, '_> {
             let mut row = vec![bold(agent.index)];
             row.extend(cells([
                 agent.gpu_id.to_string(),
-                agent.target.clone(),
+                agent.target.to_string(),
                 agent.location.clone(),
                 agent.xcc.to_string(),
                 agent.shader_engines.to_string(),
@@ -366,7 +382,7 @@ impl<'p> Printer<'p, '_, '_, '_> {
             let mut row = vec![bold(dispatch.index)];
             row.extend(cells([
                 format!("{}:{}", dispatch.queue_id, dispatch.packet_id),
-                dispatch.kernel.clone().unwrap_or_else(|| "?".to_owned()),
+                or_unknown(dispatch.kernel.as_ref()).to_string(),
                 triple(dispatch.grid_size),
                 triple(dispatch.workgroup_size),
                 fences(dispatch),
@@ -423,7 +439,7 @@ fn own_frame<'s, 'p, 'a>(stop: &'s Stop<'p, 'a>) -> Option<StopFrame<'s, 'p, 'a>
 }
 
 fn title(wave: &CoreWaveDocument) -> String {
-    let kernel = wave.kernel.as_deref().unwrap_or("?");
+    let kernel = or_unknown(wave.kernel.as_ref());
     format!("wave {} of {kernel} {}", wave.index, place(wave))
 }
 

@@ -18,6 +18,7 @@ use crate::debug_info::{Bytes, DebugInfo, Die, LocationRange, UnitId, Value};
 use crate::error::Result;
 use crate::eval::ExpressionBytes;
 use crate::expr::{BaseTypeNames, Printer};
+use crate::untrusted::Untrusted;
 
 /// What belongs to a unit and is needed again and again.
 #[derive(Clone, Copy, Debug)]
@@ -55,10 +56,37 @@ pub(super) struct Shown<'a> {
     /// What stands in the parentheses, lists and notes aside.
     pub(super) text: String,
     /// The name of what is referred to, and whether it is that of a type.
-    pub(super) note: Option<String>,
+    pub(super) note: Option<Untrusted<'static>>,
     pub(super) list: Vec<ListItem<'a>>,
     /// Why something is missing.
     pub(super) problem: Option<crate::Error>,
+}
+
+/// What a number stands for.
+#[derive(Debug)]
+pub(super) enum Meaning {
+    /// A constant with a name.
+    Name(&'static str),
+    /// The path of a file.
+    Path(Untrusted<'static>),
+}
+
+impl Meaning {
+    /// The exact text.
+    pub(super) fn raw(&self) -> Untrusted<'_> {
+        match self {
+            Meaning::Name(name) => (*name).into(),
+            Meaning::Path(path) => path.borrowed(),
+        }
+    }
+
+    /// The same as llvm-dwarfdump prints it.
+    fn text(&self) -> String {
+        match self {
+            Meaning::Name(name) => (*name).to_owned(),
+            Meaning::Path(path) => quoted(path.raw()),
+        }
+    }
 }
 
 /// Puts attributes into words.
@@ -87,8 +115,8 @@ impl BaseTypeNames for BaseTypes<'_, '_> {
         }
         let name = short_name(self.info, &die)?;
         // An expression may name types very often.
-        let short: String = name.chars().take(64).collect();
-        Some((id.offset, short))
+        let short: String = name.raw().chars().take(64).collect();
+        Some((id.offset, Untrusted::from(short).to_string()))
     }
 }
 
@@ -174,7 +202,7 @@ impl<'a> Attributes<'_, 'a> {
             }
             Value::Signature(signature) => address(*signature, 8),
             Value::Supplementary(offset) => address(*offset, unit.offset_size),
-            Value::String(text) => quoted(text),
+            Value::String(text) => quoted(text.raw()),
         };
         let named = [
             dw::DW_AT_abstract_origin,
@@ -190,7 +218,7 @@ impl<'a> Attributes<'_, 'a> {
         } else if (name == dw::DW_AT_type || name == dw::DW_AT_containing_type)
             && let Some(target) = self.info.target(die, attribute)?
         {
-            shown.note = Some(self.types.name(target).to_string());
+            shown.note = Some(self.types.name(target).to_string().into());
         }
         Ok(())
     }
@@ -207,8 +235,8 @@ impl<'a> Attributes<'_, 'a> {
         let Some(number) = value.unsigned() else {
             return plain;
         };
-        if let Some(text) = self.meaning(unit, die, attribute, number) {
-            return text;
+        if let Some(meaning) = self.meaning(unit, die, attribute, number) {
+            return meaning.text();
         }
         let lines = [
             dw::DW_AT_decl_line,
@@ -235,16 +263,16 @@ impl<'a> Attributes<'_, 'a> {
         die: &Die<'a>,
         attribute: &gimli::Attribute<Bytes<'a>>,
         number: u64,
-    ) -> Option<String> {
+    ) -> Option<Meaning> {
         let name = attribute.name();
         if name == dw::DW_AT_decl_file || name == dw::DW_AT_call_file {
             // A line table that cannot be read is a problem of its own.
             let file = self.info.source_file(unit.id, number).ok()??;
-            return Some(quoted(&file.path));
+            return Some(Meaning::Path(file.path.to_string().into()));
         }
         constant_name(name, number)
             .or_else(|| space_name(self.style.style, die.tag(), attribute, number))
-            .map(str::to_owned)
+            .map(Meaning::Name)
     }
 
     /// An expression in words.
@@ -405,7 +433,7 @@ impl Shown<'_> {
     }
 
     /// The name of what is referred to, short enough to print.
-    pub(super) fn note(&self) -> Option<&str> {
-        self.note.as_deref().map(cut)
+    pub(super) fn note(&self) -> Option<Untrusted<'_>> {
+        self.note.as_ref().map(|note| cut(note.raw()).into())
     }
 }

@@ -6,7 +6,7 @@ use fallible_iterator::FallibleIterator;
 use gimli::constants::{DW_AT_MIPS_linkage_name, DW_AT_linkage_name, DW_AT_name};
 
 use super::Selection;
-use super::attribute::{Attributes, Shown, UnitFacts};
+use super::attribute::{Attributes, Meaning, Shown, UnitFacts};
 use super::names::{linkage_name, short_name};
 use super::unit::Header;
 use crate::cli::failure::Failure;
@@ -25,7 +25,7 @@ pub(super) trait Sink<'a> {
     /// An entry, or the null entry that ends a list of children, at a depth below the first that is printed.
     fn begin_entry(&mut self, die: &Die<'a>, depth: usize) -> Result<(), Failure>;
     /// An attribute of the entry.
-    fn attribute(&mut self, shown: &Shown<'a>, meaning: Option<&str>) -> Result<(), Failure>;
+    fn attribute(&mut self, shown: &Shown<'a>, meaning: Option<&Meaning>) -> Result<(), Failure>;
     /// The entry has no more attributes.
     fn end_entry(&mut self) -> Result<(), Failure>;
     /// Entries that cannot be read.
@@ -100,7 +100,7 @@ fn is_selected<'a>(attributes: &Attributes<'_, 'a>, die: &Die<'a>, selection: &S
                 ]
                 .iter()
                 .flatten()
-                .any(|name| glob.is_match(name))
+                .any(|name| glob.is_match(name.raw()))
         }
     }
 }
@@ -118,7 +118,7 @@ fn entry<'a>(
             let shown = attributes.show(unit, die, attribute);
             let number = shown.value.as_ref().and_then(|value| value.unsigned());
             let meaning = number.and_then(|n| attributes.meaning(unit, die, attribute, n));
-            sink.attribute(&shown, meaning.as_deref())?;
+            sink.attribute(&shown, meaning.as_ref())?;
         }
     }
     sink.end_entry()

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::attribute::Shown;
+use super::attribute::{Meaning, Shown};
 use super::entries::Sink;
 use super::output::Output;
 use super::unit::Header;
@@ -11,6 +11,7 @@ use crate::debug_info::attribute::tag_name;
 use crate::debug_info::{Die, Value};
 use crate::error::Error;
 use crate::report::{Hex, hex_bytes};
+use crate::untrusted::Untrusted;
 
 #[derive(Serialize)]
 struct UnitFields {
@@ -46,7 +47,7 @@ struct AttributeFields<'s> {
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<serde_json::Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    text: Option<&'s str>,
+    text: Option<Untrusted<'s>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     bytes: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -112,7 +113,7 @@ fn value(shown: &Shown<'_>) -> Option<serde_json::Value> {
         Value::Signed(value) => value.to_string().into(),
         Value::Wide(value) => format!("{value:#x}").into(),
         Value::Flag(value) => (*value).into(),
-        Value::String(text) => text.as_ref().into(),
+        Value::String(text) => text.raw().into(),
         Value::Expression(_) => shown.text.as_str().into(),
         Value::Block(_) => return None,
     })
@@ -151,7 +152,7 @@ impl<'a> Sink<'a> for JsonEntries<'_, '_> {
         self.output.begin_array("attributes")
     }
 
-    fn attribute(&mut self, shown: &Shown<'a>, meaning: Option<&str>) -> Result<(), Failure> {
+    fn attribute(&mut self, shown: &Shown<'a>, meaning: Option<&Meaning>) -> Result<(), Failure> {
         if let Some(error) = &shown.problem {
             self.output.note(error);
         }
@@ -173,7 +174,7 @@ impl<'a> Sink<'a> for JsonEntries<'_, '_> {
             form: shown.form.static_string(),
             class: shown.class(),
             value: value(shown),
-            text: shown.note().or(meaning.map(|text| text.trim_matches('"'))),
+            text: shown.note().or(meaning.map(Meaning::raw)),
             bytes,
             list,
             ranges,

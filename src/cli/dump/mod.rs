@@ -26,6 +26,7 @@ use globset::GlobSet;
 
 use crate::debug_info::{Bytes, DebugInfo};
 use crate::object::CodeObject;
+use crate::untrusted::Untrusted;
 
 use super::arguments::{DumpArguments, DumpStyle, Format};
 use super::contents::{Contents, Input};
@@ -125,7 +126,7 @@ impl Selection {
             return Ok(Selection::All);
         };
         let glob = super::pattern::pattern(pattern)
-            .map_err(|error| Failure::new(format!("--name: {error}")))?;
+            .map_err(|error| Failure::in_option("--name", pattern, error))?;
         Ok(Selection::Named(glob, arguments.show_children))
     }
 }
@@ -163,7 +164,11 @@ pub(crate) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<Exit
     if json {
         output.begin_document()?;
     } else {
-        writeln!(output, "{}:\tfile format elf64-amdgpu", path.display())?;
+        writeln!(
+            output,
+            "{}:\tfile format elf64-amdgpu",
+            Untrusted::from(path.as_path())
+        )?;
     }
     let style = Style {
         style: arguments.style,

@@ -13,6 +13,7 @@ use crate::cli::failure::Failure;
 use crate::debug_info::name_index::{NameEntry, NameIndex, NameValue, SECTION};
 use crate::error::Error;
 use crate::report::Hex;
+use crate::untrusted::Untrusted;
 
 #[derive(Serialize)]
 struct IndexFields {
@@ -174,7 +175,7 @@ impl Dump<'_, '_, '_> {
             index.bucket_count,
             index.name_count,
             index.abbreviations_size,
-            String::from_utf8_lossy(index.augmentation)
+            Untrusted::from(String::from_utf8_lossy(index.augmentation))
         )?;
         Ok(())
     }
@@ -230,7 +231,7 @@ impl Dump<'_, '_, '_> {
             writeln!(self.output, "{indent}  Hash: {hash:#X}")?;
         }
         let string = index.string(name).unwrap_or_default();
-        let text = String::from_utf8_lossy(string_at(self.strings, string));
+        let text = Untrusted::from(String::from_utf8_lossy(string_at(self.strings, string)));
         writeln!(self.output, "{indent}  String: {string:#010x} \"{text}\"")?;
         let mut next = index.entries_of(name).unwrap_or_default();
         loop {

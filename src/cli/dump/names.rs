@@ -10,6 +10,7 @@ use crate::arch::{AddressSpace, MemorySpace};
 use crate::cli::arguments::DumpStyle;
 use crate::debug_info::attribute::{Extension, extension};
 use crate::debug_info::{Bytes, DebugInfo, Die, Language, Value};
+use crate::untrusted::{Bracket, Untrusted};
 
 /// How far a name may be from the entry that it is wanted for: an instance, its origin, a declaration.
 const HOPS: usize = 8;
@@ -81,14 +82,18 @@ pub(super) fn space_name(
 }
 
 /// An attribute's text, of the entry or one that it completes.
-fn text_in_chain<'a>(info: &DebugInfo<'a>, die: &Die<'a>, names: &[DwAt]) -> Option<String> {
+fn text_in_chain<'a>(
+    info: &DebugInfo<'a>,
+    die: &Die<'a>,
+    names: &[DwAt],
+) -> Option<Untrusted<'static>> {
     let mut die = die.clone();
     for _ in 0..HOPS {
         let found = names.iter().find_map(|name| die.attribute(*name));
         if let Some(attribute) = found
             && let Ok(Value::String(text)) = info.value(&die, attribute)
         {
-            return Some(cut(&text).to_owned());
+            return Some(cut(text.raw()).to_owned().into());
         }
         let origin = [dw::DW_AT_abstract_origin, dw::DW_AT_specification]
             .iter()
@@ -99,7 +104,7 @@ fn text_in_chain<'a>(info: &DebugInfo<'a>, die: &Die<'a>, names: &[DwAt]) -> Opt
 }
 
 /// The name that the linker uses for an entry, its own or that of what it completes.
-pub(super) fn linkage_name<'a>(info: &DebugInfo<'a>, die: &Die<'a>) -> Option<String> {
+pub(super) fn linkage_name<'a>(info: &DebugInfo<'a>, die: &Die<'a>) -> Option<Untrusted<'static>> {
     text_in_chain(
         info,
         die,
@@ -108,7 +113,7 @@ pub(super) fn linkage_name<'a>(info: &DebugInfo<'a>, die: &Die<'a>) -> Option<St
 }
 
 /// The name of an entry, its own or that of what it completes.
-pub(super) fn short_name<'a>(info: &DebugInfo<'a>, die: &Die<'a>) -> Option<String> {
+pub(super) fn short_name<'a>(info: &DebugInfo<'a>, die: &Die<'a>) -> Option<Untrusted<'static>> {
     text_in_chain(info, die, &[dw::DW_AT_name])
 }
 
@@ -120,18 +125,20 @@ pub(super) fn cut(text: &str) -> &str {
     text.get(..end.unwrap_or(0)).unwrap_or(text)
 }
 
-/// Text in quotation marks, with escapes for what would not show or would end it.
+/// Text in quotation marks, with escapes for what would not show, would end it, or would be a command for a CI.
 pub(super) fn quoted(text: &str) -> String {
     use core::fmt::Write;
     let mut out = String::with_capacity(text.len().saturating_add(2));
+    let mut bracket = Bracket::default();
     out.push('"');
     for c in text.chars() {
+        let is_command = bracket.is_command(c);
         match c {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
             '\n' => out.push_str("\\n"),
             '\t' => out.push_str("\\t"),
-            ' '..='~' => out.push(c),
+            ' '..='~' if !is_command => out.push(c),
             // Byte by byte in octal, as C writes it. Writing to a string does not fail.
             _ => {
                 let mut bytes = [0; 4];

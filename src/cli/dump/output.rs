@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::super::failure::Failure;
 use crate::error::Error;
+use crate::report::to_json;
 
 /// What a dump may have at least, in bytes, and more for each byte of input. Entries can refer to the
 /// same long string, list or type again and again, so that a small file could ask for endless output;
@@ -160,7 +161,7 @@ impl<'o> Output<'o> {
     /// An element of the open array, an object that stays open for arrays in it.
     pub(super) fn begin_element(&mut self, fields: &impl Serialize) -> Result<(), Failure> {
         self.separate()?;
-        let text = serde_json::to_string(fields)?;
+        let text = to_json(fields)?;
         write!(self.out, "{}", text.strip_suffix('}').unwrap_or(&text))?;
         self.open.push(('}', ""));
         Ok(())
@@ -171,7 +172,7 @@ impl<'o> Output<'o> {
     }
 
     fn value(&mut self, value: &impl Serialize) -> Result<(), Failure> {
-        let text = serde_json::to_string(value)?;
+        let text = to_json(value)?;
         self.out.write_all(text.as_bytes())?;
         Ok(())
     }

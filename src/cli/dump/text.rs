@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::attribute::Shown;
+use super::attribute::{Meaning, Shown};
 use super::entries::Sink;
 use super::output::Output;
 use super::unit::Header;
@@ -50,7 +50,7 @@ impl<'a> Sink<'a> for TextEntries<'_, '_> {
         Ok(())
     }
 
-    fn attribute(&mut self, shown: &Shown<'a>, _meaning: Option<&str>) -> Result<(), Failure> {
+    fn attribute(&mut self, shown: &Shown<'a>, _meaning: Option<&Meaning>) -> Result<(), Failure> {
         let width = self.indent.saturating_add(BASE).saturating_add(2);
         write!(self.output, "{:width$}{}\t({}", "", shown.name, shown.text)?;
         if let Some(note) = shown.note() {

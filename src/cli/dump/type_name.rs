@@ -205,7 +205,7 @@ impl<'a> Namer<'_, '_, 'a> {
         if let Some(attribute) = die.attribute(dw::DW_AT_name)
             && let Ok(Value::String(name)) = info.value(die, attribute)
         {
-            self.push(&name);
+            self.push(name.raw());
         } else if die.tag() == dw::DW_TAG_namespace {
             self.push("(anonymous namespace)");
         } else {

@@ -11,6 +11,7 @@ use crate::cli::failure::Failure;
 use crate::cli::lanes::ranges;
 use crate::cli::table::{bold, faint, table};
 use crate::report::{ExpressionDocument, LaneDocument, PrintDocument, QueryErrorDocument};
+use crate::untrusted::{Escaper, Untrusted};
 
 const BOLD: Style = Style::new().bold();
 const FAINT: Style = Style::new().dimmed();
@@ -32,7 +33,7 @@ pub(super) fn print(
     let mut rest: &[ExpressionDocument] = &document.expressions;
     while let Some((first, others)) = rest.split_first() {
         if let Some(error) = &first.error {
-            print_error(&first.text, error, width, err)?;
+            print_error(first.text.raw(), error, width, err)?;
         } else {
             let narrow = rest.iter().take_while(|expression| is_narrow(expression));
             let narrow: Vec<Row<'_>> = narrow.map(Row::new).collect();
@@ -79,15 +80,23 @@ fn print_error(
 ) -> Result<(), Failure> {
     let red = AnsiColor::Red.on_default().bold();
     writeln!(err, "{red}error{red:#}: {}", error.message)?;
-    let plain = |c: char| if c.is_control() { ' ' } else { c };
-    let before = text.get(..error.offset).unwrap_or(text);
-    let at = before.chars().count();
+    let (before, after) = text.split_at_checked(error.offset).unwrap_or((text, ""));
+    let (mut shown, mut escaper) = (String::new(), Escaper::new());
+    // Writing to a string does not fail.
+    let _ = escaper.write(before, &mut shown);
+    let at = shown.chars().count();
+    let _ = escaper.write(after, &mut shown);
     // Of a text that is too long, what stands around the place.
     let room = width.saturating_sub(2).max(8);
     let start = at.saturating_sub(room / 2);
-    let line: String = text.chars().map(plain).skip(start).take(room).collect();
+    let (cut, skipped) = if start == 0 {
+        ("", 0)
+    } else {
+        ("…", start.saturating_add(1))
+    };
+    let line: String = shown.chars().skip(skipped).take(room).collect();
     let column = at.saturating_sub(start);
-    writeln!(err, "  {line}\n  {:column$}{red}^{red:#}", "")?;
+    writeln!(err, "  {cut}{line}\n  {:column$}{red}^{red:#}", "")?;
     Ok(())
 }
 
@@ -105,7 +114,7 @@ struct Row<'d> {
 struct Shown<'d> {
     value: Option<&'d str>,
     state: &'d str,
-    reason: Option<&'d str>,
+    reason: Option<&'d Untrusted<'static>>,
 }
 
 impl<'d> Shown<'d> {
@@ -117,7 +126,7 @@ impl<'d> Shown<'d> {
                 "optimized-out" => "optimized out",
                 state => state,
             },
-            reason: lane.message.as_deref(),
+            reason: lane.message.as_ref(),
         }
     }
 
@@ -146,9 +155,8 @@ impl<'d> Row<'d> {
     fn new(expression: &'d ExpressionDocument) -> Row<'d> {
         let all = expression.lanes.as_deref().unwrap_or_default();
         let lanes: Vec<_> = all.iter().filter(|lane| lane.state != "inactive").collect();
-        let plain = |c: char| if c.is_control() { ' ' } else { c };
         Row {
-            label: expression.text.trim().chars().map(plain).collect(),
+            label: Untrusted::from(expression.text.raw().trim()).to_string(),
             is_all: lanes.len() == all.len(),
             lanes,
         }

@@ -14,8 +14,10 @@ use comfy_table::Cell;
 
 use crate::cli::failure::Failure;
 use crate::cli::lanes::{item_runs, item_text, ranges};
+use crate::cli::or_unknown;
 use crate::cli::table::{bold, faint, table};
 use crate::cli::wrap::{Room, wrap};
+use crate::untrusted::Untrusted;
 
 const BOLD: Style = Style::new().bold();
 const FAINT: Style = Style::new().dimmed();
@@ -53,7 +55,8 @@ impl Printer {
             one_lane(content)
         )?;
         if content.variables.is_empty() {
-            writeln!(out, "{}", content.message.as_deref().unwrap_or_default())?;
+            let message = content.message.clone().unwrap_or_default();
+            writeln!(out, "{message}")?;
             return Ok(());
         }
         let is_new = |variable: &&VariableDocument| {
@@ -96,7 +99,9 @@ impl Printer {
 fn print_notes(variables: &[&VariableDocument], out: &mut dyn Write) -> Result<(), Failure> {
     let names = |wanted: &dyn Fn(&VariableDocument) -> bool| {
         let variables = variables.iter().filter(|variable| wanted(variable));
-        let names: Vec<_> = variables.map(|variable| variable.name.as_str()).collect();
+        let names: Vec<_> = variables
+            .map(|variable| variable.name.to_string())
+            .collect();
         names.join(", ")
     };
     let legacy = names(&|variable| variable.reading == "legacy-llvm");
@@ -133,10 +138,9 @@ fn one_lane(content: &FrameVariables) -> String {
 fn frame_text(frame: &VarsFrame) -> String {
     let mut text = String::new();
     for name in &frame.inlined {
-        text.push_str(name);
-        text.push_str(" inlined into ");
+        text.push_str(&format!("{name} inlined into "));
     }
-    text.push_str(frame.function.as_deref().unwrap_or("?"));
+    text.push_str(&or_unknown(frame.function.as_ref()).to_string());
     match (&frame.file, frame.line) {
         (Some(file), Some(line)) => format!("{text} at {file}:{line}"),
         (Some(file), None) => format!("{text} in {file}"),
@@ -191,15 +195,15 @@ fn scopes<'v, 'd>(variables: &'v [&'d VariableDocument]) -> Vec<&'v [&'d Variabl
 /// Says which scope the next variables are in; `inlined` are the calls that have not been named yet.
 fn print_heading<'d>(
     first: &VariableDocument,
-    inlined: &mut Peekable<impl Iterator<Item = &'d String>>,
+    inlined: &mut Peekable<impl Iterator<Item = &'d Untrusted<'static>>>,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let name = match (&first.scope, first.kind) {
-        (Some(name), _) => name,
-        (None, "global") => "the file",
-        (None, _) => "a function without a name",
+        (Some(name), _) => name.borrowed(),
+        (None, "global") => "the file".into(),
+        (None, _) => "a function without a name".into(),
     };
-    let is_inlined = first.kind != "global" && inlined.next_if(|call| *call == name).is_some();
+    let is_inlined = first.kind != "global" && inlined.next_if(|call| **call == name).is_some();
     let note = if is_inlined { " (inlined)" } else { "" };
     writeln!(out, "in {BOLD}{name}{BOLD:#}{note}:")?;
     Ok(())
@@ -218,12 +222,12 @@ fn print_scopes(
         if let ([first, ..], true) = (*scope, scopes.len() > 1) {
             print_heading(first, &mut inlined, out)?;
         }
-        let mut names: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut names: BTreeMap<&Untrusted<'_>, usize> = BTreeMap::new();
         for variable in *scope {
             let count = names.entry(&variable.name).or_default();
             *count = count.saturating_add(1);
         }
-        let is_shadowed = |v: &VariableDocument| names.get(v.name.as_str()) > Some(&1);
+        let is_shadowed = |v: &VariableDocument| names.get(&v.name) > Some(&1);
         let mut entries: Vec<_> = scope
             .iter()
             .map(|v| Entry::new(v, is_shadowed(v)))
@@ -247,7 +251,7 @@ fn print_scopes(
 impl<'d> Entry<'d> {
     /// `with_line`: says where it is declared, to tell it from others of its name.
     fn new(variable: &'d VariableDocument, with_line: bool) -> Entry<'d> {
-        let ty = &variable.ty;
+        let ty = variable.ty.to_string();
         let (before, mut after) = match ty.split_once('[') {
             // Lengths stand behind the name; types within parentheses are left as they are.
             Some((element, lengths)) if !ty.contains('(') => {
@@ -270,10 +274,10 @@ impl<'d> Entry<'d> {
         }
     }
 
-    fn name(&self) -> &str {
-        match self.variable.name.as_str() {
-            "" => "<unnamed>",
-            name => name,
+    fn name(&self) -> Untrusted<'_> {
+        match self.variable.name.is_empty() {
+            true => "<unnamed>".into(),
+            false => self.variable.name.borrowed(),
         }
     }
 
@@ -374,7 +378,7 @@ enum Shown<'d> {
     Value(&'d str),
     Missing {
         state: &'d str,
-        reason: Option<&'d str>,
+        reason: Option<&'d Untrusted<'static>>,
     },
 }
 
@@ -388,7 +392,7 @@ impl<'d> Shown<'d> {
                     "optimized-out" => "optimized out",
                     state => state,
                 },
-                reason: lane.message.as_deref(),
+                reason: lane.message.as_ref(),
             },
         }
     }

@@ -10,6 +10,7 @@ use toml::Spanned;
 use super::super::contents::{Contents, Input};
 use super::super::failure::Failure;
 use super::super::pattern::patterns;
+use crate::untrusted::Untrusted;
 use crate::verify::{Choice, Selection};
 
 const NAME: &str = "hetdwarf.toml";
@@ -71,7 +72,8 @@ impl Config {
         let at = |offset: usize, message: &dyn core::fmt::Display| {
             let before = text.as_bytes().get(..offset).unwrap_or_default();
             let line = before.split(|byte| *byte == b'\n').count();
-            Failure::new(format!("{}:{line}: {message}", path.display()))
+            let message = Untrusted::from(message.to_string());
+            Failure::new(format!("{}:{line}: {message}", Untrusted::from(path)))
         };
         let file: File = toml::from_str(text).map_err(|error| {
             let start = error.span().map_or(0, |span| span.start);
@@ -95,7 +97,7 @@ impl Config {
             )
             .map_err(|error| {
                 let mut names = choices.map(|(name, _)| name);
-                let wrong = names.find(|name| *name.get_ref() == error.name);
+                let wrong = names.find(|name| error.name == **name.get_ref());
                 at(wrong.map_or(0, |name| name.span().start), &error)
             })?;
         let start = |index: usize| table.exclude.get(index).map_or(0, |text| text.span().start);
@@ -151,7 +153,7 @@ fn glob(pattern: &str) -> Cow<'_, str> {
 /// above names.
 fn within(folder: &Path, named: &Path) -> Result<PathBuf, String> {
     let error = |how| {
-        let named = named.display();
+        let named = Untrusted::from(named);
         format!("`{named}` {how}; only what is in the folder of this file is read")
     };
     let leads_out = named.components().any(|part| match part {

@@ -17,7 +17,7 @@ impl Judged {
         let unreadable = document.unreadable.iter();
         Judged {
             asked: asked.iter().map(|path| name(path)).collect(),
-            unreadable: unreadable.map(|file| file.path.clone()).collect(),
+            unreadable: unreadable.map(|file| file.path.raw().to_owned()).collect(),
         }
     }
 

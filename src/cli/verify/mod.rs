@@ -21,8 +21,9 @@ use crate::limits::Limits;
 use crate::object::code_objects_with;
 use crate::report::{
     Baseline, CheckedFile, RulesDocument, SarifLog, VerifyDocument, check_file_with,
-    github_annotations,
+    github_annotations, to_json_pretty,
 };
+use crate::untrusted::Untrusted;
 use crate::verify::{Choice, Rule, Selection, UnknownRule, queue};
 use config::Config;
 use files::{Files, Target};
@@ -63,10 +64,10 @@ pub(crate) fn run(
     }
     if let Some(baseline) = baseline {
         let judged = Judged::new(&arguments.paths, &document);
-        baseline.apply(&mut document, |path| judged.holds(path));
+        baseline.apply(&mut document, |path| judged.holds(path.raw()));
         report_stale(&document, err)?;
     }
-    print(arguments.format, &mut document, &folder, out)?;
+    print(arguments.format, &document, &folder, out)?;
     Ok(if !document.unreadable.is_empty() {
         Exit::Incomplete
     } else if document.has_errors() {
@@ -93,7 +94,7 @@ fn selection(arguments: &VerifyArguments, config: &Config) -> Result<Selection, 
         .flat_map(|(_, names, choice)| names.iter().map(|name| (name, *choice)));
     selection.choose(choices).map_err(|error| {
         let mut lists = lists.iter();
-        let wrong = lists.find(|(_, names, _)| names.contains(&error.name));
+        let wrong = lists.find(|(_, names, _)| names.iter().any(|name| error.name == **name));
         in_option(wrong.map_or("", |(option, _, _)| option), &error)
     })?;
     Ok(selection)
@@ -214,7 +215,8 @@ fn write_baseline(
     save(path, baseline.to_json()?.as_bytes()).map_err(|error| Failure::in_file(path, error))?;
     baseline.apply(document, |_| true);
     let known = document.summary.known;
-    writeln!(err, "{}: {known} findings are known now", path.display())?;
+    let path = Untrusted::from(path);
+    writeln!(err, "{path}: {known} findings are known now")?;
     Ok(())
 }
 
@@ -227,9 +229,7 @@ fn report_stale(document: &VerifyDocument, err: &mut dyn Write) -> Result<(), Fa
         writeln!(
             err,
             "no longer found: {}: {}: {}",
-            entry.path,
-            entry.rule,
-            entry.message.escape_debug()
+            entry.path, entry.rule, entry.message
         )?;
     }
     if stale.len() > MOST {
@@ -243,22 +243,21 @@ fn report_stale(document: &VerifyDocument, err: &mut dyn Write) -> Result<(), Fa
 
 fn print(
     format: VerifyFormat,
-    document: &mut VerifyDocument,
+    document: &VerifyDocument,
     folder: &Path,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     match format {
         VerifyFormat::Text => text::print(document, out)?,
-        VerifyFormat::Json => writeln!(out, "{}", serde_json::to_string_pretty(document)?)?,
+        VerifyFormat::Json => writeln!(out, "{}", to_json_pretty(document)?)?,
         // Code hosts know files by their paths in the repository.
         VerifyFormat::Sarif => {
-            document.sources_from(&folder.to_string_lossy());
-            let log = SarifLog::new(document);
-            writeln!(out, "{}", serde_json::to_string_pretty(&log)?)?;
+            let log = SarifLog::new(document, &folder.to_string_lossy());
+            writeln!(out, "{}", to_json_pretty(&log)?)?;
         }
         VerifyFormat::Github => {
-            document.sources_from(&folder.to_string_lossy());
-            out.write_all(github_annotations(document).as_bytes())?;
+            let text = github_annotations(document, &folder.to_string_lossy());
+            out.write_all(text.as_bytes())?;
         }
     }
     Ok(())
@@ -273,7 +272,7 @@ fn print_rules(
 ) -> Result<Exit, Failure> {
     let document = RulesDocument::new(rules);
     match format {
-        VerifyFormat::Json => writeln!(out, "{}", serde_json::to_string_pretty(&document)?)?,
+        VerifyFormat::Json => writeln!(out, "{}", to_json_pretty(&document)?)?,
         VerifyFormat::Text if option == "--explain" => {
             for (number, rule) in document.rules.iter().enumerate() {
                 if number > 0 {

@@ -1,7 +1,6 @@
 //! Findings for people.
 
 use core::fmt::{self, Write as _};
-use std::borrow::Cow;
 use std::io::Write;
 
 use anstyle::{AnsiColor, Style};
@@ -11,6 +10,7 @@ use crate::report::{
     ExcerptDocument, FindingDocument, RuleDocument, RulesDocument, VerifiedFile, VerifyDocument,
     VerifySummary,
 };
+use crate::untrusted::Escaper;
 use crate::verify::Severity;
 
 const FAINT: Style = Style::new().dimmed();
@@ -38,8 +38,7 @@ pub(super) fn print(document: &VerifyDocument, out: &mut dyn Write) -> Result<()
             let _ = write_finding(&mut text, file, finding);
         }
         if file.left_out > 0 {
-            let path = printable(&file.path);
-            let _ = writeln!(text, "{path}: {} more are left out\n", file.left_out);
+            let _ = writeln!(text, "{}: {} more are left out\n", file.path, file.left_out);
         }
         out.write_all(text.as_bytes())?;
     }
@@ -82,24 +81,21 @@ fn write_finding(text: &mut String, file: &VerifiedFile, finding: &FindingDocume
     writeln!(
         text,
         "{style}{}{style:#}{BOLD}[{}]: {}{BOLD:#}",
-        finding.severity,
-        finding.rule,
-        indented(&finding.message, "    ")
+        finding.severity, finding.rule, finding.message
     )?;
     write!(
         text,
         "  {FAINT}-->{FAINT:#} {}: {}",
-        printable(&file.path),
-        finding.section
+        file.path, finding.section
     )?;
     if let Some(offset) = finding.offset {
         write!(text, "+{:#x}", offset.0)?;
     }
     if let Some(function) = &finding.function {
-        write!(text, " in {}", printable(function))?;
+        write!(text, " in {function}")?;
     }
     if let Some(source) = &finding.source {
-        write!(text, " at {}:{}", printable(&source.file), source.line)?;
+        write!(text, " at {}:{}", source.file, source.line)?;
     }
     if let Some(pc) = finding.pc {
         write!(text, " (pc {:#x})", pc.0)?;
@@ -109,7 +105,6 @@ fn write_finding(text: &mut String, file: &VerifiedFile, finding: &FindingDocume
         write_excerpt(text, excerpt, style)?;
     }
     if let Some(help) = &finding.help {
-        let help = indented(help, "          ");
         writeln!(text, "  {FAINT}={FAINT:#} {BOLD}help{BOLD:#}: {help}")?;
     }
     text.push('\n');
@@ -119,44 +114,22 @@ fn write_finding(text: &mut String, file: &VerifiedFile, finding: &FindingDocume
 /// The line, and `^^^^` below what is at fault.
 fn write_excerpt(text: &mut String, excerpt: &ExcerptDocument, style: Style) -> fmt::Result {
     let [start, end] = excerpt.mark;
-    let part = |range| excerpt.text.get(range).unwrap_or_default();
-    let (before, marked) = (printable(part(0..start)), printable(part(start..end)));
-    writeln!(text, "  {FAINT}|{FAINT:#} {}", printable(&excerpt.text))?;
+    let mut escaper = Escaper::new();
+    let mut part = |range| {
+        let mut shown = String::new();
+        let part = excerpt.text.raw().get(range).unwrap_or_default();
+        // Writing to a string does not fail.
+        let _ = escaper.write(part, &mut shown);
+        shown
+    };
+    let (before, marked) = (part(0..start), part(start..end));
+    writeln!(text, "  {FAINT}|{FAINT:#} {}", excerpt.text)?;
     if !marked.is_empty() {
         let spaces = " ".repeat(before.chars().count());
         let carets = "^".repeat(marked.chars().count());
         writeln!(text, "  {FAINT}|{FAINT:#} {spaces}{style}{carets}{style:#}")?;
     }
     Ok(())
-}
-
-/// Text of several lines below each other.
-fn indented<'t>(text: &'t str, by: &str) -> Cow<'t, str> {
-    if !text.contains('\n') {
-        return printable(text);
-    }
-    let lines: Vec<_> = text.lines().map(printable).collect();
-    Cow::Owned(lines.join(&format!("\n{by}")))
-}
-
-/// Text from a file without what a terminal would obey.
-fn printable(text: &str) -> Cow<'_, str> {
-    // Most text is ASCII, of which bytes can be looked at without decoding characters, and many at once.
-    let is_plain = text.bytes().fold(true, |is_plain, byte| {
-        is_plain & matches!(byte, b' '..=b'~')
-    });
-    if is_plain || !text.contains(char::is_control) {
-        return Cow::Borrowed(text);
-    }
-    let mut clean = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_control() {
-            clean.extend(c.escape_default());
-        } else {
-            clean.push(c);
-        }
-    }
-    Cow::Owned(clean)
 }
 
 /// All that there is to say of a rule.

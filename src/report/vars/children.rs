@@ -16,6 +16,7 @@ use crate::location::{
     Access, Bits, LaneSelect, Location, Mask, Place, Storage, copy_bits, read_within,
 };
 use crate::report::hex_bytes;
+use crate::untrusted::Untrusted;
 
 /// As how many bytes of output a part counts, besides its text: about what it takes in memory.
 const PER_CHILD: u64 = 512;
@@ -28,10 +29,10 @@ const MOST_BYTES: u64 = 1 << 16;
 pub struct ChildDocument {
     /// What follows the parent's name in an expression of C, without the dot of a member: `x`, `[3]`, `[1][2]`; `*` for
     /// what a pointer points to. Empty for an anonymous structure or union; `<Base>` for a base class.
-    pub name: String,
+    pub name: Untrusted<'static>,
     /// Its type's name.
     #[serde(rename = "type")]
-    pub ty: String,
+    pub ty: Untrusted<'static>,
     /// As that of a variable in a lane: the name of a [`LaneState`].
     pub state: &'static str,
     /// As a debugger of C prints it.
@@ -42,7 +43,7 @@ pub struct ChildDocument {
     pub bytes: Option<String>,
     /// Why there is no value.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub message: Option<String>,
+    pub message: Option<Untrusted<'static>>,
     /// Its own parts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub children: Vec<ChildDocument>,
@@ -220,7 +221,7 @@ impl Lister<'_, '_, '_, '_> {
         document.state = state.name();
         document.message = None;
         if matches!(state, LaneState::Unavailable) {
-            document.message = Some(super::NOT_SAID.to_owned());
+            document.message = Some(super::NOT_SAID.into());
         }
         if !matches!(state, LaneState::Ok | LaneState::Partial) {
             return Ok(document);
@@ -256,12 +257,12 @@ impl Lister<'_, '_, '_, '_> {
         self.budget
             .charge(PER_CHILD.saturating_add(length as u64))?;
         Ok(ChildDocument {
-            name,
-            ty,
+            name: name.into(),
+            ty: ty.into(),
             state: "error",
             value: None,
             bytes: None,
-            message: Some(message.to_owned()),
+            message: Some(message.to_owned().into()),
             children: Vec::new(),
             more_children: 0,
         })

@@ -4,6 +4,7 @@ use super::{LaneDocument, NameFilter, VariableDocument};
 use crate::error::Result;
 use crate::inspect::StopFrame;
 use crate::nearest::nearest;
+use crate::untrusted::Untrusted;
 
 /// How many names a message lists.
 const LISTED: usize = 10;
@@ -13,7 +14,7 @@ pub(super) struct Reason {
     /// Its stable name.
     pub(super) name: &'static str,
     /// The same for people.
-    pub(super) message: String,
+    pub(super) message: Untrusted<'static>,
 }
 
 impl Reason {
@@ -30,7 +31,7 @@ impl Reason {
             return Ok(unreadable(variables));
         }
         if let (Some(filter), false) = (filter, all_names.is_empty()) {
-            let message = no_match(filter.text, all_names);
+            let message = no_match(filter.text, all_names).into();
             return Ok(Some(Reason {
                 name: "no-match",
                 message,
@@ -39,11 +40,11 @@ impl Reason {
         Ok(Some(match frame.undescribed()? {
             Some(undescribed) => Reason {
                 name: undescribed.name(),
-                message: undescribed.to_string(),
+                message: undescribed.to_string().into(),
             },
             None => Reason {
                 name: "no-variables",
-                message: "no variables are in scope here".to_owned(),
+                message: "no variables are in scope here".into(),
             },
         }))
     }
@@ -69,7 +70,7 @@ fn unreadable(variables: &[VariableDocument]) -> Option<Reason> {
     } else {
         ("unreadable", "nothing of it can be read; each says why")
     };
-    let message = message.to_owned();
+    let message = message.into();
     Some(Reason { name, message })
 }
 

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::fingerprint::without_addresses;
 use super::{FindingDocument, VerifiedFile, VerifyDocument};
 use crate::error::{Error, Result};
+use crate::untrusted::Untrusted;
 
 const FORMAT: &str = "hetdwarf-baseline/1";
 
@@ -22,10 +23,10 @@ pub struct Baseline {
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
-    path: String,
-    rule: String,
-    function: Option<String>,
-    message: String,
+    path: Untrusted<'static>,
+    rule: Untrusted<'static>,
+    function: Option<Untrusted<'static>>,
+    message: Untrusted<'static>,
 }
 
 /// Findings that look alike.
@@ -33,14 +34,14 @@ struct Key {
 #[serde(deny_unknown_fields)]
 pub struct BaselineEntry {
     /// The code object.
-    pub path: String,
+    pub path: Untrusted<'static>,
     /// The rule's name.
-    pub rule: String,
+    pub rule: Untrusted<'static>,
     /// The function.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub function: Option<String>,
+    pub function: Option<Untrusted<'static>>,
     /// The message, with `0x…` in place of addresses.
-    pub message: String,
+    pub message: Untrusted<'static>,
     /// How many there are.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub count: u64,
@@ -65,9 +66,9 @@ impl Key {
     fn of(file: &VerifiedFile, finding: &FindingDocument) -> Key {
         Key {
             path: file.path.clone(),
-            rule: finding.rule.to_owned(),
+            rule: finding.rule.into(),
             function: finding.function.clone(),
-            message: without_addresses(&finding.message),
+            message: without_addresses(finding.message.raw()).into(),
         }
     }
 }
@@ -94,7 +95,7 @@ impl Baseline {
         if file.format != FORMAT {
             return Err(bad(format!(
                 "its format is `{}`; expected `{FORMAT}`",
-                file.format
+                Untrusted::from(file.format)
             )));
         }
         let mut known = BTreeMap::new();
@@ -143,7 +144,7 @@ impl Baseline {
     /// What is listed and was not found becomes [`stale`](VerifyDocument::stale).
     ///
     /// * `checked`: whether what has this path was to be checked; of other paths nothing can be said.
-    pub fn apply(&self, document: &mut VerifyDocument, checked: impl Fn(&str) -> bool) {
+    pub fn apply(&self, document: &mut VerifyDocument, checked: impl Fn(&Untrusted<'_>) -> bool) {
         let mut left = self.known.clone();
         let mut taken: u64 = 0;
         for file in &mut document.files {

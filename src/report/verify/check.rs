@@ -26,8 +26,8 @@ impl CheckedFile {
         CheckedFile {
             objects: Vec::new(),
             unreadable: vec![UnreadableFile {
-                path: path.to_owned(),
-                message: message.to_string(),
+                path: path.to_owned().into(),
+                message: message.to_string().into(),
             }],
         }
     }
@@ -44,7 +44,7 @@ impl CheckedFile {
 ///
 /// let path = "dwarf-tests/fixtures/corpus/bundle/ccob3.hipfb";
 /// let checked = check_file(path, &std::fs::read(path)?, &Selection::default());
-/// let targets: Vec<_> = checked.objects.iter().map(|object| &*object.target).collect();
+/// let targets: Vec<_> = checked.objects.iter().map(|object| object.target.raw()).collect();
 /// assert_eq!(targets, ["gfx90a", "gfx1100"]);
 /// assert_eq!(VerifyDocument::new([checked]).summary.files, 2);
 /// # Ok::<(), std::io::Error>(())
@@ -72,12 +72,12 @@ pub fn check_file_with(
     for (object, path_in_file) in objects.iter().zip(paths(path, &objects)) {
         match check_object(&path_in_file, &object.data, selection, limits, threads) {
             Ok(mut found) => {
-                found.container = (path_in_file != path).then(|| path.to_owned());
+                found.container = (path_in_file != path).then(|| path.to_owned().into());
                 checked.objects.push(found);
             }
             Err(error) => checked.unreadable.push(UnreadableFile {
-                path: path_in_file,
-                message: Error::to_string(&error),
+                path: path_in_file.into(),
+                message: Error::to_string(&error).into(),
             }),
         }
     }

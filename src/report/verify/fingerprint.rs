@@ -3,12 +3,13 @@
 //! That is the rule, the path, the function and the message, but no address and no offset: these change with
 //! every instruction that is added before.
 
+use crate::untrusted::Untrusted;
 use crate::verify::Finding;
 
 /// The fingerprint of a finding in the code object at `path`: 16 hexadecimal digits.
 pub(super) fn of(path: &str, finding: &Finding) -> String {
-    let function = finding.function.as_deref().unwrap_or_default();
-    let message = without_addresses(&finding.message);
+    let function = finding.function.as_ref().map_or("", Untrusted::raw);
+    let message = without_addresses(finding.message.raw());
     let mut hash = Fnv::default();
     for part in [finding.rule.id, path, function, &message] {
         hash.write(part.as_bytes());

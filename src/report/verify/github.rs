@@ -1,38 +1,46 @@
 //! Annotations of GitHub's workflows: lines on standard output that a runner shows beside the source.
 //!
-//! Source: GitHub, "Workflow commands for GitHub Actions", "Setting an error message"; which characters are
-//! escaped is what GitHub's own toolkit does.
+//! Text of a file is escaped as for a terminal first, and then as GitHub's own toolkit does it: no part of it can end a
+//! message or start another line. Source: GitHub, "Workflow commands for GitHub Actions", "Setting an error message".
 
 use core::fmt::Write;
 
+use super::place::Place;
 use super::{FindingDocument, VerifiedFile, VerifyDocument};
+use crate::untrusted::Untrusted;
 use crate::verify::Severity;
 
 /// A line for each finding and each file that could not be read.
 ///
-/// A finding is shown at its source line or, if that is not known, at the code object.
+/// A finding is shown at its source line or, if that is not known or not below the folder, at the code object. What is
+/// not below the folder is named in the message alone.
+///
+/// * `folder`: the folder that is checked, an absolute path; paths are given as they are seen from there.
 #[must_use]
-pub fn github_annotations(document: &VerifyDocument) -> String {
+pub fn github_annotations(document: &VerifyDocument, folder: &str) -> String {
     let mut text = String::new();
     for file in &document.unreadable {
-        line(
-            &mut text,
-            "error",
-            &[("file", &file.path), ("title", "cannot be checked")],
-            &file.message,
-        );
+        let mut properties = Vec::new();
+        let mut message = file.message.to_string();
+        match place(&file.path, folder) {
+            Some(path) => properties.push(("file", path)),
+            None => message = format!("{}: {message}", file.path),
+        }
+        properties.push(("title", "cannot be checked".to_owned()));
+        line(&mut text, "error", &properties, &message);
     }
     for (file, finding) in document.findings() {
-        let number;
         let mut properties = Vec::new();
-        match finding.line() {
-            Some((source, line)) => {
-                number = line.to_string();
-                properties.extend([("file", source), ("line", &number)]);
+        let source = finding
+            .line()
+            .and_then(|(path, line)| Some((place(path, folder)?, line)));
+        match source {
+            Some((path, line)) => {
+                properties.extend([("file", path), ("line", line.to_string())]);
             }
-            None => properties.push(("file", file.file())),
+            None => properties.extend(place(file.file(), folder).map(|path| ("file", path))),
         }
-        properties.push(("title", finding.rule));
+        properties.push(("title", finding.rule.to_owned()));
         line(
             &mut text,
             command(finding.severity),
@@ -41,6 +49,14 @@ pub fn github_annotations(document: &VerifyDocument) -> String {
         );
     }
     text
+}
+
+/// A path below the folder, as it is seen from there.
+fn place(path: &Untrusted<'_>, folder: &str) -> Option<String> {
+    match Place::of(path.raw(), folder) {
+        Place::InFolder(path) => Some(Untrusted::from(path).to_string()),
+        Place::Elsewhere(_) => None,
+    }
 }
 
 fn command(severity: Severity) -> &'static str {
@@ -53,7 +69,7 @@ fn command(severity: Severity) -> &'static str {
 
 /// What is wrong and where in the code object, since the annotation shows only the source.
 fn message(file: &VerifiedFile, finding: &FindingDocument) -> String {
-    let mut text = finding.message.clone();
+    let mut text = finding.message.to_string();
     let _ = write!(text, "\n{}: {}", file.path, finding.section);
     if let Some(offset) = finding.offset {
         let _ = write!(text, "+{:#x}", offset.0);
@@ -68,7 +84,7 @@ fn message(file: &VerifiedFile, finding: &FindingDocument) -> String {
 }
 
 /// `::COMMAND NAME=VALUE,…::MESSAGE`.
-fn line(text: &mut String, command: &str, properties: &[(&str, &str)], message: &str) {
+fn line(text: &mut String, command: &str, properties: &[(&str, String)], message: &str) {
     let properties: Vec<_> = properties
         .iter()
         .map(|(name, value)| format!("{name}={}", escape(value, PROPERTY)))

@@ -8,6 +8,7 @@ mod baseline;
 mod check;
 mod fingerprint;
 mod github;
+mod place;
 mod sarif;
 
 pub use baseline::{Baseline, BaselineEntry};
@@ -19,6 +20,7 @@ use serde::Serialize;
 
 use super::number::Hex;
 use crate::inspect::Program;
+use crate::untrusted::Untrusted;
 use crate::verify::{Finding, Rule, Severity, Verdict};
 
 /// The document.
@@ -42,14 +44,14 @@ pub struct VerifyDocument {
 #[derive(Clone, Debug, Serialize)]
 pub struct VerifiedFile {
     /// The file and, of a container, the member or entry: `lib.a(x.o)`, `k.hipfb:hip-amdgcn-amd-amdhsa--gfx90a`.
-    pub path: String,
+    pub path: Untrusted<'static>,
     /// The file that it is in; absent if that is `path`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub container: Option<String>,
+    pub container: Option<Untrusted<'static>>,
     /// The compilers that its units name, sorted.
-    pub producers: Vec<String>,
+    pub producers: Vec<Untrusted<'static>>,
     /// The target ID.
-    pub target: String,
+    pub target: Untrusted<'static>,
     /// What was found, by section, offset, address and rule.
     pub findings: Vec<FindingDocument>,
     /// How many more findings there are.
@@ -72,7 +74,7 @@ pub struct FindingDocument {
     /// The first address in the code object at which it matters.
     pub pc: Option<Hex>,
     /// The function that this address is in.
-    pub function: Option<String>,
+    pub function: Option<Untrusted<'static>>,
     /// The source line of this address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<SourceDocument>,
@@ -80,9 +82,9 @@ pub struct FindingDocument {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub excerpt: Option<ExcerptDocument>,
     /// What is wrong.
-    pub message: String,
+    pub message: Untrusted<'static>,
     /// What should be there instead.
-    pub help: Option<String>,
+    pub help: Option<Untrusted<'static>>,
     /// The section of the specification that states the rule.
     pub spec: &'static str,
     /// Stays the same when code only moves: 16 digits.
@@ -93,7 +95,7 @@ pub struct FindingDocument {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SourceDocument {
     /// The path, as the line table gives it.
-    pub file: String,
+    pub file: Untrusted<'static>,
     /// The line, from 1; 0 if the table names none.
     pub line: u64,
 }
@@ -102,7 +104,7 @@ pub struct SourceDocument {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ExcerptDocument {
     /// The line.
-    pub text: String,
+    pub text: Untrusted<'static>,
     /// Where the part at fault starts and ends, in bytes of the text; empty if it is all of it.
     pub mark: [usize; 2],
 }
@@ -111,9 +113,9 @@ pub struct ExcerptDocument {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct UnreadableFile {
     /// The file, and what is in it.
-    pub path: String,
+    pub path: Untrusted<'static>,
     /// Why.
-    pub message: String,
+    pub message: Untrusted<'static>,
 }
 
 /// How much was found.
@@ -181,24 +183,6 @@ impl VerifyDocument {
             .flat_map(|file| file.findings.iter().map(move |finding| (file, finding)))
     }
 
-    /// Says source paths that are below `folder` as they are seen from there, which is how those who show
-    /// them in a repository want them.
-    ///
-    /// * `folder`: an absolute path with `/` between names.
-    pub fn sources_from(&mut self, folder: &str) {
-        let folder = folder.trim_end_matches('/');
-        let files = self.files.iter_mut();
-        for finding in files.flat_map(|file| &mut file.findings) {
-            let Some(source) = &mut finding.source else {
-                continue;
-            };
-            let below = source.file.strip_prefix(folder);
-            if let Some(below) = below.and_then(|below| below.strip_prefix('/')) {
-                source.file = below.to_owned();
-            }
-        }
-    }
-
     fn count(&mut self) {
         let known = self.summary.known;
         let mut summary = VerifySummary {
@@ -236,10 +220,10 @@ impl VerifiedFile {
         producers.sort();
         producers.dedup();
         VerifiedFile {
-            path: path.to_owned(),
+            path: path.to_owned().into(),
             container: None,
-            producers,
-            target: program.object().target().to_string(),
+            producers: producers.into_iter().map(Untrusted::from).collect(),
+            target: program.object().target().to_string().into(),
             findings: verdict
                 .findings
                 .iter()
@@ -251,8 +235,8 @@ impl VerifiedFile {
 
     /// The file that it is in.
     #[must_use]
-    pub fn file(&self) -> &str {
-        self.container.as_deref().unwrap_or(&self.path)
+    pub fn file(&self) -> &Untrusted<'static> {
+        self.container.as_ref().unwrap_or(&self.path)
     }
 }
 
@@ -281,7 +265,7 @@ impl FindingDocument {
     }
 
     /// The source line, if the line table names one.
-    fn line(&self) -> Option<(&str, u64)> {
+    fn line(&self) -> Option<(&Untrusted<'static>, u64)> {
         let source = self.source.as_ref().filter(|source| source.line > 0)?;
         Some((&source.file, source.line))
     }

@@ -8,8 +8,10 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::place::Place;
 use super::{FindingDocument, UnreadableFile, VerifiedFile, VerifyDocument};
 use crate::report::Hex;
+use crate::untrusted::Untrusted;
 use crate::verify::{Rule, Severity};
 
 /// A log file (3.13).
@@ -27,7 +29,16 @@ pub struct SarifLog {
 struct Run {
     tool: Tool,
     invocations: [Invocation; 1],
+    original_uri_base_ids: BTreeMap<&'static str, Base>,
     results: Vec<SarifResult>,
+}
+
+/// What paths count from: an artifact location (3.14.14).
+#[derive(Clone, Debug, Serialize)]
+struct Base {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uri: Option<&'static str>,
+    description: Message,
 }
 
 /// 3.18
@@ -127,8 +138,10 @@ struct PhysicalLocation {
 
 /// 3.4
 #[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 struct ArtifactLocation {
     uri: String,
+    uri_base_id: &'static str,
 }
 
 /// 3.30
@@ -141,35 +154,38 @@ struct Region {
 /// 3.33
 #[derive(Clone, Debug, Serialize)]
 struct LogicalLocation {
-    name: String,
+    name: Untrusted<'static>,
     kind: &'static str,
 }
 
 /// A property bag: where in the code object it is.
 #[derive(Clone, Debug, Serialize)]
 struct ResultProperties {
-    object: String,
-    target: String,
+    object: Untrusted<'static>,
+    target: Untrusted<'static>,
     section: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     offset: Option<Hex>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pc: Option<Hex>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    excerpt: Option<String>,
+    excerpt: Option<Untrusted<'static>>,
 }
 
 impl SarifLog {
     /// The same findings.
     ///
     /// A result is located at its source line or, if that is not known, at the code object.
+    ///
+    /// * `folder`: the folder that is checked, an absolute path; what is below it is located as it is seen from there. It is
+    ///   not named in the log.
     #[must_use]
-    pub fn new(document: &VerifyDocument) -> SarifLog {
+    pub fn new(document: &VerifyDocument, folder: &str) -> SarifLog {
         let rules: Vec<&Rule> = Rule::all().collect();
         let mut seen = BTreeMap::new();
         let results = document
             .findings()
-            .map(|(file, finding)| result(file, finding, &rules, &mut seen))
+            .map(|(file, finding)| result(file, finding, folder, &rules, &mut seen))
             .collect();
         SarifLog {
             schema: "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
@@ -187,12 +203,48 @@ impl SarifLog {
                     tool_execution_notifications: document
                         .unreadable
                         .iter()
-                        .map(notification)
+                        .map(|file| notification(file, folder))
                         .collect(),
                 }],
+                original_uri_base_ids: bases(),
                 results,
             }],
         }
+    }
+}
+
+/// What paths below the folder that is checked count from; the name is the usual one.
+const FOLDER: &str = "%SRCROOT%";
+/// What all other paths count from.
+const ROOT: &str = "ROOT";
+
+fn bases() -> BTreeMap<&'static str, Base> {
+    BTreeMap::from([
+        (
+            FOLDER,
+            Base {
+                uri: None,
+                description: message("the folder in which hetdwarf was run"),
+            },
+        ),
+        (
+            ROOT,
+            Base {
+                uri: Some("file:///"),
+                description: message("the root of the file system"),
+            },
+        ),
+    ])
+}
+
+fn artifact(path: &Untrusted<'_>, folder: &str) -> ArtifactLocation {
+    let place = Place::of(path.raw(), folder);
+    ArtifactLocation {
+        uri: place.uri(),
+        uri_base_id: match place {
+            Place::InFolder(_) => FOLDER,
+            Place::Elsewhere(_) => ROOT,
+        },
     }
 }
 
@@ -218,23 +270,27 @@ fn descriptor(rule: &Rule) -> Descriptor {
     }
 }
 
-fn notification(file: &UnreadableFile) -> Notification {
+fn notification(file: &UnreadableFile, folder: &str) -> Notification {
     Notification {
         level: "error",
-        message: message(file.message.as_str()),
-        locations: [location(&file.path, None, None)],
+        message: message(file.message.to_string()),
+        locations: [location(artifact(&file.path, folder), None, None)],
     }
 }
 
-fn location(path: &str, line: Option<u64>, function: Option<&str>) -> Location {
+fn location(
+    artifact_location: ArtifactLocation,
+    line: Option<u64>,
+    function: Option<&Untrusted<'static>>,
+) -> Location {
     Location {
         physical_location: PhysicalLocation {
-            artifact_location: ArtifactLocation { uri: uri(path) },
+            artifact_location,
             region: line.map(|start_line| Region { start_line }),
         },
         logical_locations: function
             .map(|name| LogicalLocation {
-                name: name.to_owned(),
+                name: name.clone(),
                 kind: "function",
             })
             .into_iter()
@@ -246,10 +302,11 @@ fn location(path: &str, line: Option<u64>, function: Option<&str>) -> Location {
 fn result(
     file: &VerifiedFile,
     finding: &FindingDocument,
+    folder: &str,
     rules: &[&Rule],
     seen: &mut BTreeMap<String, u64>,
 ) -> SarifResult {
-    let mut text = finding.message.clone();
+    let mut text = finding.message.to_string();
     if let Some(help) = &finding.help {
         let _ = write!(text, "\n{help}");
     }
@@ -265,10 +322,12 @@ fn result(
         rule_index: rules.iter().position(|rule| rule.id == finding.rule),
         level: level(finding.severity),
         message: message(text),
-        analysis_target: ArtifactLocation {
-            uri: uri(file.file()),
-        },
-        locations: [location(path, line, finding.function.as_deref())],
+        analysis_target: artifact(file.file(), folder),
+        locations: [location(
+            artifact(path, folder),
+            line,
+            finding.function.as_ref(),
+        )],
         partial_fingerprints: BTreeMap::from([
             ("hetdwarfFinding/v1", fingerprint.clone()),
             // The only name that GitHub looks at.
@@ -282,45 +341,5 @@ fn result(
             pc: finding.pc,
             excerpt: finding.excerpt.as_ref().map(|e| e.text.clone()),
         },
-    }
-}
-
-/// A path as a URI (RFC 3986): relative stays relative.
-fn uri(path: &str) -> String {
-    let mut uri = String::new();
-    if path.starts_with('/') {
-        uri.push_str("file://");
-    }
-    let path = path.trim_start_matches("./");
-    for byte in path.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
-                uri.push(char::from(byte));
-            }
-            _ => {
-                let _ = write!(uri, "%{byte:02X}");
-            }
-        }
-    }
-    uri
-}
-
-#[cfg(test)]
-mod tests {
-    use super::uri;
-
-    /// RFC 3986 2.3 lists what is not encoded; 4.2 says why a colon in a relative reference has to be.
-    #[test]
-    fn paths_are_references() {
-        for (path, expected) in [
-            ("a/b-c_d.~e.cl", "a/b-c_d.~e.cl"),
-            ("./a.cl", "a.cl"),
-            ("/src/a b.cl", "file:///src/a%20b.cl"),
-            ("k:gfx90a#2.cl", "k%3Agfx90a%232.cl"),
-            ("100%.cl", "100%25.cl"),
-            ("é.cl", "%C3%A9.cl"),
-        ] {
-            assert_eq!(uri(path), expected);
-        }
     }
 }

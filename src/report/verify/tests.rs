@@ -34,8 +34,8 @@ fn bare() -> Finding {
 fn checked(path: &str, container: Option<&str>, findings: &[Finding]) -> CheckedFile {
     CheckedFile {
         objects: vec![VerifiedFile {
-            path: path.into(),
-            container: container.map(str::to_owned),
+            path: path.to_owned().into(),
+            container: container.map(|path| path.to_owned().into()),
             producers: vec!["clang".into()],
             target: "gfx90a".into(),
             findings: findings
@@ -96,35 +96,42 @@ fn the_document() {
     );
 }
 
-/// GitHub decodes `%25`, `%0D` and `%0A` in messages, and `%3A` and `%2C` in properties too.
+/// GitHub decodes `%25`, `%0D` and `%0A` in messages, and `%3A` and `%2C` in properties too; line ends of what is told
+/// are not such.
 #[test]
 fn annotations_are_escaped() {
-    let mut document = sample();
-    document.sources_from("/repo");
     assert_eq!(
-        github_annotations(&document),
+        github_annotations(&sample(), "/repo"),
         "::error file=z.hsaco,title=cannot be checked::gone\n\
-         ::error file=src/a%2Cb%3Ac.cl,line=12,title=cfi-entry::50%25 of%0Ait: a, b at 0x1a08%0A\
-         k.hsaco: .debug_frame+0x68 in helper%0Asay%0D%0Amore\n\
+         ::error file=src/a%2Cb%3Ac.cl,line=12,title=cfi-entry::50%25 of\\u{a}it: a, b at 0x1a08%0A\
+         k.hsaco: .debug_frame+0x68 in helper%0Asay\\u{d}\\u{a}more\n\
          ::error file=lib.a,title=cfi-cie-pointer::nothing there%0Alib.a(x.o): .eh_frame\n\
          ::notice file=lib.a,title=cfi-cie-pointer::nothing there%0Alib.a(x.o): .eh_frame\n"
     );
 }
 
+/// GitHub shows an annotation at a file of the repository; the source is not one.
 #[test]
-fn only_folders_above_a_source_are_left_out() {
-    let mut document = sample();
-    document.sources_from("/re");
-    assert_eq!(
-        document.files[0].findings[0].line(),
-        Some(("/repo/src/a,b:c.cl", 12))
+fn sources_outside_of_the_folder_are_not_named_as_files() {
+    let document = VerifyDocument::new([checked("k.hsaco", None, &[full()])]);
+    let text = github_annotations(&document, "/re");
+    assert!(
+        text.starts_with("::error file=k.hsaco,title=cfi-entry::"),
+        "{text}"
     );
+    let document = VerifyDocument::new([checked("../k.hsaco", None, &[full()])]);
+    let text = github_annotations(&document, "/re/po");
+    assert!(text.starts_with("::error title=cfi-entry::"), "{text}");
+    assert!(text.contains("%0A../k.hsaco: .debug_frame"), "{text}");
 }
 
 #[test]
 fn sarif_says_the_same() {
-    let log = json(SarifLog::new(&sample()));
+    let log = json(SarifLog::new(&sample(), "/repo"));
     let run = &log["runs"][0];
+    // Where the folder is on this machine is nobody's business.
+    assert!(!log.to_string().contains("/repo"));
+    assert!(run["originalUriBaseIds"]["%SRCROOT%"].get("uri").is_none());
     let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
     let results = run["results"].as_array().unwrap();
     for result in results {
@@ -138,7 +145,7 @@ fn sarif_says_the_same() {
     assert_eq!(results[0]["properties"]["offset"], "0x68");
     assert_eq!(
         results[1]["locations"][0]["physicalLocation"],
-        serde_json::json!({"artifactLocation": {"uri": "lib.a"}})
+        serde_json::json!({"artifactLocation": {"uri": "lib.a", "uriBaseId": "%SRCROOT%"}})
     );
     assert_eq!(
         (&results[1]["level"], &results[2]["level"]),
@@ -154,7 +161,7 @@ fn sarif_says_the_same() {
 fn a_fingerprint_survives_that_code_moves() {
     let before = FindingDocument::new("k", &full()).fingerprint;
     let mut moved = full().at(0x70).pc(0x2b08);
-    moved.message = moved.message.replace("0x1a08", "0x2b08");
+    moved.message = moved.message.raw().replace("0x1a08", "0x2b08").into();
     moved.source = Some(("/repo/src/a,b:c.cl".into(), 13));
     assert_eq!(FindingDocument::new("k", &moved).fingerprint, before);
     assert_ne!(FindingDocument::new("l", &moved).fingerprint, before);
@@ -187,7 +194,7 @@ fn a_baseline_takes_what_is_known_and_leaves_what_is_new() {
     // One is repaired.
     let mut less = VerifyDocument::new([checked("lib.a(x.o)", None, &[bare()])]);
     read.apply(&mut less, |_| true);
-    let stale: Vec<_> = less.stale.iter().map(|e| (&*e.path, e.count)).collect();
+    let stale: Vec<_> = less.stale.iter().map(|e| (e.path.raw(), e.count)).collect();
     assert_eq!(stale, [("k.hsaco", 1), ("lib.a(x.o)", 1)]);
 }
 

@@ -30,7 +30,7 @@ pub(in crate::verify) fn excerpt(
         let length = printer.item(&item).len();
         if item.offset == offset {
             return Some(Excerpt {
-                text,
+                text: text.into(),
                 mark: start..start.saturating_add(length),
             });
         }
@@ -38,7 +38,10 @@ pub(in crate::verify) fn excerpt(
     }
     // What cannot be decoded is at the end.
     let mark = start.min(text.len())..text.len();
-    Some(Excerpt { text, mark })
+    Some(Excerpt {
+        text: text.into(),
+        mark,
+    })
 }
 
 impl Fault {

@@ -341,10 +341,13 @@ fn the_operation_at_fault_is_marked() {
     assert_eq!(finding.offset, Some(0x43));
     let excerpt = finding.excerpt.unwrap();
     assert_eq!(excerpt.text, "DW_OP_regx SGPR4, DW_OP_lit1, DW_OP_plus");
-    assert_eq!(excerpt.text.get(excerpt.mark), Some("DW_OP_plus"));
+    assert_eq!(excerpt.text.raw().get(excerpt.mark), Some("DW_OP_plus"));
     // What does not decode is marked to the end.
     let excerpt = super::excerpt(&[0x31, 0xff], Encoding::AMDGPU, Some(1)).unwrap();
-    assert_eq!(excerpt.text.get(excerpt.mark), Some("<decoding error> ff"));
+    assert_eq!(
+        excerpt.text.raw().get(excerpt.mark),
+        Some("<decoding error> ff")
+    );
 }
 
 /// Both ways of a branch are followed: `bra` jumps over `lit1`, and only the other way underflows.
@@ -426,7 +429,7 @@ fn any_bytes_are_checked() {
             for fault in check(&bytes, &env).faults {
                 let finding = fault.finding("", &bytes, Encoding::AMDGPU, ".debug_info", 0);
                 let excerpt = finding.excerpt.unwrap();
-                assert!(excerpt.text.get(excerpt.mark).is_some());
+                assert!(excerpt.text.raw().get(excerpt.mark).is_some());
             }
         }
     }

@@ -269,7 +269,10 @@ impl<'a> UnitCheck<'_, '_, 'a> {
             expression.offset,
         );
         finding.pc = site.pc;
-        finding.function = self.scopes.last().and_then(|scope| scope.name.clone());
+        finding.function = self
+            .scopes
+            .last()
+            .and_then(|scope| scope.name.clone().map(Into::into));
         match (repeats, self.scopes.last_mut()) {
             (Repeats::Function, Some(scope)) => scope.summary.set(finding),
             (Repeats::Function | Repeats::Unit, _) => self.summary.set(finding),

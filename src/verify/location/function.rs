@@ -118,7 +118,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         let name = self.name_of(die).unwrap_or_else(|| "?".to_owned());
         let mut add = |rule, text: String| {
             let mut finding = Finding::new(rule, self.section, text).at(die.id().offset);
-            finding.function = (die.tag() == DW_TAG_subprogram).then(|| name.clone());
+            finding.function = (die.tag() == DW_TAG_subprogram).then(|| name.clone().into());
             self.findings.add(finding);
         };
         if let Some(attribute) = lanes {

@@ -62,7 +62,10 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         };
         let text = format!("{}: {fault}", self.label(die, attribute));
         let mut finding = Finding::new(rule, self.section, text).at(die.id().offset);
-        finding.function = self.scopes.last().and_then(|scope| scope.name.clone());
+        finding.function = self
+            .scopes
+            .last()
+            .and_then(|scope| scope.name.clone().map(Into::into));
         self.findings.add(finding);
         false
     }
@@ -112,7 +115,8 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         error: &crate::Error,
     ) {
         let mut finding = malformed(&RANGES, self.section, error);
-        finding.message = format!("{}: {}", self.label(die, attribute), finding.message);
+        let label = self.label(die, attribute);
+        finding.message = format!("{label}: {}", finding.message.raw()).into();
         self.findings.add(finding);
     }
 }

@@ -342,7 +342,7 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
     /// The name of an entry, or of the one that it is an instance of.
     fn name_of(&self, die: &Die<'a>) -> Option<String> {
         let own = |die: &Die<'a>| match self.info.value(die, die.attribute(DW_AT_name)?) {
-            Ok(Value::String(name)) => Some(clipped(&name)),
+            Ok(Value::String(name)) => Some(clipped(name.raw())),
             Ok(_) | Err(_) => None,
         };
         own(die).or_else(|| own(&self.origin(die)?))

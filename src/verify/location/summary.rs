@@ -41,7 +41,7 @@ impl Summary {
             let more = count.saturating_sub(1);
             if more > 0 {
                 let count = format!("; {more} more of this rule in this {scope}");
-                finding.message.push_str(&count);
+                finding.add_to_message(&count);
             }
             findings.add(finding);
         }

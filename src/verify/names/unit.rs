@@ -197,7 +197,7 @@ impl<'a> Check<'_, 'a> {
         for _ in 0..HOPS {
             let Some(here) = die.take() else { break };
             let text = |name| match self.info.value(&here, here.attribute(name)?) {
-                Ok(Value::String(text)) => Some(text),
+                Ok(Value::String(text)) => Some(text.into_raw()),
                 Ok(_) | Err(_) => None,
             };
             names.name = names.name.or_else(|| text(dw::DW_AT_name));

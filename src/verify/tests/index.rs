@@ -132,13 +132,14 @@ fn every_index_has_its_entry_and_one_more_is_too_many() {
         };
         assert_eq!(finding.rule.id, "index-outside", "{attribute}");
         assert!(
-            finding.message.starts_with(attribute),
+            finding.message.raw().starts_with(attribute),
             "{}",
             finding.message
         );
         assert!(
             finding
                 .message
+                .raw()
                 .contains("the index 2 is outside of the unit's 2 entries"),
             "{}",
             finding.message
@@ -173,7 +174,7 @@ fn a_table_is_missing_or_elsewhere() {
                 .unwrap()
                 .message;
             assert!(
-                message.contains(name) && message.contains(text),
+                message.raw().contains(name) && message.raw().contains(text),
                 "{message}"
             );
         }

@@ -451,7 +451,7 @@ fn entries_that_are_shared_are_not_read_again_and_again() {
     let found = of_indices(&[many]);
     let shared = found
         .iter()
-        .filter(|finding| finding.message.contains("share their entries"));
+        .filter(|finding| finding.message.raw().contains("share their entries"));
     assert_eq!(shared.count(), 1);
 }
 

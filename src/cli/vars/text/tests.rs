@@ -14,8 +14,8 @@ fn variable(
     let lane = |(lane, value): (usize, &&str)| {
         let (state, value, message) = match *value {
             "!" => ("inactive", None, None),
-            "-" => ("optimized-out", None, Some("it is nowhere".to_owned())),
-            "?" => ("error", None, Some("byte 3 is bad".to_owned())),
+            "-" => ("optimized-out", None, Some("it is nowhere".into())),
+            "?" => ("error", None, Some("byte 3 is bad".into())),
             value => ("ok", Some(value.to_owned()), None),
         };
         LaneDocument {
@@ -33,15 +33,15 @@ fn variable(
     };
     let line = if name.ends_with('2') { 2 } else { 1 };
     VariableDocument {
-        name: name.trim_end_matches('2').to_owned(),
+        name: name.trim_end_matches('2').to_owned().into(),
         kind,
-        ty: ty.to_owned(),
+        ty: ty.to_owned().into(),
         die: Hex(0),
         decl: DeclarationDocument {
             file: None,
             line: Some(line),
         },
-        scope: (!scope.is_empty()).then(|| scope.to_owned()),
+        scope: (!scope.is_empty()).then(|| scope.to_owned().into()),
         reading: "dwarf",
         note: None,
         lanes: values.iter().enumerate().map(lane).collect(),
@@ -54,9 +54,9 @@ fn lines(variables: Vec<VariableDocument>) -> Vec<String> {
         pc: Hex(0x10),
         frame: VarsFrame {
             index: 0,
-            function: Some("f".to_owned()),
+            function: Some("f".into()),
             inlined: Vec::new(),
-            file: Some("f.cl".to_owned()),
+            file: Some("f.cl".into()),
             line: Some(3),
         },
         reason: None,
@@ -171,7 +171,7 @@ fn what_is_of_the_file_is_said_in_the_first_frame_only() {
         pc: Hex(0x10),
         frame: VarsFrame {
             index,
-            function: Some(function.to_owned()),
+            function: Some(function.to_owned().into()),
             inlined: Vec::new(),
             file: None,
             line: None,

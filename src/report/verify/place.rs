@@ -1,0 +1,126 @@
+//! Paths as code hosts take them: as they are seen from the folder that is checked, without `.`, `..` or a host.
+//!
+//! Paths of sources are whatever the debugging information says, so they are only ever text here: no file is looked at.
+//! Sources: SARIF 2.1.0, 3.4.3 (`uri`), 3.4.4 (`uriBaseId`) and 3.14.14 (`originalUriBaseIds`); RFC 3986.
+
+use core::fmt::Write;
+
+/// Where a file is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Below the folder that is checked; the names to it, with `/` between them.
+    InFolder(String),
+    /// Elsewhere; the names to it from the root of the file system, with `/` between them.
+    Elsewhere(String),
+}
+
+impl Place {
+    /// Where a path leads.
+    ///
+    /// * `folder`: the folder that is checked, from which relative paths count; an absolute path.
+    pub(super) fn of(path: &str, folder: &str) -> Place {
+        let folder = names(folder);
+        let mut all = match path.starts_with('/') {
+            true => Vec::new(),
+            false => folder.clone(),
+        };
+        for name in path.split('/') {
+            step(&mut all, name);
+        }
+        match all.strip_prefix(folder.as_slice()) {
+            Some(below) if !below.is_empty() => Place::InFolder(below.join("/")),
+            Some(_) | None => Place::Elsewhere(all.join("/")),
+        }
+    }
+
+    /// The path as a relative reference (RFC 3986, 4.2).
+    pub(super) fn uri(&self) -> String {
+        let (Place::InFolder(path) | Place::Elsewhere(path)) = self;
+        let mut uri = String::new();
+        for byte in path.bytes() {
+            match byte {
+                b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
+                    uri.push(char::from(byte));
+                }
+                _ => {
+                    // Writing to a string does not fail.
+                    let _ = write!(uri, "%{byte:02X}");
+                }
+            }
+        }
+        uri
+    }
+}
+
+/// The names of an absolute path.
+fn names(path: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    for name in path.split('/') {
+        step(&mut names, name);
+    }
+    names
+}
+
+/// Goes on by a name; nothing is above the root.
+fn step<'p>(names: &mut Vec<&'p str>, name: &'p str) {
+    match name {
+        "" | "." => {}
+        ".." => {
+            names.pop();
+        }
+        name => names.push(name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Place;
+
+    /// RFC 3986 2.3 lists what is not encoded; 4.2 says why a colon in a relative reference has to be.
+    #[test]
+    fn paths_are_references() {
+        for (path, expected) in [
+            ("a/b-c_d.~e.cl", "a/b-c_d.~e.cl"),
+            ("./a.cl", "a.cl"),
+            ("/repo/src/a b.cl", "src/a%20b.cl"),
+            ("k:gfx90a#2.cl", "k%3Agfx90a%232.cl"),
+            ("100%.cl", "100%25.cl"),
+            ("é.cl", "%C3%A9.cl"),
+            ("a\u{1b}\n::error::", "a%1B%0A%3A%3Aerror%3A%3A"),
+            ("..\\a", "..%5Ca"),
+        ] {
+            let place = Place::of(path, "/repo/");
+            assert_eq!(place.uri(), expected);
+            assert!(matches!(place, Place::InFolder(_)), "{path}");
+        }
+    }
+
+    #[test]
+    fn no_path_leaves_the_root_or_names_a_host() {
+        for (path, expected) in [
+            ("src/../../repo/a.cl", Place::InFolder("a.cl".into())),
+            ("../a.cl", Place::Elsewhere("work/a.cl".into())),
+            (
+                "../../../../etc/passwd",
+                Place::Elsewhere("etc/passwd".into()),
+            ),
+            (
+                "//host/share/a.cl",
+                Place::Elsewhere("host/share/a.cl".into()),
+            ),
+            (
+                "/work/repository/a.cl",
+                Place::Elsewhere("work/repository/a.cl".into()),
+            ),
+            ("/work/repo/./b/../a.cl", Place::InFolder("a.cl".into())),
+            (
+                "file://host/a.cl",
+                Place::InFolder("file:/host/a.cl".into()),
+            ),
+            ("", Place::Elsewhere("work/repo".into())),
+            ("..", Place::Elsewhere("work".into())),
+        ] {
+            assert_eq!(Place::of(path, "/work/repo"), expected, "{path}");
+        }
+    }
+}
