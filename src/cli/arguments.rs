@@ -482,15 +482,25 @@ pub(crate) struct UnwindArguments {
 #[derive(Debug, Args)]
 pub(crate) struct LanePcArguments {
     /// The code object, or a bundle or host program that contains it
-    pub(crate) object: PathBuf,
+    #[arg(required_unless_present = "core", conflicts_with = "core")]
+    pub(crate) object: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) which: ObjectArguments,
     /// The stopped wave (hetdwarf-wave/1); - reads standard input
-    #[arg(long, value_name = "FILE")]
-    pub(crate) wave: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "core")]
+    pub(crate) wave: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) core: CoreChoice,
     /// The call frame, 0 for the innermost
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) frame: usize,
+    /// Find lanes in the machine code even where DW_AT_LLVM_lane_pc says where they are; without either option,
+    /// where it does not
+    #[arg(long, conflicts_with = "no_recover")]
+    pub(crate) recover: bool,
+    /// Say only what DW_AT_LLVM_lane_pc says
+    #[arg(long)]
+    pub(crate) no_recover: bool,
     /// Also draw the lanes beside the source, as an SVG picture for browsers
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,

@@ -123,6 +123,11 @@ impl FunctionFlow {
         self.code.is_after_call(index)
     }
 
+    /// What a lane executes that goes on at an instruction, up to the first that may act on it.
+    pub(super) fn until_acting(&self, index: usize) -> Vec<u64> {
+        self.code.until_acting(index)
+    }
+
     fn at_stop(&self, callees: &Callees<'_>, index: usize) -> Arc<AtStop> {
         let mut stops = self.stops.lock().unwrap_or_else(PoisonError::into_inner);
         let find = || Arc::new(self.find_at_stop(callees, index));

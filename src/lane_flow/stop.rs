@@ -196,6 +196,14 @@ impl<'a> LaneFlow<'a> {
         Ok(StopLanes { frames })
     }
 
+    /// The places that are right for a lane that goes on at an address: that and what follows it, up to the first
+    /// instruction that may act on the lane. The address alone if it is at no instruction of a function.
+    #[must_use]
+    pub fn until_acting(&self, resumes: u64) -> Vec<u64> {
+        let found = self.find(resumes, false);
+        found.map_or(vec![resumes], |at| at.flow.until_acting(at.index))
+    }
+
     fn read_exec(&self, wave: &dyn Wave) -> Result<u64> {
         let register = Register::exec(self.wave_size);
         let mut bytes = [0; 8];

@@ -5,7 +5,7 @@ mod source;
 mod stop;
 mod text;
 
-pub(crate) use stop::with_stop;
+pub(crate) use stop::{Chosen, with_chosen};
 
 use std::io::Write;
 use std::path::Path;

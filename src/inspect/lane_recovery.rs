@@ -1,0 +1,105 @@
+//! Where the lanes of a stop are by the machine code: `lane_flow`, held against the call frame information, with
+//! the source lines that a reader expects.
+
+use super::lane_pc::{LaneOrigin, LanePlace, Recovery, UnknownLane};
+use super::stop::Stop;
+use crate::arch::Lane;
+use crate::error::{Error, Result};
+use crate::lane_flow::{LaneState, Reason, StopLanes};
+
+impl Stop<'_, '_> {
+    /// Where the lanes are by the machine code. It is found out once, for all frames.
+    pub(super) fn recovered(&self) -> Result<&StopLanes> {
+        let found = self.recovered_cell().get_or_init(|| self.recover());
+        found.as_ref().map_err(Error::clone)
+    }
+
+    fn recover(&self) -> Result<StopLanes> {
+        let wave = self.wave();
+        let load_address = self.options().load_address;
+        let Some(pc) = self.frame(0).map(|frame| frame.call_frame().pc()) else {
+            return Ok(StopLanes { frames: Vec::new() });
+        };
+        let flow = self.program().lane_flow(wave.wave_size());
+        let pc = pc.wrapping_sub(load_address);
+        flow.stop(wave, pc, load_address, self.dispatched())
+    }
+
+    /// The lanes that the dispatch started, a bit each; nothing if that is not known.
+    pub(super) fn dispatched(&self) -> Option<u64> {
+        let wave = self.wave();
+        wave.dispatch()?.lanes(wave.wave_size())
+    }
+
+    /// Where a lane is by the machine code, in a frame that the call frame information found: unknown if the code
+    /// finds another one there.
+    pub(super) fn recovered_place(&self, level: usize, lane: Lane) -> Result<LanePlace> {
+        let found = self.recovered()?.frames.get(level).map(|frame| frame.pc);
+        let load_address = self.options().load_address;
+        let frame = self.frame(level).map(|frame| frame.call_frame().pc());
+        match (found, frame) {
+            (Some(found), Some(pc)) if found.wrapping_add(load_address) != pc => {
+                Ok(LanePlace::Unknown(UnknownLane::Code(Reason::Caller)))
+            }
+            (_, _) => self.place_in(level, lane),
+        }
+    }
+
+    /// Where a lane is in a frame that the machine code finds.
+    fn place_in(&self, level: usize, lane: Lane) -> Result<LanePlace> {
+        let found = self.recovered()?;
+        let state = match found.frames.get(level) {
+            Some(frame) => frame.lanes.get(usize::from(lane.0)).copied(),
+            // Every lane that was started is in a frame further in, and so at the call in this one.
+            None => Some(match found.lane(lane.0).1 {
+                LaneState::Active | LaneState::Waiting { .. } => LaneState::Active,
+                LaneState::Elsewhere => LaneState::Elsewhere,
+                LaneState::Unknown(Reason::Caller) => LaneState::Unknown(Reason::Caller),
+                LaneState::Unknown(_) => LaneState::Unknown(Reason::Callee),
+            }),
+        };
+        Ok(match state {
+            Some(LaneState::Active) => LanePlace::Active,
+            Some(LaneState::Waiting { pc, left, resumes }) => {
+                let load_address = self.options().load_address;
+                let [left, resumes, shown] = [left, resumes, Some(self.shown(pc, left, resumes)?)]
+                    .map(|pc| pc.map(|pc| pc.wrapping_add(load_address)));
+                LanePlace::Waiting {
+                    pc: shown.unwrap_or(pc),
+                    origin: LaneOrigin::Recovered { left, resumes },
+                }
+            }
+            Some(LaneState::Elsewhere) | None => LanePlace::Elsewhere,
+            Some(LaneState::Unknown(reason)) => LanePlace::Unknown(UnknownLane::Code(reason)),
+        })
+    }
+
+    /// Where a lane is in a caller that the machine code finds, if it is to be asked: also one that the call frame
+    /// information does not lead to, or has another one for.
+    pub(super) fn recovered_in_caller(
+        &self,
+        level: usize,
+        lane: Lane,
+        recovery: Recovery,
+    ) -> Option<LanePlace> {
+        if recovery == Recovery::Never {
+            return None;
+        }
+        self.recovered().ok()?.frames.get(level)?;
+        self.place_in(level, lane).ok()
+    }
+
+    /// Of the addresses that are right for a waiting lane, in the code object, one with a source line that a reader
+    /// expects: of what the lane does next, or of what switched it off.
+    fn shown(&self, pc: u64, left: Option<u64>, resumes: Option<u64>) -> Result<u64> {
+        let flow = self.program().lane_flow(self.wave().wave_size());
+        let ahead = resumes.map_or(vec![pc], |resumes| flow.until_acting(resumes));
+        for address in ahead.into_iter().chain(left) {
+            let line = self.program().info().line_at(address)?;
+            if line.is_some_and(|line| line.line != 0) {
+                return Ok(address);
+            }
+        }
+        Ok(pc)
+    }
+}
