@@ -151,8 +151,12 @@ impl<'p> StopFrame<'_, 'p, '_> {
             let places = lanes.map(|lane| self.stop.recovered_place(level, lane));
             let places: Vec<LanePlace> = places.collect::<Result<_>>()?;
             // That is not EXEC in sections in which it has other lanes.
-            let active = (0_u32..).zip(&places).filter(|(_, place)| **place == LanePlace::Active);
-            let active = active.fold(0, |mask, (lane, _)| mask | 1_u64.checked_shl(lane).unwrap_or(0));
+            let active = (0_u32..)
+                .zip(&places)
+                .filter(|(_, place)| **place == LanePlace::Active);
+            let active = active.fold(0, |mask, (lane, _)| {
+                mask | 1_u64.checked_shl(lane).unwrap_or(0)
+            });
             (active, places)
         };
         let mut found = LanePcs {
@@ -163,7 +167,11 @@ impl<'p> StopFrame<'_, 'p, '_> {
             recovery,
         };
         self.set_places(&mut found);
-        found.pcs = found.places.iter().map(|place| self.pc_at(*place)).collect();
+        found.pcs = found
+            .places
+            .iter()
+            .map(|place| self.pc_at(*place))
+            .collect();
         Ok(found)
     }
 

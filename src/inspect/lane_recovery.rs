@@ -62,10 +62,11 @@ impl Stop<'_, '_> {
             Some(LaneState::Active) => LanePlace::Active,
             Some(LaneState::Waiting { pc, left, resumes }) => {
                 let load_address = self.options().load_address;
-                let [left, resumes, shown] = [left, resumes, Some(self.shown(pc, left, resumes)?)]
-                    .map(|pc| pc.map(|pc| pc.wrapping_add(load_address)));
+                let pc = self.shown(lane, (pc, left, resumes))?;
+                let [left, resumes] =
+                    [left, resumes].map(|pc| pc.map(|pc| pc.wrapping_add(load_address)));
                 LanePlace::Waiting {
-                    pc: shown.unwrap_or(pc),
+                    pc: pc.wrapping_add(load_address),
                     origin: LaneOrigin::Recovered { left, resumes },
                 }
             }
@@ -89,12 +90,14 @@ impl Stop<'_, '_> {
         self.place_in(level, lane).ok()
     }
 
-    /// Of the addresses that are right for a waiting lane, in the code object, one with a source line that a reader
-    /// expects: of what the lane does next, or of what switched it off.
-    fn shown(&self, pc: u64, left: Option<u64>, resumes: Option<u64>) -> Result<u64> {
+    /// Of the addresses that are right for a waiting lane, in the code object, one with a source line.
+    fn shown(
+        &self,
+        lane: Lane,
+        (pc, left, resumes): (u64, Option<u64>, Option<u64>),
+    ) -> Result<u64> {
         let flow = self.program().lane_flow(self.wave().wave_size());
-        let ahead = resumes.map_or(vec![pc], |resumes| flow.until_acting(resumes));
-        for address in ahead.into_iter().chain(left) {
+        for address in flow.gap(lane.0, (pc, left, resumes)) {
             let line = self.program().info().line_at(address)?;
             if line.is_some_and(|line| line.line != 0) {
                 return Ok(address);

@@ -124,39 +124,6 @@ impl Code {
         self.callees.get(index).copied().flatten()
     }
 
-    /// What a lane executes that goes on at an instruction, up to the first that may act on it: addresses, of which
-    /// each is in the gap of a lane that waits for that place.
-    pub(super) fn until_acting(&self, mut index: usize) -> Vec<u64> {
-        /// More are not between two places of one line.
-        const MOST: usize = 64;
-        let mut passed = Vec::new();
-        while passed.len() < MOST
-            && let Some(instruction) = self.instructions.get(index)
-        {
-            passed.push(instruction.address);
-            let mut masks = [MachineRegister::ExecLo, MachineRegister::ExecHi].into_iter();
-            let is_switched = masks.any(|mask| instruction.writes.contains(mask));
-            let mut next = self.edges(index).filter_map(|edge| match edge {
-                Edge::To(to) => Some(to),
-                Edge::Leaves | Edge::Ends | Edge::Lost => None,
-            });
-            let (next, other) = (next.next(), next.next());
-            let next = match instruction.effect {
-                // Of a wave in which a lane executes.
-                Effect::Branch {
-                    condition: Some(Condition::ExecZero),
-                    ..
-                } => index.checked_add(1),
-                _ => next.filter(|_| other.is_none()),
-            };
-            match next {
-                Some(next) if !is_switched && is_control(&instruction.effect) => index = next,
-                Some(_) | None => break,
-            }
-        }
-        passed
-    }
-
     /// Whether branches go to an instruction.
     pub(super) fn is_leader(&self, index: usize) -> bool {
         self.is_leader.get(index).copied().unwrap_or(false)
@@ -187,25 +154,6 @@ impl Code {
             Convention::Llvm
         }
     }
-}
-
-/// Whether an instruction surely acts on no lane: scalar ones, branches, waits, and moves between scalar registers and
-/// lanes of vector registers.
-const fn is_control(effect: &Effect) -> bool {
-    matches!(
-        effect,
-        Effect::Scalar { .. }
-            | Effect::SaveExec { .. }
-            | Effect::WriteExec { .. }
-            | Effect::WriteLane { .. }
-            | Effect::ReadLane { .. }
-            | Effect::ReadFirstLane { .. }
-            | Effect::ScalarLoad { .. }
-            | Effect::GetPc { .. }
-            | Effect::Branch { .. }
-            | Effect::Clause { .. }
-            | Effect::Wait
-    )
 }
 
 /// The registers that addresses on the stack are counted from, those of called functions first: the frame

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use super::code::Code;
 use super::dataflow::{Returned, follow};
 use super::facts::{Facts, relate_stack_registers, row_at_stop};
+use super::gap;
 use super::liveness::Dword;
 use super::place::{Place, Slot};
 use super::state::{Exec, State};
@@ -123,9 +124,20 @@ impl FunctionFlow {
         self.code.is_after_call(index)
     }
 
-    /// What a lane executes that goes on at an instruction, up to the first that may act on it.
-    pub(super) fn until_acting(&self, index: usize) -> Vec<u64> {
-        self.code.until_acting(index)
+    /// What a lane of a half executes that goes on at an instruction, up to the first that may act on it.
+    pub(super) fn until_acting(
+        &self,
+        callees: &Callees<'_>,
+        (index, half): (usize, u8),
+    ) -> Vec<u64> {
+        let stop = self.at_stop(callees, index);
+        let context = self.context(callees, Follow::ActiveLane(half), &stop.rows);
+        gap::until_acting(&context, index, stop.state.clone())
+    }
+
+    /// The instruction that switched a lane off, and those around it that act on no lane.
+    pub(super) fn around(&self, index: usize) -> Vec<u64> {
+        gap::around(&self.code, index)
     }
 
     fn at_stop(&self, callees: &Callees<'_>, index: usize) -> Arc<AtStop> {

@@ -53,6 +53,7 @@ mod dataflow;
 mod exec;
 mod facts;
 mod function;
+mod gap;
 mod liveness;
 mod memory;
 mod place;
@@ -143,7 +144,9 @@ impl fmt::Display for Reason {
             Reason::Caller => "it may be in a caller, which is not known",
             Reason::Callee => "it is not known whether it entered the function that is called here",
             Reason::Dispatch => "without the dispatch it may have ended or never have been started",
-            Reason::SeveralEnds => "it never executes again, and the wave ends in one of several places",
+            Reason::SeveralEnds => {
+                "it never executes again, and the wave ends in one of several places"
+            }
         })
     }
 }

@@ -196,12 +196,20 @@ impl<'a> LaneFlow<'a> {
         Ok(StopLanes { frames })
     }
 
-    /// The places that are right for a lane that goes on at an address: that and what follows it, up to the first
-    /// instruction that may act on the lane. The address alone if it is at no instruction of a function.
+    /// Places that are right for a waiting lane, those first that a reader rather expects: what it executes next, up
+    /// to the first instruction that may act on it, then what switched it off.
+    ///
+    /// * `waiting`: its `pc`, `left` and `resumes`, as [`LaneState::Waiting`] has them.
     #[must_use]
-    pub fn until_acting(&self, resumes: u64) -> Vec<u64> {
-        let found = self.find(resumes, false);
-        found.map_or(vec![resumes], |at| at.flow.until_acting(at.index))
+    pub fn gap(&self, lane: u8, (pc, left, resumes): (u64, Option<u64>, Option<u64>)) -> Vec<u64> {
+        let half = u8::from(lane >= 32);
+        let ahead = resumes.and_then(|resumes| self.find(resumes, false).ok());
+        let mut gap = ahead.map_or(vec![pc], |at| {
+            at.flow.until_acting(&self.callees, (at.index, half))
+        });
+        let off = left.and_then(|left| self.find(left, false).ok());
+        gap.extend(off.into_iter().flat_map(|at| at.flow.around(at.index)));
+        gap
     }
 
     fn read_exec(&self, wave: &dyn Wave) -> Result<u64> {

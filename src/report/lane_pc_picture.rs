@@ -102,7 +102,11 @@ impl LanePicture {
             let cell = Cell::new(lane);
             let Some(pc) = lane.pc else {
                 let (elsewhere, unknown) = &mut without_pc;
-                let row = if lane.why.is_some() { unknown } else { elsewhere };
+                let row = if lane.why.is_some() {
+                    unknown
+                } else {
+                    elsewhere
+                };
                 row.push(cell);
                 continue;
             };
@@ -247,7 +251,9 @@ impl Cell {
             (None, None) => (
                 State::Elsewhere,
                 match (lane.why, lane.reason) {
-                    (Some(why), _) => format!("lane {number}: not active; where it is is not known: {why}"),
+                    (Some(why), _) => {
+                        format!("lane {number}: not active; where it is is not known: {why}")
+                    }
                     (None, Some(_)) => format!("lane {number}: not started by the dispatch"),
                     (None, None) => format!("lane {number}: not active on entry"),
                 },
