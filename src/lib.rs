@@ -7,6 +7,7 @@
 // Not in Cargo.toml, which would say it of examples, benchmarks and tests too: a test that overflows has failed.
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
+pub mod annotate;
 pub mod arch;
 #[cfg(feature = "cli")]
 pub mod cli;

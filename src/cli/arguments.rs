@@ -44,8 +44,17 @@ pub(crate) enum Command {
     )]
     Unwind(UnwindArguments),
     /// Show where each lane of a stopped wave is
-    #[command(after_help = "Example:\n  hetdwarf lane-pc kernel.hsaco --wave stop.json")]
+    #[command(
+        override_usage = "hetdwarf lane-pc [OPTIONS] <OBJECT> --wave <FILE>\n       \
+        hetdwarf lane-pc [OPTIONS] --core <FILE> [--wave <SEL>]",
+        after_help = "Examples:\n  hetdwarf lane-pc kernel.hsaco --wave stop.json\n  \
+        hetdwarf lane-pc kernel.hsaco --wave stop.json --html lanes.html\n  \
+        hetdwarf lane-pc --core merged.core --wave stopped"
+    )]
     LanePc(LanePcArguments),
+    /// Add to a code object where the lanes are that EXEC has switched off, for every debugger
+    #[command(after_help = ANNOTATE_EXAMPLES)]
+    Annotate(AnnotateArguments),
     /// Show what the waves of a GPU core file were doing
     #[command(after_help = CORE_EXAMPLES, after_long_help = CORE_HELP)]
     Core(CoreArguments),
@@ -89,6 +98,14 @@ const PRINT_EXAMPLES: &str = "Examples:
 Operators are C's; `p[0]@n` is an array of n elements, as in gdb. Nothing is assigned or called.
 
 Exit status: 0 done, 1 an expression is wrong or none has a value, 2 the command could not run.";
+
+const ANNOTATE_EXAMPLES: &str = "Examples:
+  hetdwarf annotate kernel.hsaco -o annotated.hsaco
+  hetdwarf annotate kernel.hsaco -o annotated.hsaco --only 'my_*' --report
+
+What is loaded stays as it is, byte for byte. Functions that say it already are left alone.
+
+Exit status: 0 OUT was written (also if nothing could be added), 2 it was not.";
 
 const VERIFY_EXAMPLES: &str = "Examples:
   hetdwarf verify kernel.hsaco
@@ -507,6 +524,27 @@ pub(crate) struct LanePcArguments {
     /// Also draw the lanes beside the source, as a page for browsers
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AnnotateArguments {
+    /// The code object
+    #[arg(value_name = "IN")]
+    pub(crate) input: PathBuf,
+    /// The file that is written: another one
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: PathBuf,
+    /// Only functions whose name matches
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) only: Option<String>,
+    /// Also list the functions: how much of each is covered, and why not more
+    #[arg(long)]
+    pub(crate) report: bool,
+    #[command(flatten)]
+    pub(crate) limits: LimitArguments,
     /// How to print
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,

@@ -2,6 +2,7 @@
 //!
 //! [`run`] is the whole command, so that it can be tested without a process.
 
+mod annotate;
 mod arguments;
 mod completions;
 mod contents;
@@ -95,6 +96,7 @@ fn dispatch(
         Command::Print(arguments) => print::run(&arguments, width, out, err),
         Command::Unwind(arguments) => unwind::run(&arguments, out, err),
         Command::LanePc(arguments) => lane_pc::run(&arguments, out, err),
+        Command::Annotate(arguments) => annotate::run(&arguments, out),
         Command::Core(arguments) => core::run(&arguments, width, out),
         Command::Info(arguments) => info::run(&arguments, out),
         Command::Regs(arguments) => regs::run(&arguments, out),

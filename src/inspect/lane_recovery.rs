@@ -2,8 +2,9 @@
 //! the source lines that a reader expects.
 
 use super::lane_pc::{LaneOrigin, LanePlace, Recovery, UnknownLane};
+use super::program::Program;
 use super::stop::Stop;
-use crate::arch::Lane;
+use crate::arch::{Lane, WaveSize};
 use crate::error::{Error, Result};
 use crate::lane_flow::{LaneState, Reason, StopLanes};
 
@@ -62,7 +63,9 @@ impl Stop<'_, '_> {
             Some(LaneState::Active) => LanePlace::Active,
             Some(LaneState::Waiting { pc, left, resumes }) => {
                 let load_address = self.options().load_address;
-                let pc = self.shown(lane, (pc, left, resumes))?;
+                let wave_size = self.wave().wave_size();
+                let known = (pc, left, resumes);
+                let pc = self.program().place_with_line(wave_size, lane.0, known)?;
                 let [left, resumes] =
                     [left, resumes].map(|pc| pc.map(|pc| pc.wrapping_add(load_address)));
                 LanePlace::Waiting {
@@ -89,16 +92,20 @@ impl Stop<'_, '_> {
         self.recovered().ok()?.frames.get(level)?;
         self.place_in(level, lane).ok()
     }
+}
 
+impl Program<'_> {
     /// Of the addresses that are right for a waiting lane, in the code object, one with a source line.
-    fn shown(
+    ///
+    /// * The address is what is said else; where the lane was switched off, and where it goes on, as far as they are known.
+    pub(crate) fn place_with_line(
         &self,
-        lane: Lane,
+        wave_size: WaveSize,
+        lane: u8,
         (pc, left, resumes): (u64, Option<u64>, Option<u64>),
     ) -> Result<u64> {
-        let flow = self.program().lane_flow(self.wave().wave_size());
-        for address in flow.gap(lane.0, (pc, left, resumes)) {
-            let line = self.program().info().line_at(address)?;
+        for address in self.lane_flow(wave_size).gap(lane, (pc, left, resumes)) {
+            let line = self.info().line_at(address)?;
             if line.is_some_and(|line| line.line != 0) {
                 return Ok(address);
             }

@@ -57,6 +57,7 @@ mod gap;
 mod liveness;
 mod memory;
 mod place;
+mod plan;
 mod state;
 mod step;
 mod stop;
@@ -72,6 +73,7 @@ use core::fmt;
 
 pub use answer::{FrameLanes, LaneState, StopLanes};
 pub use place::{Place, Slot};
+pub use plan::{ActiveLanes, LanePlan, PlacePlan, RangePlan};
 pub use stop::{Function, LaneFlow};
 
 /// Why it cannot be told where a lane is.

@@ -8,6 +8,7 @@ use super::answer::{FrameLanes, LaneState, StopLanes};
 use super::contents::{Caller, Contents, Frame, read};
 use super::function::FunctionFlow;
 use super::place::Place;
+use super::plan::RangePlan;
 use super::state::{Exec, Section, SectionLanes};
 use super::step::all_lanes;
 use super::tree::Asker;
@@ -194,6 +195,15 @@ impl<'a> LaneFlow<'a> {
             contents = outer;
         }
         Ok(StopLanes { frames })
+    }
+
+    /// What is known of lanes at each place of the function at an address, whatever a wave has in its masks; nothing if
+    /// its code cannot be decoded, or there is none.
+    #[must_use]
+    pub fn plan(&self, function: u64) -> Option<Vec<RangePlan>> {
+        let entry = self.functions.get(&function)?;
+        let flow = self.flow(entry)?;
+        Some(flow.plan(&self.callees, entry.function.is_kernel))
     }
 
     /// Places that are right for a waiting lane, those first that a reader rather expects: what it executes next, up
