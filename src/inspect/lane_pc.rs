@@ -196,13 +196,6 @@ impl<'p> StopFrame<'_, 'p, '_> {
             lane: None,
             max_bits: self.stop.limits().bits,
         };
-        let active = match function.simt.active_lane {
-            Some(attribute) => {
-                let location = self.locate_whole(&attribute, subprogram)?;
-                u64::try_from(read_value(&location, lanes, &access)?).unwrap_or(u64::MAX)
-            }
-            None => self.exec_or_missing()?,
-        };
         let location = self.locate_whole(&attribute, subprogram)?;
         let Some(place) = location.single() else {
             return Err(Rule::LanePcKind.into());
@@ -211,6 +204,13 @@ impl<'p> StopFrame<'_, 'p, '_> {
         if place.storage == Storage::Undefined {
             return Ok(None);
         }
+        let active = match function.simt.active_lane {
+            Some(attribute) => {
+                let location = self.locate_whole(&attribute, subprogram)?;
+                u64::try_from(read_value(&location, lanes, &access)?).unwrap_or(u64::MAX)
+            }
+            None => self.exec_or_missing()?,
+        };
         let pcs = read_addresses(&location, lanes, &access)?;
         let origin = LaneOrigin::Dwarf;
         let places = pcs.iter().map(|pc| match *pc {
@@ -226,6 +226,11 @@ impl<'p> StopFrame<'_, 'p, '_> {
             recovery,
         };
         self.set_places(&mut found);
+        for (pc, place) in found.pcs.iter_mut().zip(&found.places) {
+            if *place == LanePlace::NotDispatched {
+                *pc = None;
+            }
+        }
         Ok(Some(found))
     }
 
@@ -235,7 +240,7 @@ impl<'p> StopFrame<'_, 'p, '_> {
         for (lane, place) in self.wave_size().all_lanes().zip(&mut found.places) {
             if is_active(Some(found.active), lane) {
                 *place = LanePlace::Active;
-            } else if !is_active(started, lane) && !matches!(place, LanePlace::Waiting { .. }) {
+            } else if !is_active(started, lane) {
                 *place = LanePlace::NotDispatched;
             }
         }
