@@ -224,34 +224,40 @@ fn entries(tool: &Path, file: &Path) -> Vec<String> {
 /// A line with offsets of entries and lengths replaced.
 fn without_offsets(line: &str) -> String {
     // `0x0000006e:  DW_TAG…`, `(0x0000005a "int *")`, `length = 0x…, abbr_offset = 0x…`.
-    let mut text = match line.split_once(':') {
-        Some((start, rest)) if start.starts_with("0x") && !start.contains(' ') => rest.to_owned(),
-        _ => line.to_owned(),
+    let text = match line.split_once(':') {
+        Some((start, rest)) if start.starts_with("0x") && !start.contains(' ') => rest,
+        _ => line,
     };
-    if text.contains("Compile Unit:") {
-        let fields = text.split(", ").filter(|field| {
-            !field.contains("length = ")
-                && !field.contains("abbr_offset")
-                && !field.contains("next unit")
-        });
-        return fields
-            .collect::<Vec<_>>()
-            .join(", ")
-            .split(" (next unit")
-            .next()
-            .unwrap()
-            .to_owned();
+    if text.contains("Unit: length = ") {
+        let moves = ["length = ", "abbr_offset", "next unit"];
+        let fields = text.split([',', '(']);
+        let fields = fields.filter(|field| !moves.iter().any(|name| field.contains(name)));
+        return fields.collect();
     }
-    if let Some(start) = text.find("(0x") {
-        let rest = &text[start + 3..];
-        let digits = rest
-            .find(|c: char| !c.is_ascii_hexdigit())
-            .unwrap_or(rest.len());
-        if digits == 8 && rest[digits..].starts_with([' ', ')']) {
-            text.replace_range(start + 3..start + 3 + digits, "");
+    // `DW_OP_GNU_parameter_ref`, which names an entry, and which LLVM does not know.
+    if let Some((start, _)) = text.split_once("<decoding error> fa ") {
+        return start.to_owned();
+    }
+    // What they name is an entry too.
+    for name in [
+        "DW_OP_implicit_pointer 0x",
+        "DW_OP_GNU_implicit_pointer 0x",
+        "DW_OP_call4 0x",
+    ] {
+        if let Some((start, rest)) = text.split_once(name) {
+            let end = rest.find([' ', ',', ')']).unwrap_or(rest.len());
+            return format!("{start}{name}{}", without_offsets(&rest[end..]));
         }
     }
-    text
+    let mut parts = text.split("(0x");
+    let mut line = parts.next().unwrap().to_owned();
+    for part in parts {
+        let digits = part.find(|c: char| !c.is_ascii_hexdigit());
+        let digits = digits.unwrap_or(part.len());
+        line += if digits == 8 { "(" } else { "(0x" };
+        line += if digits == 8 { &part[digits..] } else { part };
+    }
+    line
 }
 
 #[test]
@@ -281,7 +287,13 @@ fn nothing_else_changes() {
         assert!(std::fs::read(&again).unwrap() == after, "{name}");
         if let Some(tool) = &dwarfdump {
             let [old, new] = [&object, &annotated].map(|path| entries(tool, path));
-            assert_eq!(old, new, "{name}");
+            let different = old.iter().zip(&new).find(|(old, new)| old != new);
+            assert_eq!(different, None, "{name}");
+            assert_eq!(old.len(), new.len(), "{name}");
+            // Of GCC's it does not come to an end.
+            if name.contains("gcc12") {
+                continue;
+            }
             let problems = [&object, &annotated].map(|path| {
                 let ran = Command::new(tool)
                     .arg("--verify")

@@ -211,8 +211,12 @@ impl<'n, 'a> Annotator<'n, 'a> {
         let name = about.name.as_deref().unwrap_or("?").to_owned();
         let refused = match about.kind {
             UnitKind::Skeleton | UnitKind::SplitCompile => Some("its entries are in another file"),
-            _ if about.version < 4 => Some("it is of a version before DWARF 4"),
-            _ => None,
+            UnitKind::Compile | UnitKind::Partial | UnitKind::Type | UnitKind::SplitType
+                if about.version < 4 =>
+            {
+                Some("it is of a version before DWARF 4")
+            }
+            UnitKind::Compile | UnitKind::Partial | UnitKind::Type | UnitKind::SplitType => None,
         };
         if let Some(reason) = refused {
             found

@@ -114,7 +114,7 @@ impl<'a> Source<'_, 'a> {
             unit_references: Vec::new(),
             expressions: Vec::new(),
             codes: BTreeMap::new(),
-            next_code: 1 + self.last_code().map_err(refused)?,
+            next_code: self.last_code().map_err(refused)?.saturating_add(1),
             new_abbreviations: Vec::new(),
         };
         walk.entries()?;
@@ -434,72 +434,16 @@ fn rewrite(
     depth: u8,
     change: &mut UnitChange,
 ) -> Result<(), Refused> {
-    let depth = depth
-        .checked_sub(1)
-        .ok_or("expressions are nested too deep")?;
+    let depth = (depth.checked_sub(1)).ok_or("expressions are nested too deep")?;
     let mut items = operations(found.bytes, encoding);
     // What follows an operation that is not known may be anything; what it refers to then nobody knows.
-    while let Some(item) = items.next().map_err(|error| error.to_string())? {
-        let new = |target: u64| {
-            let target = usize::try_from(target).ok()?;
-            let new = moved(target);
-            (new != target).then_some(new as u64)
-        };
+    while let Some(item) = items.next().map_err(text)? {
         let at = found.at.saturating_add(item.offset);
         #[expect(
             clippy::wildcard_enum_match_arm,
-            reason = "other operations refer to no entry of the unit"
+            reason = "others refer to entries of the unit, or to none"
         )]
-        let changed = match item.operation {
-            Operation::Call2 { entry } => match new(entry.into()) {
-                Some(entry) => Some(Operation::Call2 {
-                    entry: u16::try_from(entry).map_err(|error| error.to_string())?,
-                }),
-                None => None,
-            },
-            Operation::Call4 { entry } => match new(entry.into()) {
-                Some(entry) => Some(Operation::Call4 {
-                    entry: u32::try_from(entry).map_err(|error| error.to_string())?,
-                }),
-                None => None,
-            },
-            Operation::GnuParameterRef { entry } => match new(entry.into()) {
-                Some(entry) => Some(Operation::GnuParameterRef {
-                    entry: u32::try_from(entry).map_err(|error| error.to_string())?,
-                }),
-                None => None,
-            },
-            Operation::ConstType { base_type, bytes } => {
-                new(base_type).map(|base_type| Operation::ConstType { base_type, bytes })
-            }
-            Operation::RegvalType {
-                register,
-                base_type,
-            } => new(base_type).map(|base_type| Operation::RegvalType {
-                register,
-                base_type,
-            }),
-            Operation::DerefType {
-                byte_size,
-                base_type,
-            } => new(base_type).map(|base_type| Operation::DerefType {
-                byte_size,
-                base_type,
-            }),
-            Operation::XderefType {
-                byte_size,
-                base_type,
-            } => new(base_type).map(|base_type| Operation::XderefType {
-                byte_size,
-                base_type,
-            }),
-            // 0 is the generic type.
-            Operation::Convert { base_type } if base_type != 0 => {
-                new(base_type).map(|base_type| Operation::Convert { base_type })
-            }
-            Operation::Reinterpret { base_type } if base_type != 0 => {
-                new(base_type).map(|base_type| Operation::Reinterpret { base_type })
-            }
+        match item.operation {
             Operation::CallRef { entry }
             | Operation::ImplicitPointer { entry, .. }
             | Operation::AspaceImplicitPointer { entry, .. } => {
@@ -507,9 +451,8 @@ fn rewrite(
                     section: found.section,
                     at: at.saturating_add(1),
                     size: encoding.offset_size.into(),
-                    target: usize::try_from(entry).map_err(|error| error.to_string())?,
+                    target: usize::try_from(entry).map_err(text)?,
                 });
-                None
             }
             Operation::EntryValue { expression } => {
                 let start = item.end.saturating_sub(expression.len());
@@ -519,31 +462,91 @@ fn rewrite(
                     at: found.at.saturating_add(start),
                 };
                 rewrite(&inner, encoding, moved, depth, change)?;
-                None
             }
-            _ => None,
-        };
-        if let Some(operation) = changed {
-            let mut bytes = Vec::new();
-            encode_operation(&operation, encoding, &mut bytes)
-                .map_err(|error| error.to_string())?;
-            if bytes.len() != item.end.saturating_sub(item.offset) {
-                return Err(
-                    "a reference in an expression would need other bytes than it has".to_owned(),
-                );
+            operation => {
+                let Some(operation) = moved_within(operation, moved)? else {
+                    continue;
+                };
+                let mut bytes = Vec::new();
+                encode_operation(&operation, encoding, &mut bytes).map_err(text)?;
+                if bytes.len() != item.end.saturating_sub(item.offset) {
+                    let reason = "a reference in an expression would need other bytes than it has";
+                    return Err(reason.to_owned());
+                }
+                // The code that it had: GNU's spellings have others.
+                if let (Some(first), Some(old)) = (bytes.first_mut(), found.bytes.get(item.offset))
+                {
+                    *first = *old;
+                }
+                let section = found.section;
+                change.patches.push(Patch { section, at, bytes });
             }
-            // The code that it had: GNU's spellings have others.
-            if let (Some(first), Some(old)) = (bytes.first_mut(), found.bytes.get(item.offset)) {
-                *first = *old;
-            }
-            change.patches.push(Patch {
-                section: found.section,
-                at,
-                bytes,
-            });
         }
     }
     Ok(())
+}
+
+fn text(error: impl core::fmt::Display) -> Refused {
+    error.to_string()
+}
+
+/// An operation that refers to an entry of the unit, with where that is then; nothing if that is the same.
+fn moved_within<'o>(
+    operation: Operation<'o>,
+    moved: &impl Fn(usize) -> usize,
+) -> Result<Option<Operation<'o>>, Refused> {
+    let new = |target: u64| -> Result<u64, Refused> {
+        Ok(moved(usize::try_from(target).map_err(text)?) as u64)
+    };
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "other operations refer to no entry of the unit"
+    )]
+    let changed = match operation {
+        Operation::Call2 { entry } => Operation::Call2 {
+            entry: u16::try_from(new(entry.into())?).map_err(text)?,
+        },
+        Operation::Call4 { entry } => Operation::Call4 {
+            entry: u32::try_from(new(entry.into())?).map_err(text)?,
+        },
+        Operation::GnuParameterRef { entry } => Operation::GnuParameterRef {
+            entry: u32::try_from(new(entry.into())?).map_err(text)?,
+        },
+        Operation::ConstType { base_type, bytes } => Operation::ConstType {
+            base_type: new(base_type)?,
+            bytes,
+        },
+        Operation::RegvalType {
+            register,
+            base_type,
+        } => Operation::RegvalType {
+            register,
+            base_type: new(base_type)?,
+        },
+        Operation::DerefType {
+            byte_size,
+            base_type,
+        } => Operation::DerefType {
+            byte_size,
+            base_type: new(base_type)?,
+        },
+        Operation::XderefType {
+            byte_size,
+            base_type,
+        } => Operation::XderefType {
+            byte_size,
+            base_type: new(base_type)?,
+        },
+        // 0 is the generic type.
+        Operation::Convert { base_type } if base_type != 0 => Operation::Convert {
+            base_type: new(base_type)?,
+        },
+        Operation::Reinterpret { base_type } if base_type != 0 => Operation::Reinterpret {
+            base_type: new(base_type)?,
+        },
+        _ => return Ok(None),
+    };
+    Ok((changed != operation).then_some(changed))
 }
 
 /// The offset of an entry in its unit.

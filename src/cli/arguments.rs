@@ -511,11 +511,11 @@ pub(crate) struct LanePcArguments {
     /// The call frame, 0 for the innermost
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) frame: usize,
-    /// Find lanes in the machine code even where DW_AT_LLVM_lane_pc says where they are; without either option,
-    /// where it does not
+    /// Find lanes in the machine code even where an attribute says where they are; without either option, where
+    /// none does
     #[arg(long, conflicts_with = "no_recover")]
     pub(crate) recover: bool,
-    /// Say only what DW_AT_LLVM_lane_pc says
+    /// Say only what attributes say
     #[arg(long)]
     pub(crate) no_recover: bool,
     /// Also draw the lanes beside the source, as an SVG picture for browsers

@@ -28,7 +28,7 @@ const STEPS_EACH: usize = 512;
 const LEAST_STEPS: usize = 1 << 16;
 const MOST_STEPS: usize = 1 << 22;
 /// How many times as many for all places of a function.
-const PLANS: usize = 64;
+const PLANS: usize = 16;
 
 /// By the number of an instruction, and the half of the wave.
 type PerHalf<T> = BTreeMap<(usize, u8), T>;
@@ -130,6 +130,12 @@ impl FunctionFlow {
 
     pub(super) fn code(&self) -> &Code {
         &self.code
+    }
+
+    /// Drops what is kept of a place.
+    pub(super) fn forget(&self, index: usize) {
+        let mut stops = self.stops.lock().unwrap_or_else(PoisonError::into_inner);
+        stops.remove(&index);
     }
 
     /// How many halves of 32 lanes the wave has.

@@ -13,7 +13,7 @@ use super::place::Place;
 use super::state::{Exec, SectionLanes};
 use super::value::Decisions;
 use super::walk::Answer;
-use crate::isa::{AccessKind, Effect, MachineRegister};
+use crate::isa::{AccessKind, Effect, Instruction, MachineRegister};
 use crate::verify::machine::callees::Callees;
 
 /// How many questions one place of the code may ask.
@@ -84,10 +84,27 @@ impl FunctionFlow {
         let mut left = self.plan_steps();
         let mut plans: Vec<RangePlan> = Vec::new();
         let mut after: Option<Result<Arc<PlacePlan>, Reason>> = None;
-        for index in (0..count).rev() {
+        // What is known before an instruction is found from the last place on that branches go to.
+        let mut since: Vec<usize> = Vec::with_capacity(count);
+        for index in 0..count {
+            let before = since.last().copied().unwrap_or(0);
+            let is_leader = self.code().is_leader(index);
+            since.push(if is_leader {
+                0
+            } else {
+                before.saturating_add(1)
+            });
+        }
+        for (index, since) in since.into_iter().enumerate().rev() {
             let Some(instruction) = self.code().instructions.get(index) else {
                 continue;
             };
+            left = left.saturating_sub(since);
+            if left == 0 {
+                after = None;
+                push(&mut plans, instruction, &Err(Reason::Budget));
+                continue;
+            }
             let same = match &after {
                 Some(Ok(plan)) if self.leaves_alone(callees, index, plan) => {
                     Some(Ok(Arc::clone(plan)))
@@ -98,14 +115,8 @@ impl FunctionFlow {
                 let plan = self.plan_at(callees, index, is_kernel, &mut left);
                 plan.map(Arc::new)
             });
-            match plans.last_mut() {
-                Some((range, known)) if *known == plan && range.start == instruction.end() => {
-                    range.start = instruction.address;
-                }
-                Some(_) | None => {
-                    plans.push((instruction.address..instruction.end(), plan.clone()));
-                }
-            }
+            push(&mut plans, instruction, &plan);
+            self.forget(index.saturating_add(1));
             after = Some(plan);
         }
         plans.reverse();
@@ -200,6 +211,20 @@ impl FunctionFlow {
             }
         }
         is_plain && !(in_memory && writes_memory) && !kept.into_iter().any(writes)
+    }
+}
+
+/// Adds what is known at an instruction to what is known of those after it.
+fn push(
+    plans: &mut Vec<RangePlan>,
+    instruction: &Instruction,
+    plan: &Result<Arc<PlacePlan>, Reason>,
+) {
+    match plans.last_mut() {
+        Some((range, known)) if known == plan && range.start == instruction.end() => {
+            range.start = instruction.address;
+        }
+        Some(_) | None => plans.push((instruction.address..instruction.end(), plan.clone())),
     }
 }
 
