@@ -213,6 +213,8 @@ fn entries(tool: &Path, file: &Path) -> Vec<String> {
         "DW_AT_LLVM_lanes",
         "DW_AT_LLVM_lane_pc",
         "DW_AT_LLVM_active_lane",
+        // What LLVM calls the code of the last.
+        "DW_AT_LLVM_ptrauth_isa_pointer",
     ];
     let lines = text
         .lines()
@@ -265,7 +267,11 @@ fn nothing_else_changes() {
     let folder = Folder::new("rest");
     let dwarfdump = llvm_tool("llvm-dwarfdump");
     let (mut changed, mut functions, mut covered, mut size) = (0, 0, 0, 0);
-    for object in objects() {
+    // GCC's have a whole library each; one is enough.
+    let is_gcc = |object: &PathBuf| object.components().any(|part| part.as_os_str() == "gcc12");
+    let (gcc, mut all): (Vec<_>, Vec<_>) = objects().into_iter().partition(is_gcc);
+    all.extend(gcc.into_iter().take(1));
+    for object in all {
         let name = object.display().to_string();
         let annotated = folder.path("annotated.hsaco");
         let document = annotate(&object, &annotated);
@@ -276,6 +282,9 @@ fn nothing_else_changes() {
         }
         changed += 1;
         for function in document["functions"].as_array().unwrap() {
+            if is_gcc(&object) || function.get("left_alone").is_some() {
+                continue;
+            }
             functions += 1;
             covered += function["covered"].as_u64().unwrap();
             size += function["size"].as_u64().unwrap();
@@ -291,7 +300,7 @@ fn nothing_else_changes() {
             assert_eq!(different, None, "{name}");
             assert_eq!(old.len(), new.len(), "{name}");
             // Of GCC's it does not come to an end.
-            if name.contains("gcc12") {
+            if is_gcc(&object) {
                 continue;
             }
             let problems = [&object, &annotated].map(|path| {

@@ -145,7 +145,7 @@ pub(crate) fn print(document: &LanePcDocument, out: &mut dyn Write) -> Result<()
 
 /// Lanes that are in no row, by what is known of them.
 fn print_others(document: &LanePcDocument, out: &mut dyn Write) -> Result<(), Failure> {
-    let mut callers: BTreeMap<(usize, u128, String), Vec<u8>> = BTreeMap::new();
+    let mut callers: BTreeMap<(usize, String), Vec<u8>> = BTreeMap::new();
     let mut nowhere: BTreeMap<String, Vec<u8>> = BTreeMap::new();
     for lane in &document.lanes {
         let Ok(number) = u8::try_from(lane.lane) else {
@@ -153,14 +153,14 @@ fn print_others(document: &LanePcDocument, out: &mut dyn Write) -> Result<(), Fa
         };
         if let Some(caller) = &lane.caller {
             let function = caller.function.as_deref().unwrap_or("?");
-            let (frame, pc) = (caller.frame, caller.pc.0);
-            let place = match (&caller.file, caller.line) {
-                (Some(file), Some(line)) if line != 0 => format!(" at {file}:{line}"),
-                (_, _) => String::new(),
+            let frame = caller.frame;
+            let text = match (&caller.file, caller.line) {
+                (Some(file), Some(line)) if line != 0 => {
+                    format!("in frame {frame}, {function} at {file}:{line}")
+                }
+                (_, _) => format!("in frame {frame}, {function} ({:#x})", caller.pc.0),
             };
-            let text = format!("in frame {frame}, {function}{place} ({pc:#x})");
-            let key = (frame, pc, text);
-            callers.entry(key).or_default().push(number);
+            callers.entry((frame, text)).or_default().push(number);
         } else if let Some(why) = lane.why {
             let text = format!("not known where: {why}");
             nowhere.entry(text).or_default().push(number);
@@ -169,7 +169,7 @@ fn print_others(document: &LanePcDocument, out: &mut dyn Write) -> Result<(), Fa
             nowhere.entry(text).or_default().push(number);
         }
     }
-    let callers = callers.into_iter().map(|((.., text), lanes)| (text, lanes));
+    let callers = callers.into_iter().map(|((_, text), lanes)| (text, lanes));
     for (text, lanes) in callers.chain(nowhere) {
         writeln!(out, "lanes {}: {text}", ranges(&lanes))?;
     }
