@@ -9,6 +9,7 @@
 // What `clippy.toml` lists; tests print what they like.
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
+pub mod annotate;
 pub mod arch;
 #[cfg(feature = "cli")]
 pub mod cli;

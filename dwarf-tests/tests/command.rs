@@ -45,6 +45,7 @@ fn help() {
         "eval",
         "unwind",
         "lane-pc",
+        "annotate",
         "core",
         "info",
         "dump",

@@ -203,6 +203,7 @@ fn without_the_attribute_it_says_so() {
             case.join("calls-O2.rocm.hsaco").into_os_string(),
             "--wave".into(),
             case.join("w06.json").into_os_string(),
+            "--no-recover".into(),
             "--format".into(),
             format.into(),
         ])
@@ -224,4 +225,38 @@ fn without_the_attribute_it_says_so() {
         let pc = (!lane["pc"].is_null()).then(|| dwarf_tests::number(&lane["pc"]));
         assert_eq!(pc, is_active.then(|| dwarf_tests::number(&wave["pc"])));
     }
+}
+
+/// Lanes that no attribute places are drawn where the machine code says they are. The truth is an emulator's, by
+/// address; the picture has the line of each.
+#[test]
+fn recovered_lanes_are_drawn() {
+    let case = fixture("lanes/ifelse-gfx1100-O2");
+    let truth = json(&case.join("truth.json"));
+    let file = std::fs::read(case.join("ifelse-gfx1100-O2.hsaco")).unwrap();
+    let object = CodeObject::parse(&file).unwrap();
+    let program = Program::load(&object).unwrap();
+    let mut drawn = 0;
+    for stop in truth["snapshots"].as_array().unwrap() {
+        let packed = std::fs::File::open(case.join(stop["wave"].as_str().unwrap())).unwrap();
+        let wave = std::io::read_to_string(flate2::read::GzDecoder::new(packed)).unwrap();
+        let wave = Snapshot::from_json(wave.as_bytes()).unwrap();
+        let arena = Arena::new();
+        let options = StopOptions::loaded_at(wave.load_address);
+        let stopped = Stop::new(&program, &wave, wave.pc(), options, &arena);
+        let frame = stopped.frame(0).unwrap();
+        let document = LanePcDocument::new(&frame).unwrap();
+        let picture = LanePicture::new(&frame, &document, &|_, _| None).unwrap();
+        let text = picture.html();
+        for group in stop["groups"].as_array().unwrap() {
+            for lane in group["lanes"].as_array().unwrap() {
+                let pc = document.lanes[lane.as_u64().unwrap() as usize].pc.unwrap();
+                let title = format!("lane {lane}: waiting, pc {:#x}", pc.0);
+                assert!(text.contains(&title), "{title} is not in {text}");
+                drawn += 1;
+            }
+        }
+        assert!(!text.contains("where it is is not known"), "{text}");
+    }
+    assert!(drawn > 20, "{drawn}");
 }

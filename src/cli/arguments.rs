@@ -44,8 +44,15 @@ pub(crate) enum Command {
     )]
     Unwind(UnwindArguments),
     /// Show where each lane of a stopped wave is
-    #[command(after_help = LANE_PC_EXAMPLES)]
+    #[command(
+        override_usage = "hetdwarf lane-pc [OPTIONS] <OBJECT> --wave <FILE>\n       \
+        hetdwarf lane-pc [OPTIONS] --core <FILE> [--wave <SEL>]",
+        after_help = LANE_PC_EXAMPLES
+    )]
     LanePc(LanePcArguments),
+    /// Add to a code object where the lanes are that EXEC has switched off, for every debugger
+    #[command(after_help = ANNOTATE_EXAMPLES)]
+    Annotate(AnnotateArguments),
     /// Show what the waves of a GPU core file were doing
     #[command(after_help = CORE_EXAMPLES, after_long_help = CORE_HELP)]
     Core(CoreArguments),
@@ -93,7 +100,16 @@ Exit status: 0 done, 1 an expression is wrong or none has a value, 2 the command
 const LANE_PC_EXAMPLES: &str = "Examples:
   hetdwarf lane-pc kernel.hsaco --wave stop.json
   hetdwarf lane-pc kernel.hsaco --wave stop.json --html lanes.html --source-dir src
-  hetdwarf lane-pc kernel.hsaco --wave stop.json --svg lanes.svg --source-dir /build/project=.";
+  hetdwarf lane-pc kernel.hsaco --wave stop.json --svg lanes.svg --source-dir /build/project=.
+  hetdwarf lane-pc --core merged.core --wave stopped";
+
+const ANNOTATE_EXAMPLES: &str = "Examples:
+  hetdwarf annotate kernel.hsaco -o annotated.hsaco
+  hetdwarf annotate kernel.hsaco -o annotated.hsaco --only 'my_*' --report
+
+What is loaded stays as it is, byte for byte. Functions that say it already are left alone.
+
+Exit status: 0 OUT was written (also if nothing could be added), 2 it was not.";
 
 const VERIFY_EXAMPLES: &str = "Examples:
   hetdwarf verify kernel.hsaco
@@ -495,15 +511,25 @@ pub(crate) struct UnwindArguments {
 #[derive(Debug, Args)]
 pub(crate) struct LanePcArguments {
     /// The code object, or a bundle or host program that contains it
-    pub(crate) object: PathBuf,
+    #[arg(required_unless_present = "core", conflicts_with = "core")]
+    pub(crate) object: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) which: ObjectArguments,
     /// The stopped wave (hetdwarf-wave/1); - reads standard input
-    #[arg(long, value_name = "FILE")]
-    pub(crate) wave: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "core")]
+    pub(crate) wave: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) core: CoreChoice,
     /// The call frame, 0 for the innermost
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) frame: usize,
+    /// Find lanes in the machine code even where an attribute says where they are; without either option, where
+    /// none does
+    #[arg(long, conflicts_with = "no_recover")]
+    pub(crate) recover: bool,
+    /// Say only what attributes say
+    #[arg(long)]
+    pub(crate) no_recover: bool,
     /// Also draw the lanes beside the source, as an SVG picture for browsers
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
@@ -512,6 +538,27 @@ pub(crate) struct LanePcArguments {
     pub(crate) html: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) sources: SourceArguments,
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AnnotateArguments {
+    /// The code object
+    #[arg(value_name = "IN")]
+    pub(crate) input: PathBuf,
+    /// The file that is written: another one
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: PathBuf,
+    /// Only functions whose name matches
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) only: Option<String>,
+    /// Also list the functions: how much of each is covered, and why not more
+    #[arg(long)]
+    pub(crate) report: bool,
+    #[command(flatten)]
+    pub(crate) limits: LimitArguments,
     /// How to print
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,

@@ -4,16 +4,14 @@
 
 use std::io::Write;
 
-use crate::arch::Lane;
 use crate::inspect::{Program, Stop, StopFrame, StopOptions};
 use crate::location::Arena;
 use crate::object::CodeObject;
-use crate::report::{LaneChoice, UnwindDocument, VarsDocument, VarsRequest};
+use crate::report::{LaneChoice, LanePcDocument, UnwindDocument, VarsDocument, VarsRequest};
 use crate::wave::{Snapshot, Wave};
 
 use super::failure::{Exit, Failure};
-use super::lanes::ranges;
-use super::{unwind, vars};
+use super::{lane_pc, unwind, vars};
 
 const OBJECT: &[u8] = include_bytes!("demo/calls-O2.rocm.hsaco");
 const WAVE: &[u8] = include_bytes!("demo/stop.json");
@@ -50,12 +48,14 @@ pub(crate) fn run(width: usize, out: &mut dyn Write) -> Result<Exit, Failure> {
     }
     print_title("The call stack", "unwind", out)?;
     unwind::print(&UnwindDocument::new(&stop)?, None, out)?;
-    print_lanes(&frame, out)?;
+    print_title("Where each lane is", "lane-pc", out)?;
+    lane_pc::print(&LanePcDocument::new(&frame)?, out)?;
     writeln!(
         out,
         "\nThe same on files of your own (the README says what is in STOP.json):\n  \
         hetdwarf vars KERNEL.hsaco --wave STOP.json\n  \
-        hetdwarf unwind KERNEL.hsaco --wave STOP.json"
+        hetdwarf unwind KERNEL.hsaco --wave STOP.json\n  \
+        hetdwarf lane-pc KERNEL.hsaco --wave STOP.json"
     )?;
     Ok(Exit::Done)
 }
@@ -85,32 +85,5 @@ fn print_source(frame: &StopFrame<'_, '_, '_>, out: &mut dyn Write) -> Result<()
             writeln!(out, "  {number:3}  {line}")?;
         }
     }
-    Ok(())
-}
-
-/// Which lanes are where.
-fn print_lanes(frame: &StopFrame<'_, '_, '_>, out: &mut dyn Write) -> Result<(), Failure> {
-    let title = "Where each lane is";
-    let bold = anstyle::Style::new().bold();
-    writeln!(out, "\n{bold}{title}{bold:#}")?;
-    let (active, inactive): (Vec<Lane>, Vec<Lane>) = frame
-        .wave_size()
-        .all_lanes()
-        .partition(|lane| frame.is_active(*lane));
-    let numbers = |lanes: &[Lane]| ranges(&lanes.iter().map(|lane| lane.0).collect::<Vec<_>>());
-    let line = match frame.line()? {
-        Some(line) => format!("line {}", line.line),
-        None => "here".to_owned(),
-    };
-    writeln!(out, "  at {line}: lanes {}", numbers(&active))?;
-    let function = frame.function()?;
-    let says = function.is_some_and(|function| function.simt.lane_pc.is_some());
-    let reason = if says {
-        "DW_AT_LLVM_lane_pc tells where"
-    } else {
-        "nobody knows where: the compiler wrote no DW_AT_LLVM_lane_pc"
-    };
-    writeln!(out, "  elsewhere: lanes {}", numbers(&inactive))?;
-    writeln!(out, "  ({reason})")?;
     Ok(())
 }

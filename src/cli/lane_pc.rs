@@ -5,13 +5,13 @@ use std::io::Write;
 use std::path::Path;
 
 use super::arguments::{Format, LanePcArguments};
+use super::core::{Chosen, with_chosen};
 use super::failure::{Exit, Failure};
-use super::input::{frame_at, read_wave_of, with_program};
+use super::input::frame_at;
 use super::lanes::{ranges, work_items};
 use super::or_unknown;
 use super::sources::{self, Sources};
-use crate::inspect::{Program, Stop, StopOptions};
-use crate::location::Arena;
+use crate::inspect::{Recovery, Stop, StopOptions};
 use crate::report::{LanePcDocument, LanePcLane, LanePicture, to_json_pretty};
 use crate::untrusted::Untrusted;
 
@@ -20,29 +20,33 @@ pub(crate) fn run(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<Exit, Failure> {
-    with_program(&arguments.object, &arguments.which, |program| {
-        show(arguments, program, out, err)
+    let chosen = Chosen {
+        object: arguments.object.as_deref(),
+        wave: arguments.wave.as_deref(),
+        core: &arguments.core,
+        which: &arguments.which,
+        reading: StopOptions::default().reading,
+    };
+    with_chosen(&chosen, err, |stop, file, err| {
+        show(arguments, stop, file, out, err)
     })
 }
 
 fn show(
     arguments: &LanePcArguments,
-    program: &Program<'_>,
+    stop: &Stop<'_, '_>,
+    file: &Path,
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<Exit, Failure> {
-    let place = |error: crate::Error| Failure::in_file(&arguments.object, error);
-    let wave = read_wave_of(program, &arguments.wave, err)?;
-    let arena = Arena::new();
-    let stop = Stop::new(
-        program,
-        &wave,
-        wave.pc(),
-        StopOptions::loaded_at(wave.load_address),
-        &arena,
-    );
-    let frame = frame_at(&stop, arguments.frame)?;
-    let document = LanePcDocument::new(&frame).map_err(place)?;
+    let place = |error: crate::Error| Failure::in_file(file, error);
+    let recovery = match (arguments.recover, arguments.no_recover) {
+        (true, _) => Recovery::Always,
+        (false, true) => Recovery::Never,
+        (false, false) => Recovery::WhereMissing,
+    };
+    let frame = frame_at(stop, arguments.frame)?;
+    let document = LanePcDocument::by(&frame, recovery).map_err(place)?;
     let mut note = None;
     if arguments.svg.is_some() || arguments.html.is_some() {
         let sources = Sources::new(&arguments.sources.source_dirs);
@@ -134,18 +138,7 @@ pub(crate) fn print(document: &LanePcDocument, out: &mut dyn Write) -> Result<()
         out,
         "● active  ○ waiting  · elsewhere, or not active on entry"
     )?;
-    let mut callers: BTreeMap<(usize, Untrusted<'_>, u128), Vec<u8>> = BTreeMap::new();
-    for lane in &document.lanes {
-        if let (Some(caller), Ok(number)) = (&lane.caller, u8::try_from(lane.lane)) {
-            let function = or_unknown(caller.function.as_ref());
-            let key = (caller.frame, function, caller.pc.0);
-            callers.entry(key).or_default().push(number);
-        }
-    }
-    for ((frame, function, pc), lanes) in callers {
-        let lanes = ranges(&lanes);
-        writeln!(out, "lanes {lanes}: in frame {frame}, {function} ({pc:#x})")?;
-    }
+    print_others(document, out)?;
     let items = document.lanes.iter();
     let items = items.filter_map(|lane| Some((u8::try_from(lane.lane).ok()?, lane.work_item)));
     if let Some(items) = work_items(&items.collect::<Vec<_>>()) {
@@ -153,6 +146,39 @@ pub(crate) fn print(document: &LanePcDocument, out: &mut dyn Write) -> Result<()
     }
     if let Some(message) = &document.message {
         writeln!(out, "{message}")?;
+    }
+    Ok(())
+}
+
+/// Lanes that are in no row, by what is known of them.
+fn print_others(document: &LanePcDocument, out: &mut dyn Write) -> Result<(), Failure> {
+    let mut callers: BTreeMap<(usize, String), Vec<u8>> = BTreeMap::new();
+    let mut nowhere: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+    for lane in &document.lanes {
+        let Ok(number) = u8::try_from(lane.lane) else {
+            continue;
+        };
+        if let Some(caller) = &lane.caller {
+            let function = or_unknown(caller.function.as_ref());
+            let frame = caller.frame;
+            let text = match (&caller.file, caller.line) {
+                (Some(file), Some(line)) if line != 0 => {
+                    format!("in frame {frame}, {function} at {file}:{line}")
+                }
+                (_, _) => format!("in frame {frame}, {function} ({:#x})", caller.pc.0),
+            };
+            callers.entry((frame, text)).or_default().push(number);
+        } else if let Some(why) = lane.why {
+            let text = format!("not known where: {why}");
+            nowhere.entry(text).or_default().push(number);
+        } else if lane.reason.is_some() {
+            let text = "not started by the dispatch".to_owned();
+            nowhere.entry(text).or_default().push(number);
+        }
+    }
+    let callers = callers.into_iter().map(|((_, text), lanes)| (text, lanes));
+    for (text, lanes) in callers.chain(nowhere) {
+        writeln!(out, "lanes {}: {text}", ranges(&lanes))?;
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 //!
 //! [`run`] is the whole command, so that it can be tested without a process.
 
+mod annotate;
 mod arguments;
 mod completions;
 mod contents;
@@ -108,6 +109,7 @@ fn dispatch(
         | Command::Print(_)
         | Command::Unwind(_)
         | Command::LanePc(_)
+        | Command::Annotate(_)
         | Command::Core(_)
         | Command::Info(_)
         | Command::Regs(_)
@@ -134,6 +136,7 @@ fn run_command(
         Command::Print(arguments) => print::run(&arguments, width, out, err),
         Command::Unwind(arguments) => unwind::run(&arguments, out, err),
         Command::LanePc(arguments) => lane_pc::run(&arguments, out, err),
+        Command::Annotate(arguments) => annotate::run(&arguments, out),
         Command::Core(arguments) => core::run(&arguments, width, out),
         Command::Info(arguments) => info::run(&arguments, out),
         Command::Regs(arguments) => regs::run(&arguments, out),

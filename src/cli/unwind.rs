@@ -1,17 +1,15 @@
 //! `hetdwarf unwind`.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::arch::Lane;
-use crate::inspect::{Stop, StopOptions};
-use crate::location::Arena;
+use crate::inspect::Stop;
 use crate::report::{FrameDocument, RegisterValue, UnwindDocument, UnwindLane, to_json_pretty};
 
 use super::arguments::{Format, UnwindArguments};
-use super::core::with_stop;
+use super::core::{Chosen, with_chosen};
 use super::failure::{Exit, Failure};
-use super::input::{read_wave_of, with_program};
 use super::lanes::{chosen_lanes, item_text, work_items};
 use super::or_unknown;
 
@@ -20,32 +18,15 @@ pub(crate) fn run(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<Exit, Failure> {
-    let (Some(object), Some(wave)) = (&arguments.object, &arguments.wave) else {
-        let reading = arguments.reading.reading();
-        let limits = arguments.which.limits.limits();
-        let wave = arguments.wave.as_deref();
-        return with_stop(&arguments.core, wave, reading, &limits, |stop| {
-            let file = arguments.core.core.first();
-            answer(
-                arguments,
-                stop,
-                file.map_or(Path::new(""), PathBuf::as_path),
-                out,
-            )
-        });
+    let chosen = Chosen {
+        object: arguments.object.as_deref(),
+        wave: arguments.wave.as_deref(),
+        core: &arguments.core,
+        which: &arguments.which,
+        reading: arguments.reading.reading(),
     };
-    let given = &arguments.core.objects;
-    if !given.given.is_empty() || !given.folders.is_empty() {
-        let message = "--object and --object-path are for code objects of a --core";
-        return Err(Failure::new(message));
-    }
-    with_program(object, &arguments.which, |program| {
-        let wave = read_wave_of(program, wave, err)?;
-        let arena = Arena::new();
-        let options =
-            StopOptions::loaded_at(wave.load_address).reading(arguments.reading.reading());
-        let stop = Stop::new(program, &wave, wave.pc(), options, &arena);
-        answer(arguments, &stop, object, out)
+    with_chosen(&chosen, err, |stop, file, _| {
+        answer(arguments, stop, file, out)
     })
 }
 

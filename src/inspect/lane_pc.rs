@@ -7,7 +7,85 @@ use crate::arch::{Lane, Register};
 use crate::debug_info::{DebugInfo, SourceLine};
 use crate::error::{Error, ErrorKind, Resource, Result, Rule};
 use crate::eval::{Context, LaneFocus, LocationAttribute, Subprogram, locate};
-use crate::location::{Access, Location, read, read_value};
+use crate::lane_flow::Reason;
+use crate::location::{Access, Location, Storage, read, read_value};
+
+/// Whether the machine code is asked where lanes are that EXEC has switched off ([`lane_flow`](crate::lane_flow)).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Recovery {
+    /// Where `DW_AT_LLVM_lane_pc` does not say it.
+    #[default]
+    WhereMissing,
+    /// Never: what the attribute does not say is not known.
+    Never,
+    /// Always: no attribute is asked.
+    Always,
+}
+
+/// Who says where a waiting lane is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LaneOrigin {
+    /// `DW_AT_LLVM_lane_pc`.
+    Dwarf,
+    /// The machine code, with the state of the wave.
+    Recovered {
+        /// The instruction that switched the lane off, an address of the process; nothing if it cannot be told
+        /// which of several did.
+        left: Option<u64>,
+        /// The first instruction that executes with the lane on again; nothing if the wave ends before.
+        resumes: Option<u64>,
+    },
+}
+
+/// Why it is not known where a lane is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnknownLane {
+    /// There is no `DW_AT_LLVM_lane_pc`, and the machine code was not asked.
+    NoAttribute,
+    /// The machine code does not tell.
+    Code(Reason),
+}
+
+impl UnknownLane {
+    /// The reason's stable name: `reason` of the JSON documents.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            UnknownLane::NoAttribute => "no-attribute",
+            UnknownLane::Code(reason) => reason.name(),
+        }
+    }
+}
+
+/// The reason, for people.
+impl core::fmt::Display for UnknownLane {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            UnknownLane::NoAttribute => f.write_str("the function has no DW_AT_LLVM_lane_pc"),
+            UnknownLane::Code(reason) => reason.fmt(f),
+        }
+    }
+}
+
+/// Where a lane is, in a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LanePlace {
+    /// At the frame's program location.
+    Active,
+    /// Switched off.
+    Waiting {
+        /// The lane's program location, an address of the process.
+        pc: u64,
+        /// Who says so.
+        origin: LaneOrigin,
+    },
+    /// Not active on entry to the function: if anywhere, it is in a caller ([`StopFrame::lanes_in_callers`]).
+    Elsewhere,
+    /// The dispatch did not start it: it is nowhere.
+    NotDispatched,
+    /// It cannot be told.
+    Unknown(UnknownLane),
+}
 
 /// Where the lanes of a frame are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,16 +93,20 @@ pub struct LanePcs {
     /// The program location of each lane, an address of the process; nothing where a lane was not active
     /// on entry to the function, or where it cannot be told.
     pub pcs: Vec<Option<u64>>,
-    /// The lanes that are active: by `DW_AT_LLVM_active_lane`, else by EXEC.
+    /// The lanes that are active: by `DW_AT_LLVM_active_lane`, by the machine code, or by EXEC.
     pub active: u64,
-    /// Whether the function has a `DW_AT_LLVM_lane_pc`: without one, inactive lanes may be anywhere.
+    /// Whether inactive lanes were looked for: by `DW_AT_LLVM_lane_pc`, or in the machine code. Without,
+    /// they may be anywhere.
     pub is_known: bool,
+    /// Each lane, from lane 0.
+    pub places: Vec<LanePlace>,
+    recovery: Recovery,
 }
 
 /// Where a lane is that was not active on entry to a function: in a frame that called it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaneInCaller {
-    /// The frame's level.
+    /// The frame's level. It can be further out than the call frame information leads.
     pub level: usize,
     /// The lane's program location there, an address of the process.
     pub pc: u64,
@@ -39,20 +121,72 @@ impl LanePcs {
 }
 
 impl<'p> StopFrame<'_, 'p, '_> {
-    /// Where each lane of this frame is.
+    /// Where each lane of this frame is: as `DW_AT_LLVM_lane_pc` says, or else the machine code.
     ///
     /// # Errors
     /// If an expression cannot be evaluated, or the mask of active lanes is not available.
     pub fn lane_pcs(&self) -> Result<LanePcs> {
+        self.lane_pcs_by(Recovery::default())
+    }
+
+    /// The same; `recovery` says whether the machine code is asked.
+    ///
+    /// # Errors
+    /// If an expression cannot be evaluated, or the mask of active lanes is not available.
+    pub fn lane_pcs_by(&self, recovery: Recovery) -> Result<LanePcs> {
         self.stop.begin_question();
-        let function = self.function()?;
-        let simt = function
-            .as_ref()
-            .map(|function| function.simt)
-            .unwrap_or_default();
+        let said = match recovery {
+            Recovery::Always => None,
+            Recovery::WhereMissing | Recovery::Never => self.lane_pcs_said(recovery)?,
+        };
+        if let Some(said) = said {
+            return Ok(said);
+        }
+        let lanes = self.wave_size().all_lanes();
+        let (active, places) = if recovery == Recovery::Never {
+            let unknown = LanePlace::Unknown(UnknownLane::NoAttribute);
+            (self.exec_or_missing()?, lanes.map(|_| unknown).collect())
+        } else {
+            let level = self.frame.level();
+            let places = lanes.map(|lane| self.stop.recovered_place(level, lane));
+            let places: Vec<LanePlace> = places.collect::<Result<_>>()?;
+            // That is not EXEC in sections in which it has other lanes.
+            let active = (0_u32..)
+                .zip(&places)
+                .filter(|(_, place)| **place == LanePlace::Active);
+            let active = active.fold(0, |mask, (lane, _)| {
+                mask | 1_u64.checked_shl(lane).unwrap_or(0)
+            });
+            (active, places)
+        };
+        let mut found = LanePcs {
+            pcs: Vec::new(),
+            active,
+            is_known: recovery != Recovery::Never,
+            places,
+            recovery,
+        };
+        self.set_places(&mut found);
+        found.pcs = found
+            .places
+            .iter()
+            .map(|place| self.pc_at(*place))
+            .collect();
+        Ok(found)
+    }
+
+    /// What attributes say of the lanes; nothing if they say nothing of where inactive ones are at the
+    /// frame's program location.
+    fn lane_pcs_said(&self, recovery: Recovery) -> Result<Option<LanePcs>> {
+        let Some(function) = self.function()? else {
+            return Ok(None);
+        };
+        let Some(attribute) = function.simt.lane_pc else {
+            return Ok(None);
+        };
         let wave = self.stop.wave();
         let lanes = wave.wave_size().lanes();
-        let subprogram = function.as_ref().map(|function| Subprogram {
+        let subprogram = Some(Subprogram {
             frame_base: function.frame_base,
             lanes: function.simt.lanes,
             iterations: None,
@@ -62,74 +196,110 @@ impl<'p> StopFrame<'_, 'p, '_> {
             lane: None,
             max_bits: self.stop.limits().bits,
         };
-        let active = match simt.active_lane {
+        let location = self.locate_whole(&attribute, subprogram)?;
+        let Some(place) = location.single() else {
+            return Err(Rule::LanePcKind.into());
+        };
+        // A location list that has nothing here says nothing of any lane.
+        if place.storage == Storage::Undefined {
+            return Ok(None);
+        }
+        let active = match function.simt.active_lane {
             Some(attribute) => {
                 let location = self.locate_whole(&attribute, subprogram)?;
                 u64::try_from(read_value(&location, lanes, &access)?).unwrap_or(u64::MAX)
             }
-            None => {
-                let exec = Register::exec(wave.wave_size());
-                let missing = || Error::from(ErrorKind::Unavailable(Resource::Register(exec)));
-                self.exec().ok_or_else(missing)?
-            }
+            None => self.exec_or_missing()?,
         };
-        let Some(attribute) = simt.lane_pc else {
-            let pc = self.frame.pc();
-            let pcs = wave
-                .wave_size()
-                .all_lanes()
-                .map(|lane| is_active(Some(active), lane).then_some(pc));
-            return Ok(LanePcs {
-                pcs: pcs.collect(),
-                active,
-                is_known: false,
-            });
-        };
-        let location = self.locate_whole(&attribute, subprogram)?;
-        if location.single().is_none() {
-            return Err(Rule::LanePcKind.into());
-        }
-        Ok(LanePcs {
-            pcs: read_addresses(&location, lanes, &access)?,
+        let pcs = read_addresses(&location, lanes, &access)?;
+        let origin = LaneOrigin::Dwarf;
+        let places = pcs.iter().map(|pc| match *pc {
+            Some(pc) => LanePlace::Waiting { pc, origin },
+            None => LanePlace::Elsewhere,
+        });
+        let places = places.collect();
+        let mut found = LanePcs {
+            pcs,
             active,
             is_known: true,
-        })
+            places,
+            recovery,
+        };
+        self.set_places(&mut found);
+        for (pc, place) in found.pcs.iter_mut().zip(&found.places) {
+            if *place == LanePlace::NotDispatched {
+                *pc = None;
+            }
+        }
+        Ok(Some(found))
+    }
+
+    /// Sets the places of lanes that are active, and of those that were never started.
+    fn set_places(&self, found: &mut LanePcs) {
+        let started = self.stop.dispatched();
+        for (lane, place) in self.wave_size().all_lanes().zip(&mut found.places) {
+            if is_active(Some(found.active), lane) {
+                *place = LanePlace::Active;
+            } else if !is_active(started, lane) {
+                *place = LanePlace::NotDispatched;
+            }
+        }
+    }
+
+    /// The program location of a lane in this frame.
+    fn pc_at(&self, place: LanePlace) -> Option<u64> {
+        match place {
+            LanePlace::Active => Some(self.frame.pc()),
+            LanePlace::Waiting { pc, .. } => Some(pc),
+            LanePlace::Elsewhere | LanePlace::NotDispatched | LanePlace::Unknown(_) => None,
+        }
+    }
+
+    /// EXEC in this frame.
+    fn exec_or_missing(&self) -> Result<u64> {
+        let exec = Register::exec(self.wave_size());
+        let missing = || Error::from(ErrorKind::Unavailable(Resource::Register(exec)));
+        self.exec().ok_or_else(missing)
     }
 
     /// Where lanes are that were not active on entry to the function of this frame, by lane: in the nearest
-    /// caller where their location is not undefined. Nothing for lanes that are somewhere in this frame, and for those
-    /// that no caller knows: one without `DW_AT_LLVM_lane_pc`, or whose expression cannot be evaluated, ends
-    /// the search.
+    /// caller that they entered. Nothing for lanes that are somewhere in this frame, for those that the dispatch did
+    /// not start, and for those that no caller knows: one of which it cannot be told where its lanes are ends the search
+    /// for them.
     ///
     /// * `found`: what [`lane_pcs`](Self::lane_pcs) found of this frame.
     ///
     /// Source: USAGE `DW_AT_LLVM_lane_pc`; a lane only has the frames in which its location is not undefined.
     #[must_use]
     pub fn lanes_in_callers(&self, found: &LanePcs) -> Vec<Option<LaneInCaller>> {
-        let mut places = vec![None; found.pcs.len()];
-        if !found.is_known {
-            return places;
-        }
+        let mut places = vec![None; found.places.len()];
+        let mut missing: Vec<(usize, Lane)> = (self.wave_size().all_lanes().enumerate())
+            .filter(|(n, _)| found.places.get(*n) == Some(&LanePlace::Elsewhere))
+            .collect();
         let mut level = self.frame.level();
-        loop {
-            let mut missing = found.pcs.iter().zip(&places);
-            if !missing.any(|(pc, place)| pc.is_none() && place.is_none()) {
-                return places;
-            }
+        while !missing.is_empty() {
             level = level.saturating_add(1);
             let caller = self.stop.frame(level);
-            let Some(Ok(pcs)) = caller.map(|caller| caller.lane_pcs()) else {
-                return places;
+            let said = caller.and_then(|caller| caller.lane_pcs_by(found.recovery).ok());
+            let here = |n: usize, lane: Lane| {
+                let said = said.as_ref().and_then(|said| said.places.get(n).copied());
+                let said = said.filter(|place| !matches!(place, LanePlace::Unknown(_)));
+                said.or_else(|| self.stop.recovered_in_caller(level, lane, found.recovery))
             };
-            if !pcs.is_known {
-                return places;
-            }
-            for ((here, place), pc) in found.pcs.iter().zip(&mut places).zip(&pcs.pcs) {
-                if let (None, None, Some(pc)) = (here, &place, pc) {
-                    *place = Some(LaneInCaller { level, pc: *pc });
+            missing.retain(|(n, lane)| match here(*n, *lane) {
+                Some(LanePlace::Elsewhere) => true,
+                Some(LanePlace::Waiting { pc, .. }) => {
+                    if let Some(place) = places.get_mut(*n) {
+                        *place = Some(LaneInCaller { level, pc });
+                    }
+                    false
                 }
-            }
+                // One that is active at the call has entered.
+                Some(LanePlace::Active | LanePlace::NotDispatched | LanePlace::Unknown(_))
+                | None => false,
+            });
         }
+        places
     }
 
     /// The location of an attribute that is about the whole wave.
@@ -163,13 +333,11 @@ impl<'p> StopFrame<'_, 'p, '_> {
     /// # Errors
     /// If the line table is malformed.
     pub fn line_of_lane(&self, pc: u64) -> Result<Option<SourceLine>> {
-        let pc = pc.wrapping_sub(self.stop.options().load_address);
-        // The lanes of a caller wait behind the call.
-        let lookup = if self.frame.level() == 0 {
-            pc
-        } else {
-            pc.wrapping_sub(1)
-        };
+        let load_address = self.stop.options().load_address;
+        let pc = pc.wrapping_sub(load_address);
+        // Lanes that are active in a caller are at the end of the call.
+        let is_return = self.frame.level() > 0 && pc == self.frame.pc().wrapping_sub(load_address);
+        let lookup = pc.wrapping_sub(u64::from(is_return));
         self.stop.program().info().line_at(lookup)
     }
 }

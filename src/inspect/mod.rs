@@ -6,6 +6,7 @@
 //! A debugger loads a [`Program`] once for each code object, and makes a [`Stop`] when a wave stops.
 
 mod lane_pc;
+mod lane_recovery;
 mod layout;
 mod legacy;
 mod pointee;
@@ -16,7 +17,7 @@ mod stop;
 mod undescribed;
 mod variable;
 
-pub use lane_pc::{LaneInCaller, LanePcs};
+pub use lane_pc::{LaneInCaller, LaneOrigin, LanePcs, LanePlace, Recovery, UnknownLane};
 pub use process::Programs;
 pub use program::Program;
 pub use stop::{Stop, StopFrame, StopOptions};

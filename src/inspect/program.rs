@@ -1,12 +1,14 @@
 //! A code object, ready to be asked.
 
+use core::cell::OnceCell;
 use std::borrow::Cow;
 
-use crate::arch::Processor;
+use crate::arch::{Processor, WaveSize};
 use crate::debug_info::{DebugInfo, Function};
 use crate::error::Result;
 use crate::expr::Dialect;
 use crate::frame::{FrameIndex, FrameSection, SectionKind};
+use crate::lane_flow::{self, LaneFlow};
 use crate::limits::Limits;
 use crate::object::{CodeObject, Kernel};
 
@@ -16,6 +18,8 @@ pub struct Program<'a> {
     source: Source<'a>,
     info: DebugInfo<'a>,
     cfi: FrameIndex<'a>,
+    /// The machine code as the lanes of waves of each size go through it, made when it is first asked for.
+    lane_flows: [OnceCell<LaneFlow<'a>>; 2],
 }
 
 /// What a program is loaded from. Other threads can load it too: what a [`Program`] has read belongs to one.
@@ -75,6 +79,7 @@ impl<'a> Program<'a> {
             source,
             info,
             cfi: FrameIndex::new(cfi),
+            lane_flows: Default::default(),
         })
     }
 
@@ -131,6 +136,20 @@ impl<'a> Program<'a> {
     #[must_use]
     pub fn cfi(&self) -> &FrameIndex<'a> {
         &self.cfi
+    }
+
+    /// Its machine code as the lanes of waves of a size go through it.
+    pub(crate) fn lane_flow(&self, wave_size: WaveSize) -> &LaneFlow<'a> {
+        let [wave32, wave64] = &self.lane_flows;
+        let cell = match wave_size {
+            WaveSize::Wave32 => wave32,
+            WaveSize::Wave64 => wave64,
+        };
+        cell.get_or_init(|| {
+            // Without symbols there are no functions, and nothing is known of any lane that is off.
+            let functions = lane_flow::Function::all(self.object()).unwrap_or_default();
+            LaneFlow::new(self.processor(), wave_size, functions)
+        })
     }
 
     /// The processor it is for.

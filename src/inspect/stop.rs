@@ -1,6 +1,6 @@
 //! A stopped wave: its call frames and where they are in the source.
 
-use core::cell::Cell;
+use core::cell::{Cell, OnceCell};
 
 use super::program::Program;
 use crate::arch::{Lane, Register, WaveSize};
@@ -8,6 +8,7 @@ use crate::debug_info::{Budget, Function, InlinedCall, SourceLine};
 use crate::error::Result;
 use crate::eval::{Frame, LaneFocus, Reading};
 use crate::frame::{CallFrame, CallStack, Stopped, Unwind, unwind};
+use crate::lane_flow::StopLanes;
 use crate::limits::Limits;
 use crate::location::{Access, Arena, Visits, read_value};
 use crate::wave::Wave;
@@ -59,6 +60,8 @@ pub struct Stop<'p, 'a> {
     wave: WaveRef<'p>,
     arena: &'p Arena<'p>,
     steps_done: &'p Cell<u64>,
+    /// Where the lanes are by the machine code, when that has been asked for.
+    recovered: OnceCell<Result<StopLanes>>,
 }
 
 /// A wave, which need not say anything about itself.
@@ -99,6 +102,7 @@ impl<'p, 'a> Stop<'p, 'a> {
             wave: WaveRef(wave),
             arena,
             steps_done,
+            recovered: OnceCell::new(),
         }
     }
 
@@ -176,6 +180,11 @@ impl<'p, 'a> Stop<'p, 'a> {
 
     pub(crate) fn arena(&self) -> &'p Arena<'p> {
         self.arena
+    }
+
+    /// Where the lanes are by the machine code, when that has been asked for.
+    pub(super) fn recovered_cell(&self) -> &OnceCell<Result<StopLanes>> {
+        &self.recovered
     }
 
     /// The frames, the innermost first. Inlined calls are part of the frame they are in.

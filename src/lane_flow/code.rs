@@ -113,6 +113,13 @@ impl Code {
         edges.into_iter().flatten()
     }
 
+    /// Whether control goes on to the next instruction, and nowhere else.
+    pub(super) fn goes_on(&self, index: usize) -> bool {
+        let mut edges = self.edges(index);
+        let next = index.checked_add(1).map(Edge::To);
+        edges.next() == next && edges.next().is_none()
+    }
+
     /// Whether an instruction is where a call returns to.
     pub(super) fn is_after_call(&self, index: usize) -> bool {
         let before = index.checked_sub(1).and_then(|n| self.instructions.get(n));

@@ -7,12 +7,15 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use super::code::Code;
 use super::dataflow::{Returned, follow};
 use super::facts::{Facts, relate_stack_registers, row_at_stop};
+use super::gap;
 use super::liveness::Dword;
 use super::place::{Place, Slot};
 use super::state::{Exec, State};
 use super::step::{Context, Follow};
 use super::switches::{Contexts, Switches};
 use super::tree::{Asker, Source, Tree};
+use super::value::{Decisions, Undecided};
+use super::walk::{Answer, walk};
 use crate::arch::{Processor, ScratchAddressing, WaveSize};
 use crate::error::Result;
 use crate::isa::Decoder;
@@ -24,6 +27,8 @@ use crate::verify::machine::callees::Callees;
 const STEPS_EACH: usize = 512;
 const LEAST_STEPS: usize = 1 << 16;
 const MOST_STEPS: usize = 1 << 22;
+/// How many times as many for all places of a function.
+const PLANS: usize = 16;
 
 /// By the number of an instruction, and the half of the wave.
 type PerHalf<T> = BTreeMap<(usize, u8), T>;
@@ -121,6 +126,65 @@ impl FunctionFlow {
     /// Whether an instruction is where a call returns to.
     pub(super) fn is_after_call(&self, index: usize) -> bool {
         self.code.is_after_call(index)
+    }
+
+    pub(super) fn code(&self) -> &Code {
+        &self.code
+    }
+
+    /// Drops what is kept of a place.
+    pub(super) fn forget(&self, index: usize) {
+        let mut stops = self.stops.lock().unwrap_or_else(PoisonError::into_inner);
+        stops.remove(&index);
+    }
+
+    /// How many halves of 32 lanes the wave has.
+    pub(super) fn halves(&self) -> u8 {
+        match self.wave_size {
+            WaveSize::Wave32 => 1,
+            WaveSize::Wave64 => 2,
+        }
+    }
+
+    /// How many instructions may be gone through for the plan of every place.
+    pub(super) fn plan_steps(&self) -> usize {
+        self.steps().saturating_mul(PLANS)
+    }
+
+    /// Follows the lanes of a half with some bits, from before an instruction on.
+    ///
+    /// # Errors
+    /// A place whose bit decides where they go.
+    pub(super) fn walk_from(
+        &self,
+        callees: &Callees<'_>,
+        (index, half): (usize, u8),
+        decisions: &Decisions,
+        left: &mut usize,
+    ) -> Result<Answer, Undecided> {
+        let stop = self.at_stop(callees, index);
+        let context = self.context(callees, Follow::Lane(half), &stop.rows);
+        let mut own = self.steps().min(*left);
+        let before = own;
+        let answer = walk(&context, index, stop.state.clone(), decisions, &mut own);
+        *left = left.saturating_sub(before.saturating_sub(own));
+        answer
+    }
+
+    /// What a lane of a half executes that goes on at an instruction, up to the first that may act on it.
+    pub(super) fn until_acting(
+        &self,
+        callees: &Callees<'_>,
+        (index, half): (usize, u8),
+    ) -> Vec<u64> {
+        let stop = self.at_stop(callees, index);
+        let context = self.context(callees, Follow::ActiveLane(half), &stop.rows);
+        gap::until_acting(&context, index, stop.state.clone())
+    }
+
+    /// The instruction that switched a lane off, and those around it that act on no lane.
+    pub(super) fn around(&self, index: usize) -> Vec<u64> {
+        gap::around(&self.code, index)
     }
 
     fn at_stop(&self, callees: &Callees<'_>, index: usize) -> Arc<AtStop> {

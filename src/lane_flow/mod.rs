@@ -53,9 +53,11 @@ mod dataflow;
 mod exec;
 mod facts;
 mod function;
+mod gap;
 mod liveness;
 mod memory;
 mod place;
+mod plan;
 mod state;
 mod step;
 mod stop;
@@ -67,8 +69,11 @@ mod value;
 mod vector;
 mod walk;
 
+use core::fmt;
+
 pub use answer::{FrameLanes, LaneState, StopLanes};
 pub use place::{Place, Slot};
+pub use plan::{ActiveLanes, LanePlan, PlacePlan, RangePlan};
 pub use stop::{Function, LaneFlow};
 
 /// Why it cannot be told where a lane is.
@@ -122,5 +127,28 @@ impl Reason {
             Reason::Dispatch => "unknown-dispatch",
             Reason::SeveralEnds => "several-ends",
         }
+    }
+}
+
+/// The reason, for people: what goes on after "it is not known where the lane is, since …".
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Reason::NoFunction => "no function of the object has code here",
+            Reason::Code => "the function's machine code cannot be decoded",
+            Reason::Jump => "the code jumps to a place that is not known",
+            Reason::Mask => "EXEC gets a value that cannot be told",
+            Reason::WholeWave => "EXEC does not say which lanes are active here",
+            Reason::Ambiguous => "it goes on in one of several places",
+            Reason::Endless => "no way of the code leads to where it goes on",
+            Reason::Unavailable(place) => return write!(f, "{place} is not available"),
+            Reason::Budget => "it would take too long to tell",
+            Reason::Caller => "it may be in a caller, which is not known",
+            Reason::Callee => "it is not known whether it entered the function that is called here",
+            Reason::Dispatch => "without the dispatch it may have ended or never have been started",
+            Reason::SeveralEnds => {
+                "it never executes again, and the wave ends in one of several places"
+            }
+        })
     }
 }

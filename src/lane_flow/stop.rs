@@ -8,6 +8,7 @@ use super::answer::{FrameLanes, LaneState, StopLanes};
 use super::contents::{Caller, Contents, Frame, read};
 use super::function::FunctionFlow;
 use super::place::Place;
+use super::plan::RangePlan;
 use super::state::{Exec, Section, SectionLanes};
 use super::step::all_lanes;
 use super::tree::Asker;
@@ -194,6 +195,31 @@ impl<'a> LaneFlow<'a> {
             contents = outer;
         }
         Ok(StopLanes { frames })
+    }
+
+    /// What is known of lanes at each place of the function at an address, whatever a wave has in its masks; nothing if
+    /// its code cannot be decoded, or there is none.
+    #[must_use]
+    pub fn plan(&self, function: u64) -> Option<Vec<RangePlan>> {
+        let entry = self.functions.get(&function)?;
+        let flow = self.flow(entry)?;
+        Some(flow.plan(&self.callees, entry.function.is_kernel))
+    }
+
+    /// Places that are right for a waiting lane, those first that a reader rather expects: what it executes next, up
+    /// to the first instruction that may act on it, then what switched it off.
+    ///
+    /// * `waiting`: its `pc`, `left` and `resumes`, as [`LaneState::Waiting`] has them.
+    #[must_use]
+    pub fn gap(&self, lane: u8, (pc, left, resumes): (u64, Option<u64>, Option<u64>)) -> Vec<u64> {
+        let half = u8::from(lane >= 32);
+        let ahead = resumes.and_then(|resumes| self.find(resumes, false).ok());
+        let mut gap = ahead.map_or(vec![pc], |at| {
+            at.flow.until_acting(&self.callees, (at.index, half))
+        });
+        let off = left.and_then(|left| self.find(left, false).ok());
+        gap.extend(off.into_iter().flat_map(|at| at.flow.around(at.index)));
+        gap
     }
 
     fn read_exec(&self, wave: &dyn Wave) -> Result<u64> {

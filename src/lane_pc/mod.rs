@@ -21,6 +21,7 @@ mod region;
 mod tests;
 
 pub use assembly::{AssemblyFunction, assembly};
+pub(crate) use gimli_unit::code as attribute_code;
 pub use gimli_unit::{UnitWriter, Written};
 pub use mask::MaskPlace;
 pub use program::{Operand, Procedure, Program, Variable};

@@ -9,7 +9,7 @@ use super::vars::{VarsFrame, file_name};
 use crate::arch::Lane;
 use crate::debug_info::SourceLine;
 use crate::error::Result;
-use crate::inspect::{LaneInCaller, StopFrame};
+use crate::inspect::{LaneInCaller, LaneOrigin, LanePlace, Recovery, StopFrame, UnknownLane};
 use crate::untrusted::Untrusted;
 
 /// The document.
@@ -21,9 +21,9 @@ pub struct LanePcDocument {
     pub function: Option<Untrusted<'static>>,
     /// The frame's level; 0 is the innermost.
     pub frame: usize,
-    /// Whether the function says where inactive lanes are (`DW_AT_LLVM_lane_pc`).
+    /// Whether inactive lanes were looked for: by `DW_AT_LLVM_lane_pc`, or in the machine code.
     pub known: bool,
-    /// What that means, for people.
+    /// What is to be said besides, for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<Untrusted<'static>>,
     /// Each lane.
@@ -42,6 +42,24 @@ pub struct LanePcLane {
     pub pc: Option<Hex>,
     /// Whether it is active.
     pub active: bool,
+    /// `active`, `waiting`, `elsewhere` (not active on entry to the function) or `unknown`.
+    pub state: &'static str,
+    /// Of a waiting lane who says where it is: `dwarf` or `recovered`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin: Option<&'static str>,
+    /// Where that was recovered, the instruction that switched the lane off; null if it cannot be told which of
+    /// several did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left: Option<Option<Hex>>,
+    /// And the first instruction that executes with the lane on again; null if the wave ends before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resumes: Option<Option<Hex>>,
+    /// Why it is not known where it is, or `not-dispatched` of a lane that the dispatch did not start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<&'static str>,
+    /// Why it is not known, for people.
+    #[serde(skip)]
+    pub(crate) why: Option<UnknownLane>,
     /// The source file's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<Untrusted<'static>>,
@@ -71,15 +89,23 @@ pub struct LanePcCaller {
 }
 
 impl LanePcDocument {
-    /// Describes the lanes of a frame.
+    /// Describes the lanes of a frame, as `DW_AT_LLVM_lane_pc` says or else the machine code.
     ///
     /// # Errors
     /// If the expressions of the function cannot be evaluated, or its line table is malformed.
     pub fn new(frame: &StopFrame<'_, '_, '_>) -> Result<LanePcDocument> {
+        LanePcDocument::by(frame, Recovery::default())
+    }
+
+    /// The same; `recovery` says whether the machine code is asked.
+    ///
+    /// # Errors
+    /// If the expressions of the function cannot be evaluated, or its line table is malformed.
+    pub fn by(frame: &StopFrame<'_, '_, '_>, recovery: Recovery) -> Result<LanePcDocument> {
         let VarsFrame {
             index, function, ..
         } = VarsFrame::new(frame)?;
-        let found = frame.lane_pcs()?;
+        let found = frame.lane_pcs_by(recovery)?;
         let callers = frame.lanes_in_callers(&found);
         let message = match function {
             Some(_) if found.is_known => None,
@@ -92,24 +118,24 @@ impl LanePcDocument {
         let mut lanes = Vec::with_capacity(found.pcs.len());
         // Many lanes are in the same place.
         let mut lines = Lines::default();
-        let places = found.pcs.iter().zip(&callers).zip(0u8..).enumerate();
-        for (lane, ((pc, caller), number)) in places {
+        let places = found.pcs.iter().zip(&found.places).zip(&callers);
+        for (lane, ((pc, place), caller)) in self::lanes(frame).zip(places) {
             let line = match pc {
                 Some(pc) => lines.of(frame, *pc)?,
                 None => None,
             };
             let caller = match caller {
-                Some(place) => LanePcCaller::new(frame, *place, &mut lines)?,
+                Some(place) => Some(LanePcCaller::new(frame, *place, &mut lines)?),
                 None => None,
             };
             lanes.push(LanePcLane {
-                lane,
-                work_item: frame.stop().wave().work_item(Lane(number)),
+                work_item: frame.stop().wave().work_item(lane),
                 pc: pc.map(Hex::from),
-                active: found.is_active(Lane(number)),
+                active: found.is_active(lane),
                 file: line.as_ref().and_then(|line| file_name(line.file.as_ref())),
                 line: line.as_ref().map(|line| line.line),
                 caller,
+                ..LanePcLane::at(lane, *place)
             });
         }
         Ok(LanePcDocument {
@@ -123,23 +149,75 @@ impl LanePcDocument {
     }
 }
 
+fn lanes(frame: &StopFrame<'_, '_, '_>) -> impl Iterator<Item = Lane> + use<> {
+    frame.wave_size().all_lanes()
+}
+
+impl LanePcLane {
+    /// What its place says.
+    fn at(lane: Lane, place: LanePlace) -> LanePcLane {
+        let mut document = LanePcLane {
+            lane: lane.0.into(),
+            work_item: None,
+            pc: None,
+            active: false,
+            state: "active",
+            origin: None,
+            left: None,
+            resumes: None,
+            reason: None,
+            why: None,
+            file: None,
+            line: None,
+            caller: None,
+        };
+        match place {
+            LanePlace::Active => {}
+            LanePlace::Waiting { origin, .. } => {
+                document.state = "waiting";
+                document.origin = Some(match origin {
+                    LaneOrigin::Dwarf => "dwarf",
+                    LaneOrigin::Recovered { left, resumes } => {
+                        document.left = Some(left.map(Hex::from));
+                        document.resumes = Some(resumes.map(Hex::from));
+                        "recovered"
+                    }
+                });
+            }
+            LanePlace::Elsewhere => document.state = "elsewhere",
+            LanePlace::NotDispatched => {
+                document.state = "elsewhere";
+                document.reason = Some("not-dispatched");
+            }
+            LanePlace::Unknown(why) => {
+                document.state = "unknown";
+                document.reason = Some(why.name());
+                document.why = Some(why);
+            }
+        }
+        document
+    }
+}
+
 impl LanePcCaller {
     fn new(
         frame: &StopFrame<'_, '_, '_>,
         place: LaneInCaller,
         lines: &mut Lines,
-    ) -> Result<Option<LanePcCaller>> {
-        let Some(caller) = frame.stop().frame(place.level) else {
-            return Ok(None);
-        };
-        let line = lines.of(&caller, place.pc)?;
-        Ok(Some(LanePcCaller {
+    ) -> Result<LanePcCaller> {
+        let stop = frame.stop();
+        let info = stop.program().info();
+        let address = place.pc.wrapping_sub(stop.options().load_address);
+        let function = info.find_function(address)?;
+        let line = lines.of(frame, place.pc)?;
+        let name = function.and_then(|function| function.name);
+        Ok(LanePcCaller {
             frame: place.level,
-            function: VarsFrame::new(&caller)?.function,
+            function: name.map(Untrusted::from).map(Untrusted::into_owned),
             pc: Hex::from(place.pc),
             file: line.as_ref().and_then(|line| file_name(line.file.as_ref())),
             line: line.map(|line| line.line),
-        }))
+        })
     }
 }
 

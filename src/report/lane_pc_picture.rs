@@ -100,11 +100,17 @@ impl LanePicture {
         let mut lines = Lines::default();
         let mut files: BTreeMap<String, File> = BTreeMap::new();
         let mut without_line: BTreeMap<u128, Vec<Cell>> = BTreeMap::new();
-        let mut elsewhere = Vec::new();
+        let mut without_pc = (Vec::new(), Vec::new());
         for lane in &document.lanes {
-            let cell = Cell::new(lane, document.known);
+            let cell = Cell::new(lane);
             let Some(pc) = lane.pc else {
-                elsewhere.push(cell);
+                let (elsewhere, unknown) = &mut without_pc;
+                let row = if lane.why.is_some() {
+                    unknown
+                } else {
+                    elsewhere
+                };
+                row.push(cell);
                 continue;
             };
             let line = lines.of(frame, u64::try_from(pc.0).unwrap_or(u64::MAX))?;
@@ -139,16 +145,18 @@ impl LanePicture {
             text: String::new(),
             cells,
         }));
-        if !elsewhere.is_empty() {
-            let text = match document.known {
-                true => "not active on entry",
-                false => "not active; where is not known",
-            };
-            rows.push(Row {
-                label: "elsewhere".to_owned(),
-                text: text.to_owned(),
-                cells: elsewhere,
-            });
+        let (elsewhere, unknown) = without_pc;
+        for (label, text, cells) in [
+            ("elsewhere", "not active on entry", elsewhere),
+            ("unknown", "not active; where is not known", unknown),
+        ] {
+            if !cells.is_empty() {
+                rows.push(Row {
+                    label: label.to_owned(),
+                    text: text.to_owned(),
+                    cells,
+                });
+            }
         }
         let function = document.function.as_ref().map_or("?", Untrusted::raw);
         Ok(LanePicture {
@@ -237,7 +245,7 @@ fn get<'t>(text: &[&'t str], number: u64) -> Option<&'t str> {
 }
 
 impl Cell {
-    fn new(lane: &LanePcLane, known: bool) -> Cell {
+    fn new(lane: &LanePcLane) -> Cell {
         let place = |file: &Option<Untrusted<'_>>, line: Option<u64>| match (file, line) {
             (Some(file), Some(line)) => format!(", {}:{line}", file.raw()),
             (_, _) => String::new(),
@@ -265,13 +273,15 @@ impl Cell {
                     format!("lane {number}: in frame {frame}, {function}, pc {pc:#x}{at}"),
                 )
             }
-            (None, None) if known => (
-                State::Elsewhere,
-                format!("lane {number}: not active on entry"),
-            ),
             (None, None) => (
                 State::Elsewhere,
-                format!("lane {number}: not active; where it is is not known"),
+                match (lane.why, lane.reason) {
+                    (Some(why), _) => {
+                        format!("lane {number}: not active; where it is is not known: {why}")
+                    }
+                    (None, Some(_)) => format!("lane {number}: not started by the dispatch"),
+                    (None, None) => format!("lane {number}: not active on entry"),
+                },
             ),
         };
         Cell {

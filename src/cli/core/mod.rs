@@ -4,7 +4,7 @@ mod objects;
 mod stop;
 mod text;
 
-pub(crate) use stop::with_stop;
+pub(crate) use stop::{Chosen, with_chosen};
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -1,0 +1,323 @@
+//! `hetdwarf annotate`: what it adds, and that it changes nothing else.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    reason = "helpers of tests: a failure here is a failure of the test"
+)]
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use dwarf_tests::{corpus, fixture, hetdwarf, json, llvm_tool, number, wave_cases};
+use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
+use serde_json::Value;
+
+/// A folder that a test makes.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let name = format!("hetdwarf-annotate-{name}-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        Folder(folder)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// A snapshot of the lanes, unpacked.
+    fn wave(&self, packed: &Path) -> PathBuf {
+        let mut text = Vec::new();
+        let file = std::fs::File::open(packed).unwrap();
+        flate2::read::GzDecoder::new(file)
+            .read_to_end(&mut text)
+            .unwrap();
+        let path = self.0.join("wave.json");
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Annotates a file; gives the document.
+fn annotate(input: &Path, output: &Path) -> Value {
+    let ran = hetdwarf([
+        "annotate".as_ref(),
+        input.as_os_str(),
+        "-o".as_ref(),
+        output.as_os_str(),
+        "--format".as_ref(),
+        "json".as_ref(),
+    ]);
+    assert_eq!(
+        (ran.status, ran.err.as_str()),
+        (0, ""),
+        "{}",
+        input.display()
+    );
+    serde_json::from_str(&ran.out).unwrap()
+}
+
+fn lane_pc(object: &Path, wave: &Path, option: &str) -> Value {
+    let ran = hetdwarf([
+        "lane-pc".as_ref(),
+        object.as_os_str(),
+        "--wave".as_ref(),
+        wave.as_os_str(),
+        option.as_ref(),
+        "--format".as_ref(),
+        "json".as_ref(),
+    ]);
+    assert_eq!(
+        (ran.status, ran.err.as_str()),
+        (0, ""),
+        "{}",
+        object.display()
+    );
+    serde_json::from_str(&ran.out).unwrap()
+}
+
+/// Cases of lanes: object, snapshots.
+fn lane_cases() -> Vec<PathBuf> {
+    let mut cases: Vec<_> = std::fs::read_dir(fixture("lanes"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_dir())
+        .collect();
+    cases.sort();
+    assert!(cases.len() >= 44, "the lanes are missing");
+    cases
+}
+
+/// Every object that the tests have: of the corpus, the waves and the lanes.
+fn objects() -> Vec<PathBuf> {
+    let mut files = corpus();
+    for case in wave_cases().into_iter().chain(lane_cases()) {
+        let truth = json(&case.join("truth.json"));
+        files.push(case.join(truth["object"].as_str().unwrap()));
+    }
+    files
+}
+
+fn is_within(runs: &Value, pc: u128) -> bool {
+    runs.as_array().unwrap().iter().any(|run| {
+        let [first, last] = [&run[0], &run[1]].map(number);
+        (first..=last).contains(&pc)
+    })
+}
+
+/// Without any recovery, the annotated object says of every stop and lane what recovery says of the original: the same state,
+/// and a place that the emulator calls right.
+#[test]
+fn annotations_say_what_recovery_says() {
+    let folder = Folder::new("lanes");
+    let (mut waiting, mut same, mut left_out, mut lanes_seen) = (0, 0, 0, 0);
+    for case in lane_cases() {
+        let truth = json(&case.join("truth.json"));
+        let object = case.join(truth["object"].as_str().unwrap());
+        let annotated = folder.path("annotated.hsaco");
+        let document = annotate(&object, &annotated);
+        assert_eq!(document["changed"], true, "{}", case.display());
+        for stop in truth["snapshots"].as_array().unwrap() {
+            let at = format!("{} {}", truth["case"], stop["wave"]);
+            let wave = folder.wave(&case.join(stop["wave"].as_str().unwrap()));
+            let load_address = number(&json(&wave)["load_address"]);
+            let recovered = lane_pc(&object, &wave, "--recover");
+            let said = lane_pc(&annotated, &wave, "--no-recover");
+            if said["known"] == false {
+                left_out += 1;
+                continue;
+            }
+            let places: BTreeMap<u64, &Value> = (stop["groups"].as_array().unwrap().iter())
+                .filter(|group| group["frame"] == 0)
+                .flat_map(|group| {
+                    let lanes = group["lanes"].as_array().unwrap().iter();
+                    lanes.map(move |lane| (lane.as_u64().unwrap(), group))
+                })
+                .collect();
+            let lanes = [&recovered, &said].map(|document| document["lanes"].as_array().unwrap());
+            for (recovered, said) in lanes[0].iter().zip(lanes[1]) {
+                let at = format!("{at}: {recovered} {said}");
+                lanes_seen += 1;
+                assert_eq!(recovered["state"], said["state"], "{at}");
+                if said["state"] != "waiting" {
+                    assert_eq!(recovered["pc"], said["pc"], "{at}");
+                    continue;
+                }
+                assert_eq!(said["origin"], "dwarf", "{at}");
+                let pc = number(&said["pc"]) - load_address;
+                let group = places[&said["lane"].as_u64().unwrap()];
+                assert!(is_within(&group["right"], pc), "{at} {group}");
+                waiting += 1;
+                same += usize::from(recovered["pc"] == said["pc"]);
+            }
+        }
+    }
+    println!(
+        "{lanes_seen} lanes, {waiting} wait, {same} of them at the same address; {left_out} stops are left out"
+    );
+    assert!(waiting > 6000 && same * 10 > waiting * 7);
+    assert!(left_out * 50 < 300, "{left_out}");
+}
+
+/// The bytes of an ELF file that are loaded, with their headers, and the sections that are not debugging information.
+fn unchanged_part(file: &[u8]) -> (Vec<Vec<u8>>, BTreeMap<String, Vec<u8>>) {
+    type Elf = object::elf::FileHeader64<object::Endianness>;
+    let header = Elf::parse(file).unwrap();
+    let endian = header.endian().unwrap();
+    let segments = header.program_headers(endian, file).unwrap();
+    let loaded = segments.iter().map(|segment| {
+        let offset = segment.p_offset(endian) as usize;
+        let size = segment.p_filesz(endian) as usize;
+        let mut bytes = format!("{segment:?}").into_bytes();
+        // The header's own bytes name the section headers.
+        let start = if offset == 0 { 64 } else { offset };
+        bytes.extend(&file[start.min(offset + size)..offset + size]);
+        bytes
+    });
+    let loaded = loaded.collect();
+    let sections = header.sections(endian, file).unwrap();
+    let mut others = BTreeMap::new();
+    for section in sections.iter() {
+        let name = String::from_utf8(sections.section_name(endian, section).unwrap().to_vec());
+        let name = name.unwrap();
+        if !name.starts_with(".debug_") && name != ".shstrtab" {
+            let data = section.data(endian, file).unwrap().to_vec();
+            others.insert(name, data);
+        }
+    }
+    (loaded, others)
+}
+
+/// `llvm-dwarfdump`'s text of all entries without what was added and without offsets that moved.
+fn entries(tool: &Path, file: &Path) -> Vec<String> {
+    let ran = Command::new(tool)
+        .arg("--debug-info")
+        .arg(file)
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&ran.stdout).into_owned();
+    let added = [
+        "DW_AT_LLVM_lanes",
+        "DW_AT_LLVM_lane_pc",
+        "DW_AT_LLVM_active_lane",
+        // What LLVM calls the code of the last.
+        "DW_AT_LLVM_ptrauth_isa_pointer",
+    ];
+    let lines = text
+        .lines()
+        .skip(1)
+        .filter(|line| !added.iter().any(|name| line.contains(name)));
+    lines.map(without_offsets).collect()
+}
+
+/// A line with offsets of entries and lengths replaced.
+fn without_offsets(line: &str) -> String {
+    // `0x0000006e:  DW_TAG…`, `(0x0000005a "int *")`, `length = 0x…, abbr_offset = 0x…`.
+    let text = match line.split_once(':') {
+        Some((start, rest)) if start.starts_with("0x") && !start.contains(' ') => rest,
+        _ => line,
+    };
+    if text.contains("Unit: length = ") {
+        let moves = ["length = ", "abbr_offset", "next unit"];
+        let fields = text.split([',', '(']);
+        let fields = fields.filter(|field| !moves.iter().any(|name| field.contains(name)));
+        return fields.collect();
+    }
+    // `DW_OP_GNU_parameter_ref`, which names an entry, and which LLVM does not know.
+    if let Some((start, _)) = text.split_once("<decoding error> fa ") {
+        return start.to_owned();
+    }
+    // What they name is an entry too.
+    for name in [
+        "DW_OP_implicit_pointer 0x",
+        "DW_OP_GNU_implicit_pointer 0x",
+        "DW_OP_call4 0x",
+    ] {
+        if let Some((start, rest)) = text.split_once(name) {
+            let end = rest.find([' ', ',', ')']).unwrap_or(rest.len());
+            return format!("{start}{name}{}", without_offsets(&rest[end..]));
+        }
+    }
+    let mut parts = text.split("(0x");
+    let mut line = parts.next().unwrap().to_owned();
+    for part in parts {
+        let digits = part.find(|c: char| !c.is_ascii_hexdigit());
+        let digits = digits.unwrap_or(part.len());
+        line += if digits == 8 { "(" } else { "(0x" };
+        line += if digits == 8 { &part[digits..] } else { part };
+    }
+    line
+}
+
+#[test]
+fn nothing_else_changes() {
+    let folder = Folder::new("rest");
+    let dwarfdump = llvm_tool("llvm-dwarfdump");
+    let (mut changed, mut functions, mut covered, mut size) = (0, 0, 0, 0);
+    // GCC's have a whole library each; one is enough.
+    let is_gcc = |object: &PathBuf| object.components().any(|part| part.as_os_str() == "gcc12");
+    let (gcc, mut all): (Vec<_>, Vec<_>) = objects().into_iter().partition(is_gcc);
+    all.extend(gcc.into_iter().take(1));
+    for object in all {
+        let name = object.display().to_string();
+        let annotated = folder.path("annotated.hsaco");
+        let document = annotate(&object, &annotated);
+        let [before, after] = [&object, &annotated].map(|path| std::fs::read(path).unwrap());
+        if document["changed"] == false {
+            assert!(before == after, "{name}");
+            continue;
+        }
+        changed += 1;
+        for function in document["functions"].as_array().unwrap() {
+            if is_gcc(&object) || function.get("left_alone").is_some() {
+                continue;
+            }
+            functions += 1;
+            covered += function["covered"].as_u64().unwrap();
+            size += function["size"].as_u64().unwrap();
+        }
+        assert!(unchanged_part(&before) == unchanged_part(&after), "{name}");
+        // Annotated twice it is the same.
+        let again = folder.path("again.hsaco");
+        assert_eq!(annotate(&annotated, &again)["changed"], false, "{name}");
+        assert!(std::fs::read(&again).unwrap() == after, "{name}");
+        if let Some(tool) = &dwarfdump {
+            let [old, new] = [&object, &annotated].map(|path| entries(tool, path));
+            let different = old.iter().zip(&new).find(|(old, new)| old != new);
+            assert_eq!(different, None, "{name}");
+            assert_eq!(old.len(), new.len(), "{name}");
+            // Of GCC's it does not come to an end.
+            if is_gcc(&object) {
+                continue;
+            }
+            let problems = [&object, &annotated].map(|path| {
+                let ran = Command::new(tool)
+                    .arg("--verify")
+                    .arg(path)
+                    .output()
+                    .unwrap();
+                let text = String::from_utf8_lossy(&ran.stdout).into_owned()
+                    + &String::from_utf8_lossy(&ran.stderr);
+                text.lines()
+                    .filter(|line| line.starts_with("error"))
+                    .count()
+            });
+            assert_eq!(problems[0], problems[1], "{name}");
+        }
+    }
+    println!("{changed} objects, {functions} functions, {covered} of {size} bytes covered");
+    assert!(changed > 100 && covered * 100 > size * 90);
+}

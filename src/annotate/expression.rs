@@ -1,0 +1,223 @@
+//! Expressions of `DW_AT_LLVM_lane_pc` and `DW_AT_LLVM_active_lane` for what is known of a place of the code.
+//!
+//! The operations are those that LLVM decodes: masks are read as the generic type. Sources: USAGE
+//! `DW_AT_LLVM_lane_pc`, `DW_AT_LLVM_active_lane`; HET A.2.5.4.4.
+
+use crate::arch::{AddressSpace, Register, ScratchAddressing, WaveSize};
+use crate::error::{Error, Result, Rule};
+use crate::expr::{Builder, Encoding, Operation};
+use crate::isa::MachineRegister;
+use crate::lane_flow::{ActiveLanes, LanePlan, Place, PlacePlan};
+
+/// Of a lane's program location, in bits: the generic type's.
+const PC_BITS: u64 = 64;
+/// Of a half of the wave.
+const HALF: u64 = 32;
+/// Of the program locations of a half of the wave, in bytes.
+const HALF_BYTES: u64 = PC_BITS / 8 * HALF;
+
+/// Makes the expressions of one function.
+pub(super) struct Expressions<'e> {
+    pub(super) wave_size: WaveSize,
+    /// Of the places that are right for a lane that resumes at an address, the one to be said.
+    pub(super) shown: &'e dyn Fn(u64) -> Result<u64>,
+}
+
+impl Expressions<'_> {
+    /// `DW_AT_LLVM_lane_pc`.
+    pub(super) fn lane_pc(&self, plan: &PlacePlan) -> Result<Vec<u8>> {
+        let mut builder = Builder::new(Encoding::AMDGPU);
+        let lanes = u64::from(self.wave_size.lanes());
+        match plan.halves.as_slice() {
+            [only] => self.lanes(only, &mut builder)?,
+            halves => {
+                for half in halves {
+                    self.lanes(half, &mut builder)?;
+                    builder.push(Operation::Piece {
+                        byte_size: HALF_BYTES,
+                    })?;
+                }
+                builder.push(Operation::PieceEnd)?;
+            }
+        }
+        builder.register(Register::PC_64)?.push(Operation::Extend {
+            bit_size: PC_BITS,
+            count: lanes,
+        })?;
+        self.push_active(plan.active, &mut builder)?;
+        builder.push(Operation::SelectBitPiece {
+            bit_size: PC_BITS,
+            count: lanes,
+        })?;
+        builder.finish()
+    }
+
+    /// `DW_AT_LLVM_active_lane`.
+    pub(super) fn active_lane(&self, active: ActiveLanes) -> Result<Vec<u8>> {
+        let mut builder = Builder::new(Encoding::AMDGPU);
+        self.push_active(active, &mut builder)?;
+        builder.push(Operation::StackValue)?;
+        builder.finish()
+    }
+
+    /// The mask of active lanes.
+    fn push_active(&self, active: ActiveLanes, builder: &mut Builder) -> Result<()> {
+        let exec = Register::exec(self.wave_size);
+        match active {
+            ActiveLanes::Exec => {
+                builder.register(exec)?.push(Operation::DerefSize {
+                    byte_size: self.mask_bytes(),
+                })?;
+            }
+            ActiveLanes::NotExec => {
+                builder
+                    .register(exec)?
+                    .push(Operation::DerefSize {
+                        byte_size: self.mask_bytes(),
+                    })?
+                    .push(Operation::Not)?;
+                if self.wave_size == WaveSize::Wave32 {
+                    builder.constant(u32::MAX.into())?.push(Operation::And)?;
+                }
+            }
+            ActiveLanes::Saved(low) => {
+                self.push_scalar(low, builder)?;
+                if self.wave_size == WaveSize::Wave64 {
+                    let high = low.plus(1).ok_or(Rule::RegisterNumber)?;
+                    self.push_scalar(high, builder)?;
+                    builder
+                        .constant(HALF)?
+                        .push(Operation::Shl)?
+                        .push(Operation::Or)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn mask_bytes(&self) -> u8 {
+        match self.wave_size {
+            WaveSize::Wave32 => 4,
+            WaveSize::Wave64 => 8,
+        }
+    }
+
+    /// Where the lanes of a half are that are off: a location for all of them.
+    fn lanes(&self, plan: &LanePlan, builder: &mut Builder) -> Result<()> {
+        /// What is still to be said, the nearest last.
+        enum Step<'p> {
+            Plan(&'p LanePlan),
+            Select(Place),
+        }
+        let mut steps = vec![Step::Plan(plan)];
+        while let Some(step) = steps.pop() {
+            match step {
+                Step::Plan(LanePlan::Ask { place, then }) => {
+                    let [clear, set] = &**then;
+                    steps.extend([Step::Select(*place), Step::Plan(set), Step::Plan(clear)]);
+                }
+                Step::Plan(LanePlan::Resumes(pc)) => {
+                    self.everywhere((self.shown)(*pc)?, builder)?
+                }
+                Step::Plan(LanePlan::Ends(pc)) => self.everywhere(*pc, builder)?,
+                Step::Plan(LanePlan::Elsewhere) => {
+                    builder.push(Operation::Undefined)?;
+                    extend(builder)?;
+                }
+                Step::Select(place) => {
+                    self.push_place(place, builder)?;
+                    builder.push(Operation::SelectBitPiece {
+                        bit_size: PC_BITS,
+                        count: HALF,
+                    })?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// All lanes of a half are at one place.
+    fn everywhere(&self, address: u64, builder: &mut Builder) -> Result<()> {
+        builder
+            .push(Operation::Addr { address })?
+            .push(Operation::StackValue)?;
+        extend(builder)
+    }
+
+    /// The dword at a place.
+    fn push_place(&self, place: Place, builder: &mut Builder) -> Result<()> {
+        let lane_offset = |lane: u8| u64::from(lane).saturating_mul(4);
+        match place {
+            Place::Scalar(register) => return self.push_scalar(register, builder),
+            Place::Lane { register, lane } => {
+                let (register, _) = register.dwarf(self.wave_size).ok_or(Rule::RegisterNumber)?;
+                builder.register(register)?.push(Operation::OffsetUconst {
+                    byte_offset: lane_offset(lane),
+                })?;
+            }
+            Place::Scratch { slot, lane } => {
+                let lanes = i64::from(self.wave_size.lanes());
+                // A register that counts bytes of a lane is scaled with the offset, one that counts those of the wave is not.
+                let (scaled, plus) = match slot.addressing {
+                    ScratchAddressing::Flat => (Some(lanes), slot.offset),
+                    ScratchAddressing::Buffer => {
+                        (None, slot.offset.checked_mul(lanes).ok_or_else(too_far)?)
+                    }
+                };
+                match slot.base {
+                    Some(base) => self.push_scalar(base, builder)?,
+                    None => {
+                        builder.constant(0)?;
+                    }
+                }
+                push_sum(plus, builder)?;
+                if let Some(lanes) = scaled.and_then(|lanes| u64::try_from(lanes).ok()) {
+                    builder.constant(lanes)?.push(Operation::Mul)?;
+                }
+                push_sum(i64::from(lane).saturating_mul(4), builder)?;
+                builder.form_address(AddressSpace::PrivateWave)?;
+            }
+        }
+        builder.push(Operation::DerefSize { byte_size: 4 })?;
+        Ok(())
+    }
+
+    /// A scalar register, or half of one that has 64 bits.
+    fn push_scalar(&self, register: MachineRegister, builder: &mut Builder) -> Result<()> {
+        let (register, is_upper) = register.dwarf(self.wave_size).ok_or(Rule::RegisterNumber)?;
+        builder.register(register)?;
+        if is_upper {
+            builder.push(Operation::OffsetUconst { byte_offset: 4 })?;
+        }
+        builder.push(Operation::DerefSize { byte_size: 4 })?;
+        Ok(())
+    }
+}
+
+fn too_far() -> Error {
+    Error::malformed("scratch", "an offset does not fit")
+}
+
+fn extend(builder: &mut Builder) -> Result<()> {
+    builder.push(Operation::Extend {
+        bit_size: PC_BITS,
+        count: HALF,
+    })?;
+    Ok(())
+}
+
+/// Adds a constant to the value on the stack.
+fn push_sum(plus: i64, builder: &mut Builder) -> Result<()> {
+    match u64::try_from(plus) {
+        Ok(0) => {}
+        Ok(value) => {
+            builder.push(Operation::PlusUconst { value })?;
+        }
+        Err(_) => {
+            builder
+                .constant(plus.unsigned_abs())?
+                .push(Operation::Minus)?;
+        }
+    }
+    Ok(())
+}

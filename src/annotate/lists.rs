@@ -1,0 +1,122 @@
+//! Location lists that are added at the end of a section.
+
+use core::ops::Range;
+
+use crate::expr::write_uleb;
+
+/// Which section a unit's lists are in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum ListKind {
+    /// `.debug_loc`, of DWARF 4.
+    Loc,
+    /// `.debug_loclists`, of DWARF 5.
+    LocLists,
+}
+
+impl ListKind {
+    pub(super) const fn section(self) -> &'static str {
+        match self {
+            ListKind::Loc => ".debug_loc",
+            ListKind::LocLists => ".debug_loclists",
+        }
+    }
+}
+
+/// `DW_LLE_*`. Source: DWARF 5 §7.7.3.
+const END_OF_LIST: u8 = 0x00;
+const OFFSET_PAIR: u8 = 0x04;
+const BASE_ADDRESS: u8 = 0x06;
+
+/// An entry: the expression along a range of addresses.
+pub(super) type Entry = (Range<u64>, Vec<u8>);
+
+/// The lists of a section: what it had, and those that are added.
+#[derive(Debug)]
+pub(super) struct Lists {
+    kind: ListKind,
+    /// Of what the section had and a header, in bytes.
+    start: usize,
+    bytes: Vec<u8>,
+}
+
+/// Of the header of a contribution to `.debug_loclists`, in bytes. Source: DWARF 5 §7.29.
+const HEADER: usize = 12;
+
+impl Lists {
+    /// Lists after those that a section has.
+    pub(super) fn after(kind: ListKind, section: &[u8]) -> Lists {
+        let header = match kind {
+            ListKind::Loc => 0,
+            ListKind::LocLists => HEADER,
+        };
+        Lists {
+            kind,
+            start: section.len().saturating_add(header),
+            bytes: Vec::new(),
+        }
+    }
+
+    /// Adds a list; gives its offset in the section. Nothing if an expression is too long for the section.
+    ///
+    /// * `base`: the address of the function.
+    pub(super) fn add(&mut self, base: u64, entries: &[Entry]) -> Option<usize> {
+        let mut list = Vec::new();
+        match self.kind {
+            ListKind::Loc => {
+                list.extend(u64::MAX.to_le_bytes());
+                list.extend(base.to_le_bytes());
+                for (range, expression) in entries {
+                    for address in [range.start, range.end] {
+                        list.extend(address.checked_sub(base)?.to_le_bytes());
+                    }
+                    list.extend(u16::try_from(expression.len()).ok()?.to_le_bytes());
+                    list.extend(expression);
+                }
+                list.extend([0; 16]);
+            }
+            ListKind::LocLists => {
+                list.push(BASE_ADDRESS);
+                list.extend(base.to_le_bytes());
+                for (range, expression) in entries {
+                    list.push(OFFSET_PAIR);
+                    for address in [range.start, range.end] {
+                        write_uleb(address.checked_sub(base)?, &mut list);
+                    }
+                    write_uleb(expression.len() as u64, &mut list);
+                    list.extend(expression);
+                }
+                list.push(END_OF_LIST);
+            }
+        }
+        let at = self.start.checked_add(self.bytes.len())?;
+        self.bytes.extend(list);
+        Some(at)
+    }
+
+    /// How much was added, in bytes.
+    pub(super) fn mark(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Takes away what was added after a mark.
+    pub(super) fn reset(&mut self, mark: usize) {
+        self.bytes.truncate(mark);
+    }
+
+    /// The section with the lists, if any was added. Nothing if they are too long for 32-bit DWARF.
+    pub(super) fn append_to(self, mut section: Vec<u8>) -> Option<Option<Vec<u8>>> {
+        if self.bytes.is_empty() {
+            return Some(None);
+        }
+        if self.kind == ListKind::LocLists {
+            // Of the header without its length field, in bytes.
+            let length = self.bytes.len().checked_add(HEADER.saturating_sub(4))?;
+            section.extend(u32::try_from(length).ok()?.to_le_bytes());
+            section.extend(5_u16.to_le_bytes());
+            // The size of an address, that of a segment selector, and how many offsets follow.
+            section.extend([8, 0, 0, 0, 0, 0]);
+        }
+        section.extend(self.bytes);
+        Some(Some(section))
+    }
+}

@@ -1,0 +1,584 @@
+//! Debugging information that says where lanes are, added to a code object that has none of it: `DW_AT_LLVM_lanes`,
+//! `DW_AT_LLVM_lane_pc` and `DW_AT_LLVM_active_lane`, as [`lane_flow`](crate::lane_flow) finds it in the machine code.
+//!
+//! What is loaded stays as it is, byte for byte, and all other debugging information reads the same. What cannot be
+//! said for every wave is left out by range. It leaves to others which files there are. Sources: USAGE
+//! `DW_AT_LLVM_lane_pc`; DWARF 5 §7; `spec-notes/lane-recovery.md`.
+
+mod elf;
+mod expression;
+mod lists;
+mod shift;
+mod unit;
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use gimli::Section;
+
+use crate::arch::WaveSize;
+use crate::debug_info::{Bytes, Function, UnitId, UnitKind};
+use crate::error::{Error, Result};
+use crate::inspect::Program;
+use crate::lane_flow::{ActiveLanes, LaneFlow, RangePlan};
+use crate::limits::Limits;
+use crate::object::{CodeObject, CompressionMethod, Kernel};
+use elf::NewSection;
+use expression::Expressions;
+use lists::{Entry, ListKind, Lists};
+use shift::{Edit, Shift, edited};
+use unit::{Addition, Patch, PatchedSection, SectionReference, UnitChange, fixed};
+
+/// Sections that say where units or entries are, in ways that are not rewritten.
+const INDICES: [&str; 7] = [
+    ".debug_names",
+    ".debug_pubnames",
+    ".debug_pubtypes",
+    ".debug_gnu_pubnames",
+    ".debug_gnu_pubtypes",
+    ".gdb_index",
+    ".debug_cu_index",
+];
+
+/// A code object with what was added.
+#[derive(Clone, Debug)]
+pub struct Annotated {
+    /// The file; as it was if nothing was added.
+    pub file: Vec<u8>,
+    /// The functions with debugging information, in its order.
+    pub functions: Vec<AnnotatedFunction>,
+    /// What was left alone besides, and why.
+    pub notes: Vec<String>,
+}
+
+/// What was added for a function.
+#[derive(Clone, Debug)]
+pub struct AnnotatedFunction {
+    /// Its name.
+    pub name: Option<String>,
+    /// The address of its code.
+    pub address: u64,
+    /// The size of its code, in bytes.
+    pub size: u64,
+    /// How much of that has a lane program location now, in bytes.
+    pub covered: u64,
+    /// Why not more: bytes by the name of the reason ([`Reason`](crate::lane_flow::Reason)).
+    pub missing: BTreeMap<&'static str, u64>,
+    /// How many bytes were added for it.
+    pub added: usize,
+    /// Why nothing was added.
+    pub left_alone: Option<String>,
+}
+
+/// Adds what can be told of lanes to a code object.
+///
+/// * `wanted`: which functions, by name.
+///
+/// # Errors
+/// If it is no code object, or its sections cannot be read.
+pub fn annotate(file: &[u8], limits: &Limits, wanted: &dyn Fn(&str) -> bool) -> Result<Annotated> {
+    let object = CodeObject::parse_with(file, limits)?;
+    let mut found = Annotated {
+        file: file.to_vec(),
+        functions: Vec::new(),
+        notes: Vec::new(),
+    };
+    if let Some(note) = obstacle(&object) {
+        found.notes.push(note);
+        return Ok(found);
+    }
+    let Some(wave_size) = wave_size(&object) else {
+        let note = "its kernels have waves of several sizes, or none says which".to_owned();
+        found.notes.push(note);
+        return Ok(found);
+    };
+    let program = Program::load(&object)?;
+    let mut annotator = Annotator::new(&object, &program, wave_size)?;
+    for unit in program.info().unit_ids() {
+        annotator.unit(unit, wanted, &mut found)?;
+    }
+    if let Some(sections) = annotator.finish()? {
+        found.file = elf::with_sections(file, sections)?;
+    }
+    Ok(found)
+}
+
+/// Why nothing can be added to a code object.
+fn obstacle(object: &CodeObject<'_>) -> Option<String> {
+    if object.is_relocatable() {
+        return Some("it is relocatable: only linked code objects are rewritten".to_owned());
+    }
+    let sections = || object.sections().iter();
+    if !sections().any(|section| section.name == ".debug_info") {
+        return Some("it has no .debug_info section".to_owned());
+    }
+    let old = sections().find(|section| section.name.starts_with(".zdebug"));
+    let index =
+        sections().find(|section| section.size > 0 && INDICES.contains(&section.name.as_ref()));
+    let section = old.or(index)?;
+    Some(format!("it has {}, which is not rewritten", section.name))
+}
+
+/// How many lanes the waves have that run a code object; nothing if that differs or is not known.
+fn wave_size(object: &CodeObject<'_>) -> Option<WaveSize> {
+    let processor = object.target().processor();
+    let [small, large] =
+        [WaveSize::Wave32, WaveSize::Wave64].map(|size| processor.supports_wave_size(size));
+    let kernels = object.kernels().unwrap_or_default();
+    let mut sizes = kernels.iter().filter_map(Kernel::wave_size);
+    match sizes.next() {
+        Some(first) => sizes.all(|size| size == first).then_some(first),
+        None if small != large => Some(if small {
+            WaveSize::Wave32
+        } else {
+            WaveSize::Wave64
+        }),
+        None => None,
+    }
+}
+
+struct Annotator<'n, 'a> {
+    object: &'a CodeObject<'a>,
+    program: &'n Program<'a>,
+    flow: &'n LaneFlow<'a>,
+    wave_size: WaveSize,
+    dwarf: gimli::Dwarf<Bytes<'a>>,
+    headers: Vec<gimli::UnitHeader<Bytes<'a>>>,
+    lists: BTreeMap<ListKind, Lists>,
+    changes: Vec<(gimli::UnitHeader<Bytes<'a>>, UnitChange)>,
+}
+
+/// What a function gets.
+struct Planned {
+    entry: usize,
+    base: u64,
+    lane_pc: Vec<Entry>,
+    active_lane: Option<Vec<Entry>>,
+    report: AnnotatedFunction,
+}
+
+impl<'n, 'a> Annotator<'n, 'a> {
+    fn new(
+        object: &'a CodeObject<'a>,
+        program: &'n Program<'a>,
+        wave_size: WaveSize,
+    ) -> Result<Annotator<'n, 'a>> {
+        let dwarf = gimli::Dwarf::load(|id| -> Result<Bytes<'a>> {
+            let bytes = object.section(id.name())?.unwrap_or_default();
+            Ok(Bytes::new(bytes, gimli::LittleEndian))
+        })?;
+        let mut headers = Vec::new();
+        let mut units = dwarf.units();
+        while let Ok(Some(header)) = units.next() {
+            headers.push(header);
+        }
+        let mut lists = BTreeMap::new();
+        for kind in [ListKind::Loc, ListKind::LocLists] {
+            let section = object.section(kind.section())?.unwrap_or_default();
+            lists.insert(kind, Lists::after(kind, section));
+        }
+        Ok(Annotator {
+            object,
+            program,
+            flow: program.lane_flow(wave_size),
+            wave_size,
+            dwarf,
+            headers,
+            lists,
+            changes: Vec::new(),
+        })
+    }
+
+    /// Adds to the functions of a unit.
+    fn unit(
+        &mut self,
+        id: UnitId,
+        wanted: &dyn Fn(&str) -> bool,
+        found: &mut Annotated,
+    ) -> Result<()> {
+        let info = self.program.info();
+        let about = info.unit_info(id)?;
+        if about.section != ".debug_info" {
+            return Ok(());
+        }
+        let Some(header) = self.headers.iter().copied().find(|header| {
+            header
+                .debug_info_offset()
+                .is_some_and(|at| at.0 as u64 == about.offset)
+        }) else {
+            return Ok(());
+        };
+        let name = about.name.as_deref().unwrap_or("?").to_owned();
+        let refused = match about.kind {
+            UnitKind::Skeleton | UnitKind::SplitCompile => Some("its entries are in another file"),
+            UnitKind::Compile | UnitKind::Partial | UnitKind::Type | UnitKind::SplitType
+                if about.version < 4 =>
+            {
+                Some("it is of a version before DWARF 4")
+            }
+            UnitKind::Compile | UnitKind::Partial | UnitKind::Type | UnitKind::SplitType => None,
+        };
+        if let Some(reason) = refused {
+            found
+                .notes
+                .push(format!("unit {name} is left alone: {reason}"));
+            return Ok(());
+        }
+        let mut planned = Vec::new();
+        for function in info.functions(id)? {
+            let name = function.name.as_deref().unwrap_or_default();
+            if function.die.unit != id || !wanted(name) {
+                continue;
+            }
+            match self.plan(&function, &header)? {
+                Ok(plan) => planned.push(plan),
+                Err(report) => found.functions.push(report),
+            }
+        }
+        let kind = match about.version {
+            4 => ListKind::Loc,
+            _ => ListKind::LocLists,
+        };
+        match self.add(header, kind, &mut planned) {
+            Ok(()) => {}
+            Err(reason) => {
+                for plan in &mut planned {
+                    plan.report.left_alone = Some(reason.clone());
+                    plan.report.covered = 0;
+                }
+                found
+                    .notes
+                    .push(format!("unit {name} is left alone: {reason}"));
+            }
+        }
+        found
+            .functions
+            .extend(planned.into_iter().map(|plan| plan.report));
+        Ok(())
+    }
+
+    /// What a function gets, or why nothing.
+    fn plan(
+        &self,
+        function: &Function<'a>,
+        header: &gimli::UnitHeader<Bytes<'a>>,
+    ) -> Result<core::result::Result<Planned, AnnotatedFunction>> {
+        let range = function.ranges.first().cloned().unwrap_or_default();
+        let mut report = AnnotatedFunction {
+            name: function.name.as_deref().map(str::to_owned),
+            address: range.start,
+            size: range.end.saturating_sub(range.start),
+            covered: 0,
+            missing: BTreeMap::new(),
+            added: 0,
+            left_alone: None,
+        };
+        let leave = |report: &AnnotatedFunction, why: &str| {
+            let left_alone = Some(why.to_owned());
+            Ok(Err(AnnotatedFunction {
+                left_alone,
+                ..report.clone()
+            }))
+        };
+        if function.simt.lane_pc.is_some() {
+            return leave(&report, "it has DW_AT_LLVM_lane_pc already");
+        }
+        let Some(entry) = unit::unit_offset(header, function.die.offset) else {
+            return leave(&report, "its entry is in another unit");
+        };
+        let plan = self.flow.plan(range.start);
+        let Some(plan) = plan.filter(|_| function.ranges.len() == 1) else {
+            return leave(
+                &report,
+                "no function starts at its address whose code can be decoded",
+            );
+        };
+        let shown = |pc: u64| {
+            self.program
+                .place_with_line(self.wave_size, 0, (pc, None, Some(pc)))
+        };
+        let expressions = Expressions {
+            wave_size: self.wave_size,
+            shown: &shown,
+        };
+        let mut lane_pc: Vec<Entry> = Vec::new();
+        for (range, known) in &plan {
+            let size = range.end.saturating_sub(range.start);
+            match known {
+                Ok(known) => {
+                    push(range.clone(), expressions.lane_pc(known)?, &mut lane_pc);
+                    report.covered = report.covered.saturating_add(size);
+                }
+                Err(reason) => {
+                    let missing = report.missing.entry(reason.name()).or_default();
+                    *missing = missing.saturating_add(size);
+                }
+            }
+        }
+        if lane_pc.is_empty() {
+            return leave(&report, "nothing is known of its lanes");
+        }
+        Ok(Ok(Planned {
+            entry,
+            base: range.start,
+            lane_pc,
+            active_lane: active_lane(&expressions, &plan)?,
+            report,
+        }))
+    }
+
+    /// Adds to the entries of a unit.
+    fn add(
+        &mut self,
+        header: gimli::UnitHeader<Bytes<'a>>,
+        kind: ListKind,
+        planned: &mut [Planned],
+    ) -> core::result::Result<(), String> {
+        let Some(lists) = self.lists.get_mut(&kind) else {
+            return Ok(());
+        };
+        let mark = lists.mark();
+        let too_long = || "a list is too long".to_owned();
+        let mut additions = BTreeMap::new();
+        for plan in planned.iter_mut() {
+            let before = lists.mark();
+            let lane_pc = lists.add(plan.base, &plan.lane_pc).ok_or_else(too_long)?;
+            let active_lane = match &plan.active_lane {
+                Some(list) => Some(lists.add(plan.base, list).ok_or_else(too_long)?),
+                None => None,
+            };
+            plan.report.added = lists.mark().saturating_sub(before);
+            let addition = Addition {
+                lane_pc,
+                active_lane,
+            };
+            additions.insert(plan.entry, addition);
+        }
+        let source = unit::Source {
+            dwarf: &self.dwarf,
+            header,
+            wave_size: self.wave_size,
+            abbrev: self.dwarf.debug_abbrev.reader().slice(),
+            kind,
+            lists: self
+                .object
+                .section(kind.section())
+                .ok()
+                .flatten()
+                .unwrap_or_default(),
+        };
+        match source.change(&additions) {
+            Ok(change) => {
+                self.changes.push((header, change));
+                Ok(())
+            }
+            Err(reason) => {
+                lists.reset(mark);
+                Err(reason)
+            }
+        }
+    }
+
+    /// The sections that are others now; nothing if none is.
+    fn finish(mut self) -> Result<Option<Vec<NewSection>>> {
+        if self
+            .changes
+            .iter()
+            .all(|(_, change)| change.edits.is_empty())
+        {
+            return Ok(None);
+        }
+        // Units are read in the order of their headers.
+        self.changes
+            .sort_by_key(|(header, _)| header.debug_info_offset().map(|at| at.0));
+        let too_long =
+            || Error::malformed("debugging information", "it is too long for its offsets");
+        let read =
+            |name: &str| Ok::<_, Error>(self.object.section(name)?.unwrap_or_default().to_vec());
+        let mut info = read(".debug_info")?;
+        let mut abbrev = read(".debug_abbrev")?;
+        let mut lists = BTreeMap::new();
+        for kind in [ListKind::Loc, ListKind::LocLists] {
+            lists.insert(PatchedSection::Lists(kind), read(kind.section())?);
+        }
+        let mut edits: Vec<Edit> = Vec::new();
+        for (_, change) in &self.changes {
+            edits.extend(change.edits.iter().cloned());
+        }
+        let shift = Shift::new(&edits);
+        for (header, change) in &mut self.changes {
+            let Some(table) = change.abbreviations.take() else {
+                continue;
+            };
+            set_header(&mut info, header, change, abbrev.len()).ok_or_else(too_long)?;
+            abbrev.extend(table);
+        }
+        for (_, change) in &self.changes {
+            for reference in &change.references {
+                let SectionReference {
+                    section,
+                    at,
+                    size,
+                    target,
+                } = *reference;
+                let bytes = fixed(shift.entry(target), size).ok_or_else(too_long)?;
+                let patch = Patch { section, at, bytes };
+                apply(&patch, &mut info, &mut lists);
+            }
+            for patch in &change.patches {
+                apply(patch, &mut info, &mut lists);
+            }
+        }
+        let mut sections = vec![
+            (".debug_info", edited(&info, &edits)),
+            (".debug_abbrev", abbrev),
+        ];
+        for (kind, added) in self.lists {
+            let section = lists
+                .remove(&PatchedSection::Lists(kind))
+                .unwrap_or_default();
+            if let Some(section) = added.append_to(section).ok_or_else(too_long)? {
+                sections.push((kind.section(), section));
+            }
+        }
+        let mut ranges = read(".debug_aranges")?;
+        if !ranges.is_empty() {
+            move_units(&mut ranges, &shift).ok_or_else(too_long)?;
+            sections.push((".debug_aranges", ranges));
+        }
+        let stored = sections.into_iter().map(|(name, bytes)| {
+            let stored = stored(self.object, name, bytes)?;
+            Ok(NewSection { name, stored })
+        });
+        stored.collect::<Result<Vec<NewSection>>>().map(Some)
+    }
+}
+
+/// Adds an entry to a list, or makes the last one longer that says the same.
+fn push(range: core::ops::Range<u64>, expression: Vec<u8>, list: &mut Vec<Entry>) {
+    match list.last_mut() {
+        Some((last, same)) if last.end == range.start && *same == expression => {
+            last.end = range.end;
+        }
+        Some(_) | None => list.push((range, expression)),
+    }
+}
+
+/// `DW_AT_LLVM_active_lane`; nothing where EXEC always says it.
+fn active_lane(expressions: &Expressions<'_>, plan: &[RangePlan]) -> Result<Option<Vec<Entry>>> {
+    let known = || {
+        plan.iter()
+            .filter_map(|(range, known)| Some((range, known.as_ref().ok()?)))
+    };
+    if known().all(|(_, known)| known.active == ActiveLanes::Exec) {
+        return Ok(None);
+    }
+    let mut list = Vec::new();
+    for (range, known) in known() {
+        push(
+            range.clone(),
+            expressions.active_lane(known.active)?,
+            &mut list,
+        );
+    }
+    Ok(Some(list))
+}
+
+fn apply(patch: &Patch, info: &mut [u8], lists: &mut BTreeMap<PatchedSection, Vec<u8>>) {
+    let section = match patch.section {
+        PatchedSection::Info => info,
+        PatchedSection::Lists(_) => match lists.get_mut(&patch.section) {
+            Some(section) => section.as_mut_slice(),
+            None => return,
+        },
+    };
+    set(section, patch.at, &patch.bytes);
+}
+
+fn set(section: &mut [u8], at: usize, bytes: &[u8]) {
+    let places = section.iter_mut().skip(at);
+    places.zip(bytes).for_each(|(place, byte)| *place = *byte);
+}
+
+/// Sets the length of a unit and where its abbreviations are.
+fn set_header(
+    info: &mut [u8],
+    header: &gimli::UnitHeader<Bytes<'_>>,
+    change: &UnitChange,
+    abbreviations: usize,
+) -> Option<()> {
+    let start = header.debug_info_offset()?.0;
+    let offset_size = usize::from(header.format().word_size());
+    let more = change
+        .edits
+        .iter()
+        .map(|edit| edit.bytes.len().saturating_sub(edit.removed));
+    let length = header.unit_length().checked_add(more.sum())?;
+    // 64-bit DWARF marks its lengths with four bytes.
+    let at = start.checked_add(offset_size.saturating_sub(4))?;
+    set(info, at, &fixed(length, offset_size)?);
+    // After the length the version; of DWARF 5 then a type and a size.
+    let before: usize = if header.version() >= 5 { 4 } else { 2 };
+    let at = at.checked_add(offset_size)?.checked_add(before)?;
+    set(info, at, &fixed(abbreviations, offset_size)?);
+    Some(())
+}
+
+/// Makes the headers of `.debug_aranges` name where units are then. Source: DWARF 5 §6.1.2.
+fn move_units(ranges: &mut [u8], shift: &Shift) -> Option<()> {
+    let mut at = 0_usize;
+    while at < ranges.len() {
+        let word = |at: usize| {
+            let bytes = ranges.get(at..at.checked_add(4)?)?;
+            Some(u32::from_le_bytes(bytes.try_into().ok()?))
+        };
+        let length = usize::try_from(word(at)?).ok()?;
+        // Of 64-bit DWARF no producer for this target writes them.
+        if length >= 0xffff_fff0 {
+            return None;
+        }
+        // After the length and the version.
+        let unit = at.checked_add(6)?;
+        let old = usize::try_from(word(unit)?).ok()?;
+        set(ranges, unit, &fixed(shift.entry(old), 4)?);
+        at = at.checked_add(4)?.checked_add(length)?;
+    }
+    Some(())
+}
+
+/// A section as it is stored: compressed if it was.
+fn stored(object: &CodeObject<'_>, name: &'static str, bytes: Vec<u8>) -> Result<Vec<u8>> {
+    let section = object
+        .sections()
+        .iter()
+        .find(|section| section.name == name);
+    let Some((method, alignment)) =
+        section.and_then(|section| Some((section.compression?, section.alignment)))
+    else {
+        return Ok(bytes);
+    };
+    let failed = |error: std::io::Error| Error::malformed("section", error.to_string());
+    let (number, data) = match method {
+        CompressionMethod::Zlib => {
+            let mut encoder =
+                flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
+            encoder.write_all(&bytes).map_err(failed)?;
+            (1_u32, encoder.finish().map_err(failed)?)
+        }
+        CompressionMethod::Zstd => {
+            let level = ruzstd::encoding::CompressionLevel::Fastest;
+            (
+                2,
+                ruzstd::encoding::compress_to_vec(bytes.as_slice(), level),
+            )
+        }
+    };
+    // `Elf64_Chdr`: the type, reserved bytes, the size and the alignment of the contents.
+    let mut stored = Vec::with_capacity(data.len().saturating_add(24));
+    stored.extend(number.to_le_bytes());
+    stored.extend([0; 4]);
+    stored.extend((bytes.len() as u64).to_le_bytes());
+    stored.extend(alignment.max(1).to_le_bytes());
+    stored.extend(data);
+    Ok(stored)
+}

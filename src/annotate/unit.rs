@@ -1,0 +1,557 @@
+//! One unit of `.debug_info` with attributes added to some of its entries.
+//!
+//! Entries after an addition move, and with them what refers to them: references within the unit, and
+//! operations of expressions, in the unit and in its location lists. Each keeps its size, so that nothing else
+//! moves. Sources: DWARF 5 §7.5, §7.7.1.
+
+use std::collections::BTreeMap;
+
+use fallible_iterator::FallibleIterator;
+use gimli::constants as dw;
+use gimli::{AttributeValue, RawLocListEntry, UnitOffset};
+
+use super::lists::ListKind;
+use super::shift::{Edit, Shift};
+use crate::arch::WaveSize;
+use crate::debug_info::Bytes;
+use crate::debug_info::attribute::Extension;
+use crate::expr::{Dialect, Encoding, Operation, encode_operation, operations, write_uleb};
+use crate::lane_pc::attribute_code;
+
+/// How deep expressions may be in one another.
+const NESTED: u8 = 4;
+
+/// What an entry gets: the offsets of its lists.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Addition {
+    pub(super) lane_pc: usize,
+    pub(super) active_lane: Option<usize>,
+}
+
+/// Bytes that take the place of as many others.
+#[derive(Clone, Debug)]
+pub(super) struct Patch {
+    pub(super) section: PatchedSection,
+    pub(super) at: usize,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// Where they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum PatchedSection {
+    Info,
+    Lists(ListKind),
+}
+
+/// An offset into `.debug_info` that says where an entry is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SectionReference {
+    pub(super) section: PatchedSection,
+    pub(super) at: usize,
+    pub(super) size: usize,
+    pub(super) target: usize,
+}
+
+/// What becomes of a unit.
+#[derive(Debug, Default)]
+pub(super) struct UnitChange {
+    /// What is inserted; nothing if the unit has no additions.
+    pub(super) edits: Vec<Edit>,
+    pub(super) patches: Vec<Patch>,
+    pub(super) references: Vec<SectionReference>,
+    /// The unit's abbreviations with those that are added.
+    pub(super) abbreviations: Option<Vec<u8>>,
+}
+
+/// What a unit is read from.
+pub(super) struct Source<'s, 'a> {
+    pub(super) dwarf: &'s gimli::Dwarf<Bytes<'a>>,
+    pub(super) header: gimli::UnitHeader<Bytes<'a>>,
+    pub(super) wave_size: WaveSize,
+    pub(super) abbrev: &'a [u8],
+    /// `.debug_loc` or `.debug_loclists`, whichever is the unit's.
+    pub(super) kind: ListKind,
+    pub(super) lists: &'a [u8],
+}
+
+/// Why a unit is left alone.
+pub(super) type Refused = String;
+
+fn refused(error: gimli::Error) -> Refused {
+    error.to_string()
+}
+
+/// An expression, and where it is.
+struct Found<'a> {
+    bytes: &'a [u8],
+    section: PatchedSection,
+    at: usize,
+}
+
+impl<'a> Source<'_, 'a> {
+    fn start(&self) -> usize {
+        let offset = self.header.debug_info_offset();
+        offset.map_or(0, |offset| offset.0)
+    }
+
+    /// What becomes of the unit if entries at these offsets in it get something.
+    ///
+    /// # Errors
+    /// Why the unit has to stay as it is.
+    pub(super) fn change(
+        &self,
+        additions: &BTreeMap<usize, Addition>,
+    ) -> Result<UnitChange, Refused> {
+        let unit = self.dwarf.unit(self.header).map_err(refused)?;
+        let offset_size = usize::from(self.header.format().word_size());
+        let mut walk = Walk {
+            source: self,
+            unit: &unit,
+            additions,
+            start: self.start(),
+            offset_size,
+            change: UnitChange::default(),
+            unit_references: Vec::new(),
+            expressions: Vec::new(),
+            codes: BTreeMap::new(),
+            next_code: self.last_code().map_err(refused)?.saturating_add(1),
+            new_abbreviations: Vec::new(),
+        };
+        walk.entries()?;
+        walk.finish()
+    }
+
+    /// The highest code of the unit's abbreviations.
+    fn last_code(&self) -> gimli::Result<u64> {
+        Ok(self.abbreviation_table()?.1)
+    }
+
+    /// The bytes of the unit's abbreviations without the 0 at their end, and the highest code.
+    fn abbreviation_table(&self) -> gimli::Result<(&'a [u8], u64)> {
+        let offset = self.header.debug_abbrev_offset().0;
+        let table = self.abbrev.get(offset..).unwrap_or_default();
+        let mut input = Bytes::new(table, gimli::LittleEndian);
+        let mut highest = 0;
+        loop {
+            let at = table.len().saturating_sub(input.len());
+            let code = gimli::Reader::read_uleb128(&mut input)?;
+            if code == 0 {
+                return Ok((table.get(..at).unwrap_or_default(), highest));
+            }
+            highest = highest.max(code);
+            gimli::Reader::read_uleb128(&mut input)?;
+            gimli::Reader::read_u8(&mut input)?;
+            loop {
+                let name = gimli::Reader::read_uleb128(&mut input)?;
+                let form = gimli::Reader::read_uleb128(&mut input)?;
+                if form == u64::from(dw::DW_FORM_implicit_const.0) {
+                    gimli::Reader::read_sleb128(&mut input)?;
+                }
+                if name == 0 && form == 0 {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+/// A reference to an entry of the unit.
+struct UnitReference {
+    at: usize,
+    /// How many bytes it has; with their number it can be LEB128.
+    size: usize,
+    is_leb128: bool,
+    target: usize,
+}
+
+struct Walk<'w, 's, 'a> {
+    source: &'w Source<'s, 'a>,
+    unit: &'w gimli::Unit<Bytes<'a>>,
+    additions: &'w BTreeMap<usize, Addition>,
+    /// Of the unit in the section.
+    start: usize,
+    offset_size: usize,
+    change: UnitChange,
+    unit_references: Vec<UnitReference>,
+    expressions: Vec<Found<'a>>,
+    /// New codes by the old one, and by whether there is a list of active lanes.
+    codes: BTreeMap<(u64, bool), u64>,
+    next_code: u64,
+    new_abbreviations: Vec<u8>,
+}
+
+impl<'a> Walk<'_, '_, 'a> {
+    fn entries(&mut self) -> Result<(), Refused> {
+        let abbreviations = self.unit.abbreviations.clone();
+        let mut entries = self
+            .source
+            .header
+            .entries_raw(&abbreviations, None)
+            .map_err(refused)?;
+        while !entries.is_empty() {
+            let at = entries.next_offset().0;
+            let Some(abbreviation) = entries.read_abbreviation().map_err(refused)? else {
+                continue;
+            };
+            let after_code = entries.next_offset().0;
+            for specification in abbreviation.attributes() {
+                let before = entries.next_offset().0;
+                let attribute = entries.read_attribute(*specification).map_err(refused)?;
+                let size = entries.next_offset().0.saturating_sub(before);
+                if specification.form() == dw::DW_FORM_indirect {
+                    return Err("an attribute has DW_FORM_indirect".to_owned());
+                }
+                self.attribute(before, size, specification.form(), &attribute)?;
+            }
+            if let Some(addition) = self.additions.get(&at) {
+                let end = entries.next_offset().0;
+                self.add(abbreviation, *addition, [at, after_code, end])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn attribute(
+        &mut self,
+        at: usize,
+        size: usize,
+        form: gimli::DwForm,
+        attribute: &gimli::Attribute<Bytes<'a>>,
+    ) -> Result<(), Refused> {
+        let at = self.start.saturating_add(at);
+        #[expect(
+            clippy::wildcard_enum_match_arm,
+            reason = "other values refer to no entry"
+        )]
+        match attribute.raw_value() {
+            AttributeValue::UnitRef(target) => self.unit_references.push(UnitReference {
+                at,
+                size,
+                is_leb128: form == dw::DW_FORM_ref_udata,
+                target: target.0,
+            }),
+            AttributeValue::DebugInfoRef(target) => self.change.references.push(SectionReference {
+                section: PatchedSection::Info,
+                at,
+                size,
+                target: target.0,
+            }),
+            AttributeValue::Exprloc(expression) => self.expression_at(expression.0, at, size),
+            // Before DWARF 4 expressions had these forms; nothing else that has them refers to entries.
+            AttributeValue::Block(bytes) if self.unit.encoding().version < 4 => {
+                self.expression_at(bytes, at, size);
+            }
+            _ => {}
+        }
+        self.list(attribute)
+    }
+
+    fn expression_at(&mut self, bytes: Bytes<'a>, at: usize, size: usize) {
+        let length = size.saturating_sub(bytes.len());
+        self.expressions.push(Found {
+            bytes: bytes.slice(),
+            section: PatchedSection::Info,
+            at: at.saturating_add(length),
+        });
+    }
+
+    /// The expressions of a location list.
+    fn list(&mut self, attribute: &gimli::Attribute<Bytes<'a>>) -> Result<(), Refused> {
+        let found = self
+            .source
+            .dwarf
+            .attr_locations_offset(self.unit, attribute.value());
+        let Some(offset) = found.map_err(refused)? else {
+            return Ok(());
+        };
+        let section = Bytes::new(self.source.lists, gimli::LittleEndian);
+        let mut entries = (self.source.dwarf.locations)
+            .raw_locations(offset, self.unit.encoding())
+            .map_err(refused)?;
+        while let Some(entry) = entries.next().map_err(refused)? {
+            let expression = match entry {
+                RawLocListEntry::AddressOrOffsetPair { data, .. }
+                | RawLocListEntry::StartxEndx { data, .. }
+                | RawLocListEntry::StartxLength { data, .. }
+                | RawLocListEntry::OffsetPair { data, .. }
+                | RawLocListEntry::DefaultLocation { data }
+                | RawLocListEntry::StartEnd { data, .. }
+                | RawLocListEntry::StartLength { data, .. } => data.0,
+                RawLocListEntry::BaseAddress { .. } | RawLocListEntry::BaseAddressx { .. } => {
+                    continue;
+                }
+            };
+            self.expressions.push(Found {
+                bytes: expression.slice(),
+                section: PatchedSection::Lists(self.source.kind),
+                at: gimli::Reader::offset_from(&expression, &section),
+            });
+        }
+        Ok(())
+    }
+
+    /// Adds attributes to an entry: it starts, its abbreviation's code ends, and it ends at these offsets.
+    fn add(
+        &mut self,
+        abbreviation: &gimli::Abbreviation,
+        addition: Addition,
+        [at, after_code, end]: [usize; 3],
+    ) -> Result<(), Refused> {
+        let key = (abbreviation.code(), addition.active_lane.is_some());
+        let code = match self.codes.get(&key) {
+            Some(code) => *code,
+            None => {
+                let code = self.next_code;
+                self.next_code = code.saturating_add(1);
+                self.codes.insert(key, code);
+                self.declare(code, abbreviation, key.1);
+                code
+            }
+        };
+        let mut bytes = Vec::new();
+        write_uleb(code, &mut bytes);
+        self.change.edits.push(Edit {
+            at: self.start.saturating_add(at),
+            removed: after_code.saturating_sub(at),
+            bytes,
+        });
+        let mut bytes = Vec::new();
+        bytes.extend(u8::try_from(self.source.wave_size.lanes()));
+        for list in [Some(addition.lane_pc), addition.active_lane]
+            .into_iter()
+            .flatten()
+        {
+            let size = bytes.len().saturating_add(self.offset_size);
+            bytes.extend((list as u64).to_le_bytes());
+            bytes.truncate(size);
+        }
+        self.change.edits.push(Edit {
+            at: self.start.saturating_add(end),
+            removed: 0,
+            bytes,
+        });
+        Ok(())
+    }
+
+    /// Declares an abbreviation with more attributes.
+    fn declare(&mut self, code: u64, old: &gimli::Abbreviation, has_active_lane: bool) {
+        let out = &mut self.new_abbreviations;
+        write_uleb(code, out);
+        write_uleb(old.tag().0.into(), out);
+        out.push(u8::from(old.has_children()));
+        for specification in old.attributes() {
+            write_uleb(specification.name().0.into(), out);
+            write_uleb(specification.form().0.into(), out);
+            if let Some(value) = specification.implicit_const_value() {
+                crate::expr::write_sleb(value, out);
+            }
+        }
+        let mut add = |extension, form: gimli::DwForm| {
+            write_uleb(attribute_code(extension).0.into(), out);
+            write_uleb(form.0.into(), out);
+        };
+        add(Extension::Lanes, dw::DW_FORM_data1);
+        add(Extension::LanePc, dw::DW_FORM_sec_offset);
+        if has_active_lane {
+            add(Extension::ActiveLane, dw::DW_FORM_sec_offset);
+        }
+        out.extend([0, 0]);
+    }
+
+    /// Follows what moved.
+    fn finish(mut self) -> Result<UnitChange, Refused> {
+        let shift = Shift::new(&self.change.edits);
+        let start = self.start;
+        // An offset in the unit that stays the same, or where it is then.
+        let moved = |target: usize| {
+            let old = start.saturating_add(target);
+            shift.entry(old).saturating_sub(start)
+        };
+        for reference in &self.unit_references {
+            let target = moved(reference.target);
+            if target == reference.target {
+                continue;
+            }
+            let bytes = if reference.is_leb128 {
+                leb128_of(target, reference.size)
+            } else {
+                fixed(target, reference.size)
+            };
+            let bytes = bytes.ok_or("a reference would need more bytes than it has")?;
+            self.change.patches.push(Patch {
+                section: PatchedSection::Info,
+                at: reference.at,
+                bytes,
+            });
+        }
+        let encoding = Encoding {
+            address_size: self.unit.encoding().address_size,
+            offset_size: self.source.header.format().word_size(),
+            dialect: Dialect::User,
+        };
+        for expression in &self.expressions {
+            rewrite(expression, encoding, &moved, NESTED, &mut self.change)?;
+        }
+        if !self.change.edits.is_empty() {
+            let (old, _) = self.source.abbreviation_table().map_err(refused)?;
+            let mut table = old.to_vec();
+            table.extend(&self.new_abbreviations);
+            table.push(0);
+            self.change.abbreviations = Some(table);
+        }
+        Ok(self.change)
+    }
+}
+
+/// A number with as many bytes as there are; nothing if it does not fit.
+pub(super) fn fixed(value: usize, size: usize) -> Option<Vec<u8>> {
+    let bytes = (value as u64).to_le_bytes();
+    let (kept, lost) = bytes.split_at_checked(size)?;
+    lost.iter().all(|byte| *byte == 0).then(|| kept.to_vec())
+}
+
+/// A number as LEB128 of as many bytes as there are; nothing if it does not fit.
+fn leb128_of(value: usize, size: usize) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    write_uleb(value as u64, &mut bytes);
+    let missing = size.checked_sub(bytes.len())?;
+    if missing > 0 {
+        // The same number with more bytes than it needs.
+        if let Some(last) = bytes.last_mut() {
+            *last |= 0x80;
+        }
+        bytes.extend(core::iter::repeat_n(0x80, missing.saturating_sub(1)));
+        bytes.push(0);
+    }
+    Some(bytes)
+}
+
+/// Makes the references of an expression those to where entries are then.
+fn rewrite(
+    found: &Found<'_>,
+    encoding: Encoding,
+    moved: &impl Fn(usize) -> usize,
+    depth: u8,
+    change: &mut UnitChange,
+) -> Result<(), Refused> {
+    let depth = (depth.checked_sub(1)).ok_or("expressions are nested too deep")?;
+    let mut items = operations(found.bytes, encoding);
+    // What follows an operation that is not known may be anything; what it refers to then nobody knows.
+    while let Some(item) = items.next().map_err(text)? {
+        let at = found.at.saturating_add(item.offset);
+        #[expect(
+            clippy::wildcard_enum_match_arm,
+            reason = "others refer to entries of the unit, or to none"
+        )]
+        match item.operation {
+            Operation::CallRef { entry }
+            | Operation::ImplicitPointer { entry, .. }
+            | Operation::AspaceImplicitPointer { entry, .. } => {
+                change.references.push(SectionReference {
+                    section: found.section,
+                    at: at.saturating_add(1),
+                    size: encoding.offset_size.into(),
+                    target: usize::try_from(entry).map_err(text)?,
+                });
+            }
+            Operation::EntryValue { expression } => {
+                let start = item.end.saturating_sub(expression.len());
+                let inner = Found {
+                    bytes: expression,
+                    section: found.section,
+                    at: found.at.saturating_add(start),
+                };
+                rewrite(&inner, encoding, moved, depth, change)?;
+            }
+            operation => {
+                let Some(operation) = moved_within(operation, moved)? else {
+                    continue;
+                };
+                let mut bytes = Vec::new();
+                encode_operation(&operation, encoding, &mut bytes).map_err(text)?;
+                if bytes.len() != item.end.saturating_sub(item.offset) {
+                    let reason = "a reference in an expression would need other bytes than it has";
+                    return Err(reason.to_owned());
+                }
+                // The code that it had: GNU's spellings have others.
+                if let (Some(first), Some(old)) = (bytes.first_mut(), found.bytes.get(item.offset))
+                {
+                    *first = *old;
+                }
+                let section = found.section;
+                change.patches.push(Patch { section, at, bytes });
+            }
+        }
+    }
+    Ok(())
+}
+
+fn text(error: impl core::fmt::Display) -> Refused {
+    error.to_string()
+}
+
+/// An operation that refers to an entry of the unit, with where that is then; nothing if that is the same.
+fn moved_within<'o>(
+    operation: Operation<'o>,
+    moved: &impl Fn(usize) -> usize,
+) -> Result<Option<Operation<'o>>, Refused> {
+    let new = |target: u64| -> Result<u64, Refused> {
+        Ok(moved(usize::try_from(target).map_err(text)?) as u64)
+    };
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "other operations refer to no entry of the unit"
+    )]
+    let changed = match operation {
+        Operation::Call2 { entry } => Operation::Call2 {
+            entry: u16::try_from(new(entry.into())?).map_err(text)?,
+        },
+        Operation::Call4 { entry } => Operation::Call4 {
+            entry: u32::try_from(new(entry.into())?).map_err(text)?,
+        },
+        Operation::GnuParameterRef { entry } => Operation::GnuParameterRef {
+            entry: u32::try_from(new(entry.into())?).map_err(text)?,
+        },
+        Operation::ConstType { base_type, bytes } => Operation::ConstType {
+            base_type: new(base_type)?,
+            bytes,
+        },
+        Operation::RegvalType {
+            register,
+            base_type,
+        } => Operation::RegvalType {
+            register,
+            base_type: new(base_type)?,
+        },
+        Operation::DerefType {
+            byte_size,
+            base_type,
+        } => Operation::DerefType {
+            byte_size,
+            base_type: new(base_type)?,
+        },
+        Operation::XderefType {
+            byte_size,
+            base_type,
+        } => Operation::XderefType {
+            byte_size,
+            base_type: new(base_type)?,
+        },
+        // 0 is the generic type.
+        Operation::Convert { base_type } if base_type != 0 => Operation::Convert {
+            base_type: new(base_type)?,
+        },
+        Operation::Reinterpret { base_type } if base_type != 0 => Operation::Reinterpret {
+            base_type: new(base_type)?,
+        },
+        _ => return Ok(None),
+    };
+    Ok((changed != operation).then_some(changed))
+}
+
+/// The offset of an entry in its unit.
+pub(super) fn unit_offset(header: &gimli::UnitHeader<Bytes<'_>>, in_section: u64) -> Option<usize> {
+    let in_section = gimli::DebugInfoOffset(usize::try_from(in_section).ok()?);
+    let UnitOffset(offset) = in_section.to_unit_offset(header)?;
+    Some(offset)
+}

@@ -1,0 +1,125 @@
+//! `hetdwarf annotate`.
+
+use std::io::Write;
+use std::path::Path;
+
+use super::arguments::{AnnotateArguments, Format};
+use super::failure::{Exit, Failure};
+use super::input::{check_lengths, read_file};
+use super::or_unknown;
+use super::pattern::pattern;
+use super::save::save;
+use crate::annotate::{Annotated, annotate};
+use crate::object::{CodeObject, code_objects_with};
+use crate::report::{AnnotateDocument, AnnotateFunction, to_json_pretty};
+
+pub(crate) fn run(arguments: &AnnotateArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+    let input = &arguments.input;
+    if is_same_file(input, &arguments.output) {
+        let message = "it is the input too: the output has to be another file";
+        return Err(Failure::in_file(&arguments.output, message));
+    }
+    let place = |error: crate::Error| Failure::in_file(input, error);
+    let glob = match &arguments.only {
+        Some(glob) => {
+            Some(pattern(glob).map_err(|error| Failure::in_option("--only", glob, error))?)
+        }
+        None => None,
+    };
+    let wanted = |name: &str| glob.as_ref().is_none_or(|glob| glob.is_match(name));
+    let data = read_file(input)?;
+    let limits = arguments.limits.limits();
+    let found = match CodeObject::parse_with(&data, &limits) {
+        Ok(_) => annotate(&data, &limits, &wanted).map_err(place)?,
+        Err(_) => {
+            let inside = code_objects_with(&data, &limits).map_err(place)?;
+            let count = inside.len();
+            let note = format!(
+                "it contains {count} code objects: only a code object by itself is rewritten"
+            );
+            Annotated {
+                file: data.to_vec(),
+                functions: Vec::new(),
+                notes: vec![note],
+            }
+        }
+    };
+    check_lengths([(input.as_path(), &data)])?;
+    save(&arguments.output, &found.file)
+        .map_err(|error| Failure::in_file(&arguments.output, error))?;
+    let document = AnnotateDocument::new(&data, &found);
+    match arguments.format {
+        Format::Json => writeln!(out, "{}", to_json_pretty(&document)?)?,
+        Format::Text => print(&document, arguments.report, out)?,
+    }
+    Ok(Exit::Done)
+}
+
+fn is_same_file(input: &Path, output: &Path) -> bool {
+    match (input.canonicalize(), output.canonicalize()) {
+        (Ok(input), Ok(output)) => input == output,
+        // An output that does not exist is no input.
+        (_, _) => false,
+    }
+}
+
+fn print(
+    document: &AnnotateDocument,
+    with_functions: bool,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    if with_functions {
+        for function in &document.functions {
+            writeln!(out, "{}", line(function))?;
+        }
+    }
+    for note in &document.notes {
+        writeln!(out, "{note}")?;
+    }
+    let done = document
+        .functions
+        .iter()
+        .filter(|function| function.left_alone.is_none());
+    let (count, functions) = (done.clone().count(), document.functions.len());
+    let [covered, size] = [
+        done.clone().map(|function| function.covered).sum::<u64>(),
+        done.map(|function| function.size).sum::<u64>(),
+    ];
+    if document.changed {
+        let (before, after) = (document.size_before, document.size_after);
+        writeln!(
+            out,
+            "{count} of {functions} functions say where their lanes are, for {} of their code; the file has {after} bytes, \
+             and had {before}",
+            percent(covered, size)
+        )?;
+    } else {
+        writeln!(out, "nothing was added to any of {functions} functions")?;
+    }
+    Ok(())
+}
+
+/// A function of the report.
+fn line(function: &AnnotateFunction) -> String {
+    let name = or_unknown(function.name.as_ref());
+    let address = function.address.0;
+    let start = format!("{name} ({address:#x}, {} bytes): ", function.size);
+    if let Some(reason) = &function.left_alone {
+        return format!("{start}left alone: {reason}");
+    }
+    let covered = percent(function.covered, function.size);
+    let missing = function.missing.iter();
+    let missing: String = missing
+        .map(|(reason, bytes)| format!(", {bytes} bytes not: {reason}"))
+        .collect();
+    format!("{start}{covered}, {} bytes added{missing}", function.added)
+}
+
+/// A part of a whole, in tenths of a percent.
+fn percent(part: u64, whole: u64) -> String {
+    let tenths = u128::from(part)
+        .saturating_mul(1000)
+        .checked_div(whole.into());
+    let tenths = tenths.unwrap_or(1000);
+    format!("{}.{} %", tenths / 10, tenths % 10)
+}

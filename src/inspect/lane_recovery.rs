@@ -1,0 +1,115 @@
+//! Where the lanes of a stop are by the machine code: `lane_flow`, held against the call frame information, with
+//! the source lines that a reader expects.
+
+use super::lane_pc::{LaneOrigin, LanePlace, Recovery, UnknownLane};
+use super::program::Program;
+use super::stop::Stop;
+use crate::arch::{Lane, WaveSize};
+use crate::error::{Error, Result};
+use crate::lane_flow::{LaneState, Reason, StopLanes};
+
+impl Stop<'_, '_> {
+    /// Where the lanes are by the machine code. It is found out once, for all frames.
+    pub(super) fn recovered(&self) -> Result<&StopLanes> {
+        let found = self.recovered_cell().get_or_init(|| self.recover());
+        found.as_ref().map_err(Error::clone)
+    }
+
+    fn recover(&self) -> Result<StopLanes> {
+        let wave = self.wave();
+        let load_address = self.options().load_address;
+        let Some(pc) = self.frame(0).map(|frame| frame.call_frame().pc()) else {
+            return Ok(StopLanes { frames: Vec::new() });
+        };
+        let flow = self.program().lane_flow(wave.wave_size());
+        let pc = pc.wrapping_sub(load_address);
+        flow.stop(wave, pc, load_address, self.dispatched())
+    }
+
+    /// The lanes that the dispatch started, a bit each; nothing if that is not known.
+    pub(super) fn dispatched(&self) -> Option<u64> {
+        let wave = self.wave();
+        wave.dispatch()?.lanes(wave.wave_size())
+    }
+
+    /// Where a lane is by the machine code, in a frame that the call frame information found: unknown if the code
+    /// finds another one there.
+    pub(super) fn recovered_place(&self, level: usize, lane: Lane) -> Result<LanePlace> {
+        let found = self.recovered()?.frames.get(level).map(|frame| frame.pc);
+        let load_address = self.options().load_address;
+        let frame = self.frame(level).map(|frame| frame.call_frame().pc());
+        match (found, frame) {
+            (Some(found), Some(pc)) if found.wrapping_add(load_address) != pc => {
+                Ok(LanePlace::Unknown(UnknownLane::Code(Reason::Caller)))
+            }
+            (_, _) => self.place_in(level, lane),
+        }
+    }
+
+    /// Where a lane is in a frame that the machine code finds.
+    fn place_in(&self, level: usize, lane: Lane) -> Result<LanePlace> {
+        let found = self.recovered()?;
+        let state = match found.frames.get(level) {
+            Some(frame) => frame.lanes.get(usize::from(lane.0)).copied(),
+            // Every lane that was started is in a frame further in, and so at the call in this one.
+            None => Some(match found.lane(lane.0).1 {
+                LaneState::Active | LaneState::Waiting { .. } => LaneState::Active,
+                LaneState::Elsewhere => LaneState::Elsewhere,
+                LaneState::Unknown(Reason::Caller) => LaneState::Unknown(Reason::Caller),
+                LaneState::Unknown(_) => LaneState::Unknown(Reason::Callee),
+            }),
+        };
+        Ok(match state {
+            Some(LaneState::Active) => LanePlace::Active,
+            Some(LaneState::Waiting { pc, left, resumes }) => {
+                let load_address = self.options().load_address;
+                let wave_size = self.wave().wave_size();
+                let known = (pc, left, resumes);
+                let pc = self.program().place_with_line(wave_size, lane.0, known)?;
+                let [left, resumes] =
+                    [left, resumes].map(|pc| pc.map(|pc| pc.wrapping_add(load_address)));
+                LanePlace::Waiting {
+                    pc: pc.wrapping_add(load_address),
+                    origin: LaneOrigin::Recovered { left, resumes },
+                }
+            }
+            Some(LaneState::Elsewhere) | None => LanePlace::Elsewhere,
+            Some(LaneState::Unknown(reason)) => LanePlace::Unknown(UnknownLane::Code(reason)),
+        })
+    }
+
+    /// Where a lane is in a caller that the machine code finds, if it is to be asked: also one that the call frame
+    /// information does not lead to, or has another one for.
+    pub(super) fn recovered_in_caller(
+        &self,
+        level: usize,
+        lane: Lane,
+        recovery: Recovery,
+    ) -> Option<LanePlace> {
+        if recovery == Recovery::Never {
+            return None;
+        }
+        self.recovered().ok()?.frames.get(level)?;
+        self.place_in(level, lane).ok()
+    }
+}
+
+impl Program<'_> {
+    /// Of the addresses that are right for a waiting lane, in the code object, one with a source line.
+    ///
+    /// * The address is what is said else; where the lane was switched off, and where it goes on, as far as they are known.
+    pub(crate) fn place_with_line(
+        &self,
+        wave_size: WaveSize,
+        lane: u8,
+        (pc, left, resumes): (u64, Option<u64>, Option<u64>),
+    ) -> Result<u64> {
+        for address in self.lane_flow(wave_size).gap(lane, (pc, left, resumes)) {
+            let line = self.info().line_at(address)?;
+            if line.is_some_and(|line| line.line != 0) {
+                return Ok(address);
+            }
+        }
+        Ok(pc)
+    }
+}
