@@ -321,3 +321,86 @@ fn nothing_else_changes() {
     println!("{changed} objects, {functions} functions, {covered} of {size} bytes covered");
     assert!(changed > 100 && covered * 100 > size * 90);
 }
+
+/// What the command refuses, and what it leaves alone.
+#[test]
+fn files_are_handled_with_care() {
+    let folder = Folder::new("files");
+    let object = fixture("lanes/divcalls-gfx1100-O2/divcalls-gfx1100-O2.hsaco");
+    let input = folder.path("in.hsaco");
+    std::fs::copy(&object, &input).unwrap();
+    let before = std::fs::read(&input).unwrap();
+    let run = |input: &Path, output: &Path, more: &[&str]| {
+        let mut arguments = vec!["annotate".into(), input.as_os_str().to_owned()];
+        arguments.extend(["-o".into(), output.as_os_str().to_owned()]);
+        arguments.extend(more.iter().map(Into::into));
+        hetdwarf(arguments)
+    };
+    // The input is not written over, by whatever name.
+    for output in [input.clone(), folder.path("./in.hsaco")] {
+        let ran = run(&input, &output, &[]);
+        assert_eq!(ran.status, 2);
+        assert!(ran.err.contains("another file"), "{}", ran.err);
+        assert!(std::fs::read(&input).unwrap() == before);
+    }
+    // What cannot be written is not there at all.
+    let ran = run(&input, &folder.path("none/out.hsaco"), &[]);
+    assert_eq!(ran.status, 2);
+    // One function of several.
+    let output = folder.path("out.hsaco");
+    let ran = run(&input, &output, &["--only", "k", "--report"]);
+    assert_eq!((ran.status, ran.err.as_str()), (0, ""));
+    assert!(
+        ran.out.contains("k (0x") && !ran.out.contains("outer"),
+        "{}",
+        ran.out
+    );
+    assert!(std::fs::read(&output).unwrap() != before);
+    // What is no code object by itself is copied, and it is said.
+    let ran = run(&fixture("object/not-there"), &output, &[]);
+    assert_eq!(ran.status, 2);
+    let relocatable = corpus()
+        .into_iter()
+        .find(|path| path.extension().unwrap() == "o");
+    let relocatable = relocatable.unwrap();
+    let ran = run(&relocatable, &output, &[]);
+    assert_eq!(ran.status, 0, "{}", ran.err);
+    assert!(ran.out.contains("relocatable"), "{}", ran.out);
+    assert!(std::fs::read(&output).unwrap() == std::fs::read(&relocatable).unwrap());
+    // No file of its own is left over.
+    let left: Vec<_> = std::fs::read_dir(&folder.0).unwrap().collect();
+    assert_eq!(left.len(), 2, "{left:?}");
+}
+
+/// Damaged objects give an error or a file, and no panic.
+#[test]
+fn damaged_objects_are_survived() {
+    let object = fixture("corpus/llvm22/small-gfx1100-O2-gz-zlib.hsaco");
+    let plain = fixture("lanes/ifelse-gfx1100-O2/ifelse-gfx1100-O2.hsaco");
+    let limits = hetdwarf::Limits::default();
+    let (mut written, mut errors) = (0, 0);
+    for path in [object, plain] {
+        let file = std::fs::read(path).unwrap();
+        for seed in 0..300_usize {
+            let mut file = file.clone();
+            // Places and values that are the same on every run.
+            for n in 0..3_usize {
+                let word = (seed * 3 + n + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 17;
+                let at = word % file.len();
+                file[at] ^= (word >> 40) as u8 | 1;
+            }
+            if seed % 10 == 0 {
+                file.truncate(file.len() * (seed + 1) / 300);
+            }
+            match hetdwarf::annotate::annotate(&file, &limits, &|_| true) {
+                Ok(found) => {
+                    written += 1;
+                    assert!(found.file.len() < 1 << 20);
+                }
+                Err(_) => errors += 1,
+            }
+        }
+    }
+    println!("{written} written, {errors} refused");
+    assert!(written > 100 && errors > 30);
+}
