@@ -16,7 +16,7 @@ use gimli::constants::{
 };
 
 use super::syntax::{Path, Tag};
-use crate::debug_info::{Budget, DebugInfo, DieId, UnitId};
+use crate::debug_info::{DebugInfo, DieId, UnitId};
 use crate::error::Result;
 use crate::nearest::Nearest;
 
@@ -50,8 +50,6 @@ pub(super) struct Names<'d, 'a> {
     units: BTreeMap<UnitId, BTreeMap<Cow<'a, str>, Vec<Named>>>,
     /// The unit that is looked at first.
     first: Option<UnitId>,
-    /// What the walks may read in all.
-    entries: Budget,
 }
 
 /// Something that encloses what is walked over.
@@ -68,7 +66,6 @@ impl<'d, 'a> Names<'d, 'a> {
             info,
             units: BTreeMap::new(),
             first,
-            entries: Budget::reading(info.limits()),
         }
     }
 
@@ -155,7 +152,7 @@ impl<'d, 'a> Names<'d, 'a> {
         };
         let mut open: Vec<Open> = Vec::new();
         while let Ok(Some(die)) = dies.next_ref() {
-            self.entries.charge(1)?;
+            self.info.meter().work(1)?;
             if die.is_null() {
                 continue;
             }

@@ -55,6 +55,12 @@ pub struct VerifiedFile {
     /// How many more findings there are.
     #[serde(skip_serializing_if = "is_zero")]
     pub left_out: u64,
+    /// False if a limit ended the check before everything was looked at; else it is absent.
+    #[serde(skip_serializing_if = "core::clone::Clone::clone")]
+    pub complete: bool,
+    /// The other code objects of the file that are the same, byte for byte.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub same: Vec<String>,
 }
 
 /// A place where a rule is broken.
@@ -246,6 +252,8 @@ impl VerifiedFile {
                 .map(|finding| FindingDocument::new(path, finding))
                 .collect(),
             left_out: verdict.left_out,
+            complete: verdict.stopped.is_none(),
+            same: Vec::new(),
         }
     }
 

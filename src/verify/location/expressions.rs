@@ -128,6 +128,8 @@ impl<'a> UnitCheck<'_, '_, 'a> {
             ..Env::new(here.encoding, here.role)
         };
         let outcome = expression::check(expression.bytes, &env);
+        // What was refused ends the walk over the entries.
+        let _ = self.meter.work(outcome.steps);
         let depends = Setting {
             frame_base: here.frame_base.filter(|_| outcome.asks_frame_base),
             unit: here.unit.filter(|_| entries.were_asked()),
@@ -246,7 +248,9 @@ impl<'a> UnitCheck<'_, '_, 'a> {
                 simt: here.simt,
                 ..Env::new(expression.unit.encoding.in_memory(), here.role)
             };
-            expression::check(&bytes, &env).faults
+            let outcome = expression::check(&bytes, &env);
+            let _ = self.meter.work(outcome.steps);
+            outcome.faults
         });
         faults.into_iter().filter(Fault::is_overrun_of_object)
     }
