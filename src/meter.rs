@@ -314,7 +314,7 @@ mod tests {
     use super::*;
     use crate::error::ErrorKind;
 
-    fn meter(work: u64, memory: u64) -> Meter {
+    fn small(work: u64, memory: u64) -> Meter {
         let limits = Limits {
             work,
             memory,
@@ -357,7 +357,7 @@ mod tests {
 
     #[test]
     fn after_a_step_that_was_refused_there_is_none() {
-        let meter = meter(10, 0);
+        let meter = small(10, 0);
         meter.work(4).unwrap();
         assert!(meter.refused().is_none());
         assert_eq!(limit(meter.work(7)), (Limit::Work, 10));
@@ -375,7 +375,7 @@ mod tests {
 
     #[test]
     fn bytes_that_were_refused_leave_room_for_fewer() {
-        let meter = meter(0, 10);
+        let meter = small(0, 10);
         meter.hold(4).unwrap();
         assert_eq!(limit(meter.hold(7)), (Limit::Memory, 10));
         assert_eq!(limit(meter.hold(u64::MAX)), (Limit::Memory, 10));
@@ -388,7 +388,7 @@ mod tests {
             limit(meter.refused().map_or(Ok(()), Err)),
             (Limit::Memory, 10)
         );
-        let meter = Arc::new(super::tests::meter(0, 10));
+        let meter = Arc::new(small(0, 10));
         let held = Held::new(Arc::clone(&meter));
         held.hold(10).unwrap();
         assert!(held.hold(1).is_err());
@@ -398,7 +398,7 @@ mod tests {
 
     #[test]
     fn threads_may_take_together_what_one_may() {
-        let meter = meter(10, 10);
+        let meter = small(10, 10);
         meter.work(2).unwrap();
         meter.hold(1).unwrap();
         let forks = [meter.fork(), meter.fork()].map(Arc::new);
@@ -408,7 +408,7 @@ mod tests {
         }
         assert!(meter.join(&forks));
         assert_eq!((meter.steps(), meter.bytes()), (10, 10));
-        let meter = super::tests::meter(10, 10);
+        let meter = small(10, 10);
         let forks = [meter.fork(), meter.fork()].map(Arc::new);
         forks.iter().for_each(|fork| fork.work(6).unwrap());
         assert!(!meter.join(&forks));

@@ -65,7 +65,7 @@ mod tests {
         assert_eq!(parse("depth"), Err("expected NAME=N".to_owned()));
         let error = parse("step=1").unwrap_err();
         assert!(
-            error.starts_with("there is no limit \"step\"; there are steps, stop-steps, "),
+            error.starts_with("there is no limit \"step\"; there are steps, stack, "),
             "{error}"
         );
         let error = parse("steps=-1").unwrap_err();

@@ -179,7 +179,6 @@ fn at(expression: &ExpressionBytes<'_>, error: Error, piece: usize, operand: usi
 
 #[cfg(test)]
 mod tests {
-    use core::cell::Cell;
 
     use proptest::prelude::*;
 
@@ -189,15 +188,16 @@ mod tests {
     use crate::expr::{Dialect, Encoding};
     use crate::limits::Limits;
     use crate::location::{Arena, Place, Storage};
+    use crate::meter::Meter;
 
     /// Registers that are kept, moved, saved in memory, lost, in two places, or that nobody knows. To find one costs a step.
-    struct Caller<'d>(&'d Cell<u64>);
+    struct Caller<'d>(&'d Meter);
 
     const PLACES: [Place<'static>; 2] = [Place::byte(8), Place::byte(16)];
 
     impl<'a> Frame<'a> for Caller<'_> {
         fn register(&self, register: Register) -> Result<Location<'a>> {
-            self.0.set(self.0.get() + 1);
+            self.0.work(1)?;
             let number = register.number();
             Ok(match number % 8 {
                 5 => Location::Many(&PLACES),

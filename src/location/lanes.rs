@@ -4,6 +4,7 @@
 //! all lanes is read once and copied. What fits neither is read lane by lane.
 
 use super::memory::lane_of;
+use super::read::VISITS;
 use super::read::{Access, Bits, copy_bits, read_within};
 use super::{Composite, LaneSelect, Location, Mask, Place, Storage};
 use crate::arch::{AddressSpace, Lane, Register, WaveSize, scratch};
@@ -101,7 +102,7 @@ pub fn read_lanes(
     wave: &dyn Wave,
     max_bits: u64,
 ) -> Result<LaneBits> {
-    let meter = &Meter::new(&Limits::DEFAULT, 0);
+    let meter = &Meter::of_steps(&Limits::DEFAULT, VISITS);
     read_lanes_within(location, bit_size, wave, max_bits, meter)
 }
 

@@ -13,6 +13,10 @@ use crate::limits::reached;
 use crate::meter::Meter;
 use crate::wave::Wave;
 
+/// How many places one read may visit, where nobody says otherwise: composites of composites of several places
+/// multiply. Variables of real code are in a few dozen parts.
+pub(super) const VISITS: u32 = 1 << 20;
+
 /// Whom to ask for bits, and on whose behalf.
 #[derive(Clone, Copy)]
 pub struct Access<'w> {
@@ -74,7 +78,12 @@ impl Bits {
 ///
 /// Source: HET A.2.5.3 and A.2.5.4.3.4, `DW_OP_deref_type`.
 pub fn read(location: &Location<'_>, bit_size: u64, access: &Access<'_>) -> Result<Bits> {
-    read_within(location, bit_size, access, &Meter::new(&Limits::DEFAULT, 0))
+    read_within(
+        location,
+        bit_size,
+        access,
+        &Meter::of_steps(&Limits::DEFAULT, VISITS),
+    )
 }
 
 /// The same; visits of places are paid for.
@@ -115,7 +124,12 @@ pub(crate) fn read_value(
     bit_size: u32,
     access: &Access<'_>,
 ) -> Result<u128> {
-    read_value_within(location, bit_size, access, &Meter::new(&Limits::DEFAULT, 0))
+    read_value_within(
+        location,
+        bit_size,
+        access,
+        &Meter::of_steps(&Limits::DEFAULT, VISITS),
+    )
 }
 
 /// The same; visits of places are paid for, but for the one of a plain register or memory.
@@ -615,7 +629,7 @@ mod tests {
         let constant = Location::One(Place::new(Storage::Constant(&[0x5a]), 0));
         let all = Composite::repeat(constant, 8, 1 << 60, BOUNDS, &arena).unwrap();
         let all = Location::One(Place::new(Storage::Composite(arena.alloc(all)), 0));
-        let meter = Meter::new(&Limits::DEFAULT, 0);
+        let meter = Meter::of_steps(&Limits::DEFAULT, VISITS);
         let bits = read_within(&all, 1 << 24, &ACCESS, &meter).unwrap();
         assert!(bits.is_complete() && bits.bytes.iter().all(|byte| *byte == 0x5a));
         // One for every 512 bits, and not one for each of two million elements.

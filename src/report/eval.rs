@@ -18,9 +18,6 @@ use crate::meter::Meter;
 /// The most parts of composites that are listed for all lanes together.
 const MOST_PARTS: u64 = 1 << 14;
 
-/// The most places that are visited for all lanes together.
-const MOST_VISITS: u64 = 1 << 20;
-
 /// The document.
 #[derive(Clone, Debug, Serialize)]
 pub struct EvalDocument {

@@ -247,6 +247,7 @@ mod tests {
                 Finding::new(rule("cfi-cie-pointer"), ".debug_frame", "b"),
             ],
             left_out: 0,
+            stopped: None,
         };
         selection.apply(&mut verdict);
         let kept: Vec<_> = verdict.findings.iter().map(|f| &*f.message).collect();
@@ -260,6 +261,7 @@ mod tests {
         let mut verdict = Verdict {
             findings: vec![finding],
             left_out: 0,
+            stopped: None,
         };
         Selection::default().apply(&mut verdict);
         assert_eq!(verdict.findings[0].severity, Severity::Note);

@@ -169,8 +169,11 @@ pub fn code_object_with<'data>(
     if chosen.place.compression.is_none() {
         return Ok(chosen.clone());
     }
-    let again = search(data, &meter.question().into(), Keep::One(chosen.index))?;
-    select(&again, &Selector::Index(chosen.index)).cloned()
+    let index = chosen.index;
+    drop(all);
+    meter.begin_question();
+    let again = search(data, &meter, Keep::One(index))?;
+    select(&again, &Selector::Index(index)).cloned()
 }
 
 fn search<'data>(

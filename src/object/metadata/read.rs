@@ -25,8 +25,9 @@ pub(super) fn document(note: &[u8], meter: &Meter) -> Result<Metadata> {
         Ok(value) => {
             // A map of one byte can become a table of several hundred.
             let size = size_of::<KernelMetadata>() as u64;
-            meter.hold(maps(&value).saturating_mul(size))?;
-            Metadata::from_value(&value).ok_or_else(|| malformed("it is not a map"))
+            (meter.hold(maps(&value).saturating_mul(size))).and_then(|()| {
+                Metadata::from_value(&value).ok_or_else(|| malformed("it is not a map"))
+            })
         }
         Err(error) => match (input.refused.take(), error) {
             (Some(refused), _) => Err(refused),

@@ -56,7 +56,7 @@ pub struct VerifiedFile {
     #[serde(skip_serializing_if = "is_zero")]
     pub left_out: u64,
     /// False if a limit ended the check before everything was looked at; else it is absent.
-    #[serde(skip_serializing_if = "core::clone::Clone::clone")]
+    #[serde(skip_serializing_if = "is_true")]
     pub complete: bool,
     /// The other code objects of the file that are the same, byte for byte.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -139,6 +139,10 @@ pub struct VerifySummary {
     /// Files, or code objects in them, that could not be read.
     #[serde(skip_serializing_if = "is_zero")]
     pub unreadable: u64,
+}
+
+fn is_true(flag: &bool) -> bool {
+    *flag
 }
 
 fn is_zero(number: &u64) -> bool {

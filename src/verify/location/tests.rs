@@ -261,9 +261,9 @@ fn findings(bytes: &[u8]) -> Vec<Finding> {
     let object = CodeObject::parse(bytes).unwrap();
     let program = Program::load(&object).unwrap();
     let mut findings = Findings::default();
-    let meter = Arc::clone(program.meter());
+    let meter = std::sync::Arc::clone(program.meter());
     check(&Subject::new(&program, meter), 1, &mut findings);
-    findings.finish().0
+    findings.finish(program.meter()).0
 }
 
 /// The base types that variables have.
