@@ -335,25 +335,25 @@ macro_rules! limits {
 
 limits! {
     Steps "steps"
-        "operations executed in one evaluation, with those of what it calls";
+        "operations executed in one evaluation";
     Stack "stack"
         "entries on the stack of an evaluation";
     Depth "depth"
-        "nested calls, lists, frame bases, entry values and composites";
+        "nested calls, entry values and composites";
     Parts "parts"
-        "parts of one composite that an operation each has made";
+        "parts of one composite";
     Bits "bits"
         "bits read at once";
     Frames "frames"
         "call frames unwound";
     Work "work"
-        "steps that one question may take (a file checked, the variables of a frame), whatever the size of the file";
+        "steps that a question may take about any file";
     WorkPerByte "work-per-byte"
-        "steps more for each byte of the file";
+        "steps more for each byte of that file";
     Memory "memory"
-        "bytes that one question may hold, whatever the size of the file";
+        "bytes that a question may hold about any file";
     MemoryPerByte "memory-per-byte"
-        "bytes more for each byte of the file";
+        "bytes more for each byte of that file";
 }
 
 impl ErrorKind {

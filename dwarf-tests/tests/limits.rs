@@ -64,7 +64,7 @@ fn limits_of_a_stopped_wave() {
         path("waves/calls-O2/w06.json"),
     );
     let vars = ["vars", &object, "--wave", &wave];
-    reaches(&vars, "work=2000");
+    reaches(&vars, "work=200");
     reaches(&vars, "memory=100000");
     let [with, without] = with_and_without(&["unwind", &object, "--wave", &wave], "frames=2");
     let [with, without] = [with, without].map(|text| serde_json::from_str::<Value>(&text).unwrap());

@@ -45,7 +45,7 @@ fn parse(text: &str) -> Result<(Limit, u64), String> {
 fn help() -> String {
     let lines = Limit::ALL.map(|limit| {
         let (name, text) = (limit.name(), limit.text());
-        format!("  {name:<12}  {text} ({})", Limits::DEFAULT.get(limit))
+        format!("  {name:<15}  {text} ({})", Limits::DEFAULT.get(limit))
     });
     format!(
         "Bound work or memory differently than by default. What reaches a limit is an error of kind `limit`, which \
