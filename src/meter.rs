@@ -40,6 +40,8 @@ pub struct Meter {
     most_steps: u64,
     most_bytes: u64,
     steps: AtomicU64,
+    /// Bytes that were held when the question was asked.
+    before: u64,
     bytes: AtomicU64,
     /// The most bytes that were held at one time.
     peak: AtomicU64,
@@ -65,6 +67,7 @@ impl Meter {
             most_steps,
             most_bytes,
             steps: AtomicU64::new(0),
+            before: 0,
             bytes: AtomicU64::new(0),
             peak: AtomicU64::new(0),
             is_full: false.into(),
@@ -76,11 +79,17 @@ impl Meter {
         Meter::of(limits, steps.into(), 0)
     }
 
-    /// A meter for another question about the same file, which may take as many steps again, and the bytes that are left.
+    /// A meter for another question about the same file, which may take as many steps again, and hold what is left.
     #[must_use]
     pub(crate) fn question(&self) -> Meter {
-        let left = self.most_bytes.saturating_sub(self.bytes());
-        Meter::of(&self.limits, self.most_steps, left)
+        let meter = Meter::of(&self.limits, self.most_steps, self.most_bytes);
+        let before = self.bytes();
+        Meter {
+            before,
+            bytes: before.into(),
+            peak: before.into(),
+            ..meter
+        }
     }
 
     /// A meter for a thread that does a part of the question: it starts with what was used until now.
@@ -189,7 +198,7 @@ impl Meter {
     /// Starts to count the steps and bytes of another question; what the last one held is not held any more.
     pub(crate) fn begin_question(&self) {
         self.steps.store(0, Ordering::Relaxed);
-        self.bytes.store(0, Ordering::Relaxed);
+        self.bytes.store(self.before, Ordering::Relaxed);
         self.is_full.store(false, Ordering::Relaxed);
     }
 

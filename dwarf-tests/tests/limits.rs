@@ -65,7 +65,7 @@ fn limits_of_a_stopped_wave() {
     );
     let vars = ["vars", &object, "--wave", &wave];
     reaches(&vars, "work=200");
-    reaches(&vars, "memory=100000");
+    reaches(&vars, "memory=20000");
     let [with, without] = with_and_without(&["unwind", &object, "--wave", &wave], "frames=2");
     let [with, without] = [with, without].map(|text| serde_json::from_str::<Value>(&text).unwrap());
     assert_eq!(with["frames"].as_array().unwrap().len(), 2);
