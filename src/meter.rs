@@ -218,6 +218,19 @@ impl Meter {
         }
     }
 
+    /// Pays for text of an answer, which is made, kept and printed.
+    ///
+    /// # Errors
+    /// As [`work`](Meter::work) and [`hold`](Meter::hold).
+    #[cfg(feature = "serde")]
+    pub(crate) fn print(&self, length: usize) -> Result<()> {
+        /// Numbers are what most of it is, and the digits of one take a step.
+        const LETTERS_PER_STEP: u64 = 4;
+        let length = length as u64;
+        self.work(length.div_ceil(LETTERS_PER_STEP))?;
+        self.hold(length)
+    }
+
     /// Pays for `count` values of a type that are kept.
     ///
     /// # Errors

@@ -32,7 +32,7 @@ impl<'a> DebugInfo<'a> {
         ty: Option<DieId>,
         meter: &Meter,
     ) -> Result<Option<Vec<u8>>> {
-        let size = ty.and_then(|ty| self.byte_size(ty));
+        let size = ty.and_then(|ty| self.size(ty, meter));
         if let Value::Block(bytes) = value {
             meter.hold(bytes.len() as u64)?;
             return Ok(Some(bytes.to_vec()));

@@ -155,10 +155,11 @@ impl<'a> File<'a> {
     pub(super) fn abbreviations(
         &self,
         header: &gimli::UnitHeader<Bytes<'a>>,
+        held: &Held,
     ) -> Result<std::sync::Arc<gimli::Abbreviations>> {
         let offset = header.debug_abbrev_offset().0;
         self.abbreviations
-            .get(*self.dwarf.debug_abbrev.reader(), offset)
+            .get(*self.dwarf.debug_abbrev.reader(), offset, held)?
             .map_err(|error| self.error("abbreviations", SectionId::DebugAbbrev, offset, error))
     }
 

@@ -31,7 +31,7 @@ impl<'a> DebugInfo<'a> {
     }
 
     /// The same; what is kept is paid for.
-    pub(super) fn ranges_within(&self, die: &Die<'a>, meter: &Meter) -> Result<Vec<Range<u64>>> {
+    pub(crate) fn ranges_within(&self, die: &Die<'a>, meter: &Meter) -> Result<Vec<Range<u64>>> {
         let mut ranges = Vec::new();
         let mut full = Ok(());
         self.for_each_range(die, meter, |range| {

@@ -17,7 +17,8 @@ use super::representation::sized;
 use super::type_attribute::TAGS;
 use super::type_entry::{is_alias, is_pointer};
 use super::types::{
-    Dimension, Enumerator, PointerKind, Qualifier, RecordKind, Type, TypeId, TypeKind, TypeTable,
+    Dimension, Enumerator, Member, PointerKind, Qualifier, RecordKind, Type, TypeId, TypeKind,
+    TypeTable,
 };
 use super::value::Value;
 use crate::error::{ErrorKind, Result};
@@ -95,6 +96,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
 
     fn read(&mut self, id: DieId) -> Result<Type> {
         self.meter.work(1)?;
+        self.meter.hold_all::<Type>(1)?;
         let declared = self.info.die(id)?;
         let die = match self.info.definition(&declared) {
             Some(definition) => self.info.die(definition)?,
@@ -325,6 +327,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
         let mut children = self.info.children(die.id())?;
         while let Some(child) = children.next(self.meter)? {
             if is_data_member(&child) {
+                self.meter.hold_all::<Member>(1)?;
                 members.push(self.member(&child)?);
             } else if child.tag() == DW_TAG_variant_part {
                 members.push(self.variant_part(&child, VARIANT_PARTS)?);
@@ -354,6 +357,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
             let value = self.info.wide_number(&child, DW_AT_const_value)?;
             if let (Some(name), Some(value)) = (self.text_of(&child)?, value) {
                 let value = as_integer(value, integer);
+                self.meter.hold_all::<Enumerator>(1)?;
                 enumerators.push(Enumerator { name, value });
             }
         }
@@ -368,6 +372,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
         let mut children = self.info.children(die.id())?;
         while let Some(child) = children.next(self.meter)? {
             if child.tag() == DW_TAG_formal_parameter {
+                self.meter.hold_all::<TypeId>(1)?;
                 parameters.push(self.target(&child));
             } else if child.tag() == DW_TAG_unspecified_parameters {
                 parameters.push(self.table.ellipsis());

@@ -96,6 +96,7 @@ impl<'a> DebugInfo<'a> {
         while let Some(scope) = next.and_then(|number| scopes.get(number)) {
             if scope.die.tag() == DW_TAG_inlined_subroutine {
                 meter.work(PER_CALL)?;
+                meter.hold_all::<InlinedCall<'a>>(1)?;
                 calls.push(self.inlined_call(&scope.die, meter));
             }
             next = scope.parent;
@@ -160,6 +161,7 @@ impl<'a> DebugInfo<'a> {
                 continue;
             };
             if is_object(tag) {
+                meter.hold_all::<(usize, Die<'a>)>(1)?;
                 found.objects.push((scope, walk.die()));
                 walk.skip_children()?;
             } else if tag == DW_TAG_GNU_formal_parameter_pack {
@@ -171,6 +173,7 @@ impl<'a> DebugInfo<'a> {
                 if tag == DW_TAG_lexical_block && !self.says_ranges(&die) {
                     open.push((depth, scope));
                 } else if self.covers(&die, pc, meter).or_else(unless_limit)? {
+                    meter.hold_all::<Scope<'a>>(1)?;
                     open.push((depth, found.scopes.len()));
                     found.scopes.push(Scope {
                         die,

@@ -29,7 +29,7 @@ impl<'a> DebugInfo<'a> {
     }
 
     /// The same; what is looked at is paid for.
-    pub(super) fn size(&self, ty: DieId, meter: &Meter) -> Option<u64> {
+    pub(crate) fn size(&self, ty: DieId, meter: &Meter) -> Option<u64> {
         let mut outer = Vec::new();
         let mut next = ty;
         for _ in 0..HOPS {

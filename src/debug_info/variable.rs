@@ -113,6 +113,13 @@ impl<'m> Reading<'m, '_> {
 /// As how many entries a variable counts: it, those that it completes, its type, and the places they are declared in.
 const PER_VARIABLE: u64 = 8;
 
+/// Pays for finding the ends of its names: many variables can have the same long one.
+fn pay_for_names(meter: &Meter, variable: &Variable<'_>) -> Result<()> {
+    let length = |name: &Option<Cow<'_, str>>| name.as_ref().map_or(0, |name| name.len());
+    meter.pass(length(&variable.name))?;
+    meter.pass(length(&variable.linkage_name))
+}
+
 /// Pays for reading and keeping a variable.
 fn pay_for_variable(meter: &Meter) -> Result<()> {
     meter.work(PER_VARIABLE)?;
@@ -183,6 +190,7 @@ impl<'a> DebugInfo<'a> {
             }
             pay_for_variable(meter)?;
             let mut variable = self.variable(&die, meter);
+            pay_for_names(meter, &variable)?;
             if variable.kind == VariableKind::Variable {
                 variable.kind = VariableKind::Global;
             }
@@ -212,6 +220,7 @@ impl<'a> DebugInfo<'a> {
         let mut add = |die: &Die<'a>, is_omitted| {
             pay_for_variable(meter)?;
             let mut variable = self.variable(die, meter);
+            pay_for_names(meter, &variable)?;
             variable.scope.clone_from(name);
             variable.scope_die = Some(scope.die.id());
             variable.is_omitted = is_omitted;

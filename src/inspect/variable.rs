@@ -443,7 +443,7 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
         };
         let info = self.frame.stop.program().info();
         let size = info
-            .byte_size(entry)
+            .size(entry, self.frame.stop.meter())
             .filter(|_| !has_moving_members(types, ty));
         let bit_size = size.map(|size| size.min(MOST_BYTES).saturating_mul(8));
         self.in_scene(reader.legacy(), |scene| {

@@ -122,7 +122,11 @@ impl<'s, 'p, 'a> Query<'s, 'p, 'a> {
     /// If the debugging information of the frame's function is malformed.
     pub fn new(frame: StopFrame<'s, 'p, 'a>) -> Result<Query<'s, 'p, 'a>> {
         let scope = Scope::new(frame)?;
-        let names = Names::new(frame.stop().program().info(), scope.unit());
+        let names = Names::new(
+            frame.stop().program().info(),
+            scope.unit(),
+            frame.stop().meter(),
+        );
         let types = Types::default();
         Ok(Query {
             scope,

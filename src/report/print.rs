@@ -116,7 +116,7 @@ impl Writer<'_> {
         query: &mut Query<'_, '_, '_>,
         text: &str,
     ) -> Result<ExpressionDocument> {
-        self.meter.hold(text.len() as u64)?;
+        self.meter.print(text.len())?;
         let text = text.to_owned();
         let answer = match query.evaluate(&text, self.lanes) {
             Ok(answer) => answer,
@@ -175,10 +175,10 @@ impl Writer<'_> {
         let ranges = undefined.len().saturating_add(unavailable.len());
         let size = bits.bytes.len().saturating_mul(2);
         let size = size.saturating_add(ranges.saturating_mul(16));
-        self.meter.hold(size as u64)?;
+        self.meter.print(size)?;
         document.value = query.text(answer, self.options);
         let length = document.value.as_ref().map_or(0, |text| text.len());
-        self.meter.hold(length as u64)?;
+        self.meter.print(length)?;
         document.bytes = Some(hex_bytes(&bits.bytes));
         document.undefined = undefined.iter().map(|r| [r.start, r.end]).collect();
         document.unavailable = unavailable.iter().map(|r| [r.start, r.end]).collect();

@@ -179,8 +179,8 @@ impl Places<'_> {
         let address = frame.call_frame().lookup_address();
         if let Some(known) = self.known.get(&address) {
             for name in &known.inlined {
-                self.meter
-                    .hold(PER_LINE.saturating_add(name.len() as u64))?;
+                let size = PER_LINE.saturating_add(name.len() as u64);
+                self.meter.work(size).and(self.meter.hold(size))?;
             }
             return Ok(known.clone());
         }

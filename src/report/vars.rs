@@ -269,7 +269,8 @@ impl VarsFrame {
         )?;
         for call in &inlined {
             let length = call.name.as_ref().map_or(0, |name| name.len());
-            meter.hold(PER_LINE.saturating_add(length as u64))?;
+            let size = PER_LINE.saturating_add(length as u64);
+            meter.work(size).and(meter.hold(size))?;
         }
         let name =
             |name: &Option<std::borrow::Cow<'_, str>>| name.as_ref().map(|name| name.to_string());
@@ -424,7 +425,7 @@ impl<'w> Writer<'w> {
         let name = variable.name.as_deref().unwrap_or_default();
         let scope = variable.scope.as_deref();
         for text in [name, &value.type_name, scope.unwrap_or_default()] {
-            self.meter.hold(text.len() as u64)?;
+            self.meter.print(text.len())?;
         }
         Ok(VariableDocument {
             name: name.to_owned(),
@@ -536,10 +537,9 @@ impl<'w> Writer<'w> {
         let ranges = undefined.len().saturating_add(unavailable.len());
         let size = bits.bytes.len().saturating_mul(2);
         self.meter
-            .hold(size.saturating_add(ranges.saturating_mul(16)) as u64)?;
+            .print(size.saturating_add(ranges.saturating_mul(16)))?;
         let text = value.text(lane, &self.types, &self.request.display);
-        self.meter
-            .hold(text.as_ref().map_or(0, |text| text.len() as u64))?;
+        self.meter.print(text.as_ref().map_or(0, String::len))?;
         document.value = text;
         document.bytes = Some(hex_bytes(&bits.bytes));
         let pairs = |ranges: &[Range<u64>]| ranges.iter().map(|r| [r.start, r.end]).collect();

@@ -7,6 +7,7 @@ mod config;
 mod files;
 mod text;
 
+use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -61,14 +62,9 @@ pub(crate) fn run(
     }
     if let Some(baseline) = baseline {
         let was_checked = |path: &str| is_judged(path, &arguments.paths, &document);
-        let judged: Vec<String> = baseline
-            .entries()
-            .map(|entry| entry.path)
-            .filter(|path| was_checked(path))
-            .collect();
-        baseline.apply(&mut document, |path| {
-            judged.iter().any(|known| known == path)
-        });
+        let paths: BTreeSet<String> = baseline.entries().map(|entry| entry.path).collect();
+        let judged: BTreeSet<String> = paths.into_iter().filter(|path| was_checked(path)).collect();
+        baseline.apply(&mut document, |path| judged.contains(path));
         report_stale(&document, err)?;
     }
     print(arguments.format, &mut document, &folder, out)?;

@@ -239,7 +239,7 @@ impl Lister<'_, '_, '_, '_> {
         let length = text
             .len()
             .saturating_add(bits.bytes.len().saturating_mul(2));
-        self.meter.hold(length as u64)?;
+        self.meter.print(length)?;
         document.value = Some(text);
         document.bytes = Some(hex_bytes(&bits.bytes));
         let parts = self.children(&Value { ty, bits }, depth)?;
@@ -254,7 +254,8 @@ impl Lister<'_, '_, '_, '_> {
             .len()
             .saturating_add(ty.len())
             .saturating_add(message.len());
-        self.meter.hold(PER_CHILD.saturating_add(length as u64))?;
+        self.meter.hold(PER_CHILD)?;
+        self.meter.print(length)?;
         Ok(ChildDocument {
             name,
             ty,

@@ -51,7 +51,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
                 }
             };
             section = entry.expression.section;
-            let kept = self.meter.hold_all::<(Range<u64>, u64)>(1);
+            let kept = self.keep(size_of::<(Range<u64>, u64)>() as u64);
             if self.meter.work(1).and(kept).is_err() {
                 return;
             }

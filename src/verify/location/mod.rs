@@ -56,6 +56,9 @@ pub(super) const FAMILIES: [&[&Rule]; 4] = [RULES, INDEX_RULES, expression::RULE
 /// As how many steps an entry counts: it is read, and noted for those that refer to it.
 const PER_ENTRY: u64 = 2;
 
+/// How many bytes are kept of an entry while its unit is checked: it, and what it refers to.
+const KEPT_OF_ENTRY: u64 = 48;
+
 /// How many units are read before what was kept of them is dropped, so that a large object needs no more memory
 /// than a small one.
 const UNITS_AT_ONCE: usize = 128;
@@ -152,6 +155,8 @@ struct UnitCheck<'c, 'p, 'a> {
     scopes: Vec<Scope>,
     kept: &'c mut Kept<'a>,
     meter: &'c Meter,
+    /// How many bytes are kept of the unit.
+    held: u64,
     /// Whether it was said of a table of indices that there is none.
     bad_tables: [bool; 4],
     /// Whether it is a split unit without its skeleton, which says where its addresses are.
@@ -168,7 +173,9 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
     ) -> UnitCheck<'c, 'p, 'a> {
         let info = subject.program.info();
         // Ranges that cannot be read are found with their entry.
-        let root = info.root(unit.id).and_then(|root| info.ranges(&root));
+        let root = info
+            .root(unit.id)
+            .and_then(|root| info.ranges_within(&root, subject.meter()));
         kept.begin_unit();
         let is_simt = unit
             .language
@@ -187,6 +194,7 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
             scopes: Vec::new(),
             kept,
             meter: subject.meter(),
+            held: 0,
             bad_tables: [false; 4],
             has_no_skeleton: unit.partner.is_none()
                 && matches!(unit.kind, UnitKind::SplitCompile | UnitKind::SplitType),
@@ -208,12 +216,22 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
         }
         self.summary.finish("unit", self.findings);
         references.add(self.section, self.span, &self.kept.references);
+        // What is kept of a unit is used again for the next one.
+        self.meter.release(self.held);
+    }
+
+    /// Pays for bytes that are kept as long as the unit is checked.
+    fn keep(&mut self, bytes: u64) -> Result<(), Error> {
+        self.meter.hold(bytes)?;
+        self.held = self.held.saturating_add(bytes);
+        Ok(())
     }
 
     fn entries(&mut self) -> Result<(), Error> {
         let mut dies = self.info.dies(self.id)?;
         while let Some(die) = dies.next_ref()? {
             self.meter.work(PER_ENTRY)?;
+            self.keep(KEPT_OF_ENTRY)?;
             if die.is_null() {
                 self.kept.references.entry(die.id().offset, DwTag(0));
                 continue;
@@ -372,9 +390,9 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
             }
         }
         let id = self.info.target(die, attribute).ok()??;
-        let info = self.info;
+        let (info, meter) = (self.info, self.meter);
         let size = self.kept.sizes.entry(id);
-        *size.or_insert_with(|| info.byte_size(id))
+        *size.or_insert_with(|| info.size(id, meter))
     }
 }
 
