@@ -9,9 +9,12 @@ use std::sync::Arc;
 
 use dwarf_tests::probe::Zeros;
 use hetdwarf::arch::WaveSize;
+use hetdwarf::error::Limit;
+use hetdwarf::eval::{Context, ExpressionBytes, ResultKind, Unit, evaluate};
+use hetdwarf::expr::Encoding;
 use hetdwarf::inspect::{Program, Stop, StopOptions};
 use hetdwarf::limits::Limits;
-use hetdwarf::location::Arena;
+use hetdwarf::location::{Access, Arena, Location, Place, Storage, read};
 use hetdwarf::meter::Meter;
 use hetdwarf::object::{CodeObject, code_objects_within};
 use hetdwarf::report::{CheckedFile, check_file_within};
@@ -258,7 +261,7 @@ fn list_entries(count: usize) -> Vec<u8> {
 }
 
 /// A line program of one special opcode again and again.
-fn line_program(count: usize) -> Vec<u8> {
+fn line_table(count: usize) -> Vec<u8> {
     let mut header = vec![1, 1, 1, 0xfb, 14, 13];
     header.extend([0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1]);
     // No directories, one file.
@@ -270,7 +273,11 @@ fn line_program(count: usize) -> Vec<u8> {
     table.extend(vec![0x20; count]);
     table.extend([0, 1, 1]);
     let length = (table.len() as u32).to_le_bytes();
-    let table = [&length[..], &table].concat();
+    [&length[..], &table].concat()
+}
+
+fn line_program(count: usize) -> Vec<u8> {
+    let table = line_table(count);
     let unit = code(COMPILE_UNIT, 0, vec![(0x10, A::Bytes(0x17, vec![0; 4]))]);
     let (abbreviations, info) = debug_info(&[unit]);
     with(&[
@@ -547,6 +554,197 @@ fn what_is_too_much_is_refused_and_what_was_found_is_kept() {
     assert!(text.contains("\"complete\":false"), "{text}");
 }
 
+/// The files that took hours or gigabytes: what each may take at most, in steps and in bytes, and whether all of it was
+/// looked at.
+#[test]
+fn files_that_took_hours_or_gigabytes_do_not() {
+    let long_name = "n".repeat(1 << 20);
+    let cases: [(&str, Vec<u8>, Read, bool); 9] = [
+        // 64 MB of rows in a file of some kilobytes.
+        (
+            "64 million rows",
+            packed(".debug_frame", &empty_frame(64 << 20)),
+            verified,
+            false,
+        ),
+        (
+            "64 million line rows",
+            packed_lines(64 << 20),
+            line_rows,
+            false,
+        ),
+        (
+            "400 MiB of units",
+            packed(".debug_info", &units_alone(400 << 20)),
+            attempted,
+            false,
+        ),
+        (
+            "a member's long name",
+            member_with_bundle(&long_name, 20_000),
+            attempted,
+            false,
+        ),
+        (
+            "one object 20,000 times",
+            bundle_entries(20_000),
+            verified,
+            true,
+        ),
+        (
+            "a million empty frames",
+            zstd_frames(1 << 20),
+            attempted,
+            false,
+        ),
+        (
+            "bundles that claim much",
+            bundles_that_claim(200),
+            attempted,
+            false,
+        ),
+        (
+            "sections that overlap",
+            overlapping(20_000),
+            attempted,
+            false,
+        ),
+        (
+            "500,000 endless expressions",
+            packed_endless(200_000),
+            attempted,
+            false,
+        ),
+    ];
+    for (name, file, read, is_complete) in cases {
+        let meter = meter(&file);
+        let mut steps_and_bytes = (0, 0);
+        let allocated = allocation_counter::measure(|| {
+            read(&file, &meter);
+            steps_and_bytes = (meter.steps(), meter.peak_bytes());
+        });
+        println!(
+            "{name}: a file of {} bytes, {steps_and_bytes:?} steps and bytes, {} MiB",
+            file.len(),
+            allocated.bytes_max >> 20
+        );
+        assert!(
+            meter.steps() <= (1 << 22) + 64 * file.len() as u64,
+            "{name}"
+        );
+        assert!(
+            meter.peak_bytes() <= (256 << 20) + 32 * file.len() as u64,
+            "{name}"
+        );
+        assert!(
+            allocated.bytes_max < 512 << 20,
+            "{name}: {} bytes",
+            allocated.bytes_max
+        );
+        assert_eq!(meter.refused().is_none(), is_complete, "{name}");
+    }
+}
+
+fn attempted(file: &[u8], meter: &Arc<Meter>) {
+    let found = verify(file, meter);
+    assert!(meter.refused().is_none() || !found.unreadable.is_empty());
+}
+
+/// A file with one section that is compressed, and others.
+fn packed_with(name: &str, bytes: &[u8], others: &[(&str, &[u8])]) -> Vec<u8> {
+    use std::io::Write;
+    let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
+    encoder.write_all(bytes).unwrap();
+    let mut section = vec![0; 24];
+    section[0] = 1;
+    section[8..16].copy_from_slice(&(bytes.len() as u64).to_le_bytes());
+    section[16] = 1;
+    section.extend(encoder.finish().unwrap());
+    let others = others
+        .iter()
+        .map(|(name, bytes)| Section::new(name, 1, bytes));
+    let sections: Vec<_> = others
+        .chain([Section::new(name, 1, &section).flags(0x800)])
+        .collect();
+    object_file(DYN, &sections)
+}
+
+fn packed(name: &str, bytes: &[u8]) -> Vec<u8> {
+    packed_with(name, bytes, &[(".debug_abbrev", &[1, 0x11, 0, 0, 0, 0])])
+}
+
+fn empty_frame(count: usize) -> Vec<u8> {
+    debug_frame(&[0x0c, 33, 0], &vec![0x40; count])
+}
+
+fn units_alone(size: usize) -> Vec<u8> {
+    [8, 0, 0, 0, 4, 0, 0, 0, 0, 0, 8, 1].repeat(size / 12)
+}
+
+fn packed_lines(count: usize) -> Vec<u8> {
+    let unit = code(COMPILE_UNIT, 0, vec![(0x10, A::Bytes(0x17, vec![0; 4]))]);
+    let (abbreviations, info) = debug_info(&[unit]);
+    let others = [
+        (".debug_abbrev", &abbreviations[..]),
+        (".debug_info", &info),
+    ];
+    packed_with(".debug_line", &line_table(count), &others)
+}
+
+fn packed_endless(count: usize) -> Vec<u8> {
+    let one = |number: usize| variable(&[&address(number)[..], &[0x13, 0x2f, 0xfd, 0xff]].concat());
+    let (abbreviations, info) = debug_info(&function((0..count).map(one)));
+    packed_with(".debug_info", &info, &[(".debug_abbrev", &abbreviations)])
+}
+
+/// An archive of one member with a long name, a bundle of so many entries.
+fn member_with_bundle(name: &str, count: usize) -> Vec<u8> {
+    let bundle = bundle_entries(count);
+    let names = format!("{name}/\n\n");
+    let names = &names[..names.len() & !1];
+    let header = |name: &str, size: usize| {
+        format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{size:<10}`\n", 0, 0, 0, 644)
+    };
+    let mut archive = b"!<arch>\n".to_vec();
+    archive.extend(header("//", names.len()).as_bytes());
+    archive.extend(names.as_bytes());
+    archive.extend(header("/0", bundle.len()).as_bytes());
+    archive.extend(bundle);
+    archive
+}
+
+/// Compressed bundles, each of a few bytes, that have 64 MiB each.
+fn bundles_that_claim(count: usize) -> Vec<u8> {
+    use std::io::Write;
+    let mut inside = bundle_entries(11);
+    inside.resize(64 << 20, 0);
+    let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
+    encoder.write_all(&inside).unwrap();
+    let body = encoder.finish().unwrap();
+    let mut bundle = b"CCOB".to_vec();
+    bundle.extend([2, 0, 0, 0]);
+    bundle.extend((24 + body.len() as u32).to_le_bytes());
+    bundle.extend((inside.len() as u32).to_le_bytes());
+    bundle.extend([0; 8]);
+    bundle.extend(body);
+    bundle.repeat(count)
+}
+
+/// So many sections of notes, all of the same megabyte.
+fn overlapping(count: usize) -> Vec<u8> {
+    let notes = [4, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, b'G', b'N', b'U', 0].repeat(1 << 16);
+    let sections = vec![Section::new(".note", NOTE, &[]); count];
+    let first = Section::new(".note", NOTE, &notes);
+    let mut file = object_file(DYN, &[&[first][..], &sections].concat());
+    let table = file.len() - 64 * (count + 3);
+    for number in 2..count + 2 {
+        let at = table + 64 * number;
+        file[at + 24..at + 32].copy_from_slice(&64_u64.to_le_bytes());
+        file[at + 32..at + 40].copy_from_slice(&(notes.len() as u64).to_le_bytes());
+    }
+    file
+}
+
 /// Code objects that are the same are looked at once.
 #[test]
 fn the_same_object_is_checked_once() {
@@ -593,7 +791,6 @@ fn threads_reach_the_limit_where_one_does() {
 /// Limits at their maximum are no reason to fail in another way.
 #[test]
 fn limits_at_their_maximum_do_no_harm() {
-    use hetdwarf::error::Limit;
     let mut limits = Limits::DEFAULT;
     for limit in Limit::ALL {
         limits.set(limit, u64::MAX);
@@ -609,4 +806,35 @@ fn limits_at_their_maximum_do_no_harm() {
             dwarf_tests::probe::stop(&program, 0x1010);
         }
     }
+}
+
+/// A stack that grows as long as there are steps ends with a limit before the memory does.
+#[test]
+fn an_arena_does_not_grow_without_end() {
+    let mut limits = Limits::DEFAULT;
+    for limit in Limit::ALL {
+        limits.set(limit, u64::MAX);
+    }
+    limits.memory = 1 << 24;
+    let arena = Arena::new();
+    // `DW_OP_lit0`, then `DW_OP_dup` and back again.
+    let bytes = [0x30, 0x12, 0x2f, 0xfc, 0xff];
+    let unit = Unit::unknown(Encoding::AMDGPU);
+    let context = Context {
+        limits,
+        ..Context::new(&arena)
+    };
+    let expression = ExpressionBytes::alone(&bytes, unit);
+    let error = evaluate(&expression, ResultKind::Any, &context).unwrap_err();
+    let reached = "the limit `memory` of 16777216 was reached";
+    assert!(error.to_string().contains(reached), "{error}");
+    // Nor is there room for all the bits there are.
+    let everything = Location::One(Place::new(Storage::Undefined, 0));
+    let access = Access {
+        wave: &Zeros(WaveSize::Wave64),
+        lane: None,
+        max_bits: u64::MAX,
+    };
+    let error = read(&everything, u64::MAX, &access).unwrap_err();
+    assert_eq!(error.kind().name(), "limit");
 }
