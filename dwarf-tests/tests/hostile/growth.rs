@@ -528,6 +528,37 @@ fn steps_and_bytes_grow_in_proportion() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// What compilers write takes a small part of what it may.
+#[test]
+fn real_files_take_far_less_than_they_may() {
+    let mut costs = Vec::new();
+    for path in dwarf_tests::corpus() {
+        let file = std::fs::read(&path).unwrap();
+        let meter = meter(&file);
+        verify(&file, &meter);
+        assert!(meter.refused().is_none(), "{}", path.display());
+        let steps = meter.steps() as f64 / meter.most_steps() as f64;
+        let bytes = meter.peak_bytes() as f64 / meter.most_bytes() as f64;
+        costs.push((
+            steps,
+            bytes,
+            meter.steps(),
+            meter.peak_bytes(),
+            file.len(),
+            path,
+        ));
+    }
+    costs.sort_by(|one, other| other.0.total_cmp(&one.0));
+    for cost in &costs[..5] {
+        println!("{cost:?}");
+    }
+    let most = costs
+        .iter()
+        .map(|cost| cost.0.max(cost.1))
+        .fold(0.0, f64::max);
+    assert!(most < 0.1, "{most}");
+}
+
 /// What is far too much ends with the limit, and what was found before is there and said not to be complete.
 #[test]
 fn what_is_too_much_is_refused_and_what_was_found_is_kept() {
@@ -592,20 +623,20 @@ fn files_that_took_hours_or_gigabytes_do_not() {
             true,
         ),
         (
-            "a million empty frames",
-            zstd_frames(1 << 20),
+            "131,072 empty frames",
+            zstd_frames(1 << 17),
             attempted,
             false,
         ),
         (
             "bundles that claim much",
-            bundles_that_claim(200),
+            bundles_that_claim(20),
             attempted,
-            false,
+            true,
         ),
         (
             "sections that overlap",
-            overlapping(20_000),
+            overlapping(5_000),
             attempted,
             false,
         ),
@@ -629,7 +660,7 @@ fn files_that_took_hours_or_gigabytes_do_not() {
             allocated.bytes_max >> 20
         );
         assert!(
-            meter.steps() <= (1 << 22) + 64 * file.len() as u64,
+            meter.steps() <= (1 << 22) + 32 * file.len() as u64,
             "{name}"
         );
         assert!(

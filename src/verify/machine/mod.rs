@@ -35,7 +35,7 @@ pub use contradiction::{Contradiction, ContradictionKind, Dword, Rule, SavedLane
 
 use crate::arch::{Processor, ScratchAddressing, WaveSize};
 use crate::expr::Encoding;
-use crate::frame::{Fde, Rows};
+use crate::frame::{Fde, RULES_PER_STEP, Rows};
 use crate::isa::{AccessKind, Decoder, Effect, Instruction, MachineRegister, Operand, ScalarOp};
 use crate::limits::Limits;
 use crate::meter::Meter;
@@ -197,7 +197,10 @@ fn read_rows(
                 .and(meter.hold_all::<[usize; 3]>(rules)),
             None => Ok(()),
         };
-        let paid = rows.pay(meter).and(meter.work(rules as u64 / 8)).and(kept);
+        let paid = rows
+            .pay(meter)
+            .and(meter.work(rules as u64 / RULES_PER_STEP))
+            .and(kept);
         paid.map_err(|_| Silence::Budget)?;
         let Some(mut next) = next else { continue };
         if let Some(last) = claims.last().filter(|last| last.cfa == next.cfa) {
