@@ -348,10 +348,11 @@ mod tests {
     }
 
     fn limit(result: Result<()>) -> (Limit, u64) {
-        match result.unwrap_err().kind() {
-            ErrorKind::Limit { limit, value } => (*limit, *value),
-            other => panic!("{other:?}"),
-        }
+        let error = result.unwrap_err();
+        let ErrorKind::Limit { limit, value } = error.kind() else {
+            panic!("{error}");
+        };
+        (*limit, *value)
     }
 
     #[test]

@@ -295,7 +295,7 @@ const DYN: u16 = 3;
 
 /// Symbols that share one long name.
 fn names(count: usize) -> Vec<u8> {
-    let mut symbol = vec![0; 24];
+    let mut symbol = [0; 24];
     symbol[0] = 1;
     symbol[6] = 0xf1;
     symbol[7] = 0xff;
@@ -317,7 +317,7 @@ fn many_notes(count: usize) -> Vec<u8> {
 
 fn relocations(count: usize) -> Vec<u8> {
     // `R_AMDGPU_ABS32` of the symbol that is always 0.
-    let mut relocation = vec![0; 24];
+    let mut relocation = [0; 24];
     relocation[8] = 6;
     object_file(
         REL,
@@ -415,7 +415,14 @@ const KINDS: [Kind; 23] = [
         4.0,
         300.0,
     ),
-    ("rows for no code", empty_rows, verified, 10_000, 1.0, 0.0),
+    (
+        "rows for no code",
+        empty_rows,
+        verified,
+        10_000,
+        1.0,
+        1000.0,
+    ),
     (
         "entries of call frame information",
         frame_entries,
@@ -449,7 +456,7 @@ const KINDS: [Kind; 23] = [
         verified,
         100,
         3.0,
-        0.0,
+        2000.0,
     ),
     ("types", types, variables, 500, 10.0, 200.0),
     ("list entries", list_entries, verified, 1000, 2.0, 24.0),
@@ -474,7 +481,7 @@ const KINDS: [Kind; 23] = [
         verified,
         1000,
         32.0,
-        100.0,
+        300.0,
     ),
     (
         "Zstandard frames",
@@ -639,10 +646,10 @@ fn files_that_took_hours_or_gigabytes_do_not() {
             false,
         ),
         (
-            "500,000 endless expressions",
+            "200,000 endless expressions",
             packed_endless(200_000),
             attempted,
-            false,
+            true,
         ),
     ];
     for (name, file, read, is_complete) in cases {
