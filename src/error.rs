@@ -307,89 +307,54 @@ impl fmt::Display for Ambiguity {
     }
 }
 
-/// A limit on work, so that no input can make it endless.
-#[non_exhaustive]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limit {
-    /// Operations executed in one evaluation.
-    Steps,
-    /// Operations executed and parts read in all evaluations of a stop.
-    StopSteps,
-    /// Entries on the stack.
-    Stack,
-    /// Nested calls, entry values and composites.
-    Depth,
-    /// Parts of composites created in one evaluation.
-    Parts,
-    /// Bits of a composite, or bits read at once.
-    Bits,
-    /// Debugging information entries, and ranges of code, looked at for one question.
-    Dies,
-    /// Call frames unwound.
-    Frames,
-    /// Bytes of text, values, or bits of values in one answer.
-    Output,
-    /// Bytes made from a file's: decompressed, relocated or copied.
-    Decompressed,
-    /// Entries of one table in a file: bundle entries, symbols' names, metadata values.
-    Entries,
-}
+/// Makes the limits: the name in Rust, the name in options and messages, and what is bounded.
+macro_rules! limits {
+    ($($name:ident $text:literal $about:literal;)*) => {
+        /// A limit on work or memory, so that no input can make either endless.
+        #[non_exhaustive]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Limit { $(#[doc = concat!("`", $text, "`: ", $about, ".")] $name,)* }
 
-impl Limit {
-    /// All of them.
-    pub const ALL: [Limit; 11] = [
-        Limit::Steps,
-        Limit::StopSteps,
-        Limit::Stack,
-        Limit::Depth,
-        Limit::Parts,
-        Limit::Bits,
-        Limit::Dies,
-        Limit::Frames,
-        Limit::Output,
-        Limit::Decompressed,
-        Limit::Entries,
-    ];
+        impl Limit {
+            /// All of them.
+            pub const ALL: [Limit; [$($text),*].len()] = [$(Limit::$name,)*];
 
-    /// The limit's name, as options spell it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Limit::Steps => "steps",
-            Limit::StopSteps => "stop-steps",
-            Limit::Stack => "stack",
-            Limit::Depth => "depth",
-            Limit::Parts => "parts",
-            Limit::Bits => "bits",
-            Limit::Dies => "dies",
-            Limit::Frames => "frames",
-            Limit::Output => "output",
-            Limit::Decompressed => "decompressed",
-            Limit::Entries => "entries",
-        }
-    }
-}
-
-impl Limit {
-    /// What is bounded, in a few words.
-    #[must_use]
-    pub fn text(self) -> &'static str {
-        match self {
-            Limit::Steps => "operations executed in one evaluation",
-            Limit::StopSteps => "the same in all evaluations of one question to a stopped wave",
-            Limit::Stack => "entries on the stack of an evaluation",
-            Limit::Depth => "nested calls, entry values and composites",
-            Limit::Parts => "parts of one composite",
-            Limit::Bits => "bits read at once",
-            Limit::Dies => "debugging information entries looked at for one question",
-            Limit::Frames => "call frames unwound",
-            Limit::Output => {
-                "bytes of text, or bits of values, in one answer; a variable's value counts 64"
+            /// The limit's name, as options spell it.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self { $(Limit::$name => $text,)* }
             }
-            Limit::Decompressed => "bytes decompressed, relocated or copied, held at one time",
-            Limit::Entries => "code objects in a file, entries of its bundles",
+
+            /// What is bounded, in a few words.
+            #[must_use]
+            pub fn text(self) -> &'static str {
+                match self { $(Limit::$name => $about,)* }
+            }
         }
-    }
+    };
+}
+
+limits! {
+    Steps "steps"
+        "operations executed in one evaluation";
+    Stack "stack"
+        "entries on the stack of an evaluation";
+    Depth "depth"
+        "nested calls, entry values and composites";
+    Parts "parts"
+        "parts of one composite";
+    Bits "bits"
+        "bits read at once";
+    Frames "frames"
+        "call frames unwound";
+    Work "work"
+        "steps that a question may take about any file";
+    WorkPerByte "work-per-byte"
+        "steps more for each byte of that file";
+    Memory "memory"
+        "bytes that a question may hold about any file";
+    MemoryPerByte "memory-per-byte"
+        "bytes more for each byte of that file";
 }
 
 impl ErrorKind {
@@ -488,6 +453,11 @@ impl Error {
             self.0.origin = Some(Origin { section, offset });
         }
         self
+    }
+
+    /// Whether a limit was reached, so that nothing is said of the input.
+    pub(crate) fn is_limit(&self) -> bool {
+        matches!(self.0.kind, ErrorKind::Limit { .. })
     }
 
     /// What went wrong.

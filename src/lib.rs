@@ -26,6 +26,7 @@ pub mod lane_flow;
 pub mod lane_pc;
 pub mod limits;
 pub mod location;
+pub mod meter;
 mod nearest;
 pub mod object;
 pub mod query;

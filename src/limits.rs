@@ -1,11 +1,13 @@
-//! How much work and memory one file, one wave or one question can cost.
+//! How much work and memory one file, one wave or one question can cost. What one costs is counted by a
+//! [`Meter`](crate::meter::Meter).
 //!
 //! Nothing in a file is trusted: what it makes a reader do is bounded, always. The defaults are far above what
 //! real code needs; who needs more sets more.
 
 use crate::error::{Error, ErrorKind, Limit};
 
-/// A bound for each [`Limit`]. What reaches one fails with [`ErrorKind::Limit`], which says which and its number.
+/// A bound for each [`Limit`], which says what it bounds. What reaches one fails with [`ErrorKind::Limit`], which says
+/// which and its number.
 ///
 /// The limits of a file ([`CodeObject::parse_with`](crate::object::CodeObject::parse_with)) are those of all that
 /// is read of it and of the waves that run it; an expression by itself has those of its
@@ -13,59 +15,48 @@ use crate::error::{Error, ErrorKind, Limit};
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// [`Limit::Steps`]: operations executed in one evaluation, those of called expressions included.
+    /// [`Limit::Steps`].
     pub steps: u32,
-    /// [`Limit::StopSteps`]: the same for all evaluations of one question to a stopped wave, and parts of locations
-    /// that are read for them.
-    pub stop_steps: u64,
-    /// [`Limit::Stack`]: entries on the stack.
+    /// [`Limit::Stack`].
     pub stack: u32,
-    /// [`Limit::Depth`]: nested calls, location lists, frame bases and entry values, and composites within
-    /// composites. Each level needs some of the thread's stack, so that there is a [`MOST_DEPTH`].
+    /// [`Limit::Depth`]; each level needs some of the thread's stack, so that there is a [`MOST_DEPTH`].
     pub depth: u16,
-    /// [`Limit::Parts`]: parts of one composite, where each was made by an operation of its own.
+    /// [`Limit::Parts`].
     pub parts: u32,
-    /// [`Limit::Bits`]: bits read at once.
+    /// [`Limit::Bits`].
     pub bits: u64,
-    /// [`Limit::Dies`]: debugging information entries, and ranges of code, looked at for one question. What is kept
-    /// of them may be a quarter of that, what the frames of a call stack need an eighth, what instances of inlined
-    /// functions leave out a sixteenth, and what is found only by references a 256th.
-    pub dies: u64,
-    /// [`Limit::Frames`]: call frames unwound.
+    /// [`Limit::Frames`].
     pub frames: u32,
-    /// [`Limit::Output`]: bytes of text, or bits of values, that the answer to one question holds; values of
-    /// variables count 64.
-    pub output: u64,
-    /// [`Limit::Decompressed`]: bytes made from the file's and held at one time: sections decompressed or relocated,
-    /// code objects copied out of a compressed bundle, the bundle itself while it is searched.
-    ///
-    /// Independently of this, compressed data of `n` bytes may claim at most 64 MiB or 1100 times `n`, whichever is
-    /// more: DEFLATE cannot do better, and real data never does.
-    pub decompressed: u64,
-    /// [`Limit::Entries`]: code objects in one file, and entries of bundles looked at; of a core file agents, queues, entries
-    /// of its control stacks, packets of its queues and code objects, each.
-    pub entries: u64,
+    /// [`Limit::Work`].
+    pub work: u64,
+    /// [`Limit::WorkPerByte`].
+    pub work_per_byte: u64,
+    /// [`Limit::Memory`].
+    pub memory: u64,
+    /// [`Limit::MemoryPerByte`].
+    pub memory_per_byte: u64,
 }
 
 /// The largest [`Limits::depth`] that is safe on a thread with a stack of 2 MiB, the default of Rust's.
 pub const MOST_DEPTH: u16 = 64;
 
 impl Limits {
-    /// Those that hold where nothing else is said. At 108,366 stops in 153 code objects a call stack takes at most
-    /// 4,019 [`stop_steps`](Limits::stop_steps) and 1,194 [`dies`](Limits::dies), and the variables of a frame 12,946
-    /// steps (`dwarf-tests/tests/sweep.rs`).
+    /// Those that hold where nothing else is said.
+    ///
+    /// At 108,366 stops in 153 code objects a call stack takes at most 4,019 steps of expressions and 1,194 entries,
+    /// and the variables of a frame 12,946 steps (`dwarf-tests/tests/sweep.rs`). To check a file takes at most a tenth of
+    /// its steps, and a hundredth of its bytes (`dwarf-tests/tests/hostile/growth.rs`).
     pub const DEFAULT: Limits = Limits {
         steps: 1 << 17,
-        stop_steps: 1 << 22,
         stack: 1 << 12,
         depth: 32,
         parts: 1 << 16,
         bits: 1 << 24,
-        dies: 1 << 24,
         frames: 1 << 10,
-        output: 1 << 26,
-        decompressed: 512 << 20,
-        entries: 1 << 18,
+        work: 1 << 22,
+        work_per_byte: 1 << 5,
+        memory: 256 << 20,
+        memory_per_byte: 1 << 5,
     };
 
     /// The bound for `limit`.
@@ -73,16 +64,15 @@ impl Limits {
     pub fn get(&self, limit: Limit) -> u64 {
         match limit {
             Limit::Steps => self.steps.into(),
-            Limit::StopSteps => self.stop_steps,
             Limit::Stack => self.stack.into(),
             Limit::Depth => self.depth.into(),
             Limit::Parts => self.parts.into(),
             Limit::Bits => self.bits,
-            Limit::Dies => self.dies,
             Limit::Frames => self.frames.into(),
-            Limit::Output => self.output,
-            Limit::Decompressed => self.decompressed,
-            Limit::Entries => self.entries,
+            Limit::Work => self.work,
+            Limit::WorkPerByte => self.work_per_byte,
+            Limit::Memory => self.memory,
+            Limit::MemoryPerByte => self.memory_per_byte,
         }
     }
 
@@ -92,12 +82,11 @@ impl Limits {
         match limit {
             Limit::Depth => MOST_DEPTH.into(),
             Limit::Steps | Limit::Stack | Limit::Parts | Limit::Frames => u32::MAX.into(),
-            Limit::StopSteps
-            | Limit::Bits
-            | Limit::Dies
-            | Limit::Output
-            | Limit::Decompressed
-            | Limit::Entries => u64::MAX,
+            Limit::Bits
+            | Limit::Work
+            | Limit::WorkPerByte
+            | Limit::Memory
+            | Limit::MemoryPerByte => u64::MAX,
         }
     }
 
@@ -107,16 +96,15 @@ impl Limits {
         let narrow = u32::try_from(value).unwrap_or(u32::MAX);
         match limit {
             Limit::Steps => self.steps = narrow,
-            Limit::StopSteps => self.stop_steps = value,
             Limit::Stack => self.stack = narrow,
             Limit::Depth => self.depth = u16::try_from(value).unwrap_or(MOST_DEPTH),
             Limit::Parts => self.parts = narrow,
             Limit::Bits => self.bits = value,
-            Limit::Dies => self.dies = value,
             Limit::Frames => self.frames = narrow,
-            Limit::Output => self.output = value,
-            Limit::Decompressed => self.decompressed = value,
-            Limit::Entries => self.entries = value,
+            Limit::Work => self.work = value,
+            Limit::WorkPerByte => self.work_per_byte = value,
+            Limit::Memory => self.memory = value,
+            Limit::MemoryPerByte => self.memory_per_byte = value,
         }
     }
 

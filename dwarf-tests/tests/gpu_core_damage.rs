@@ -844,10 +844,10 @@ fn cut_anywhere_it_is_an_answer_or_an_error() {
 fn limits_bound_what_is_kept() {
     let file = built().merged();
     let mut limits = Limits::default();
-    limits.entries = 6;
+    (limits.work, limits.work_per_byte) = (16, 0);
     let core = GpuCore::open(&[&file], &limits).unwrap();
     assert!(core.waves().len() < 8);
-    let names = |problem: &Problem| matches!(problem.kind, ProblemKind::Limit { value: 6, .. });
+    let names = |problem: &Problem| matches!(problem.kind, ProblemKind::Limit { value: 16, .. });
     assert!(core.problems().iter().any(names), "{:#?}", core.problems());
 }
 

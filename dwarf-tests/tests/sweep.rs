@@ -180,7 +180,7 @@ fn look_at(frame: &StopFrame<'_, '_, '_>, lanes: &[Lane], place: &str, tally: &m
             return;
         }
     };
-    tally.steps(1, frame.stop().steps_done(), place);
+    tally.steps(1, frame.stop().meter().steps(), place);
     for value in &variables {
         tally.variables += 1;
         let name = value.variable.name.as_deref().unwrap_or("?");
@@ -265,7 +265,7 @@ fn sweep_object(data: &[u8], name: &str, most: usize, tally: &mut Tally) {
             if let Err(error) = UnwindDocument::new(&stop) {
                 tally.error(&error, &place);
             }
-            tally.steps(0, stop.steps_done(), &place);
+            tally.steps(0, stop.meter().steps(), &place);
             for frame in stop.frames().take(2) {
                 look_at(&frame, &lanes, &place, tally);
             }
@@ -327,7 +327,7 @@ fn hold(tally: &Tally) {
         tally.wrong.len()
     );
     // The limit is there for what no compiler writes.
-    let limit = Limits::DEFAULT.stop_steps;
+    let limit = Limits::DEFAULT.work;
     for (steps, place) in &tally.steps {
         assert!(*steps < limit / 16, "{steps} of {limit} steps: {place}");
     }

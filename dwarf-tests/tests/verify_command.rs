@@ -482,6 +482,8 @@ fn document() -> VerifyDocument {
         target: "gfx90a".into(),
         findings,
         left_out: 1,
+        complete: true,
+        same: Vec::new(),
     };
     VerifyDocument::new([CheckedFile {
         objects: vec![

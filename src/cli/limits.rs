@@ -45,7 +45,7 @@ fn parse(text: &str) -> Result<(Limit, u64), String> {
 fn help() -> String {
     let lines = Limit::ALL.map(|limit| {
         let (name, text) = (limit.name(), limit.text());
-        format!("  {name:<12}  {text} ({})", Limits::DEFAULT.get(limit))
+        format!("  {name:<15}  {text} ({})", Limits::DEFAULT.get(limit))
     });
     format!(
         "Bound work or memory differently than by default. What reaches a limit is an error of kind `limit`, which \
@@ -65,7 +65,7 @@ mod tests {
         assert_eq!(parse("depth"), Err("expected NAME=N".to_owned()));
         let error = parse("step=1").unwrap_err();
         assert!(
-            error.starts_with("there is no limit \"step\"; there are steps, stop-steps, "),
+            error.starts_with("there is no limit \"step\"; there are steps, stack, "),
             "{error}"
         );
         let error = parse("steps=-1").unwrap_err();

@@ -7,13 +7,18 @@ use core::cell::{Cell, OnceCell};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use gimli::{Abbreviations, DebugAbbrev, DebugAbbrevOffset};
+use gimli::{Abbreviations, DebugAbbrev, DebugAbbrevOffset, Reader as _};
 
 use super::Bytes;
+use crate::error::Result;
+use crate::meter::Held;
 
 /// How many tables may run into the next one. No producer writes such tables, but nothing forbids
 /// them; without a bound, units that name every byte of the section would make parsing quadratic.
 const OVERLAPPING: u32 = 256;
+
+/// How many bytes are made of a byte of a table, at most: an abbreviation without attributes has five bytes.
+const MADE: u64 = 24;
 
 /// The tables that the units of a file refer to.
 #[derive(Debug)]
@@ -26,7 +31,7 @@ pub(super) struct AbbreviationTables {
 struct Table {
     /// Where the next table that a unit refers to starts, or the section ends.
     end: usize,
-    parsed: OnceCell<gimli::Result<Arc<Abbreviations>>>,
+    parsed: OnceCell<Result<gimli::Result<Arc<Abbreviations>>>>,
 }
 
 impl AbbreviationTables {
@@ -56,11 +61,14 @@ impl AbbreviationTables {
         &self,
         section: Bytes<'_>,
         offset: usize,
-    ) -> gimli::Result<Arc<Abbreviations>> {
+        held: &Held,
+    ) -> Result<gimli::Result<Arc<Abbreviations>>> {
         let whole = |bytes: Bytes<'_>| {
-            DebugAbbrev::from(bytes)
-                .abbreviations(DebugAbbrevOffset(offset))
-                .map(Arc::new)
+            let length = bytes.len().saturating_sub(offset) as u64;
+            held.meter().work(length / 4)?;
+            held.hold(length.saturating_mul(MADE))?;
+            let table = DebugAbbrev::from(bytes).abbreviations(DebugAbbrevOffset(offset));
+            Ok(table.map(Arc::new))
         };
         let Some(table) = self.tables.get(&offset) else {
             return whole(section);
@@ -68,7 +76,7 @@ impl AbbreviationTables {
         let parse = || {
             let window = section.slice().get(..table.end).unwrap_or(section.slice());
             match whole(Bytes::new(window, gimli::LittleEndian)) {
-                Err(gimli::Error::UnexpectedEof(_))
+                Ok(Err(gimli::Error::UnexpectedEof(_)))
                     if window.len() < section.slice().len()
                         && self.overlapping.get() < OVERLAPPING =>
                 {

@@ -7,10 +7,12 @@
 use gimli::SectionId;
 
 use super::DebugInfo;
-use super::budget::Budget;
 use super::range_map::RangeMap;
 use super::unit::{UnitEntry, UnitId, UnitKind};
 use crate::error::{Error, Result};
+
+/// Addresses that a unit covers, as they are kept.
+type Covered = (core::ops::Range<u64>, UnitId);
 
 /// Units by address.
 #[derive(Debug)]
@@ -67,6 +69,7 @@ impl<'a> DebugInfo<'a> {
     /// Reads `.debug_aranges` as far as it can be read.
     fn read_aranges(&self) -> AddressIndex {
         let mut entries = Vec::new();
+        let meter = self.meter();
         if let Some(file) = self.files.first() {
             let mut headers = file.dwarf.debug_aranges.headers();
             while let Ok(Some(header)) = headers.next() {
@@ -75,6 +78,9 @@ impl<'a> DebugInfo<'a> {
                 };
                 let mut ranges = header.entries();
                 while let Ok(Some(entry)) = ranges.next() {
+                    if meter.work(1).and(self.hold_all::<Covered>(1)).is_err() {
+                        break;
+                    }
                     entries.push((entry.range().begin..entry.range().end, unit));
                 }
             }
@@ -103,7 +109,7 @@ impl<'a> DebugInfo<'a> {
         let mut entries = Vec::new();
         let mut silent = Vec::new();
         let mut broken = None;
-        let mut budget = Budget::keeping(&self.limits);
+        let meter = self.meter();
         for (unit, entry) in self.unit_ids().zip(&self.units) {
             let has_code = matches!(entry.kind(), UnitKind::Compile | UnitKind::Skeleton);
             if entry.file != 0 || !has_code {
@@ -113,10 +119,13 @@ impl<'a> DebugInfo<'a> {
                 if !self.says_ranges(&contents.root) {
                     silent.push(unit);
                 }
-                self.for_each_range(&contents.root, &mut budget, |range| {
+                let mut full = Ok(());
+                self.for_each_range(&contents.root, meter, |range| {
+                    full = self.hold_all::<Covered>(1);
                     entries.push((range, unit));
-                    false
-                })
+                    full.is_err()
+                })?;
+                full
             });
             if let Err(error) = result {
                 broken.get_or_insert(error);

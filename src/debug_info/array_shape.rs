@@ -5,12 +5,12 @@
 use gimli::constants::*;
 
 use super::DebugInfo;
-use super::budget::Budget;
 use super::die::Die;
 use super::type_entry::{HOPS, is_alias};
 use super::types::Dimension;
 use crate::error::{ErrorKind, Limit, Result};
 use crate::limits::reached;
+use crate::meter::Meter;
 
 /// How many dimensions an array may have.
 const DIMENSIONS: usize = 64;
@@ -86,29 +86,29 @@ impl<'a> DebugInfo<'a> {
     ///
     /// # Errors
     /// If an entry is malformed; [`ErrorKind::Unsupported`] if a stride is not a constant.
-    pub(super) fn array_shape(&self, die: &Die<'a>, budget: &mut Budget) -> Result<ArrayShape> {
-        self.array_shape_by(die, budget, &mut |die, name| Ok(self.number(die, name)))
+    pub(super) fn array_shape(&self, die: &Die<'a>, meter: &Meter) -> Result<ArrayShape> {
+        self.array_shape_by(die, meter, &mut |die, name| Ok(self.number(die, name)))
     }
 
     /// The same with bounds that `number` finds.
     pub(super) fn array_shape_by(
         &self,
         die: &Die<'a>,
-        budget: &mut Budget,
+        meter: &Meter,
         number: NumberOf<'_, 'a>,
     ) -> Result<ArrayShape> {
         let mut extents = Vec::new();
         let mut children = self.children(die.id())?;
-        while let Some(child) = children.next(budget)? {
+        while let Some(child) = children.next(meter)? {
             let tag = child.tag();
             if tag == DW_TAG_generic_subrange {
                 // Its bounds count for every dimension, and `DW_AT_rank` says how many there are.
                 return Err(ErrorKind::Unsupported("DW_TAG_generic_subrange").into());
             }
             let dimension = if tag == DW_TAG_subrange_type {
-                self.dimension(&child, number, budget)?
+                self.dimension(&child, number, meter)?
             } else if tag == DW_TAG_enumeration_type {
-                self.enumerators(&child, budget)?
+                self.enumerators(&child, meter)?
             } else {
                 continue;
             };
@@ -118,7 +118,7 @@ impl<'a> DebugInfo<'a> {
             let stride = self.stride(&child)?;
             extents.push(Extent { dimension, stride });
             if extents.len() > DIMENSIONS {
-                return Err(reached(Limit::Dies, DIMENSIONS as u64));
+                return Err(reached(Limit::Parts, DIMENSIONS as u64));
             }
         }
         if self.is_column_major(die) {
@@ -160,14 +160,14 @@ impl<'a> DebugInfo<'a> {
         &self,
         die: &Die<'a>,
         number: NumberOf<'_, 'a>,
-        budget: &mut Budget,
+        meter: &Meter,
     ) -> Result<Dimension> {
         if is_unbounded(die)
             && let Some(index) = self.index_type(die)
         {
             // `array (Color) of T`: the bounds are those of the index type.
             return if index.tag() == DW_TAG_enumeration_type {
-                self.enumerators(&index, budget)
+                self.enumerators(&index, meter)
             } else {
                 self.bounds(&index, number)
             };
@@ -233,10 +233,10 @@ impl<'a> DebugInfo<'a> {
     }
 
     /// A dimension whose index is an enumeration.
-    fn enumerators(&self, die: &Die<'a>, budget: &mut Budget) -> Result<Dimension> {
+    fn enumerators(&self, die: &Die<'a>, meter: &Meter) -> Result<Dimension> {
         let mut children = self.children(die.id())?;
         let mut count = 0u64;
-        while let Some(child) = children.next(budget)? {
+        while let Some(child) = children.next(meter)? {
             if child.tag() == DW_TAG_enumerator {
                 count = count.saturating_add(1);
             }

@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use gimli::constants::DW_AT_const_value;
 
 use super::DebugInfo;
-use super::budget::Budget;
 use super::die::DieId;
 use super::unit::UnitId;
 use super::value::Value;
 use crate::error::Result;
+use crate::meter::Meter;
 
 /// No number is larger; the size of a larger type is not taken for that of a number.
 const LARGEST_NUMBER: u64 = 16;
@@ -30,17 +30,17 @@ impl<'a> DebugInfo<'a> {
         &self,
         value: &Value<'a>,
         ty: Option<DieId>,
-        budget: &mut Budget,
+        meter: &Meter,
     ) -> Result<Option<Vec<u8>>> {
-        let size = ty.and_then(|ty| self.byte_size(ty));
+        let size = ty.and_then(|ty| self.size(ty, meter));
         if let Value::Block(bytes) = value {
-            budget.charge(bytes.len() as u64)?;
+            meter.hold(bytes.len() as u64)?;
             return Ok(Some(bytes.to_vec()));
         }
         if let Value::String(text) = value {
             let terminated = (text.raw().len() as u64).saturating_add(1);
             let size = size.unwrap_or(terminated);
-            budget.charge(size)?;
+            meter.hold(size)?;
             let mut bytes = text.raw().as_bytes().to_vec();
             bytes.resize(usize::try_from(size).unwrap_or(0), 0);
             return Ok(Some(bytes));
@@ -62,7 +62,7 @@ impl<'a> DebugInfo<'a> {
         let fill = if number < 0 { 0xff } else { 0 };
         let mut bytes = number.to_le_bytes().to_vec();
         bytes.resize(size.unwrap_or(natural), fill);
-        budget.charge(bytes.len() as u64)?;
+        meter.hold(bytes.len() as u64)?;
         Ok(Some(bytes))
     }
 
@@ -80,16 +80,17 @@ impl<'a> DebugInfo<'a> {
 
     fn constants(&self, unit: UnitId) -> Result<Constants> {
         let mut constants = BTreeMap::new();
-        let mut budget = Budget::text(&self.limits);
+        let meter = self.meter();
         let mut walk = self.walk(self.contents(unit)?.root.id())?;
         while let Some(entry) = walk.next_entry()? {
             if entry.attr(DW_AT_const_value).is_none() && !super::scope::is_object(entry.tag()) {
                 continue;
             }
+            walk.pay(meter)?;
             let chain = self.chain(walk.die());
             if let Ok(Some(value)) = self.chain_value(&chain, DW_AT_const_value)
                 && let Ok(ty) = self.type_of(&chain)
-                && let Some(bytes) = self.constant_bytes(&value, ty, &mut budget)?
+                && let Some(bytes) = self.constant_bytes(&value, ty, meter)?
             {
                 constants.insert(walk.id(), bytes);
             }

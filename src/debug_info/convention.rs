@@ -11,13 +11,13 @@ use gimli::{DwAt, DwTag};
 
 use super::DebugInfo;
 use super::attribute::Extension;
-use super::budget::Budget;
 use super::die::{Die, DieId};
 use super::unit::UnitId;
 use crate::arch::AddressSpace;
 use crate::error::Result;
 use crate::eval::{ExpressionBytes, LocationAttribute};
 use crate::expr::{Operation, Since, operations};
+use crate::meter::Meter;
 
 /// What a unit's producer means where the standard and the extensions do not say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,7 +113,7 @@ impl<'a> DebugInfo<'a> {
     /// that does not decide, from all of its entries.
     ///
     /// # Errors
-    /// If there is no such unit, or it is malformed; [`Limit::Dies`](crate::error::Limit::Dies) if it has more
+    /// If there is no such unit, or it is malformed; [`Limit::Work`](crate::error::Limit::Work) if it has more
     /// entries than one question may look at.
     pub fn convention(&self, unit: UnitId) -> Result<UnitConvention> {
         let entry = self.entry(unit)?;
@@ -154,7 +154,7 @@ impl<'a> DebugInfo<'a> {
 
     /// Looks for operations of the extensions and for numbers of address spaces in a whole unit.
     fn scan(&self, unit: UnitId) -> Result<Scan> {
-        let mut budget = Budget::reading(self.limits());
+        let meter = self.meter();
         let mut scan = Scan::default();
         let mut walk = self.walk(self.contents(unit)?.root.id())?;
         while let Some(entry) = walk.next_entry_with(|abbreviation| {
@@ -166,9 +166,9 @@ impl<'a> DebugInfo<'a> {
             let name = attribute_of(entry.tag());
             let attribute = name.and_then(|name| entry.attr(name));
             if attribute.is_some() {
-                self.scan_entry(&walk.die(), &mut scan, &mut budget)?;
+                self.scan_entry(&walk.die(), &mut scan, meter)?;
             }
-            walk.pay(&mut budget)?;
+            walk.pay(meter)?;
             if scan.extended.is_some() {
                 break;
             }
@@ -176,7 +176,7 @@ impl<'a> DebugInfo<'a> {
         Ok(scan)
     }
 
-    fn scan_entry(&self, die: &Die<'a>, scan: &mut Scan, budget: &mut Budget) -> Result<()> {
+    fn scan_entry(&self, die: &Die<'a>, scan: &mut Scan, meter: &Meter) -> Result<()> {
         let Some(attribute) = attribute_of(die.tag()).and_then(|name| die.attribute(name)) else {
             return Ok(());
         };
@@ -190,15 +190,15 @@ impl<'a> DebugInfo<'a> {
         };
         match location {
             LocationAttribute::Expression(expression) => {
-                scan.expression(die.id(), &expression, budget)
+                scan.expression(die.id(), &expression, meter)
             }
             LocationAttribute::List { offset, .. } => {
                 let Ok(mut entries) = self.location_list(die.id().unit, offset) else {
                     return Ok(());
                 };
                 while let Ok(Some(entry)) = entries.next() {
-                    budget.charge(1)?;
-                    scan.expression(die.id(), &entry.expression, budget)?;
+                    meter.work(1)?;
+                    scan.expression(die.id(), &entry.expression, meter)?;
                 }
                 Ok(())
             }
@@ -244,13 +244,13 @@ impl Scan {
         &mut self,
         die: DieId,
         expression: &ExpressionBytes<'_>,
-        budget: &mut Budget,
+        meter: &Meter,
     ) -> Result<()> {
         let mut items = operations(expression.bytes, expression.unit.encoding);
         // The last operations: a number, `swap`.
         let mut before = [None, None];
         while let Ok(Some(item)) = items.next() {
-            budget.charge(1)?;
+            meter.work(1)?;
             if item.operation.opcode().row().since == Since::Het {
                 self.extended.get_or_insert(die);
                 return Ok(());

@@ -7,7 +7,9 @@ use gimli::{Section, SectionId};
 
 use super::Bytes;
 use super::abbreviation::AbbreviationTables;
+use super::unit::UnitEntry;
 use crate::error::{Error, Result};
+use crate::meter::Held;
 
 /// The sections of one file.
 #[derive(Debug)]
@@ -61,15 +63,50 @@ impl<'a> File<'a> {
         Ok(file)
     }
 
+    /// How many bytes all the sections have that gimli knows.
+    pub(super) fn length(&self) -> u64 {
+        let dwarf = &self.dwarf;
+        let lengths = [
+            dwarf.debug_abbrev.reader().slice().len(),
+            dwarf.debug_addr.reader().slice().len(),
+            dwarf.debug_aranges.reader().slice().len(),
+            dwarf.debug_info.reader().slice().len(),
+            dwarf.debug_line.reader().slice().len(),
+            dwarf.debug_line_str.reader().slice().len(),
+            dwarf.debug_str.reader().slice().len(),
+            dwarf.debug_str_offsets.reader().slice().len(),
+            dwarf.debug_types.reader().slice().len(),
+            self.loc.slice().len(),
+            self.loclists.slice().len(),
+            self.rnglists.slice().len(),
+        ];
+        lengths
+            .into_iter()
+            .fold(0, |sum, length| sum.saturating_add(length as u64))
+    }
+
     /// The headers of all units, with the error that ended the reading if one did.
-    pub(super) fn headers(&mut self) -> (Vec<gimli::UnitHeader<Bytes<'a>>>, Option<Error>) {
+    pub(super) fn headers(
+        &mut self,
+        held: &Held,
+    ) -> (Vec<gimli::UnitHeader<Bytes<'a>>>, Option<Error>) {
+        /// As how many entries a header counts, and what is made of it when the unit is looked at first.
+        const PER_UNIT: u64 = 8;
         let mut headers = Vec::new();
         let mut broken = None;
+        let pay = || {
+            held.meter().work(PER_UNIT)?;
+            held.hold(size_of::<UnitEntry<'_>>() as u64)
+        };
         let mut next = 0;
         let mut info = self.dwarf.units();
         loop {
             match info.next() {
                 Ok(Some(header)) => {
+                    if let Err(error) = pay() {
+                        broken.get_or_insert(error);
+                        break;
+                    }
                     next = header
                         .offset()
                         .0
@@ -89,6 +126,10 @@ impl<'a> File<'a> {
         loop {
             match types.next() {
                 Ok(Some(header)) => {
+                    if let Err(error) = pay() {
+                        broken.get_or_insert(error);
+                        break;
+                    }
                     next = header
                         .offset()
                         .0
@@ -114,10 +155,11 @@ impl<'a> File<'a> {
     pub(super) fn abbreviations(
         &self,
         header: &gimli::UnitHeader<Bytes<'a>>,
+        held: &Held,
     ) -> Result<std::sync::Arc<gimli::Abbreviations>> {
         let offset = header.debug_abbrev_offset().0;
         self.abbreviations
-            .get(*self.dwarf.debug_abbrev.reader(), offset)
+            .get(*self.dwarf.debug_abbrev.reader(), offset, held)?
             .map_err(|error| self.error("abbreviations", SectionId::DebugAbbrev, offset, error))
     }
 

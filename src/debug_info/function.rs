@@ -19,6 +19,7 @@ use super::walk::Chain;
 use super::{Bytes, DebugInfo};
 use crate::error::{Error, Result};
 use crate::eval::LocationAttribute;
+use crate::meter::Meter;
 
 /// Where something is declared in the source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -138,7 +139,7 @@ impl<'a> DebugInfo<'a> {
     /// function's `problem`.
     pub fn function(&self, id: DieId) -> Result<Function<'a>> {
         let chain = self.chain(self.die(id)?);
-        let code = self.code_of(&chain);
+        let code = self.code_of(&chain, &self.question());
         let convention = chain.find(DW_AT_calling_convention);
         let convention = convention.and_then(|(_, attribute)| attribute.udata_value());
         Ok(Function {
@@ -165,16 +166,16 @@ impl<'a> DebugInfo<'a> {
     ///
     /// # Errors
     /// As those of [`function`](DebugInfo::function).
-    pub(crate) fn function_code(&self, id: DieId) -> Result<FunctionCode<'a>> {
+    pub(crate) fn function_code(&self, id: DieId, meter: &Meter) -> Result<FunctionCode<'a>> {
         let chain = self.chain(self.die(id)?);
-        Ok(self.code_of(&chain))
+        Ok(self.code_of(&chain, meter))
     }
 
-    fn code_of(&self, chain: &Chain<'a>) -> FunctionCode<'a> {
+    fn code_of(&self, chain: &Chain<'a>, meter: &Meter) -> FunctionCode<'a> {
         let mut problem = None;
         let mut keep = Keep(&mut problem);
         let own = chain.entries().next();
-        let ranges = own.map(|die| self.ranges(die)).transpose();
+        let ranges = own.map(|die| self.ranges_within(die, meter)).transpose();
         let ranges = keep.value(ranges).unwrap_or_default();
         let frame_base = chain
             .find(DW_AT_frame_base)

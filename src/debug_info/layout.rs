@@ -8,7 +8,6 @@ use gimli::constants::*;
 
 use super::DebugInfo;
 use super::array_shape::{ArrayShape, Extent};
-use super::budget::Budget;
 use super::die::{Die, DieId};
 use super::read_member::{is_data_member, plain_member_offset};
 use super::type_entry::{HOPS, is_alias};
@@ -16,6 +15,7 @@ use super::types::{Dimension, TypeId, TypeKind, TypeTable};
 use super::value::Value;
 use crate::error::{Error, ErrorKind, Result};
 use crate::eval::{ExpressionBytes, LocationAttribute};
+use crate::meter::Meter;
 
 /// What has to be found out in a frame to know a layout.
 #[derive(Clone, Copy, Debug)]
@@ -63,7 +63,7 @@ impl<'a> DebugInfo<'a> {
     /// # Errors
     /// If an entry is malformed, and those of `answer`.
     pub(crate) fn layout(&self, ty: DieId, answer: Answer<'_, 'a>) -> Result<Option<Layout>> {
-        let budget = &mut Budget::reading(&self.limits);
+        let meter = &self.question();
         let mut outer = Vec::new();
         let mut next = ty;
         for _ in 0..HOPS {
@@ -74,17 +74,17 @@ impl<'a> DebugInfo<'a> {
             let in_array = outer.iter().any(|(_, shape)| Option::is_some(shape));
             let is_record = super::attribute::is_record(die.tag());
             if is_record && !in_array {
-                return self.record_layout(&die, outer, answer, budget);
+                return self.record_layout(&die, outer, answer, meter);
             }
-            if let Some(size) = self.size(next, budget) {
+            if let Some(size) = self.size(next, meter) {
                 return Ok(assemble(outer, next, size, Vec::new()));
             }
             if die.tag() == DW_TAG_string_type {
-                return self.string_layout(&die, outer, answer, budget);
+                return self.string_layout(&die, outer, answer, meter);
             }
             let shape = if die.tag() == DW_TAG_array_type {
                 let mut number = |die: &Die<'a>, name| self.number_of(die, name, answer);
-                let shape = self.array_shape_by(&die, budget, &mut number)?;
+                let shape = self.array_shape_by(&die, meter, &mut number)?;
                 if shape.extents.is_empty() {
                     return Ok(None);
                 }
@@ -113,7 +113,7 @@ impl<'a> DebugInfo<'a> {
         die: &Die<'a>,
         outer: Vec<(DieId, Option<ArrayShape>)>,
         answer: Answer<'_, 'a>,
-        budget: &mut Budget,
+        meter: &Meter,
     ) -> Result<Option<Layout>> {
         let bytes = self.number_of(die, DW_AT_byte_size, answer)?;
         let bits = match bytes {
@@ -126,7 +126,7 @@ impl<'a> DebugInfo<'a> {
         };
         let mut members = Vec::new();
         let mut children = self.children(die.id())?;
-        while let Some(child) = children.next(budget)? {
+        while let Some(child) = children.next(meter)? {
             if is_data_member(&child) {
                 members.push(self.member_position(&child, answer));
             }
@@ -141,7 +141,7 @@ impl<'a> DebugInfo<'a> {
         die: &Die<'a>,
         mut outer: Vec<(DieId, Option<ArrayShape>)>,
         answer: Answer<'_, 'a>,
-        budget: &mut Budget,
+        meter: &Meter,
     ) -> Result<Option<Layout>> {
         let Some(attribute) = die.attribute(DW_AT_string_length) else {
             return Ok(None);
@@ -158,7 +158,7 @@ impl<'a> DebugInfo<'a> {
             answer(Question::Stored(location, self.length_size(die)))?
         };
         let character = match self.direct_type(die) {
-            Some(_) => self.character_size(die, budget)?,
+            Some(_) => self.character_size(die, meter)?,
             None => 1,
         };
         let bytes = u64::try_from(length).unwrap_or(0);

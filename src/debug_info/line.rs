@@ -15,6 +15,7 @@ use super::source_file::SourceFile;
 use super::unit::UnitId;
 use super::{Bytes, DebugInfo};
 use crate::error::{Error, Result};
+use crate::meter::Held;
 
 /// How many times its section all line table headers together may be large. Tables are read once each,
 /// so they fit in once unless they overlap.
@@ -75,6 +76,8 @@ pub struct LineTable<'a> {
     /// The number of the file with the table.
     pub(super) file: usize,
     rows: OnceCell<Rows<'a>>,
+    /// What the rows take.
+    held: Held,
 }
 
 /// What executing a line program gives.
@@ -135,7 +138,7 @@ impl<'a> LineTable<'a> {
     }
 
     pub(super) fn executed(&self) -> &Rows<'a> {
-        self.rows.get_or_init(|| execute(&self.program))
+        self.rows.get_or_init(|| execute(&self.program, &self.held))
     }
 }
 
@@ -223,31 +226,39 @@ impl<'a> DebugInfo<'a> {
                 None,
             )
             .map_err(error)?;
-        self.lines_read
-            .set(read.saturating_add(program.header().header_length()));
+        let length = program.header().header_length();
+        self.lines_read.set(read.saturating_add(length));
+        let held = Held::new(Arc::clone(self.meter()));
+        held.meter().pass(length)?;
+        let header = program.header();
+        let names = (header.file_names().len()).saturating_add(header.include_directories().len());
+        let size = size_of::<gimli::FileEntry<Bytes<'a>>>() as u64;
+        held.hold(size.saturating_mul(names as u64))?;
         Ok(LineTable {
             program,
             file: entry.file,
             rows: OnceCell::new(),
+            held,
         })
     }
 }
 
 /// Executes a line program. gimli executes the instructions; the loop is ours because its own would
 /// overflow on the lowest possible `DW_LNS_advance_line`.
-fn execute<'a>(program: &gimli::IncompleteLineProgram<Bytes<'a>>) -> Rows<'a> {
+fn execute<'a>(program: &gimli::IncompleteLineProgram<Bytes<'a>>, held: &Held) -> Rows<'a> {
     let mut program = program.clone();
     let mut rows = Vec::new();
     let mut sequences = Vec::new();
-    let broken = run(&mut program, &mut rows, &mut sequences).err();
     let offset = program.header().offset().0 as u64;
+    let fault = |error: gimli::Error| {
+        Error::malformed("line program", error.to_string()).within(".debug_line", offset)
+    };
+    let broken = run(&mut program, &mut rows, &mut sequences, held, fault).err();
     Rows {
         sequences: RangeMap::new(sequences),
         rows,
         header: program.header().clone(),
-        broken: broken.map(|error| {
-            Error::malformed("line program", error.to_string()).within(".debug_line", offset)
-        }),
+        broken,
     }
 }
 
@@ -255,24 +266,31 @@ fn run<'a>(
     program: &mut gimli::IncompleteLineProgram<Bytes<'a>>,
     rows: &mut Vec<Row>,
     sequences: &mut Vec<(Range<u64>, (usize, usize))>,
-) -> gimli::Result<()> {
+    held: &Held,
+    fault: impl Fn(gimli::Error) -> Error,
+) -> Result<()> {
     let size = program.header().address_size();
     let mut instructions = program.header().instructions();
     let mut row = LineRow::new(program.header());
     let mut first = 0;
     // Code that the linker threw away has no rows.
     let mut discarded = false;
-    while let Some(instruction) = instructions.next_instruction(program.header())? {
+    while let Some(instruction) = instructions
+        .next_instruction(program.header())
+        .map_err(&fault)?
+    {
+        held.meter().work(1)?;
         if let LineInstruction::AdvanceLine(i64::MIN) = instruction {
-            return Err(gimli::Error::BadSignedLeb128);
+            return Err(fault(gimli::Error::BadSignedLeb128));
         }
         if let LineInstruction::SetAddress(address) = instruction {
             discarded = address < row.address() || is_discarded(address, size);
         }
-        if !row.execute(instruction, program)? {
+        if !row.execute(instruction, program).map_err(&fault)? {
             continue;
         }
         if !discarded {
+            held.hold(size_of::<Row>() as u64)?;
             rows.push(to_row(&row));
         }
         if row.end_sequence() {

@@ -15,7 +15,6 @@ mod address_index;
 pub(crate) mod address_ranges;
 mod array_shape;
 pub mod attribute;
-mod budget;
 mod call_site;
 mod constant;
 mod convention;
@@ -51,7 +50,6 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub(crate) use budget::Budget;
 pub use convention::{AddressSpaceNumbering, LocationConvention, UnitConvention};
 pub use die::{Die, DieId};
 pub use function::{Declaration, Function, Iterations, Simt};
@@ -70,6 +68,7 @@ pub use walk::Dies;
 use crate::error::{Error, Result};
 use crate::expr::Dialect;
 use crate::limits::Limits;
+use crate::meter::{Held, Meter};
 use address_index::AddressIndex;
 use file::File;
 use unit::UnitEntry;
@@ -90,7 +89,8 @@ pub struct DebugInfo<'a> {
     /// Why the headers could not be followed to the end of a section.
     broken: Option<Error>,
     dialect: Dialect,
-    limits: Limits,
+    /// What is read once and kept, as indices are.
+    held: Held,
     /// Type units by file and signature.
     signatures: BTreeMap<(usize, u64), DieId>,
     addresses: OnceCell<AddressIndex>,
@@ -111,20 +111,35 @@ impl<'a> DebugInfo<'a> {
     /// # Errors
     /// What `section` fails with.
     pub fn load(section: impl FnMut(&'static str) -> Result<&'a [u8]>) -> Result<DebugInfo<'a>> {
+        let file = File::load(false, section)?;
+        let meter = Arc::new(Meter::new(&Limits::DEFAULT, file.length()));
+        Ok(DebugInfo::of(file, meter))
+    }
+
+    /// The same; what is read is paid for.
+    pub(crate) fn load_within(
+        meter: &Arc<Meter>,
+        section: impl FnMut(&'static str) -> Result<&'a [u8]>,
+    ) -> Result<DebugInfo<'a>> {
+        let file = File::load(false, section)?;
+        Ok(DebugInfo::of(file, Arc::clone(meter)))
+    }
+
+    fn of(file: File<'a>, meter: Arc<Meter>) -> DebugInfo<'a> {
         let mut info = DebugInfo {
             files: Vec::new(),
             units: Vec::new(),
             broken: None,
             dialect: Dialect::default(),
-            limits: Limits::DEFAULT,
+            held: Held::new(meter),
             signatures: BTreeMap::new(),
             addresses: OnceCell::new(),
             aranges: OnceCell::new(),
             lines: RefCell::new(BTreeMap::new()),
             lines_read: Cell::new(0),
         };
-        info.add_file(File::load(false, section)?);
-        Ok(info)
+        info.add_file(file);
+        info
     }
 
     /// Reads expressions with the codes of `dialect` instead of today's.
@@ -137,21 +152,38 @@ impl<'a> DebugInfo<'a> {
     /// Reads within other limits than the default ones.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> DebugInfo<'a> {
-        self.limits = limits;
+        let length = self.files.iter().map(File::length).sum();
+        self.held = Held::new(Arc::new(Meter::new(&limits, length)));
         self
+    }
+
+    /// What all that is read of the file has cost.
+    pub(crate) fn meter(&self) -> &Arc<Meter> {
+        self.held.meter()
+    }
+
+    /// A meter for a question that is asked by itself.
+    fn question(&self) -> Meter {
+        self.meter().question()
+    }
+
+    /// Pays for so many values of a type, which are kept as long as this is.
+    fn hold_all<T>(&self, count: usize) -> Result<()> {
+        let size = size_of::<T>() as u64;
+        self.held.hold(size.saturating_mul(count as u64))
     }
 
     /// The limits that it is read within.
     #[must_use]
     pub fn limits(&self) -> &Limits {
-        &self.limits
+        self.meter().limits()
     }
 
     /// Adds the units of a file, and gives the number that the first of them got.
     fn add_file(&mut self, mut file: File<'a>) -> usize {
         let number = self.files.len();
         let first = self.units.len();
-        let (headers, broken) = file.headers();
+        let (headers, broken) = file.headers(&self.held);
         self.broken = self.broken.take().or(broken);
         self.files.push(file);
         for header in headers {

@@ -7,10 +7,10 @@ use core::ops::Range;
 use gimli::{DebugAddrIndex, RangeListsOffset, RawRngListEntry, constants};
 
 use super::DebugInfo;
-use super::budget::Budget;
 use super::die::{Die, DieId};
 use super::value::Value;
 use crate::error::{Error, Result};
+use crate::meter::Meter;
 
 /// What an entry's attributes say of its addresses.
 enum Covered {
@@ -27,20 +27,21 @@ impl<'a> DebugInfo<'a> {
     /// # Errors
     /// If the attributes or the range list are malformed.
     pub fn ranges(&self, die: &Die<'a>) -> Result<Vec<Range<u64>>> {
-        self.ranges_within(die, &mut Budget::keeping(&self.limits))
+        self.ranges_within(die, &self.question())
     }
 
     /// The same; what is kept is paid for.
-    pub(super) fn ranges_within(
-        &self,
-        die: &Die<'a>,
-        budget: &mut Budget,
-    ) -> Result<Vec<Range<u64>>> {
+    pub(crate) fn ranges_within(&self, die: &Die<'a>, meter: &Meter) -> Result<Vec<Range<u64>>> {
         let mut ranges = Vec::new();
-        self.for_each_range(die, budget, |range| {
-            ranges.push(range);
-            false
+        let mut full = Ok(());
+        self.for_each_range(die, meter, |range| {
+            full = meter.hold_all::<Range<u64>>(1);
+            if full.is_ok() {
+                ranges.push(range);
+            }
+            full.is_err()
         })?;
+        full?;
         Ok(ranges)
     }
 
@@ -50,22 +51,22 @@ impl<'a> DebugInfo<'a> {
     }
 
     /// Whether an entry covers `pc`.
-    pub(super) fn covers(&self, die: &Die<'a>, pc: u64, budget: &mut Budget) -> Result<bool> {
-        self.for_each_range(die, budget, |range| range.contains(&pc))
+    pub(super) fn covers(&self, die: &Die<'a>, pc: u64, meter: &Meter) -> Result<bool> {
+        self.for_each_range(die, meter, |range| range.contains(&pc))
     }
 
     /// Gives the ranges of an entry to `found` until it says that that is enough; whether it said so.
     pub(super) fn for_each_range(
         &self,
         die: &Die<'a>,
-        budget: &mut Budget,
+        meter: &Meter,
         mut found: impl FnMut(Range<u64>) -> bool,
     ) -> Result<bool> {
-        budget.charge(1)?;
+        meter.work(1)?;
         match self.covered(die)? {
             Covered::Unsaid => Ok(false),
             Covered::One(range) => Ok(range.start < range.end && found(range)),
-            Covered::List(offset) => self.for_each_in_list(die.id(), offset, budget, found),
+            Covered::List(offset) => self.for_each_in_list(die.id(), offset, meter, found),
         }
     }
 
@@ -74,7 +75,7 @@ impl<'a> DebugInfo<'a> {
         &self,
         id: DieId,
         offset: u64,
-        budget: &mut Budget,
+        meter: &Meter,
         mut found: impl FnMut(Range<u64>) -> bool,
     ) -> Result<bool> {
         let error = |error| self.unit_error("range list", id, error);
@@ -87,7 +88,7 @@ impl<'a> DebugInfo<'a> {
         let address_size = entry.header.address_size();
         let mut base = unit.low_pc;
         while let Some(item) = list.next().map_err(error)? {
-            budget.charge(1)?;
+            meter.work(1)?;
             let address = |index| self.indexed_address(id.unit, index, place);
             let range = match resolve(item, &mut base, address_size, address)? {
                 Some(range) if range.start < range.end => range,

@@ -71,7 +71,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
             None => self
                 .info
                 .direct_type(die)
-                .and_then(|ty| self.info.size(ty, &mut self.entries)),
+                .and_then(|ty| self.info.size(ty, self.meter)),
         };
         let offset = unit.and_then(|unit| {
             let below = i128::from(unit.checked_mul(8)?)
@@ -120,7 +120,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
             .and_then(|ty| self.info.integer(ty));
         let mut variants = Vec::new();
         let mut children = self.info.children(die.id())?;
-        while let Some(child) = children.next(&mut self.entries)? {
+        while let Some(child) = children.next(self.meter)? {
             if child.tag() != DW_TAG_variant {
                 continue;
             }
@@ -148,7 +148,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
     fn variant(&mut self, die: &Die<'a>, depth: u32) -> Result<Vec<Member>> {
         let mut members = Vec::new();
         let mut children = self.info.children(die.id())?;
-        while let Some(child) = children.next(&mut self.entries)? {
+        while let Some(child) = children.next(self.meter)? {
             if is_data_member(&child) {
                 members.push(self.member(&child)?);
             } else if child.tag() == DW_TAG_variant_part {
@@ -173,7 +173,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
             let Value::Block(bytes) = self.info.value(die, attribute)? else {
                 return Err(ErrorKind::Unsupported("DW_AT_discr_list").into());
             };
-            self.entries.charge(bytes.len() as u64)?;
+            self.meter.work(bytes.len() as u64)?;
             let is_signed = integer.is_some_and(|(_, is_signed)| is_signed);
             let list = discriminants(bytes, is_signed).ok_or_else(|| {
                 let section = self.info.section_of(die.id().unit).unwrap_or(".debug_info");

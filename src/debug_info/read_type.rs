@@ -11,18 +11,19 @@ use gimli::constants::*;
 
 use super::DebugInfo;
 use super::attribute::{is_record, tag_name};
-use super::budget::Budget;
 use super::die::{Die, DieId};
 use super::read_member::{VARIANT_PARTS, is_data_member};
 use super::representation::sized;
 use super::type_attribute::TAGS;
 use super::type_entry::{is_alias, is_pointer};
 use super::types::{
-    Dimension, Enumerator, PointerKind, Qualifier, RecordKind, Type, TypeId, TypeKind, TypeTable,
+    Dimension, Enumerator, Member, PointerKind, Qualifier, RecordKind, Type, TypeId, TypeKind,
+    TypeTable,
 };
 use super::value::Value;
 use crate::error::{ErrorKind, Result};
 use crate::eval::{BaseType, Encoding};
+use crate::meter::Meter;
 
 impl<'a> DebugInfo<'a> {
     /// Reads the type whose entry is at `ty`, and all types it is made of, into `table`; gives the number
@@ -34,12 +35,21 @@ impl<'a> DebugInfo<'a> {
     /// # Errors
     /// If there is no entry at `ty`, or it is malformed.
     pub fn read_type(&self, table: &mut TypeTable, ty: Option<DieId>) -> Result<TypeId> {
+        self.read_type_within(table, ty, &self.question())
+    }
+
+    /// The same; what is read and kept is paid for.
+    pub(crate) fn read_type_within(
+        &self,
+        table: &mut TypeTable,
+        ty: Option<DieId>,
+        meter: &Meter,
+    ) -> Result<TypeId> {
         let mut reader = TypeReader {
             info: self,
             table,
             waiting: Vec::new(),
-            text: Budget::text(&self.limits),
-            entries: Budget::reading(&self.limits),
+            meter,
         };
         let Some(root) = ty else {
             return Ok(reader.table.void());
@@ -69,8 +79,7 @@ pub(super) struct TypeReader<'t, 'd, 'a> {
     pub(super) table: &'t mut TypeTable,
     /// Entries that have a number already, but are not read yet.
     waiting: Vec<(DieId, TypeId)>,
-    text: Budget,
-    pub(super) entries: Budget,
+    pub(super) meter: &'t Meter,
 }
 
 impl<'a> TypeReader<'_, '_, 'a> {
@@ -86,7 +95,8 @@ impl<'a> TypeReader<'_, '_, 'a> {
     }
 
     fn read(&mut self, id: DieId) -> Result<Type> {
-        self.entries.charge(1)?;
+        self.meter.work(1)?;
+        self.meter.hold_all::<Type>(1)?;
         let declared = self.info.die(id)?;
         let die = match self.info.definition(&declared) {
             Some(definition) => self.info.die(definition)?,
@@ -95,7 +105,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
         let kind = or_unsupported(self.kind(&die))?;
         Ok(Type {
             name: self.name(&die)?,
-            byte_size: self.info.size(die.id(), &mut self.entries),
+            byte_size: self.info.size(die.id(), self.meter),
             kind,
         })
     }
@@ -143,7 +153,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
         let Some(mut full) = self.info.qualifier(die.id()) else {
             return Ok(Some(name));
         };
-        self.text.charge(full.len() as u64)?;
+        self.meter.hold(full.len() as u64)?;
         full.push_str("::");
         full.push_str(&name);
         Ok(Some(full))
@@ -156,7 +166,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
         let Some(name) = name else {
             return Ok(None);
         };
-        self.text.charge(name.len() as u64)?;
+        self.meter.hold(name.len() as u64)?;
         Ok(Some(name.into_owned()))
     }
 
@@ -193,7 +203,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
     }
 
     fn array(&mut self, die: &Die<'a>) -> Result<TypeKind> {
-        let shape = self.info.array_shape(die, &mut self.entries)?;
+        let shape = self.info.array_shape(die, self.meter)?;
         let vector = die.flag(DW_AT_GNU_vector);
         let element = self.target(die);
         if !shape.has_strided_dimension() {
@@ -206,7 +216,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
         }
         // An array of arrays, each of one dimension with its own stride, from the inside outwards.
         let entry = self.info.direct_type(die);
-        let bytes = entry.and_then(|ty| self.info.size(ty, &mut self.entries));
+        let bytes = entry.and_then(|ty| self.info.size(ty, self.meter));
         let mut bits = bytes.and_then(|bytes| bytes.checked_mul(8));
         let (mut element, mut stride) = (element, shape.stride);
         let mut rows = shape.extents.iter().rev().peekable();
@@ -251,7 +261,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
     /// The type of a string's characters, and how many bytes each has: one, unless `DW_AT_type` says otherwise.
     fn character(&mut self, die: &Die<'a>) -> Result<(TypeId, u64)> {
         if die.attribute(DW_AT_type).is_some() {
-            let size = self.info.character_size(die, &mut self.entries)?;
+            let size = self.info.character_size(die, self.meter)?;
             return Ok((self.target(die), size));
         }
         let base = BaseType::scalar(Encoding::UnsignedChar, 8);
@@ -315,8 +325,9 @@ impl<'a> TypeReader<'_, '_, 'a> {
     fn record(&mut self, die: &Die<'a>) -> Result<TypeKind> {
         let mut members = Vec::new();
         let mut children = self.info.children(die.id())?;
-        while let Some(child) = children.next(&mut self.entries)? {
+        while let Some(child) = children.next(self.meter)? {
             if is_data_member(&child) {
+                self.meter.hold_all::<Member>(1)?;
                 members.push(self.member(&child)?);
             } else if child.tag() == DW_TAG_variant_part {
                 members.push(self.variant_part(&child, VARIANT_PARTS)?);
@@ -339,13 +350,14 @@ impl<'a> TypeReader<'_, '_, 'a> {
             .and_then(|ty| self.info.integer(ty));
         let mut enumerators = Vec::new();
         let mut children = self.info.children(die.id())?;
-        while let Some(child) = children.next(&mut self.entries)? {
+        while let Some(child) = children.next(self.meter)? {
             if child.tag() != DW_TAG_enumerator {
                 continue;
             }
             let value = self.info.wide_number(&child, DW_AT_const_value)?;
             if let (Some(name), Some(value)) = (self.text_of(&child)?, value) {
                 let value = as_integer(value, integer);
+                self.meter.hold_all::<Enumerator>(1)?;
                 enumerators.push(Enumerator { name, value });
             }
         }
@@ -358,8 +370,9 @@ impl<'a> TypeReader<'_, '_, 'a> {
     fn function(&mut self, die: &Die<'a>) -> Result<TypeKind> {
         let mut parameters = Vec::new();
         let mut children = self.info.children(die.id())?;
-        while let Some(child) = children.next(&mut self.entries)? {
+        while let Some(child) = children.next(self.meter)? {
             if child.tag() == DW_TAG_formal_parameter {
+                self.meter.hold_all::<TypeId>(1)?;
                 parameters.push(self.target(&child));
             } else if child.tag() == DW_TAG_unspecified_parameters {
                 parameters.push(self.table.ellipsis());

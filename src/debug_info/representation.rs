@@ -6,13 +6,13 @@ use gimli::constants::*;
 
 use super::DebugInfo;
 use super::attribute::Extension;
-use super::budget::Budget;
 use super::die::Die;
 use super::type_entry::{HOPS, is_alias};
 use super::types::{Representation, Scale, TypeKind};
 use crate::arch::AddressSpace;
 use crate::error::{Error, ErrorKind, Result};
 use crate::eval::{BaseType, Encoding};
+use crate::meter::Meter;
 
 /// The largest exponents of scales that are computed with; real ones are below 64 and 19.
 const BINARY: u32 = 100;
@@ -155,8 +155,8 @@ impl<'a> DebugInfo<'a> {
     }
 
     /// The size of a string's character in bytes (`DW_AT_type` of `DW_TAG_string_type`).
-    pub(super) fn character_size(&self, die: &Die<'a>, budget: &mut Budget) -> Result<u64> {
-        let size = self.direct_type(die).and_then(|ty| self.size(ty, budget));
+    pub(super) fn character_size(&self, die: &Die<'a>, meter: &Meter) -> Result<u64> {
+        let size = self.direct_type(die).and_then(|ty| self.size(ty, meter));
         size.filter(|size| *size > 0).ok_or_else(|| {
             let section = self.section_of(die.id().unit).unwrap_or(".debug_info");
             Error::malformed("string type", "its characters have no size")

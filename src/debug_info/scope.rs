@@ -14,11 +14,11 @@ use gimli::constants::{
 };
 
 use super::DebugInfo;
-use super::budget::Budget;
 use super::die::{Die, DieId};
 use super::function::{Declaration, Function, Keep, Simt};
 use super::source_file::SourceFile;
 use crate::error::{Error, ErrorKind, Result};
+use crate::meter::Meter;
 
 /// As how many entries reading what is known of an inlined call counts.
 const PER_CALL: u64 = 16;
@@ -79,7 +79,7 @@ impl<'a> DebugInfo<'a> {
     /// # Errors
     /// If the entries of the function are malformed.
     pub fn inlined_chain(&self, function: &Function<'a>, pc: u64) -> Result<Vec<InlinedCall<'a>>> {
-        self.inlined_within(function, pc, &mut Budget::reading(&self.limits))
+        self.inlined_within(function, pc, &self.question())
     }
 
     /// The same; entries that are read are paid for.
@@ -87,28 +87,28 @@ impl<'a> DebugInfo<'a> {
         &self,
         function: &Function<'a>,
         pc: u64,
-        entries: &mut Budget,
+        meter: &Meter,
     ) -> Result<Vec<InlinedCall<'a>>> {
-        let scopes = self.scopes_at(function.die, pc, entries)?.scopes;
-        let mut budget = Budget::keeping(&self.limits);
+        let scopes = self.scopes_at(function.die, pc, meter)?.scopes;
         // Scopes that overlap without nesting contradict each other; the last one counts.
         let mut calls = Vec::new();
         let mut next = deepest(&scopes);
         while let Some(scope) = next.and_then(|number| scopes.get(number)) {
             if scope.die.tag() == DW_TAG_inlined_subroutine {
-                entries.charge(PER_CALL)?;
-                calls.push(self.inlined_call(&scope.die, &mut budget));
+                meter.work(PER_CALL)?;
+                meter.hold_all::<InlinedCall<'a>>(1)?;
+                calls.push(self.inlined_call(&scope.die, meter));
             }
             next = scope.parent;
         }
         Ok(calls)
     }
 
-    fn inlined_call(&self, die: &Die<'a>, budget: &mut Budget) -> InlinedCall<'a> {
+    fn inlined_call(&self, die: &Die<'a>, meter: &Meter) -> InlinedCall<'a> {
         let mut problem = None;
         let mut keep = Keep(&mut problem);
         let chain = self.chain(die.clone());
-        let ranges = keep.value(self.ranges_within(die, budget).map(Some));
+        let ranges = keep.value(self.ranges_within(die, meter).map(Some));
         let simt = self.simt(&chain, &mut keep);
         let call_file = die.attribute(DW_AT_call_file);
         InlinedCall {
@@ -136,7 +136,7 @@ impl<'a> DebugInfo<'a> {
     ///
     /// A block without addresses belongs to the scope around it: old compilers write such blocks, and
     /// new ones for what was optimised away.
-    pub(super) fn scopes_at(&self, id: DieId, pc: u64, budget: &mut Budget) -> Result<Scopes<'a>> {
+    pub(super) fn scopes_at(&self, id: DieId, pc: u64, meter: &Meter) -> Result<Scopes<'a>> {
         let mut walk = self.walk(id)?;
         let mut found = Scopes {
             scopes: Vec::new(),
@@ -145,7 +145,7 @@ impl<'a> DebugInfo<'a> {
         // The entries the walk is inside of: their depths, and the scopes that declarations belong to.
         let mut open: Vec<(isize, usize)> = Vec::new();
         while walk.next_entry()?.is_some() {
-            walk.pay(budget)?;
+            walk.pay(meter)?;
             let entry = walk.entry();
             let (depth, tag) = (entry.depth(), entry.tag());
             while open.last().is_some_and(|(outer, _)| *outer >= depth) {
@@ -161,6 +161,7 @@ impl<'a> DebugInfo<'a> {
                 continue;
             };
             if is_object(tag) {
+                meter.hold_all::<(usize, Die<'a>)>(1)?;
                 found.objects.push((scope, walk.die()));
                 walk.skip_children()?;
             } else if tag == DW_TAG_GNU_formal_parameter_pack {
@@ -171,7 +172,8 @@ impl<'a> DebugInfo<'a> {
                 let die = walk.die();
                 if tag == DW_TAG_lexical_block && !self.says_ranges(&die) {
                     open.push((depth, scope));
-                } else if self.covers(&die, pc, budget).or_else(unless_limit)? {
+                } else if self.covers(&die, pc, meter).or_else(unless_limit)? {
+                    meter.hold_all::<Scope<'a>>(1)?;
                     open.push((depth, found.scopes.len()));
                     found.scopes.push(Scope {
                         die,

@@ -8,11 +8,11 @@ use gimli::constants::*;
 use super::DebugInfo;
 use super::array_shape::ArrayShape;
 use super::attribute::Extension;
-use super::budget::Budget;
 use super::die::{Die, DieId};
 use super::types::Representation;
 use crate::arch::{AddressSpace, MemorySpace};
 use crate::error::{ErrorKind, Result};
+use crate::meter::Meter;
 
 /// How many entries may lie between a type and the one that has the size: typedefs, qualifiers, arrays.
 pub(super) const HOPS: usize = 64;
@@ -25,15 +25,15 @@ impl<'a> DebugInfo<'a> {
     /// The size of the type at `ty` in bytes, where it is known without evaluating anything.
     #[must_use]
     pub fn byte_size(&self, ty: DieId) -> Option<u64> {
-        self.size(ty, &mut Budget::reading(&self.limits))
+        self.size(ty, &self.question())
     }
 
     /// The same; what is looked at is paid for.
-    pub(super) fn size(&self, ty: DieId, budget: &mut Budget) -> Option<u64> {
+    pub(crate) fn size(&self, ty: DieId, meter: &Meter) -> Option<u64> {
         let mut outer = Vec::new();
         let mut next = ty;
         for _ in 0..HOPS {
-            budget.charge(1).ok()?;
+            meter.work(1).ok()?;
             let die = self.die(next).ok()?;
             if let Some(definition) = self.definition(&die) {
                 next = definition;
@@ -47,7 +47,7 @@ impl<'a> DebugInfo<'a> {
                 return Some(bits.div_ceil(8));
             }
             if die.tag() == DW_TAG_array_type {
-                let shape = self.array_shape(&die, budget).ok()?;
+                let shape = self.array_shape(&die, meter).ok()?;
                 if shape.extents.is_empty() {
                     return None;
                 }

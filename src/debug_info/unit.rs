@@ -318,6 +318,7 @@ impl<'a> DebugInfo<'a> {
     fn read_unit(&self, id: UnitId, entry: &UnitEntry<'a>) -> Result<Unit<'a>> {
         let file = self.file(entry)?;
         let header = entry.header;
+        self.meter().work(1)?;
         let kind = if file.split {
             DwarfFileType::Dwo
         } else {
@@ -325,7 +326,7 @@ impl<'a> DebugInfo<'a> {
         };
         let encoding = header.encoding();
         let mut unit = gimli::Unit {
-            abbreviations: file.abbreviations(&header)?,
+            abbreviations: file.abbreviations(&header, &self.held)?,
             name: None,
             comp_dir: None,
             low_pc: 0,
@@ -356,6 +357,7 @@ impl<'a> DebugInfo<'a> {
         if root.is_null() {
             return Err(place(gimli::Error::MissingUnitDie));
         }
+        self.hold_all::<gimli::Attribute<Bytes<'a>>>(root.attrs().len())?;
         let line_offset = set_bases(&mut unit, &root);
         if let Some(partner) = entry.partner
             && file.split

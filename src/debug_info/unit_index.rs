@@ -8,7 +8,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use gimli::{DwTag, constants::*};
 
 use super::attribute;
-use super::budget::Budget;
 use super::die::{Die, DieId};
 use super::index_table::index_of;
 use super::range_map::RangeMap;
@@ -84,7 +83,6 @@ struct IndexBuilder<'d, 'a> {
     info: &'d DebugInfo<'a>,
     ranges: Vec<(core::ops::Range<u64>, u32)>,
     index: UnitIndex<'a>,
-    budget: Budget,
     /// Units still to walk over, and all that were ever put there.
     imports: Vec<UnitId>,
     seen: BTreeSet<UnitId>,
@@ -112,7 +110,6 @@ impl<'d, 'a> IndexBuilder<'d, 'a> {
                 scopes: Vec::new(),
                 scope_of: BTreeMap::new(),
             },
-            budget: Budget::keeping(&info.limits),
             imports: vec![unit],
             seen: BTreeSet::from([unit]),
         };
@@ -140,14 +137,17 @@ impl<'d, 'a> IndexBuilder<'d, 'a> {
             let file_scope = outer.is_some_and(|outer| outer.file_scope);
             // Before DWARF 5 a static member was a member, and the variable that defines it refers to it.
             let is_static = tag == DW_TAG_member && entry.attr(DW_AT_external).is_some();
+            walk.pay(self.info.meter())?;
             if (is_named(tag) || is_static)
                 && let Some(scope) = scope
             {
+                self.info.hold_all::<(DieId, u32)>(2)?;
                 self.index.scope_of.insert(walk.id(), scope);
             }
             if tag == DW_TAG_subprogram {
                 self.function(&walk.die());
             } else if file_scope && (tag == DW_TAG_variable || tag == DW_TAG_constant) {
+                self.info.hold_all::<DieId>(1)?;
                 self.index.globals.push(walk.id());
             } else if tag == DW_TAG_imported_unit {
                 self.import(&walk.die());
@@ -175,11 +175,13 @@ impl<'d, 'a> IndexBuilder<'d, 'a> {
         let number = u32::try_from(self.index.function_entries.len()).unwrap_or(u32::MAX);
         let before = self.ranges.len();
         let ranges = &mut self.ranges;
-        let result = self.info.for_each_range(die, &mut self.budget, |range| {
+        let (info, mut full) = (self.info, Ok(()));
+        let result = info.for_each_range(die, info.meter(), |range| {
+            full = info.hold_all::<(core::ops::Range<u64>, u32)>(1);
             ranges.push((range, number));
-            false
+            full.is_err()
         });
-        if let Err(error) = result {
+        if let Err(error) = result.and(full) {
             self.index.broken.get_or_insert(error);
         }
         if self.ranges.len() > before {

@@ -16,7 +16,6 @@ use gimli::constants::{
 
 use super::DebugInfo;
 use super::attribute::Extension;
-use super::budget::Budget;
 use super::die::{Die, DieId};
 use super::function::{Declaration, Function, Keep};
 use super::representation::is_big_endian;
@@ -26,7 +25,7 @@ use super::value::Value;
 use crate::arch::MemorySpace;
 use crate::error::{Error, Result};
 use crate::eval::LocationAttribute;
-use crate::limits::Limits;
+use crate::meter::Meter;
 
 /// What kind of variable it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,24 +94,36 @@ pub struct Variable<'a> {
     pub problem: Option<Error>,
 }
 
-/// What one question may read and keep.
-struct Budgets<'a> {
-    entries: Budget,
-    omitted: Budget,
-    bytes: Budget,
+/// What one question has read that is asked for again.
+struct Reading<'m, 'a> {
+    meter: &'m Meter,
     /// What abstract instances declare; one may be inlined many times.
     declared: BTreeMap<DieId, Rc<[Die<'a>]>>,
 }
 
-impl Budgets<'_> {
-    fn new(limits: &Limits) -> Self {
-        Budgets {
-            entries: Budget::omitted(limits),
-            omitted: Budget::references(limits),
-            bytes: Budget::text(limits),
+impl<'m> Reading<'m, '_> {
+    fn new(meter: &'m Meter) -> Self {
+        Reading {
+            meter,
             declared: BTreeMap::new(),
         }
     }
+}
+
+/// As how many entries a variable counts: it, those that it completes, its type, and the places they are declared in.
+const PER_VARIABLE: u64 = 8;
+
+/// Pays for finding the ends of its names: many variables can have the same long one.
+fn pay_for_names(meter: &Meter, variable: &Variable<'_>) -> Result<()> {
+    let length = |name: &Option<Cow<'_, str>>| name.as_ref().map_or(0, |name| name.len());
+    meter.pass(length(&variable.name))?;
+    meter.pass(length(&variable.linkage_name))
+}
+
+/// Pays for reading and keeping a variable.
+fn pay_for_variable(meter: &Meter) -> Result<()> {
+    meter.work(PER_VARIABLE)?;
+    meter.hold_all::<Variable<'_>>(1)
 }
 
 impl<'a> DebugInfo<'a> {
@@ -127,7 +138,7 @@ impl<'a> DebugInfo<'a> {
     /// # Errors
     /// If the entries of the function are malformed.
     pub fn variables_at(&self, function: &Function<'a>, pc: u64) -> Result<Vec<Variable<'a>>> {
-        self.variables_within(function, pc, &mut Budget::reading(&self.limits))
+        self.variables_within(function, pc, &self.question())
     }
 
     /// The same; entries that are read to find the scopes are paid for.
@@ -135,9 +146,9 @@ impl<'a> DebugInfo<'a> {
         &self,
         function: &Function<'a>,
         pc: u64,
-        entries: &mut Budget,
+        meter: &Meter,
     ) -> Result<Vec<Variable<'a>>> {
-        let found = self.scopes_at(function.die, pc, entries)?;
+        let found = self.scopes_at(function.die, pc, meter)?;
         let names = self.function_names(&found.scopes);
         let mut objects: Vec<Vec<Die<'a>>> = found.scopes.iter().map(|_| Vec::new()).collect();
         for (number, die) in found.objects {
@@ -147,12 +158,12 @@ impl<'a> DebugInfo<'a> {
         }
         let mut scopes: Vec<_> = found.scopes.iter().zip(names).zip(objects).collect();
         scopes.sort_by_key(|((scope, _), _)| core::cmp::Reverse(scope.depth));
-        let mut budgets = Budgets::new(&self.limits);
+        let mut reading = Reading::new(meter);
         let mut variables = Vec::new();
         for ((scope, name), objects) in scopes {
-            self.variables_of_scope(scope, &name, &objects, &mut variables, &mut budgets)?;
+            self.variables_of_scope(scope, &name, &objects, &mut variables, &mut reading)?;
         }
-        variables.extend(self.globals(function.die.unit)?);
+        variables.extend(self.globals_within(function.die.unit, meter)?);
         Ok(variables)
     }
 
@@ -162,8 +173,11 @@ impl<'a> DebugInfo<'a> {
     /// # Errors
     /// If the unit cannot be read.
     pub fn globals(&self, unit: UnitId) -> Result<Vec<Variable<'a>>> {
+        self.globals_within(unit, &self.question())
+    }
+
+    fn globals_within(&self, unit: UnitId, meter: &Meter) -> Result<Vec<Variable<'a>>> {
         let index = self.index(unit)?;
-        let mut budgets = Budgets::new(&self.limits);
         let mut variables = Vec::new();
         let mut completed = BTreeSet::new();
         for id in &index.globals {
@@ -174,7 +188,9 @@ impl<'a> DebugInfo<'a> {
             {
                 completed.insert(target);
             }
-            let mut variable = self.variable(&die, &mut budgets);
+            pay_for_variable(meter)?;
+            let mut variable = self.variable(&die, meter);
+            pay_for_names(meter, &variable)?;
             if variable.kind == VariableKind::Variable {
                 variable.kind = VariableKind::Global;
             }
@@ -197,28 +213,31 @@ impl<'a> DebugInfo<'a> {
         name: &Option<Cow<'a, str>>,
         objects: &[Die<'a>],
         variables: &mut Vec<Variable<'a>>,
-        budgets: &mut Budgets<'a>,
+        reading: &mut Reading<'_, 'a>,
     ) -> Result<()> {
         let mut present = BTreeSet::new();
-        let mut add = |die: &Die<'a>, is_omitted, budgets: &mut Budgets<'a>| {
-            let mut variable = self.variable(die, budgets);
+        let meter = reading.meter;
+        let mut add = |die: &Die<'a>, is_omitted| {
+            pay_for_variable(meter)?;
+            let mut variable = self.variable(die, meter);
+            pay_for_names(meter, &variable)?;
             variable.scope.clone_from(name);
             variable.scope_die = Some(scope.die.id());
             variable.is_omitted = is_omitted;
             variables.push(variable);
+            Ok::<_, Error>(())
         };
         for die in objects {
             let origins = self.chain(die.clone());
             present.extend(origins.entries().map(Die::id));
-            add(die, false, budgets);
+            add(die, false)?;
         }
         let origin = scope.die.attribute(DW_AT_abstract_origin);
         let origin = origin.and_then(|origin| self.target(&scope.die, origin).ok()?);
         if let Some(origin) = origin {
-            for die in self.own_variables(origin, budgets)?.iter() {
+            for die in self.own_variables(origin, reading)?.iter() {
                 if !present.contains(&die.id()) {
-                    budgets.omitted.charge(1)?;
-                    add(die, true, budgets);
+                    add(die, true)?;
                 }
             }
         }
@@ -226,20 +245,20 @@ impl<'a> DebugInfo<'a> {
     }
 
     /// The parameters, variables and constants that are direct children of an entry.
-    fn own_variables(&self, id: DieId, budgets: &mut Budgets<'a>) -> Result<Rc<[Die<'a>]>> {
-        if let Some(known) = budgets.declared.get(&id) {
+    fn own_variables(&self, id: DieId, reading: &mut Reading<'_, 'a>) -> Result<Rc<[Die<'a>]>> {
+        if let Some(known) = reading.declared.get(&id) {
             return Ok(Rc::clone(known));
         }
         let mut children = self.children(id)?;
         let mut found = Vec::new();
-        while let Some(child) = children.next(&mut budgets.entries)? {
+        while let Some(child) = children.next(reading.meter)? {
             if is_object(child.tag()) {
-                budgets.omitted.charge(1)?;
+                reading.meter.hold_all::<Die<'a>>(1)?;
                 found.push(child);
             }
         }
         let found: Rc<[Die<'a>]> = found.into();
-        budgets.declared.insert(id, Rc::clone(&found));
+        reading.declared.insert(id, Rc::clone(&found));
         Ok(found)
     }
 
@@ -258,7 +277,7 @@ impl<'a> DebugInfo<'a> {
     }
 
     /// Reads the variable, parameter or constant `die`; its scope is left to the caller.
-    fn variable(&self, die: &Die<'a>, budgets: &mut Budgets<'a>) -> Variable<'a> {
+    fn variable(&self, die: &Die<'a>, meter: &Meter) -> Variable<'a> {
         let mut problem = None;
         let mut keep = Keep(&mut problem);
         let chain = self.chain(die.clone());
@@ -267,11 +286,11 @@ impl<'a> DebugInfo<'a> {
             .find(DW_AT_location)
             .and_then(|(die, attribute)| keep.value(self.location(die, attribute)));
         let const_value = keep.value(self.chain_value(&chain, DW_AT_const_value));
-        let const_value = const_value
-            .and_then(|value| keep.value(self.constant_bytes(&value, ty, &mut budgets.bytes)));
+        let const_value =
+            const_value.and_then(|value| keep.value(self.constant_bytes(&value, ty, meter)));
         let memory_space = chain.find_extension(Extension::MemorySpace);
         let memory_space = memory_space.and_then(|(_, attribute)| attribute.udata_value());
-        let start_scope = keep.value(self.start_scope(die, &mut budgets.omitted));
+        let start_scope = keep.value(self.start_scope(die, meter));
         let unsupported = chain.entries().find_map(|die| self.not_understood(die));
         let endianity = chain
             .find(DW_AT_endianity)
@@ -310,7 +329,7 @@ impl<'a> DebugInfo<'a> {
         }
     }
 
-    fn start_scope(&self, die: &Die<'a>, budget: &mut Budget) -> Result<Option<StartScope>> {
+    fn start_scope(&self, die: &Die<'a>, meter: &Meter) -> Result<Option<StartScope>> {
         let Some(attribute) = die.attribute(DW_AT_start_scope) else {
             return Ok(None);
         };
@@ -319,10 +338,13 @@ impl<'a> DebugInfo<'a> {
             return Ok(value.unsigned().map(StartScope::Offset));
         };
         let mut ranges = Vec::new();
-        self.for_each_in_list(die.id(), offset, budget, |range| {
+        let mut full = Ok(());
+        self.for_each_in_list(die.id(), offset, meter, |range| {
+            full = meter.hold_all::<Range<u64>>(1);
             ranges.push(range);
-            false
+            full.is_err()
         })?;
+        full?;
         Ok(Some(StartScope::Ranges(ranges)))
     }
 }

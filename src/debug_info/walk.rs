@@ -10,11 +10,11 @@ use gimli::{AttributeValue, DwAt, UnitOffset, constants};
 use smallvec::SmallVec;
 
 use super::attribute::Extension;
-use super::budget::Budget;
 use super::die::{Die, DieId};
 use super::value::Value;
 use super::{Bytes, DebugInfo};
 use crate::error::{Error, Result};
+use crate::meter::Meter;
 
 /// How many references an entry may be away from the one that completes it. Real chains have two: an
 /// out-of-line instance, its abstract instance, and the declaration in a class.
@@ -112,8 +112,8 @@ impl<'d, 'a> Walk<'d, 'a> {
     }
 
     /// Pays for what was read since the last time.
-    pub(super) fn pay(&mut self, budget: &mut Budget) -> Result<()> {
-        budget.charge(core::mem::take(&mut self.unpaid))
+    pub(super) fn pay(&mut self, meter: &Meter) -> Result<()> {
+        meter.work(core::mem::take(&mut self.unpaid))
     }
 
     /// The entry that was read last.
@@ -141,7 +141,7 @@ pub(super) struct Children<'d, 'a> {
 impl<'a> Children<'_, 'a> {
     /// The next child. Everything that is read on the way, also what is below the child before it, is
     /// paid for.
-    pub(super) fn next(&mut self, budget: &mut Budget) -> Result<Option<Die<'a>>> {
+    pub(super) fn next(&mut self, meter: &Meter) -> Result<Option<Die<'a>>> {
         if self.walk.started {
             if self.walk.die.depth() > 0 {
                 self.walk.skip_children()?;
@@ -150,7 +150,7 @@ impl<'a> Children<'_, 'a> {
             self.walk.next()?;
         }
         let found = self.walk.next_entry()?.is_some();
-        self.walk.pay(budget)?;
+        self.walk.pay(meter)?;
         Ok(found.then(|| self.walk.die()))
     }
 }

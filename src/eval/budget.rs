@@ -20,6 +20,10 @@ pub(super) struct Budget {
     pushed_register: Option<(Register, u32)>,
 }
 
+/// How many steps are taken at once. Before more are taken it is looked at how much the arena holds: each step may put
+/// something there.
+const SLICE: u32 = 1 << 20;
+
 impl Budget {
     pub(super) fn new(context: &Context<'_, '_>) -> Budget {
         Budget {
@@ -34,15 +38,15 @@ impl Budget {
     /// Takes `count` steps.
     ///
     /// # Errors
-    /// [`Limit::Steps`], and none are taken; [`Limit::StopSteps`].
+    /// [`Limit::Steps`], and none are taken; [`Limit::Work`].
     #[inline(always)]
     pub(super) fn charge(&mut self, count: u32, context: &Context<'_, '_>) -> Result<()> {
         let Some(steps) = self.steps.checked_sub(count) else {
             return Err(context.limits.reached(Limit::Steps));
         };
         self.steps = steps;
-        match context.steps_done {
-            Some(done) => context.limits.charge_stop(done, count.into()),
+        match context.meter {
+            Some(meter) => meter.work(count.into()),
             None => Ok(()),
         }
     }
@@ -57,17 +61,13 @@ impl Budget {
         steps_for_places(location).map_or(Ok(()), |steps| self.charge(steps, context))
     }
 
-    /// Takes as many steps as there are, here and of the stop's, to use them or to [give them back](Budget::give_back).
+    /// Takes as many steps as there are and a [`SLICE`] has, here and of the question's, to use them or to [give them back](Budget::give_back).
     #[inline(always)]
     pub(super) fn take_all(&mut self, context: &Context<'_, '_>) -> u32 {
-        let taken = match context.steps_done {
-            Some(done) => {
-                let left = context.limits.stop_steps.saturating_sub(done.get());
-                let taken = u32::try_from(left).map_or(self.steps, |left| left.min(self.steps));
-                done.set(done.get().saturating_add(taken.into()));
-                taken
-            }
-            None => self.steps,
+        let most = self.steps.min(SLICE);
+        let taken = match context.meter {
+            Some(meter) => meter.take_steps(most),
+            None => most,
         };
         self.steps = self.steps.saturating_sub(taken);
         taken
@@ -77,8 +77,8 @@ impl Budget {
     #[inline(always)]
     pub(super) fn give_back(&mut self, count: u32, context: &Context<'_, '_>) {
         self.steps = self.steps.saturating_add(count);
-        if let Some(done) = context.steps_done {
-            done.set(done.get().saturating_sub(count.into()));
+        if let Some(meter) = context.meter {
+            meter.give_back_steps(count.into());
         }
     }
 
@@ -121,17 +121,19 @@ mod tests {
     use crate::expr::{Encoding, ParseOptions, parse};
     use crate::limits::Limits;
     use crate::location::Arena;
+    use crate::meter::Meter;
 
     /// A frame, and debugging information, that notes how many steps were done when it was asked, and takes ten itself.
     struct Asked<'d> {
-        done: &'d Cell<u64>,
+        meter: &'d Meter,
         at: Cell<Option<u64>>,
     }
 
     impl Asked<'_> {
         fn note(&self) {
-            self.at.set(Some(self.done.get()));
-            self.done.set(self.done.get() + 10);
+            self.at.set(Some(self.meter.steps()));
+            // That there are none left is what the caller finds.
+            let _ = self.meter.work(10);
         }
     }
 
@@ -223,9 +225,9 @@ mod tests {
             let bytes = arena.keep(parsed.encode(Encoding::AMDGPU).unwrap());
             ExpressionBytes::alone(bytes, Unit::unknown(Encoding::AMDGPU))
         };
-        let done = Cell::new(0);
+        let meter = Meter::new(&limits, 0);
         let frame = Asked {
-            done: &done,
+            meter: &meter,
             at: Cell::new(None),
         };
         let frame_base = LocationAttribute::Expression(expression(frame_base));
@@ -238,13 +240,13 @@ mod tests {
                 frame_base: Some(frame_base),
                 ..Subprogram::default()
             }),
-            steps_done: Some(&done),
+            meter: Some(&meter),
             limits,
             ..Context::new(&arena)
         };
         let expression = expression(&format!("DW_OP_lit1, DW_OP_drop, {text}"));
         let result = evaluate(&expression, ResultKind::Any, &context).map(drop::<Outcome<'_>>);
-        (result, frame.at.get(), done.get())
+        (result, frame.at.get(), meter.steps())
     }
 
     #[test]
@@ -259,9 +261,9 @@ mod tests {
     #[test]
     fn both_limits_are_reached_at_their_step() {
         for (text, _, steps, base) in ASKING {
-            let limits = |steps, stop_steps| Limits {
+            let limits = |steps, work| Limits {
                 steps,
-                stop_steps,
+                work,
                 ..Limits::DEFAULT
             };
             let own = u32::try_from(steps).unwrap();
@@ -269,7 +271,7 @@ mod tests {
             ask(text, base, limits(own, steps + 10)).0.unwrap();
             for (limits, reached) in [
                 (limits(own - 1, steps + 10), Limit::Steps),
-                (limits(own, steps + 9), Limit::StopSteps),
+                (limits(own, steps + 9), Limit::Work),
             ] {
                 let error = ask(text, base, limits).0.unwrap_err();
                 assert!(

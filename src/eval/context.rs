@@ -6,9 +6,10 @@ use core::fmt;
 use super::resolver::{LocationAttribute, Resolver};
 use super::value::Value;
 use crate::arch::{Lane, Processor, Register};
-use crate::error::{Limit, Result};
+use crate::error::Result;
 use crate::limits::Limits;
 use crate::location::{Arena, Location};
+use crate::meter::Meter;
 use crate::wave::Wave;
 
 /// The kind of result that is required ("current result kind").
@@ -153,8 +154,8 @@ pub struct Context<'c, 'a> {
     pub reading: Reading,
     /// How much work to do.
     pub limits: Limits,
-    /// Counts the steps of all evaluations that are to stay together below [`Limits::stop_steps`].
-    pub steps_done: Option<&'c Cell<u64>>,
+    /// Counts the steps of all evaluations that are parts of one question.
+    pub meter: Option<&'c Meter>,
     /// Counts the levels of all evaluations that are within each other and stay together below
     /// [`Limits::depth`]: those that a [`Frame`] begins while another one asks it for a register.
     pub nesting: Option<&'c Cell<u16>>,
@@ -180,27 +181,9 @@ impl<'c, 'a> Context<'c, 'a> {
             tls: None,
             reading: Reading::ByTheLetter,
             limits: Limits::default(),
-            steps_done: None,
+            meter: None,
             nesting: None,
         }
-    }
-}
-
-impl Limits {
-    /// Adds steps to those that were done.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Limit`] above [`stop_steps`](Limits::stop_steps); nothing is evaluated any more then.
-    pub(crate) fn charge_stop(&self, done: &Cell<u64>, count: u64) -> Result<()> {
-        let sum = done
-            .get()
-            .saturating_add(count)
-            .min(self.stop_steps.saturating_add(1));
-        done.set(sum);
-        if sum > self.stop_steps {
-            return Err(self.reached(Limit::StopSteps));
-        }
-        Ok(())
     }
 }
 

@@ -140,9 +140,8 @@ fn take_all_steps(pieces: &Pieces, context: &Context<'_, '_>, budget: &mut Budge
         |piece: &Piece| u32::from(piece.bit_size) <= piece.register.size_in_bits().unwrap_or(0);
     // Two for each of a few.
     let steps = u32::try_from(pieces.len().saturating_mul(2)).unwrap_or(u32::MAX);
-    let left = |done: u64| context.limits.stop_steps.saturating_sub(done);
     pieces.iter().all(fits)
-        && (context.steps_done).is_none_or(|done| u64::from(steps) <= left(done.get()))
+        && (context.meter).is_none_or(|meter| u64::from(steps) <= meter.steps_left())
         && budget.charge(steps, context).is_ok()
 }
 
@@ -180,7 +179,6 @@ fn at(expression: &ExpressionBytes<'_>, error: Error, piece: usize, operand: usi
 
 #[cfg(test)]
 mod tests {
-    use core::cell::Cell;
 
     use proptest::prelude::*;
 
@@ -190,15 +188,16 @@ mod tests {
     use crate::expr::{Dialect, Encoding};
     use crate::limits::Limits;
     use crate::location::{Arena, Place, Storage};
+    use crate::meter::Meter;
 
     /// Registers that are kept, moved, saved in memory, lost, in two places, or that nobody knows. To find one costs a step.
-    struct Caller<'d>(&'d Cell<u64>);
+    struct Caller<'d>(&'d Meter);
 
     const PLACES: [Place<'static>; 2] = [Place::byte(8), Place::byte(16)];
 
     impl<'a> Frame<'a> for Caller<'_> {
         fn register(&self, register: Register) -> Result<Location<'a>> {
-            self.0.set(self.0.get() + 1);
+            self.0.work(1)?;
             let number = register.number();
             Ok(match number % 8 {
                 5 => Location::Many(&PLACES),
@@ -265,9 +264,9 @@ mod tests {
     fn limits() -> impl Strategy<Value = Limits> {
         let small = |most: u32| prop_oneof![3 => Just(1000), 1 => 0..most];
         (small(12), small(12), small(4), small(7), small(3)).prop_map(
-            |(steps, stop_steps, stack, parts, depth)| Limits {
+            |(steps, work, stack, parts, depth)| Limits {
                 steps,
-                stop_steps: stop_steps.into(),
+                work: work.into(),
                 stack,
                 parts,
                 depth: depth as u16,
@@ -298,12 +297,12 @@ mod tests {
                 ..ExpressionBytes::alone(arena.keep(bytes), Unit::unknown(encoding))
             };
             let evaluate = |with: fn(&ExpressionBytes<'_>) -> bool| {
-                let done = Cell::new(0);
-                let caller = Caller(&done);
+                let meter = Meter::new(&limits, 0);
+                let caller = Caller(&meter);
                 let context = Context {
                     frame: in_frame.then_some(&caller as _),
                     initial_stack: if has_stack { &below } else { &[] },
-                    steps_done: Some(&done),
+                    meter: Some(&meter),
                     limits,
                     ..Context::new(&arena)
                 };
@@ -314,7 +313,7 @@ mod tests {
                     execute(&expression, kind, &context, &mut budget)
                 };
                 let register = result.is_ok().then(|| budget.last_register());
-                (result, register, budget.steps, done.get())
+                (result, register, budget.steps, meter.steps())
             };
             prop_assert_eq!(evaluate(may_name_registers), evaluate(|_| false));
         }

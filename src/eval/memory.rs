@@ -5,8 +5,9 @@ use super::machine::Machine;
 use super::stack::{Entry, Linear};
 use super::value::{BaseType, Value};
 use crate::arch::{AddressSpace, Register};
-use crate::error::{Error, ErrorKind, Need, Result, Rule};
-use crate::location::{Location, Place, Storage, Visits, read_plain, read_value_within};
+use crate::error::{Error, ErrorKind, Limit, Need, Result, Rule};
+use crate::location::{Location, Place, Storage, read_plain, read_value_within};
+use crate::meter::Meter;
 
 impl<'a> Machine<'_, '_, 'a> {
     /// Pushes the location of an address of the code object.
@@ -163,9 +164,13 @@ impl<'a> Machine<'_, '_, 'a> {
         if self.context.lane == LaneFocus::All && location.stands_for_all_lanes() {
             return Err(self.needs_lane());
         }
-        let mut visits = Visits::of_steps(self.steps_left(), self.context.limits.steps);
-        let value = read_value_within(location, bit_size, &self.access()?, &mut visits);
-        self.charge(u32::try_from(visits.made()).unwrap_or(u32::MAX))?;
+        let limits = &self.context.limits;
+        let meter = Meter::of_steps(limits, self.steps_left());
+        let value = read_value_within(location, bit_size, &self.access()?, &meter);
+        if meter.refused().is_some() {
+            return Err(limits.reached(Limit::Steps));
+        }
+        self.charge(u32::try_from(meter.steps()).unwrap_or(u32::MAX))?;
         value
     }
 

@@ -85,7 +85,7 @@ pub fn locate_lanes<'a>(
 }
 
 fn is_end_of_steps(error: &Error) -> bool {
-    let limit = Limit::StopSteps;
+    let limit = Limit::Work;
     matches!(error.kind(), ErrorKind::Limit { limit: found, .. } if *found == limit)
 }
 

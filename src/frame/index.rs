@@ -5,6 +5,7 @@ use core::cell::OnceCell;
 use super::entry::{Fde, FrameSection};
 use super::row::{Row, Rows};
 use crate::error::Result;
+use crate::meter::Meter;
 
 /// The FDEs of a section, by address.
 #[derive(Clone, Debug)]
@@ -80,10 +81,19 @@ impl<'a> FrameIndex<'a> {
     /// # Errors
     /// If the entry or its instructions are malformed.
     pub fn row_at(&self, pc: u64) -> Result<Option<(Fde<'a>, Row<'a>)>> {
+        self.row_within(pc, None)
+    }
+
+    /// The same; what is read is paid for.
+    pub(super) fn row_within(
+        &self,
+        pc: u64,
+        meter: Option<&Meter>,
+    ) -> Result<Option<(Fde<'a>, Row<'a>)>> {
         let Some(fde) = self.find(pc)? else {
             return Ok(None);
         };
-        let row = Rows::new(&fde, self.section.name())?.row_at(pc)?;
+        let row = Rows::new(&fde, self.section.name())?.row_within(pc, meter)?;
         Ok(row.map(|row| (fde, row)))
     }
 }

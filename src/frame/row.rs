@@ -6,7 +6,8 @@ use super::entry::{Cie, Fde};
 use super::instruction::{Instruction, Instructions};
 use crate::arch::AddressSpace;
 use crate::error::{Error, Limit, Result, Rule};
-use crate::limits::reached;
+use crate::limits::{Limits, reached};
+use crate::meter::Meter;
 
 /// How the canonical frame address is found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -92,6 +93,9 @@ impl<'a> Row<'a> {
     }
 }
 
+/// As many rules are copied or moved in a step.
+pub(crate) const RULES_PER_STEP: u64 = 16;
+
 /// The rows of an FDE, one after the other. It ends with the first error and stays ended.
 #[derive(Clone, Debug)]
 pub struct Rows<'a> {
@@ -108,12 +112,12 @@ pub struct Rows<'a> {
     next_start: u64,
     end: u64,
     done: bool,
-    /// How many rules may still be copied or moved.
-    work: u64,
+    /// What one entry may cost by itself: rules that are copied or moved.
+    most: u64,
+    /// What it has cost since somebody paid: instructions, and those rules.
+    unpaid: u64,
+    cost: u64,
 }
-
-/// How many rules are copied or moved for one entry: some hundred times what the largest function needs.
-const WORK: u64 = 1 << 24;
 
 impl<'a> Rows<'a> {
     /// The rows of an FDE; `section` is the name of the section it is from.
@@ -121,7 +125,7 @@ impl<'a> Rows<'a> {
     /// # Errors
     /// If the initial instructions of its CIE are wrong.
     pub fn new(fde: &Fde<'a>, section: &'static str) -> Result<Rows<'a>> {
-        let mut rows = Rows::start(&fde.cie, section)?;
+        let mut rows = Rows::start(&fde.cie, section, fde.instructions.len())?;
         rows.instructions = Instructions::new(
             fde.instructions,
             fde.instructions_offset,
@@ -139,10 +143,11 @@ impl<'a> Rows<'a> {
     /// # Errors
     /// If an instruction is wrong.
     pub fn initial(cie: &Cie<'a>, section: &'static str) -> Result<Row<'a>> {
-        Rows::start(cie, section).map(|rows| rows.initial)
+        Rows::start(cie, section, 0).map(|rows| rows.initial)
     }
 
-    fn start(cie: &Cie<'a>, section: &'static str) -> Result<Rows<'a>> {
+    fn start(cie: &Cie<'a>, section: &'static str, more: usize) -> Result<Rows<'a>> {
+        let length = cie.initial_instructions.len().saturating_add(more);
         let instructions = Instructions::new(
             cie.initial_instructions,
             cie.instructions_offset,
@@ -159,11 +164,14 @@ impl<'a> Rows<'a> {
             next_start: 0,
             end: u64::MAX,
             done: false,
-            work: WORK,
+            most: Meter::new(&Limits::DEFAULT, length as u64).most_steps(),
+            unpaid: 0,
+            cost: 0,
         };
         let mut items = instructions;
         while let Some(item) = items.next()? {
             // An advance in a CIE has no address to start from; it changes nothing.
+            rows.unpaid = rows.unpaid.saturating_add(1);
             rows.execute(item.instruction)
                 .map_err(|e| e.within(section, item.offset))?;
         }
@@ -193,6 +201,7 @@ impl<'a> Rows<'a> {
                 self.row.end = self.end.max(self.row.start);
                 return Ok(Some(&self.row));
             };
+            self.unpaid = self.unpaid.saturating_add(1);
             let next = self
                 .execute(item.instruction)
                 .inspect_err(|_| self.done = true);
@@ -209,9 +218,18 @@ impl<'a> Rows<'a> {
     ///
     /// # Errors
     /// As [`next`](Rows::next).
-    pub fn row_at(mut self, pc: u64) -> Result<Option<Row<'a>>> {
+    pub fn row_at(self, pc: u64) -> Result<Option<Row<'a>>> {
+        self.row_within(pc, None)
+    }
+
+    /// The same; what is read is paid for.
+    pub(super) fn row_within(mut self, pc: u64, meter: Option<&Meter>) -> Result<Option<Row<'a>>> {
         while let Some(row) = self.next()? {
-            if row.start <= pc && pc < row.end {
+            let is_found = row.start <= pc && pc < row.end;
+            if let Some(meter) = meter {
+                self.pay(meter)?;
+            }
+            if is_found {
                 return Ok(Some(self.row));
             }
         }
@@ -334,12 +352,24 @@ impl<'a> Rows<'a> {
         }
     }
 
+    fn spend(&mut self, steps: u64) -> Result<()> {
+        self.cost = self.cost.saturating_add(steps);
+        self.unpaid = self.unpaid.saturating_add(steps);
+        if self.cost > self.most {
+            return Err(reached(Limit::Work, self.most));
+        }
+        Ok(())
+    }
+
+    /// Pays for what was done since the last time.
+    pub(crate) fn pay(&mut self, meter: &Meter) -> Result<()> {
+        meter.work(core::mem::take(&mut self.unpaid))
+    }
+
     /// Pays for something that may touch every rule of the row.
     fn charge(&mut self) -> Result<()> {
         let rules = self.row.rules.len().saturating_add(self.group.len()) as u64;
-        let left = self.work.checked_sub(rules);
-        self.work = left.ok_or_else(|| reached(Limit::Steps, WORK))?;
-        Ok(())
+        self.spend(rules.div_ceil(RULES_PER_STEP))
     }
 
     fn factored(&self, offset: i64) -> i64 {

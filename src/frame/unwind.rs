@@ -18,6 +18,7 @@ use crate::eval::{
 use crate::expr::{Dialect, Encoding};
 use crate::limits::Limits;
 use crate::location::{Access, Arena, Location, Place, Storage, read_value};
+use crate::meter::Meter;
 use crate::wave::Wave;
 
 /// What unwinding starts from.
@@ -39,8 +40,8 @@ pub struct Unwind<'c, 'a> {
     pub dialect: Dialect,
     /// Limits of each expression, and how many frames are unwound.
     pub limits: Limits,
-    /// Counts the steps of all expressions together, as [`Context::steps_done`].
-    pub steps_done: Option<&'c Cell<u64>>,
+    /// Counts the steps of all expressions together, as [`Context::meter`].
+    pub meter: Option<&'c Meter>,
     /// Where locations live.
     pub arena: &'a Arena<'a>,
 }
@@ -71,7 +72,7 @@ impl<'c, 'a> Unwind<'c, 'a> {
             lane: LaneFocus::None,
             dialect: Dialect::User,
             limits: Limits::default(),
-            steps_done: None,
+            meter: None,
             arena,
         }
     }
@@ -184,7 +185,7 @@ impl<'c, 'a> CallStack<'c, 'a> {
         }
         let level = self.frames.len();
         let lookup = if level == 0 { pc } else { pc.wrapping_sub(1) };
-        let row = self.unwind.cfi.row_at(lookup);
+        let row = self.unwind.cfi.row_within(lookup, self.unwind.meter);
         let (row, error) = match row {
             Ok(row) => (row.map(|(fde, row)| (fde.cie, row)), None),
             Err(error) => (None, Some(error)),
@@ -350,7 +351,7 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
             initial_stack,
             reading: unwind.reading,
             limits: unwind.limits,
-            steps_done: unwind.steps_done,
+            meter: unwind.meter,
             nesting: Some(nesting),
             ..Context::new(unwind.arena)
         };

@@ -8,8 +8,7 @@ use std::collections::BTreeSet;
 
 use super::memory::ProcessMemory;
 use super::problem::{FileOffset, Place, ProblemKind, Problems};
-use crate::error::Limit;
-use crate::limits::Limits;
+use crate::meter::Meter;
 
 /// A code object of the list.
 #[non_exhaustive]
@@ -138,7 +137,7 @@ pub(super) fn read(
     memory: &ProcessMemory<'_>,
     r_debug: u64,
     hint: &'static str,
-    limits: &Limits,
+    meter: &Meter,
     problems: &mut Problems,
 ) -> ObjectList {
     let mut list = ObjectList::default();
@@ -172,7 +171,7 @@ pub(super) fn read(
         add(at, ProblemKind::ListChanging { state });
         return list;
     }
-    list.objects = entries(memory, first, hint, limits, problems);
+    list.objects = entries(memory, first, hint, meter, problems);
     list
 }
 
@@ -180,22 +179,17 @@ fn entries(
     memory: &ProcessMemory<'_>,
     first: u64,
     hint: &'static str,
-    limits: &Limits,
+    meter: &Meter,
     problems: &mut Problems,
 ) -> Vec<LoadedObject> {
     let mut objects = Vec::new();
     let mut seen = BTreeSet::new();
-    let mut left = limits.output;
     let mut entry = first;
     while entry != 0 {
         let at = memory.file_offset(entry);
         if !seen.insert(entry) {
             let kind = ProblemKind::ListCircle { address: entry };
             problems.add(Place::CodeObjects, at, kind);
-            break;
-        }
-        if objects.len() as u64 >= limits.entries {
-            problems.add(Place::CodeObjects, at, limit(Limit::Entries, limits));
             break;
         }
         let field = |offset| memory.u64(entry.checked_add(offset)?);
@@ -211,11 +205,16 @@ fn entries(
         let uri = memory.text(name, LONGEST_URI).unwrap_or_default();
         let uri = String::from_utf8_lossy(&uri).into_owned();
         // Many entries can have one text.
-        let Some(rest) = left.checked_sub(uri.len() as u64) else {
-            problems.add(Place::CodeObjects, at, limit(Limit::Output, limits));
+        let size = (size_of::<LoadedObject>() as u64).saturating_add(uri.len() as u64);
+        if let Err(error) = meter
+            .work(1)
+            .and(meter.pass(uri.len()))
+            .and(meter.hold(size))
+        {
+            let kind = ProblemKind::of_limit(&error);
+            problems.add(Place::CodeObjects, at, kind);
             break;
-        };
-        left = rest;
+        }
         let source = ObjectSource::parse(&uri);
         let place = Place::CodeObject(objects.len());
         if uri.is_empty() {
@@ -232,13 +231,6 @@ fn entries(
         entry = next;
     }
     objects
-}
-
-fn limit(limit: Limit, limits: &Limits) -> ProblemKind {
-    ProblemKind::Limit {
-        limit: limit.name(),
-        value: limits.get(limit),
-    }
 }
 
 #[cfg(test)]

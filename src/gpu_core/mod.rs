@@ -54,12 +54,14 @@ use wave::WaveRecord;
 
 use crate::error::{Error, Result};
 use crate::limits::Limits;
+use crate::meter::Meter;
+use std::sync::Arc;
 
 /// What the core files of a process say of its GPUs.
 #[derive(Debug)]
 pub struct GpuCore<'data> {
     memory: ProcessMemory<'data>,
-    limits: Limits,
+    meter: Arc<Meter>,
     header: NoteHeader,
     interface: Option<u32>,
     agents: Vec<Agent>,
@@ -84,20 +86,29 @@ impl<'data> GpuCore<'data> {
         if files.is_empty() {
             return Err(Error::malformed("GPU core", "there is no file"));
         }
+        let length = files.iter().map(|file| file.len() as u64);
+        let length = length.fold(0, u64::saturating_add);
+        let meter = Arc::new(Meter::new(limits, length));
         let files = files
             .iter()
             .enumerate()
             .map(|(file, data)| CoreFile::parse(data, file, &mut problems))
             .collect::<Result<Vec<_>>>()?;
-        let note = note::read(&files, limits, &mut problems)?;
+        let note = note::read(&files, &meter, &mut problems)?;
         let memory = ProcessMemory::new(&files);
-        Ok(survey::survey(&files, memory, note, limits, problems))
+        Ok(survey::survey(&files, memory, note, meter, problems))
     }
 
     /// The limits that it was opened with.
     #[must_use]
     pub fn limits(&self) -> &Limits {
-        &self.limits
+        self.meter.limits()
+    }
+
+    /// What all that was read of it has cost, the code objects in it included.
+    #[must_use]
+    pub fn meter(&self) -> &Arc<Meter> {
+        &self.meter
     }
 
     /// What the note says of the process as a whole.

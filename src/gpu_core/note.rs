@@ -8,8 +8,8 @@ use super::container::{CoreFile, notes};
 use super::layout::Layout;
 use super::problem::{FileOffset, Place, ProblemKind, Problems};
 use crate::arch::{Apertures, Processor};
-use crate::error::{Error, Limit, Result};
-use crate::limits::Limits;
+use crate::error::{Error, Result};
+use crate::meter::Meter;
 use crate::object::bytes::{len, slice_at, tail_at, u32_at, u64_at};
 
 /// `NT_AMDGPU_KFD_CORE_STATE`.
@@ -189,7 +189,7 @@ impl Contents<'_> {
 /// If no file has one, if it has another version, or not even its header is there.
 pub(super) fn read(
     files: &[CoreFile<'_>],
-    limits: &Limits,
+    meter: &Meter,
     problems: &mut Problems,
 ) -> Result<CoreNote> {
     let mut found: Option<Contents<'_>> = None;
@@ -226,10 +226,10 @@ pub(super) fn read(
         };
         Error::malformed("GPU core", reason)
     })?;
-    parse(found, limits, problems)
+    parse(found, meter, problems)
 }
 
-fn parse(note: Contents<'_>, limits: &Limits, problems: &mut Problems) -> Result<CoreNote> {
+fn parse(note: Contents<'_>, meter: &Meter, problems: &mut Problems) -> Result<CoreNote> {
     let cut = || {
         let reason = format!("it has {} bytes, and its header alone 40", note.bytes.len());
         Error::malformed("AMDGPU note", reason)
@@ -272,7 +272,7 @@ fn parse(note: Contents<'_>, limits: &Limits, problems: &mut Problems) -> Result
     let mut table = Table {
         note,
         at: HEADER.saturating_add(runtime_size),
-        limit: limits.entries,
+        meter,
     };
     let agents = table.read("agents", agents, agent_size, read_agent, problems);
     let queues = table.read("queues", queues, queue_size, read_queue, problems);
@@ -298,7 +298,7 @@ fn parse(note: Contents<'_>, limits: &Limits, problems: &mut Problems) -> Result
 struct Table<'data> {
     note: Contents<'data>,
     at: u64,
-    limit: u64,
+    meter: &'data Meter,
 }
 
 impl Table<'_> {
@@ -327,11 +327,8 @@ impl Table<'_> {
                 break;
             }
             let place = self.note.at(at);
-            if index >= self.limit {
-                let kind = ProblemKind::Limit {
-                    limit: Limit::Entries.name(),
-                    value: self.limit,
-                };
+            if let Err(error) = self.meter.work(1).and(self.meter.hold_all::<T>(1)) {
+                let kind = ProblemKind::of_limit(&error);
                 problems.add(Place::Note, Some(place), kind);
                 break;
             }

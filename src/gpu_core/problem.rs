@@ -2,8 +2,7 @@
 
 use core::fmt;
 
-use crate::error::Limit;
-use crate::limits::Limits;
+use crate::error::{Error, ErrorKind, Limit};
 
 /// Something in a core that could not be read, or is not as it must be.
 #[non_exhaustive]
@@ -367,28 +366,18 @@ impl<T> Counted<T> {
     }
 }
 
-/// How many things of a kind may still be looked at.
-#[derive(Debug)]
-pub(super) struct Budget {
-    left: u64,
-    limits: Limits,
-}
-
-impl Budget {
-    /// As many as [`Limit::Entries`] allows.
-    pub(super) fn new(limits: &Limits) -> Budget {
-        Budget {
-            left: limits.entries,
-            limits: *limits,
+impl ProblemKind {
+    /// The error of a limit, or of whatever else it is, as a problem.
+    pub(super) fn of_limit(error: &Error) -> ProblemKind {
+        // Meters give no others.
+        let (limit, value) = if let ErrorKind::Limit { limit, value } = error.kind() {
+            (*limit, *value)
+        } else {
+            (Limit::Work, 0)
+        };
+        ProblemKind::Limit {
+            limit: limit.name(),
+            value,
         }
-    }
-
-    /// Takes one.
-    pub(super) fn take(&mut self) -> Result<(), ProblemKind> {
-        self.left = self.left.checked_sub(1).ok_or(ProblemKind::Limit {
-            limit: Limit::Entries.name(),
-            value: self.limits.entries,
-        })?;
-        Ok(())
     }
 }

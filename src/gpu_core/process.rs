@@ -78,7 +78,7 @@ impl<'a> Process<'a> {
                 kind,
             });
         };
-        match CodeObject::parse_with(image, core.limits()) {
+        match CodeObject::parse_within(image, core.meter()) {
             Ok(object) => {
                 if !core.has_agent_for(&object) {
                     let target = object.target().to_string();
@@ -163,11 +163,11 @@ impl<'data> GpuCore<'data> {
     /// [`code_objects`](Self::code_objects).
     ///
     /// Together they are not larger than the core, which they would be only if they overlapped; copies of those that are
-    /// in several pieces are together at most as large as [`Limits::decompressed`](crate::Limits::decompressed).
+    /// in several pieces are together at most as large as what the [meter](Self::meter) allows to be held.
     #[must_use]
     pub fn images(&self) -> Vec<Image<'data>> {
         let mut left = self.memory.size();
-        let mut copies = self.limits().decompressed;
+        let mut copies = self.meter.most_bytes();
         let image = |object: &LoadedObject| {
             let Some(ObjectSource::Memory { address, size }) = object.source else {
                 return (object.load_address, None);

@@ -5,7 +5,8 @@
 
 use super::memory::ProcessMemory;
 use super::note::{QueueEntry, QueueType};
-use super::problem::{Budget, Place, ProblemKind, Problems};
+use super::problem::{Place, ProblemKind, Problems};
+use crate::meter::Meter;
 use crate::object::bytes::{u16_at, u32_at, u64_at};
 
 /// A queue.
@@ -154,13 +155,14 @@ impl Queue {
         &self,
         memory: &ProcessMemory<'_>,
         hint: &'static str,
-        left: &mut Budget,
+        meter: &Meter,
         problems: &mut Problems,
     ) -> Vec<u64> {
         let mut found = Vec::new();
         let place = self.entry.place();
         for id in self.unfinished().unwrap_or_default() {
-            if let Err(kind) = left.take() {
+            if let Err(error) = meter.work(1).and(meter.hold_all::<Dispatch>(1)) {
+                let kind = ProblemKind::of_limit(&error);
                 problems.add(place, Some(self.entry.offset), kind);
                 break;
             }

@@ -7,7 +7,8 @@
 
 use super::layout::{Layout, State, bit};
 use super::memory::ProcessMemory;
-use super::problem::{Budget, Counted, FileOffset, Place, ProblemKind, Problems};
+use super::problem::{Counted, FileOffset, Place, ProblemKind, Problems};
+use crate::meter::Meter;
 
 /// The save area of one XCC.
 #[derive(Clone, Copy, Debug)]
@@ -58,12 +59,12 @@ struct Bounds {
 }
 
 impl SaveArea {
-    /// Finds the waves. `left` is how many entries of control stacks may still be looked at.
+    /// Finds the waves. Entries of control stacks are paid for.
     pub(super) fn walk(
         &self,
         memory: &ProcessMemory<'_>,
         layout: &Layout,
-        left: &mut Budget,
+        meter: &Meter,
         problems: &mut Problems,
     ) -> Walk {
         let Some(bounds) = self.bounds(memory, problems) else {
@@ -87,8 +88,8 @@ impl SaveArea {
         // The packets are not looked at, so that it does not matter whether they are there.
         entries.skip(PACKETS);
         let ended = loop {
-            if let Err(kind) = left.take() {
-                break Err(Ended::Limit(kind));
+            if let Err(error) = meter.work(1).and(meter.hold_all::<SavedWave>(1)) {
+                break Err(Ended::Limit(ProblemKind::of_limit(&error)));
             }
             let at = entries.next;
             match cursor.step(&mut entries, layout, &mut walk.waves) {

@@ -1,6 +1,7 @@
 //! What is found when a core is opened: queues, waves and dispatches, joined from the other parts.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::GpuCore;
 use super::code_object::{self, FIRST_VERSION, LAST_VERSION};
@@ -8,13 +9,13 @@ use super::container::CoreFile;
 use super::layout::{HardwareRegister, Layout, Words};
 use super::memory::ProcessMemory;
 use super::note::{Agent, CoreNote, QueueType};
-use super::problem::{Budget, Counted, Place, ProblemKind, Problems};
+use super::problem::{Counted, Place, ProblemKind, Problems};
 use super::queue::{Dispatch, Queue};
 use super::save_area::{SaveArea, SavedWave, Walk};
 use super::scratch::{self, Scratch, ScratchFault, Seat};
 use super::trap::{SavedWords, TrapContext, TrapState};
 use super::wave::{WaveRecord, WaveState};
-use crate::limits::Limits;
+use crate::meter::Meter;
 
 /// Which file has what one half lacks.
 #[derive(Clone, Copy)]
@@ -46,10 +47,9 @@ struct Survey<'s, 'data> {
     version: u32,
     /// Whether all that is read by versions and states is certain.
     is_sure: bool,
-    /// Entries of control stacks that may still be looked at.
-    entries: Budget,
-    /// Packets that may still be looked at: with long queues they must not cost the waves.
-    packets: Budget,
+    meter: &'s Meter,
+    /// That of the packets: with long queues they must not cost the waves.
+    packets: Meter,
     waves: Vec<WaveRecord>,
     problems: Problems,
 }
@@ -59,12 +59,12 @@ pub(super) fn survey<'data>(
     files: &[CoreFile<'data>],
     memory: ProcessMemory<'data>,
     note: CoreNote,
-    limits: &Limits,
+    meter: Arc<Meter>,
     mut problems: Problems,
 ) -> GpuCore<'data> {
     let hints = Hints::of(files);
     let r_debug = note.header.r_debug;
-    let list = code_object::read(&memory, r_debug, hints.host, limits, &mut problems);
+    let list = code_object::read(&memory, r_debug, hints.host, &meter, &mut problems);
     let version = list.version.unwrap_or(LAST_VERSION);
     let mut survey = Survey {
         memory: &memory,
@@ -72,8 +72,8 @@ pub(super) fn survey<'data>(
         hints,
         version,
         is_sure: note.is_sure && (FIRST_VERSION..=LAST_VERSION).contains(&version),
-        entries: Budget::new(limits),
-        packets: Budget::new(limits),
+        meter: &meter,
+        packets: meter.question(),
         waves: Vec::new(),
         problems,
     };
@@ -99,7 +99,7 @@ pub(super) fn survey<'data>(
         waves, problems, ..
     } = survey;
     GpuCore {
-        limits: *limits,
+        meter,
         header: note.header,
         interface: list.version,
         agents: note.agents,
@@ -170,7 +170,7 @@ impl Survey<'_, '_> {
                 is_busy: queue.is_busy(),
                 hint: self.hints.host,
             };
-            let walk = area.walk(self.memory, layout, &mut self.entries, &mut self.problems);
+            let walk = area.walk(self.memory, layout, self.meter, &mut self.problems);
             let part = Part {
                 index,
                 queue,
@@ -379,7 +379,7 @@ impl Survey<'_, '_> {
         ids.extend(queue.dispatch_ids(
             self.memory,
             self.hints.host,
-            &mut self.packets,
+            &self.packets,
             &mut self.problems,
         ));
         for packet_id in ids {

@@ -322,7 +322,7 @@ impl<'p> StopFrame<'_, 'p, '_> {
             subprogram,
             reading: stop.options().reading,
             limits: *stop.limits(),
-            steps_done: Some(stop.step_counter()),
+            meter: Some(stop.meter()),
             ..Context::new(stop.arena())
         };
         locate(attribute, &context)

@@ -172,7 +172,7 @@ impl<'p> Reader<'_, '_, 'p, '_> {
             max_bits: stop.limits().bits,
         };
         let location = self.bounded(*location, bit_size, Some(lane))?;
-        stop.read_within(|visits| read_within(&location, bit_size, &access, visits))
+        read_within(&location, bit_size, &access, stop.meter())
     }
 
     fn answer(&self, question: Question<'p>, scene: &Scene<'_, 'p, '_>) -> Result<i128> {
@@ -251,8 +251,7 @@ impl<'p> Reader<'_, '_, 'p, '_> {
             },
             max_bits: 64,
         };
-        let bits =
-            stop.read_within(|visits| read_value_within(&location, bit_size, &access, visits))?;
+        let bits = read_value_within(&location, bit_size, &access, stop.meter())?;
         Ok(bits.cast_signed())
     }
 }

@@ -82,8 +82,7 @@ impl<'r, 'p, 'a> LegacyReader<'r, 'p, 'a> {
     ) -> Result<Meanings<'p>> {
         let stop = self.frame.stop();
         let length = expression.bytes.len() as u64;
-        stop.limits()
-            .charge_stop(stop.step_counter(), length.div_ceil(8))?;
+        stop.meter().work(length.div_ceil(8))?;
         let meaning = rewrite_legacy(expression, object, &self.legacy_frame, self);
         let Meaning { readings, doubts } = meaning;
         let unit = Unit {

@@ -115,7 +115,7 @@ impl<'p> Reader<'_, '_, 'p, '_> {
             lane: Some(lane),
             max_bits: stop.limits().bits,
         };
-        let bits = stop.read_within(|visits| read_within(&location, bit_size, &access, visits))?;
+        let bits = read_within(&location, bit_size, &access, stop.meter())?;
         let pointees = self.pointees((&location, target), lane, scene, types, depth);
         let value = TypedBytes {
             bytes: &bits.bytes,

@@ -2,6 +2,7 @@
 
 use core::cell::OnceCell;
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use crate::arch::{Processor, WaveSize};
 use crate::debug_info::{DebugInfo, Function};
@@ -10,6 +11,7 @@ use crate::expr::Dialect;
 use crate::frame::{FrameIndex, FrameSection, SectionKind};
 use crate::lane_flow::{self, LaneFlow};
 use crate::limits::Limits;
+use crate::meter::Meter;
 use crate::object::{CodeObject, Kernel};
 
 /// A code object with its debugging information and call frame information.
@@ -36,8 +38,8 @@ impl<'a> Source<'a> {
     ///
     /// # Errors
     /// As those of [`Program::load`] and [`Program::with_split`].
-    pub(crate) fn load(&self) -> Result<Program<'a>> {
-        let mut program = Program::load(self.object)?;
+    pub(crate) fn load(&self, meter: &Arc<Meter>) -> Result<Program<'a>> {
+        let mut program = Program::load_within(self.object, meter)?;
         for dwo in &self.split {
             program = program.with_split(dwo)?;
         }
@@ -52,8 +54,16 @@ impl<'a> Program<'a> {
     /// # Errors
     /// If a debug section cannot be decompressed or relocated.
     pub fn load(object: &'a CodeObject<'a>) -> Result<Program<'a>> {
-        let info = DebugInfo::load(|name| Ok(object.section(name)?.unwrap_or_default()))?
-            .with_limits(*object.limits());
+        Program::load_within(object, object.meter())
+    }
+
+    /// The same; what is read of it is paid for.
+    pub(crate) fn load_within(
+        object: &'a CodeObject<'a>,
+        meter: &Arc<Meter>,
+    ) -> Result<Program<'a>> {
+        let section = |name| Ok(object.section(name)?.unwrap_or_default());
+        let info = DebugInfo::load_within(meter, section)?;
         let cfi = match object.section(".debug_frame")? {
             Some(bytes) => FrameSection::debug_frame(bytes),
             None => {
@@ -118,6 +128,11 @@ impl<'a> Program<'a> {
     #[must_use]
     pub fn limits(&self) -> &Limits {
         self.object().limits()
+    }
+
+    /// What all that was read of it has cost.
+    pub(crate) fn meter(&self) -> &Arc<Meter> {
+        self.info.meter()
     }
 
     /// The code object.

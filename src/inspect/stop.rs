@@ -1,16 +1,17 @@
 //! A stopped wave: its call frames and where they are in the source.
 
-use core::cell::{Cell, OnceCell};
+use core::cell::OnceCell;
 
 use super::program::Program;
 use crate::arch::{Lane, Register, WaveSize};
-use crate::debug_info::{Budget, Function, InlinedCall, SourceLine};
+use crate::debug_info::{Function, InlinedCall, SourceLine};
 use crate::error::Result;
 use crate::eval::{Frame, LaneFocus, Reading};
 use crate::frame::{CallFrame, CallStack, Stopped, Unwind, unwind};
 use crate::lane_flow::StopLanes;
 use crate::limits::Limits;
-use crate::location::{Access, Arena, Visits, read_value};
+use crate::location::{Access, Arena, read_value};
+use crate::meter::Meter;
 use crate::wave::Wave;
 
 /// How a stopped wave is read.
@@ -59,9 +60,9 @@ pub struct Stop<'p, 'a> {
     stack: CallStack<'p, 'p>,
     wave: WaveRef<'p>,
     arena: &'p Arena<'p>,
-    steps_done: &'p Cell<u64>,
     /// Where the lanes are by the machine code, when that has been asked for.
     recovered: OnceCell<Result<StopLanes>>,
+    meter: &'p Meter,
 }
 
 /// A wave, which need not say anything about itself.
@@ -84,12 +85,12 @@ impl<'p, 'a> Stop<'p, 'a> {
         options: StopOptions,
         arena: &'p Arena<'p>,
     ) -> Stop<'p, 'a> {
-        let steps_done = arena.counter();
+        let meter = arena.meter(program.object().meter().question());
         let start = Unwind {
             processor: Some(program.processor()),
             reading: options.reading,
             limits: *program.limits(),
-            steps_done: Some(steps_done),
+            meter: Some(meter),
             lane: LaneFocus::All,
             dialect: program.dialect(),
             ..Unwind::new(wave, program.cfi(), options.load_address, arena)
@@ -101,8 +102,8 @@ impl<'p, 'a> Stop<'p, 'a> {
             stack,
             wave: WaveRef(wave),
             arena,
-            steps_done,
             recovered: OnceCell::new(),
+            meter,
         }
     }
 
@@ -151,31 +152,16 @@ impl<'p, 'a> Stop<'p, 'a> {
         &self.stack
     }
 
-    /// How many steps the last question took, of the [`stop_steps`](Limits::stop_steps) that it may take.
-    /// Questions are: the call stack with all its registers, the variables of a frame, the lanes of a frame.
+    /// What the last question has cost. Questions are: the call stack with all its registers, the variables of a frame,
+    /// the lanes of a frame.
     #[must_use]
-    pub fn steps_done(&self) -> u64 {
-        self.steps_done.get()
+    pub fn meter(&self) -> &'p Meter {
+        self.meter
     }
 
     /// Starts to count for another question.
     pub(crate) fn begin_question(&self) {
-        self.steps_done.set(0);
-    }
-
-    /// Where steps are counted.
-    pub(crate) fn step_counter(&self) -> &'p Cell<u64> {
-        self.steps_done
-    }
-
-    /// Calls `read` with as many visits as there are steps left, and counts those it makes as steps.
-    pub(crate) fn read_within<T>(&self, read: impl FnOnce(&mut Visits) -> Result<T>) -> Result<T> {
-        let limits = self.limits();
-        let left = limits.stop_steps.saturating_sub(self.steps_done.get());
-        let mut visits = Visits::new(left);
-        let result = read(&mut visits);
-        limits.charge_stop(self.steps_done, visits.made())?;
-        result
+        self.meter.begin_question();
     }
 
     pub(crate) fn arena(&self) -> &'p Arena<'p> {
@@ -239,17 +225,17 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
     /// # Errors
     /// If the debugging information is malformed.
     pub fn inlined(&self, function: &Function<'a>) -> Result<Vec<InlinedCall<'a>>> {
-        self.inlined_within(function, &mut Budget::reading(self.stop.limits()))
+        self.inlined_within(function, self.stop.meter)
     }
 
     /// The same; entries that are read are paid for.
     pub(crate) fn inlined_within(
         &self,
         function: &Function<'a>,
-        entries: &mut Budget,
+        meter: &Meter,
     ) -> Result<Vec<InlinedCall<'a>>> {
         let info = self.stop.program.info();
-        info.inlined_within(function, self.frame.lookup_address(), entries)
+        info.inlined_within(function, self.frame.lookup_address(), meter)
     }
 
     /// The source line.

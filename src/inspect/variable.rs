@@ -1,23 +1,21 @@
 //! The variables of a frame, and their values in every lane.
 
-use core::cell::Cell;
-
 use super::layout::{LaneTypes, has_moving_members, is_vector_of_bytes};
 use super::legacy::{LegacyReader, UnitReader};
 use super::stop::{StopFrame, is_active};
 use crate::arch::Lane;
 use crate::debug_info::types::{TypeId, TypeTable};
-use crate::debug_info::{Budget, DebugInfo, Function, Iterations, Variable, type_name};
+use crate::debug_info::{DebugInfo, Function, Iterations, Variable, type_name};
 use crate::display::{self, Options, TypedBytes};
-use crate::error::{Ambiguity, Error, ErrorKind, Limit, Result};
+use crate::error::{Ambiguity, Error, ErrorKind, Result};
 use crate::eval::{
     Context, Doubt, ExpressionBytes, LaneFocus, LocationAttribute, MOST_FROM_ONE_DWORD,
     ObjectShape, PerLane, Reading, Resolver, Subprogram, locate_lanes,
 };
 use crate::location::{
-    Access, Bits, Composite, LaneBits, Location, Place, Storage, Visits, read_lanes_within,
-    read_within,
+    Access, Bits, Composite, LaneBits, Location, Place, Storage, read_lanes_within, read_within,
 };
+use crate::meter::Meter;
 
 /// The most bytes of a variable that are read for each lane; what is behind them is not shown.
 pub(crate) const MOST_BYTES: u64 = 1 << 16;
@@ -299,38 +297,35 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
     /// If the entries of the function are malformed.
     pub fn variables(&self, types: &mut TypeTable) -> Result<Vec<VariableValue<'p>>> {
         self.stop.begin_question();
-        self.variables_within(types, &mut Budget::reading(self.stop.limits()))
+        self.variables_within(types, self.stop.meter())
     }
 
     /// The same as a part of a question about several frames; entries that are read to find the scopes are paid for.
     pub(crate) fn variables_within(
         &self,
         types: &mut TypeTable,
-        entries: &mut Budget,
+        meter: &Meter,
     ) -> Result<Vec<VariableValue<'p>>> {
         let info = self.stop.program().info();
         let Some(function) = self.function()? else {
             return Ok(Vec::new());
         };
-        let variables = info.variables_within(&function, self.frame.lookup_address(), entries)?;
-        let held = Cell::new(0);
-        let reader = Reader::new(*self, &function, &held);
+        let variables = info.variables_within(&function, self.frame.lookup_address(), meter)?;
+        let reader = Reader::new(*self, &function);
         Ok(variables
             .into_iter()
             .map(|variable| reader.read(variable, types))
             .collect())
     }
 
-    /// Reads one variable of `function`, which is the frame's, or one of file scope of any unit. `held` counts
-    /// the bits that were kept for one question; see [`Limits::output`](crate::Limits::output).
+    /// Reads one variable of `function`, which is the frame's, or one of file scope of any unit.
     pub(crate) fn read_variable(
         &self,
         variable: Variable<'a>,
         function: &Function<'a>,
-        held: &Cell<u64>,
         types: &mut TypeTable,
     ) -> VariableValue<'p> {
-        Reader::new(*self, function, held).read(variable, types)
+        Reader::new(*self, function).read(variable, types)
     }
 }
 
@@ -338,8 +333,6 @@ pub(super) struct Reader<'r, 's, 'p, 'a> {
     pub(super) frame: StopFrame<'s, 'p, 'a>,
     function: &'r Function<'a>,
     pub(super) exec: Option<u64>,
-    /// How many bits of variables were kept.
-    held: &'r Cell<u64>,
 }
 
 /// What the locations of a unit's variables are evaluated in.
@@ -371,22 +364,17 @@ struct Found {
 }
 
 impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
-    fn new(
-        frame: StopFrame<'s, 'p, 'a>,
-        function: &'r Function<'a>,
-        held: &'r Cell<u64>,
-    ) -> Reader<'r, 's, 'p, 'a> {
+    fn new(frame: StopFrame<'s, 'p, 'a>, function: &'r Function<'a>) -> Reader<'r, 's, 'p, 'a> {
         Reader {
             exec: frame.exec(),
             frame,
             function,
-            held,
         }
     }
 
     fn read(&self, variable: Variable<'a>, types: &mut TypeTable) -> VariableValue<'p> {
         let info = self.frame.stop.program().info();
-        let ty = info.read_type(types, variable.ty);
+        let ty = info.read_type_within(types, variable.ty, self.frame.stop.meter());
         let ty = ty.map(|ty| match variable.big_endian {
             true => types.add_big_endian(ty),
             false => ty,
@@ -455,7 +443,7 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
         };
         let info = self.frame.stop.program().info();
         let size = info
-            .byte_size(entry)
+            .size(entry, self.frame.stop.meter())
             .filter(|_| !has_moving_members(types, ty));
         let bit_size = size.map(|size| size.min(MOST_BYTES).saturating_mul(8));
         self.in_scene(reader.legacy(), |scene| {
@@ -532,7 +520,7 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
             subprogram: Some(subprogram),
             reading: stop.options().reading,
             limits: *stop.limits(),
-            steps_done: Some(stop.step_counter()),
+            meter: Some(stop.meter()),
             ..Context::new(stop.arena())
         };
         then(&Scene { context, legacy })
@@ -550,10 +538,7 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
                 let stop = self.frame.stop;
                 let info: &'p DebugInfo<'a> = stop.program().info();
                 let pc = scene.context.pc.unwrap_or(0);
-                let mut spend = |entries: u32| {
-                    stop.limits()
-                        .charge_stop(stop.step_counter(), entries.into())
-                };
+                let mut spend = |entries: u32| stop.meter().work(entries.into());
                 let mut expressions = (&info).matching(unit, offset, pc, &mut spend)?;
                 Ok(if expressions.len() == 1 {
                     expressions.pop()
@@ -620,10 +605,8 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
                 };
                 self.keep(bit_size, lanes)?;
                 let location = self.bounded(location, bit_size, None)?;
-                let read = |visits: &mut Visits| {
-                    read_lanes_within(&location, bit_size, stop.wave(), max_bits, visits)
-                };
-                match stop.read_within(read) {
+                let meter = stop.meter();
+                match read_lanes_within(&location, bit_size, stop.wave(), max_bits, meter) {
                     Ok(bits) => Ok(Contents::Lanes { bits, location }),
                     // What is wrong in one lane, the end of a register for example, may be right in others.
                     Err(error) if !location.stands_for_all_lanes() || is_limit(&error) => {
@@ -660,8 +643,7 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
                 lane: Some(lane),
                 max_bits: stop.limits().bits,
             };
-            let bits =
-                stop.read_within(|visits| read_within(&location, bit_size, &access, visits))?;
+            let bits = read_within(&location, bit_size, &access, stop.meter())?;
             Ok((bits, location))
         });
         Ok(Contents::Each(each.collect()))
@@ -714,13 +696,11 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
 
     /// Pays for the bits of a variable in so many lanes.
     pub(super) fn keep(&self, bit_size: u64, lanes: u32) -> Result<()> {
-        let held = (self.held.get()).saturating_add(bit_size.saturating_mul(lanes.into()));
-        let limits = self.frame.stop().limits();
-        if held > limits.output {
-            return Err(limits.reached(Limit::Output));
-        }
-        self.held.set(held);
-        Ok(())
+        let bits = bit_size.saturating_mul(lanes.into());
+        // Who asks for bits prints them, which takes longer than reading them.
+        let meter = self.frame.stop().meter();
+        meter.work(bits.div_ceil(16))?;
+        meter.hold(bits.div_ceil(8))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Where what locations are made of lives.
 
+use crate::meter::Meter;
 use core::cell::{Cell, OnceCell};
 use core::fmt;
 use core::marker::PhantomData;
@@ -45,9 +46,16 @@ impl Arena<'_> {
         self.memory().alloc_slice_copy(&bytes)
     }
 
-    /// A counter that starts at 0 and lives as long as the locations.
-    pub(crate) fn counter(&self) -> &Cell<u64> {
-        self.memory().alloc(Cell::new(0))
+    /// How many bytes were asked for.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.memory
+            .get()
+            .map_or(0, |memory| memory.allocated_bytes() as u64)
+    }
+
+    /// Keeps a meter as long as the locations.
+    pub(crate) fn meter(&self, meter: Meter) -> &Meter {
+        self.alloc_mut(meter)
     }
 
     /// Keeps a value. Only values that own nothing are: nobody would free it.

@@ -4,11 +4,12 @@
 //! all lanes is read once and copied. What fits neither is read lane by lane.
 
 use super::memory::lane_of;
-use super::read::{Access, Bits, copy_bits, read_within};
-use super::visits::{VISITS, Visits};
+use super::read::{Access, Bits, VISITS, copy_bits, read_within, zeros};
 use super::{Composite, LaneSelect, Location, Mask, Place, Storage};
 use crate::arch::{AddressSpace, Lane, Register, WaveSize, scratch};
 use crate::error::Result;
+use crate::limits::Limits;
+use crate::meter::Meter;
 use crate::wave::{Memory, Wave};
 
 /// The bits of an object in every lane.
@@ -100,8 +101,8 @@ pub fn read_lanes(
     wave: &dyn Wave,
     max_bits: u64,
 ) -> Result<LaneBits> {
-    let visits = &mut Visits::new(VISITS);
-    read_lanes_within(location, bit_size, wave, max_bits, visits)
+    let meter = &Meter::of_steps(&Limits::DEFAULT, VISITS);
+    read_lanes_within(location, bit_size, wave, max_bits, meter)
 }
 
 /// The same; visits of places are paid for.
@@ -110,7 +111,7 @@ pub(crate) fn read_lanes_within(
     bit_size: u64,
     wave: &dyn Wave,
     max_bits: u64,
-    visits: &mut Visits,
+    meter: &Meter,
 ) -> Result<LaneBits> {
     let lanes = wave.wave_size();
     let count = lanes.lanes() as usize;
@@ -120,12 +121,13 @@ pub(crate) fn read_lanes_within(
             lane: None,
             max_bits,
         };
-        let bits = read_within(location, bit_size, &access, visits)?;
+        let bits = read_within(location, bit_size, &access, meter)?;
         return Ok(LaneBits::same(bits, count));
     }
     let bytes_per_lane = usize::try_from(bit_size.div_ceil(8)).unwrap_or(0);
+    let size = (bytes_per_lane as u64).saturating_mul(count as u64);
     let mut result = LaneBits {
-        bytes: vec![0; bytes_per_lane.saturating_mul(count)],
+        bytes: zeros(size)?,
         bytes_per_lane,
         bit_size,
         lanes: count,
@@ -135,7 +137,7 @@ pub(crate) fn read_lanes_within(
     let mut rows = Rows {
         wave,
         result: &mut result,
-        visits,
+        meter,
     };
     if let Location::One(place) = location
         && rows.place(place, 0, bit_size, 0).is_some()
@@ -150,7 +152,7 @@ pub(crate) fn read_lanes_within(
             lane: Some(lane),
             max_bits,
         };
-        let bits = read_within(location, bit_size, &access, visits)?;
+        let bits = read_within(location, bit_size, &access, meter)?;
         result.store(&bits, lane, count);
     }
     Ok(result)
@@ -213,14 +215,14 @@ impl LaneBits {
 struct Rows<'r> {
     wave: &'r dyn Wave,
     result: &'r mut LaneBits,
-    visits: &'r mut Visits,
+    meter: &'r Meter,
 }
 
 impl Rows<'_> {
     /// Reads `count` bits, `offset` bits into `place`, to bit `to` of every lane.
     fn place(&mut self, place: &Place<'_>, offset: u128, count: u64, to: u64) -> Option<()> {
         // What is read is copied for every lane.
-        self.visits.charge(8).ok()?;
+        self.meter.work(8).ok()?;
         match place.storage {
             Storage::Register(register) => self.register(register, place, offset, count, to),
             Storage::Memory {
@@ -345,7 +347,7 @@ impl Rows<'_> {
             lane: None,
             max_bits: count.max(1),
         };
-        let bits = read_within(&Location::One(place), count, &access, self.visits)
+        let bits = read_within(&Location::One(place), count, &access, self.meter)
             .ok()
             .filter(Bits::is_complete)?;
         self.result.scatter(&bits.bytes, 0, 0, count, to);

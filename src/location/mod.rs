@@ -19,7 +19,6 @@ mod mask;
 mod memory;
 mod part;
 mod read;
-mod visits;
 mod write;
 
 pub use arena::Arena;
@@ -33,7 +32,6 @@ pub use part::Part;
 pub(crate) use read::copy_bits;
 pub use read::{Access, Bits, read};
 pub(crate) use read::{read_plain, read_value, read_value_within, read_within};
-pub(crate) use visits::Visits;
 pub use write::write;
 
 use crate::arch::{AddressSpace, Lane, Register, WaveSize};

@@ -5,12 +5,17 @@ use core::ops::Range;
 use smallvec::{SmallVec, smallvec};
 
 use super::memory::{fetch_available, for_each_run, lane_of};
-use super::visits::{VISITS, Visits};
 use super::{Composite, Location, Mask, Place, Storage};
 use crate::arch::{Lane, Register};
 use crate::error::{Error, ErrorKind, Limit, Resource, Result};
+use crate::limits::Limits;
 use crate::limits::reached;
+use crate::meter::Meter;
 use crate::wave::Wave;
+
+/// How many places one read may visit, where nobody says otherwise: composites of composites of several places
+/// multiply. Variables of real code are in a few dozen parts.
+pub(super) const VISITS: u32 = 1 << 20;
 
 /// Whom to ask for bits, and on whose behalf.
 #[derive(Clone, Copy)]
@@ -51,15 +56,27 @@ impl Bits {
         self.undefined.is_empty() && self.unavailable.is_empty()
     }
 
-    fn zero(bit_size: u64) -> Bits {
-        let length = usize::try_from(bit_size.div_ceil(8)).unwrap_or(0);
-        Bits {
-            bytes: vec![0; length],
+    fn zero(bit_size: u64) -> Result<Bits> {
+        Ok(Bits {
+            bytes: zeros(bit_size.div_ceil(8))?,
             bit_size,
             undefined: Mask::new(),
             unavailable: Mask::new(),
-        }
+        })
     }
+}
+
+/// So many zero bytes.
+///
+/// # Errors
+/// [`Limit::Bits`] if there is no room for so many: the limits may be larger than the memory.
+pub(super) fn zeros(count: u64) -> Result<Vec<u8>> {
+    let full = || reached(Limit::Bits, count.saturating_mul(8));
+    let length = usize::try_from(count).map_err(|_| full())?;
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(length).map_err(|_| full())?;
+    bytes.resize(length, 0);
+    Ok(bytes)
 }
 
 /// Reads `bit_size` bits from where `location` starts.
@@ -73,7 +90,12 @@ impl Bits {
 ///
 /// Source: HET A.2.5.3 and A.2.5.4.3.4, `DW_OP_deref_type`.
 pub fn read(location: &Location<'_>, bit_size: u64, access: &Access<'_>) -> Result<Bits> {
-    read_within(location, bit_size, access, &mut Visits::new(VISITS))
+    read_within(
+        location,
+        bit_size,
+        access,
+        &Meter::of_steps(&Limits::DEFAULT, VISITS),
+    )
 }
 
 /// The same; visits of places are paid for.
@@ -81,16 +103,16 @@ pub(crate) fn read_within(
     location: &Location<'_>,
     bit_size: u64,
     access: &Access<'_>,
-    visits: &mut Visits,
+    meter: &Meter,
 ) -> Result<Bits> {
     if bit_size > access.max_bits {
         return Err(too_many_bits(access.max_bits));
     }
-    let mut bits = Bits::zero(bit_size);
+    let mut bits = Bits::zero(bit_size)?;
     let mut reader = Reader {
         access,
         found: Found::new(&mut bits.bytes),
-        visits,
+        meter,
     };
     reader.location(location, 0, bit_size, 0)?;
     let Found {
@@ -114,7 +136,12 @@ pub(crate) fn read_value(
     bit_size: u32,
     access: &Access<'_>,
 ) -> Result<u128> {
-    read_value_within(location, bit_size, access, &mut Visits::new(VISITS))
+    read_value_within(
+        location,
+        bit_size,
+        access,
+        &Meter::of_steps(&Limits::DEFAULT, VISITS),
+    )
 }
 
 /// The same; visits of places are paid for, but for the one of a plain register or memory.
@@ -122,7 +149,7 @@ pub(crate) fn read_value_within(
     location: &Location<'_>,
     bit_size: u32,
     access: &Access<'_>,
-    visits: &mut Visits,
+    meter: &Meter,
 ) -> Result<u128> {
     if let Location::One(place) = location
         && let Some(value) = read_plain(place, bit_size, access.wave)
@@ -140,7 +167,7 @@ pub(crate) fn read_value_within(
     let mut reader = Reader {
         access,
         found: Found::new(bytes),
-        visits,
+        meter,
     };
     reader.location(location, 0, bit_size.into(), 0)?;
     if !reader.found.undefined.is_empty() {
@@ -251,7 +278,7 @@ impl Found<'_> {
 struct Reader<'r, 'w, 'b> {
     access: &'r Access<'w>,
     found: Found<'b>,
-    visits: &'r mut Visits,
+    meter: &'r Meter,
 }
 
 impl Reader<'_, '_, '_> {
@@ -284,7 +311,7 @@ impl Reader<'_, '_, '_> {
             let mut reader = Reader {
                 access: self.access,
                 found: Found::new(&mut bytes),
-                visits: self.visits,
+                meter: self.meter,
             };
             let result = reader.place(place, offset, count, 0);
             if let Err(error) = &result
@@ -322,7 +349,7 @@ impl Reader<'_, '_, '_> {
             return Ok(());
         }
         // Each of several places gets a buffer of its own, which takes its time too.
-        self.visits.charge((count / 512).saturating_add(1))?;
+        self.meter.work((count / 512).saturating_add(1))?;
         let in_lane = match (place.lane_step, self.access.lane) {
             (0, _) => Some(place.bit_offset),
             (_, Some(lane)) => place.bit_offset_in(lane),
@@ -435,7 +462,7 @@ impl Reader<'_, '_, '_> {
             let mut distance = period;
             while distance < count {
                 for range in &ranges {
-                    self.visits.charge(1)?;
+                    self.meter.work(1)?;
                     let start = range.start.saturating_add(distance).min(all.end);
                     mask.insert(start..range.end.saturating_add(distance).min(all.end));
                 }
@@ -614,11 +641,11 @@ mod tests {
         let constant = Location::One(Place::new(Storage::Constant(&[0x5a]), 0));
         let all = Composite::repeat(constant, 8, 1 << 60, BOUNDS, &arena).unwrap();
         let all = Location::One(Place::new(Storage::Composite(arena.alloc(all)), 0));
-        let mut visits = Visits::new(1 << 20);
-        let bits = read_within(&all, 1 << 24, &ACCESS, &mut visits).unwrap();
+        let meter = Meter::of_steps(&Limits::DEFAULT, VISITS);
+        let bits = read_within(&all, 1 << 24, &ACCESS, &meter).unwrap();
         assert!(bits.is_complete() && bits.bytes.iter().all(|byte| *byte == 0x5a));
         // One for every 512 bits, and not one for each of two million elements.
-        assert!(visits.made() < 40_000, "{}", visits.made());
+        assert!(meter.steps() < 40_000, "{}", meter.steps());
         // Each element has undefined bits of its own: these have to be listed.
         let error = read(&repeated(1 << 40, &arena), 1 << 24, &ACCESS).unwrap_err();
         assert_eq!(error.kind().name(), "limit");

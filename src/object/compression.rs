@@ -8,15 +8,13 @@ use std::io::Read;
 use flate2::read::ZlibDecoder;
 use ruzstd::decoding::StreamingDecoder;
 
-use super::budget::Budget;
 use super::bytes::{self, tail_at, u32_at, u64_at};
 use crate::error::{Error, ErrorKind, Limit, Result};
 use crate::limits::reached;
+use crate::meter::{BYTES_PER_STEP, Held, Meter};
 
-/// What compressed data of any size may claim.
-const ALWAYS_ALLOWED: u64 = 64 << 20;
-/// What compressed data may claim for each of its bytes; DEFLATE reaches 1032 at best.
-const MAX_RATIO: u64 = 1100;
+/// As how many steps beginning a Zstandard frame counts: tables are set up, however little is in it.
+const PER_FRAME: u64 = 1 << 10;
 /// The Zstandard window that every decoder should support (RFC 8878, 3.1.1.1.2).
 const ZSTD_WINDOW: u64 = 8 << 20;
 
@@ -93,18 +91,15 @@ impl<'data> Compressed<'data> {
         })
     }
 
-    /// The data as they were before compression, and how many bytes of `data` that took.
-    pub(super) fn decompress(&self, budget: &Budget) -> Result<(Vec<u8>, usize)> {
-        let allowed = bytes::len(self.data)
-            .saturating_mul(MAX_RATIO)
-            .max(ALWAYS_ALLOWED);
-        if self.size > allowed {
-            return Err(reached(Limit::Decompressed, allowed));
-        }
-        budget.charge(self.size)?;
+    /// The data as they were before compression, and how many bytes of `data` that took. They are held as long as
+    /// `held` is.
+    pub(super) fn decompress(&self, held: &Held) -> Result<(Vec<u8>, usize)> {
+        held.hold(self.size)?;
+        let meter = held.meter();
+        meter.work(self.size.div_ceil(BYTES_PER_STEP))?;
         let (output, used) = match self.method {
             Method::Zlib => inflate(self.data, self.size)?,
-            Method::Zstd => unpack_zstd(self.data, self.size)?,
+            Method::Zstd => unpack_zstd(self.data, self.size, meter)?,
         };
         if bytes::len(&output) != self.size {
             let found = if bytes::len(&output) > self.size {
@@ -130,7 +125,7 @@ fn reserve(size: u64) -> Result<Vec<u8>> {
     let mut output = Vec::new();
     match usize::try_from(size).map(|size| output.try_reserve_exact(size)) {
         Ok(Ok(())) => Ok(output),
-        Ok(Err(_)) | Err(_) => Err(reached(Limit::Decompressed, size)),
+        Ok(Err(_)) | Err(_) => Err(reached(Limit::Memory, size)),
     }
 }
 
@@ -147,7 +142,7 @@ fn inflate(data: &[u8], size: u64) -> Result<(Vec<u8>, usize)> {
 }
 
 /// One frame after the other until there is enough output or no input.
-fn unpack_zstd(data: &[u8], size: u64) -> Result<(Vec<u8>, usize)> {
+fn unpack_zstd(data: &[u8], size: u64, meter: &Meter) -> Result<(Vec<u8>, usize)> {
     let bad = |reason: String| Error::malformed("zstd stream", reason);
     let window = size
         .checked_next_power_of_two()
@@ -156,6 +151,7 @@ fn unpack_zstd(data: &[u8], size: u64) -> Result<(Vec<u8>, usize)> {
     let mut output = reserve(size)?;
     let mut rest = data;
     loop {
+        meter.work(PER_FRAME)?;
         let mut decoder = StreamingDecoder::new_with_max_window_size(&mut rest, window)
             .map_err(|e| bad(e.to_string()))?;
         let room = size.saturating_sub(bytes::len(&output));

@@ -7,12 +7,11 @@ use std::sync::OnceLock;
 
 use object::LittleEndian as LE;
 
-use super::budget::Budget;
 use super::bytes;
 use super::elf::{Elf, RawSection};
 use super::relocation::{self, Unresolved};
 use super::section::{self, Section, SectionKind};
-use crate::error::{Error, Limit, Result};
+use crate::error::{Error, Result};
 
 /// Bytes as every reader after this sees them.
 #[derive(Debug)]
@@ -37,18 +36,10 @@ pub(super) struct Contents<'data> {
     group_of: Vec<usize>,
     /// For each section that has any, the index of the section with its relocations.
     relocations_of: BTreeMap<usize, usize>,
-    /// Bytes made so far.
-    made: Budget,
-    /// Relocations applied so far: tables that overlap could multiply them.
-    applied: Budget,
 }
 
 impl<'data> Contents<'data> {
-    pub(super) fn new(
-        elf: &Elf<'data>,
-        sections: &[Section<'data>],
-        decompressed_limit: u64,
-    ) -> Result<Contents<'data>> {
+    pub(super) fn new(elf: &Elf<'data>, sections: &[Section<'data>]) -> Result<Contents<'data>> {
         let mut groups: Vec<Group<'data>> = Vec::new();
         let mut group_of = Vec::with_capacity(sections.len());
         let mut by_name = BTreeMap::new();
@@ -77,9 +68,6 @@ impl<'data> Contents<'data> {
             groups,
             group_of,
             relocations_of,
-            made: Budget::new(Limit::Decompressed, decompressed_limit),
-            // An entry has at least one byte, and no two share it.
-            applied: Budget::new(Limit::Entries, bytes::len(elf.data)),
         })
     }
 
@@ -123,8 +111,9 @@ impl<'data> Contents<'data> {
                 continue;
             };
             if let Cow::Borrowed(bytes) = one.bytes {
-                self.made.charge(bytes::len(bytes))?;
+                elf.held.hold(bytes::len(bytes))?;
             }
+            elf.held.meter().pass(one.bytes.len())?;
             let joined = all.bytes.to_mut();
             // The address is where this part belongs; alignment leaves zeros before it.
             let gap = section.address.checked_sub(bytes::len(joined));
@@ -135,7 +124,7 @@ impl<'data> Contents<'data> {
                     "its size is not that of its header",
                 ));
             };
-            self.made.charge(gap)?;
+            elf.held.hold(gap)?;
             joined.resize(start, 0);
             joined.extend_from_slice(&one.bytes);
             all.unresolved
@@ -161,7 +150,7 @@ impl<'data> Contents<'data> {
                 return Ok(None);
             };
             let bytes = match section::compressed(elf, raw, &section.name)? {
-                Some(compressed) => Cow::Owned(compressed.decompress(&self.made)?.0),
+                Some(compressed) => Cow::Owned(compressed.decompress(&elf.held)?.0),
                 None => Cow::Borrowed(stored),
             };
             self.relocate(elf, sections, index, bytes).map(Some)
@@ -182,9 +171,11 @@ impl<'data> Contents<'data> {
             .get(&index)
             .and_then(|&table| elf.sections.get(table));
         if let (Some(table), Some(target)) = (table, sections.get(index)) {
-            self.applied.charge(relocation::count(table))?;
+            // Tables that overlap could multiply them.
+            elf.held.meter().work(relocation::count(table))?;
             if let Cow::Borrowed(bytes) = bytes {
-                self.made.charge(bytes::len(bytes))?;
+                elf.held.hold(bytes::len(bytes))?;
+                elf.held.meter().pass(bytes.len())?;
             }
             unresolved = relocation::apply(elf, sections, table, target, bytes.to_mut())?;
         }

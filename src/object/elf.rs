@@ -2,6 +2,9 @@
 //!
 //! Sources: ELF gABI; USAGE "ELF Code Object", "Header".
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use object::LittleEndian as LE;
 use object::elf::{self, FileHeader64, ProgramHeader64, SectionHeader64};
 use object::pod::{self, Pod};
@@ -9,8 +12,8 @@ use object::read::elf::FileHeader as _;
 
 use super::bytes::{slice_at, u16_at};
 use super::identify::FileKind;
-use crate::error::{Error, Limit, Result};
-use crate::limits::reached;
+use crate::error::{Error, Result};
+use crate::meter::{Held, Meter};
 
 /// The header type of every code object.
 pub(super) type Header = FileHeader64<LE>;
@@ -87,11 +90,13 @@ pub(super) struct Elf<'data> {
     /// The contents of the table of section names.
     pub(super) section_names: &'data [u8],
     pub(super) segments: &'data [RawSegment],
+    /// What is made of the file and kept.
+    pub(super) held: Held,
 }
 
 impl<'data> Elf<'data> {
     /// Reads the header and finds the tables.
-    pub(super) fn parse(data: &'data [u8]) -> Result<Elf<'data>> {
+    pub(super) fn parse(data: &'data [u8], meter: &Arc<Meter>) -> Result<Elf<'data>> {
         let kind = FileKind::of(data);
         if kind != FileKind::CodeObject {
             let hint = match kind.is_container() {
@@ -129,6 +134,7 @@ impl<'data> Elf<'data> {
             segments: header
                 .program_headers(LE, data)
                 .map_err(|e| bad("ELF program headers", e))?,
+            held: Held::new(Arc::clone(meter)),
         })
     }
 
@@ -199,30 +205,22 @@ pub(super) fn whole_entries<'data, T: Pod>(
     pod::slice_from_all_bytes(bytes).map_err(|()| Error::malformed(what, "it is misaligned"))
 }
 
-/// Strings out of a table, with a bound on what all of them together may cost.
+/// Strings out of a table.
 ///
-/// Strings in a table may overlap, so a file of `n` bytes can name `n²` bytes of them.
+/// Strings in a table may overlap, so a file of `n` bytes can name `n²` bytes of them: they are paid for.
 #[derive(Debug)]
-pub(super) struct Names<'data> {
+pub(super) struct Names<'data, 'm> {
     table: &'data [u8],
-    left: u64,
-    total: u64,
+    meter: &'m Meter,
 }
 
-impl<'data> Names<'data> {
-    /// Strings of `table`, in a file of `file_size` bytes.
-    pub(super) fn new(table: &'data [u8], file_size: usize) -> Names<'data> {
-        // Linkers share the tails of names; sixteen times the file is far beyond what that gives.
-        let total = (file_size as u64).saturating_mul(16);
-        Names {
-            table,
-            left: total,
-            total,
-        }
+impl<'data, 'm> Names<'data, 'm> {
+    pub(super) fn new(table: &'data [u8], meter: &'m Meter) -> Names<'data, 'm> {
+        Names { table, meter }
     }
 
     /// The string that starts at `offset`, without its final NUL.
-    pub(super) fn get(&mut self, offset: u32) -> Result<&'data [u8]> {
+    pub(super) fn get(&self, offset: u32) -> Result<&'data [u8]> {
         let bad = |reason: &str| Error::malformed("string table", reason);
         let tail = usize::try_from(offset)
             .ok()
@@ -232,9 +230,16 @@ impl<'data> Names<'data> {
             .iter()
             .position(|&b| b == 0)
             .and_then(|end| tail.get(..end));
-        let used = name.unwrap_or(tail).len() as u64;
-        let left = self.left.checked_sub(used);
-        self.left = left.ok_or_else(|| reached(Limit::Entries, self.total))?;
+        self.meter.pass(name.unwrap_or(tail).len())?;
         name.ok_or_else(|| bad(&format!("the string at {offset:#x} has no end")))
+    }
+
+    /// The same as text, which is copied if it is not UTF-8.
+    pub(super) fn text(&self, offset: u32) -> Result<Cow<'data, str>> {
+        let text = String::from_utf8_lossy(self.get(offset)?);
+        if let Cow::Owned(copy) = &text {
+            self.meter.hold(copy.len() as u64)?;
+        }
+        Ok(text)
     }
 }

@@ -17,7 +17,6 @@
     clippy::cast_sign_loss
 )]
 
-mod budget;
 pub(crate) mod bytes;
 mod compression;
 mod containers;
@@ -44,7 +43,7 @@ pub(crate) mod testing;
 pub use compression::Method as CompressionMethod;
 pub use containers::{
     EmbeddedCodeObject, Place, Selector, code_object, code_object_with, code_objects,
-    code_objects_if_any, code_objects_with, may_hold_code_objects, select,
+    code_objects_if_any, code_objects_with, code_objects_within, may_hold_code_objects, select,
 };
 pub use descriptor::KernelDescriptor;
 pub use elf::OsAbi;
@@ -55,7 +54,7 @@ pub use metadata::{KernelMetadata, Metadata};
 pub use section::{Section, SectionKind};
 pub use symbol::{Symbol, SymbolKind, SymbolSection};
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use contents::{Contents, Loaded};
 use descriptor::Generation;
@@ -65,6 +64,7 @@ use relocation::Unresolved;
 use crate::arch::TargetId;
 use crate::error::Result;
 use crate::limits::Limits;
+use crate::meter::Meter;
 
 /// One code object: an ELF64 file for AMDGPU, linked (`ET_DYN`), relocatable (`ET_REL`) or the `.dwo`
 /// beside one.
@@ -95,7 +95,6 @@ pub struct CodeObject<'data> {
     target: TargetId,
     sections: Vec<Section<'data>>,
     contents: Contents<'data>,
-    limits: Limits,
     symbols: OnceLock<Result<Vec<Symbol<'data>>>>,
     kernels: OnceLock<Result<Vec<Kernel>>>,
 }
@@ -116,16 +115,24 @@ impl<'data> CodeObject<'data> {
     /// # Errors
     /// As [`parse`](Self::parse).
     pub fn parse_with(data: &'data [u8], limits: &Limits) -> Result<CodeObject<'data>> {
-        let elf = Elf::parse(data)?;
+        CodeObject::parse_within(data, &Arc::new(Meter::new(limits, bytes::len(data))))
+    }
+
+    /// Opens a code object that is a part of a question, as those of a bundle are. All that is read of it later is part
+    /// of that question too.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse).
+    pub fn parse_within(data: &'data [u8], meter: &Arc<Meter>) -> Result<CodeObject<'data>> {
+        let elf = Elf::parse(data, meter)?;
         let target = target::of_elf(&elf)?;
         let sections = section::read_all(&elf)?;
-        let contents = Contents::new(&elf, &sections, limits.decompressed)?;
+        let contents = Contents::new(&elf, &sections)?;
         Ok(CodeObject {
             elf,
             target,
             sections,
             contents,
-            limits: *limits,
             symbols: OnceLock::new(),
             kernels: OnceLock::new(),
         })
@@ -134,7 +141,13 @@ impl<'data> CodeObject<'data> {
     /// The limits that it was opened with.
     #[must_use]
     pub fn limits(&self) -> &Limits {
-        &self.limits
+        self.meter().limits()
+    }
+
+    /// What all that was read of it has cost.
+    #[must_use]
+    pub fn meter(&self) -> &Arc<Meter> {
+        self.elf.held.meter()
     }
 
     /// The processor and its features.

@@ -6,10 +6,9 @@ use object::LittleEndian as LE;
 use object::elf;
 use object::read::elf::NoteIterator;
 
-use super::budget::Budget;
-use super::bytes::{self, slice_at};
+use super::bytes::slice_at;
 use super::elf::{Elf, Header, bad};
-use crate::error::{Limit, Result};
+use crate::error::Result;
 
 /// `NT_AMDGPU_METADATA`, of code objects of version 3 and above.
 pub(super) const METADATA: (&[u8], u32) = (b"AMDGPU", 32);
@@ -45,13 +44,15 @@ pub(super) fn read_all<'data>(elf: &Elf<'data>) -> Result<Vec<Note<'data>>> {
         }
     }
     // Places that overlap could multiply the notes; real ones do not.
-    let budget = Budget::new(Limit::Entries, bytes::len(elf.data));
+    let meter = elf.held.meter();
     let mut notes = Vec::new();
     for (alignment, contents) in places {
-        budget.charge(bytes::len(contents))?;
+        meter.work(1)?;
         let mut all = NoteIterator::<Header>::new(LE, alignment, contents)
             .map_err(|e| bad("note", e).within(".note", 0))?;
         while let Some(note) = all.next().map_err(|e| bad("note", e).within(".note", 0))? {
+            meter.work(1)?;
+            meter.hold_all::<Note<'_>>(1)?;
             notes.push(Note {
                 kind: (note.name(), note.n_type(LE).0),
                 contents: note.desc(),

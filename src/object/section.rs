@@ -98,12 +98,19 @@ fn is_debug_name(name: &str) -> bool {
     name.starts_with(".debug_") || name.starts_with(".zdebug_")
 }
 
+/// How many bytes are kept for each section: it, and the group that its contents belong to.
+const PER_SECTION: u64 = 256;
+
 /// Reads all section headers, the first (null) one included so that indices are those of the file.
 pub(super) fn read_all<'data>(elf: &Elf<'data>) -> Result<Vec<Section<'data>>> {
-    let mut names = Names::new(elf.section_names, elf.data.len());
+    let meter = elf.held.meter();
+    meter.work(elf.sections.len() as u64)?;
+    elf.held
+        .hold((elf.sections.len() as u64).saturating_mul(PER_SECTION))?;
+    let names = Names::new(elf.section_names, meter);
     let mut sections = Vec::with_capacity(elf.sections.len());
     for raw in elf.sections {
-        sections.push(read(elf, raw, &mut names)?);
+        sections.push(read(elf, raw, &names)?);
     }
     if elf.relocatable {
         assign_addresses(&mut sections)?;
@@ -114,9 +121,9 @@ pub(super) fn read_all<'data>(elf: &Elf<'data>) -> Result<Vec<Section<'data>>> {
 fn read<'data>(
     elf: &Elf<'data>,
     raw: &RawSection,
-    names: &mut Names<'data>,
+    names: &Names<'data, '_>,
 ) -> Result<Section<'data>> {
-    let name = String::from_utf8_lossy(names.get(raw.sh_name.get(LE))?);
+    let name = names.text(raw.sh_name.get(LE))?;
     let flags = raw.sh_flags.get(LE);
     let stored_size = match raw.sh_type.get(LE) {
         elf::SHT_NOBITS => 0,

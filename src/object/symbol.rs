@@ -141,7 +141,11 @@ pub(super) fn read_all<'data>(
         return Ok(Vec::new());
     };
     let table = RawSymbols::in_section(elf, index)?;
-    let mut names = Names::new(table.strings, elf.data.len());
+    let meter = elf.held.meter();
+    meter.work(table.symbols.len() as u64)?;
+    let size = size_of::<Symbol<'_>>() as u64;
+    (elf.held).hold((table.symbols.len() as u64).saturating_mul(size))?;
+    let names = Names::new(table.strings, meter);
     let mut symbols = Vec::new();
     // Number 0 is not a symbol.
     for number in 1..table.symbols.len() {
@@ -152,7 +156,7 @@ pub(super) fn read_all<'data>(
             ));
         };
         symbols.push(Symbol {
-            name: String::from_utf8_lossy(names.get(raw.st_name.get(LE))?),
+            name: names.text(raw.st_name.get(LE))?,
             kind: kind(raw.st_info.st_type()),
             section,
             address: address(raw.st_value.get(LE), section, elf.relocatable, sections).ok_or_else(

@@ -388,7 +388,7 @@ fn a_bomb_is_refused_before_it_goes_off() {
         matches!(
             error.kind(),
             ErrorKind::Limit {
-                limit: Limit::Decompressed,
+                limit: Limit::Memory,
                 ..
             }
         )
@@ -399,14 +399,15 @@ fn a_bomb_is_refused_before_it_goes_off() {
     assert!(is_limit(&compressed(1, 1 << 40, &bomb), &Limits::default()));
     assert!(is_limit(&compressed(2, 1 << 40, &bomb), &Limits::default()));
     assert!(is_limit(&compressed(1, u64::MAX, &[]), &Limits::default()));
-    // Claims less than the limit, but more than is plausible for its size.
+    // Claims more than a file of its size may have.
     assert!(is_limit(
         &compressed(2, 400 << 20, &bomb),
         &Limits::default()
     ));
     // Claims the truth, more than the limit.
     let limits = Limits {
-        decompressed: 1 << 20,
+        memory: 1 << 20,
+        memory_per_byte: 0,
         ..Limits::default()
     };
     assert!(is_limit(&compressed(1, 20 << 20, &bomb), &limits));
@@ -427,7 +428,8 @@ fn the_limit_is_for_all_sections_together() {
         section(".zdebug_b", PROGBITS, &contents),
     ]);
     let limits = Limits {
-        decompressed: 1000,
+        memory: 1000 + 4 * 256,
+        memory_per_byte: 0,
         ..Limits::default()
     };
     let object = CodeObject::parse_with(&data, &limits).unwrap();
@@ -474,12 +476,17 @@ fn names_that_overlap_cannot_cost_more_than_a_multiple_of_the_file() {
         section(".symtab", SYMTAB, &symbols).linked(2, 0),
         section(".strtab", STRTAB, &strings),
     ]);
-    let object = CodeObject::parse(&data).unwrap();
+    let limits = Limits {
+        work: 1000,
+        work_per_byte: 1,
+        ..Limits::DEFAULT
+    };
+    let object = CodeObject::parse_with(&data, &limits).unwrap();
     let error = object.symbols().unwrap_err();
     assert!(matches!(
         error.kind(),
         ErrorKind::Limit {
-            limit: Limit::Entries,
+            limit: Limit::Work,
             ..
         }
     ));
@@ -537,10 +544,15 @@ fn tables_that_overlap_are_limited() {
         matches!(
             error.kind(),
             ErrorKind::Limit {
-                limit: Limit::Entries,
+                limit: Limit::Work,
                 ..
             }
         )
+    };
+    let limits = Limits {
+        work: 10_000,
+        work_per_byte: 1,
+        ..Limits::DEFAULT
     };
     let note = metadata_note(&[&b"\xde\x03\xe8"[..], &[0xc0; 2000]].concat());
     let mut sections = vec![section(".note", NOTE, &note)];
@@ -553,7 +565,7 @@ fn tables_that_overlap_are_limited() {
         let offset = headers + 64 * n + 24;
         data[offset..offset + 8].copy_from_slice(&64_u64.to_le_bytes());
     }
-    let object = CodeObject::parse(&data).unwrap();
+    let object = CodeObject::parse_with(&data, &limits).unwrap();
     assert!(is_limit(object.metadata().unwrap_err()));
 
     let table = rela(0, 6, 0, 0).repeat(1000);
@@ -576,7 +588,7 @@ fn tables_that_overlap_are_limited() {
         let offset = headers + 64 * n + 24;
         data[offset..offset + 8].copy_from_slice(&u64::to_le_bytes(shared));
     }
-    let object = CodeObject::parse(&data).unwrap();
+    let object = CodeObject::parse_with(&data, &limits).unwrap();
     assert!(is_limit(object.section(".debug_info").unwrap_err()));
 }
 

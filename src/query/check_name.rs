@@ -97,7 +97,11 @@ impl<'a> Checker<'_, '_, '_, 'a> {
 
     fn enumerator(&mut self, enumeration: DieId, name: &str) -> Checked<Option<StepId>> {
         let info = self.scope.frame.stop().program().info();
-        let ty = info.read_type(&mut self.types.table, Some(enumeration));
+        let ty = info.read_type_within(
+            &mut self.types.table,
+            Some(enumeration),
+            self.scope.frame.stop().meter(),
+        );
         let ty = ty.map_err(self.fault())?;
         let TypeKind::Enumeration { enumerators, .. } = &self.types.table.get(ty).kind else {
             return Ok(None);
@@ -127,9 +131,13 @@ impl<'a> Checker<'_, '_, '_, 'a> {
             if let (Some(function), Some(range)) = (found, address) {
                 let fault = self.fault();
                 let table = &mut self.types.table;
-                let ty = info.read_type(table, Some(function.die)).map_err(&fault)?;
+                let ty = info
+                    .read_type_within(table, Some(function.die), self.scope.frame.stop().meter())
+                    .map_err(&fault)?;
                 // What it returns may stand in the declaration that the entry completes.
-                let result = info.read_type(table, function.result).map_err(&fault)?;
+                let result = info
+                    .read_type_within(table, function.result, self.scope.frame.stop().meter())
+                    .map_err(&fault)?;
                 self.types.returning(ty, result);
                 let address = range.start.wrapping_add(stop.options().load_address);
                 let address = Number::Integer(address.into());

@@ -163,7 +163,11 @@ impl Checker<'_, '_, '_, '_> {
                 .map_err(self.fault())?;
             if let Some(named) = found {
                 let info = self.scope.frame.stop().program().info();
-                let id = info.read_type(&mut self.types.table, Some(named.die));
+                let id = info.read_type_within(
+                    &mut self.types.table,
+                    Some(named.die),
+                    self.scope.frame.stop().meter(),
+                );
                 return id.map_err(self.fault());
             }
         }
@@ -182,7 +186,11 @@ impl Checker<'_, '_, '_, '_> {
             .map_err(self.fault())?;
         if let Some(named) = found {
             let info = self.scope.frame.stop().program().info();
-            let id = info.read_type(&mut self.types.table, Some(named.die));
+            let id = info.read_type_within(
+                &mut self.types.table,
+                Some(named.die),
+                self.scope.frame.stop().meter(),
+            );
             return id.map_err(self.fault());
         }
         if let (Some(ty), None) = (alias(path), tag) {

@@ -37,7 +37,7 @@ use crate::arch::Lane;
 use crate::debug_info::type_name;
 use crate::debug_info::types::{TypeId, TypeTable};
 use crate::display::{self, Options, TypedBytes};
-use crate::error::{Limit, Result};
+use crate::error::Result;
 use crate::inspect::{LaneState, StopFrame};
 use crate::location::Bits;
 use derived::Types;
@@ -122,7 +122,11 @@ impl<'s, 'p, 'a> Query<'s, 'p, 'a> {
     /// If the debugging information of the frame's function is malformed.
     pub fn new(frame: StopFrame<'s, 'p, 'a>) -> Result<Query<'s, 'p, 'a>> {
         let scope = Scope::new(frame)?;
-        let names = Names::new(frame.stop().program().info(), scope.unit());
+        let names = Names::new(
+            frame.stop().program().info(),
+            scope.unit(),
+            frame.stop().meter(),
+        );
         let types = Types::default();
         Ok(Query {
             scope,
@@ -162,10 +166,8 @@ impl<'s, 'p, 'a> Query<'s, 'p, 'a> {
         let fault = |error| QueryErrorKind::DebugInfo(error).at(offset);
         let mut answers = Vec::with_capacity(lanes.len());
         for lane in lanes {
-            let (limits, done) = (frame.stop().limits(), frame.stop().step_counter());
-            limits
-                .charge_stop(done, steps.len() as u64)
-                .map_err(fault)?;
+            let meter = frame.stop().meter();
+            meter.work(steps.len() as u64).map_err(fault)?;
             let answer = self.lane(&steps, *lane);
             if let Err(NoValue::Error(error)) = &answer.value
                 && answer.value.as_ref().is_err_and(lane::is_limit)
@@ -211,13 +213,7 @@ impl<'s, 'p, 'a> Query<'s, 'p, 'a> {
 
     /// Pays for bits of answers, which count as those of variables do.
     fn keep(&self, bits: u64) -> Result<()> {
-        let held = self.scope.held.get().saturating_add(bits);
-        let limits = self.scope.frame.stop().limits();
-        if held > limits.output {
-            return Err(limits.reached(Limit::Output));
-        }
-        self.scope.held.set(held);
-        Ok(())
+        self.scope.frame.stop().meter().hold(bits.div_ceil(8))
     }
 
     /// The value of a lane as a debugger of C prints it; nothing if there is none.

@@ -16,8 +16,9 @@ use gimli::constants::{
 };
 
 use super::syntax::{Path, Tag};
-use crate::debug_info::{Budget, DebugInfo, DieId, UnitId};
+use crate::debug_info::{DebugInfo, DieId, UnitId};
 use crate::error::Result;
+use crate::meter::Meter;
 use crate::nearest::Nearest;
 
 /// What kind of thing a name stands for.
@@ -46,12 +47,11 @@ pub(super) struct Named {
 #[derive(Debug)]
 pub(super) struct Names<'d, 'a> {
     info: &'d DebugInfo<'a>,
+    meter: &'d Meter,
     /// The units that were walked over. One that is malformed has the names before the fault.
     units: BTreeMap<UnitId, BTreeMap<Cow<'a, str>, Vec<Named>>>,
     /// The unit that is looked at first.
     first: Option<UnitId>,
-    /// What the walks may read in all.
-    entries: Budget,
 }
 
 /// Something that encloses what is walked over.
@@ -63,12 +63,16 @@ struct Open {
 
 impl<'d, 'a> Names<'d, 'a> {
     /// Nothing is read yet.
-    pub(super) fn new(info: &'d DebugInfo<'a>, first: Option<UnitId>) -> Names<'d, 'a> {
+    pub(super) fn new(
+        info: &'d DebugInfo<'a>,
+        first: Option<UnitId>,
+        meter: &'d Meter,
+    ) -> Names<'d, 'a> {
         Names {
             info,
+            meter,
             units: BTreeMap::new(),
             first,
-            entries: Budget::reading(info.limits()),
         }
     }
 
@@ -155,7 +159,7 @@ impl<'d, 'a> Names<'d, 'a> {
         };
         let mut open: Vec<Open> = Vec::new();
         while let Ok(Some(die)) = dies.next_ref() {
-            self.entries.charge(1)?;
+            self.meter.work(1)?;
             if die.is_null() {
                 continue;
             }
@@ -189,6 +193,8 @@ impl<'d, 'a> Names<'d, 'a> {
                 });
             }
             if let (Some(entity), Some(name)) = (entity, name) {
+                self.meter.pass(name.len())?;
+                self.meter.hold_all::<Named>(2)?;
                 let is_declaration = die.flag(DW_AT_declaration);
                 let named = Named {
                     die: die.id(),

@@ -202,7 +202,7 @@ impl Reader<'_, '_, '_> {
             lane: Some(self.lane),
             max_bits: stop.limits().bits,
         };
-        Ok(stop.read_within(|visits| read_within(location, bit_size, &access, visits))?)
+        Ok(read_within(location, bit_size, &access, stop.meter())?)
     }
 
     /// The space that an address is looked up in. Compilers leave the space of generic pointers out; no global

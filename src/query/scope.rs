@@ -1,7 +1,6 @@
 //! The variables that a frame sees, by their names: those of its blocks from the inside out, those of its file,
 //! then those of other files. Each is read once.
 
-use core::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -23,8 +22,6 @@ pub(super) struct Scope<'s, 'p, 'a> {
     /// Those of file scope of other units, once they were asked for.
     elsewhere: Option<Vec<Variable<'a>>>,
     values: BTreeMap<DieId, Rc<VariableValue<'p>>>,
-    /// How many bits are kept of variables and answers.
-    pub(super) held: Cell<u64>,
 }
 
 impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
@@ -41,7 +38,6 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
             visible,
             elsewhere: None,
             values: BTreeMap::new(),
-            held: Cell::new(0),
         })
     }
 
@@ -127,9 +123,7 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
             return Some(Rc::clone(known));
         }
         let function = self.function.as_ref()?;
-        let value = self
-            .frame
-            .read_variable(variable.clone(), function, &self.held, types);
+        let value = self.frame.read_variable(variable.clone(), function, types);
         let value = Rc::new(value);
         self.values.insert(variable.die, Rc::clone(&value));
         Some(value)

@@ -6,12 +6,12 @@ use serde::Serialize;
 
 use super::number::Hex;
 use super::vars::VarsFrame;
-use crate::debug_info::Budget;
 use crate::gpu_core::{
     CoreWave, Dispatch, FenceScope, GpuCore, LoadedObject, Problem, Process, Queue, WaveState,
 };
 use crate::inspect::{Programs, Stop};
 use crate::location::Arena;
+use crate::meter::Meter;
 use crate::object::SymbolKind;
 use crate::untrusted::Untrusted;
 use crate::wave::Wave;
@@ -455,9 +455,8 @@ struct Places {
     known: BTreeMap<(usize, u64), VarsFrame>,
     /// Places without debugging information.
     symbols: BTreeMap<u64, Untrusted<'static>>,
-    entries: Budget,
-    /// Operations and frames that the stacks of all waves may still take.
-    left: u64,
+    /// What the stacks of all waves take together.
+    meter: Meter,
     is_cut: bool,
     /// Code objects whose debugging information cannot be read, with the reason.
     unreadable: BTreeMap<usize, String>,
@@ -465,16 +464,13 @@ struct Places {
 
 /// As how many operations a frame counts.
 const PER_FRAME: u64 = 64;
-/// How many times what one question may take the stacks of all waves may.
-const QUESTIONS: u64 = 256;
 
 impl Places {
     fn new(core: &GpuCore<'_>) -> Places {
         Places {
             known: BTreeMap::new(),
             symbols: BTreeMap::new(),
-            entries: Budget::reading(core.limits()),
-            left: core.limits().stop_steps.saturating_mul(QUESTIONS),
+            meter: core.meter().question(),
             is_cut: false,
             unreadable: BTreeMap::new(),
         }
@@ -490,7 +486,7 @@ impl Places {
         let Some(index) = object else {
             return self.bare(wave, object, programs);
         };
-        if self.left == 0 {
+        if self.meter.refused().is_some() {
             self.is_cut = true;
             return self.bare(wave, object, programs);
         }
@@ -538,11 +534,13 @@ impl Places {
     fn frames(&mut self, stop: &Stop<'_, '_>, index: usize, programs: &Programs<'_>) -> Stack {
         let mut stack = Stack::default();
         for frame in stop.frames() {
-            self.left = self.left.saturating_sub(PER_FRAME);
+            if self.meter.work(PER_FRAME).is_err() {
+                break;
+            }
             let address = frame.call_frame().lookup_address();
             let found = match self.known.get(&(index, address)) {
                 Some(known) => known.clone(),
-                None => match VarsFrame::within(&frame, &mut self.entries) {
+                None => match VarsFrame::within(&frame, &self.meter) {
                     Ok(found) => {
                         self.known.insert((index, address), found.clone());
                         found
@@ -564,7 +562,8 @@ impl Places {
             };
             add_frame(&mut stack.frames, &found, &function);
         }
-        self.left = self.left.saturating_sub(stop.steps_done());
+        // What was refused shows at the next wave.
+        let _ = self.meter.work(stop.meter().steps());
         stack
     }
 

@@ -6,19 +6,17 @@ use super::ErrorDocument;
 use super::number::hex_bytes;
 use super::place::{PlaceDocument, places};
 use crate::arch::{Lane, WaveSize};
-use crate::error::{Error, Limit, Result};
+use crate::error::{Error, Result};
 use crate::eval::{
     Context, Encoding as ValueEncoding, ExpressionBytes, LaneFocus, Outcome, ResultKind, Unit,
     evaluate,
 };
 use crate::expr::{Encoding, ParseOptions, parse};
-use crate::location::{Access, Bits, Location, Visits, read_within};
+use crate::location::{Access, Bits, Location, read_within};
+use crate::meter::Meter;
 
 /// The most parts of composites that are listed for all lanes together.
 const MOST_PARTS: u64 = 1 << 14;
-
-/// The most places that are visited for all lanes together.
-const MOST_VISITS: u64 = 1 << 20;
 
 /// The document.
 #[derive(Clone, Debug, Serialize)]
@@ -228,7 +226,7 @@ pub fn evaluate_all(request: &EvalRequest<'_, '_, '_>) -> Result<EvalDocument, S
     let mut reading = Reading {
         bits: options.read,
         lanes: lanes.len() as u64,
-        visits: Visits::new(MOST_VISITS),
+        meter: Meter::new(&request.context.limits, 0),
     };
     for lane in lanes {
         let context = Context {
@@ -319,7 +317,7 @@ struct Reading {
     /// How many bits, if any.
     bits: Option<u64>,
     lanes: u64,
-    visits: Visits,
+    meter: Meter,
 }
 
 impl Reading {
@@ -337,9 +335,12 @@ impl Reading {
         context: &Context<'_, '_>,
     ) -> Option<Result<ReadDocument>> {
         let bits = self.bits?;
-        if bits.saturating_mul(self.lanes) > context.limits.output {
-            return Some(Err(context.limits.reached(Limit::Output)));
+        // Bytes, the same as text, and once more in the document: for all lanes at once, so that all have the same error.
+        let size = bits.saturating_mul(self.lanes) / 2;
+        if let Err(error) = self.meter.hold(size) {
+            return Some(Err(error));
         }
+        self.meter.release(size);
         let location = match outcome {
             Outcome::Location(location) => *location,
             Outcome::Value(value) => {
@@ -356,7 +357,7 @@ impl Reading {
             lane,
             max_bits: context.limits.bits,
         };
-        let read = read_within(&location, bits, &access, &mut self.visits);
+        let read = read_within(&location, bits, &access, &self.meter);
         Some(read.map(|bits| ReadDocument::from(&bits)))
     }
 }

@@ -74,11 +74,6 @@ pub struct PartDocument {
     pub places: Vec<PlaceDocument>,
 }
 
-/// How much of a location is written.
-struct Budget {
-    parts: u32,
-}
-
 /// The places of a location, for one lane, with at most so many parts.
 #[must_use]
 pub(super) fn places(
@@ -86,15 +81,15 @@ pub(super) fn places(
     lane: Option<Lane>,
     parts: u32,
 ) -> Vec<PlaceDocument> {
-    let mut budget = Budget { parts };
+    let mut left = parts;
     location
         .places()
         .iter()
-        .map(|place| document(place, lane, &mut budget))
+        .map(|place| document(place, lane, &mut left))
         .collect()
 }
 
-fn document(place: &Place<'_>, lane: Option<Lane>, budget: &mut Budget) -> PlaceDocument {
+fn document(place: &Place<'_>, lane: Option<Lane>, left: &mut u32) -> PlaceDocument {
     let offset = lane
         .and_then(|lane| place.bit_offset_in(lane))
         .unwrap_or(place.bit_offset);
@@ -145,15 +140,15 @@ fn document(place: &Place<'_>, lane: Option<Lane>, budget: &mut Budget) -> Place
         Storage::Composite(composite) => {
             let mut parts = Vec::new();
             for part in composite.parts() {
-                let Some(left) = budget.parts.checked_sub(1) else {
+                let Some(rest) = left.checked_sub(1) else {
                     break;
                 };
-                budget.parts = left;
+                *left = rest;
                 let places = part
                     .location
                     .places()
                     .iter()
-                    .map(|place| document(place, lane, budget))
+                    .map(|place| document(place, lane, left))
                     .collect();
                 parts.push(PartDocument {
                     bit_size: Hex(part.bit_size),

@@ -5,10 +5,10 @@ use serde::Serialize;
 use super::number::{Hex, hex_bytes};
 use super::vars::{LaneDocument, PER_LINE, VarsFrame};
 use crate::arch::Lane;
-use crate::debug_info::Budget;
 use crate::display::Options;
-use crate::error::{Limit, Result};
+use crate::error::Result;
 use crate::inspect::StopFrame;
+use crate::meter::Meter;
 use crate::query::{LaneAnswer, NoValue, Query, QueryError};
 use crate::untrusted::Untrusted;
 
@@ -75,7 +75,7 @@ impl PrintDocument {
     /// Evaluates expressions in some lanes of a frame. One that cannot be evaluated has an error in its place.
     ///
     /// # Errors
-    /// If the debugging information of the frame is malformed; [`Limit::Output`] if the answers are longer than
+    /// If the debugging information of the frame is malformed; [`Limit::Memory`](crate::error::Limit::Memory) if the answers are longer than
     /// any that a person reads.
     pub fn new(
         frame: &StopFrame<'_, '_, '_>,
@@ -83,16 +83,15 @@ impl PrintDocument {
         texts: &[String],
         options: &Options,
     ) -> Result<PrintDocument> {
-        let limits = frame.stop().limits();
+        let meter = frame.stop().meter();
         let count = texts.len().saturating_mul(lanes.len()) as u64;
-        if count.saturating_mul(PER_LINE) > limits.output {
-            return Err(limits.reached(Limit::Output));
-        }
+        meter.begin_question();
+        meter.hold(count.saturating_mul(PER_LINE))?;
         let mut query = Query::new(*frame)?;
         let mut writer = Writer {
             lanes,
             options,
-            values: Budget::text(limits),
+            meter,
         };
         let expressions = texts.iter().map(|text| writer.expression(&mut query, text));
         let expressions = expressions.collect::<Result<_>>()?;
@@ -109,7 +108,7 @@ impl PrintDocument {
 struct Writer<'w> {
     lanes: &'w [Lane],
     options: &'w Options,
-    values: Budget,
+    meter: &'w Meter,
 }
 
 impl Writer<'_> {
@@ -118,7 +117,7 @@ impl Writer<'_> {
         query: &mut Query<'_, '_, '_>,
         text: &str,
     ) -> Result<ExpressionDocument> {
-        self.values.charge(text.len() as u64)?;
+        self.meter.print(text.len())?;
         let answer = match query.evaluate(text, self.lanes) {
             Ok(answer) => answer,
             Err(error) => {
@@ -176,10 +175,10 @@ impl Writer<'_> {
         let ranges = undefined.len().saturating_add(unavailable.len());
         let size = bits.bytes.len().saturating_mul(2);
         let size = size.saturating_add(ranges.saturating_mul(16));
-        self.values.charge(size as u64)?;
+        self.meter.print(size)?;
         document.value = query.text(answer, self.options);
         let length = document.value.as_ref().map_or(0, |text| text.len());
-        self.values.charge(length as u64)?;
+        self.meter.print(length)?;
         document.bytes = Some(hex_bytes(&bits.bytes));
         document.undefined = undefined.iter().map(|r| [r.start, r.end]).collect();
         document.unavailable = unavailable.iter().map(|r| [r.start, r.end]).collect();

@@ -7,12 +7,12 @@ use serde::Serialize;
 use super::number::Hex;
 use super::vars::{PER_LINE, VarsFrame};
 use crate::arch::{Lane, Register};
-use crate::debug_info::Budget;
 use crate::error::{ErrorKind, Result};
 use crate::eval::Frame;
 use crate::frame::{CallFrame, RegisterRule, Row, Stopped};
 use crate::inspect::{Stop, StopFrame, Undescribed};
 use crate::location::{Access, Bits, read_lanes_within, read_within};
+use crate::meter::Meter;
 use crate::untrusted::Untrusted;
 
 /// The document.
@@ -117,7 +117,7 @@ impl UnwindDocument {
         let mut rules = Rules::new();
         let mut places = Places {
             known: BTreeMap::new(),
-            entries: Budget::call_stack(stop.limits()),
+            meter: stop.meter(),
         };
         let mut stopped = stop.stopped();
         let mut error = stop.stack().error().cloned();
@@ -170,22 +170,22 @@ fn says_why_no_cfi(reason: &Undescribed) -> bool {
 }
 
 /// Where frames are in the source, by their addresses in the code object. In recursion they are alike.
-struct Places {
+struct Places<'m> {
     known: BTreeMap<u64, VarsFrame>,
-    entries: Budget,
+    meter: &'m Meter,
 }
 
-impl Places {
+impl Places<'_> {
     fn find(&mut self, frame: &StopFrame<'_, '_, '_>) -> Result<VarsFrame> {
         let address = frame.call_frame().lookup_address();
         if let Some(known) = self.known.get(&address) {
             for name in &known.inlined {
-                self.entries
-                    .charge(PER_LINE.saturating_add(name.raw().len() as u64))?;
+                let size = PER_LINE.saturating_add(name.raw().len() as u64);
+                self.meter.work(size).and(self.meter.hold(size))?;
             }
             return Ok(known.clone());
         }
-        let found = VarsFrame::within(frame, &mut self.entries)?;
+        let found = VarsFrame::within(frame, self.meter)?;
         self.known.insert(address, found.clone());
         Ok(found)
     }
@@ -210,7 +210,7 @@ impl FrameDocument {
         frame: &StopFrame<'_, '_, '_>,
         lane: Lane,
         rules: &Rules<'_>,
-        places: &mut Places,
+        places: &mut Places<'_>,
     ) -> Result<FrameDocument> {
         let VarsFrame {
             function,
@@ -292,9 +292,9 @@ impl RegisterDocument {
         document.assumes_exec = assumed.then_some(true);
         let bit_size = u64::from(register.size_in_bits()?);
         // A CFA in per-lane memory stands for all lanes; a scalar register is then one lane's.
-        let bits = stop.read_within(|visits| {
+        let read = |meter: &Meter| {
             if location.stands_for_all_lanes() {
-                let bits = read_lanes_within(&location, bit_size, wave, max_bits, visits)?;
+                let bits = read_lanes_within(&location, bit_size, wave, max_bits, meter)?;
                 return Ok(bits.bits(lane));
             }
             let access = Access {
@@ -302,9 +302,9 @@ impl RegisterDocument {
                 lane: None,
                 max_bits,
             };
-            read_within(&location, bit_size, &access, visits)
-        });
-        match bits {
+            read_within(&location, bit_size, &access, meter)
+        };
+        match read(stop.meter()) {
             // What is undefined was not recovered, and is not listed.
             Ok(bits) if bits.undefined.covers(0..bit_size) => return None,
             Ok(bits) if register.is_vector() => {

@@ -10,12 +10,12 @@ use serde::Serialize;
 use super::number::{Hex, hex_bytes};
 use crate::arch::Lane;
 use crate::debug_info::types::TypeTable;
-use crate::debug_info::{Budget, SourceFile, VariableKind};
+use crate::debug_info::{SourceFile, VariableKind};
 use crate::display::Options;
-use crate::error::{ErrorKind, Limit, Result};
+use crate::error::{ErrorKind, Result};
 use crate::eval::LocationAttribute;
 use crate::inspect::{LaneState, Stop, StopFrame, VariableValue};
-use crate::limits::Limits;
+use crate::meter::Meter;
 use crate::untrusted::Untrusted;
 pub use children::ChildDocument;
 use children::{Lister, Value, is_none};
@@ -252,25 +252,26 @@ impl VarsFrame {
     /// # Errors
     /// If the debugging information is malformed.
     pub fn new(frame: &StopFrame<'_, '_, '_>) -> Result<VarsFrame> {
-        VarsFrame::within(frame, &mut Budget::reading(frame.stop().limits()))
+        VarsFrame::within(frame, frame.stop().meter())
     }
 
     /// The same; entries that are read are paid for.
-    pub(super) fn within(frame: &StopFrame<'_, '_, '_>, entries: &mut Budget) -> Result<VarsFrame> {
+    pub(super) fn within(frame: &StopFrame<'_, '_, '_>, meter: &Meter) -> Result<VarsFrame> {
         let function = frame.function()?;
         let line = frame.line()?;
         let inlined = match &function {
-            Some(function) => frame.inlined_within(function, entries)?,
+            Some(function) => frame.inlined_within(function, meter)?,
             None => Vec::new(),
         };
-        entries.charge(
+        meter.work(
             function
                 .as_ref()
                 .map_or(0, |function| function.ranges.len() as u64),
         )?;
         for call in &inlined {
             let length = call.name.as_ref().map_or(0, |name| name.len());
-            entries.charge(PER_LINE.saturating_add(length as u64))?;
+            let size = PER_LINE.saturating_add(length as u64);
+            meter.work(size).and(meter.hold(size))?;
         }
         let name = |name: &Option<std::borrow::Cow<'_, str>>| {
             let name = name.as_ref();
@@ -293,11 +294,11 @@ impl VarsDocument {
     /// Reads the variables of a frame.
     ///
     /// # Errors
-    /// If the debugging information of the frame is malformed; [`Limit::Output`] if there are more
+    /// If the debugging information of the frame is malformed; [`Limit::Memory`](crate::error::Limit::Memory) if there are more
     /// variables or longer names than in any program.
     pub fn new(frame: &StopFrame<'_, '_, '_>, request: &VarsRequest<'_>) -> Result<VarsDocument> {
         frame.stop().begin_question();
-        let mut writer = Writer::new(frame.stop().limits(), request);
+        let mut writer = Writer::new(frame.stop().meter(), request);
         Ok(VarsDocument {
             format: "hetdwarf-vars/1",
             content: writer.frame(frame)?,
@@ -315,7 +316,7 @@ impl AllVarsDocument {
     /// If the debugging information of a frame is malformed.
     pub fn new(stop: &Stop<'_, '_>, request: &VarsRequest<'_>) -> Result<AllVarsDocument> {
         stop.begin_question();
-        let mut writer = Writer::new(stop.limits(), request);
+        let mut writer = Writer::new(stop.meter(), request);
         let mut document = AllVarsDocument {
             format: "hetdwarf-vars/1",
             pc: Hex(0),
@@ -347,24 +348,16 @@ impl AllVarsDocument {
 /// Describes variables.
 struct Writer<'w> {
     request: &'w VarsRequest<'w>,
-    limits: &'w Limits,
     types: TypeTable,
-    entries: Budget,
-    lines: Budget,
-    names: Budget,
-    values: Budget,
+    meter: &'w Meter,
 }
 
 impl<'w> Writer<'w> {
-    fn new(limits: &'w Limits, request: &'w VarsRequest<'w>) -> Writer<'w> {
+    fn new(meter: &'w Meter, request: &'w VarsRequest<'w>) -> Writer<'w> {
         Writer {
             request,
-            limits,
             types: TypeTable::default(),
-            entries: Budget::reading(limits),
-            lines: Budget::text(limits),
-            names: Budget::text(limits),
-            values: Budget::text(limits),
+            meter,
         }
     }
 
@@ -372,14 +365,14 @@ impl<'w> Writer<'w> {
     fn frame_within(&mut self, frame: &StopFrame<'_, '_, '_>) -> Result<FrameVariables> {
         let found = self.frame(frame)?;
         // What was refused to one variable is refused to all after it.
-        if frame.stop().steps_done() >= self.limits.stop_steps {
-            return Err(self.limits.reached(Limit::StopSteps));
+        match self.meter.refused() {
+            Some(error) => Err(error),
+            None => Ok(found),
         }
-        Ok(found)
     }
 
     fn frame(&mut self, frame: &StopFrame<'_, '_, '_>) -> Result<FrameVariables> {
-        let mut values = frame.variables_within(&mut self.types, &mut self.entries)?;
+        let mut values = frame.variables_within(&mut self.types, self.meter)?;
         let filter = self.request.names;
         let wanted = |value: &VariableValue<'_>| {
             let name = value.variable.name.as_deref().unwrap_or_default();
@@ -398,7 +391,7 @@ impl<'w> Writer<'w> {
             LaneChoice::These(lanes) => lanes.to_vec(),
         };
         let count = values.len().saturating_mul(lanes.len()) as u64;
-        self.lines.charge(count.saturating_mul(PER_LINE))?;
+        self.meter.hold(count.saturating_mul(PER_LINE))?;
         let in_prologue = !values.is_empty() && frame.is_in_prologue()?;
         let mut variables = Vec::with_capacity(values.len());
         for value in &values {
@@ -418,7 +411,7 @@ impl<'w> Writer<'w> {
         };
         Ok(FrameVariables {
             pc: Hex::from(frame.call_frame().pc()),
-            frame: VarsFrame::within(frame, &mut self.entries)?,
+            frame: VarsFrame::within(frame, self.meter)?,
             reason,
             message,
             variables,
@@ -435,7 +428,7 @@ impl<'w> Writer<'w> {
         let name = variable.name.as_deref().unwrap_or_default();
         let scope = variable.scope.as_deref();
         for text in [name, &value.type_name, scope.unwrap_or_default()] {
-            self.names.charge(text.len() as u64)?;
+            self.meter.print(text.len())?;
         }
         Ok(VariableDocument {
             name: name.to_owned().into(),
@@ -523,7 +516,7 @@ impl<'w> Writer<'w> {
             lane,
             types: &self.types,
             options: &self.request.display,
-            budget: &mut self.values,
+            meter: self.meter,
         };
         let value = Value {
             ty: value.type_in(lane),
@@ -546,11 +539,10 @@ impl<'w> Writer<'w> {
         let (undefined, unavailable) = (bits.undefined.ranges(), bits.unavailable.ranges());
         let ranges = undefined.len().saturating_add(unavailable.len());
         let size = bits.bytes.len().saturating_mul(2);
-        self.values
-            .charge(size.saturating_add(ranges.saturating_mul(16)) as u64)?;
+        self.meter
+            .print(size.saturating_add(ranges.saturating_mul(16)))?;
         let text = value.text(lane, &self.types, &self.request.display);
-        self.values
-            .charge(text.as_ref().map_or(0, |text| text.len() as u64))?;
+        self.meter.print(text.as_ref().map_or(0, String::len))?;
         document.value = text;
         document.bytes = Some(hex_bytes(&bits.bytes));
         let pairs = |ranges: &[Range<u64>]| ranges.iter().map(|r| [r.start, r.end]).collect();

@@ -4,7 +4,6 @@
 //! Debuggers that use the section find the unit of an address by it and by nothing else, so that what it leaves out has
 //! no debugging information for them. Addresses outside of code may be those of variables, which DWARF allows.
 
-use core::cell::Cell;
 use core::ops::Range;
 use std::collections::BTreeMap;
 
@@ -15,6 +14,7 @@ use super::subject::Subject;
 use crate::debug_info::address_ranges::{AddressRangeSet, SECTION, Tuple};
 use crate::debug_info::{DebugInfo, UnitId};
 use crate::inspect::Program;
+use crate::meter::Meter;
 use crate::object::Section;
 
 rules! {
@@ -72,10 +72,10 @@ pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
         return;
     }
     // What is read of the units is dropped with it.
-    let Ok(program) = subject.program.source().load() else {
+    let Ok(program) = subject.program.source().load(subject.meter()) else {
         return;
     };
-    let mut check = Check::new(&program, findings);
+    let mut check = Check::new(&program, subject.meter(), findings);
     let mut next = 0;
     while next < bytes.len() as u64 {
         let set = match AddressRangeSet::read(bytes, next) {
@@ -94,6 +94,7 @@ pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
 
 struct Check<'c, 'p, 'a> {
     info: &'p DebugInfo<'a>,
+    meter: &'c Meter,
     findings: &'c mut Findings,
     /// Sections that are loaded: all, and those with code; by address, and those that touch made one.
     loaded: Vec<Range<u64>>,
@@ -105,7 +106,11 @@ struct Check<'c, 'p, 'a> {
 }
 
 impl<'c, 'p, 'a> Check<'c, 'p, 'a> {
-    fn new(program: &'p Program<'a>, findings: &'c mut Findings) -> Check<'c, 'p, 'a> {
+    fn new(
+        program: &'p Program<'a>,
+        meter: &'c Meter,
+        findings: &'c mut Findings,
+    ) -> Check<'c, 'p, 'a> {
         let info = program.info();
         let sections = |is_wanted: fn(&Section<'_>) -> bool| {
             let sections = program.object().sections().iter();
@@ -115,6 +120,7 @@ impl<'c, 'p, 'a> Check<'c, 'p, 'a> {
         };
         Check {
             info,
+            meter,
             findings,
             loaded: sections(|section| section.allocated),
             executable: sections(|section| section.executable),
@@ -207,7 +213,7 @@ impl<'c, 'p, 'a> Check<'c, 'p, 'a> {
     /// The code of a unit, as its first entry says, without what the linker dropped; empty where it does not say.
     fn code_of(&self, unit: UnitId) -> Vec<Range<u64>> {
         let root = self.info.root(unit).ok();
-        let ranges = root.and_then(|root| self.info.ranges(&root).ok());
+        let ranges = root.and_then(|root| self.info.ranges_within(&root, self.meter).ok());
         let mut ranges = ranges.unwrap_or_default();
         ranges.retain(|range| contains(&self.executable, range));
         merged(ranges)
@@ -225,7 +231,7 @@ impl<'c, 'p, 'a> Check<'c, 'p, 'a> {
             .iter()
             .flat_map(|(unit, code)| code.iter().map(|range| (range.clone(), *unit)))
             .collect();
-        let owners = Owners::new(owners);
+        let owners = Owners::new(owners, self.meter);
         let mut without = (None, 0_u64);
         for (offset, own) in &code {
             match claimed.get(offset) {
@@ -249,7 +255,7 @@ impl<'c, 'p, 'a> Check<'c, 'p, 'a> {
         self.overlaps(&claimed);
     }
 
-    fn compare(&mut self, unit: u64, own: &[Range<u64>], claimed: &Claimed, owners: &Owners) {
+    fn compare(&mut self, unit: u64, own: &[Range<u64>], claimed: &Claimed, owners: &Owners<'_>) {
         // Nothing can be said of a unit that does not say where its code is.
         if own.is_empty() {
             return;
@@ -334,20 +340,17 @@ fn first_from(ranges: &[Range<u64>], address: u64) -> Option<&Range<u64>> {
 }
 
 /// Which code is that of which unit.
-struct Owners {
+struct Owners<'m> {
     /// By their starts.
     code: Vec<(Range<u64>, u64)>,
     /// The furthest end of each and those before it.
     ends: Vec<u64>,
-    /// How many may still be looked at: ranges that overlap again and again could ask for any number.
-    left: Cell<u64>,
+    /// Ranges that overlap again and again could ask for any number.
+    meter: &'m Meter,
 }
 
-/// Code of units that is looked at for all ranges together.
-const OWNERS: u64 = 1 << 24;
-
-impl Owners {
-    fn new(mut code: Vec<(Range<u64>, u64)>) -> Owners {
+impl<'m> Owners<'m> {
+    fn new(mut code: Vec<(Range<u64>, u64)>, meter: &'m Meter) -> Owners<'m> {
         code.sort_by_key(|(range, unit)| (range.start, range.end, *unit));
         let mut end = 0;
         let ends = code.iter().map(|(range, _)| {
@@ -355,8 +358,7 @@ impl Owners {
             end
         });
         let ends = ends.collect();
-        let left = Cell::new(OWNERS);
-        Owners { code, ends, left }
+        Owners { code, ends, meter }
     }
 
     /// Code of another unit that is in a range, and not the unit's own as well.
@@ -368,11 +370,8 @@ impl Owners {
     ) -> Option<(&Range<u64>, u64)> {
         let first = self.ends.partition_point(|end| *end <= range.start);
         let code = self.code.get(first..).unwrap_or_default().iter();
-        let code = code.take_while(|(code, _)| {
-            let left = self.left.get();
-            self.left.set(left.saturating_sub(1));
-            left > 0 && code.start < range.end
-        });
+        let code =
+            code.take_while(|(code, _)| self.meter.work(1).is_ok() && code.start < range.end);
         code.filter(|(code, _)| code.end > range.start)
             .find(|(code, other)| {
                 let both = code.start.max(range.start)..code.end.min(range.end);

@@ -3,6 +3,7 @@
 use core::ops::Range;
 
 use super::rule::{Rule, Severity};
+use crate::meter::Meter;
 use crate::untrusted::Untrusted;
 
 /// A place where a rule is broken.
@@ -104,6 +105,27 @@ impl Finding {
         self.message = format!("{}{text}", self.message.raw()).into();
     }
 
+    /// How many bytes it takes here, in a document, and printed.
+    fn size(&self) -> u64 {
+        /// Once in each form, and room for escapes.
+        const COPIES: u64 = 4;
+        let excerpt = self
+            .excerpt
+            .as_ref()
+            .map_or(0, |excerpt| excerpt.text.raw().len());
+        let help = self.help.as_ref().map_or(0, |help| help.raw().len());
+        let texts = [
+            size_of::<Finding>(),
+            self.message.raw().len(),
+            excerpt,
+            help,
+        ];
+        let sum = texts
+            .into_iter()
+            .fold(0, |sum: u64, text| sum.saturating_add(text as u64));
+        sum.saturating_mul(COPIES)
+    }
+
     /// What findings are sorted by: the same file gives the same order on every run.
     pub(super) fn key(&self) -> impl Ord + use<'_> {
         (
@@ -144,10 +166,16 @@ impl Findings {
         }
     }
 
-    /// The findings, sorted, and how many were left out.
-    pub(super) fn finish(mut self) -> (Vec<Finding>, u64) {
+    /// The findings, sorted, and how many were left out: also those that cannot be paid for.
+    pub(super) fn finish(mut self, meter: &Meter) -> (Vec<Finding>, u64) {
         self.found.sort_by(|a, b| a.key().cmp(&b.key()));
         self.found.dedup();
+        let unpaid = (self.found.iter()).position(|finding| meter.hold(finding.size()).is_err());
+        if let Some(first) = unpaid {
+            let left_out = self.found.len().saturating_sub(first) as u64;
+            self.dropped = self.dropped.saturating_add(left_out);
+            self.found.truncate(first);
+        }
         (self.found, self.dropped)
     }
 }

@@ -13,6 +13,7 @@ use super::subject::Facts;
 use crate::arch::{AddressSpace, Register};
 use crate::expr::Encoding;
 use crate::frame::Cie;
+use crate::meter::Meter;
 
 rules! {
     RETURN_ADDRESS_VALUE "cfi-return-address-value" Error "HET A.6.4.1"
@@ -89,6 +90,7 @@ impl<'a> Expressions<'a> {
     pub(super) fn check(
         &mut self,
         facts: &Facts<'a>,
+        meter: &Meter,
         cie: &Cie<'a>,
         (bytes, usage): (&'a [u8], Use),
         cfa_space: Option<u64>,
@@ -111,6 +113,10 @@ impl<'a> Expressions<'a> {
             .addr()
             .wrapping_sub(section.bytes().as_ptr().addr()) as u64;
         let outcome = run(bytes, usage, cfa_space, encoding);
+        // What was refused ends the walk over the instructions.
+        let _ = meter
+            .work(outcome.steps)
+            .and(meter.hold_all::<(Key<'_>, Known)>(1));
         let what = usage.text();
         let mut findings: Vec<_> = outcome
             .faults

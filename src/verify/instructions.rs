@@ -16,8 +16,9 @@ use super::{expression, meaning};
 use crate::arch::{AddressSpace, Register};
 use crate::expr::RegisterStyle;
 use crate::frame::{
-    CfaOperand, Cie, Fde, FramePrinter, Instruction, InstructionItem, Instructions,
+    CfaOperand, Cie, Fde, FramePrinter, Instruction, InstructionItem, Instructions, RULES_PER_STEP,
 };
+use crate::meter::Meter;
 
 rules! {
     INSTRUCTION "cfi-instruction" Error "DWARF 5 §6.4.2"
@@ -112,11 +113,13 @@ struct Remembered {
     registers: Saved,
 }
 
-/// How many rules are copied for a section: some hundred times what large programs need.
-const WORK: usize = 1 << 24;
-
 /// Checks the instructions of every entry that can be read, and of the common entries they belong to.
-pub(super) fn check<'a>(facts: &Facts<'a>, fdes: &[Fde<'a>], findings: &mut Findings) {
+pub(super) fn check<'a>(
+    facts: &Facts<'a>,
+    fdes: &[Fde<'a>],
+    meter: &Meter,
+    findings: &mut Findings,
+) {
     let mut by_cie: Vec<&Fde<'a>> = fdes
         .iter()
         .filter(|fde| fde.cie.augmentation.is_known())
@@ -124,7 +127,6 @@ pub(super) fn check<'a>(facts: &Facts<'a>, fdes: &[Fde<'a>], findings: &mut Find
     by_cie.sort_by_key(|fde| (fde.cie.offset, fde.offset));
     let mut common: Option<(u64, Remembered)> = None;
     let mut shared = Shared {
-        work: WORK,
         registers: GivenRules::default(),
         existing: Existing::default(),
         expressions: Expressions::default(),
@@ -135,15 +137,15 @@ pub(super) fn check<'a>(facts: &Facts<'a>, fdes: &[Fde<'a>], findings: &mut Find
             Some((offset, initial)) if offset == cie.offset => initial,
             _ => {
                 let none = Remembered::default();
-                let mut walk = Walk::new(facts, cie, None, &none, &mut shared);
+                let mut walk = Walk::new(facts, cie, None, &none, (&mut shared, meter));
                 walk.run(cie.initial_instructions, cie.instructions_offset, findings);
                 walk.copy()
             }
         };
         let (_, initial) = common.insert((cie.offset, initial));
-        let mut walk = Walk::new(facts, cie, Some(fde), initial, &mut shared);
+        let mut walk = Walk::new(facts, cie, Some(fde), initial, (&mut shared, meter));
         walk.run(fde.instructions, fde.instructions_offset, findings);
-        if walk.shared.work == 0 {
+        if walk.is_exhausted() {
             let message = "the entries from here on are not checked".to_owned();
             findings.add(walk.finding(&TOO_LARGE, fde.offset, message));
             break;
@@ -170,22 +172,15 @@ struct Walk<'w, 'a> {
     in_row: u32,
     said_no_cfa: bool,
     shared: &'w mut Shared<'a>,
+    meter: &'w Meter,
 }
 
 /// What the walks through the entries of a section share.
 struct Shared<'a> {
-    /// How many rules may still be copied; nothing more is done when it is 0.
-    work: usize,
     /// Those of the row at hand.
     registers: GivenRules,
     existing: Existing,
     expressions: Expressions<'a>,
-}
-
-impl Shared<'_> {
-    fn charge(&mut self, rules: usize) {
-        self.work = self.work.saturating_sub(rules);
-    }
 }
 
 impl<'w, 'a> Walk<'w, 'a> {
@@ -194,12 +189,12 @@ impl<'w, 'a> Walk<'w, 'a> {
         cie: &'w Cie<'a>,
         fde: Option<&'w Fde<'a>>,
         initial: &'w Remembered,
-        shared: &'w mut Shared<'a>,
+        (shared, meter): (&'w mut Shared<'a>, &'w Meter),
     ) -> Walk<'w, 'a> {
-        shared.charge(initial.registers.len());
         shared.registers.load(&initial.registers);
-        Walk {
+        let walk = Walk {
             shared,
+            meter,
             facts,
             section: facts.frame_section.name(),
             cie,
@@ -211,7 +206,19 @@ impl<'w, 'a> Walk<'w, 'a> {
             row: 1,
             in_row: 0,
             said_no_cfa: false,
-        }
+        };
+        walk.charge(initial.registers.len());
+        walk
+    }
+
+    /// Pays for rules that are copied, or instructions that are executed. What was refused ends the walk.
+    fn charge(&self, count: usize) {
+        let steps = (count as u64).div_ceil(RULES_PER_STEP);
+        let _ = self.meter.work(steps);
+    }
+
+    fn is_exhausted(&self) -> bool {
+        self.meter.refused().is_some()
     }
 
     fn run(&mut self, bytes: &'a [u8], start: u64, findings: &mut Findings) {
@@ -225,7 +232,7 @@ impl<'w, 'a> Walk<'w, 'a> {
                 Ok(Some(item)) => {
                     nops = 0;
                     self.step(&item, findings);
-                    if self.shared.work == 0 {
+                    if self.is_exhausted() {
                         return;
                     }
                 }
@@ -286,6 +293,7 @@ impl<'w, 'a> Walk<'w, 'a> {
     }
 
     fn step(&mut self, item: &InstructionItem<'a>, findings: &mut Findings) {
+        self.charge(1);
         self.check_operands(item, findings);
         match item.instruction {
             Instruction::AdvanceLoc { delta }
@@ -459,7 +467,7 @@ impl<'w, 'a> Walk<'w, 'a> {
     }
 
     fn copy(&mut self) -> Remembered {
-        self.shared.charge(self.shared.registers.len());
+        self.charge(self.shared.registers.len());
         Remembered {
             rules: self.rules.clone(),
             registers: self.shared.registers.save(),
@@ -527,9 +535,14 @@ impl<'w, 'a> Walk<'w, 'a> {
 
     fn run_expression(&mut self, expression: &'a [u8], usage: Use) -> Gives {
         let (pc, cfa_space) = (self.pc(), self.rules.cfa_space);
-        self.shared
-            .expressions
-            .check(self.facts, self.cie, (expression, usage), cfa_space, pc)
+        self.shared.expressions.check(
+            self.facts,
+            self.meter,
+            self.cie,
+            (expression, usage),
+            cfa_space,
+            pc,
+        )
     }
 
     /// Notes what a rule is built upon, and finds the cycle if it closes one.
@@ -544,7 +557,7 @@ impl<'w, 'a> Walk<'w, 'a> {
             return self.rules.dependencies.clear(register);
         }
         self.rules.dependencies.set(register, uses);
-        self.shared.charge(self.rules.dependencies.len());
+        self.charge(self.rules.dependencies.len());
         let needs_cfa = |register| {
             let given = self.shared.registers.get(register);
             given.is_some_and(|given| given.needs_cfa)

@@ -9,7 +9,9 @@ use super::rule::{Rule, Severity, rules};
 use super::subject::Subject;
 use crate::expr::Encoding;
 use crate::frame::Fde;
+use crate::meter::Meter;
 use crate::verify::queue;
+use std::sync::Arc;
 
 /// How many functions a thread takes at once.
 const AT_ONCE: usize = 64;
@@ -104,7 +106,7 @@ pub(super) fn check(
     subject: &Subject<'_, '_>,
     fdes: &[Fde<'_>],
     threads: usize,
-    first: impl Fn() -> Findings + Sync,
+    first: impl Fn(&Meter) -> Findings + Sync,
     findings: &mut Findings,
 ) {
     let object = subject.program.object();
@@ -112,7 +114,7 @@ pub(super) fn check(
     let says_something = |fde: &&Fde<'_>| fde.instructions.iter().any(|byte| *byte != 0);
     let mut fdes: Vec<&Fde<'_>> = fdes.iter().filter(says_something).collect();
     if fdes.is_empty() {
-        return findings.append(first());
+        return findings.append(first(subject.meter()));
     }
     fdes.sort_by_key(|fde| (fde.initial_location, fde.offset));
     let functions = fdes.iter().filter_map(|fde| {
@@ -135,9 +137,12 @@ pub(super) fn check(
         })
         .filter_map(|fde| Some((fde, code(fde.initial_location, fde.address_range)?)))
         .collect();
-    let check_some = |functions: &[(&Fde<'_>, &[u8])], findings: &mut Findings| {
+    let check_some = |functions: &[(&Fde<'_>, &[u8])], meter: &Meter, findings: &mut Findings| {
         for (fde, code) in functions {
-            let report = machine.check(&FunctionCode {
+            if meter.refused().is_some() {
+                return;
+            }
+            let function = FunctionCode {
                 code,
                 fde,
                 section,
@@ -146,29 +151,37 @@ pub(super) fn check(
                     offset_size: fde.cie.offset_size,
                     dialect,
                 },
-            });
+            };
+            let report = machine.check_within(&function, meter);
             for contradiction in &report.contradictions {
                 findings.add(finding(contradiction, fde, section));
             }
         }
     };
-    if threads == 1 {
-        findings.append(first());
-        return check_some(&functions, findings);
-    }
-    let parts = functions.chunks(AT_ONCE).map(Some);
-    let jobs: Vec<_> = core::iter::once(None).chain(parts).collect();
-    let job = |part: &Option<&[(&Fde<'_>, &[u8])]>| match part {
-        None => first(),
-        Some(functions) => {
-            let mut findings = Findings::default();
-            check_some(functions, &mut findings);
-            findings
+    let meter = subject.meter();
+    if threads > 1 {
+        let parts = functions.chunks(AT_ONCE).map(Some);
+        let jobs: Vec<_> = core::iter::once(None).chain(parts).collect();
+        let job = |part: &Option<&[(&Fde<'_>, &[u8])]>| {
+            let fork = Arc::new(meter.fork());
+            let found = match part {
+                None => first(&fork),
+                Some(functions) => {
+                    let mut findings = Findings::default();
+                    check_some(functions, &fork, &mut findings);
+                    findings
+                }
+            };
+            (found, fork)
+        };
+        let (found, forks): (Vec<_>, Vec<_>) =
+            queue::run(&jobs, threads, job, |_| ()).into_iter().unzip();
+        if meter.join(&forks) {
+            return found.into_iter().for_each(|found| findings.append(found));
         }
-    };
-    for found in queue::run(&jobs, threads, job, |_| ()) {
-        findings.append(found);
     }
+    findings.append(first(meter));
+    check_some(&functions, meter, findings);
 }
 
 fn finding(contradiction: &Contradiction, fde: &Fde<'_>, section: &'static str) -> Finding {

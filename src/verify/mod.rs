@@ -39,8 +39,11 @@ pub use rule::{Rule, Severity};
 pub use selection::{Choice, MACHINE_CODE, Selection, UnknownRule};
 
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 
+use crate::error::Error;
 use crate::inspect::Program;
+use crate::meter::Meter;
 use finding::Findings;
 use subject::Subject;
 
@@ -52,6 +55,8 @@ pub struct Verdict {
     pub findings: Vec<Finding>,
     /// How many more there are; some ten thousand are kept.
     pub left_out: u64,
+    /// The limit that ended the check before everything was looked at; nothing if everything was.
+    pub stopped: Option<Error>,
 }
 
 /// Checks a code object by every rule.
@@ -67,28 +72,43 @@ pub fn verify(program: &Program<'_>) -> Verdict {
 /// there are. What no chosen rule needs is not done.
 #[must_use]
 pub fn verify_with(program: &Program<'_>, selection: &Selection, threads: NonZeroUsize) -> Verdict {
+    verify_within(
+        program,
+        selection,
+        threads,
+        program.meter().question().into(),
+    )
+}
+
+/// The same as a part of a question.
+pub(crate) fn verify_within(
+    program: &Program<'_>,
+    selection: &Selection,
+    threads: NonZeroUsize,
+    meter: Arc<Meter>,
+) -> Verdict {
     let threads = threads.get();
     let wants = |families: &[&[&Rule]]| {
         let mut rules = families.iter().copied().flatten();
         rules.any(|rule| selection.severity(rule).is_some())
     };
-    let subject = Subject::new(program);
+    let subject = Subject::new(program, Arc::clone(&meter));
     let mut findings = Findings::default();
     target::check(&subject, &mut findings);
     let fdes = section::check(&subject, &mut findings);
     coverage::check(&subject, &fdes, &mut findings);
     let facts = subject.facts();
-    let check_instructions = || {
+    let check_instructions = |meter: &Meter| {
         let mut findings = Findings::default();
         if wants(&instructions::FAMILIES) {
-            instructions::check(&facts, &fdes, &mut findings);
+            instructions::check(&facts, &fdes, meter, &mut findings);
         }
         findings
     };
     if wants(&[machine_code::RULES]) {
         machine_code::check(&subject, &fdes, threads, check_instructions, &mut findings);
     } else {
-        findings.append(check_instructions());
+        findings.append(check_instructions(&meter));
     }
     // Of a large object they are a tenth of what it takes.
     drop(fdes);
@@ -101,8 +121,12 @@ pub fn verify_with(program: &Program<'_>, selection: &Selection, threads: NonZer
     if wants(&[names::RULES]) {
         names::check(&subject, &mut findings);
     }
-    let (findings, left_out) = findings.finish();
-    let mut verdict = Verdict { findings, left_out };
+    let (findings, left_out) = findings.finish(&meter);
+    let mut verdict = Verdict {
+        findings,
+        left_out,
+        stopped: meter.refused(),
+    };
     selection.apply(&mut verdict);
     for finding in &mut verdict.findings {
         let Some(pc) = finding.pc else { continue };

@@ -8,6 +8,7 @@ use super::subject::Subject;
 use crate::arch::Register;
 use crate::error::{Error, ErrorKind};
 use crate::frame::{Cie, Fde, FrameSection, SectionKind};
+use crate::meter::Meter;
 
 rules! {
     LENGTH "cfi-entry-length" Error "DWARF 5 §6.4.1"
@@ -71,7 +72,8 @@ struct Header {
 /// Checks every entry; gives the frame description entries that can be read.
 pub(super) fn check<'a>(subject: &Subject<'_, 'a>, findings: &mut Findings) -> Vec<Fde<'a>> {
     let section = subject.frame_section();
-    let headers = read_headers(&section, findings);
+    let meter = subject.meter();
+    let headers = read_headers(&section, meter, findings);
     let is_cie = |header: &Header| match (section.kind(), header.is_wide) {
         (SectionKind::EhFrame, _) => header.id == 0,
         (SectionKind::DebugFrame, false) => header.id == 0xffff_ffff,
@@ -117,6 +119,7 @@ pub(super) fn check<'a>(subject: &Subject<'_, 'a>, findings: &mut Findings) -> V
         };
         *used = true;
         match section.fde_at(header.offset) {
+            Ok(_) if meter.hold_all::<Fde<'a>>(1).is_err() => break,
             Ok(fde) => fdes.push(fde),
             // What is wrong with its CIE is said there.
             Err(_) if pointer.is_some_and(|at| section.cie_at(at).is_err()) => {}
@@ -131,13 +134,20 @@ pub(super) fn check<'a>(subject: &Subject<'_, 'a>, findings: &mut Findings) -> V
 }
 
 /// The headers of all entries, up to the first whose length is impossible.
-fn read_headers(section: &FrameSection<'_>, findings: &mut Findings) -> Vec<Header> {
+/// As how many steps an entry counts: several checks look at it.
+const PER_ENTRY: u64 = 8;
+
+fn read_headers(section: &FrameSection<'_>, meter: &Meter, findings: &mut Findings) -> Vec<Header> {
     let bytes = section.bytes();
     let mut headers = Vec::new();
     let mut offset = 0;
     while offset < bytes.len() {
         match read_header(section, offset) {
             Ok(header) => {
+                let kept = meter.hold_all::<Header>(1);
+                if meter.work(PER_ENTRY).and(kept).is_err() {
+                    break;
+                }
                 offset = usize::try_from(header.end).unwrap_or(usize::MAX);
                 headers.push(header);
             }

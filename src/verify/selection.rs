@@ -248,6 +248,7 @@ mod tests {
                 Finding::new(rule("cfi-cie-pointer"), ".debug_frame", "b"),
             ],
             left_out: 0,
+            stopped: None,
         };
         selection.apply(&mut verdict);
         let kept: Vec<_> = verdict.findings.iter().map(|f| f.message.raw()).collect();
@@ -261,6 +262,7 @@ mod tests {
         let mut verdict = Verdict {
             findings: vec![finding],
             left_out: 0,
+            stopped: None,
         };
         Selection::default().apply(&mut verdict);
         assert_eq!(verdict.findings[0].severity, Severity::Note);

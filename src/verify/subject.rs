@@ -3,11 +3,13 @@
 use core::cell::OnceCell;
 use core::ops::Range;
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use crate::arch::{Processor, WaveSize};
 use crate::expr::Dialect;
 use crate::frame::FrameSection;
 use crate::inspect::Program;
+use crate::meter::Meter;
 use crate::object::{SymbolKind, SymbolSection};
 use crate::untrusted::Untrusted;
 
@@ -35,6 +37,7 @@ pub(super) struct Facts<'a> {
 #[derive(Debug)]
 pub(super) struct Subject<'p, 'a> {
     pub(super) program: &'p Program<'a>,
+    meter: Arc<Meter>,
     symbols: OnceCell<Vec<CodeSymbol<'a>>>,
     /// Whether they include those that the linker does not export.
     pub(super) has_all_symbols: bool,
@@ -45,7 +48,7 @@ pub(super) struct Subject<'p, 'a> {
 }
 
 impl<'p, 'a> Subject<'p, 'a> {
-    pub(super) fn new(program: &'p Program<'a>) -> Subject<'p, 'a> {
+    pub(super) fn new(program: &'p Program<'a>, meter: Arc<Meter>) -> Subject<'p, 'a> {
         let object = program.object();
         let mut executable: Vec<_> = object
             .sections()
@@ -65,6 +68,7 @@ impl<'p, 'a> Subject<'p, 'a> {
         let has_all_symbols = object.sections().iter().any(|s| s.name == ".symtab");
         Subject {
             program,
+            meter,
             symbols: OnceCell::new(),
             has_all_symbols,
             executable,
@@ -97,6 +101,11 @@ impl<'p, 'a> Subject<'p, 'a> {
     /// Whether somebody asked the compiler for debugging information.
     pub(super) fn has_debug_info(&self) -> bool {
         self.program.info().unit_ids().next().is_some()
+    }
+
+    /// What the question has cost.
+    pub(super) fn meter(&self) -> &Arc<Meter> {
+        &self.meter
     }
 
     pub(super) fn facts(&self) -> Facts<'a> {

@@ -3,8 +3,11 @@
 //! Sources: "Clang Offload Bundler", "Bundled Binary File Layout"; the compressed header is that which
 //! clang 16 to 22 write.
 
-use super::{Finder, Place, Source};
+use super::{Finder, PER_ENTRY, Place, Source};
+use std::sync::Arc;
+
 use crate::error::{Error, ErrorKind, Result};
+use crate::meter::Held;
 use crate::object::bytes::{self, slice_at, tail_at, u16_at, u32_at, u64_at};
 use crate::object::compression::{Compressed, Method};
 use crate::object::identify::{BUNDLE_MAGIC, CCOB_MAGIC, FileKind};
@@ -17,7 +20,7 @@ impl<'data> Finder<'data> {
     pub(super) fn bundles(&mut self, data: &'data [u8], place: &Place) -> Result<()> {
         let mut offset = 0;
         while let Some((at, bundle)) = next_bundle(data, offset) {
-            self.entries.charge(1)?;
+            self.meter.work(PER_ENTRY)?;
             let mut place = place.clone();
             place.offset = place.offset.saturating_add(at);
             let size = if bundle.starts_with(CCOB_MAGIC) {
@@ -38,7 +41,7 @@ impl<'data> Finder<'data> {
         let mut at = bytes::len(BUNDLE_MAGIC).saturating_add(8);
         let mut end = at;
         for _ in 0..count {
-            self.entries.charge(1)?;
+            self.meter.work(PER_ENTRY)?;
             let (offset, size, id_size) = (
                 header.number(at)?,
                 header.number(at.saturating_add(8))?,
@@ -74,7 +77,8 @@ impl<'data> Finder<'data> {
                 what: "compressed bundle",
             })?,
         };
-        let (bundle, used) = compressed.decompress(&self.made)?;
+        let held = Held::new(Arc::clone(&self.meter));
+        let (bundle, used) = compressed.decompress(&held)?;
         if FileKind::of(&bundle) != FileKind::Bundle {
             return Err(Error::malformed(
                 "compressed bundle",
@@ -83,7 +87,6 @@ impl<'data> Finder<'data> {
         }
         place.compression = Some(header.method);
         self.bundle(Source::Made(&bundle), &place)?;
-        self.made.release(header.uncompressed_size);
         let used = u64::try_from(used).unwrap_or(u64::MAX);
         Ok(header
             .total_size

@@ -14,19 +14,20 @@ mod select;
 pub use select::{Selector, select};
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use object::LittleEndian as LE;
 use object::read::archive::ArchiveFile;
 use object::read::elf::FileHeader as _;
 
-use super::budget::Budget;
 use super::bytes::{self, slice_at};
 use super::compression::Method;
 use super::elf::{self, Header, Names};
 use super::identify::{BUNDLE_MAGIC, FileKind};
 use super::target;
-use crate::error::{Error, Limit, Result};
+use crate::error::{Error, Result};
 use crate::limits::Limits;
+use crate::meter::Meter;
 
 /// A code object found in a file.
 #[non_exhaustive]
@@ -99,7 +100,11 @@ pub fn code_objects_with<'data>(
     data: &'data [u8],
     limits: &Limits,
 ) -> Result<Vec<EmbeddedCodeObject<'data>>> {
-    at_least_one(data, search(data, limits, Keep::All)?)
+    at_least_one(data, search(data, &meter_of(data, limits), Keep::All)?)
+}
+
+fn meter_of(data: &[u8], limits: &Limits) -> Arc<Meter> {
+    Arc::new(Meter::new(limits, bytes::len(data)))
 }
 
 /// As [`code_objects`], for files that nobody said are for a GPU: one without a code object gives none,
@@ -111,7 +116,18 @@ pub fn code_objects_if_any<'data>(
     data: &'data [u8],
     limits: &Limits,
 ) -> Result<Vec<EmbeddedCodeObject<'data>>> {
-    search(data, limits, Keep::All)
+    search(data, &meter_of(data, limits), Keep::All)
+}
+
+/// As [`code_objects_if_any`], as a part of a question.
+///
+/// # Errors
+/// As [`code_objects_if_any`].
+pub fn code_objects_within<'data>(
+    data: &'data [u8],
+    meter: &Arc<Meter>,
+) -> Result<Vec<EmbeddedCodeObject<'data>>> {
+    search(data, meter, Keep::All)
 }
 
 /// Whether a file that starts with these bytes can hold code objects: it is an ELF64 file, a bundle or a
@@ -147,24 +163,27 @@ pub fn code_object_with<'data>(
     selector: &Selector,
     limits: &Limits,
 ) -> Result<EmbeddedCodeObject<'data>> {
-    let all = at_least_one(data, search(data, limits, Keep::File)?)?;
+    let meter = meter_of(data, limits);
+    let all = at_least_one(data, search(data, &meter, Keep::File)?)?;
     let chosen = select(&all, selector)?;
     if chosen.place.compression.is_none() {
         return Ok(chosen.clone());
     }
-    let again = search(data, limits, Keep::One(chosen.index))?;
-    select(&again, &Selector::Index(chosen.index)).cloned()
+    let index = chosen.index;
+    drop(all);
+    meter.begin_question();
+    let again = search(data, &meter, Keep::One(index))?;
+    select(&again, &Selector::Index(index)).cloned()
 }
 
 fn search<'data>(
     data: &'data [u8],
-    limits: &Limits,
+    meter: &Arc<Meter>,
     keep: Keep,
 ) -> Result<Vec<EmbeddedCodeObject<'data>>> {
     let mut finder = Finder {
         keep,
-        made: Budget::new(Limit::Decompressed, limits.decompressed),
-        entries: Budget::new(Limit::Entries, limits.entries),
+        meter: Arc::clone(meter),
         found: Vec::new(),
     };
     let kind = FileKind::of(data);
@@ -221,11 +240,13 @@ enum Keep {
     One(usize),
 }
 
+/// As how many steps an entry counts: its texts are read and written, and its header is looked at.
+const PER_ENTRY: u64 = 16;
+
 /// The search, with what it found and what it may still spend.
 struct Finder<'data> {
     keep: Keep,
-    made: Budget,
-    entries: Budget,
+    meter: Arc<Meter>,
     found: Vec<EmbeddedCodeObject<'data>>,
 }
 
@@ -251,9 +272,10 @@ impl<'data> Finder<'data> {
         let bad = |e| elf::bad("archive", e);
         let archive = ArchiveFile::parse(data).map_err(bad)?;
         for member in archive.members() {
-            self.entries.charge(1)?;
+            self.meter.work(PER_ENTRY)?;
             let member = member.map_err(bad)?;
             let contents = member.data(data).map_err(bad)?;
+            self.meter.pass(member.name().len())?;
             let place = Place {
                 member: Some(String::from_utf8_lossy(member.name()).into_owned()),
                 offset: member.file_range().0,
@@ -269,16 +291,18 @@ impl<'data> Finder<'data> {
         let bad = |e| elf::bad("ELF header", e);
         let header = Header::parse(data).map_err(bad)?;
         let (sections, names) = elf::section_table(header, data)?;
-        let mut names = Names::new(names, data.len());
+        self.meter.work(sections.len() as u64)?;
+        let meter = Arc::clone(&self.meter);
+        let names = Names::new(names, &meter);
         for section in sections {
-            let name = String::from_utf8_lossy(names.get(section.sh_name.get(LE))?);
+            let name = names.text(section.sh_name.get(LE))?;
             let id = name.as_bytes().strip_prefix(BUNDLE_MAGIC);
             let embeds =
                 id.is_some() || name.starts_with(".hip_fatbin") || name == ".llvm.offloading";
             if !embeds || section.sh_type.get(LE) == object::elf::SHT_NOBITS {
                 continue;
             }
-            self.entries.charge(1)?;
+            self.meter.work(PER_ENTRY)?;
             let (offset, size) = (section.sh_offset.get(LE), section.sh_size.get(LE));
             let contents = slice_at(data, offset, size).ok_or_else(|| {
                 Error::malformed(
@@ -327,14 +351,14 @@ impl<'data> Finder<'data> {
                 Cow::Borrowed(slice_at(all, offset, size).ok_or_else(outside)?)
             }
             Source::Made(_) if self.keeps_next() => {
-                self.made.charge(bytes::len(entry))?;
+                self.meter.hold(bytes::len(entry))?;
+                self.meter.pass(entry.len())?;
                 Cow::Owned(entry.to_vec())
             }
             Source::Made(_) => Cow::Borrowed(&[][..]),
         };
-        self.entries.charge(1)?;
-        self.push(id.to_owned(), entry, data, place);
-        Ok(())
+        self.meter.work(PER_ENTRY)?;
+        self.push(id.to_owned(), entry, data, place)
     }
 
     fn keeps_next(&self) -> bool {
@@ -347,13 +371,23 @@ impl<'data> Finder<'data> {
 
     /// A code object that is in the file as it is.
     fn add(&mut self, id: String, data: &'data [u8], place: Place) -> Result<()> {
-        self.entries.charge(1)?;
-        self.push(id, data, Cow::Borrowed(data), place);
-        Ok(())
+        self.meter.work(PER_ENTRY)?;
+        self.push(id, data, Cow::Borrowed(data), place)
     }
 
     /// `object` is what was found, `data` what is kept of it.
-    fn push(&mut self, id: String, object: &[u8], data: Cow<'data, [u8]>, place: Place) {
+    fn push(
+        &mut self,
+        id: String,
+        object: &[u8],
+        data: Cow<'data, [u8]>,
+        place: Place,
+    ) -> Result<()> {
+        let texts = [Some(&id), place.member.as_ref(), place.section.as_ref()];
+        let texts = texts.into_iter().flatten();
+        let length = texts.fold(0, |sum: u64, text| sum.saturating_add(text.len() as u64));
+        self.meter.hold(length)?;
+        self.meter.hold_all::<EmbeddedCodeObject<'_>>(1)?;
         let target = match target::of_header(object) {
             Some(target) => target.to_string(),
             None => target::at_end_of_id(&id).to_owned(),
@@ -365,6 +399,7 @@ impl<'data> Finder<'data> {
             place,
             data,
         });
+        Ok(())
     }
 }
 

@@ -4,7 +4,7 @@
 //! that of LLVM 23. The numbers of offload kinds are those that LLVM 22 writes (bits) and the document
 //! has (1, 2, 3).
 
-use super::{Finder, Place, Source};
+use super::{Finder, PER_ENTRY, Place, Source};
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::bytes::{slice_at, tail_at, u16_at, u32_at, u64_at};
 use crate::object::identify::OFFLOAD_MAGIC;
@@ -58,7 +58,7 @@ impl<'data> Finder<'data> {
         };
         let mut at = entries;
         for _ in 0..count {
-            self.entries.charge(1)?;
+            self.meter.work(PER_ENTRY)?;
             let entry = tail_at(data, at).ok_or_else(truncated)?;
             let number = |offset| u64_at(entry, offset).ok_or_else(truncated);
             let (image, size) = (number(24)?, number(32)?);

@@ -2,6 +2,7 @@ use std::io::Write;
 
 use super::*;
 use crate::error::ErrorKind;
+use crate::meter::Meter;
 use crate::object::testing::{PROGBITS, relocatable, section};
 
 /// A code object whose header says this in `e_flags`.
@@ -164,19 +165,23 @@ fn entries_that_overlap_are_limited_where_they_are_copied() {
     }
     assert_eq!(code_objects(&data).unwrap().len(), 1000);
     let packed = compressed(&data, None, data.len() as u32);
-    let limits = |decompressed, entries| Limits {
-        decompressed,
-        entries,
+    let limits = |memory, work| Limits {
+        memory,
+        work,
+        memory_per_byte: 0,
+        work_per_byte: 0,
         ..Limits::DEFAULT
     };
+    let meter = Arc::new(Meter::new(&Limits::DEFAULT, 0));
+    assert_eq!(code_objects_within(&packed, &meter).unwrap().len(), 1000);
     let copies = 1000 * object.len() as u64;
-    let enough = limits(data.len() as u64 + copies, 10_000);
-    assert_eq!(code_objects_with(&packed, &enough).unwrap().len(), 1000);
-    let too_few = limits(data.len() as u64 + copies - 1, 10_000);
-    assert!(is_limit(&code_objects_with(&packed, &too_few).unwrap_err()));
-    assert!(is_limit(
-        &code_objects_with(&data, &limits(0, 500)).unwrap_err()
-    ));
+    let (bytes, steps) = (meter.peak_bytes(), meter.steps());
+    assert!(bytes > data.len() as u64 + copies, "{bytes}");
+    let found = |data, memory, work| code_objects_with(data, &limits(memory, work));
+    assert_eq!(found(&packed, bytes, steps).unwrap().len(), 1000);
+    assert!(is_limit(&found(&packed, bytes - 1, steps).unwrap_err()));
+    assert!(is_limit(&found(&packed, bytes, steps - 1).unwrap_err()));
+    assert!(is_limit(&found(&data, 0, 500).unwrap_err()));
 }
 
 #[test]
@@ -190,8 +195,11 @@ fn one_code_object_is_found_without_holding_the_others() {
     }
     assert!(code_object(&data, &Selector::parse("gfx90a")).is_err());
     // Room for the bundle and one of its two code objects.
+    let meter = Arc::new(Meter::new(&Limits::DEFAULT, 0));
+    code_objects_within(&data, &meter).unwrap();
     let limits = Limits {
-        decompressed: u64::from(size) + all[0].data.len() as u64,
+        memory: meter.peak_bytes() - 1,
+        memory_per_byte: 0,
         ..Limits::default()
     };
     assert!(is_limit(&code_objects_with(&data, &limits).unwrap_err()));
@@ -200,6 +208,10 @@ fn one_code_object_is_found_without_holding_the_others() {
     }
     // The bundle is given back: there is room for the next one.
     let many = compressed(&two(), None, size).repeat(100);
+    let limits = Limits {
+        memory: 100 * u64::from(size) - 1,
+        ..limits
+    };
     assert!(code_object_with(&many, &Selector::Index(150), &limits).is_ok());
 }
 

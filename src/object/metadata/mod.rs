@@ -16,6 +16,8 @@ use read::FromValue;
 use super::elf::Elf;
 use super::note;
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits::Limits;
+use crate::meter::Meter;
 
 /// A key of one of the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,7 +157,7 @@ pub(super) fn read_notes(elf: &Elf<'_>) -> Result<Option<Metadata>> {
     let mut all: Option<Metadata> = None;
     for note in &notes {
         if note.kind == note::METADATA {
-            let one = read::document(note.contents)?;
+            let one = read::document(note.contents, elf.held.meter())?;
             match &mut all {
                 Some(first) => first.add(one),
                 None => all = Some(one),
@@ -172,9 +174,10 @@ impl Metadata {
     /// Reads one metadata note's contents.
     ///
     /// # Errors
-    /// If they are not MsgPack, not a map, or hold more than 2^22 values.
+    /// If they are not MsgPack or not a map; if a limit is reached.
     pub fn parse(note: &[u8]) -> Result<Metadata> {
-        read::document(note)
+        let meter = Meter::new(&Limits::DEFAULT, note.len() as u64);
+        read::document(note, &meter)
     }
 
     fn add(&mut self, next: Metadata) {

@@ -1,4 +1,4 @@
-//! From MsgPack to the tables, with a bound on depth and on the number of values.
+//! From MsgPack to the tables, with a bound on depth; values are paid for.
 
 use std::io::{self, Read};
 
@@ -6,40 +6,39 @@ use rmpv::ValueRef;
 use rmpv::decode::read_value_ref_with_max_depth;
 use rmpv::decode::value_ref::BorrowRead;
 
-use super::{Metadata, malformed};
-use crate::error::{Limit, Result};
-use crate::limits::reached;
+use super::{KernelMetadata, Metadata, malformed};
+use crate::error::{Error, Result};
+use crate::meter::Meter;
 
 /// Levels of nesting, twice over: the reader counts a container and its contents. The tables need 5.
 const MAX_DEPTH: usize = 64;
-/// Values in one note; a kernel has about 300, and a value of one byte becomes 40.
-const MAX_VALUES: u64 = 1 << 22;
-/// Maps in one note; a map of one byte can become several hundred.
-const MAX_MAPS: u64 = 1 << 20;
-/// Every map of the tables is longer than this, by its required keys alone.
-const SHORTEST_MAP: u64 = 24;
-
 /// One note's contents.
-pub(super) fn document(note: &[u8]) -> Result<Metadata> {
+pub(super) fn document(note: &[u8], meter: &Meter) -> Result<Metadata> {
     let mut input = Counted {
         rest: note,
-        reads_left: MAX_VALUES,
+        meter,
+        held: 0,
+        refused: None,
     };
-    let value = match read_value_ref_with_max_depth(&mut input, MAX_DEPTH) {
-        Ok(value) => value,
-        Err(_) if input.reads_left == 0 => return Err(reached(Limit::Entries, MAX_VALUES)),
-        Err(rmpv::decode::Error::DepthLimitExceeded) => {
-            return Err(malformed("it is nested too deeply"));
+    let value = read_value_ref_with_max_depth(&mut input, MAX_DEPTH);
+    let found = match value {
+        Ok(value) => {
+            // A map of one byte can become a table of several hundred.
+            let size = size_of::<KernelMetadata>() as u64;
+            (meter.hold(maps(&value).saturating_mul(size))).and_then(|()| {
+                Metadata::from_value(&value).ok_or_else(|| malformed("it is not a map"))
+            })
         }
-        Err(_) => return Err(malformed("it ends too early")),
+        Err(error) => match (input.refused.take(), error) {
+            (Some(refused), _) => Err(refused),
+            (None, rmpv::decode::Error::DepthLimitExceeded) => {
+                Err(malformed("it is nested too deeply"))
+            }
+            (None, _) => Err(malformed("it ends too early")),
+        },
     };
-    // A few more than fit, for notes with next to nothing in them.
-    let most = (note.len() as u64 / SHORTEST_MAP).saturating_add(16);
-    let most = most.min(MAX_MAPS);
-    if maps(&value) > most {
-        return Err(reached(Limit::Entries, most));
-    }
-    Metadata::from_value(&value).ok_or_else(|| malformed("it is not a map"))
+    meter.release(input.held);
+    found
 }
 
 /// How many maps there are in a value; its depth is limited already.
@@ -56,23 +55,32 @@ fn maps(value: &ValueRef<'_>) -> u64 {
     }
 }
 
-/// Bytes that can be read only so many times; every value takes at least one read.
-struct Counted<'a> {
+/// Bytes whose reads are paid for; every value takes at least one read.
+struct Counted<'a, 'm> {
     rest: &'a [u8],
-    reads_left: u64,
+    meter: &'m Meter,
+    /// The bytes that values take until they are dropped.
+    held: u64,
+    refused: Option<Error>,
 }
 
-impl Read for Counted<'_> {
+impl Read for Counted<'_, '_> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        self.reads_left = self
-            .reads_left
-            .checked_sub(1)
-            .ok_or_else(|| io::Error::other("too many values"))?;
-        self.rest.read(out)
+        let size = size_of::<ValueRef<'_>>() as u64;
+        match self.meter.work(1).and(self.meter.hold(size)) {
+            Ok(()) => {
+                self.held = self.held.saturating_add(size);
+                self.rest.read(out)
+            }
+            Err(error) => {
+                self.refused = Some(error);
+                Err(io::Error::other("the meter refuses"))
+            }
+        }
     }
 }
 
-impl<'a> BorrowRead<'a> for Counted<'a> {
+impl<'a> BorrowRead<'a> for Counted<'a, '_> {
     fn fill_buf(&self) -> &'a [u8] {
         self.rest
     }

@@ -2,6 +2,8 @@ use rmpv::Value as Pack;
 
 use super::*;
 use crate::error::Limit;
+use crate::limits::Limits;
+use crate::meter::Meter;
 
 fn encode(value: &Pack) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -119,10 +121,19 @@ fn cut_anywhere_it_ends_too_early() {
 }
 
 fn limit(document: &[u8]) -> bool {
+    let limits = Limits {
+        memory: 1 << 24,
+        memory_per_byte: 0,
+        ..Limits::DEFAULT
+    };
+    let meter = Meter::new(&limits, 0);
+    assert!(Metadata::parse(document).is_ok());
+    let error = read::document(document, &meter).unwrap_err();
+    assert_eq!(meter.bytes(), 0);
     matches!(
-        Metadata::parse(document).unwrap_err().kind(),
+        error.kind(),
         ErrorKind::Limit {
-            limit: Limit::Entries,
+            limit: Limit::Memory,
             ..
         }
     )

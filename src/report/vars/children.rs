@@ -6,8 +6,8 @@
 use serde::Serialize;
 
 use crate::arch::{AddressSpace, Lane};
+use crate::debug_info::type_name;
 use crate::debug_info::types::{Dimension, Member, TypeId, TypeKind, TypeTable};
-use crate::debug_info::{Budget, type_name};
 use crate::display::{self, Options, TypedBytes, shape};
 use crate::error::Result;
 use crate::eval::Reading;
@@ -15,6 +15,7 @@ use crate::inspect::{LaneState, StopFrame};
 use crate::location::{
     Access, Bits, LaneSelect, Location, Mask, Place, Storage, copy_bits, read_within,
 };
+use crate::meter::Meter;
 use crate::report::hex_bytes;
 use crate::untrusted::Untrusted;
 
@@ -72,7 +73,7 @@ pub(super) struct Lister<'l, 's, 'p, 'a> {
     pub(super) lane: Lane,
     pub(super) types: &'l TypeTable,
     pub(super) options: &'l Options,
-    pub(super) budget: &'l mut Budget,
+    pub(super) meter: &'l Meter,
 }
 
 /// The parts of a value, and how many there are besides.
@@ -200,7 +201,7 @@ impl Lister<'_, '_, '_, '_> {
             max_bits: stop.limits().bits,
         };
         let size = size.min(MOST_BYTES.saturating_mul(8));
-        let read = stop.read_within(|visits| read_within(&location, size, &access, visits));
+        let read = read_within(&location, size, &access, stop.meter());
         match read {
             Ok(bits) => self.child("*".to_owned(), target, &bits, None, depth),
             Err(error) => self.without_value("*".to_owned(), target, &error.to_string()),
@@ -239,7 +240,7 @@ impl Lister<'_, '_, '_, '_> {
         let length = text
             .len()
             .saturating_add(bits.bytes.len().saturating_mul(2));
-        self.budget.charge(length as u64)?;
+        self.meter.print(length)?;
         document.value = Some(text);
         document.bytes = Some(hex_bytes(&bits.bytes));
         let parts = self.children(&Value { ty, bits }, depth)?;
@@ -254,8 +255,8 @@ impl Lister<'_, '_, '_, '_> {
             .len()
             .saturating_add(ty.len())
             .saturating_add(message.len());
-        self.budget
-            .charge(PER_CHILD.saturating_add(length as u64))?;
+        self.meter.hold(PER_CHILD)?;
+        self.meter.print(length)?;
         Ok(ChildDocument {
             name: name.into(),
             ty: ty.into(),

@@ -2,13 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use foldhash::{HashMap, HashMapExt as _};
 
 use super::{UnreadableFile, VerifiedFile};
 use crate::error::{Error, Result};
 use crate::inspect::Program;
 use crate::limits::Limits;
-use crate::object::{CodeObject, EmbeddedCodeObject, code_objects_if_any};
-use crate::verify::{Selection, verify_with};
+use crate::meter::Meter;
+use crate::object::{CodeObject, EmbeddedCodeObject, code_objects_within};
+use crate::verify::{Selection, verify_within};
 
 /// What was found in one file. Both lists are empty if there is no code object in it.
 #[derive(Clone, Debug, Default)]
@@ -64,15 +68,62 @@ pub fn check_file_with(
     limits: &Limits,
     threads: NonZeroUsize,
 ) -> CheckedFile {
-    let objects = match code_objects_if_any(data, limits) {
+    let meter = Arc::new(Meter::new(limits, data.len() as u64));
+    check_file_within(path, data, selection, threads, &meter)
+}
+
+/// The same, counted by a meter, whose limits are those that hold.
+#[must_use]
+pub fn check_file_within(
+    path: &str,
+    data: &[u8],
+    selection: &Selection,
+    threads: NonZeroUsize,
+    meter: &Arc<Meter>,
+) -> CheckedFile {
+    let objects = match code_objects_within(data, meter) {
         Ok(objects) => objects,
         Err(error) => return CheckedFile::unreadable(path, error),
     };
     let mut checked = CheckedFile::default();
-    for (object, path_in_file) in objects.iter().zip(paths(path, &objects)) {
-        match check_object(&path_in_file, &object.data, selection, limits, threads) {
+    // Those that were checked, by their bytes: linkers and archivers repeat some.
+    let mut names = Names::default();
+    let mut known: HashMap<&[u8], usize> = HashMap::new();
+    for (number, object) in objects.iter().enumerate() {
+        if let Some(error) = meter.refused() {
+            let left = objects.len().saturating_sub(number);
+            checked.unreadable.push(UnreadableFile {
+                path: path.to_owned().into(),
+                message: format!("{error}; {left} of its code objects were not looked at").into(),
+            });
+            break;
+        }
+        let path_in_file = names.next(path, object);
+        if meter
+            .hold((path_in_file.len() as u64).saturating_mul(4))
+            .is_err()
+        {
+            continue;
+        }
+        // Looking for one that is the same reads all of it.
+        let same = match meter.pass(object.data.len()) {
+            Ok(()) => known.get(&*object.data),
+            Err(_) => None,
+        };
+        if let Some(first) = same.and_then(|first| checked.objects.get_mut(*first)) {
+            first.same.push(path_in_file.into());
+            continue;
+        }
+        match check_object(&path_in_file, &object.data, selection, threads, meter) {
             Ok(mut found) => {
                 found.container = (path_in_file != path).then(|| path.to_owned().into());
+                known.insert(&object.data, checked.objects.len());
+                if let Some(error) = meter.refused() {
+                    checked.unreadable.push(UnreadableFile {
+                        path: found.path.clone(),
+                        message: format!("{error}; what is listed of it is not complete").into(),
+                    });
+                }
                 checked.objects.push(found);
             }
             Err(error) => checked.unreadable.push(UnreadableFile {
@@ -88,20 +139,24 @@ fn check_object(
     path: &str,
     data: &[u8],
     selection: &Selection,
-    limits: &Limits,
     threads: NonZeroUsize,
+    meter: &Arc<Meter>,
 ) -> Result<VerifiedFile> {
-    let object = CodeObject::parse_with(data, limits)?;
+    let object = CodeObject::parse_within(data, meter)?;
     let program = Program::load(&object)?;
-    let verdict = verify_with(&program, selection, threads);
+    let verdict = verify_within(&program, selection, threads, Arc::clone(meter));
     Ok(VerifiedFile::new(path, &program, &verdict))
 }
 
 /// What to call each code object of a file, without offsets, so that it stays the same from build to build:
 /// `FILE(MEMBER):ID`, and of several with the same name the second `FILE(MEMBER):ID#2`.
-fn paths(file: &str, objects: &[EmbeddedCodeObject<'_>]) -> Vec<String> {
-    let mut seen: BTreeMap<String, u64> = BTreeMap::new();
-    let path = |object: &EmbeddedCodeObject<'_>| {
+#[derive(Default)]
+struct Names {
+    seen: BTreeMap<String, u64>,
+}
+
+impl Names {
+    fn next(&mut self, file: &str, object: &EmbeddedCodeObject<'_>) -> String {
         let mut path = file.to_owned();
         if let Some(member) = &object.place.member {
             path.push_str(&format!("({member})"));
@@ -110,12 +165,11 @@ fn paths(file: &str, objects: &[EmbeddedCodeObject<'_>]) -> Vec<String> {
             path.push(':');
             path.push_str(&object.id);
         }
-        let number = seen.entry(path.clone()).or_insert(0);
+        let number = self.seen.entry(path.clone()).or_insert(0);
         *number = number.saturating_add(1);
         match *number {
             1 => path,
             again => format!("{path}#{again}"),
         }
-    };
-    objects.iter().map(path).collect()
+    }
 }

@@ -12,7 +12,7 @@ mod place;
 mod sarif;
 
 pub use baseline::{Baseline, BaselineEntry};
-pub use check::{CheckedFile, check_file, check_file_with};
+pub use check::{CheckedFile, check_file, check_file_with, check_file_within};
 pub use github::github_annotations;
 pub use sarif::SarifLog;
 
@@ -57,6 +57,12 @@ pub struct VerifiedFile {
     /// How many more findings there are.
     #[serde(skip_serializing_if = "is_zero")]
     pub left_out: u64,
+    /// False if a limit ended the check before everything was looked at; else it is absent.
+    #[serde(skip_serializing_if = "is_true")]
+    pub complete: bool,
+    /// The other code objects of the file that are the same, byte for byte.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub same: Vec<Untrusted<'static>>,
 }
 
 /// A place where a rule is broken.
@@ -135,6 +141,10 @@ pub struct VerifySummary {
     /// Files, or code objects in them, that could not be read.
     #[serde(skip_serializing_if = "is_zero")]
     pub unreadable: u64,
+}
+
+fn is_true(flag: &bool) -> bool {
+    *flag
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -230,6 +240,8 @@ impl VerifiedFile {
                 .map(|finding| FindingDocument::new(path, finding))
                 .collect(),
             left_out: verdict.left_out,
+            complete: verdict.stopped.is_none(),
+            same: Vec::new(),
         }
     }
 

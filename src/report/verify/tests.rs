@@ -43,6 +43,8 @@ fn checked(path: &str, container: Option<&str>, findings: &[Finding]) -> Checked
                 .map(|finding| FindingDocument::new(path, finding))
                 .collect(),
             left_out: 0,
+            complete: true,
+            same: Vec::new(),
         }],
         unreadable: Vec::new(),
     }

@@ -75,9 +75,12 @@ pub(super) fn run(bytes: &[u8], env: &Env<'_>) -> Outcome {
     let Some(code) = Code::decode(bytes, env.encoding, usize::MAX) else {
         return Outcome::default();
     };
+    let mut steps = 0;
+    let outcome = run_code(&code, env, &mut steps);
     Outcome {
         registers: registers(&code.items, env.encoding),
-        ..run_code(&code, env, &mut 0)
+        steps: steps.saturating_add(code.items.len()) as u64,
+        ..outcome
     }
 }
 
@@ -126,6 +129,7 @@ fn run_code(code: &Code<'_>, env: &Env<'_>, steps: &mut usize) -> Outcome {
         legacy: machine.legacy,
         refers: code.refers,
         asks_frame_base: machine.asks_frame_base,
+        steps: 0,
         registers: SmallVec::new(),
     }
 }

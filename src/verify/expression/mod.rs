@@ -164,6 +164,8 @@ pub(super) struct Outcome {
     /// Whether it loads through an address space by `DW_OP_xderef`, as LLVM without the extensions does
     /// where it means a location.
     pub(super) legacy: bool,
+    /// How many operations were run, over all ways.
+    pub(super) steps: u64,
     /// Whether it names other entries than base types: by calls and implicit pointers.
     pub(super) refers: bool,
     /// Whether what was found depends on the frame base.

@@ -22,6 +22,9 @@ use crate::verify::expression::{
 use crate::verify::finding::Finding;
 use crate::verify::register;
 
+/// How many bytes are kept of an expression that is not known yet: it, its setting, and what was found.
+const KEPT_OF_EXPRESSION: u64 = 400;
+
 /// An expression in its place.
 pub(super) struct Site<'s, 'a> {
     pub(super) die: &'s Die<'a>,
@@ -128,6 +131,11 @@ impl<'a> UnitCheck<'_, '_, 'a> {
             ..Env::new(here.encoding, here.role)
         };
         let outcome = expression::check(expression.bytes, &env);
+        // What was refused ends the walk over the entries.
+        let _ = self
+            .meter
+            .work(outcome.steps)
+            .and(self.keep(KEPT_OF_EXPRESSION));
         let depends = Setting {
             frame_base: here.frame_base.filter(|_| outcome.asks_frame_base),
             unit: here.unit.filter(|_| entries.were_asked()),
@@ -246,7 +254,9 @@ impl<'a> UnitCheck<'_, '_, 'a> {
                 simt: here.simt,
                 ..Env::new(expression.unit.encoding.in_memory(), here.role)
             };
-            expression::check(&bytes, &env).faults
+            let outcome = expression::check(&bytes, &env);
+            let _ = self.meter.work(outcome.steps);
+            outcome.faults
         });
         faults.into_iter().filter(Fault::is_overrun_of_object)
     }

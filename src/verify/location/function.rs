@@ -71,7 +71,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         if !has_code {
             return scope;
         }
-        let Ok(function) = self.info.function_code(die.id()) else {
+        let Ok(function) = self.info.function_code(die.id(), self.meter) else {
             return scope;
         };
         scope.name = function.name.as_deref().map(clipped);

@@ -5,8 +5,7 @@ use gimli::AttributeValue;
 use gimli::constants::{DW_AT_ranges, DW_AT_start_scope};
 
 use super::{UnitCheck, malformed};
-use crate::debug_info::{Budget, Bytes, Die, IndexFault, IndexTable, Value, index_of};
-use crate::error::ErrorKind;
+use crate::debug_info::{Bytes, Die, IndexFault, IndexTable, Value, index_of};
 use crate::verify::finding::Finding;
 use crate::verify::rule::rules;
 
@@ -91,19 +90,9 @@ impl<'a> UnitCheck<'_, '_, 'a> {
             return;
         }
         let info = self.info;
-        let left = &mut self.list_budget;
-        let mut is_exhausted = false;
-        let mut budget = Budget::reading(info.limits());
-        let read = info.for_each_in_list(die.id(), offset, &mut budget, |_| {
-            *left = left.saturating_sub(16);
-            is_exhausted = *left == 0;
-            is_exhausted
-        });
-        self.is_exhausted |= is_exhausted;
+        let read = info.for_each_in_list(die.id(), offset, info.meter(), |_| false);
         match read {
-            Err(error) if !matches!(error.kind(), ErrorKind::Limit { .. }) => {
-                self.bad_ranges(die, attribute, &error)
-            }
+            Err(error) if !error.is_limit() => self.bad_ranges(die, attribute, &error),
             Ok(_) | Err(_) => {}
         }
     }

@@ -51,13 +51,10 @@ impl<'a> UnitCheck<'_, '_, 'a> {
                 }
             };
             section = entry.expression.section;
-            // An entry has a dozen bytes beside its expression.
-            let cost = (entry.expression.bytes.len() as u64).saturating_add(16);
-            let Some(left) = self.list_budget.checked_sub(cost) else {
-                self.is_exhausted = true;
+            let kept = self.keep(size_of::<(Range<u64>, u64)>() as u64);
+            if self.meter.work(1).and(kept).is_err() {
                 return;
-            };
-            self.list_budget = left;
+            }
             let mut pc = None;
             if let LocationRange::Bounded(range) = &entry.range {
                 pc = Some(range.start);
@@ -142,6 +139,9 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         attribute: &gimli::Attribute<Bytes<'a>>,
         error: &crate::Error,
     ) {
+        if error.is_limit() {
+            return;
+        }
         let mut finding = malformed(&rule::LIST, self.section, error);
         let what = self.label(die, attribute);
         finding.message = format!("{what}: {}", finding.message.raw()).into();

@@ -39,6 +39,7 @@ use crate::debug_info::{
 };
 use crate::error::Error;
 use crate::eval::Unit;
+use crate::meter::Meter;
 use attribute::use_of;
 use function::Scope;
 use reference::{By, Reference, References, SectionReferences};
@@ -52,13 +53,11 @@ pub(super) use rule::RULES;
 /// The rules that expressions and location lists are checked by.
 pub(super) const FAMILIES: [&[&Rule]; 4] = [RULES, INDEX_RULES, expression::RULES, register::RULES];
 
-/// Entries of location lists that are checked in one object, and bytes of their expressions, at least. A list can
-/// be named by any number of variables, and is checked once for each size of them.
-const LIST_BUDGET: u64 = 1 << 26;
+/// As how many steps an entry counts: it is read, and noted for those that refer to it.
+const PER_ENTRY: u64 = 2;
 
-/// As many bytes of lists are checked for each byte of the sections with lists: an entry counts sixteen bytes
-/// more than its expression has, and takes six.
-const LIST_FACTOR: u64 = 16;
+/// How many bytes are kept of an entry while its unit is checked: it, and what it refers to.
+const KEPT_OF_ENTRY: u64 = 48;
 
 /// How many units are read before what was kept of them is dropped, so that a large object needs no more memory
 /// than a small one.
@@ -77,8 +76,7 @@ const SIMT_LANGUAGES: &[Language] = &[
 pub(super) fn check(subject: &Subject<'_, '_>, threads: usize, findings: &mut Findings) {
     let info = subject.program.info();
     let units: Vec<UnitId> = info.unit_ids().collect();
-    let budget = list_budget(subject);
-    let part = part::check_all(subject, &units, threads, budget);
+    let part = part::check_all(subject, &units, threads);
     findings.append(part.findings);
     if let Some(error) = info.broken() {
         findings.add(malformed(&rule::ENTRY, ".debug_info", error));
@@ -87,16 +85,6 @@ pub(super) fn check(subject: &Subject<'_, '_>, threads: usize, findings: &mut Fi
         let tags = |offsets: &[u64]| tags_at(info, section, offsets);
         references.finish(section, tags, findings);
     }
-}
-
-fn list_budget(subject: &Subject<'_, '_>) -> u64 {
-    let object = subject.program.object();
-    let bytes = [".debug_loc", ".debug_loclists"].map(|name| {
-        let section = object.section(name).ok().flatten();
-        section.map_or(0, |bytes| bytes.len() as u64)
-    });
-    let bytes = bytes.into_iter().fold(0, u64::saturating_add);
-    bytes.saturating_mul(LIST_FACTOR).max(LIST_BUDGET)
 }
 
 /// The tags of the entries at some offsets of a section, as far as there are entries.
@@ -112,6 +100,9 @@ fn tags_at(info: &DebugInfo<'_>, section: &str, offsets: &[u64]) -> BTreeMap<u64
             continue;
         };
         while let Ok(Some(die)) = dies.next_ref() {
+            if info.meter().work(1).is_err() {
+                return tags;
+            }
             let offset = die.id().offset;
             if offsets.binary_search(&offset).is_ok() {
                 let tag = if die.is_null() { DwTag(0) } else { die.tag() };
@@ -163,9 +154,9 @@ struct UnitCheck<'c, 'p, 'a> {
     /// The functions that contain the entry, the innermost last.
     scopes: Vec<Scope>,
     kept: &'c mut Kept<'a>,
-    list_budget: u64,
-    /// Whether a list was left out because nothing was left.
-    is_exhausted: bool,
+    meter: &'c Meter,
+    /// How many bytes are kept of the unit.
+    held: u64,
     /// Whether it was said of a table of indices that there is none.
     bad_tables: [bool; 4],
     /// Whether it is a split unit without its skeleton, which says where its addresses are.
@@ -179,11 +170,12 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
         expressions: Unit,
         findings: &'c mut Findings,
         kept: &'c mut Kept<'a>,
-        list_budget: u64,
     ) -> UnitCheck<'c, 'p, 'a> {
         let info = subject.program.info();
         // Ranges that cannot be read are found with their entry.
-        let root = info.root(unit.id).and_then(|root| info.ranges(&root));
+        let root = info
+            .root(unit.id)
+            .and_then(|root| info.ranges_within(&root, subject.meter()));
         kept.begin_unit();
         let is_simt = unit
             .language
@@ -201,18 +193,19 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
             summary: Summary::default(),
             scopes: Vec::new(),
             kept,
-            list_budget,
-            is_exhausted: false,
+            meter: subject.meter(),
+            held: 0,
             bad_tables: [false; 4],
             has_no_skeleton: unit.partner.is_none()
                 && matches!(unit.kind, UnitKind::SplitCompile | UnitKind::SplitType),
         }
     }
 
-    /// Checks the entries; what is to be said of references is added to `references`. Gives what is left of the
-    /// budget for location lists; nothing if it did not suffice.
-    fn run(mut self, references: &mut SectionReferences) -> Option<u64> {
-        if let Err(error) = self.entries() {
+    /// Checks the entries; what is to be said of references is added to `references`.
+    fn run(mut self, references: &mut SectionReferences) {
+        if let Err(error) = self.entries()
+            && !error.is_limit()
+        {
             self.findings
                 .add(malformed(&rule::ENTRY, self.section, &error));
             // References behind the fault would all seem to lead nowhere.
@@ -223,12 +216,22 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
         }
         self.summary.finish("unit", self.findings);
         references.add(self.section, self.span, &self.kept.references);
-        (!self.is_exhausted).then_some(self.list_budget)
+        // What is kept of a unit is used again for the next one.
+        self.meter.release(self.held);
+    }
+
+    /// Pays for bytes that are kept as long as the unit is checked.
+    pub(super) fn keep(&mut self, bytes: u64) -> Result<(), Error> {
+        self.meter.hold(bytes)?;
+        self.held = self.held.saturating_add(bytes);
+        Ok(())
     }
 
     fn entries(&mut self) -> Result<(), Error> {
         let mut dies = self.info.dies(self.id)?;
         while let Some(die) = dies.next_ref()? {
+            self.meter.work(PER_ENTRY)?;
+            self.keep(KEPT_OF_ENTRY)?;
             if die.is_null() {
                 self.kept.references.entry(die.id().offset, DwTag(0));
                 continue;
@@ -256,6 +259,7 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
             {
                 self.check_lanes(die);
             }
+            self.meter.work(die.attributes().len() as u64)?;
             for attribute in die.attributes() {
                 self.attribute(die, attribute);
             }
@@ -386,9 +390,9 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
             }
         }
         let id = self.info.target(die, attribute).ok()??;
-        let info = self.info;
+        let (info, meter) = (self.info, self.meter);
         let size = self.kept.sizes.entry(id);
-        *size.or_insert_with(|| info.byte_size(id))
+        *size.or_insert_with(|| info.size(id, meter))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::reference::SectionReferences;
 use super::{Kept, UNITS_AT_ONCE, UnitCheck, malformed, rule};
@@ -15,8 +16,6 @@ use crate::verify::subject::Subject;
 pub(super) struct Part {
     pub(super) findings: Findings,
     pub(super) references: BTreeMap<&'static str, SectionReferences>,
-    /// What location lists have cost; nothing if the budget did not suffice.
-    cost: Option<u64>,
 }
 
 impl Part {
@@ -33,69 +32,75 @@ impl Part {
 }
 
 /// Checks all units.
-///
-/// * `budget`: for location lists.
-pub(super) fn check_all(
-    subject: &Subject<'_, '_>,
-    units: &[UnitId],
-    threads: usize,
-    budget: u64,
-) -> Part {
+pub(super) fn check_all(subject: &Subject<'_, '_>, units: &[UnitId], threads: usize) -> Part {
     if threads > 1 && units.len() > 1 {
         let at_once = units.len().div_ceil(threads.saturating_mul(4));
-        let parts = units.chunks(at_once.clamp(1, UNITS_AT_ONCE)).collect();
-        if let Some(all) = check_parts(subject, parts, threads, budget) {
+        let parts = units.chunks(at_once.clamp(1, at_once_of(units))).collect();
+        if let Some(all) = check_parts(subject, parts, threads) {
             return all;
         }
     }
-    let mut all = Part::default();
-    let mut left = budget;
     if units.len() <= UNITS_AT_ONCE {
-        return check(subject, units, left);
+        return check(subject, units);
     }
-    for units in units.chunks(UNITS_AT_ONCE) {
+    let mut all = Part::default();
+    for units in units.chunks(at_once_of(units)) {
+        if subject.meter().refused().is_some() {
+            break;
+        }
         // What is kept of the units is kept in a program of its own. It was loaded once before.
-        let part = match subject.program.source().load() {
-            Ok(program) => check(&Subject::new(&program), units, left),
-            Err(_) => check(subject, units, left),
-        };
-        left = part.cost.map_or(0, |cost| left.saturating_sub(cost));
-        all.append(part);
+        all.append(match subject.program.source().load(subject.meter()) {
+            Ok(program) => {
+                let meter = Arc::clone(subject.meter());
+                check(&Subject::new(&program, meter), units)
+            }
+            Err(_) => check(subject, units),
+        });
     }
     all
 }
 
-/// Checks parts by several threads; nothing if the budget does not suffice for all of them: what is left out then
+/// How many units are read before what was kept of them is dropped. Dropping means to read the headers of all units
+/// again, which may not be done for each few of a million.
+fn at_once_of(units: &[UnitId]) -> usize {
+    const TIMES: usize = 64;
+    units.len().div_ceil(TIMES).max(UNITS_AT_ONCE)
+}
+
+/// Checks parts by several threads; nothing if the meter does not suffice for all of them: what is left out then
 /// depends on the order.
-fn check_parts(
-    subject: &Subject<'_, '_>,
-    parts: Vec<&[UnitId]>,
-    threads: usize,
-    budget: u64,
-) -> Option<Part> {
+fn check_parts(subject: &Subject<'_, '_>, parts: Vec<&[UnitId]>, threads: usize) -> Option<Part> {
     let source = subject.program.source();
+    let meter = subject.meter();
+    let left = meter.steps_left();
     let spent = AtomicU64::new(0);
     let job = |units: &&[UnitId]| {
-        let left = budget.checked_sub(spent.load(Ordering::Relaxed))?;
-        let program = source.load().ok()?;
-        let part = check(&Subject::new(&program), units, left);
-        // More than the budget in any case, so that the other parts end as well.
-        let cost = part.cost.unwrap_or(budget.saturating_add(1));
-        let before = spent.fetch_add(cost, Ordering::Relaxed);
-        (before.saturating_add(cost) <= budget).then_some(part)
+        let fork = Arc::new(meter.fork());
+        if spent.load(Ordering::Relaxed) > left {
+            return None;
+        }
+        let program = source.load(&fork).ok()?;
+        let part = check(&Subject::new(&program, Arc::clone(&fork)), units);
+        // What the program held is given back before the threads are added up.
+        drop(program);
+        let steps = fork.steps().saturating_sub(meter.steps());
+        spent.fetch_add(steps, Ordering::Relaxed);
+        Some((part, fork))
     };
     let mut all = Part::default();
-    for part in queue::run(&parts, threads, job, |_| ()) {
-        all.append(part?);
+    let mut forks = Vec::new();
+    for done in queue::run(&parts, threads, job, |_| ()) {
+        let (part, fork) = done?;
+        all.append(part);
+        forks.push(fork);
     }
-    Some(all)
+    meter.join(&forks).then_some(all)
 }
 
 /// Checks units one after the other.
-fn check(subject: &Subject<'_, '_>, units: &[UnitId], budget: u64) -> Part {
+fn check(subject: &Subject<'_, '_>, units: &[UnitId]) -> Part {
     let info = subject.program.info();
     let mut part = Part::default();
-    let mut left = Some(budget);
     let mut kept = Kept::default();
     for id in units {
         let unit = match info.unit_info(*id) {
@@ -111,11 +116,7 @@ fn check(subject: &Subject<'_, '_>, units: &[UnitId], budget: u64) -> Part {
         };
         let references = part.references.entry(unit.section).or_default();
         let findings = &mut part.findings;
-        let budget = left.unwrap_or(0);
-        let check = UnitCheck::new(subject, &unit, expressions, findings, &mut kept, budget);
-        let now = check.run(references);
-        left = left.and(now);
+        UnitCheck::new(subject, &unit, expressions, findings, &mut kept).run(references);
     }
-    part.cost = left.map(|left| budget.saturating_sub(left));
     part
 }

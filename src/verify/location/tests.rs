@@ -261,8 +261,9 @@ fn findings(bytes: &[u8]) -> Vec<Finding> {
     let object = CodeObject::parse(bytes).unwrap();
     let program = Program::load(&object).unwrap();
     let mut findings = Findings::default();
-    check(&Subject::new(&program), 1, &mut findings);
-    findings.finish().0
+    let meter = std::sync::Arc::clone(program.meter());
+    check(&Subject::new(&program, meter), 1, &mut findings);
+    findings.finish(program.meter()).0
 }
 
 /// The base types that variables have.

@@ -17,6 +17,8 @@ use crate::isa::{Effect, Instruction, MachineRegister};
 /// and how many in any case. A block is gone through once for each time that more is known of its start;
 /// in real code that is two or three times.
 const STEPS_EACH: usize = 24;
+/// As how many steps of the meter one of them counts: it is compared with the rules of its row.
+const PER_INSTRUCTION: u64 = 8;
 const STEPS: usize = 4096;
 /// How many instructions may be stepped over at most, and how many blocks a function may have: each keeps
 /// some thousand bytes. The largest function of the corpus has some seven hundred.
@@ -143,6 +145,8 @@ fn follow(
         let mut state = state.clone();
         let body = instructions.get(*first..*last).unwrap_or_default();
         left = left.checked_sub(body.len()).ok_or(Silence::Budget)?;
+        let steps = (body.len() as u64).saturating_mul(PER_INSTRUCTION);
+        (context.meter.work(steps)).map_err(|_| Silence::Budget)?;
         let Some((last, body)) = body.split_last() else {
             continue;
         };

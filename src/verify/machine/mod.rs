@@ -35,8 +35,10 @@ pub use contradiction::{Contradiction, ContradictionKind, Dword, Rule, SavedLane
 
 use crate::arch::{Processor, ScratchAddressing, WaveSize};
 use crate::expr::Encoding;
-use crate::frame::{Fde, Rows};
+use crate::frame::{Fde, RULES_PER_STEP, Rows};
 use crate::isa::{AccessKind, Decoder, Effect, Instruction, MachineRegister, Operand, ScalarOp};
+use crate::limits::Limits;
+use crate::meter::Meter;
 use callees::Callees;
 use compare::Comparison;
 use convention::Convention;
@@ -118,8 +120,20 @@ impl<'a> Machine<'a> {
     /// Checks the rows of a function.
     #[must_use]
     pub fn check(&self, function: &FunctionCode<'_>) -> Report {
+        let length = function
+            .code
+            .len()
+            .saturating_add(function.fde.instructions.len());
+        self.check_within(function, &Meter::new(&Limits::DEFAULT, length as u64))
+    }
+
+    /// The same; what is read and followed is paid for. A function that could not be paid for to the end has nothing
+    /// said about it.
+    pub(crate) fn check_within(&self, function: &FunctionCode<'_>, meter: &Meter) -> Report {
         let mut findings = Findings::default();
-        let silence = self.check_into(function, &mut findings).err();
+        let held = meter.bytes();
+        let silence = self.check_into(function, meter, &mut findings).err();
+        meter.release(meter.bytes().saturating_sub(held));
         Report {
             contradictions: findings.into_sorted(),
             silence,
@@ -129,14 +143,19 @@ impl<'a> Machine<'a> {
     fn check_into(
         &self,
         function: &FunctionCode<'_>,
+        meter: &Meter,
         findings: &mut Findings,
     ) -> Result<(), Silence> {
         let decoder = Decoder::new(self.processor, self.wave_size).ok_or(Silence::Undecodable)?;
         let wave_size = (self.wave_size)
             .or(self.processor.default_wave_size())
             .ok_or(Silence::Undecodable)?;
-        let rows = read_rows(function, wave_size)?;
+        let rows = read_rows(function, wave_size, meter)?;
         let start = function.fde.initial_location;
+        // An instruction has four bytes or more.
+        let most = function.code.len() / 4;
+        let kept = meter.hold_all::<Instruction>(most);
+        (meter.work(most as u64).and(kept)).map_err(|_| Silence::Budget)?;
         let instructions =
             (decoder.decode_all(function.code, start)).map_err(|_| Silence::Undecodable)?;
         check_boundaries(&rows, &instructions, findings);
@@ -150,19 +169,40 @@ impl<'a> Machine<'a> {
             addressing: addressing(self.processor, &instructions),
             callees: &self.callees,
             start,
+            meter,
         };
         compare_all(&context, &instructions, &rows, findings)
     }
 }
 
 /// The rows of a function.
-fn read_rows(function: &FunctionCode<'_>, wave_size: WaveSize) -> Result<Vec<Claims>, Silence> {
+///
+/// Those that are for no code of it are left out: there can be any number of them in a few bytes.
+fn read_rows(
+    function: &FunctionCode<'_>,
+    wave_size: WaveSize,
+    meter: &Meter,
+) -> Result<Vec<Claims>, Silence> {
     let return_address = function.fde.cie.return_address_register;
     let mut rows = Rows::new(function.fde, function.section).map_err(|_| Silence::Rows)?;
     let mut reader = RowReader::new(return_address, function.encoding, wave_size);
     let mut claims: Vec<Claims> = Vec::new();
+    let end = (function.fde.initial_location).saturating_add(function.code.len() as u64);
     while let Some(row) = rows.next().map_err(|_| Silence::Rows)? {
-        let mut next = reader.read(row);
+        let (is_for_code, rules) = (row.start < row.end.min(end), row.rules().len());
+        let next = is_for_code.then(|| reader.read(row));
+        let kept = match next {
+            Some(_) => meter
+                .hold_all::<Claims>(1)
+                .and(meter.hold_all::<[usize; 3]>(rules)),
+            None => Ok(()),
+        };
+        let paid = rows
+            .pay(meter)
+            .and(meter.work(rules as u64 / RULES_PER_STEP))
+            .and(kept);
+        paid.map_err(|_| Silence::Budget)?;
+        let Some(mut next) = next else { continue };
         if let Some(last) = claims.last().filter(|last| last.cfa == next.cfa) {
             next.cfa_since = last.cfa_since;
         }

@@ -18,6 +18,7 @@ use crate::arch::{ScratchAddressing, WaveSize};
 use crate::isa::{
     CallTarget, Effect, ExecOp, Instruction, MachineRegister, Operand, ScalarOp, Span,
 };
+use crate::meter::Meter;
 
 /// What the steps of one function have in common.
 #[derive(Debug)]
@@ -29,6 +30,7 @@ pub(super) struct Context<'a> {
     pub(super) callees: &'a Callees<'a>,
     /// Where the function starts.
     pub(super) start: u64,
+    pub(super) meter: &'a Meter,
 }
 
 impl Context<'_> {

@@ -16,6 +16,7 @@ use super::rule::Rule;
 use super::subject::Subject;
 use crate::debug_info::name_index::{NameIndex, SECTION};
 use crate::debug_info::{DebugInfo, UnitId, UnitKind};
+use crate::meter::{BYTES_PER_STEP, Meter};
 
 pub(super) use rule::RULES;
 
@@ -50,14 +51,8 @@ struct Check<'c, 'a> {
     /// The offsets of units that some index is for.
     indexed: BTreeSet<u64>,
     findings: &'c mut Findings,
-    /// Bytes of strings that may still be looked at.
-    left: u64,
+    meter: &'c Meter,
 }
-
-/// Bytes of strings that are looked at in any case, and for each byte of the sections with them. Names can share the ends
-/// of long strings, so that a small file could ask for any number.
-const STRING_BUDGET: u64 = 1 << 24;
-const STRING_FACTOR: u64 = 16;
 
 /// Checks the section, if there is one.
 pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
@@ -70,16 +65,15 @@ pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
     }
     let strings = object.section(".debug_str").ok().flatten();
     // What is read of the units is dropped with it.
-    let Ok(program) = subject.program.source().load() else {
+    let Ok(program) = subject.program.source().load(subject.meter()) else {
         return;
     };
     let info = program.info();
     let strings = strings.unwrap_or_default();
-    let size = (bytes.len() as u64).saturating_add(strings.len() as u64);
     let mut check = Check {
         info,
         strings,
-        left: size.saturating_mul(STRING_FACTOR).max(STRING_BUDGET),
+        meter: subject.meter(),
         units: units_by_offset(info),
         indexed: BTreeSet::new(),
         findings,
@@ -108,12 +102,12 @@ pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
 
 impl<'c> Check<'c, '_> {
     /// Pays for strings; nothing more is looked at once it could not.
-    fn charge(&mut self, bytes: u64) {
-        self.left = self.left.saturating_sub(bytes);
+    fn charge(&self, bytes: u64) {
+        let _ = self.meter.work(bytes.div_ceil(BYTES_PER_STEP));
     }
 
     fn is_exhausted(&self) -> bool {
-        self.left == 0
+        self.meter.refused().is_some()
     }
 
     /// The string of a name, by its number, without the zero that ends it; nothing if it is not in the section.

@@ -34,6 +34,8 @@ fn text_of(findings: Vec<FindingDocument>) -> String {
         target: "gfx90a".into(),
         findings,
         left_out: 0,
+        complete: true,
+        same: Vec::new(),
     };
     let document = VerifyDocument::new([CheckedFile {
         objects: vec![file],
