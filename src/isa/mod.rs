@@ -41,35 +41,8 @@ use crate::error::{Error, ErrorKind, Result};
 use field::{MAX_DWORDS, Raw, bits, low_half};
 use table::{Encoding, Op, Pair, Row, Shape, Tables};
 
-/// What processors have in common in how their instructions are encoded. The order is that of the
-/// encodings' features.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Generation {
-    Gfx9,
-    Gfx908,
-    Gfx90a,
-    Gfx94x,
-    Gfx10,
-    Gfx11,
-    Gfx12,
-    Gfx125x,
-}
-
-impl Generation {
-    /// Whether `flat_scratch` and `xnack_mask` have numbers among the scalar registers.
-    const fn has_flat_scratch(self) -> bool {
-        match self {
-            Generation::Gfx9 | Generation::Gfx908 | Generation::Gfx90a | Generation::Gfx94x => true,
-            Generation::Gfx10 | Generation::Gfx11 | Generation::Gfx12 | Generation::Gfx125x => {
-                false
-            }
-        }
-    }
-}
-
 #[derive(Debug)]
 struct Target {
-    generation: Generation,
     wave_size: WaveSize,
     tables: &'static Tables,
     name: &'static str,
@@ -130,28 +103,6 @@ impl PartialEq<&str> for Mnemonic {
     }
 }
 
-/// The generation and tables of a processor: by its name, or where that does not decide, by the number after `gfx`.
-fn tables(processor: &Processor) -> Option<(Generation, &'static Tables)> {
-    Some(match (processor.generation()?, processor.name()) {
-        (9, "gfx908") => (Generation::Gfx908, &table::GFX9),
-        (9, "gfx90a") => (Generation::Gfx90a, &table::GFX90A),
-        (9, "gfx940" | "gfx941" | "gfx942" | "gfx9-4-generic") => {
-            (Generation::Gfx94x, &table::GFX94X)
-        }
-        (9, "gfx950") => (Generation::Gfx94x, &table::GFX950),
-        (9, _) => (Generation::Gfx9, &table::GFX9),
-        (10, _) => (Generation::Gfx10, &table::GFX10),
-        // They are newer than the tables.
-        (11, "gfx1170" | "gfx1171" | "gfx1172" | "gfx11-7-generic") => return None,
-        (11, _) => (Generation::Gfx11, &table::GFX11),
-        (12, "gfx1250" | "gfx1251" | "gfx1250-strict" | "gfx12-5-generic") => {
-            (Generation::Gfx125x, &table::GFX125X)
-        }
-        (12, _) => (Generation::Gfx12, &table::GFX12),
-        _ => return None,
-    })
-}
-
 /// Dual instructions and exports have opcodes that need no table.
 static NO_ROW: Row = Row {
     first: 0,
@@ -171,11 +122,10 @@ impl Decoder {
     /// size.
     #[must_use]
     pub fn new(processor: &'static Processor, wave_size: Option<WaveSize>) -> Option<Decoder> {
-        let (generation, tables) = tables(processor)?;
+        let tables = Tables::of_family(processor.family()?)?;
         let wave_size = wave_size.or(processor.default_wave_size())?;
         processor.supports_wave_size(wave_size).then_some(Decoder {
             target: Target {
-                generation,
                 wave_size,
                 tables,
                 name: processor.name(),

@@ -6,6 +6,7 @@
 //! every opcode of every encoding, and `dwarf-tests/tests/isa.rs` compares them with it again. What AMD's
 //! documents alone say is which instructions change `scc`, `exec` and `m0` besides what they name.
 
+mod features;
 mod gfx10;
 mod gfx11;
 mod gfx12;
@@ -15,8 +16,11 @@ mod layout;
 #[cfg(test)]
 mod tests;
 
+use crate::arch::Family;
+
 use super::effect::{Condition, ExecOp, ScalarOp};
 
+pub(super) use features::{Features, ScalarLoad, ScratchAddress};
 pub(super) use layout::{Bits, Encoding, Layout};
 
 /// The opcodes of one encoding, ascending.
@@ -166,6 +170,8 @@ pub(super) type Table = (Encoding, &'static [Row]);
 pub(super) struct Tables {
     /// How to tell the encodings apart: the first that fits.
     pub(super) layouts: &'static [Layout],
+    /// What operands look like.
+    pub(super) features: &'static Features,
     /// For each value of the highest byte of the first dword, the first of them that can fit.
     pub(super) starts: [u8; 256],
     /// The opcodes of each encoding, by its number: the first table that has one.
@@ -199,6 +205,22 @@ impl Pair {
 }
 
 impl Tables {
+    /// The tables of a family; nothing if there are none, as it is older or newer than they are.
+    pub(super) const fn of_family(family: Family) -> Option<&'static Tables> {
+        match family {
+            Family::R600 | Family::Gfx6 | Family::Gfx7 | Family::Gfx8 => None,
+            Family::Gfx9 | Family::Gfx908 => Some(&GFX9),
+            Family::Gfx90a => Some(&GFX90A),
+            Family::Gfx942 => Some(&GFX94X),
+            Family::Gfx950 => Some(&GFX950),
+            Family::Gfx10_1 | Family::Gfx10_3 => Some(&GFX10),
+            Family::Gfx11 => Some(&GFX11),
+            Family::Gfx12 => Some(&GFX12),
+            Family::Gfx12_5 => Some(&GFX125X),
+            Family::Gfx11_7 | Family::Gfx13 => None,
+        }
+    }
+
     /// The encoding of an instruction that begins with this dword.
     pub(super) fn layout(&self, first: u32) -> Option<&'static Layout> {
         let [.., top] = first.to_le_bytes();
@@ -298,6 +320,7 @@ const fn by_encoding(lists: &[&'static [Table]]) -> [[Opcodes; 2]; Encoding::COU
 /// gfx900 to gfx909, gfx90c.
 pub(super) static GFX9: Tables = Tables {
     layouts: layout::GFX9,
+    features: &features::GFX9,
     starts: layout::starts(layout::GFX9),
     opcodes: by_encoding(&[gfx9::OPCODES]),
     pairs: &[],
@@ -305,6 +328,7 @@ pub(super) static GFX9: Tables = Tables {
 /// gfx90a.
 pub(super) static GFX90A: Tables = Tables {
     layouts: layout::GFX9,
+    features: &features::GFX90A,
     starts: layout::starts(layout::GFX9),
     opcodes: by_encoding(&[gfx9::GFX90A, gfx9::OPCODES]),
     pairs: &[],
@@ -312,6 +336,7 @@ pub(super) static GFX90A: Tables = Tables {
 /// gfx942 and gfx950.
 pub(super) static GFX94X: Tables = Tables {
     layouts: layout::GFX9,
+    features: &features::GFX942,
     starts: layout::starts(layout::GFX9),
     opcodes: by_encoding(&[gfx9::GFX942, gfx9::OPCODES]),
     pairs: &[],
@@ -319,6 +344,7 @@ pub(super) static GFX94X: Tables = Tables {
 /// gfx950.
 pub(super) static GFX950: Tables = Tables {
     layouts: layout::GFX9,
+    features: &features::GFX942,
     starts: layout::starts(layout::GFX9),
     opcodes: by_encoding(&[gfx9::GFX950, gfx9::OPCODES]),
     pairs: &[Pair {
@@ -331,6 +357,7 @@ pub(super) static GFX950: Tables = Tables {
 /// gfx10.1 and gfx10.3.
 pub(super) static GFX10: Tables = Tables {
     layouts: layout::GFX10,
+    features: &features::GFX10,
     starts: layout::starts(layout::GFX10),
     opcodes: by_encoding(&[gfx10::OPCODES]),
     pairs: &[],
@@ -338,6 +365,7 @@ pub(super) static GFX10: Tables = Tables {
 /// gfx11.
 pub(super) static GFX11: Tables = Tables {
     layouts: layout::GFX11,
+    features: &features::GFX11,
     starts: layout::starts(layout::GFX11),
     opcodes: by_encoding(&[gfx11::OPCODES]),
     pairs: &[],
@@ -345,6 +373,7 @@ pub(super) static GFX11: Tables = Tables {
 /// gfx1200 and gfx1201.
 pub(super) static GFX12: Tables = Tables {
     layouts: layout::GFX12,
+    features: &features::GFX12,
     starts: layout::starts(layout::GFX12),
     opcodes: by_encoding(&[gfx12::OPCODES]),
     pairs: &[],
@@ -352,6 +381,7 @@ pub(super) static GFX12: Tables = Tables {
 /// gfx1250 and gfx1251.
 pub(super) static GFX125X: Tables = Tables {
     layouts: layout::GFX125X,
+    features: &features::GFX12_5,
     starts: layout::starts(layout::GFX125X),
     opcodes: by_encoding(&[gfx125x::OPCODES]),
     pairs: &[
