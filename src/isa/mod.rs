@@ -1,8 +1,8 @@
 //! The machine code of AMDGPU, as far as a frame's unwinding depends on it: where each instruction ends,
 //! which registers it writes, and what those do that set up stacks, save registers and direct control.
 //!
-//! It leaves to others what all this means for a caller's registers; and it is no disassembler, most
-//! instructions have no name here. Sources: AMD's instruction set architecture documents ("Vega 7nm",
+//! It leaves to others what all this means for a caller's registers; and what prints an
+//! instruction (`print`) is no part of that. Sources: AMD's instruction set architecture documents ("Vega 7nm",
 //! "AMD Instinct MI100", "MI200", "MI300", "CDNA 4", "RDNA 1.0" to "RDNA 4"), USAGE "Instructions", and for
 //! gfx125x, of which there is no document, LLVM 22's assembler.
 //!
@@ -39,7 +39,7 @@ use core::fmt;
 use crate::arch::{Processor, WaveSize};
 use crate::error::{Error, ErrorKind, Result};
 use field::{MAX_DWORDS, Raw, bits, low_half};
-use table::{Encoding, Op, Pair, Row, Shape, Tables};
+use table::{Encoding, Op, Pair, Row, Shape, Tables, Text, flag};
 
 #[derive(Debug)]
 struct Target {
@@ -61,7 +61,8 @@ pub struct Instruction {
     pub address: u64,
     /// How long it is, in bytes: a multiple of 4, at most 20.
     pub length: u8,
-    /// Its name, if it has an effect other than [`Effect::Other`] in some form. Comparisons have none.
+    /// Its name; nothing of dual instructions, which have two, of exports, and of the few opcodes of which the name differs
+    /// between processors of one family.
     pub mnemonic: Option<Mnemonic>,
     /// The registers it writes.
     pub writes: Writes,
@@ -81,19 +82,27 @@ impl Instruction {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Mnemonic {
     prefix: &'static str,
-    name: &'static str,
+    text: Text,
+}
+
+impl Mnemonic {
+    fn stem(self) -> &'static str {
+        let (name, _) = self.text.parts();
+        let stem = name.strip_suffix("_e32").or(name.strip_suffix("_e64"));
+        stem.unwrap_or(name)
+    }
 }
 
 impl fmt::Display for Mnemonic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.prefix)?;
-        f.write_str(self.name)
+        f.write_str(self.stem())
     }
 }
 
 impl PartialEq<str> for Mnemonic {
     fn eq(&self, other: &str) -> bool {
-        other.strip_prefix(self.prefix) == Some(self.name)
+        other.strip_prefix(self.prefix) == Some(self.stem())
     }
 }
 
@@ -105,12 +114,10 @@ impl PartialEq<&str> for Mnemonic {
 
 /// Dual instructions and exports have opcodes that need no table.
 static NO_ROW: Row = Row {
-    first: 0,
-    last: 0,
+    opcode: 0,
     shape: Shape::None,
     flags: 0,
     op: Op::Other,
-    name: "",
 };
 
 impl Decoder {
@@ -156,8 +163,8 @@ impl Decoder {
         }
         let encoding = layout.encoding;
         let opcode = opcode(layout.opcode, &dwords);
-        let row = if matches!(encoding, Encoding::Vopd | Encoding::Vopd3 | Encoding::Exp) {
-            &NO_ROW
+        let (row, text) = if matches!(encoding, Encoding::Vopd | Encoding::Vopd3 | Encoding::Exp) {
+            (&NO_ROW, Text::NONE)
         } else {
             (self.target.tables.row(encoding, opcode))
                 .ok_or_else(|| self.unknown(first, address))?
@@ -170,6 +177,7 @@ impl Decoder {
             base_dwords: layout.dwords,
             extra_dwords: 0,
             row,
+            text,
         };
         raw.extra_dwords =
             length::extra_dwords(&raw).ok_or_else(|| self.unknown(first, address))?;
@@ -215,8 +223,8 @@ impl Decoder {
         } else {
             ""
         };
-        let name = raw.row.name;
-        (!name.is_empty()).then_some(Mnemonic { prefix, name })
+        let text = raw.text;
+        (text != Text::NONE && !raw.row.has(flag::UNNAMED)).then_some(Mnemonic { prefix, text })
     }
 
     /// The instructions of `code`, which starts at `address`.
