@@ -30,7 +30,11 @@ mod isa {
     use write::{File, Processor};
 
     const fn one(name: &'static str, table: Option<&'static str>, wave_size: u32) -> Processor {
-        Processor { name, table, wave_size }
+        Processor {
+            name,
+            table,
+            wave_size,
+        }
     }
 
     /// The files, and the processors that are asked for each.
@@ -88,7 +92,11 @@ fn the_tables_are_what_llvm_says() {
     };
     let folder = std::env::temp_dir().join(format!("instruction-tables-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    let llvm = isa::probe::Llvm { mc, objdump, folder };
+    let llvm = isa::probe::Llvm {
+        mc,
+        objdump,
+        folder,
+    };
     let tables = Path::new(env!("CARGO_MANIFEST_DIR")).join("../src/isa/table");
     for file in isa::FILES {
         let path = tables.join(file.path);

@@ -3,6 +3,7 @@
 #[path = "isa/text.rs"]
 mod text;
 
+use std::collections::BTreeMap;
 use std::process::Command;
 
 use dwarf_tests::disassembly::{Line, disassemble};
@@ -61,6 +62,33 @@ fn check(decoder: &Decoder, lines: &[Line], wave_size: WaveSize, processor: &str
     [same, refused]
 }
 
+/// How the texts of instructions compare: the same, not printed, and wrong ones.
+#[derive(Default)]
+struct Texts {
+    same: usize,
+    unknown: BTreeMap<String, usize>,
+    wrong: Vec<String>,
+}
+
+impl Texts {
+    fn add(&mut self, decoder: &Decoder, line: &Line, at: &str) {
+        let mut code = bytes(&line.dwords);
+        code.extend([0; 20]);
+        let Ok(ours) = decoder.print(&code, line.address) else {
+            return;
+        };
+        if ours == line.text {
+            self.same += 1;
+        } else if ours.starts_with(".long") {
+            let name = line.text.split(' ').next().unwrap();
+            *self.unknown.entry(name.to_owned()).or_default() += 1;
+        } else {
+            let dwords = &line.dwords;
+            self.wrong.push(format!("{at} {dwords:08x?}: {ours:?}, LLVM has {:?}", line.text));
+        }
+    }
+}
+
 /// Every instruction of every code object: length, name, operands and what is written. `text` of the
 /// waves is that of their code objects.
 #[test]
@@ -79,6 +107,7 @@ fn the_corpus_decodes_as_llvm_disassembles_it() {
             .collect::<Vec<_>>()
     });
     let (mut files, mut instructions, mut named) = (0, 0, 0);
+    let mut texts = Texts::default();
     for path in corpus().into_iter().chain(waves) {
         let data = std::fs::read(&path).unwrap();
         let Ok(object) = CodeObject::parse(&data) else {
@@ -95,6 +124,9 @@ fn the_corpus_decodes_as_llvm_disassembles_it() {
         let lines = disassemble(&objdump, &path, wave_size.unwrap());
         let [same, refused] = check(&decoder, &lines, wave_size.unwrap(), processor.name());
         assert_eq!(refused, 0, "{name}");
+        for line in &lines {
+            texts.add(&decoder, line, name);
+        }
         files += usize::from(same > 0);
         instructions += same;
         // The boundaries follow from one another too.
@@ -114,6 +146,16 @@ fn the_corpus_decodes_as_llvm_disassembles_it() {
     }
     println!("{files} files, {instructions} instructions, {named} with a name");
     assert!(files > 80 && instructions > 30_000 && named > 15_000);
+    let unknown: usize = texts.unknown.values().sum();
+    println!(
+        "{} printed as LLVM does, {unknown} not: {:?}; {} wrong",
+        texts.same,
+        texts.unknown,
+        texts.wrong.len()
+    );
+    let first: Vec<_> = texts.wrong.iter().take(30).collect();
+    assert!(texts.wrong.is_empty(), "{first:#?}");
+    assert!(unknown * 100 < texts.same, "{:?}", texts.unknown);
 }
 
 const PROCESSORS: [(&str, WaveSize); 14] = [

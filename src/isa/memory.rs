@@ -24,6 +24,18 @@ pub(super) fn flat_kind(raw: &Raw<'_>) -> Option<AccessKind> {
     }
 }
 
+/// What stands before the name in a row of FLAT, SCRATCH and GLOBAL, which share theirs.
+pub(super) fn prefix(raw: &Raw<'_>) -> Option<&'static str> {
+    if raw.encoding != Encoding::Flat {
+        return Some("");
+    }
+    Some(match flat_kind(raw)? {
+        AccessKind::Scratch => "scratch_",
+        AccessKind::Global => "global_",
+        AccessKind::Flat | AccessKind::Buffer => "flat_",
+    })
+}
+
 /// The effect of a load or store whose row has an operation.
 pub(super) fn effect(raw: &Raw<'_>) -> Effect {
     let Op::Access(bytes) = raw.row.op else {
@@ -156,7 +168,7 @@ fn flat(raw: &Raw<'_>) -> Option<Access> {
 
 /// Whether a vector register takes part in a scratch address: a bit says so, or that there is no scalar
 /// one.
-fn has_scratch_address(raw: &Raw<'_>, base: u32) -> bool {
+pub(super) fn has_scratch_address(raw: &Raw<'_>, base: u32) -> bool {
     match raw.features().flat.scratch_address {
         ScratchAddress::BaseIs(code) => base == code,
         ScratchAddress::Bit(bit) => raw.is_set(Some(bit)),

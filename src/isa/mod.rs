@@ -23,6 +23,7 @@ mod effect;
 mod field;
 mod length;
 mod memory;
+mod print;
 mod register;
 mod scalar;
 mod table;
@@ -39,7 +40,7 @@ use core::fmt;
 use crate::arch::{Processor, WaveSize};
 use crate::error::{Error, ErrorKind, Result};
 use field::{MAX_DWORDS, Raw, bits, low_half};
-use table::{Encoding, Op, Pair, Row, Shape, Tables, Text, flag};
+use table::{Encoding, Layout, Op, Pair, Row, Shape, Tables, Text, flag};
 
 #[derive(Debug)]
 struct Target {
@@ -146,6 +147,39 @@ impl Decoder {
     /// [`ErrorKind::Truncated`] if `bytes` ends before the instruction does; [`ErrorKind::Malformed`] if
     /// the processor has no instruction that is encoded so.
     pub fn decode(&self, bytes: &[u8], address: u64) -> Result<Instruction> {
+        let (raw, layout) = self.raw(bytes, address)?;
+        let opcode = opcode(layout.opcode, &raw.dwords);
+        let total = layout.dwords.saturating_add(raw.extra_dwords);
+        if let Some(pair) = (self.target.tables).pair(raw.encoding, opcode) {
+            if let Some(second) = second_part(pair, &raw, layout.opcode, bytes) {
+                // What it writes is what the second part does.
+                let instruction = self.decode(second, address)?;
+                return Ok(Instruction {
+                    length: instruction.length.saturating_add(8),
+                    ..instruction
+                });
+            }
+            if !pair.stands_alone() {
+                return Err(match bytes.len() {
+                    ..12 => truncated(),
+                    _ => self.unknown(raw.bits(0, 0, 32), address),
+                });
+            }
+        }
+        let mnemonic = Decoder::mnemonic(&raw);
+        Ok(Instruction {
+            address,
+            length: total.saturating_mul(4),
+            mnemonic,
+            writes: writes::writes(&raw),
+            effect: effect(&raw),
+        })
+    }
+
+    /// The dwords, encoding and row of the instruction at the start of `bytes`; of an instruction of two parts those of the
+    /// first.
+    #[inline]
+    fn raw(&self, bytes: &[u8], address: u64) -> Result<(Raw<'_>, &'static Layout)> {
         let mut dwords = [0; MAX_DWORDS];
         let (chunks, _) = bytes.as_chunks();
         for (dword, chunk) in dwords.iter_mut().zip(chunks) {
@@ -185,44 +219,11 @@ impl Decoder {
         if total > present {
             return Err(truncated());
         }
-        if let Some(pair) = (self.target.tables).pair(raw.encoding, opcode) {
-            if let Some(second) = second_part(pair, &raw, layout.opcode, bytes) {
-                // What it writes is what the second part does.
-                let instruction = self.decode(second, address)?;
-                return Ok(Instruction {
-                    length: instruction.length.saturating_add(8),
-                    ..instruction
-                });
-            }
-            if !pair.stands_alone() {
-                return Err(match bytes.len() {
-                    ..12 => truncated(),
-                    _ => self.unknown(first, address),
-                });
-            }
-        }
-        let mnemonic = self.mnemonic(&raw);
-        Ok(Instruction {
-            address,
-            length: total.saturating_mul(4),
-            mnemonic,
-            writes: writes::writes(&raw),
-            effect: effect(&raw),
-        })
+        Ok((raw, layout))
     }
 
-    fn mnemonic(&self, raw: &Raw<'_>) -> Option<Mnemonic> {
-        let prefix = if raw.encoding == Encoding::Flat {
-            match memory::flat_kind(raw)? {
-                AccessKind::Scratch => "scratch_",
-                AccessKind::Global => "global_",
-                AccessKind::Flat | AccessKind::Buffer => "flat_",
-            }
-        } else if matches!(raw.encoding, Encoding::Mubuf | Encoding::Vbuffer) {
-            "buffer_"
-        } else {
-            ""
-        };
+    fn mnemonic(raw: &Raw<'_>) -> Option<Mnemonic> {
+        let prefix = memory::prefix(raw)?;
         let text = raw.text;
         (text != Text::NONE && !raw.row.has(flag::UNNAMED)).then_some(Mnemonic { prefix, text })
     }

@@ -147,7 +147,10 @@ impl Llvm {
             if address % (4 * PITCH) == 0 {
                 let answer = (!text.starts_with(".long")).then(|| Answer {
                     text: text.to_string(),
-                    dwords: words.split_whitespace().count(),
+                    dwords: words
+                        .split_whitespace()
+                        .filter(|word| !word.starts_with('<'))
+                        .count(),
                 });
                 found.insert(address / (4 * PITCH), answer);
             }
@@ -327,7 +330,12 @@ pub fn probes(layout: &Layout, opcode: u32) -> Vec<Probe> {
                 scalar('o', 1, 24, 8, 48),
                 field('.', 0, 16, 1, 1, 0),
             ];
-            vec![fields.to_vec(), more(Bits(0, 19, 7), 1), to_lds.to_vec(), vec![]]
+            vec![
+                fields.to_vec(),
+                more(Bits(0, 19, 7), 1),
+                to_lds.to_vec(),
+                vec![],
+            ]
         }
         Encoding::Vbuffer => {
             let fields = vec![

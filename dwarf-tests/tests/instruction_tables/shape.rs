@@ -60,7 +60,10 @@ impl Parsed {
     pub fn stem(&self) -> &str {
         let suffixes = ["_e64", "_e32"];
         let name = self.name.as_str();
-        suffixes.iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name)
+        suffixes
+            .iter()
+            .find_map(|suffix| name.strip_suffix(suffix))
+            .unwrap_or(name)
     }
 
     fn is(&self, part: &str) -> bool {
@@ -68,12 +71,16 @@ impl Parsed {
     }
 
     fn first(&self, field: char) -> Option<&Operand> {
-        self.operands.first().filter(|operand| operand.field == Some(field))
+        self.operands
+            .first()
+            .filter(|operand| operand.field == Some(field))
     }
 
     fn count_of(&self, field: char) -> Option<u8> {
         let mut operands = self.operands.iter();
-        operands.find(|operand| operand.field == Some(field)).map(|operand| operand.count)
+        operands
+            .find(|operand| operand.field == Some(field))
+            .map(|operand| operand.count)
     }
 }
 
@@ -108,7 +115,9 @@ fn operand(probe: &Probe, text: &str) -> Operand {
     let (first, last) = numbers.split_once(':').unwrap_or((numbers, numbers));
     let registers = first.parse::<u32>().ok().zip(last.parse::<u32>().ok());
     let file = file.filter(|_| registers.is_some());
-    let (first, last) = registers.filter(|_| file.is_some()).unwrap_or((u32::MAX, u32::MAX));
+    let (first, last) = registers
+        .filter(|_| file.is_some())
+        .unwrap_or((u32::MAX, u32::MAX));
     let mut fields = probe.fields.iter();
     let field = fields.find(|field| field.letter != '.' && field.register == first);
     let mask = (file == Some('s') && first == 0).then_some('m');
@@ -129,12 +138,20 @@ pub fn shape(encoding: Encoding, one: &Parsed, other: &Parsed) -> String {
     let stem = one.stem();
     let starts = |parts: &[&str]| parts.iter().any(|part| stem.starts_with(part));
     let first = one.first('d');
-    let halved = |count: u8| if one.is("cmpswap") || one.is("cmpst") { count / 2 } else { count };
+    let halved = |count: u8| {
+        if one.is("cmpswap") || one.is("cmpst") {
+            count / 2
+        } else {
+            count
+        }
+    };
     match encoding {
-        Encoding::Sop1 | Encoding::Sop2 | Encoding::Sopc | Encoding::Sopk | Encoding::Sopp => match first {
-            Some(first) if !starts(READ_ALONE) => some("Scalar", first.count),
-            _ => none(),
-        },
+        Encoding::Sop1 | Encoding::Sop2 | Encoding::Sopc | Encoding::Sopk | Encoding::Sopp => {
+            match first {
+                Some(first) if !starts(READ_ALONE) => some("Scalar", first.count),
+                _ => none(),
+            }
+        }
         Encoding::Smem => match first {
             Some(first) if one.is("atomic") => some("ScalarAtomic", halved(first.count)),
             Some(first) if !starts(READ_ALONE) => some("Scalar", first.count),
@@ -183,7 +200,9 @@ pub fn shape(encoding: Encoding, one: &Parsed, other: &Parsed) -> String {
         Encoding::Flat => {
             let stored = one.count_of('s');
             match (first, stored) {
-                _ if one.is("atomic") => stored.map_or_else(none, |count| some("Atomic", halved(count))),
+                _ if one.is("atomic") => {
+                    stored.map_or_else(none, |count| some("Atomic", halved(count)))
+                }
                 _ if one.is("_lds_") => none(),
                 (Some(first), _) if by_wave => some("LoadByWave", first.count),
                 (Some(first), _) => some("Load", first.count),
@@ -231,7 +250,12 @@ const READ_ALONE: &[&str] = &[
 
 /// The operands of the row's text: for each its field's letter, the register file where that is not the usual one of the
 /// encoding, how many registers it is (`w`: one bit for each lane), `h` for half of one, and the kind of its constants; `?` if one is not known.
-pub fn operands(encoding: Encoding, one: &Parsed, other: &Parsed, kinds: &BTreeMap<char, char>) -> String {
+pub fn operands(
+    encoding: Encoding,
+    one: &Parsed,
+    other: &Parsed,
+    kinds: &BTreeMap<char, char>,
+) -> String {
     let mut text = String::new();
     let has_immediate = matches!(encoding, Encoding::Sopk | Encoding::Sopp);
     for (place, operand) in one.operands.iter().enumerate() {
@@ -243,7 +267,8 @@ pub fn operands(encoding: Encoding, one: &Parsed, other: &Parsed, kinds: &BTreeM
                 if !is_usual(encoding, field, file) {
                     text.push(file);
                 }
-                let is_mask = (file == 's' || field == 'c') && (operand.count, wide) == (1, Some(2));
+                let is_mask =
+                    (file == 's' || field == 'c') && (operand.count, wide) == (1, Some(2));
                 text.push_str(&match is_mask {
                     true => "w".to_string(),
                     false => operand.count.to_string(),
@@ -262,7 +287,11 @@ pub fn operands(encoding: Encoding, one: &Parsed, other: &Parsed, kinds: &BTreeM
         }
     }
     // Asked for with none of the halves chosen, it says so if that is not what it is without.
-    if one.modifiers.iter().any(|modifier| modifier.starts_with("op_sel_hi:")) {
+    if one
+        .modifiers
+        .iter()
+        .any(|modifier| modifier.starts_with("op_sel_hi:"))
+    {
         text.push_str(" packed");
     }
     text

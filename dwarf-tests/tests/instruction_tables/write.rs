@@ -33,7 +33,11 @@ impl File {
     pub fn text(&self, llvm: &Llvm) -> String {
         let mut base = Rows::new();
         let mut own = Vec::new();
-        let all: Vec<Rows> = self.processors.iter().map(|one| self.rows(llvm, one)).collect();
+        let all: Vec<Rows> = self
+            .processors
+            .iter()
+            .map(|one| self.rows(llvm, one))
+            .collect();
         for rows in &all {
             for (key, row) in rows {
                 base.entry(*key).or_insert_with(|| row.clone());
@@ -51,10 +55,17 @@ impl File {
             // The processors of one table that have different names for an opcode: it has none.
             for (key, row) in rows {
                 let (_, what) = row.rsplit_once('"').unwrap();
-                assert!(!what.contains(',') && !what.contains('='), "{row} has flags");
+                assert!(
+                    !what.contains(',') && !what.contains('='),
+                    "{row} has flags"
+                );
                 let unnamed = format!("\"?\"{what}, UNNAMED");
                 let (_, of_base) = base[&key].rsplit_once('"').unwrap();
-                assert!(of_base.starts_with(what), "{} needs a table of its own", processor.name);
+                assert!(
+                    of_base.starts_with(what),
+                    "{} needs a table of its own",
+                    processor.name
+                );
                 base.insert(key, unnamed);
             }
         }
@@ -73,12 +84,33 @@ impl File {
             let word = |c: char| !(c.is_ascii_alphanumeric() || c == '_');
             body.split(word).any(|one| one == **name)
         };
-        let names = ["EXEC", "Encoding", "INDIRECT", "LITERAL", "LITERAL64", "M0", "Op", "Row", "Rows", "SCC", "Shape", "Table", "UNNAMED"];
+        let names = [
+            "EXEC",
+            "Encoding",
+            "INDIRECT",
+            "LITERAL",
+            "LITERAL64",
+            "M0",
+            "Op",
+            "Row",
+            "Rows",
+            "SCC",
+            "Shape",
+            "Table",
+            "UNNAMED",
+        ];
         let always = ["Encoding", "Op", "Row", "Rows", "Shape", "Table"];
-        let names: Vec<_> = names.iter().filter(|name| always.contains(*name) || used(name)).collect();
+        let names: Vec<_> = names
+            .iter()
+            .filter(|name| always.contains(*name) || used(name))
+            .collect();
         let names: Vec<String> = names.iter().map(ToString::to_string).collect();
         writeln!(text, "use super::{{{}, rows}};", names.join(", ")).unwrap();
-        writeln!(text, "use crate::isa::effect::{{Condition, ExecOp, ScalarOp}};\n").unwrap();
+        writeln!(
+            text,
+            "use crate::isa::effect::{{Condition, ExecOp, ScalarOp}};\n"
+        )
+        .unwrap();
         text.push_str(body.trim_end());
         text.push('\n');
         text
@@ -86,11 +118,21 @@ impl File {
 
     fn list(&self, text: &mut String, what: &str, table: &str, prefix: &str, rows: &Rows) {
         let name = |encoding: Encoding| format!("{prefix}{encoding:?}").to_uppercase();
-        writeln!(text, "/// {what}\n#[rustfmt::skip]\npub(super) const {table}: &[Table] = &[").unwrap();
+        writeln!(
+            text,
+            "/// {what}\n#[rustfmt::skip]\npub(super) const {table}: &[Table] = &["
+        )
+        .unwrap();
         let some = |place: usize| rows.range((place, 0)..(place + 1, 0));
         for (place, layout) in self.layouts.iter().enumerate() {
             if some(place).next().is_some() {
-                writeln!(text, "    (Encoding::{:?}, {}),", layout.encoding, name(layout.encoding)).unwrap();
+                writeln!(
+                    text,
+                    "    (Encoding::{:?}, {}),",
+                    layout.encoding,
+                    name(layout.encoding)
+                )
+                .unwrap();
             }
         }
         writeln!(text, "];\n").unwrap();
@@ -98,7 +140,12 @@ impl File {
             if some(place).next().is_none() {
                 continue;
             }
-            writeln!(text, "#[rustfmt::skip]\nconst {}: Rows = rows! {{", name(layout.encoding)).unwrap();
+            writeln!(
+                text,
+                "#[rustfmt::skip]\nconst {}: Rows = rows! {{",
+                name(layout.encoding)
+            )
+            .unwrap();
             for ((_, opcode), row) in some(place) {
                 writeln!(text, "    {opcode:#04x} {row};").unwrap();
             }
@@ -146,11 +193,17 @@ impl File {
         let mut rows = Rows::new();
         for ((place, opcode), (_, one, other)) in &found {
             let layout = &self.layouts[*place];
-            let kinds = constants.get(&(*place, *opcode)).cloned().unwrap_or_default();
+            let kinds = constants
+                .get(&(*place, *opcode))
+                .cloned()
+                .unwrap_or_default();
             rows.insert((*place, *opcode), row(layout, one, other, &kinds));
         }
         for (name, encoding, opcode, text, shape) in facts::UNASKED {
-            let place = self.layouts.iter().position(|layout| layout.encoding == *encoding);
+            let place = self
+                .layouts
+                .iter()
+                .position(|layout| layout.encoding == *encoding);
             if let Some(place) = place.filter(|_| *name == processor.name) {
                 rows.insert((place, *opcode), format!("\"{text} ?\": {shape}"));
             }
@@ -172,7 +225,10 @@ impl File {
                 if !matches!(field.letter, 'a' | 'b' | 'c') {
                     continue;
                 }
-                let is_vop3 = matches!(self.layouts[key.0].encoding, Encoding::Vop3 | Encoding::Vop3p);
+                let is_vop3 = matches!(
+                    self.layouts[key.0].encoding,
+                    Encoding::Vop3 | Encoding::Vop3p
+                );
                 for (kind, value, literal) in CONSTANTS {
                     if literal.is_some() && is_vop3 && !self.has_vop3_literal {
                         continue;
@@ -211,7 +267,10 @@ const CONSTANTS: &[((char, &str), u32, Option<u32>)] = &[
 fn changed_operand(before: &Parsed, field: &Field, after: &Parsed) -> Option<String> {
     let mut operands = before.operands.iter();
     let place = operands.position(|operand| operand.field == Some(field.letter))?;
-    after.operands.get(place).map(|operand| operand.text.clone())
+    after
+        .operands
+        .get(place)
+        .map(|operand| operand.text.clone())
 }
 
 fn row(layout: &Layout, one: &Parsed, other: &Parsed, kinds: &BTreeMap<char, char>) -> String {
@@ -224,14 +283,15 @@ fn row(layout: &Layout, one: &Parsed, other: &Parsed, kinds: &BTreeMap<char, cha
         1 => flags.push("LITERAL"),
         _ => flags.push("LITERAL64"),
     }
-    // Memory instructions of all segments share their rows.
-    let name = match encoding {
-        Encoding::Flat | Encoding::Mubuf | Encoding::Vbuffer => {
-            one.name.split_once('_').map_or(one.name.as_str(), |(_, rest)| rest)
-        }
+    // FLAT, SCRATCH and GLOBAL share their rows.
+    let name = match (encoding, one.name.split_once('_')) {
+        (Encoding::Flat, Some((_, rest))) => rest,
         _ => &one.name,
     };
-    let mut text = format!("\"{name}{}\": {shape}", shape::operands(encoding, one, other, kinds));
+    let mut text = format!(
+        "\"{name}{}\": {shape}",
+        shape::operands(encoding, one, other, kinds)
+    );
     if !flags.is_empty() {
         write!(text, ", {}", flags.join(" | ")).unwrap();
     }

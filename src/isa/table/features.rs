@@ -39,7 +39,32 @@ pub(in crate::isa) struct Features {
     pub(in crate::isa) image: ImageFields,
     /// Which bit says that an atomic instruction returns the old value, by encoding.
     pub(in crate::isa) returns: Returns,
+    /// The bits for caches of FLAT, by their names; two fields named `th` and `scope` from gfx12 on.
+    pub(in crate::isa) policy: &'static [(Bits, &'static str)],
+    /// The same of MUBUF.
+    pub(in crate::isa) buffer_policy: &'static [(Bits, &'static str)],
+    /// The counters of `s_waitcnt`.
+    pub(in crate::isa) wait_counts: WaitCounts,
 }
+
+/// Counters in an immediate: the name, and where their bits are (the lowest bit and how many), the lowest first.
+pub(in crate::isa) type WaitCounts = &'static [(&'static str, &'static [(u32, u32)])];
+
+const GFX9_WAIT: WaitCounts = &[
+    ("vmcnt", &[(0, 4), (14, 2)]),
+    ("expcnt", &[(4, 3)]),
+    ("lgkmcnt", &[(8, 4)]),
+];
+const GFX10_WAIT: WaitCounts = &[
+    ("vmcnt", &[(0, 4), (14, 2)]),
+    ("expcnt", &[(4, 3)]),
+    ("lgkmcnt", &[(8, 6)]),
+];
+const GFX11_WAIT: WaitCounts = &[
+    ("vmcnt", &[(10, 6)]),
+    ("expcnt", &[(0, 3)]),
+    ("lgkmcnt", &[(4, 6)]),
+];
 
 /// The address of a scalar load.
 #[derive(Clone, Copy, Debug)]
@@ -179,6 +204,13 @@ const GFX9_FIRST: Features = Features {
         buffer: Bits(0, 14, 1),
         image: Bits(0, 13, 1),
     },
+    policy: &[(Bits(0, 16, 1), "glc"), (Bits(0, 17, 1), "slc")],
+    buffer_policy: &[
+        (Bits(0, 14, 1), "glc"),
+        (Bits(0, 17, 1), "slc"),
+        (Bits(0, 16, 1), "lds"),
+    ],
+    wait_counts: GFX9_WAIT,
 };
 
 const GFX90A_FIRST: Features = Features {
@@ -192,6 +224,17 @@ const GFX90A_FIRST: Features = Features {
         status: None,
         ..GFX9_FIRST.image
     },
+    policy: &[
+        (Bits(0, 16, 1), "glc"),
+        (Bits(0, 17, 1), "slc"),
+        (Bits(0, 25, 1), "scc"),
+    ],
+    buffer_policy: &[
+        (Bits(0, 14, 1), "glc"),
+        (Bits(0, 17, 1), "slc"),
+        (Bits(0, 15, 1), "scc"),
+        (Bits(0, 16, 1), "lds"),
+    ],
     ..GFX9_FIRST
 };
 
@@ -202,6 +245,17 @@ pub(super) static GFX942: Features = Features {
         to_lds: None,
         ..GFX9_FIRST.flat
     },
+    policy: &[
+        (Bits(0, 16, 1), "sc0"),
+        (Bits(0, 17, 1), "nt"),
+        (Bits(0, 25, 1), "sc1"),
+    ],
+    buffer_policy: &[
+        (Bits(0, 14, 1), "sc0"),
+        (Bits(0, 17, 1), "nt"),
+        (Bits(0, 15, 1), "sc1"),
+        (Bits(0, 16, 1), "lds"),
+    ],
     ..GFX90A_FIRST
 };
 
@@ -230,6 +284,18 @@ pub(super) static GFX10: Features = Features {
         packed: Bits(1, 31, 1),
     },
     returns: GFX9_FIRST.returns,
+    policy: &[
+        (Bits(0, 16, 1), "glc"),
+        (Bits(0, 17, 1), "slc"),
+        (Bits(0, 12, 1), "dlc"),
+    ],
+    buffer_policy: &[
+        (Bits(0, 14, 1), "glc"),
+        (Bits(1, 22, 1), "slc"),
+        (Bits(0, 15, 1), "dlc"),
+        (Bits(0, 16, 1), "lds"),
+    ],
+    wait_counts: GFX10_WAIT,
 };
 
 pub(super) static GFX11: Features = Features {
@@ -268,6 +334,17 @@ pub(super) static GFX11: Features = Features {
         buffer: Bits(0, 14, 1),
         image: Bits(0, 14, 1),
     },
+    policy: &[
+        (Bits(0, 14, 1), "glc"),
+        (Bits(0, 15, 1), "slc"),
+        (Bits(0, 13, 1), "dlc"),
+    ],
+    buffer_policy: &[
+        (Bits(0, 14, 1), "glc"),
+        (Bits(0, 12, 1), "slc"),
+        (Bits(0, 13, 1), "dlc"),
+    ],
+    wait_counts: GFX11_WAIT,
 };
 
 pub(super) static GFX12: Features = GFX12_FIRST;
@@ -315,6 +392,9 @@ const GFX12_FIRST: Features = Features {
         buffer: Bits(1, 20, 1),
         image: Bits(1, 20, 1),
     },
+    policy: &[(Bits(1, 20, 3), "th"), (Bits(1, 18, 2), "scope")],
+    buffer_policy: &[(Bits(1, 20, 3), "th"), (Bits(1, 18, 2), "scope")],
+    wait_counts: GFX11_WAIT,
 };
 
 pub(super) static GFX12_5: Features = Features {

@@ -20,7 +20,7 @@ use crate::arch::Family;
 
 use super::effect::{Condition, ExecOp, ScalarOp};
 
-pub(super) use features::{Features, ScalarLoad, ScratchAddress};
+pub(super) use features::{Features, ScalarLoad, ScratchAddress, WaitCounts};
 pub(super) use layout::{Bits, Encoding, Layout};
 
 /// What is known of an opcode.
@@ -158,7 +158,7 @@ pub(super) enum Op {
 
 /// Rows, one a line: opcode, text, shape, what else is changed; and for those with an effect, which.
 ///
-/// The text is the name as LLVM prints it (of memory instructions without the part up to the first `_`; `?` if the
+/// The text is the name as LLVM prints it (of FLAT without the part up to the first `_`; `?` if the
 /// processors of the table have different ones), and for each operand the letter of its field (`d` destination, `a` `b` `c`
 /// sources, `m` mask, `p` address, `s` `t` data, `e` `r` `o` scalar addresses), the register file if it is not that of the
 /// encoding, how many registers it is (`w`: one bit for each lane), `h` if it is half of one, and what its constants are if

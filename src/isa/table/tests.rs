@@ -42,7 +42,10 @@ fn every_row_is_found_with_its_text() {
                 for opcode in 0..1024 {
                     let expected = table.rows.rows.iter().find(|row| row.opcode == opcode);
                     let found = table.row(opcode);
-                    assert_eq!(found.map(|found| found.0.opcode), expected.map(|row| row.opcode));
+                    assert_eq!(
+                        found.map(|found| found.0.opcode),
+                        expected.map(|row| row.opcode)
+                    );
                     if let Some((_, text)) = found {
                         let line = lines.next().unwrap();
                         let (name, operands) = text.parts();
