@@ -72,6 +72,10 @@ struct Texts {
 
 impl Texts {
     fn add(&mut self, decoder: &Decoder, line: &Line, at: &str) {
+        // What LLVM remarks on is no instruction.
+        if line.text.contains("/*") || line.text.contains("Warning") {
+            return;
+        }
         let mut code = bytes(&line.dwords);
         code.extend([0; 20]);
         let Ok(ours) = decoder.print(&code, line.address) else {
@@ -84,7 +88,10 @@ impl Texts {
             *self.unknown.entry(name.to_owned()).or_default() += 1;
         } else {
             let dwords = &line.dwords;
-            self.wrong.push(format!("{at} {dwords:08x?}: {ours:?}, LLVM has {:?}", line.text));
+            self.wrong.push(format!(
+                "{at} {dwords:08x?}: {ours:?}, LLVM has {:?}",
+                line.text
+            ));
         }
     }
 }
@@ -219,6 +226,7 @@ fn compare_random(count: usize, rounds: u64) {
     };
     let folder = std::env::temp_dir().join(format!("isa-{}-{count}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
+    let mut texts = Texts::default();
     let (source, object) = (folder.join("words.s"), folder.join("words.o"));
     for (name, wave_size) in PROCESSORS {
         let processor = Processor::by_name(name).unwrap();
@@ -248,10 +256,17 @@ fn compare_random(count: usize, rounds: u64) {
             );
             same += one;
             refused += other;
+            for line in disassemble(&objdump, &object, wave_size) {
+                texts.add(&decoder, &line, name);
+            }
         }
         println!("{name} {wave_size:?}: {same} the same, {refused} that are none");
         assert!(same > count / 8, "{name}: LLVM decoded little");
     }
+    let unknown: usize = texts.unknown.values().sum();
+    println!("{} printed as LLVM does, {unknown} not", texts.same);
+    let first: Vec<_> = texts.wrong.iter().take(30).collect();
+    assert!(texts.wrong.is_empty(), "{first:#?}");
     std::fs::remove_dir_all(&folder).unwrap();
 }
 

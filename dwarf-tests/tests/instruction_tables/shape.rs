@@ -262,7 +262,11 @@ pub fn operands(
         let wide = other.operands.get(place).map(|other| other.count);
         text.push(' ');
         match (operand.field, operand.file) {
-            (Some(field), Some(file)) => {
+            // A mask stands second; further on it is a source that the probe left empty.
+            (Some('m'), _) if place > 1 => text.push('?'),
+            (Some(field), Some(file))
+                if encoding != Encoding::Smem || matches!(field, 'd' | 'e') =>
+            {
                 text.push(field);
                 if !is_usual(encoding, field, file) {
                     text.push(file);
@@ -276,6 +280,7 @@ pub fn operands(
                 text.extend(operand.is_half.then_some('h'));
                 text.extend(kinds.get(&field).filter(|_| !is_mask));
             }
+            _ if encoding == Encoding::Smem => text.push('?'),
             _ => text.push_str(match operand.text.as_str() {
                 "vcc" | "vcc_lo" => "vcc",
                 "exec" | "exec_lo" => "exec",

@@ -178,16 +178,22 @@ impl File {
             _ => answers.clone(),
         };
         let mut found: BTreeMap<(usize, u32), (Probe, Parsed, Parsed)> = BTreeMap::new();
-        for (((place, opcode, probe), one), other) in keys.into_iter().zip(answers).zip(wide) {
-            let Some(answer) = one.or_else(|| other.clone()) else {
-                continue;
-            };
-            let key = (place, opcode);
-            found.entry(key).or_insert_with(|| {
-                let parsed = Parsed::new(&probe, &answer);
-                let other = Parsed::new(&probe, other.as_ref().unwrap_or(&answer));
-                (probe, parsed, other)
-            });
+        let answers: Vec<_> = keys.into_iter().zip(answers).zip(wide).collect();
+        // What LLVM remarks on (`/*Invalid register…*/`) counts only if there is nothing else.
+        for accepts_remarks in [false, true] {
+            for (((place, opcode, probe), one), other) in &answers {
+                let Some(answer) = one.clone().or_else(|| other.clone()) else {
+                    continue;
+                };
+                if answer.text.contains("/*") && !accepts_remarks {
+                    continue;
+                }
+                found.entry((*place, *opcode)).or_insert_with(|| {
+                    let parsed = Parsed::new(probe, &answer);
+                    let other = Parsed::new(probe, other.as_ref().unwrap_or(&answer));
+                    (probe.clone(), parsed, other)
+                });
+            }
         }
         let constants = self.constants(llvm, processor, &usual, &found);
         let mut rows = Rows::new();

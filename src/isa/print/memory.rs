@@ -5,10 +5,10 @@
 
 use super::operand::vector_text;
 use super::{Printer, Token};
+use crate::isa::AccessKind;
 use crate::isa::field::signed;
 use crate::isa::memory::{flat_kind, has_scratch_address};
 use crate::isa::table::{Bits, Encoding, ScalarLoad, Shape};
-use crate::isa::AccessKind;
 
 impl Printer<'_, '_> {
     pub(super) fn memory(&mut self, name: &str, operands: &str) -> Option<()> {
@@ -180,6 +180,8 @@ impl Printer<'_, '_> {
             }
             let token = self.token(word)?;
             match token.field {
+                // The register is not used.
+                'd' if self.raw.is_set(fields.to_lds) => {}
                 'd' => {
                     let n = self.take(if is_new { Bits(1, 0, 8) } else { Bits(1, 8, 8) });
                     self.data(n, token);
@@ -304,7 +306,8 @@ impl Printer<'_, '_> {
                 let offset = hexadecimal(signed(self.take(field), field.2));
                 let code = self.take(Bits(1, 25, 7));
                 let register = self.scalar_text(code, unit(1))?;
-                if register == "null" {
+                // From gfx12 on there is no form without a constant.
+                if register == "null" && (offset != "0x0" || field.2 == 24) {
                     self.operand(&offset);
                 } else {
                     self.operand(&register);
@@ -340,6 +343,7 @@ impl Printer<'_, '_> {
 fn unit(count: u8) -> Token {
     Token {
         field: 'd',
+        file: None,
         count,
         is_half: false,
         kind: None,

@@ -126,6 +126,8 @@ fn text(raw: &Raw<'_>, fields: &super::Layout) -> Option<String> {
 #[derive(Clone, Copy, Debug)]
 struct Token {
     field: char,
+    /// The register file, if it is not that of the encoding.
+    file: Option<char>,
     /// Registers.
     count: u8,
     is_half: bool,
@@ -149,7 +151,7 @@ impl<'a, 'r> Printer<'a, 'r> {
     fn token(&self, text: &str) -> Option<Token> {
         let mut chars = text.chars().peekable();
         let field = chars.next()?;
-        let _file = chars.next_if(|c| matches!(c, 's' | 'v' | 'a'));
+        let file = chars.next_if(|c| matches!(c, 's' | 'v' | 'a'));
         let mut count = 0u8;
         if chars.next_if_eq(&'w').is_some() {
             count = self.raw.mask_dwords();
@@ -164,6 +166,7 @@ impl<'a, 'r> Printer<'a, 'r> {
         let kind = chars.next();
         (count > 0 && chars.next().is_none()).then_some(Token {
             field,
+            file,
             count,
             is_half,
             kind,

@@ -25,9 +25,6 @@ impl Printer<'_, '_> {
         if let Some(n) = code.checked_sub(256) {
             return Some(vector_text(n, token));
         }
-        if token.is_half && !matches!(code, 128..=255) {
-            return None;
-        }
         self.scalar_text(code, token)
     }
 
@@ -65,7 +62,11 @@ pub(super) fn vector_text(n: u32, token: Token) -> String {
         (true, _) => ".h",
     };
     let n = if token.is_half { n & 0x7f } else { n };
-    let first = MachineRegister::Vgpr(u16::try_from(n).unwrap_or(u16::MAX));
+    let n = u16::try_from(n).unwrap_or(u16::MAX);
+    let first = match token.file {
+        Some('a') => MachineRegister::Agpr(n),
+        _ => MachineRegister::Vgpr(n),
+    };
     format!("{}{half}", Span::new(first, token.count))
 }
 

@@ -6,21 +6,29 @@
 use core::fmt::Write as _;
 
 use super::Printer;
-use crate::isa::table::{Bits, Encoding, WaitCounts};
+use crate::isa::table::{Bits, Op, WaitCounts};
 
 impl Printer<'_, '_> {
     pub(super) fn scalar(&mut self, name: &str, operands: &str) -> Option<()> {
         for word in operands.split_whitespace() {
             match word {
+                "k" | "kx" | "?" if self.special(name)? => {}
                 "k" => {
                     let value = self.take(Bits(0, 0, 16));
-                    self.operand(&value.to_string());
+                    let is_jump =
+                        matches!(self.raw.row.op, Op::Branch(_) | Op::Call | Op::OtherJump);
+                    let is_decimal = is_jump || value <= 64;
+                    self.operand(&if is_decimal {
+                        value.to_string()
+                    } else {
+                        format!("{value:#x}")
+                    });
                 }
                 "kx" => {
                     let value = self.take(Bits(0, 0, 16));
                     self.operand(&format!("{value:#x}"));
                 }
-                "?" => self.special(name)?,
+                "?" => return None,
                 _ => self.scalar_operand(word)?,
             }
         }
@@ -49,20 +57,18 @@ impl Printer<'_, '_> {
         }
     }
 
-    /// Immediates of bit fields.
-    fn special(&mut self, name: &str) -> Option<()> {
-        if self.raw.encoding != Encoding::Sopp {
-            return None;
-        }
-        let value = self.take(Bits(0, 0, 16));
+    /// Immediates of bit fields; nothing is printed of others.
+    fn special(&mut self, name: &str) -> Option<bool> {
+        let value = self.raw.bits(0, 0, 16);
         let text = match name {
             "s_waitcnt" => wait_counts(value, self.raw.features().wait_counts)?,
             "s_delay_alu" => delay(value)?,
-            "s_wait_alu" => wait_alu(value)?,
-            _ => return None,
+            "s_wait_alu" | "s_waitcnt_depctr" => wait_alu(value)?,
+            _ => return Some(false),
         };
+        self.take(Bits(0, 0, 16));
         self.operand(&text);
-        Some(())
+        Some(true)
     }
 }
 

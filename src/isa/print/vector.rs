@@ -7,7 +7,7 @@ use core::fmt::Write as _;
 use super::operand::vector_text;
 use super::{Printer, Token};
 use crate::isa::length::{has_controls, is_sdwa};
-use crate::isa::table::{Bits, Encoding, flag};
+use crate::isa::table::{Bits, Encoding, Op, flag};
 
 impl Printer<'_, '_> {
     pub(super) fn vector(&mut self, name: &str, operands: &str) -> Option<()> {
@@ -53,9 +53,62 @@ impl Printer<'_, '_> {
             self.dpp()?;
         }
         if is_packed {
-            self.packed(sources);
-        } else if self.raw.encoding == Encoding::Vop3 {
+            self.packed(sources, operands)?;
+        } else if self.is_vop3() {
+            self.halves(sources, operands);
             self.output();
+        }
+        if matches!(self.raw.encoding, Encoding::Vop3 | Encoding::Vop3p) {
+            self.unused(sources)?;
+        }
+        Some(())
+    }
+
+    /// Which halves of the sources and the destination are used: LLVM says so by their names and again here.
+    fn halves(&mut self, sources: u8, operands: &str) {
+        let (low, destination) = (self.raw.bits(0, 11, 3), self.raw.bits(0, 14, 1));
+        let first = self.token(operands.split_whitespace().next().unwrap_or_default());
+        // Those that choose by a mask have the names alone.
+        let has_mask = operands.split_whitespace().any(|word| word == "cw");
+        if has_mask || !first.is_some_and(|token| token.is_half) {
+            return;
+        }
+        let parts = (0..sources).map(|n| low.wrapping_shr(n.into()) & 1);
+        let parts: Vec<_> = parts
+            .chain([destination])
+            .map(|bit| bit.to_string())
+            .collect();
+        if parts.iter().any(|part| part != "0") {
+            self.modifier(&format!("op_sel:[{}]", parts.join(",")));
+        }
+    }
+
+    /// Whether it is VOP3 and not VOP3P, which are one encoding with many opcodes on gfx9.
+    fn is_vop3(&self) -> bool {
+        self.raw.encoding == Encoding::Vop3 && self.raw.bits(0, 23, 9) != 0b1_1010_0111
+    }
+
+    /// What compilers write to fields that an instruction does not have: the constant 0 to sources; and that no halves are
+    /// chosen to moves from and to accumulation registers.
+    fn unused(&mut self, sources: u8) -> Option<()> {
+        const ZERO: u32 = 128;
+        const EXEC: u32 = 126;
+        for index in sources..3 {
+            let field = Bits(1, index.checked_mul(9)?, 9);
+            if self.raw.field(field) == ZERO {
+                self.take(field);
+            }
+        }
+        // Comparisons that write `exec` alone have it as their destination.
+        let destination = Bits(0, 0, 8);
+        if self.raw.row.has(flag::EXEC) && self.raw.field(destination) == EXEC {
+            self.take(destination);
+        }
+        let halves = [Bits(1, 27, 2), Bits(0, 14, 1)];
+        if matches!(self.raw.row.op, Op::AccRead | Op::AccWrite)
+            && halves.map(|field| self.raw.field(field)) == [3, 1]
+        {
+            halves.map(|field| self.take(field));
         }
         Some(())
     }
@@ -73,7 +126,6 @@ impl Printer<'_, '_> {
                 });
                 match word.chars().nth(1)? {
                     's' => self.scalar_text(code, token)?,
-                    'a' => format!("a{}", vector_text(code, token).strip_prefix('v')?),
                     // Accumulation registers by a bit.
                     _ if self.raw.features().matrix_accumulates.is_some()
                         && name_is_matrix(self.raw.row.shape) =>
@@ -112,8 +164,7 @@ impl Printer<'_, '_> {
             }
             let text = self.source_text(code_read, token)?;
             self.take_literal(code);
-            let takes_modifiers =
-                !is_packed && token.count <= 2 && self.raw.encoding == Encoding::Vop3;
+            let takes_modifiers = !is_packed && token.count <= 2 && self.is_vop3();
             (text, takes_modifiers)
         } else {
             let code = match (index, has_controls(self.raw)) {
@@ -165,10 +216,19 @@ impl Printer<'_, '_> {
     }
 
     /// Which halves of the sources of VOP3P are used, and their signs.
-    fn packed(&mut self, sources: u8) {
+    fn packed(&mut self, sources: u8, operands: &str) -> Option<()> {
         let high = self.take(Bits(1, 27, 2)) | self.take(Bits(0, 14, 1)) << 2;
         let low = self.take(Bits(0, 11, 3));
         let (negative_low, negative_high) = (self.take(Bits(1, 29, 3)), self.take(Bits(0, 8, 3)));
+        // Integers have no sign to change; their row does not say that they are halves of floating-point numbers, or pairs.
+        let first = operands
+            .split_whitespace()
+            .find(|word| word.starts_with('a'))?;
+        let token = self.token(first)?;
+        let has_sign = token.kind == Some('x') || token.count == 2;
+        if !has_sign && (negative_low, negative_high) != (0, 0) {
+            return None;
+        }
         for (name, bits, usual) in [
             ("op_sel", low, 0),
             ("op_sel_hi", high, 1),
@@ -186,6 +246,7 @@ impl Printer<'_, '_> {
         if self.take(Bits(0, 15, 1)) != 0 {
             self.modifier("clamp");
         }
+        Some(())
     }
 
     /// The controls of DPP with 16 lanes a row.
@@ -241,6 +302,7 @@ impl Printer<'_, '_> {
         ];
         let token = Token {
             field: 'a',
+            file: None,
             count: 1,
             is_half: false,
             kind: None,
