@@ -2,31 +2,30 @@
 //!
 //! With `HETDWARF_WRITE_TABLES=1` they are written; without, compared.
 
-use std::path::Path;
-
-use dwarf_tests::llvm_tool;
-
 // The layouts of encodings are those of the library; what reads them has to stand where they are visible.
 #[path = "../../src/isa"]
 #[allow(dead_code, reason = "the decoder has uses for more of it")]
 mod isa {
     #[path = "table"]
-    pub mod table {
-        pub mod layout;
-        pub mod all {
+    mod table {
+        pub(super) mod layout;
+        pub(super) mod all {
             use super::layout::{GFX9, GFX10, GFX11, GFX12, GFX125X, Layout};
-            pub const LAYOUTS: [&[Layout]; 5] = [GFX9, GFX10, GFX11, GFX12, GFX125X];
+            pub(in crate::isa) const LAYOUTS: [&[Layout]; 5] = [GFX9, GFX10, GFX11, GFX12, GFX125X];
         }
     }
     #[path = "../../dwarf-tests/tests/instruction_tables/facts.rs"]
-    pub mod facts;
+    mod facts;
     #[path = "../../dwarf-tests/tests/instruction_tables/probe.rs"]
-    pub mod probe;
+    mod probe;
     #[path = "../../dwarf-tests/tests/instruction_tables/shape.rs"]
-    pub mod shape;
+    mod shape;
     #[path = "../../dwarf-tests/tests/instruction_tables/write.rs"]
-    pub mod write;
+    mod write;
 
+    use std::path::Path;
+
+    use dwarf_tests::llvm_tool;
     use write::{File, Processor};
 
     const fn one(name: &'static str, table: Option<&'static str>, wave_size: u32) -> Processor {
@@ -38,7 +37,7 @@ mod isa {
     }
 
     /// The files, and the processors that are asked for each.
-    pub const FILES: [File; 5] = [
+    const FILES: [File; 5] = [
         File {
             path: "gfx9.rs",
             what: "gfx9: Vega, MI100, MI200, MI300, MI350. Where a later processor gives one another meaning, that stands in a\n//! table of its own, which goes first.",
@@ -82,36 +81,41 @@ mod isa {
             processors: &[one("gfx1250", None, 32)],
         },
     ];
+
+    /// Each file of the tables, made anew.
+    pub fn check() {
+        let (Some(mc), Some(objdump)) = (llvm_tool("llvm-mc"), llvm_tool("llvm-objdump")) else {
+            return;
+        };
+        let folder =
+            std::env::temp_dir().join(format!("instruction-tables-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let llvm = probe::Llvm {
+            mc,
+            objdump,
+            folder,
+        };
+        let tables = Path::new(env!("CARGO_MANIFEST_DIR")).join("../src/isa/table");
+        for file in FILES {
+            let path = tables.join(file.path);
+            let text = file.text(&llvm);
+            if std::env::var_os("HETDWARF_WRITE_TABLES").is_some() {
+                std::fs::write(&path, &text).unwrap();
+            }
+            let present = std::fs::read_to_string(&path).unwrap();
+            let mut lines = present.lines().zip(text.lines());
+            let first = lines.find(|(one, other)| one != other);
+            assert!(
+                present == text,
+                "{}: made with HETDWARF_WRITE_TABLES=1 it would be another; the first difference: {first:?}",
+                file.path
+            );
+        }
+        std::fs::remove_dir_all(&llvm.folder).unwrap();
+    }
 }
 
-/// Each file of the tables, made anew.
 #[test]
 fn the_tables_are_what_llvm_says() {
-    let (Some(mc), Some(objdump)) = (llvm_tool("llvm-mc"), llvm_tool("llvm-objdump")) else {
-        return;
-    };
-    let folder = std::env::temp_dir().join(format!("instruction-tables-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let llvm = isa::probe::Llvm {
-        mc,
-        objdump,
-        folder,
-    };
-    let tables = Path::new(env!("CARGO_MANIFEST_DIR")).join("../src/isa/table");
-    for file in isa::FILES {
-        let path = tables.join(file.path);
-        let text = file.text(&llvm);
-        if std::env::var_os("HETDWARF_WRITE_TABLES").is_some() {
-            std::fs::write(&path, &text).unwrap();
-        }
-        let present = std::fs::read_to_string(&path).unwrap();
-        let mut lines = present.lines().zip(text.lines());
-        let first = lines.find(|(one, other)| one != other);
-        assert!(
-            present == text,
-            "{}: made with HETDWARF_WRITE_TABLES=1 it would be another; the first difference: {first:?}",
-            file.path
-        );
-    }
-    std::fs::remove_dir_all(&llvm.folder).unwrap();
+    isa::check();
 }

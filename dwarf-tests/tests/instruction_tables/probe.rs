@@ -199,7 +199,7 @@ pub fn probes(layout: &Layout, opcode: u32) -> Vec<Probe> {
             vec![fields]
         }
         Encoding::Smem => {
-            let fields = vec![scalar('d', 0, 6, 7, 16), field('e', 0, 0, 6, 12, 24)];
+            let fields = [scalar('d', 0, 6, 7, 16), field('e', 0, 0, 6, 12, 24)];
             // A constant as offset: gfx9 has a bit for it, later ones have the null register, whose code differs.
             let with = |more: Field| fields.iter().copied().chain([more]).collect();
             vec![

@@ -3,6 +3,11 @@
 //! Source: AMD's instruction set architecture documents, "Scalar Memory Operations", "Vector Memory Operations", "Flat Memory
 //! Instructions" and "LDS"; the names of cache policies as LLVM spells them.
 
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "few of the encodings have a field elsewhere than most, and the caller decides which come here"
+)]
+
 use super::operand::vector_text;
 use super::{Printer, Token};
 use crate::isa::AccessKind;

@@ -2,6 +2,11 @@
 //!
 //! Source: AMD's instruction set architecture documents, "Vector ALU", "DPP" and "Dual Issue VALU".
 
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "few of the encodings have a field elsewhere than most, and the caller decides which come here"
+)]
+
 use core::fmt::Write as _;
 
 use super::operand::vector_text;
@@ -108,7 +113,9 @@ impl Printer<'_, '_> {
         if matches!(self.raw.row.op, Op::AccRead | Op::AccWrite)
             && halves.map(|field| self.raw.field(field)) == [3, 1]
         {
-            halves.map(|field| self.take(field));
+            for field in halves {
+                self.take(field);
+            }
         }
         Some(())
     }
