@@ -105,7 +105,12 @@ impl File {
             .filter(|name| always.contains(*name) || used(name))
             .collect();
         let names: Vec<String> = names.iter().map(ToString::to_string).collect();
-        writeln!(text, "use super::{{{}, rows}};", names.join(", ")).unwrap();
+        writeln!(
+            text,
+            "#[rustfmt::skip]\nuse super::{{{}, rows}};",
+            names.join(", ")
+        )
+        .unwrap();
         writeln!(
             text,
             "use crate::isa::effect::{{Condition, ExecOp, ScalarOp}};\n"

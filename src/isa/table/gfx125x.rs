@@ -3,6 +3,7 @@
 //! What the columns mean is said where the macro `rows` is. Made by the test `instruction_tables` of LLVM 22's disassembler and
 //! the list beside it; not to be edited.
 
+#[rustfmt::skip]
 use super::{EXEC, Encoding, INDIRECT, LITERAL, LITERAL64, Op, Row, Rows, SCC, Shape, Table, rows};
 use crate::isa::effect::{Condition, ExecOp, ScalarOp};
 

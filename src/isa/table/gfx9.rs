@@ -4,9 +4,8 @@
 //! What the columns mean is said where the macro `rows` is. Made by the test `instruction_tables` of LLVM 22's disassembler and
 //! the list beside it; not to be edited.
 
-use super::{
-    EXEC, Encoding, INDIRECT, LITERAL, M0, Op, Row, Rows, SCC, Shape, Table, UNNAMED, rows,
-};
+#[rustfmt::skip]
+use super::{EXEC, Encoding, INDIRECT, LITERAL, M0, Op, Row, Rows, SCC, Shape, Table, UNNAMED, rows};
 use crate::isa::effect::{Condition, ExecOp, ScalarOp};
 
 /// The opcodes.
