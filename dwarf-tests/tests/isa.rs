@@ -3,6 +3,7 @@
 #[path = "isa/text.rs"]
 mod text;
 
+use std::collections::BTreeMap;
 use std::process::Command;
 
 use dwarf_tests::disassembly::{Line, disassemble};
@@ -61,6 +62,40 @@ fn check(decoder: &Decoder, lines: &[Line], wave_size: WaveSize, processor: &str
     [same, refused]
 }
 
+/// How the texts of instructions compare: the same, not printed, and wrong ones.
+#[derive(Default)]
+struct Texts {
+    same: usize,
+    unknown: BTreeMap<String, usize>,
+    wrong: Vec<String>,
+}
+
+impl Texts {
+    fn add(&mut self, decoder: &Decoder, line: &Line, at: &str) {
+        // What LLVM remarks on is no instruction.
+        if line.text.contains("/*") || line.text.contains("Warning") {
+            return;
+        }
+        let mut code = bytes(&line.dwords);
+        code.extend([0; 20]);
+        let Ok(ours) = decoder.print(&code, line.address) else {
+            return;
+        };
+        if ours == line.text {
+            self.same += 1;
+        } else if ours.starts_with(".long") {
+            let name = line.text.split(' ').next().unwrap();
+            *self.unknown.entry(name.to_owned()).or_default() += 1;
+        } else {
+            let dwords = &line.dwords;
+            self.wrong.push(format!(
+                "{at} {dwords:08x?}: {ours:?}, LLVM has {:?}",
+                line.text
+            ));
+        }
+    }
+}
+
 /// Every instruction of every code object: length, name, operands and what is written. `text` of the
 /// waves is that of their code objects.
 #[test]
@@ -79,6 +114,7 @@ fn the_corpus_decodes_as_llvm_disassembles_it() {
             .collect::<Vec<_>>()
     });
     let (mut files, mut instructions, mut named) = (0, 0, 0);
+    let mut texts = Texts::default();
     for path in corpus().into_iter().chain(waves) {
         let data = std::fs::read(&path).unwrap();
         let Ok(object) = CodeObject::parse(&data) else {
@@ -95,6 +131,9 @@ fn the_corpus_decodes_as_llvm_disassembles_it() {
         let lines = disassemble(&objdump, &path, wave_size.unwrap());
         let [same, refused] = check(&decoder, &lines, wave_size.unwrap(), processor.name());
         assert_eq!(refused, 0, "{name}");
+        for line in &lines {
+            texts.add(&decoder, line, name);
+        }
         files += usize::from(same > 0);
         instructions += same;
         // The boundaries follow from one another too.
@@ -114,6 +153,16 @@ fn the_corpus_decodes_as_llvm_disassembles_it() {
     }
     println!("{files} files, {instructions} instructions, {named} with a name");
     assert!(files > 80 && instructions > 30_000 && named > 15_000);
+    let unknown: usize = texts.unknown.values().sum();
+    println!(
+        "{} printed as LLVM does, {unknown} not: {:?}; {} wrong",
+        texts.same,
+        texts.unknown,
+        texts.wrong.len()
+    );
+    let first: Vec<_> = texts.wrong.iter().take(30).collect();
+    assert!(texts.wrong.is_empty(), "{first:#?}");
+    assert!(unknown * 100 < texts.same, "{:?}", texts.unknown);
 }
 
 const PROCESSORS: [(&str, WaveSize); 14] = [
@@ -177,6 +226,7 @@ fn compare_random(count: usize, rounds: u64) {
     };
     let folder = std::env::temp_dir().join(format!("isa-{}-{count}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
+    let mut texts = Texts::default();
     let (source, object) = (folder.join("words.s"), folder.join("words.o"));
     for (name, wave_size) in PROCESSORS {
         let processor = Processor::by_name(name).unwrap();
@@ -206,10 +256,17 @@ fn compare_random(count: usize, rounds: u64) {
             );
             same += one;
             refused += other;
+            for line in disassemble(&objdump, &object, wave_size) {
+                texts.add(&decoder, &line, name);
+            }
         }
         println!("{name} {wave_size:?}: {same} the same, {refused} that are none");
         assert!(same > count / 8, "{name}: LLVM decoded little");
     }
+    let unknown: usize = texts.unknown.values().sum();
+    println!("{} printed as LLVM does, {unknown} not", texts.same);
+    let first: Vec<_> = texts.wrong.iter().take(30).collect();
+    assert!(texts.wrong.is_empty(), "{first:#?}");
     std::fs::remove_dir_all(&folder).unwrap();
 }
 

@@ -13,7 +13,9 @@ mod space;
 mod target_id;
 
 pub use aperture::Apertures;
-pub use processor::{Architecture, FlatScratch, Processor, ScratchAddressing, TargetFeature};
+pub use processor::{
+    Architecture, Family, FlatScratch, Processor, ScratchAddressing, TargetFeature,
+};
 pub use register::{Register, RegisterClass, RegisterKind, RegisterName, RegisterRange};
 pub use space::{AddressSpace, MemorySpace};
 pub use target_id::{CodeObjectVersion, FeatureSetting, TargetId};

@@ -3,9 +3,9 @@
 //! Which fields an instruction has is left to those who ask. Source: AMD's instruction set architecture
 //! documents, "Scalar Data Operands", "Instruction Operands" and "Microcode Formats".
 
+use super::Target;
 use super::register::{MachineRegister, Operand, Span};
-use super::table::{Bits, Encoding, Row};
-use super::{Generation, Target};
+use super::table::{Bits, Encoding, Features, Row, Text};
 
 /// The most dwords an instruction has: an image instruction of gfx10 with three dwords of addresses.
 pub(super) const MAX_DWORDS: usize = 5;
@@ -22,6 +22,8 @@ pub(super) struct Raw<'a> {
     /// How many dwords follow those: literals, controls, further addresses.
     pub(super) extra_dwords: u8,
     pub(super) row: &'static Row,
+    /// Its name and operands.
+    pub(super) text: Text,
 }
 
 /// The bits of a field; zero for what is not there.
@@ -65,8 +67,18 @@ impl Raw<'_> {
         self.bits(word, low, 1) != 0
     }
 
-    pub(super) fn generation(&self) -> Generation {
-        self.target.generation
+    /// What the bits of a field are.
+    pub(super) fn field(&self, field: Bits) -> u32 {
+        bits(&self.dwords, field)
+    }
+
+    /// Whether any bit of a field is set; none is if there is no such field.
+    pub(super) fn is_set(&self, field: Option<Bits>) -> bool {
+        field.is_some_and(|field| self.field(field) != 0)
+    }
+
+    pub(super) fn features(&self) -> &'static Features {
+        self.target.tables.features
     }
 
     /// How many scalar registers hold one bit for each lane.
@@ -91,32 +103,30 @@ impl Raw<'_> {
     pub(super) fn scalar(&self, code: u32, count: u8) -> Operand {
         use MachineRegister as R;
         let code = low_byte(code);
-        let generation = self.generation();
+        let features = self.features();
         let register = match code {
-            102 if generation.has_flat_scratch() => R::FlatScratchLo,
-            103 if generation.has_flat_scratch() => R::FlatScratchHi,
-            104 if generation.has_flat_scratch() => R::XnackMaskLo,
-            105 if generation.has_flat_scratch() => R::XnackMaskHi,
+            102 if features.has_flat_scratch => R::FlatScratchLo,
+            103 if features.has_flat_scratch => R::FlatScratchHi,
+            104 if features.has_flat_scratch => R::XnackMaskLo,
+            105 if features.has_flat_scratch => R::XnackMaskHi,
             0..=105 => R::Sgpr(code),
             106 => R::VccLo,
             107 => R::VccHi,
             108..=123 => R::Ttmp(code.saturating_sub(108)),
-            124 if generation >= Generation::Gfx11 => return Operand::Null,
-            124 => R::M0,
-            125 if generation >= Generation::Gfx11 => R::M0,
-            125 if generation >= Generation::Gfx10 => return Operand::Null,
+            _ if code == features.m0 => R::M0,
+            _ if Some(code) == features.null => return Operand::Null,
             126 => R::ExecLo,
             127 => R::ExecHi,
             128..=192 => return Operand::Integer(i32::from(code).saturating_sub(128)),
             193..=208 => return Operand::Integer(192i32.saturating_sub(i32::from(code))),
             240..=248 => return Operand::Float(code),
-            254 if generation >= Generation::Gfx125x && count != 1 => {
+            254 if features.has_literal64 && count != 1 => {
                 let halves = self.literal(0).zip(self.literal(1));
                 return halves.map_or(Operand::Other(code), |(low, high)| {
                     Operand::Literal64(u64::from(low) | u64::from(high) << 32)
                 });
             }
-            254 if generation < Generation::Gfx125x => return Operand::Other(code),
+            254 if !features.has_literal64 => return Operand::Other(code),
             254 | 255 => {
                 return self
                     .literal(0)

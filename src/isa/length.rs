@@ -4,9 +4,8 @@
 //! Source: AMD's instruction set architecture documents, "Literal Constants", "DPP and SDWA", "Dual Issue
 //! VALU" and "Non-Sequential Address".
 
-use super::Generation;
-use super::field::Raw;
-use super::table::{Encoding, Op, flag};
+use super::field::{Raw, low_byte};
+use super::table::{Encoding, Features, Op, flag};
 
 /// The codes of sources that are not in the instruction's first dwords.
 const LITERAL: u32 = 255;
@@ -28,32 +27,26 @@ pub(super) fn extra_dwords(raw: &Raw<'_>) -> Option<u8> {
         Encoding::Sop2 | Encoding::Sopc => Some(literals(raw, &[scalar(0), scalar(8)])),
         Encoding::Vop1 | Encoding::Vop2 | Encoding::Vopc => {
             let source = raw.bits(0, 0, 9);
-            match follows(raw.generation(), source) {
+            match follows(raw.features(), source) {
                 0 => Some(literals(raw, &[source])),
                 control => Some(control.saturating_add(fixed(raw))),
             }
         }
         Encoding::Vop3 | Encoding::Vop3p => {
             let sources = [vector(0), vector(9), vector(18)];
-            let dpp = raw.generation() >= Generation::Gfx11
+            let dpp = raw.features().has_vop3_dpp
                 && matches!(sources, [DPP16 | DPP8 | DPP8_FETCH_INVALID, ..]);
-            match (dpp, raw.generation() >= Generation::Gfx10) {
+            match (dpp, raw.features().has_vop3_literal) {
                 (true, _) => Some(1),
                 (false, true) => Some(literals(raw, &sources)),
                 (false, false) => (!sources.contains(&LITERAL)).then_some(0),
             }
         }
         Encoding::Vopd => Some(dual(raw)),
-        Encoding::Mimg => Some(match raw.generation() {
-            Generation::Gfx10 => super::field::low_byte(raw.bits(0, 1, 2)),
-            Generation::Gfx11 => super::field::low_byte(raw.bits(0, 0, 1)),
-            Generation::Gfx9
-            | Generation::Gfx908
-            | Generation::Gfx90a
-            | Generation::Gfx94x
-            | Generation::Gfx12
-            | Generation::Gfx125x => 0,
-        }),
+        Encoding::Mimg => {
+            let more = raw.features().image.more_addresses;
+            Some(more.map_or(0, |field| low_byte(raw.field(field))))
+        }
         Encoding::Mubuf | Encoding::Mtbuf => (raw.bits(1, 24, 8) != LITERAL).then_some(0),
         Encoding::Vopd3 => {
             (literals(raw, &[raw.bits(0, 0, 9), raw.bits(1, 0, 9)]) == 0).then_some(0)
@@ -88,7 +81,7 @@ fn literals(raw: &Raw<'_>, sources: &[u32]) -> u8 {
     let fixed = fixed(raw);
     if fixed != 0 {
         fixed
-    } else if raw.generation() >= Generation::Gfx125x && sources.contains(&LITERAL64) {
+    } else if raw.features().has_literal64 && sources.contains(&LITERAL64) {
         2
     } else {
         u8::from(sources.contains(&LITERAL))
@@ -96,11 +89,11 @@ fn literals(raw: &Raw<'_>, sources: &[u32]) -> u8 {
 }
 
 /// Whether a dword with controls follows a vector instruction with this first source.
-fn follows(generation: Generation, source: u32) -> u8 {
+fn follows(features: &Features, source: u32) -> u8 {
     u8::from(match source {
-        SDWA => generation <= Generation::Gfx10,
+        SDWA => features.has_sdwa,
         DPP16 => true,
-        DPP8 | DPP8_FETCH_INVALID => generation >= Generation::Gfx10,
+        DPP8 | DPP8_FETCH_INVALID => features.has_dpp8,
         _ => false,
     })
 }
@@ -120,10 +113,10 @@ fn dual(raw: &Raw<'_>) -> u8 {
 pub(super) fn has_controls(raw: &Raw<'_>) -> bool {
     match raw.encoding {
         Encoding::Vop1 | Encoding::Vop2 | Encoding::Vopc => {
-            follows(raw.generation(), raw.bits(0, 0, 9)) != 0
+            follows(raw.features(), raw.bits(0, 0, 9)) != 0
         }
         Encoding::Vop3 | Encoding::Vop3p => {
-            raw.generation() >= Generation::Gfx11
+            raw.features().has_vop3_dpp
                 && matches!(raw.bits(1, 0, 9), DPP16 | DPP8 | DPP8_FETCH_INVALID)
         }
         Encoding::Sop1

@@ -8,29 +8,32 @@
     reason = "few of the encodings and shapes have a field elsewhere than most, and the table decides which come here"
 )]
 
-use super::Generation;
 use super::effect::{Access, AccessKind, Effect};
 use super::field::{Raw, agpr, signed, vgpr};
 use super::register::{Operand, Span};
-use super::table::{Encoding, Op, Shape};
+use super::table::{Encoding, Op, ScratchAddress, Shape};
 
 /// The bits that say which of `flat`, `scratch` and `global` it is.
 pub(super) fn flat_kind(raw: &Raw<'_>) -> Option<AccessKind> {
-    let segment = match raw.generation() {
-        Generation::Gfx11 => raw.bits(0, 16, 2),
-        Generation::Gfx12 | Generation::Gfx125x => raw.bits(0, 24, 2),
-        Generation::Gfx9
-        | Generation::Gfx908
-        | Generation::Gfx90a
-        | Generation::Gfx94x
-        | Generation::Gfx10 => raw.bits(0, 14, 2),
-    };
+    let segment = raw.field(raw.features().flat.segment);
     match segment {
         0 => Some(AccessKind::Flat),
         1 => Some(AccessKind::Scratch),
         2 => Some(AccessKind::Global),
         _ => None,
     }
+}
+
+/// What stands before the name in a row of FLAT, SCRATCH and GLOBAL, which share theirs.
+pub(super) fn prefix(raw: &Raw<'_>) -> Option<&'static str> {
+    if raw.encoding != Encoding::Flat {
+        return Some("");
+    }
+    Some(match flat_kind(raw)? {
+        AccessKind::Scratch => "scratch_",
+        AccessKind::Global => "global_",
+        AccessKind::Flat | AccessKind::Buffer => "flat_",
+    })
 }
 
 /// The effect of a load or store whose row has an operation.
@@ -66,8 +69,7 @@ pub(super) fn effect(raw: &Raw<'_>) -> Effect {
 
 /// Whether data are in accumulation registers (gfx90a to gfx950).
 pub(super) fn is_accumulation(raw: &Raw<'_>) -> bool {
-    let has_bit = raw.generation() >= Generation::Gfx90a && raw.generation() < Generation::Gfx10;
-    has_bit
+    raw.features().has_accumulation_bit
         && match raw.encoding {
             Encoding::Ds => raw.bit(0, 25),
             Encoding::Flat | Encoding::Mubuf | Encoding::Mtbuf => raw.bit(1, 23),
@@ -86,43 +88,23 @@ fn data(raw: &Raw<'_>, n: u32, count: u8) -> Operand {
 
 /// The registers that a load or a returning atomic writes; nothing if it goes to LDS.
 pub(super) fn load_data(raw: &Raw<'_>, count: u8) -> Option<Operand> {
-    let generation = raw.generation();
-    let gfx12 = generation >= Generation::Gfx12;
+    let features = raw.features();
     let status = match raw.encoding {
-        Encoding::Mubuf | Encoding::Mtbuf | Encoding::Mimg => match generation {
-            Generation::Gfx9 | Generation::Gfx908 if raw.encoding == Encoding::Mimg => {
-                raw.bit(0, 16)
-            }
-            Generation::Gfx9 | Generation::Gfx908 => raw.bit(1, 23),
-            Generation::Gfx10 if raw.encoding == Encoding::Mimg => raw.bit(0, 16),
-            Generation::Gfx10 => raw.bit(1, 23),
-            Generation::Gfx11 => raw.bit(1, 21),
-            Generation::Gfx90a | Generation::Gfx94x | Generation::Gfx12 | Generation::Gfx125x => {
-                false
-            }
-        },
-        Encoding::Vbuffer => raw.bit(0, 22),
-        Encoding::Vimage => raw.bit(1, 23),
+        Encoding::Mubuf | Encoding::Mtbuf | Encoding::Vbuffer => raw.is_set(features.buffer.status),
+        Encoding::Mimg | Encoding::Vimage => raw.is_set(features.image.status),
         Encoding::Vsample => raw.bit(0, 3),
         _ => false,
     };
-    let to_lds = raw.encoding == Encoding::Mubuf
-        && generation <= Generation::Gfx10
-        && raw.bit(0, 16)
-        && matches!(raw.row.shape, Shape::Load(_));
-    let to_lds = to_lds
-        || raw.encoding == Encoding::Flat
-            && matches!(
-                generation,
-                Generation::Gfx9 | Generation::Gfx908 | Generation::Gfx90a | Generation::Gfx10
-            )
-            && raw.bit(0, 13)
-            && matches!(raw.row.shape, Shape::Load(_));
+    let lds_bit = match raw.encoding {
+        Encoding::Mubuf => features.buffer.to_lds,
+        Encoding::Flat => features.flat.to_lds,
+        _ => None,
+    };
+    let to_lds = raw.is_set(lds_bit) && matches!(raw.row.shape, Shape::Load(_));
     let n = match raw.encoding {
-        Encoding::Flat | Encoding::Vbuffer | Encoding::Vimage | Encoding::Vsample if gfx12 => {
-            raw.bits(1, 0, 8)
-        }
-        Encoding::Flat | Encoding::Ds => raw.bits(1, 24, 8),
+        Encoding::Flat => raw.field(features.flat.loaded),
+        Encoding::Vbuffer | Encoding::Vimage | Encoding::Vsample => raw.bits(1, 0, 8),
+        Encoding::Ds => raw.bits(1, 24, 8),
         _ => raw.bits(1, 8, 8),
     };
     (!to_lds).then(|| data(raw, n, count.saturating_add(u8::from(status))))
@@ -131,7 +113,7 @@ pub(super) fn load_data(raw: &Raw<'_>, count: u8) -> Option<Operand> {
 /// The registers that a store reads.
 fn store_data(raw: &Raw<'_>, count: u8) -> Operand {
     let n = match raw.encoding {
-        Encoding::Flat if raw.generation() >= Generation::Gfx12 => raw.bits(1, 23, 8),
+        Encoding::Flat => raw.field(raw.features().flat.stored),
         Encoding::Vbuffer => raw.bits(1, 0, 8),
         _ => raw.bits(1, 8, 8),
     };
@@ -140,61 +122,35 @@ fn store_data(raw: &Raw<'_>, count: u8) -> Operand {
 
 /// Whether an atomic instruction returns the old value.
 pub(super) fn returns(raw: &Raw<'_>) -> bool {
-    match (raw.encoding, raw.generation()) {
-        (_, Generation::Gfx12 | Generation::Gfx125x) => raw.bit(1, 20),
-        (Encoding::Mimg, Generation::Gfx11) => raw.bit(0, 14),
-        (Encoding::Mimg, _) => raw.bit(0, 13),
-        (Encoding::Mubuf, _) | (Encoding::Flat, Generation::Gfx11) => raw.bit(0, 14),
-        (Encoding::Smem | Encoding::Flat, _) => raw.bit(0, 16),
-        _ => false,
-    }
+    let returns = &raw.features().returns;
+    raw.is_set(match raw.encoding {
+        Encoding::Mimg | Encoding::Vimage => Some(returns.image),
+        Encoding::Mubuf | Encoding::Vbuffer => Some(returns.buffer),
+        Encoding::Flat => Some(returns.flat),
+        Encoding::Smem => Some(returns.scalar),
+        _ => None,
+    })
 }
 
 fn flat(raw: &Raw<'_>) -> Option<Access> {
     let kind = flat_kind(raw)?;
-    let generation = raw.generation();
-    let gfx12 = generation >= Generation::Gfx12;
-    let offset = match generation {
-        Generation::Gfx12 | Generation::Gfx125x => signed(raw.bits(2, 8, 24), 24),
-        Generation::Gfx10 if kind == AccessKind::Flat => raw.bits(0, 0, 12).cast_signed(),
-        Generation::Gfx10 => signed(raw.bits(0, 0, 12), 12),
-        Generation::Gfx9
-        | Generation::Gfx908
-        | Generation::Gfx90a
-        | Generation::Gfx94x
-        | Generation::Gfx11 => match kind {
-            // Unsigned: the highest bit is to be clear.
-            AccessKind::Flat => raw.bits(0, 0, 13).cast_signed(),
-            AccessKind::Scratch | AccessKind::Global | AccessKind::Buffer => {
-                signed(raw.bits(0, 0, 13), 13)
-            }
-        },
-    };
-    let base = if gfx12 {
-        raw.bits(0, 0, 7)
+    let fields = &raw.features().flat;
+    let offset = raw.field(fields.offset);
+    let offset = if kind == AccessKind::Flat && !fields.has_signed_flat_offset {
+        offset.cast_signed()
     } else {
-        raw.bits(1, 16, 7)
+        signed(offset, fields.offset.2)
     };
-    // Which code says that there is no scalar register; gfx10 has two of them.
-    let no_base = match generation {
-        Generation::Gfx11 | Generation::Gfx12 | Generation::Gfx125x => base == 124,
-        Generation::Gfx10 => base == 125 || base == 127,
-        Generation::Gfx9 | Generation::Gfx908 | Generation::Gfx90a | Generation::Gfx94x => {
-            base == 127
-        }
-    };
-    let flat_without_base = kind == AccessKind::Flat && generation < Generation::Gfx125x;
+    let base = raw.field(fields.base);
+    let no_base = fields.no_base.contains(&base);
+    let flat_without_base = kind == AccessKind::Flat && !fields.has_flat_base;
     let base_width = if kind == AccessKind::Scratch { 1 } else { 2 };
     let address = match kind {
         AccessKind::Scratch => has_scratch_address(raw, base).then_some(1),
         _ if no_base || flat_without_base => Some(2),
         _ => Some(1),
     };
-    let n = if gfx12 {
-        raw.bits(2, 0, 8)
-    } else {
-        raw.bits(1, 0, 8)
-    };
+    let n = raw.field(fields.address);
     Some(Access {
         kind,
         bytes: 0,
@@ -212,22 +168,19 @@ fn flat(raw: &Raw<'_>) -> Option<Access> {
 
 /// Whether a vector register takes part in a scratch address: a bit says so, or that there is no scalar
 /// one.
-fn has_scratch_address(raw: &Raw<'_>, base: u32) -> bool {
-    match raw.generation() {
-        Generation::Gfx9 | Generation::Gfx908 | Generation::Gfx90a => base == 127,
-        Generation::Gfx94x => raw.bit(0, 13),
-        Generation::Gfx10 => base == 125,
-        Generation::Gfx11 => raw.bit(1, 23),
-        Generation::Gfx12 | Generation::Gfx125x => raw.bit(1, 17),
+pub(super) fn has_scratch_address(raw: &Raw<'_>, base: u32) -> bool {
+    match raw.features().flat.scratch_address {
+        ScratchAddress::BaseIs(code) => base == code,
+        ScratchAddress::Bit(bit) => raw.is_set(Some(bit)),
     }
 }
 
 fn buffer(raw: &Raw<'_>) -> Access {
-    let (offset_enabled, index_enabled) = if raw.generation() >= Generation::Gfx11 {
-        (raw.bits(1, 22, 1), raw.bits(1, 23, 1))
-    } else {
-        (raw.bits(0, 12, 1), raw.bits(0, 13, 1))
-    };
+    let fields = &raw.features().buffer;
+    let (offset_enabled, index_enabled) = (
+        raw.field(fields.offset_enabled),
+        raw.field(fields.index_enabled),
+    );
     Access {
         kind: AccessKind::Buffer,
         bytes: 0,
@@ -240,11 +193,16 @@ fn buffer(raw: &Raw<'_>) -> Access {
 }
 
 fn buffer_gfx12(raw: &Raw<'_>) -> Access {
+    let fields = &raw.features().buffer;
+    let (offset_enabled, index_enabled) = (
+        raw.field(fields.offset_enabled),
+        raw.field(fields.index_enabled),
+    );
     Access {
         kind: AccessKind::Buffer,
         bytes: 0,
         data: None,
-        address: buffer_address(raw.bits(2, 0, 8), raw.bits(1, 30, 1), raw.bits(1, 31, 1)),
+        address: buffer_address(raw.bits(2, 0, 8), offset_enabled, index_enabled),
         base: raw.scalar(raw.bits(0, 0, 7), 1),
         descriptor: Some(raw.scalar(raw.bits(1, 9, 9), 4)),
         offset: signed(raw.bits(2, 8, 24), 24),

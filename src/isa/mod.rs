@@ -1,8 +1,8 @@
 //! The machine code of AMDGPU, as far as a frame's unwinding depends on it: where each instruction ends,
 //! which registers it writes, and what those do that set up stacks, save registers and direct control.
 //!
-//! It leaves to others what all this means for a caller's registers; and it is no disassembler, most
-//! instructions have no name here. Sources: AMD's instruction set architecture documents ("Vega 7nm",
+//! It leaves to others what all this means for a caller's registers; and what prints an
+//! instruction (`print`) is no part of that. Sources: AMD's instruction set architecture documents ("Vega 7nm",
 //! "AMD Instinct MI100", "MI200", "MI300", "CDNA 4", "RDNA 1.0" to "RDNA 4"), USAGE "Instructions", and for
 //! gfx125x, of which there is no document, LLVM 22's assembler.
 //!
@@ -23,6 +23,7 @@ mod effect;
 mod field;
 mod length;
 mod memory;
+mod print;
 mod register;
 mod scalar;
 mod table;
@@ -39,37 +40,10 @@ use core::fmt;
 use crate::arch::{Processor, WaveSize};
 use crate::error::{Error, ErrorKind, Result};
 use field::{MAX_DWORDS, Raw, bits, low_half};
-use table::{Encoding, Op, Pair, Row, Shape, Tables};
-
-/// What processors have in common in how their instructions are encoded. The order is that of the
-/// encodings' features.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Generation {
-    Gfx9,
-    Gfx908,
-    Gfx90a,
-    Gfx94x,
-    Gfx10,
-    Gfx11,
-    Gfx12,
-    Gfx125x,
-}
-
-impl Generation {
-    /// Whether `flat_scratch` and `xnack_mask` have numbers among the scalar registers.
-    const fn has_flat_scratch(self) -> bool {
-        match self {
-            Generation::Gfx9 | Generation::Gfx908 | Generation::Gfx90a | Generation::Gfx94x => true,
-            Generation::Gfx10 | Generation::Gfx11 | Generation::Gfx12 | Generation::Gfx125x => {
-                false
-            }
-        }
-    }
-}
+use table::{Encoding, Layout, Op, Pair, Row, Shape, Tables, Text, flag};
 
 #[derive(Debug)]
 struct Target {
-    generation: Generation,
     wave_size: WaveSize,
     tables: &'static Tables,
     name: &'static str,
@@ -88,7 +62,8 @@ pub struct Instruction {
     pub address: u64,
     /// How long it is, in bytes: a multiple of 4, at most 20.
     pub length: u8,
-    /// Its name, if it has an effect other than [`Effect::Other`] in some form. Comparisons have none.
+    /// Its name; nothing of dual instructions, which have two, of exports, and of the few opcodes of which the name differs
+    /// between processors of one family.
     pub mnemonic: Option<Mnemonic>,
     /// The registers it writes.
     pub writes: Writes,
@@ -108,19 +83,27 @@ impl Instruction {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Mnemonic {
     prefix: &'static str,
-    name: &'static str,
+    text: Text,
+}
+
+impl Mnemonic {
+    fn stem(self) -> &'static str {
+        let (name, _) = self.text.parts();
+        let stem = name.strip_suffix("_e32").or(name.strip_suffix("_e64"));
+        stem.unwrap_or(name)
+    }
 }
 
 impl fmt::Display for Mnemonic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.prefix)?;
-        f.write_str(self.name)
+        f.write_str(self.stem())
     }
 }
 
 impl PartialEq<str> for Mnemonic {
     fn eq(&self, other: &str) -> bool {
-        other.strip_prefix(self.prefix) == Some(self.name)
+        other.strip_prefix(self.prefix) == Some(self.stem())
     }
 }
 
@@ -130,36 +113,12 @@ impl PartialEq<&str> for Mnemonic {
     }
 }
 
-/// The generation and tables of a processor: by its name, or where that does not decide, by the number after `gfx`.
-fn tables(processor: &Processor) -> Option<(Generation, &'static Tables)> {
-    Some(match (processor.generation()?, processor.name()) {
-        (9, "gfx908") => (Generation::Gfx908, &table::GFX9),
-        (9, "gfx90a") => (Generation::Gfx90a, &table::GFX90A),
-        (9, "gfx940" | "gfx941" | "gfx942" | "gfx9-4-generic") => {
-            (Generation::Gfx94x, &table::GFX94X)
-        }
-        (9, "gfx950") => (Generation::Gfx94x, &table::GFX950),
-        (9, _) => (Generation::Gfx9, &table::GFX9),
-        (10, _) => (Generation::Gfx10, &table::GFX10),
-        // They are newer than the tables.
-        (11, "gfx1170" | "gfx1171" | "gfx1172" | "gfx11-7-generic") => return None,
-        (11, _) => (Generation::Gfx11, &table::GFX11),
-        (12, "gfx1250" | "gfx1251" | "gfx1250-strict" | "gfx12-5-generic") => {
-            (Generation::Gfx125x, &table::GFX125X)
-        }
-        (12, _) => (Generation::Gfx12, &table::GFX12),
-        _ => return None,
-    })
-}
-
 /// Dual instructions and exports have opcodes that need no table.
 static NO_ROW: Row = Row {
-    first: 0,
-    last: 0,
+    opcode: 0,
     shape: Shape::None,
     flags: 0,
     op: Op::Other,
-    name: "",
 };
 
 impl Decoder {
@@ -171,11 +130,10 @@ impl Decoder {
     /// size.
     #[must_use]
     pub fn new(processor: &'static Processor, wave_size: Option<WaveSize>) -> Option<Decoder> {
-        let (generation, tables) = tables(processor)?;
+        let tables = Tables::of_family(processor.family()?)?;
         let wave_size = wave_size.or(processor.default_wave_size())?;
         processor.supports_wave_size(wave_size).then_some(Decoder {
             target: Target {
-                generation,
                 wave_size,
                 tables,
                 name: processor.name(),
@@ -189,6 +147,39 @@ impl Decoder {
     /// [`ErrorKind::Truncated`] if `bytes` ends before the instruction does; [`ErrorKind::Malformed`] if
     /// the processor has no instruction that is encoded so.
     pub fn decode(&self, bytes: &[u8], address: u64) -> Result<Instruction> {
+        let (raw, layout) = self.raw(bytes, address)?;
+        let opcode = opcode(layout.opcode, &raw.dwords);
+        let total = layout.dwords.saturating_add(raw.extra_dwords);
+        if let Some(pair) = (self.target.tables).pair(raw.encoding, opcode) {
+            if let Some(second) = second_part(pair, &raw, layout.opcode, bytes) {
+                // What it writes is what the second part does.
+                let instruction = self.decode(second, address)?;
+                return Ok(Instruction {
+                    length: instruction.length.saturating_add(8),
+                    ..instruction
+                });
+            }
+            if !pair.stands_alone() {
+                return Err(match bytes.len() {
+                    ..12 => truncated(),
+                    _ => self.unknown(raw.bits(0, 0, 32), address),
+                });
+            }
+        }
+        let mnemonic = Decoder::mnemonic(&raw);
+        Ok(Instruction {
+            address,
+            length: total.saturating_mul(4),
+            mnemonic,
+            writes: writes::writes(&raw),
+            effect: effect(&raw),
+        })
+    }
+
+    /// The dwords, encoding and row of the instruction at the start of `bytes`; of an instruction of two parts those of the
+    /// first.
+    #[inline]
+    fn raw(&self, bytes: &[u8], address: u64) -> Result<(Raw<'_>, &'static Layout)> {
         let mut dwords = [0; MAX_DWORDS];
         let (chunks, _) = bytes.as_chunks();
         for (dword, chunk) in dwords.iter_mut().zip(chunks) {
@@ -206,8 +197,8 @@ impl Decoder {
         }
         let encoding = layout.encoding;
         let opcode = opcode(layout.opcode, &dwords);
-        let row = if matches!(encoding, Encoding::Vopd | Encoding::Vopd3 | Encoding::Exp) {
-            &NO_ROW
+        let (row, text) = if matches!(encoding, Encoding::Vopd | Encoding::Vopd3 | Encoding::Exp) {
+            (&NO_ROW, Text::NONE)
         } else {
             (self.target.tables.row(encoding, opcode))
                 .ok_or_else(|| self.unknown(first, address))?
@@ -220,6 +211,7 @@ impl Decoder {
             base_dwords: layout.dwords,
             extra_dwords: 0,
             row,
+            text,
         };
         raw.extra_dwords =
             length::extra_dwords(&raw).ok_or_else(|| self.unknown(first, address))?;
@@ -227,46 +219,13 @@ impl Decoder {
         if total > present {
             return Err(truncated());
         }
-        if let Some(pair) = (self.target.tables).pair(raw.encoding, opcode) {
-            if let Some(second) = second_part(pair, &raw, layout.opcode, bytes) {
-                // What it writes is what the second part does.
-                let instruction = self.decode(second, address)?;
-                return Ok(Instruction {
-                    length: instruction.length.saturating_add(8),
-                    ..instruction
-                });
-            }
-            if !pair.stands_alone() {
-                return Err(match bytes.len() {
-                    ..12 => truncated(),
-                    _ => self.unknown(first, address),
-                });
-            }
-        }
-        let mnemonic = self.mnemonic(&raw);
-        Ok(Instruction {
-            address,
-            length: total.saturating_mul(4),
-            mnemonic,
-            writes: writes::writes(&raw),
-            effect: effect(&raw),
-        })
+        Ok((raw, layout))
     }
 
-    fn mnemonic(&self, raw: &Raw<'_>) -> Option<Mnemonic> {
-        let prefix = if raw.encoding == Encoding::Flat {
-            match memory::flat_kind(raw)? {
-                AccessKind::Scratch => "scratch_",
-                AccessKind::Global => "global_",
-                AccessKind::Flat | AccessKind::Buffer => "flat_",
-            }
-        } else if matches!(raw.encoding, Encoding::Mubuf | Encoding::Vbuffer) {
-            "buffer_"
-        } else {
-            ""
-        };
-        let name = raw.row.name;
-        (!name.is_empty()).then_some(Mnemonic { prefix, name })
+    fn mnemonic(raw: &Raw<'_>) -> Option<Mnemonic> {
+        let prefix = memory::prefix(raw)?;
+        let text = raw.text;
+        (text != Text::NONE && !raw.row.has(flag::UNNAMED)).then_some(Mnemonic { prefix, text })
     }
 
     /// The instructions of `code`, which starts at `address`.

@@ -11,8 +11,8 @@
 use super::effect::{CallTarget, Effect, ScalarOp};
 use super::field::{Raw, low_byte, low_half, signed};
 use super::register::Operand;
-use super::table::{Encoding, Op, Shape};
-use super::{Generation, MachineRegister, Span};
+use super::table::{Bits, Encoding, Op, ScalarLoad, Shape};
+use super::{MachineRegister, Span};
 
 /// The effect of a scalar instruction whose row has an operation.
 pub(super) fn effect(raw: &Raw<'_>) -> Effect {
@@ -123,20 +123,19 @@ fn load(raw: &Raw<'_>) -> Effect {
     let dst = raw.scalar(raw.bits(0, 6, 7), width);
     let base = raw.scalar(raw.bits(0, 0, 6).wrapping_mul(2), 2);
     let register = raw.scalar(raw.bits(1, 25, 7), 1);
-    let generation = raw.generation();
-    let (index, offset) = if generation >= Generation::Gfx12 {
-        (register, signed(raw.bits(1, 0, 24), 24))
-    } else if generation >= Generation::Gfx10 {
-        (register, signed(raw.bits(1, 0, 21), 21))
-    } else {
-        let (both, constant) = (raw.bit(0, 14), raw.bit(0, 17));
-        let offset = signed(raw.bits(1, 0, 21), 21);
-        match (both, constant) {
-            (true, true) => (register, offset),
+    let constant = |field: Bits| signed(raw.field(field), field.2);
+    let (index, offset) = match raw.features().scalar_load {
+        ScalarLoad::Both(offset) => (register, constant(offset)),
+        ScalarLoad::Either {
+            both,
+            constant: has_constant,
+            offset,
+        } => match (raw.is_set(Some(both)), raw.is_set(Some(has_constant))) {
+            (true, true) => (register, constant(offset)),
             (true, false) => (register, 0),
-            (false, true) => (Operand::Null, offset),
+            (false, true) => (Operand::Null, constant(offset)),
             (false, false) => (raw.scalar(raw.bits(1, 0, 7), 1), 0),
-        }
+        },
     };
     Effect::ScalarLoad {
         dst,

@@ -7,7 +7,6 @@
     reason = "few of the encodings and shapes have a field elsewhere than most, and the table decides which come here"
 )]
 
-use super::Generation;
 use super::field::{Raw, agpr, low_byte, vgpr};
 use super::length::is_sdwa;
 use super::memory::{is_accumulation, load_data, returns};
@@ -53,7 +52,8 @@ fn by_shape(raw: &Raw<'_>, writes: &mut Writes) {
         Shape::Half => writes.add(vgpr(field & 0x7f, 1)),
         Shape::Acc(count) => writes.add(agpr(field, count)),
         Shape::Matrix(count) => {
-            let accumulates = raw.generation() <= Generation::Gfx908 || raw.bit(0, 15);
+            let bit = raw.features().matrix_accumulates;
+            let accumulates = bit.is_none() || raw.is_set(bit);
             writes.add(if accumulates {
                 agpr(field, count)
             } else {
@@ -143,17 +143,12 @@ pub(super) fn mask(raw: &Raw<'_>) -> Operand {
 
 /// Images: the mask says which components there are; packed 16-bit ones take half the registers.
 fn image(raw: &Raw<'_>, writes: &mut Writes) {
-    let gfx12 = raw.generation() >= Generation::Gfx12;
     let components = match raw.encoding {
         Encoding::Mimg => raw.bits(0, 8, 4),
         _ => raw.bits(0, 22, 4),
     };
     let components = low_byte(components.count_ones()).max(1);
-    let packed = match (raw.encoding, raw.generation()) {
-        (Encoding::Mimg, Generation::Gfx11) => raw.bit(0, 17),
-        (Encoding::Mimg, _) => raw.bit(1, 31),
-        (_, _) => gfx12 && raw.bit(0, 5),
-    };
+    let packed = raw.is_set(Some(raw.features().image.packed));
     let registers = |components: u8| {
         if packed {
             components.div_ceil(2)

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::CodeObject;
-use super::descriptor::KernelDescriptor;
+use super::descriptor::{KernelDescriptor, described};
 use super::metadata::{KernelMetadata, Metadata};
 use super::symbol::SymbolSection;
 use crate::error::Result;
@@ -91,6 +91,6 @@ fn descriptor(object: &CodeObject<'_>, address: u64) -> Option<KernelDescriptor>
     Some(KernelDescriptor {
         address,
         bytes: bytes.try_into().ok()?,
-        generation: object.generation(),
+        family: (object.target().processor().family()).and_then(described),
     })
 }

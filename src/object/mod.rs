@@ -57,7 +57,6 @@ pub use symbol::{Symbol, SymbolKind, SymbolSection};
 use std::sync::{Arc, OnceLock};
 
 use contents::{Contents, Loaded};
-use descriptor::Generation;
 use elf::Elf;
 use relocation::Unresolved;
 
@@ -301,12 +300,6 @@ impl<'data> CodeObject<'data> {
             .as_ref()
             .map(Vec::as_slice)
             .map_err(Clone::clone)
-    }
-
-    /// The generation that kernel descriptors are read by; nothing for a processor of none.
-    #[must_use]
-    pub fn generation(&self) -> Option<Generation> {
-        Generation::of_processor(self.target.processor().name())
     }
 }
 

@@ -6,6 +6,7 @@ use super::testing::{
     linked, metadata_note, note, rel, rela, relocatable, section, symbol,
 };
 use super::*;
+use crate::arch::Family;
 use crate::error::{ErrorKind, Limit};
 
 const CODE: u64 = ALLOC | EXECUTE;
@@ -55,7 +56,7 @@ fn the_header_is_what_the_file_says() {
     let object = CodeObject::parse(&data).unwrap();
     assert!(object.is_relocatable());
     assert_eq!(object.target().to_string(), "gfx90a");
-    assert_eq!(object.generation(), Some(Generation::Gfx90a));
+    assert_eq!(object.target().processor().family(), Some(Family::Gfx90a));
     assert_eq!(object.os_abi(), OsAbi::Hsa);
     assert_eq!(object.abi_version(), 3);
     assert_eq!(object.code_object_version(), Some(5));

@@ -50,6 +50,8 @@ fn one(decoder: &Decoder, bytes: &[u8], processor: &str) {
             if let Some(mnemonic) = found.mnemonic {
                 assert!(!mnemonic.to_string().is_empty(), "{processor}: {found:?}");
             }
+            let text = decoder.print(&whole[..length], 0x1000).expect(processor);
+            assert!(!text.is_empty(), "{processor}: {found:?}");
         }
     }
 }

@@ -8,7 +8,8 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use table::Family;
+use table::Facts;
+pub use table::Family;
 
 use super::WaveSize;
 
@@ -20,7 +21,8 @@ use super::WaveSize;
 pub struct Processor {
     name: &'static str,
     mach: u8,
-    family: &'static Family,
+    family: Option<Family>,
+    facts: &'static Facts,
     features: &'static [TargetFeature],
     other_names: &'static [&'static str],
     covers: &'static [&'static str],
@@ -184,13 +186,51 @@ impl Processor {
     /// The architecture it belongs to.
     #[must_use]
     pub const fn architecture(&self) -> Architecture {
-        self.family.architecture
+        self.facts.architecture
     }
 
     /// The major number after `gfx`, from 6 to 13; nothing for `r600` processors and one that is not known.
     #[must_use]
     pub const fn generation(&self) -> Option<u8> {
-        self.family.generation
+        self.facts.generation
+    }
+
+    /// The family it belongs to; nothing of one that is not known.
+    #[must_use]
+    pub const fn family(&self) -> Option<Family> {
+        self.family
+    }
+
+    /// The major and minor number and the stepping: 9, 0 and 10 of `gfx90a`. Nothing of a generic processor, of `r600`
+    /// ones and of one that is not known.
+    #[must_use]
+    pub fn version(&self) -> Option<[u32; 3]> {
+        let digits = self.name.strip_prefix("gfx")?;
+        let (major, rest) = digits.split_at_checked(digits.len().checked_sub(2)?)?;
+        let mut rest = rest.chars().map(|digit| digit.to_digit(16));
+        Some([major.parse().ok()?, rest.next()??, rest.next()??])
+    }
+
+    /// The family of the processor of this version.
+    ///
+    /// Of a stepping that the table does not have it is the family of those with the same major and minor number, if they
+    /// are all of one.
+    #[must_use]
+    pub fn family_by_version(version: [u32; 3]) -> Option<Family> {
+        let [major, minor, _] = version;
+        let alike = Processor::ALL.iter().filter_map(|processor| {
+            let theirs = processor.version()?;
+            let [of_major, of_minor, _] = theirs;
+            let is_alike = (of_major, of_minor) == (major, minor);
+            is_alike.then_some((theirs, processor.family?))
+        });
+        let mut exact = alike.clone().filter(|(theirs, _)| *theirs == version);
+        if let Some((_, family)) = exact.next() {
+            return Some(family);
+        }
+        let mut families = alike.map(|(_, family)| family);
+        let first = families.next()?;
+        families.all(|family| family == first).then_some(first)
     }
 
     /// The features a target id for this processor can name.
@@ -212,7 +252,7 @@ impl Processor {
     /// meaningful order, for one that is not known.
     #[must_use]
     pub const fn wave_sizes(&self) -> &'static [WaveSize] {
-        self.family.wave_sizes
+        self.facts.wave_sizes
     }
 
     /// Whether waves can have this size.
@@ -234,33 +274,33 @@ impl Processor {
     /// LLVM 22's assembler accepts.
     #[must_use]
     pub const fn max_sgprs(&self) -> u16 {
-        self.family.sgprs
+        self.facts.sgprs
     }
 
     /// How many vector registers code can name, from `v0`. Accumulation registers are not counted, also
     /// where they share a file with these.
     #[must_use]
     pub const fn max_vgprs(&self) -> u16 {
-        self.family.vgprs
+        self.facts.vgprs
     }
 
     /// How many accumulation registers an instruction can name, from `a0`.
     #[must_use]
     pub const fn max_agprs(&self) -> u16 {
-        self.family.agprs
+        self.facts.agprs
     }
 
     /// How flat accesses find scratch.
     #[must_use]
     pub const fn flat_scratch(&self) -> FlatScratch {
-        self.family.flat_scratch
+        self.facts.flat_scratch
     }
 
     /// Whether there is a generic address space; of a processor that is not known it is taken that there is, as on all
     /// since gfx7.
     #[must_use]
     pub const fn has_generic_address_space(&self) -> bool {
-        !matches!(self.family.flat_scratch, FlatScratch::Unsupported)
+        !matches!(self.facts.flat_scratch, FlatScratch::Unsupported)
     }
 
     /// What scalar registers that point into scratch count; nothing for `r600` processors and one that is not known.
@@ -270,7 +310,7 @@ impl Processor {
     /// nothing in a code object says so, and no default does.
     #[must_use]
     pub const fn scratch_addressing(&self) -> Option<ScratchAddressing> {
-        match (self.architecture(), self.family.flat_scratch) {
+        match (self.architecture(), self.facts.flat_scratch) {
             (Architecture::R600, _) | (Architecture::Amdgcn, FlatScratch::Unknown) => None,
             (Architecture::Amdgcn, FlatScratch::Architected) => Some(ScratchAddressing::Flat),
             (
@@ -285,7 +325,7 @@ impl Processor {
     /// private aperture.
     #[must_use]
     pub const fn has_globally_accessible_scratch(&self) -> bool {
-        self.family.globally_accessible_scratch
+        self.facts.globally_accessible_scratch
     }
 
     /// Whether it is a generic processor: a name for code that runs on several.

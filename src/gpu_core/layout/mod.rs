@@ -1,6 +1,6 @@
 //! How a generation of processors saves its waves: the types of the table, and how a word is read by it.
 //!
-//! Everything that differs between generations is a field of [`Layout`], and its values stand in `table`.
+//! Everything that differs between families is a field of [`Layout`], and its values stand in `table`.
 //! No code outside of this folder asks which generation a wave is of. Sources: AMD's ROCdbgapi
 //! (`architecture.cpp`), and the trap handlers of the ROCm runtime (`trap_handler*.s`); how sure each value
 //! is, says `spec-notes/gpu-core.md`.
@@ -8,7 +8,7 @@
 mod table;
 
 use super::stop::StopRule;
-use crate::arch::WaveSize;
+use crate::arch::{Processor, WaveSize};
 
 /// How the waves of a generation of processors are saved.
 #[derive(Debug)]
@@ -347,10 +347,8 @@ const SHARED_BLOCK: u32 = 8;
 impl Layout {
     /// The layout of a target, as the note numbers it: major × 10000 + minor × 100 + stepping.
     pub(crate) fn of_target(target: u32) -> Option<&'static Layout> {
-        table::LAYOUTS
-            .iter()
-            .find(|(targets, _)| targets.contains(&target))
-            .map(|(_, layout)| *layout)
+        let version = [target / 10_000, target / 100 % 100, target % 100];
+        table::of_family(Processor::family_by_version(version)?)
     }
 
     /// Where a hardware register is.

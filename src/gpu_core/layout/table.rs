@@ -3,8 +3,6 @@
 //! Each is a row that says what is different from the one it starts from. The words of a control stack are
 //! those of ROCdbgapi's classes for the generation, the trap temporaries those of the trap handlers.
 
-use core::ops::RangeInclusive;
-
 use super::HardwareRegister::{
     Barrier, ExcpFlagPriv, ExcpFlagUser, Exec, FlatScratch, M0, Mode, Pc, StatePriv, Status,
     TrapCtrl, Trapsts, Vcc, XnackMask,
@@ -13,24 +11,26 @@ use super::{
     Accumulation, Layout, Parked, RecordLayout, RegisterPlace, Scalars, ScratchLayout, StateLayout,
     StatusLayout, TrapBits, TrapLayout, WaveLayout, Words, bit, bits,
 };
+use crate::arch::Family;
 use crate::gpu_core::stop::rules;
 
-/// The targets, as the note numbers them, and their layouts.
-#[rustfmt::skip]
-pub(super) const LAYOUTS: &[(RangeInclusive<u32>, &Layout)] = &[
-    (90_000..=90_007,   &GFX900), // gfx900 to gfx906
-    (90_008..=90_008,   &GFX908),
-    (90_009..=90_009,   &GFX900), // gfx909
-    (90_010..=90_010,   &GFX90A),
-    (90_012..=90_012,   &GFX900), // gfx90c
-    (90_400..=90_402,   &GFX942),
-    (90_500..=90_500,   &GFX950),
-    (100_100..=100_199, &GFX10_1),
-    (100_300..=100_399, &GFX10_3),
-    (110_000..=110_599, &GFX11),
-    (120_000..=120_099, &GFX12),
-    (120_500..=120_599, &GFX12_5),
-];
+/// The layout of a family; nothing if the driver writes no cores of it, or its layout is not published.
+pub(super) const fn of_family(family: Family) -> Option<&'static Layout> {
+    match family {
+        Family::R600 | Family::Gfx6 | Family::Gfx7 | Family::Gfx8 => None,
+        Family::Gfx9 => Some(&GFX900),
+        Family::Gfx908 => Some(&GFX908),
+        Family::Gfx90a => Some(&GFX90A),
+        Family::Gfx942 => Some(&GFX942),
+        Family::Gfx950 => Some(&GFX950),
+        Family::Gfx10_1 => Some(&GFX10_1),
+        Family::Gfx10_3 => Some(&GFX10_3),
+        Family::Gfx11 => Some(&GFX11),
+        Family::Gfx12 => Some(&GFX12),
+        Family::Gfx12_5 => Some(&GFX12_5),
+        Family::Gfx11_7 | Family::Gfx13 => None,
+    }
+}
 
 const GFX900: Layout = Layout {
     state: StateLayout {

@@ -1,11 +1,12 @@
 //! The tables of encodings and opcodes: what the instructions of each generation write, and which of them
 //! have an [`Effect`](super::Effect).
 //!
-//! Reading bits is left to `field`, meaning to `scalar`, `vector` and `memory`. Numbers and names are those
-//! of AMD's instruction set architecture documents; the rows were made by asking LLVM 22's disassembler for
-//! every opcode of every encoding, and `dwarf-tests/tests/isa.rs` compares them with it again. What AMD's
-//! documents alone say is which instructions change `scc`, `exec` and `m0` besides what they name.
+//! Reading bits is left to `field`, meaning to `scalar`, `vector` and `memory`, printing to `print`. The files named after
+//! processors are made by `dwarf-tests/tests/instruction_tables.rs`, which asks LLVM 22's disassembler for every opcode of
+//! every encoding; what that does not say stands in a list beside it (`facts.rs`): which instructions change `scc`, `exec`
+//! and `m0` besides what they name, and which have an effect.
 
+mod features;
 mod gfx10;
 mod gfx11;
 mod gfx12;
@@ -15,48 +16,62 @@ mod layout;
 #[cfg(test)]
 mod tests;
 
+use crate::arch::Family;
+
 use super::effect::{Condition, ExecOp, ScalarOp};
 
+pub(super) use features::{Features, ScalarLoad, ScratchAddress, WaitCounts};
 pub(super) use layout::{Bits, Encoding, Layout};
 
-/// The opcodes of one encoding, ascending.
+/// What is known of an opcode.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row {
-    pub(super) first: u16,
-    pub(super) last: u16,
+    pub(super) opcode: u16,
     pub(super) shape: Shape,
-    pub(super) flags: u16,
+    pub(super) flags: u8,
     pub(super) op: Op,
-    pub(super) name: &'static str,
 }
 
 impl Row {
-    pub(super) const fn has(&self, flag: u16) -> bool {
+    pub(super) const fn has(&self, flag: u8) -> bool {
         self.flags & flag != 0
     }
 }
 
+/// The opcodes of one encoding, ascending, and their texts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rows {
+    rows: &'static [Row],
+    /// A line for each row: the name as LLVM prints it, and its operands, see [`rows`]. One text instead of one for each
+    /// row, as rows without a pointer are a third of the size, and only printing needs it.
+    texts: &'static str,
+}
+
 /// It writes `scc`.
-const SCC: u16 = 1;
+const SCC: u8 = 1;
 /// It writes `exec`.
-const EXEC: u16 = 2;
+const EXEC: u8 = 2;
 /// It writes `m0`.
-const M0: u16 = 4;
+const M0: u8 = 4;
 /// The register it writes is chosen at run time.
-const INDIRECT: u16 = 8;
+const INDIRECT: u8 = 8;
 /// A dword follows always.
-const LITERAL: u16 = 16;
+const LITERAL: u8 = 16;
 /// Two dwords follow always.
-const LITERAL64: u16 = 32;
+const LITERAL64: u8 = 32;
+
+/// Its name is not the same on all processors of the table.
+const UNNAMED: u8 = 64;
 
 /// The flags of a row, for those who ask.
 pub(super) mod flag {
-    pub(in crate::isa) const SCC: u16 = super::SCC;
-    pub(in crate::isa) const EXEC: u16 = super::EXEC;
-    pub(in crate::isa) const M0: u16 = super::M0;
-    pub(in crate::isa) const INDIRECT: u16 = super::INDIRECT;
-    pub(in crate::isa) const LITERAL: u16 = super::LITERAL;
-    pub(in crate::isa) const LITERAL64: u16 = super::LITERAL64;
+    pub(in crate::isa) const SCC: u8 = super::SCC;
+    pub(in crate::isa) const EXEC: u8 = super::EXEC;
+    pub(in crate::isa) const M0: u8 = super::M0;
+    pub(in crate::isa) const INDIRECT: u8 = super::INDIRECT;
+    pub(in crate::isa) const LITERAL: u8 = super::LITERAL;
+    pub(in crate::isa) const LITERAL64: u8 = super::LITERAL64;
+    pub(in crate::isa) const UNNAMED: u8 = super::UNNAMED;
 }
 
 /// Which registers an instruction writes, and through which of its fields. Numbers count dwords.
@@ -141,31 +156,40 @@ pub(super) enum Op {
     Access(u8),
 }
 
-/// Rows, one a line: opcodes, shape, what else is changed; and for those with an effect, which, and the
-/// name. Names of memory instructions are without the part up to the first `_`.
+/// Rows, one a line: opcode, text, shape, what else is changed; and for those with an effect, which.
+///
+/// The text is the name as LLVM prints it (of FLAT without the part up to the first `_`; `?` if the
+/// processors of the table have different ones), and for each operand the letter of its field (`d` destination, `a` `b` `c`
+/// sources, `m` mask, `p` address, `s` `t` data, `e` `r` `o` scalar addresses), the register file if it is not that of the
+/// encoding, how many registers it is (`w`: one bit for each lane), `h` if it is half of one, and what its constants are if
+/// not those of 32 bits: `i` 16-bit integers, `x` 16-bit and `d` 64-bit floating-point numbers. `?` is an operand of
+/// another kind, `k` a decimal and `kx` a hexadecimal immediate, `packed` says that halves of sources are chosen.
 macro_rules! rows {
-    ($($first:literal $(..=$last:literal)?: $shape:ident $(($n:literal))? $(, $($flag:ident)|+)?
-       $(=> $op:ident $(($($argument:tt)+))?, $name:literal)?;)*) => {
-        &[$(Row {
-            first: $first,
-            last: { let last = $first; $(let _ = last; let last = $last;)? last },
-            shape: Shape::$shape $(($n))?,
-            flags: 0 $($(| $flag)+)?,
-            op: { let op = Op::Other; $(let _ = op; let op = Op::$op $(($($argument)+))?;)? op },
-            name: { let name = ""; $(let _ = name; let name = $name;)? name },
-        },)*]
+    ($($opcode:literal $text:literal: $shape:ident $(($n:literal))? $(, $($flag:ident)|+)?
+       $(=> $op:ident $(($($argument:tt)+))?)?;)*) => {
+        Rows {
+            rows: &[$(Row {
+                opcode: $opcode,
+                shape: Shape::$shape $(($n))?,
+                flags: 0 $($(| $flag)+)?,
+                op: { let op = Op::Other; $(let _ = op; let op = Op::$op $(($($argument)+))?;)? op },
+            },)*],
+            texts: concat!($($text, "\n"),*),
+        }
     };
 }
 use rows;
 
 /// The table of one encoding.
-pub(super) type Table = (Encoding, &'static [Row]);
+pub(super) type Table = (Encoding, Rows);
 
 /// Everything that is decoded by table.
 #[derive(Debug)]
 pub(super) struct Tables {
     /// How to tell the encodings apart: the first that fits.
     pub(super) layouts: &'static [Layout],
+    /// What operands look like.
+    pub(super) features: &'static Features,
     /// For each value of the highest byte of the first dword, the first of them that can fit.
     pub(super) starts: [u8; 256],
     /// The opcodes of each encoding, by its number: the first table that has one.
@@ -199,6 +223,22 @@ impl Pair {
 }
 
 impl Tables {
+    /// The tables of a family; nothing if there are none, as it is older or newer than they are.
+    pub(super) const fn of_family(family: Family) -> Option<&'static Tables> {
+        match family {
+            Family::R600 | Family::Gfx6 | Family::Gfx7 | Family::Gfx8 => None,
+            Family::Gfx9 | Family::Gfx908 => Some(&GFX9),
+            Family::Gfx90a => Some(&GFX90A),
+            Family::Gfx942 => Some(&GFX94X),
+            Family::Gfx950 => Some(&GFX950),
+            Family::Gfx10_1 | Family::Gfx10_3 => Some(&GFX10),
+            Family::Gfx11 => Some(&GFX11),
+            Family::Gfx12 => Some(&GFX12),
+            Family::Gfx12_5 => Some(&GFX125X),
+            Family::Gfx11_7 | Family::Gfx13 => None,
+        }
+    }
+
     /// The encoding of an instruction that begins with this dword.
     pub(super) fn layout(&self, first: u32) -> Option<&'static Layout> {
         let [.., top] = first.to_le_bytes();
@@ -208,7 +248,7 @@ impl Tables {
     }
 
     /// The row of an opcode.
-    pub(super) fn row(&self, encoding: Encoding, opcode: u16) -> Option<&'static Row> {
+    pub(super) fn row(&self, encoding: Encoding, opcode: u16) -> Option<(&'static Row, Text)> {
         let tables = self.opcodes.get(encoding as usize)?;
         tables.iter().find_map(|table| table.row(opcode))
     }
@@ -220,48 +260,76 @@ impl Tables {
     }
 }
 
-/// The opcodes of an encoding.
+/// Where the text of a row is. It is looked for when it is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Text {
+    texts: &'static str,
+    line: u16,
+}
+
+impl Text {
+    /// That of what has no row.
+    pub(super) const NONE: Text = Text { texts: "", line: 0 };
+
+    /// The name, and the operands.
+    pub(super) fn parts(self) -> (&'static str, &'static str) {
+        let line = self.texts.lines().nth(self.line.into()).unwrap_or("");
+        line.split_once(' ').unwrap_or((line, ""))
+    }
+}
+
+/// The opcodes of an encoding, to be looked up.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Opcodes {
-    rows: &'static [Row],
-    /// For each sixteen opcodes, the first row that ends there or behind.
-    starts: [u16; 64],
+    rows: Rows,
+    /// For each sixteen opcodes, how many rows are before them, and a bit for each that has a row.
+    groups: [(u16, u16); 64],
 }
 
 impl Opcodes {
     const NONE: Opcodes = Opcodes {
-        rows: &[],
-        starts: [0; 64],
+        rows: Rows {
+            rows: &[],
+            texts: "",
+        },
+        groups: [(0, 0); 64],
     };
 
     #[expect(
         clippy::arithmetic_side_effects,
         reason = "evaluated by the compiler, which refuses what overflows"
     )]
-    const fn new(rows: &'static [Row]) -> Opcodes {
-        let mut starts = [0; 64];
-        let mut slots: &mut [u16] = &mut starts;
-        let mut left = rows;
-        let (mut opcode, mut passed) = (0, 0);
+    const fn new(rows: Rows) -> Opcodes {
+        let mut groups = [(0, 0); 64];
+        let mut slots: &mut [(u16, u16)] = &mut groups;
+        let mut left = rows.rows;
+        let (mut group, mut passed) = (0, 0);
         while let [slot, others @ ..] = slots {
+            slot.0 = passed;
             while let [row, rest @ ..] = left
-                && row.last < opcode
+                && row.opcode / 16 == group
             {
+                slot.1 |= 1 << (row.opcode % 16);
                 left = rest;
                 passed += 1;
             }
-            *slot = passed;
             slots = others;
-            opcode += 16;
+            group += 1;
         }
-        Opcodes { rows, starts }
+        Opcodes { rows, groups }
     }
 
-    fn row(&self, opcode: u16) -> Option<&'static Row> {
-        let start = self.starts.get(usize::from(opcode / 16))?;
-        let mut rows = self.rows.get(usize::from(*start)..)?.iter();
-        rows.find(|row| opcode <= row.last)
-            .filter(|row| row.first <= opcode)
+    fn row(&self, opcode: u16) -> Option<(&'static Row, Text)> {
+        let (before, present) = *self.groups.get(usize::from(opcode / 16))?;
+        let bit = 1u16 << (opcode % 16);
+        if present & bit == 0 {
+            return None;
+        }
+        let smaller = (present & bit.wrapping_sub(1)).count_ones();
+        let line = before.checked_add(u16::try_from(smaller).ok()?)?;
+        let row = self.rows.rows.get(usize::from(line))?;
+        let texts = self.rows.texts;
+        Some((row, Text { texts, line }))
     }
 }
 
@@ -279,11 +347,11 @@ const fn by_encoding(lists: &[&'static [Table]]) -> [[Opcodes; 2]; Encoding::COU
         while let [list, others @ ..] = lists {
             let mut left: &[Table] = list;
             while let [(of, rows), more @ ..] = left {
-                if *of as usize == encoding && first.rows.is_empty() {
-                    *first = Opcodes::new(rows);
+                if *of as usize == encoding && first.rows.rows.is_empty() {
+                    *first = Opcodes::new(*rows);
                 } else if *of as usize == encoding {
-                    assert!(second.rows.is_empty(), "there is room for two");
-                    *second = Opcodes::new(rows);
+                    assert!(second.rows.rows.is_empty(), "there is room for two");
+                    *second = Opcodes::new(*rows);
                 }
                 left = more;
             }
@@ -298,6 +366,7 @@ const fn by_encoding(lists: &[&'static [Table]]) -> [[Opcodes; 2]; Encoding::COU
 /// gfx900 to gfx909, gfx90c.
 pub(super) static GFX9: Tables = Tables {
     layouts: layout::GFX9,
+    features: &features::GFX9,
     starts: layout::starts(layout::GFX9),
     opcodes: by_encoding(&[gfx9::OPCODES]),
     pairs: &[],
@@ -305,6 +374,7 @@ pub(super) static GFX9: Tables = Tables {
 /// gfx90a.
 pub(super) static GFX90A: Tables = Tables {
     layouts: layout::GFX9,
+    features: &features::GFX90A,
     starts: layout::starts(layout::GFX9),
     opcodes: by_encoding(&[gfx9::GFX90A, gfx9::OPCODES]),
     pairs: &[],
@@ -312,6 +382,7 @@ pub(super) static GFX90A: Tables = Tables {
 /// gfx942 and gfx950.
 pub(super) static GFX94X: Tables = Tables {
     layouts: layout::GFX9,
+    features: &features::GFX942,
     starts: layout::starts(layout::GFX9),
     opcodes: by_encoding(&[gfx9::GFX942, gfx9::OPCODES]),
     pairs: &[],
@@ -319,6 +390,7 @@ pub(super) static GFX94X: Tables = Tables {
 /// gfx950.
 pub(super) static GFX950: Tables = Tables {
     layouts: layout::GFX9,
+    features: &features::GFX942,
     starts: layout::starts(layout::GFX9),
     opcodes: by_encoding(&[gfx9::GFX950, gfx9::OPCODES]),
     pairs: &[Pair {
@@ -331,6 +403,7 @@ pub(super) static GFX950: Tables = Tables {
 /// gfx10.1 and gfx10.3.
 pub(super) static GFX10: Tables = Tables {
     layouts: layout::GFX10,
+    features: &features::GFX10,
     starts: layout::starts(layout::GFX10),
     opcodes: by_encoding(&[gfx10::OPCODES]),
     pairs: &[],
@@ -338,6 +411,7 @@ pub(super) static GFX10: Tables = Tables {
 /// gfx11.
 pub(super) static GFX11: Tables = Tables {
     layouts: layout::GFX11,
+    features: &features::GFX11,
     starts: layout::starts(layout::GFX11),
     opcodes: by_encoding(&[gfx11::OPCODES]),
     pairs: &[],
@@ -345,6 +419,7 @@ pub(super) static GFX11: Tables = Tables {
 /// gfx1200 and gfx1201.
 pub(super) static GFX12: Tables = Tables {
     layouts: layout::GFX12,
+    features: &features::GFX12,
     starts: layout::starts(layout::GFX12),
     opcodes: by_encoding(&[gfx12::OPCODES]),
     pairs: &[],
@@ -352,6 +427,7 @@ pub(super) static GFX12: Tables = Tables {
 /// gfx1250 and gfx1251.
 pub(super) static GFX125X: Tables = Tables {
     layouts: layout::GFX125X,
+    features: &features::GFX12_5,
     starts: layout::starts(layout::GFX125X),
     opcodes: by_encoding(&[gfx125x::OPCODES]),
     pairs: &[

@@ -11,7 +11,7 @@ const ALL: [&Tables; 8] = [
 fn every_table(tables: &Tables) -> impl Iterator<Item = (usize, &'static [Row])> {
     let lists = tables.opcodes.iter().enumerate();
     lists
-        .flat_map(|(encoding, lists)| lists.map(|table| (encoding, table.rows)))
+        .flat_map(|(encoding, lists)| lists.map(|table| (encoding, table.rows.rows)))
         .filter(|(_, rows)| !rows.is_empty())
 }
 
@@ -24,28 +24,36 @@ fn rows_are_ascending_and_opcodes_fit_their_field() {
             let width: u32 = layout.unwrap().opcode.iter().map(|b| u32::from(b.2)).sum();
             let mut next = 0;
             for row in rows {
-                assert!(
-                    row.first >= next && row.last >= row.first,
-                    "encoding {encoding} {row:?}"
-                );
-                next = row.last + 1;
+                assert!(row.opcode >= next, "encoding {encoding} {row:?}");
+                next = row.opcode + 1;
             }
             assert!(u32::from(next) <= 1 << width, "encoding {encoding}");
         }
     }
 }
 
+/// And nothing else is found: the search by groups against a plain one.
 #[test]
-fn rows_with_an_effect_have_one_opcode_and_a_name() {
+fn every_row_is_found_with_its_text() {
     for tables in ALL {
-        for (encoding, rows) in every_table(tables) {
-            for row in rows {
-                let named = !row.name.is_empty();
-                assert_eq!(named, row.op != Op::Other, "encoding {encoding} {row:?}");
-                assert!(
-                    !named || row.first == row.last,
-                    "encoding {encoding} {row:?}"
-                );
+        for lists in &tables.opcodes {
+            for table in lists {
+                let mut lines = table.rows.texts.lines();
+                for opcode in 0..1024 {
+                    let expected = table.rows.rows.iter().find(|row| row.opcode == opcode);
+                    let found = table.row(opcode);
+                    assert_eq!(
+                        found.map(|found| found.0.opcode),
+                        expected.map(|row| row.opcode)
+                    );
+                    if let Some((_, text)) = found {
+                        let line = lines.next().unwrap();
+                        let (name, operands) = text.parts();
+                        assert_eq!(format!("{name} {operands}").trim_end(), line);
+                        assert!(!name.is_empty());
+                    }
+                }
+                assert_eq!(lines.next(), None);
             }
         }
     }

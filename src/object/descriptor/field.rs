@@ -2,7 +2,7 @@
 //!
 //! Source: USAGE "Code Object V3 Kernel Descriptor" and the tables of `compute_pgm_rsrc1`, `2` and `3`.
 
-use super::Generation;
+use crate::arch::Family;
 
 /// The word that a row of the tables counts its bits in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -30,7 +30,7 @@ impl Word {
     }
 }
 
-/// Where a field is, on a range of generations.
+/// Where a field is, on a range of families.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Placement {
     /// The word that `high` and `low` count in.
@@ -39,10 +39,10 @@ pub struct Placement {
     pub high: u32,
     /// The lowest bit.
     pub low: u32,
-    /// The first generation.
-    pub first: Generation,
-    /// The last generation.
-    pub last: Generation,
+    /// The first family.
+    pub first: Family,
+    /// The last family.
+    pub last: Family,
 }
 
 impl Placement {
@@ -63,8 +63,8 @@ impl Placement {
             .is_some_and(|offset| offset < self.width())
     }
 
-    fn holds_for(&self, generation: Generation) -> bool {
-        (self.first..=self.last).contains(&generation)
+    fn holds_for(&self, family: Family) -> bool {
+        (self.first..=self.last).contains(&family)
     }
 }
 
@@ -92,7 +92,7 @@ macro_rules! fields {
                 match self { $(Field::$field => $what,)* }
             }
 
-            /// Where it is: ranges of generations that do not overlap.
+            /// Where it is: ranges of families that do not overlap.
             #[must_use]
             pub const fn placements(self) -> &'static [Placement] {
                 match self {
@@ -100,8 +100,8 @@ macro_rules! fields {
                         word: Word::$word,
                         high: $high,
                         low: $low,
-                        first: Generation::$first,
-                        last: Generation::$last,
+                        first: Family::$first,
+                        last: Family::$last,
                     },)+],)*
                 }
             }
@@ -110,91 +110,92 @@ macro_rules! fields {
 }
 
 impl Field {
-    /// Where the field is on a generation; nothing if it has no such field.
+    /// Where the field is on a family; nothing if it has no such field.
     #[must_use]
-    pub fn placement(self, generation: Generation) -> Option<&'static Placement> {
-        self.placements().iter().find(|p| p.holds_for(generation))
+    pub fn placement(self, family: Family) -> Option<&'static Placement> {
+        let family = super::described(family)?;
+        self.placements().iter().find(|p| p.holds_for(family))
     }
 
-    /// Where the field is, if that is the same on every generation.
+    /// Where the field is, if that is the same on every family.
     pub(super) fn common_placement(self) -> Option<&'static Placement> {
         match self.placements() {
-            [one] if one.first == Generation::Gfx6 && one.last == Generation::Gfx125 => Some(one),
+            [one] if one.first == Family::Gfx6 && one.last == Family::Gfx12_5 => Some(one),
             _ => None,
         }
     }
 }
 
 fields! {
-    GroupSegmentFixedSize            "GROUP_SEGMENT_FIXED_SIZE"            [Descriptor 31:0 Gfx6..Gfx125]    "local memory of a work-group, in bytes";
-    PrivateSegmentFixedSize          "PRIVATE_SEGMENT_FIXED_SIZE"          [Descriptor 63:32 Gfx6..Gfx125]   "scratch of a work-item, in bytes";
-    KernargSize                      "KERNARG_SIZE"                        [Descriptor 95:64 Gfx6..Gfx125]   "memory for the arguments, in bytes; 0 if not said";
-    KernelCodeEntryByteOffset        "KERNEL_CODE_ENTRY_BYTE_OFFSET"       [Descriptor 191:128 Gfx6..Gfx125] "from the descriptor to the first instruction, in bytes, signed";
-    EnableSgprPrivateSegmentBuffer   "ENABLE_SGPR_PRIVATE_SEGMENT_BUFFER"  [Descriptor 448:448 Gfx6..Gfx90a, Descriptor 448:448 Gfx10..Gfx10] "user registers for the scratch buffer descriptor (4)";
-    EnableSgprDispatchPtr            "ENABLE_SGPR_DISPATCH_PTR"            [Descriptor 449:449 Gfx6..Gfx125] "user registers for the address of the dispatch packet (2)";
-    EnableSgprQueuePtr               "ENABLE_SGPR_QUEUE_PTR"               [Descriptor 450:450 Gfx6..Gfx125] "user registers for the address of the queue (2)";
-    EnableSgprKernargSegmentPtr      "ENABLE_SGPR_KERNARG_SEGMENT_PTR"     [Descriptor 451:451 Gfx6..Gfx125] "user registers for the address of the arguments (2)";
-    EnableSgprDispatchId             "ENABLE_SGPR_DISPATCH_ID"             [Descriptor 452:452 Gfx6..Gfx125] "user registers for the dispatch's number (2)";
-    EnableSgprFlatScratchInit        "ENABLE_SGPR_FLAT_SCRATCH_INIT"       [Descriptor 453:453 Gfx6..Gfx90a, Descriptor 453:453 Gfx10..Gfx10] "user registers for setting up flat scratch (2)";
-    EnableSgprPrivateSegmentSize     "ENABLE_SGPR_PRIVATE_SEGMENT_SIZE"    [Descriptor 454:454 Gfx6..Gfx125] "user register for the scratch size of a work-item (1)";
+    GroupSegmentFixedSize            "GROUP_SEGMENT_FIXED_SIZE"            [Descriptor 31:0 Gfx6..Gfx12_5]    "local memory of a work-group, in bytes";
+    PrivateSegmentFixedSize          "PRIVATE_SEGMENT_FIXED_SIZE"          [Descriptor 63:32 Gfx6..Gfx12_5]   "scratch of a work-item, in bytes";
+    KernargSize                      "KERNARG_SIZE"                        [Descriptor 95:64 Gfx6..Gfx12_5]   "memory for the arguments, in bytes; 0 if not said";
+    KernelCodeEntryByteOffset        "KERNEL_CODE_ENTRY_BYTE_OFFSET"       [Descriptor 191:128 Gfx6..Gfx12_5] "from the descriptor to the first instruction, in bytes, signed";
+    EnableSgprPrivateSegmentBuffer   "ENABLE_SGPR_PRIVATE_SEGMENT_BUFFER"  [Descriptor 448:448 Gfx6..Gfx90a, Descriptor 448:448 Gfx10_1..Gfx10_3] "user registers for the scratch buffer descriptor (4)";
+    EnableSgprDispatchPtr            "ENABLE_SGPR_DISPATCH_PTR"            [Descriptor 449:449 Gfx6..Gfx12_5] "user registers for the address of the dispatch packet (2)";
+    EnableSgprQueuePtr               "ENABLE_SGPR_QUEUE_PTR"               [Descriptor 450:450 Gfx6..Gfx12_5] "user registers for the address of the queue (2)";
+    EnableSgprKernargSegmentPtr      "ENABLE_SGPR_KERNARG_SEGMENT_PTR"     [Descriptor 451:451 Gfx6..Gfx12_5] "user registers for the address of the arguments (2)";
+    EnableSgprDispatchId             "ENABLE_SGPR_DISPATCH_ID"             [Descriptor 452:452 Gfx6..Gfx12_5] "user registers for the dispatch's number (2)";
+    EnableSgprFlatScratchInit        "ENABLE_SGPR_FLAT_SCRATCH_INIT"       [Descriptor 453:453 Gfx6..Gfx90a, Descriptor 453:453 Gfx10_1..Gfx10_3] "user registers for setting up flat scratch (2)";
+    EnableSgprPrivateSegmentSize     "ENABLE_SGPR_PRIVATE_SEGMENT_SIZE"    [Descriptor 454:454 Gfx6..Gfx12_5] "user register for the scratch size of a work-item (1)";
     // The table says GFX10-GFX11; the directive `.amdhsa_wavefront_size32` says GFX10-GFX12.
-    EnableWavefrontSize32            "ENABLE_WAVEFRONT_SIZE32"             [Descriptor 458:458 Gfx10..Gfx125] "wavefronts of 32 lanes instead of 64";
-    UsesDynamicStack                 "USES_DYNAMIC_STACK"                  [Descriptor 459:459 Gfx6..Gfx125] "the size of the stack is not known before the kernel runs (V5 and above)";
+    EnableWavefrontSize32            "ENABLE_WAVEFRONT_SIZE32"             [Descriptor 458:458 Gfx10_1..Gfx12_5] "wavefronts of 32 lanes instead of 64";
+    UsesDynamicStack                 "USES_DYNAMIC_STACK"                  [Descriptor 459:459 Gfx6..Gfx12_5] "the size of the stack is not known before the kernel runs (V5 and above)";
     // The table says GFX90A and GFX942; the assembler of LLVM 22 also takes the directives for gfx125x.
-    KernargPreloadSpecLength         "KERNARG_PRELOAD_SPEC_LENGTH"         [Descriptor 470:464 Gfx90a..Gfx950, Descriptor 470:464 Gfx125..Gfx125] "dwords of the arguments that are loaded into user registers";
-    KernargPreloadSpecOffset         "KERNARG_PRELOAD_SPEC_OFFSET"         [Descriptor 479:471 Gfx90a..Gfx950, Descriptor 479:471 Gfx125..Gfx125] "the first of those dwords";
+    KernargPreloadSpecLength         "KERNARG_PRELOAD_SPEC_LENGTH"         [Descriptor 470:464 Gfx90a..Gfx950, Descriptor 470:464 Gfx12_5..Gfx12_5] "dwords of the arguments that are loaded into user registers";
+    KernargPreloadSpecOffset         "KERNARG_PRELOAD_SPEC_OFFSET"         [Descriptor 479:471 Gfx90a..Gfx950, Descriptor 479:471 Gfx12_5..Gfx12_5] "the first of those dwords";
 
-    GranulatedWorkitemVgprCount      "GRANULATED_WORKITEM_VGPR_COUNT"      [Rsrc1 5:0 Gfx6..Gfx125]     "blocks of vector registers of a work-item, less one";
+    GranulatedWorkitemVgprCount      "GRANULATED_WORKITEM_VGPR_COUNT"      [Rsrc1 5:0 Gfx6..Gfx12_5]     "blocks of vector registers of a work-item, less one";
     GranulatedWavefrontSgprCount     "GRANULATED_WAVEFRONT_SGPR_COUNT"     [Rsrc1 9:6 Gfx6..Gfx950]     "blocks of scalar registers of a wavefront, less one";
-    Priority                         "PRIORITY"                            [Rsrc1 11:10 Gfx6..Gfx125]   "priority at the start; filled in by the command processor";
-    FloatRoundMode32                 "FLOAT_ROUND_MODE_32"                 [Rsrc1 13:12 Gfx6..Gfx125]   "rounding of 32-bit floats: 0 to nearest even, 1 up, 2 down, 3 to zero";
-    FloatRoundMode1664               "FLOAT_ROUND_MODE_16_64"              [Rsrc1 15:14 Gfx6..Gfx125]   "rounding of 16-bit and 64-bit floats";
-    FloatDenormMode32                "FLOAT_DENORM_MODE_32"                [Rsrc1 17:16 Gfx6..Gfx125]   "denormal 32-bit floats: 0 flushed, 1 results flushed, 2 sources flushed, 3 kept";
-    FloatDenormMode1664              "FLOAT_DENORM_MODE_16_64"             [Rsrc1 19:18 Gfx6..Gfx125]   "denormal 16-bit and 64-bit floats";
-    Priv                             "PRIV"                                [Rsrc1 20:20 Gfx6..Gfx125]   "start in trap handler mode; filled in by the command processor";
+    Priority                         "PRIORITY"                            [Rsrc1 11:10 Gfx6..Gfx12_5]   "priority at the start; filled in by the command processor";
+    FloatRoundMode32                 "FLOAT_ROUND_MODE_32"                 [Rsrc1 13:12 Gfx6..Gfx12_5]   "rounding of 32-bit floats: 0 to nearest even, 1 up, 2 down, 3 to zero";
+    FloatRoundMode1664               "FLOAT_ROUND_MODE_16_64"              [Rsrc1 15:14 Gfx6..Gfx12_5]   "rounding of 16-bit and 64-bit floats";
+    FloatDenormMode32                "FLOAT_DENORM_MODE_32"                [Rsrc1 17:16 Gfx6..Gfx12_5]   "denormal 32-bit floats: 0 flushed, 1 results flushed, 2 sources flushed, 3 kept";
+    FloatDenormMode1664              "FLOAT_DENORM_MODE_16_64"             [Rsrc1 19:18 Gfx6..Gfx12_5]   "denormal 16-bit and 64-bit floats";
+    Priv                             "PRIV"                                [Rsrc1 20:20 Gfx6..Gfx12_5]   "start in trap handler mode; filled in by the command processor";
     // The table says GFX9-GFX11; the directives `.amdhsa_dx10_clamp` and `.amdhsa_ieee_mode` say GFX6-GFX11.
     EnableDx10Clamp                  "ENABLE_DX10_CLAMP"                   [Rsrc1 21:21 Gfx6..Gfx11]    "clamp NaN to zero";
-    WgRrEn                           "WG_RR_EN"                            [Rsrc1 21:21 Gfx120..Gfx125] "schedule wavefronts in turn";
-    DebugMode                        "DEBUG_MODE"                          [Rsrc1 22:22 Gfx6..Gfx125]   "start in single-step mode; filled in by the command processor";
+    WgRrEn                           "WG_RR_EN"                            [Rsrc1 21:21 Gfx12..Gfx12_5] "schedule wavefronts in turn";
+    DebugMode                        "DEBUG_MODE"                          [Rsrc1 22:22 Gfx6..Gfx12_5]   "start in single-step mode; filled in by the command processor";
     EnableIeeeMode                   "ENABLE_IEEE_MODE"                    [Rsrc1 23:23 Gfx6..Gfx11]    "quiet signalling NaNs as IEEE 754-2008 does";
-    DisablePerf                      "DISABLE_PERF"                        [Rsrc1 23:23 Gfx120..Gfx125] "must be 0";
-    Bulky                            "BULKY"                               [Rsrc1 24:24 Gfx6..Gfx125]   "one work-group for each compute unit; filled in by the command processor";
-    CdbgUser                         "CDBG_USER"                           [Rsrc1 25:25 Gfx6..Gfx125]   "a flag for debugging code; filled in by the command processor";
-    Fp16Ovfl                         "FP16_OVFL"                           [Rsrc1 26:26 Gfx9..Gfx125]   "16-bit overflow gives the largest number instead of infinity";
-    FlatScratchIsNv                  "FLAT_SCRATCH_IS_NV"                  [Rsrc1 27:27 Gfx125..Gfx125] "scratch is non-volatile for flat accesses";
-    WgpMode                          "WGP_MODE"                            [Rsrc1 29:29 Gfx10..Gfx125]  "work-groups run on a whole work-group processor";
-    MemOrdered                       "MEM_ORDERED"                         [Rsrc1 30:30 Gfx10..Gfx125]  "loads complete in order";
-    FwdProgress                      "FWD_PROGRESS"                        [Rsrc1 31:31 Gfx10..Gfx125]  "every wavefront makes progress";
+    DisablePerf                      "DISABLE_PERF"                        [Rsrc1 23:23 Gfx12..Gfx12_5] "must be 0";
+    Bulky                            "BULKY"                               [Rsrc1 24:24 Gfx6..Gfx12_5]   "one work-group for each compute unit; filled in by the command processor";
+    CdbgUser                         "CDBG_USER"                           [Rsrc1 25:25 Gfx6..Gfx12_5]   "a flag for debugging code; filled in by the command processor";
+    Fp16Ovfl                         "FP16_OVFL"                           [Rsrc1 26:26 Gfx9..Gfx12_5]   "16-bit overflow gives the largest number instead of infinity";
+    FlatScratchIsNv                  "FLAT_SCRATCH_IS_NV"                  [Rsrc1 27:27 Gfx12_5..Gfx12_5] "scratch is non-volatile for flat accesses";
+    WgpMode                          "WGP_MODE"                            [Rsrc1 29:29 Gfx10_1..Gfx12_5]  "work-groups run on a whole work-group processor";
+    MemOrdered                       "MEM_ORDERED"                         [Rsrc1 30:30 Gfx10_1..Gfx12_5]  "loads complete in order";
+    FwdProgress                      "FWD_PROGRESS"                        [Rsrc1 31:31 Gfx10_1..Gfx12_5]  "every wavefront makes progress";
 
-    EnablePrivateSegment             "ENABLE_PRIVATE_SEGMENT"              [Rsrc2 0:0 Gfx6..Gfx125]     "scratch is set up";
-    UserSgprCount                    "USER_SGPR_COUNT"                     [Rsrc2 5:1 Gfx6..Gfx120, Rsrc2 6:1 Gfx125..Gfx125] "scalar registers with user data";
+    EnablePrivateSegment             "ENABLE_PRIVATE_SEGMENT"              [Rsrc2 0:0 Gfx6..Gfx12_5]     "scratch is set up";
+    UserSgprCount                    "USER_SGPR_COUNT"                     [Rsrc2 5:1 Gfx6..Gfx12, Rsrc2 6:1 Gfx12_5..Gfx12_5] "scalar registers with user data";
     EnableTrapHandler                "ENABLE_TRAP_HANDLER"                 [Rsrc2 6:6 Gfx6..Gfx11]      "there is a trap handler; filled in by the command processor";
-    EnableDynamicVgpr                "ENABLE_DYNAMIC_VGPR"                 [Rsrc2 6:6 Gfx120..Gfx120, Rsrc3 17:17 Gfx125..Gfx125] "wavefronts can ask for more vector registers";
-    EnableSgprWorkgroupIdX           "ENABLE_SGPR_WORKGROUP_ID_X"          [Rsrc2 7:7 Gfx6..Gfx125]     "system register for the work-group's x";
-    EnableSgprWorkgroupIdY           "ENABLE_SGPR_WORKGROUP_ID_Y"          [Rsrc2 8:8 Gfx6..Gfx125]     "system register for the work-group's y";
-    EnableSgprWorkgroupIdZ           "ENABLE_SGPR_WORKGROUP_ID_Z"          [Rsrc2 9:9 Gfx6..Gfx125]     "system register for the work-group's z";
-    EnableSgprWorkgroupInfo          "ENABLE_SGPR_WORKGROUP_INFO"          [Rsrc2 10:10 Gfx6..Gfx125]   "system register for work-group information";
-    EnableVgprWorkitemId             "ENABLE_VGPR_WORKITEM_ID"             [Rsrc2 12:11 Gfx6..Gfx125]   "vector registers for the work-item's 0 x, 1 x and y, 2 x, y and z";
-    EnableExceptionAddressWatch      "ENABLE_EXCEPTION_ADDRESS_WATCH"      [Rsrc2 13:13 Gfx6..Gfx125]   "watchpoints; filled in by the command processor";
-    EnableExceptionMemory            "ENABLE_EXCEPTION_MEMORY"             [Rsrc2 14:14 Gfx6..Gfx125]   "memory violations; filled in by the command processor";
-    GranulatedLdsSize                "GRANULATED_LDS_SIZE"                 [Rsrc2 23:15 Gfx6..Gfx125]   "local memory in blocks; filled in by the command processor";
-    EnableExceptionFpInvalid         "ENABLE_EXCEPTION_IEEE_754_FP_INVALID_OPERATION" [Rsrc2 24:24 Gfx6..Gfx125] "exception: invalid operation";
-    EnableExceptionFpDenormal        "ENABLE_EXCEPTION_FP_DENORMAL_SOURCE" [Rsrc2 25:25 Gfx6..Gfx125]   "exception: denormal source";
-    EnableExceptionFpDivideByZero    "ENABLE_EXCEPTION_IEEE_754_FP_DIVISION_BY_ZERO" [Rsrc2 26:26 Gfx6..Gfx125] "exception: division by zero";
-    EnableExceptionFpOverflow        "ENABLE_EXCEPTION_IEEE_754_FP_OVERFLOW"  [Rsrc2 27:27 Gfx6..Gfx125] "exception: overflow";
-    EnableExceptionFpUnderflow       "ENABLE_EXCEPTION_IEEE_754_FP_UNDERFLOW" [Rsrc2 28:28 Gfx6..Gfx125] "exception: underflow";
-    EnableExceptionFpInexact         "ENABLE_EXCEPTION_IEEE_754_FP_INEXACT"   [Rsrc2 29:29 Gfx6..Gfx125] "exception: inexact result";
-    EnableExceptionIntDivideByZero   "ENABLE_EXCEPTION_INT_DIVIDE_BY_ZERO"    [Rsrc2 30:30 Gfx6..Gfx125] "exception: integer division by zero";
+    EnableDynamicVgpr                "ENABLE_DYNAMIC_VGPR"                 [Rsrc2 6:6 Gfx12..Gfx12, Rsrc3 17:17 Gfx12_5..Gfx12_5] "wavefronts can ask for more vector registers";
+    EnableSgprWorkgroupIdX           "ENABLE_SGPR_WORKGROUP_ID_X"          [Rsrc2 7:7 Gfx6..Gfx12_5]     "system register for the work-group's x";
+    EnableSgprWorkgroupIdY           "ENABLE_SGPR_WORKGROUP_ID_Y"          [Rsrc2 8:8 Gfx6..Gfx12_5]     "system register for the work-group's y";
+    EnableSgprWorkgroupIdZ           "ENABLE_SGPR_WORKGROUP_ID_Z"          [Rsrc2 9:9 Gfx6..Gfx12_5]     "system register for the work-group's z";
+    EnableSgprWorkgroupInfo          "ENABLE_SGPR_WORKGROUP_INFO"          [Rsrc2 10:10 Gfx6..Gfx12_5]   "system register for work-group information";
+    EnableVgprWorkitemId             "ENABLE_VGPR_WORKITEM_ID"             [Rsrc2 12:11 Gfx6..Gfx12_5]   "vector registers for the work-item's 0 x, 1 x and y, 2 x, y and z";
+    EnableExceptionAddressWatch      "ENABLE_EXCEPTION_ADDRESS_WATCH"      [Rsrc2 13:13 Gfx6..Gfx12_5]   "watchpoints; filled in by the command processor";
+    EnableExceptionMemory            "ENABLE_EXCEPTION_MEMORY"             [Rsrc2 14:14 Gfx6..Gfx12_5]   "memory violations; filled in by the command processor";
+    GranulatedLdsSize                "GRANULATED_LDS_SIZE"                 [Rsrc2 23:15 Gfx6..Gfx12_5]   "local memory in blocks; filled in by the command processor";
+    EnableExceptionFpInvalid         "ENABLE_EXCEPTION_IEEE_754_FP_INVALID_OPERATION" [Rsrc2 24:24 Gfx6..Gfx12_5] "exception: invalid operation";
+    EnableExceptionFpDenormal        "ENABLE_EXCEPTION_FP_DENORMAL_SOURCE" [Rsrc2 25:25 Gfx6..Gfx12_5]   "exception: denormal source";
+    EnableExceptionFpDivideByZero    "ENABLE_EXCEPTION_IEEE_754_FP_DIVISION_BY_ZERO" [Rsrc2 26:26 Gfx6..Gfx12_5] "exception: division by zero";
+    EnableExceptionFpOverflow        "ENABLE_EXCEPTION_IEEE_754_FP_OVERFLOW"  [Rsrc2 27:27 Gfx6..Gfx12_5] "exception: overflow";
+    EnableExceptionFpUnderflow       "ENABLE_EXCEPTION_IEEE_754_FP_UNDERFLOW" [Rsrc2 28:28 Gfx6..Gfx12_5] "exception: underflow";
+    EnableExceptionFpInexact         "ENABLE_EXCEPTION_IEEE_754_FP_INEXACT"   [Rsrc2 29:29 Gfx6..Gfx12_5] "exception: inexact result";
+    EnableExceptionIntDivideByZero   "ENABLE_EXCEPTION_INT_DIVIDE_BY_ZERO"    [Rsrc2 30:30 Gfx6..Gfx12_5] "exception: integer division by zero";
 
     AccumOffset                      "ACCUM_OFFSET"                        [Rsrc3 5:0 Gfx90a..Gfx950]   "the first accumulation register, in blocks of 4, less one";
     TgSplit                          "TG_SPLIT"                            [Rsrc3 16:16 Gfx90a..Gfx950] "wavefronts of a work-group may run on different compute units";
-    SharedVgprCount                  "SHARED_VGPR_COUNT"                   [Rsrc3 3:0 Gfx10..Gfx11]     "shared vector registers in blocks of 8, in wavefronts of 64 lanes";
-    InstPrefSize                     "INST_PREF_SIZE"                      [Rsrc3 9:4 Gfx11..Gfx11, Rsrc3 11:4 Gfx120..Gfx125] "instruction bytes to prefetch, in blocks of 128";
+    SharedVgprCount                  "SHARED_VGPR_COUNT"                   [Rsrc3 3:0 Gfx10_1..Gfx11]     "shared vector registers in blocks of 8, in wavefronts of 64 lanes";
+    InstPrefSize                     "INST_PREF_SIZE"                      [Rsrc3 9:4 Gfx11..Gfx11, Rsrc3 11:4 Gfx12..Gfx12_5] "instruction bytes to prefetch, in blocks of 128";
     TrapOnStart                      "TRAP_ON_START"                       [Rsrc3 10:10 Gfx11..Gfx11]   "trap before the first instruction; filled in by the command processor";
     TrapOnEnd                        "TRAP_ON_END"                         [Rsrc3 11:11 Gfx11..Gfx11]   "trap after the last instruction; filled in by the command processor";
-    GlgEn                            "GLG_EN"                              [Rsrc3 13:13 Gfx120..Gfx125] "group launch guarantee";
-    NamedBarCnt                      "NAMED_BAR_CNT"                       [Rsrc3 16:14 Gfx125..Gfx125] "named barriers of a work-group, in blocks of 4";
-    TcpSplit                         "TCP_SPLIT"                           [Rsrc3 20:18 Gfx125..Gfx125] "how the cache is split between local memory and data: 0 no preference";
-    EnableDidtThrottle               "ENABLE_DIDT_THROTTLE"                [Rsrc3 21:21 Gfx125..Gfx125] "throttle to smooth the supply current";
-    ImageOp                          "IMAGE_OP"                            [Rsrc3 31:31 Gfx11..Gfx125]  "the kernel has image instructions, in a graphics pipeline";
+    GlgEn                            "GLG_EN"                              [Rsrc3 13:13 Gfx12..Gfx12_5] "group launch guarantee";
+    NamedBarCnt                      "NAMED_BAR_CNT"                       [Rsrc3 16:14 Gfx12_5..Gfx12_5] "named barriers of a work-group, in blocks of 4";
+    TcpSplit                         "TCP_SPLIT"                           [Rsrc3 20:18 Gfx12_5..Gfx12_5] "how the cache is split between local memory and data: 0 no preference";
+    EnableDidtThrottle               "ENABLE_DIDT_THROTTLE"                [Rsrc3 21:21 Gfx12_5..Gfx12_5] "throttle to smooth the supply current";
+    ImageOp                          "IMAGE_OP"                            [Rsrc3 31:31 Gfx11..Gfx12_5]  "the kernel has image instructions, in a graphics pipeline";
 }

@@ -1,6 +1,6 @@
 //! Kernel descriptors: 64 bytes for each kernel that tell the hardware how to start it.
 //!
-//! [`Field`] has every field of the document's tables, one row each, with its bits on each generation;
+//! [`Field`] has every field of the document's tables, one row each, with its bits on each family;
 //! the methods of [`KernelDescriptor`] derive what a debugger asks for. What a launch makes of the
 //! values (initial registers, scratch set-up) is not here.
 //!
@@ -8,13 +8,11 @@
 //! comment at the row says so.
 
 mod field;
-mod generation;
 
 pub use field::{Field, Placement, Word};
-pub use generation::Generation;
 
 use super::bytes::u64_at;
-use crate::arch::WaveSize;
+use crate::arch::{Family, WaveSize};
 
 /// A kernel descriptor.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,40 +21,41 @@ pub struct KernelDescriptor {
     pub address: u64,
     /// The 64 bytes.
     pub bytes: [u8; KernelDescriptor::SIZE],
-    /// The generation whose tables say what the bits mean; nothing for a processor of none of them.
-    pub generation: Option<Generation>,
+    /// The family whose tables say what the bits mean; nothing for a processor of which the document describes none
+    /// ([`described`]).
+    pub family: Option<Family>,
 }
 
 impl KernelDescriptor {
     /// The size of a descriptor, in bytes.
     pub const SIZE: usize = 64;
 
-    /// The value of a field, not scaled; nothing if the generation has no such field. Without a
-    /// generation only the fields that all of them have at the same bits are known.
+    /// The value of a field, not scaled; nothing if the family has no such field. Without a
+    /// family only the fields that all of them have at the same bits are known.
     #[must_use]
     pub fn field(&self, field: Field) -> Option<u64> {
-        let placement = match self.generation {
-            Some(generation) => field.placement(generation)?,
+        let placement = match self.family {
+            Some(family) => field.placement(family)?,
             None => field.common_placement()?,
         };
         Some(self.bits(placement.first_bit(), placement.width()))
     }
 
-    /// All fields of the generation with their values, in the order of the tables.
+    /// All fields of the family with their values, in the order of the tables.
     pub fn fields(&self) -> impl Iterator<Item = (Field, u64)> + '_ {
         Field::ALL
             .iter()
             .filter_map(|&field| self.field(field).map(|value| (field, value)))
     }
 
-    /// Numbers of bits that are set though the generation has no field there; counted from the start
+    /// Numbers of bits that are set though the family has no field there; counted from the start
     /// of the descriptor.
     pub fn reserved_bits(&self) -> impl Iterator<Item = u32> + '_ {
         (0..512).filter(|&bit| {
-            let covered = self.generation.is_none_or(|generation| {
+            let covered = self.family.is_none_or(|family| {
                 Field::ALL
                     .iter()
-                    .filter_map(|field| field.placement(generation))
+                    .filter_map(|field| field.placement(family))
                     .any(|p| p.covers(bit))
             });
             !covered && self.bits(bit, 1) == 1
@@ -114,10 +113,10 @@ impl KernelDescriptor {
         self.small(Field::KernargSize)
     }
 
-    /// How many lanes the wavefronts have; nothing without a generation.
+    /// How many lanes the wavefronts have; nothing without a family.
     #[must_use]
     pub fn wave_size(&self) -> Option<WaveSize> {
-        self.generation?;
+        self.family?;
         Some(match self.field(Field::EnableWavefrontSize32) {
             Some(1) => WaveSize::Wave32,
             _ => WaveSize::Wave64,
@@ -128,7 +127,7 @@ impl KernelDescriptor {
     /// accumulation registers where both share one file (GFX90A to GFX950).
     #[must_use]
     pub fn vector_registers(&self) -> Option<u32> {
-        let granule = self.generation?.vgpr_granule(self.wave_size()?);
+        let granule = vgpr_granule(self.family?, self.wave_size()?)?;
         let blocks = self.small(Field::GranulatedWorkitemVgprCount);
         blocks.checked_add(1)?.checked_mul(granule)
     }
@@ -145,7 +144,7 @@ impl KernelDescriptor {
     #[must_use]
     pub fn accumulation_registers(&self) -> Option<u32> {
         let all = self.vector_registers()?;
-        if self.generation? == Generation::Gfx908 {
+        if self.family? == Family::Gfx908 {
             // A second file of the same size.
             return Some(all);
         }
@@ -156,24 +155,54 @@ impl KernelDescriptor {
     /// and the like.
     #[must_use]
     pub fn scalar_registers(&self) -> Option<u32> {
-        let generation = self.generation?;
         let blocks = self.small(Field::GranulatedWavefrontSgprCount);
-        match generation {
-            Generation::Gfx6 | Generation::Gfx7 | Generation::Gfx8 => {
-                blocks.checked_add(1)?.checked_mul(8)
-            }
+        match self.family? {
+            Family::Gfx6 | Family::Gfx7 | Family::Gfx8 => blocks.checked_add(1)?.checked_mul(8),
             // Stored as 2 * max(0, ceil(n / 16) - 1).
-            Generation::Gfx9
-            | Generation::Gfx908
-            | Generation::Gfx90a
-            | Generation::Gfx942
-            | Generation::Gfx950 => (blocks / 2).checked_add(1)?.checked_mul(16),
+            Family::Gfx9 | Family::Gfx908 | Family::Gfx90a | Family::Gfx942 | Family::Gfx950 => {
+                (blocks / 2).checked_add(1)?.checked_mul(16)
+            }
             // Not counted: every wavefront has all of them.
-            Generation::Gfx10 | Generation::Gfx11 | Generation::Gfx120 | Generation::Gfx125 => {
+            Family::Gfx10_1 | Family::Gfx10_3 | Family::Gfx11 | Family::Gfx12 | Family::Gfx12_5 => {
                 Some(128)
             }
+            Family::R600 | Family::Gfx11_7 | Family::Gfx13 => None,
         }
     }
+}
+
+/// The family, if its kernel descriptors are described by the document.
+#[must_use]
+pub const fn described(family: Family) -> Option<Family> {
+    match family {
+        Family::Gfx6
+        | Family::Gfx7
+        | Family::Gfx8
+        | Family::Gfx9
+        | Family::Gfx908
+        | Family::Gfx90a
+        | Family::Gfx942
+        | Family::Gfx950
+        | Family::Gfx10_1
+        | Family::Gfx10_3
+        | Family::Gfx11
+        | Family::Gfx12
+        | Family::Gfx12_5 => Some(family),
+        // R600 has none; the others are newer than the document.
+        Family::R600 | Family::Gfx11_7 | Family::Gfx13 => None,
+    }
+}
+
+/// How many vector registers one block of `GRANULATED_WORKITEM_VGPR_COUNT` stands for.
+const fn vgpr_granule(family: Family, wave_size: WaveSize) -> Option<u32> {
+    Some(match (family, wave_size) {
+        (Family::Gfx6 | Family::Gfx7 | Family::Gfx8 | Family::Gfx9 | Family::Gfx908, _) => 4,
+        (Family::Gfx90a | Family::Gfx942 | Family::Gfx950, _) => 8,
+        (Family::Gfx10_1 | Family::Gfx10_3 | Family::Gfx11 | Family::Gfx12, WaveSize::Wave64) => 4,
+        (Family::Gfx10_1 | Family::Gfx10_3 | Family::Gfx11 | Family::Gfx12, WaveSize::Wave32) => 8,
+        (Family::Gfx12_5, _) => 16,
+        (Family::R600 | Family::Gfx11_7 | Family::Gfx13, _) => return None,
+    })
 }
 
 #[cfg(test)]
