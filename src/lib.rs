@@ -7,7 +7,9 @@
 // Not in Cargo.toml, which would say it of examples, benchmarks and tests too: a test that overflows has failed.
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
+mod abi;
 pub mod arch;
+pub mod cfi_check;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod debug_info;
@@ -29,6 +31,7 @@ pub mod object;
 pub mod query;
 #[cfg(feature = "serde")]
 pub mod report;
+pub mod rule;
 pub mod verify;
 pub mod wave;
 

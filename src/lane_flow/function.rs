@@ -13,11 +13,10 @@ use super::state::{Exec, State};
 use super::step::{Context, Follow};
 use super::switches::{Contexts, Switches};
 use super::tree::{Asker, Source, Tree};
+use crate::abi::{Callees, addressing};
 use crate::arch::{Processor, ScratchAddressing, WaveSize};
 use crate::error::Result;
 use crate::isa::Decoder;
-use crate::verify::machine::addressing;
-use crate::verify::machine::callees::Callees;
 
 /// How many instructions may be gone through for one question, for each that the function has; and the
 /// bounds of their number.

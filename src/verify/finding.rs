@@ -2,8 +2,8 @@
 
 use core::ops::Range;
 
-use super::rule::{Rule, Severity};
 use crate::meter::Meter;
+use crate::rule::{Rule, Severity};
 
 /// A place where a rule is broken.
 #[non_exhaustive]
@@ -23,7 +23,7 @@ pub struct Finding {
     pub function: Option<String>,
     /// The path of the source file, as the line table gives it, and the line of this address.
     pub source: Option<(String, u64)>,
-    /// The row or expression, with the culprit marked.
+    /// The row or expression, with the part at fault marked.
     pub excerpt: Option<Excerpt>,
     /// What is wrong, with the numbers that show it.
     pub message: String,

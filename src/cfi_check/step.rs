@@ -1,4 +1,4 @@
-//! What one instruction does to what is known.
+//! The transfer functions: what one instruction does to what is known.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -7,13 +7,12 @@
 
 use smallvec::SmallVec;
 
-use super::callees::Callees;
-use super::convention::Convention;
 use super::mask::Mask;
 use super::memory;
 use super::state::{SCALARS, State, scalar_index};
 use super::value::Scalar;
 use super::vector::{LaneValue, Vector};
+use crate::abi::{Callees, Convention};
 use crate::arch::{ScratchAddressing, WaveSize};
 use crate::isa::{
     CallTarget, Effect, ExecOp, Instruction, MachineRegister, Operand, ScalarOp, Span,
@@ -39,7 +38,7 @@ impl Context<'_> {
         u32::try_from(address.wrapping_sub(self.start)).unwrap_or(u32::MAX)
     }
 
-    /// Takes `state` behind the instruction.
+    /// The transfer function: `state` becomes what is known after the instruction.
     pub(super) fn step(&self, state: &mut State, instruction: &Instruction) {
         let at = self.offset(instruction.address);
         if self.convention == Convention::Gcc {
@@ -366,7 +365,7 @@ fn is_told_from_entry(mask: Mask) -> bool {
     mask.is_within_entry() && mask != Mask::NONE
 }
 
-/// A value plus a constant, where the sum is told as simply.
+/// A value plus a constant, where the sum has an abstract value.
 fn plus(value: Scalar, constant: Scalar) -> Option<Scalar> {
     let Scalar::Constant(n) = constant else {
         return None;
