@@ -5,7 +5,7 @@ use fallible_iterator::FallibleIterator;
 use super::entry::{Cie, Fde};
 use super::instruction::{Instruction, Instructions};
 use crate::arch::AddressSpace;
-use crate::error::{Error, Limit, Result, Rule};
+use crate::error::{Error, Limit, Result, SpecRule};
 use crate::limits::{Limits, reached};
 use crate::meter::Meter;
 
@@ -180,7 +180,7 @@ impl<'a> Rows<'a> {
     /// The next row.
     ///
     /// # Errors
-    /// [`Rule::CfaRule`] and their like if an instruction breaks a rule; the error says where it stands.
+    /// [`SpecRule::CfaRule`] and their like if an instruction breaks a rule; the error says where it stands.
     #[expect(
         clippy::should_implement_trait,
         reason = "the row is lent, so that rows cost nothing to step through"
@@ -382,7 +382,7 @@ impl<'a> Rows<'a> {
                 offset,
                 space,
             } => Ok((register, offset, space)),
-            CfaRule::None | CfaRule::Expression(_) => Err(Error::from(Rule::CfaRule)),
+            CfaRule::None | CfaRule::Expression(_) => Err(Error::from(SpecRule::CfaRule)),
         };
         #[expect(
             clippy::wildcard_enum_match_arm,

@@ -5,7 +5,7 @@
 use super::stop::{StopFrame, is_active};
 use crate::arch::{Lane, Register};
 use crate::debug_info::{DebugInfo, SourceLine};
-use crate::error::{Error, ErrorKind, Resource, Result, Rule};
+use crate::error::{Error, ErrorKind, Resource, Result, SpecRule};
 use crate::eval::{Context, LaneFocus, LocationAttribute, Subprogram, locate};
 use crate::location::{Access, Location, read, read_value};
 
@@ -87,7 +87,7 @@ impl<'p> StopFrame<'_, 'p, '_> {
         };
         let location = self.locate_whole(&attribute, subprogram)?;
         if location.single().is_none() {
-            return Err(Rule::LanePcKind.into());
+            return Err(SpecRule::LanePcKind.into());
         }
         Ok(LanePcs {
             pcs: read_addresses(&location, lanes, &access)?,

@@ -5,7 +5,7 @@ use gimli::AttributeValue;
 use gimli::constants::{DW_AT_ranges, DW_AT_start_scope};
 
 use super::{UnitCheck, malformed};
-use crate::debug_info::{Bytes, Die, IndexFault, IndexTable, Value, index_of};
+use crate::debug_info::{Bytes, Die, DieValue, IndexFault, IndexTable, index_of};
 use crate::verify::finding::Finding;
 use crate::verify::rule::rules;
 
@@ -79,7 +79,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
             return;
         }
         let offset = match self.info.value(die, attribute) {
-            Ok(Value::RangeList(offset)) => offset,
+            Ok(DieValue::RangeList(offset)) => offset,
             Ok(_) => return,
             Err(error) => return self.bad_ranges(die, attribute, &error),
         };

@@ -34,7 +34,7 @@ use super::subject::Subject;
 use super::{expression, register};
 use crate::debug_info::attribute::{Extension, attribute_name, extension};
 use crate::debug_info::{
-    Bytes, DebugInfo, Die, DieId, Language, UnitId, UnitInfo, UnitKind, Value,
+    Bytes, DebugInfo, Die, DieId, DieValue, Language, UnitId, UnitInfo, UnitKind,
 };
 use crate::error::Error;
 use crate::eval::Unit;
@@ -346,7 +346,7 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
     /// The name of an entry, or of the one that it is an instance of.
     fn name_of(&self, die: &Die<'a>) -> Option<String> {
         let own = |die: &Die<'a>| match self.info.value(die, die.attribute(DW_AT_name)?) {
-            Ok(Value::String(name)) => Some(clipped(&name)),
+            Ok(DieValue::String(name)) => Some(clipped(&name)),
             Ok(_) | Err(_) => None,
         };
         own(die).or_else(|| own(&self.origin(die)?))
