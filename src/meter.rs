@@ -24,7 +24,7 @@ pub(crate) const BYTES_PER_STEP: u64 = 32;
 /// Counts the steps and bytes of one question, and refuses those that are too many.
 ///
 /// Several threads can look at one. Steps that they count at the same moment may be lost, which is why threads that
-/// share a question each have a [`fork`](Meter::fork) of the meter.
+/// share a question each have a fork of the meter.
 ///
 /// ```
 /// use hetdwarf::{limits::Limits, meter::Meter};
@@ -348,10 +348,11 @@ mod tests {
     }
 
     fn limit(result: Result<()>) -> (Limit, u64) {
-        match result.unwrap_err().kind() {
-            ErrorKind::Limit { limit, value } => (*limit, *value),
-            other => panic!("{other:?}"),
-        }
+        let error = result.unwrap_err();
+        let ErrorKind::Limit { limit, value } = error.kind() else {
+            panic!("{error}");
+        };
+        (*limit, *value)
     }
 
     #[test]

@@ -73,7 +73,7 @@ pub(crate) use rule::RULES;
 use crate::abi::{Callees, addressing};
 use crate::arch::{Processor, WaveSize};
 use crate::expr::Encoding;
-use crate::frame::{Fde, Rows};
+use crate::frame::{Fde, RULES_PER_STEP, Rows};
 use crate::isa::{Decoder, Instruction};
 use crate::limits::Limits;
 use crate::meter::Meter;
@@ -230,7 +230,10 @@ fn read_rows(
                 .and(meter.hold_all::<[usize; 3]>(rules)),
             None => Ok(()),
         };
-        let paid = rows.pay(meter).and(meter.work(rules as u64 / 8)).and(kept);
+        let paid = rows
+            .pay(meter)
+            .and(meter.work(rules as u64 / RULES_PER_STEP))
+            .and(kept);
         paid.map_err(|_| SkipReason::Budget)?;
         let Some(mut next) = next else { continue };
         if let Some(last) = decoded.last().filter(|last| last.cfa == next.cfa) {

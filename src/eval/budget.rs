@@ -20,6 +20,10 @@ pub(super) struct Budget {
     pushed_register: Option<(Register, u32)>,
 }
 
+/// How many steps are taken at once. Before more are taken it is looked at how much the arena holds: each step may put
+/// something there.
+const SLICE: u32 = 1 << 20;
+
 impl Budget {
     pub(super) fn new(context: &Context<'_, '_>) -> Budget {
         Budget {
@@ -57,12 +61,13 @@ impl Budget {
         steps_for_places(location).map_or(Ok(()), |steps| self.charge(steps, context))
     }
 
-    /// Takes as many steps as there are, here and of the question's, to use them or to [give them back](Budget::give_back).
+    /// Takes as many steps as there are and a [`SLICE`] has, here and of the question's, to use them or to [give them back](Budget::give_back).
     #[inline(always)]
     pub(super) fn take_all(&mut self, context: &Context<'_, '_>) -> u32 {
+        let most = self.steps.min(SLICE);
         let taken = match context.meter {
-            Some(meter) => meter.take_steps(self.steps),
-            None => self.steps,
+            Some(meter) => meter.take_steps(most),
+            None => most,
         };
         self.steps = self.steps.saturating_sub(taken);
         taken

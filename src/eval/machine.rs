@@ -11,8 +11,9 @@ use super::spill::Spill;
 use super::stack::Entry;
 use super::value::{BaseType, Binary, Relation, Shift, Unary, Value};
 use crate::arch::{AddressSpace, Register};
-use crate::error::{Error, ErrorKind, Need, Result, SpecRule};
+use crate::error::{Error, ErrorKind, Limit, Need, Result, SpecRule};
 use crate::expr::{Decoder, Opcode, number, operations, read};
+use crate::limits::reached;
 use crate::location::{Access, Incomplete, Location, Place, Storage};
 
 /// Evaluates an operation expression.
@@ -30,6 +31,9 @@ pub fn evaluate<'a>(
 ) -> Result<Outcome<'a>> {
     run(expression, kind, context, &mut Budget::new(context))
 }
+
+/// How much an arena may hold whatever the limits are, in bytes: it knows no other end than a panic.
+const MOST_MEMORY: u64 = 1 << 30;
 
 /// Evaluates an expression within a budget.
 #[inline(always)]
@@ -190,6 +194,11 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
         self.steps = self.steps.wrapping_add(count);
         self.settle();
         self.budget.charge(count, self.context)?;
+        let limits = &self.context.limits;
+        let most = limits.memory.min(MOST_MEMORY);
+        if self.context.arena.bytes() > most {
+            return Err(reached(Limit::Memory, most));
+        }
         self.steps = self.budget.take_all(self.context);
         Ok(())
     }

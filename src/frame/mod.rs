@@ -20,6 +20,7 @@ pub use instruction::{
     CFA_ROWS, CfaOpcode, CfaOperand, CfaRow, Instruction, InstructionItem, Instructions,
 };
 pub use print::FramePrinter;
+pub(crate) use row::RULES_PER_STEP;
 pub use row::{CfaRule, RegisterRule, Row, Rows};
 pub use stop::Stopped;
 pub use unwind::{CallFrame, CallStack, Unwind, unwind};

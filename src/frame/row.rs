@@ -93,6 +93,9 @@ impl<'a> Row<'a> {
     }
 }
 
+/// As many rules are copied or moved in a step.
+pub(crate) const RULES_PER_STEP: u64 = 16;
+
 /// The rows of an FDE, one after the other. It ends with the first error and stays ended.
 #[derive(Clone, Debug)]
 pub struct Rows<'a> {
@@ -366,7 +369,7 @@ impl<'a> Rows<'a> {
     /// Pays for something that may touch every rule of the row.
     fn charge(&mut self) -> Result<()> {
         let rules = self.row.rules.len().saturating_add(self.group.len()) as u64;
-        self.spend(rules)
+        self.spend(rules.div_ceil(RULES_PER_STEP))
     }
 
     fn factored(&self, offset: i64) -> i64 {

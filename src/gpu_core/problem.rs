@@ -369,10 +369,11 @@ impl<T> Counted<T> {
 impl ProblemKind {
     /// The error of a limit, or of whatever else it is, as a problem.
     pub(super) fn of_limit(error: &Error) -> ProblemKind {
-        let (limit, value) = match error.kind() {
-            ErrorKind::Limit { limit, value } => (*limit, *value),
-            // Meters give no others.
-            _ => (Limit::Work, 0),
+        // Meters give no others.
+        let (limit, value) = if let ErrorKind::Limit { limit, value } = error.kind() {
+            (*limit, *value)
+        } else {
+            (Limit::Work, 0)
         };
         ProblemKind::Limit {
             limit: limit.name(),

@@ -46,6 +46,13 @@ impl Arena<'_> {
         self.memory().alloc_slice_copy(&bytes)
     }
 
+    /// How many bytes were asked for.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.memory
+            .get()
+            .map_or(0, |memory| memory.allocated_bytes() as u64)
+    }
+
     /// Keeps a meter as long as the locations.
     pub(crate) fn meter(&self, meter: Meter) -> &Meter {
         self.alloc_mut(meter)

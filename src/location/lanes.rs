@@ -4,8 +4,7 @@
 //! all lanes is read once and copied. What fits neither is read lane by lane.
 
 use super::memory::lane_of;
-use super::read::VISITS;
-use super::read::{Access, Bits, copy_bits, read_within};
+use super::read::{Access, Bits, VISITS, copy_bits, read_within, zeros};
 use super::{Composite, LaneSelect, Location, Mask, Place, Storage};
 use crate::arch::{AddressSpace, Lane, Register, WaveSize, scratch};
 use crate::error::Result;
@@ -126,8 +125,9 @@ pub(crate) fn read_lanes_within(
         return Ok(LaneBits::same(bits, count));
     }
     let bytes_per_lane = usize::try_from(bit_size.div_ceil(8)).unwrap_or(0);
+    let size = (bytes_per_lane as u64).saturating_mul(count as u64);
     let mut result = LaneBits {
-        bytes: vec![0; bytes_per_lane.saturating_mul(count)],
+        bytes: zeros(size)?,
         bytes_per_lane,
         bit_size,
         lanes: count,

@@ -56,15 +56,27 @@ impl Bits {
         self.undefined.is_empty() && self.unavailable.is_empty()
     }
 
-    fn zero(bit_size: u64) -> Bits {
-        let length = usize::try_from(bit_size.div_ceil(8)).unwrap_or(0);
-        Bits {
-            bytes: vec![0; length],
+    fn zero(bit_size: u64) -> Result<Bits> {
+        Ok(Bits {
+            bytes: zeros(bit_size.div_ceil(8))?,
             bit_size,
             undefined: Mask::new(),
             unavailable: Mask::new(),
-        }
+        })
     }
+}
+
+/// So many zero bytes.
+///
+/// # Errors
+/// [`Limit::Bits`] if there is no room for so many: the limits may be larger than the memory.
+pub(super) fn zeros(count: u64) -> Result<Vec<u8>> {
+    let full = || reached(Limit::Bits, count.saturating_mul(8));
+    let length = usize::try_from(count).map_err(|_| full())?;
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(length).map_err(|_| full())?;
+    bytes.resize(length, 0);
+    Ok(bytes)
 }
 
 /// Reads `bit_size` bits from where `location` starts.
@@ -96,7 +108,7 @@ pub(crate) fn read_within(
     if bit_size > access.max_bits {
         return Err(too_many_bits(access.max_bits));
     }
-    let mut bits = Bits::zero(bit_size);
+    let mut bits = Bits::zero(bit_size)?;
     let mut reader = Reader {
         access,
         found: Found::new(&mut bits.bytes),

@@ -43,7 +43,7 @@ pub use vars::{
 pub use verify::{
     Baseline, BaselineEntry, CheckedFile, ExcerptDocument, FindingDocument, RuleDocument,
     RulesDocument, SarifLog, SourceDocument, UnreadableFile, VerifiedFile, VerifyDocument,
-    VerifySummary, check_file, check_file_with, github_annotations,
+    VerifySummary, check_file, check_file_with, check_file_within, github_annotations,
 };
 
 use crate::error::Error;

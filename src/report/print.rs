@@ -74,7 +74,7 @@ impl PrintDocument {
     /// Evaluates expressions in some lanes of a frame. One that cannot be evaluated has an error in its place.
     ///
     /// # Errors
-    /// If the debugging information of the frame is malformed; [`Limit::Memory`] if the answers are longer than
+    /// If the debugging information of the frame is malformed; [`Limit::Memory`](crate::error::Limit::Memory) if the answers are longer than
     /// any that a person reads.
     pub fn new(
         frame: &StopFrame<'_, '_, '_>,

@@ -291,7 +291,7 @@ impl VarsDocument {
     /// Reads the variables of a frame.
     ///
     /// # Errors
-    /// If the debugging information of the frame is malformed; [`Limit::Memory`] if there are more
+    /// If the debugging information of the frame is malformed; [`Limit::Memory`](crate::error::Limit::Memory) if there are more
     /// variables or longer names than in any program.
     pub fn new(frame: &StopFrame<'_, '_, '_>, request: &VarsRequest<'_>) -> Result<VarsDocument> {
         frame.stop().begin_question();

@@ -16,7 +16,7 @@ use super::{expression, meaning};
 use crate::arch::{AddressSpace, Register};
 use crate::expr::RegisterStyle;
 use crate::frame::{
-    CfaOperand, Cie, Fde, FramePrinter, Instruction, InstructionItem, Instructions,
+    CfaOperand, Cie, Fde, FramePrinter, Instruction, InstructionItem, Instructions, RULES_PER_STEP,
 };
 use crate::meter::Meter;
 use crate::rule::Rule;
@@ -214,7 +214,8 @@ impl<'w, 'a> Walk<'w, 'a> {
 
     /// Pays for rules that are copied, or instructions that are executed. What was refused ends the walk.
     fn charge(&self, count: usize) {
-        let _ = self.meter.work(count as u64);
+        let steps = (count as u64).div_ceil(RULES_PER_STEP);
+        let _ = self.meter.work(steps);
     }
 
     fn is_exhausted(&self) -> bool {

@@ -335,7 +335,7 @@ fn entry_values_within_entry_values() {
 }
 
 /// `.debug_frame` with one CIE and one FDE for 0x1000 to 0x2000.
-fn debug_frame(initial: &[u8], instructions: &[u8]) -> Vec<u8> {
+pub fn debug_frame(initial: &[u8], instructions: &[u8]) -> Vec<u8> {
     let mut section = Vec::new();
     let mut entry = |body: Vec<u8>| {
         section.extend(u32::try_from(body.len()).unwrap().to_le_bytes());
@@ -501,7 +501,7 @@ pub fn call_frame_information(scale: usize) {
     guard.finish("call frame information made to do harm");
 }
 
-fn entry(depth: usize, tag: u64, attributes: Vec<(u64, A)>) -> Entry {
+pub fn entry(depth: usize, tag: u64, attributes: Vec<(u64, A)>) -> Entry {
     Entry {
         tag,
         attributes,
@@ -509,21 +509,21 @@ fn entry(depth: usize, tag: u64, attributes: Vec<(u64, A)>) -> Entry {
     }
 }
 
-const COMPILE_UNIT: u64 = 0x11;
-const SUBPROGRAM: u64 = 0x2e;
-const VARIABLE: u64 = 0x34;
+pub const COMPILE_UNIT: u64 = 0x11;
+pub const SUBPROGRAM: u64 = 0x2e;
+pub const VARIABLE: u64 = 0x34;
 const BASE_TYPE: u64 = 0x24;
 const STRUCTURE: u64 = 0x13;
 const MEMBER: u64 = 0x0d;
 const ARRAY: u64 = 0x01;
 const SUBRANGE: u64 = 0x21;
-const TYPEDEF: u64 = 0x16;
+pub const TYPEDEF: u64 = 0x16;
 const POINTER: u64 = 0x0f;
 const INLINED: u64 = 0x1d;
 const BLOCK: u64 = 0x0b;
-const NAME: u64 = 0x03;
-const TYPE: u64 = 0x49;
-const LOCATION: u64 = 0x02;
+pub const NAME: u64 = 0x03;
+pub const TYPE: u64 = 0x49;
+pub const LOCATION: u64 = 0x02;
 const BYTE_SIZE: u64 = 0x0b;
 const UPPER_BOUND: u64 = 0x2f;
 const MEMBER_LOCATION: u64 = 0x38;
@@ -534,7 +534,7 @@ const ORIGIN: u64 = 0x31;
 const SPECIFICATION: u64 = 0x47;
 const FRAME_BASE: u64 = 0x40;
 
-fn code(tag: u64, depth: usize, mut attributes: Vec<(u64, A)>) -> Entry {
+pub fn code(tag: u64, depth: usize, mut attributes: Vec<(u64, A)>) -> Entry {
     attributes.extend([(LOW_PC, A::address(0x1000)), (HIGH_PC, A::number(0x1000))]);
     entry(depth, tag, attributes)
 }
@@ -560,7 +560,7 @@ fn unit(ty: usize, types: Vec<Entry>) -> Vec<Entry> {
     entries
 }
 
-fn int(depth: usize) -> Entry {
+pub fn int(depth: usize) -> Entry {
     entry(
         depth,
         BASE_TYPE,
@@ -572,7 +572,7 @@ fn int(depth: usize) -> Entry {
     )
 }
 
-fn named(tag: u64, depth: usize, name: &str, ty: usize) -> Entry {
+pub fn named(tag: u64, depth: usize, name: &str, ty: usize) -> Entry {
     entry(
         depth,
         tag,

@@ -1,56 +1,101 @@
 //! Code objects made to do harm: an ELF file around sections of our own, and entries for `.debug_info`.
 
+/// A section, with what its header says.
+#[derive(Clone, Copy)]
+pub struct Section<'a> {
+    name: &'a str,
+    kind: u32,
+    flags: u64,
+    address: u64,
+    link: u32,
+    info: u32,
+    bytes: &'a [u8],
+}
+
+impl<'a> Section<'a> {
+    pub fn new(name: &'a str, kind: u32, bytes: &'a [u8]) -> Section<'a> {
+        Section {
+            name,
+            kind,
+            flags: 0,
+            address: 0,
+            link: 0,
+            info: 0,
+            bytes,
+        }
+    }
+
+    pub fn linked(self, link: u32, info: u32) -> Section<'a> {
+        Section { link, info, ..self }
+    }
+
+    pub fn flags(self, flags: u64) -> Section<'a> {
+        Section { flags, ..self }
+    }
+}
+
 /// An `ET_DYN` file for gfx90a with these sections.
 pub fn code_object(sections: &[(&str, &[u8])]) -> Vec<u8> {
-    let mut names = vec![0u8];
-    let mut headers: Vec<[u64; 5]> = vec![[0; 5]];
-    let mut body = Vec::new();
-    for (name, bytes) in sections.iter().copied().chain([(".shstrtab", &[][..])]) {
-        let name_offset = names.len() as u64;
-        names.extend(name.as_bytes());
-        names.push(0);
+    let sections = sections.iter().map(|&(name, bytes)| {
+        let section = Section::new(name, 1, bytes);
         // Every section with code is at address 0x1000.
-        let (kind, flags, address) = match name {
-            ".text" => (1, 6, 0x1000),
-            ".shstrtab" => (3, 0, 0),
-            _ => (1, 0, 0),
-        };
-        let bytes = if name == ".shstrtab" {
-            names.clone()
-        } else {
-            bytes.to_vec()
-        };
-        headers.push([
-            name_offset | kind << 32,
+        let (flags, address) = if name == ".text" { (6, 0x1000) } else { (0, 0) };
+        Section {
             flags,
             address,
+            ..section
+        }
+    });
+    object_file(3, &sections.collect::<Vec<_>>())
+}
+
+/// A file of a type (`ET_REL`, `ET_DYN`) for gfx90a with these sections, the first of which has number 1.
+pub fn object_file(file_type: u16, sections: &[Section<'_>]) -> Vec<u8> {
+    let mut names = vec![0];
+    for name in sections
+        .iter()
+        .map(|section| section.name)
+        .chain([".shstrtab"])
+    {
+        names.extend(name.as_bytes());
+        names.push(0);
+    }
+    let strings = Section::new(".shstrtab", 3, &names);
+    let mut headers = vec![0; 64];
+    let (mut body, mut name) = (Vec::new(), 1u64);
+    for section in sections.iter().chain([&strings]) {
+        let words = [
+            name | u64::from(section.kind) << 32,
+            section.flags,
+            section.address,
             64 + body.len() as u64,
-            bytes.len() as u64,
-        ]);
-        body.extend(bytes);
+            section.bytes.len() as u64,
+            u64::from(section.link) | u64::from(section.info) << 32,
+            // Offsets of notes and symbols count from an alignment of four or less.
+            1,
+            if section.kind == 2 { 24 } else { 0 },
+        ];
+        headers.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+        name += section.name.len() as u64 + 1;
+        body.extend(section.bytes);
+        // Tables are read in place, which needs their alignment.
+        body.resize(body.len().next_multiple_of(8), 0);
     }
     let mut file = vec![0x7f, b'E', b'L', b'F', 2, 1, 1, 64, 3];
     file.resize(16, 0);
-    let table = 64 + body.len() as u64;
-    let mut header = Vec::new();
-    header.extend(3u16.to_le_bytes());
-    header.extend(224u16.to_le_bytes());
-    header.extend(1u32.to_le_bytes());
-    for word in [0u64, 0, table] {
-        header.extend(word.to_le_bytes());
+    file.extend(file_type.to_le_bytes());
+    file.extend(224u16.to_le_bytes());
+    file.extend(1u32.to_le_bytes());
+    for word in [0u64, 0, 64 + body.len() as u64] {
+        file.extend(word.to_le_bytes());
     }
-    header.extend(0x3fu32.to_le_bytes());
-    let count = u16::try_from(headers.len()).unwrap();
+    file.extend(0x3fu32.to_le_bytes());
+    let count = u16::try_from(sections.len() + 2).unwrap();
     for half in [64u16, 0, 0, 64, count, count - 1] {
-        header.extend(half.to_le_bytes());
+        file.extend(half.to_le_bytes());
     }
-    file.extend(header);
     file.extend(body);
-    for [first, flags, address, offset, size] in headers {
-        for word in [first, flags, address, offset, size, 0, 1, 0] {
-            file.extend(word.to_le_bytes());
-        }
-    }
+    file.extend(headers);
     file
 }
 

@@ -16,6 +16,7 @@
 
 mod crafted;
 mod elf;
+mod growth;
 mod guard;
 
 use std::path::PathBuf;

@@ -37,6 +37,11 @@ pub(super) fn print(document: &VerifyDocument, out: &mut dyn Write) -> Result<()
             // Writing to a string does not fail.
             let _ = write_finding(&mut text, file, finding);
         }
+        if !file.same.is_empty() {
+            let path = printable(&file.path);
+            let count = file.same.len();
+            let _ = writeln!(text, "{path}: {count} more in the file are the same\n");
+        }
         if file.left_out > 0 {
             let path = printable(&file.path);
             let _ = writeln!(text, "{path}: {} more are left out\n", file.left_out);

@@ -69,7 +69,19 @@ pub fn check_file_with(
     threads: NonZeroUsize,
 ) -> CheckedFile {
     let meter = Arc::new(Meter::new(limits, data.len() as u64));
-    let objects = match code_objects_within(data, &meter) {
+    check_file_within(path, data, selection, threads, &meter)
+}
+
+/// The same, counted by a meter, whose limits are those that hold.
+#[must_use]
+pub fn check_file_within(
+    path: &str,
+    data: &[u8],
+    selection: &Selection,
+    threads: NonZeroUsize,
+    meter: &Arc<Meter>,
+) -> CheckedFile {
+    let objects = match code_objects_within(data, meter) {
         Ok(objects) => objects,
         Err(error) => return CheckedFile::unreadable(path, error),
     };
@@ -102,7 +114,7 @@ pub fn check_file_with(
             first.same.push(path_in_file);
             continue;
         }
-        match check_object(&path_in_file, &object.data, selection, threads, &meter) {
+        match check_object(&path_in_file, &object.data, selection, threads, meter) {
             Ok(mut found) => {
                 found.container = (path_in_file != path).then(|| path.to_owned());
                 known.insert(&object.data, checked.objects.len());

@@ -11,7 +11,7 @@ mod github;
 mod sarif;
 
 pub use baseline::{Baseline, BaselineEntry};
-pub use check::{CheckedFile, check_file, check_file_with};
+pub use check::{CheckedFile, check_file, check_file_with, check_file_within};
 pub use github::github_annotations;
 pub use sarif::SarifLog;
 

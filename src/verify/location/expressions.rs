@@ -22,6 +22,9 @@ use crate::verify::expression::{
 use crate::verify::finding::Finding;
 use crate::verify::register;
 
+/// How many bytes are kept of an expression that is not known yet: it, its setting, and what was found.
+const KEPT_OF_EXPRESSION: u64 = 400;
+
 /// An expression in its place.
 pub(super) struct Site<'s, 'a> {
     pub(super) die: &'s Die<'a>,
@@ -129,7 +132,10 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         };
         let outcome = expression::check(expression.bytes, &env);
         // What was refused ends the walk over the entries.
-        let _ = self.meter.work(outcome.steps);
+        let _ = self
+            .meter
+            .work(outcome.steps)
+            .and(self.keep(KEPT_OF_EXPRESSION));
         let depends = Setting {
             frame_base: here.frame_base.filter(|_| outcome.asks_frame_base),
             unit: here.unit.filter(|_| entries.were_asked()),

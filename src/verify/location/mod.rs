@@ -221,7 +221,7 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
     }
 
     /// Pays for bytes that are kept as long as the unit is checked.
-    fn keep(&mut self, bytes: u64) -> Result<(), Error> {
+    pub(super) fn keep(&mut self, bytes: u64) -> Result<(), Error> {
         self.meter.hold(bytes)?;
         self.held = self.held.saturating_add(bytes);
         Ok(())

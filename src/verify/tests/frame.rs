@@ -265,7 +265,7 @@ fn of_states() -> Vec<(&'static str, Made, Made)> {
             saying(&[CFA, saved(S4, 0), undefined(S4)]),
             saying(&[CFA, saved(S4, 0), NEXT, undefined(S4)]),
         ),
-        ("cfi-too-large", remembering(1 << 15), remembering(1 << 4)),
+        ("cfi-too-large", remembering(1 << 12), remembering(1 << 4)),
         (
             "cfi-address-space",
             saying(&[I::LlvmDefAspaceCfa {

@@ -2,6 +2,7 @@
 
 use crate::frame::Instruction;
 use crate::inspect::Program;
+use crate::limits::Limits;
 use crate::object::CodeObject;
 use crate::object::testing::{
     ALLOC, EXECUTE, PROGBITS, STRTAB, SYMTAB, relocatable, section, symbol,
@@ -59,7 +60,13 @@ impl Made {
             section(self.section, PROGBITS, &self.entries),
         ]);
         file[48..52].copy_from_slice(&self.mach.to_le_bytes());
-        let object = CodeObject::parse(&file).unwrap();
+        // Objects of a hundred bytes need no more, and one that needs more need not be large.
+        let limits = Limits {
+            work: 1 << 16,
+            work_per_byte: 1,
+            ..Limits::DEFAULT
+        };
+        let object = CodeObject::parse_with(&file, &limits).unwrap();
         let program = Program::load(&object).unwrap();
         verify(&program).findings
     }

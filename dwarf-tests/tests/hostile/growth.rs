@@ -1,0 +1,876 @@
+//! What a file costs, in the steps and bytes of the meter: in proportion to its size, whatever there is much of in it.
+//!
+//! Each kind of thing is repeated, and the file is read three times with twice as many each time. Every one must cost
+//! at least what is said here, so that this fails if nobody pays for it any more, and no more for the last than for the
+//! first.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use dwarf_tests::probe::Zeros;
+use hetdwarf::arch::WaveSize;
+use hetdwarf::error::Limit;
+use hetdwarf::eval::{Context, ExpressionBytes, ResultKind, Unit, evaluate};
+use hetdwarf::expr::Encoding;
+use hetdwarf::inspect::{Program, Stop, StopOptions};
+use hetdwarf::limits::Limits;
+use hetdwarf::location::{Access, Arena, Location, Place, Storage, read};
+use hetdwarf::meter::Meter;
+use hetdwarf::object::{CodeObject, code_objects_within};
+use hetdwarf::report::{CheckedFile, check_file_within};
+use hetdwarf::verify::Selection;
+
+use super::crafted::{self, COMPILE_UNIT, code, debug_frame, entry, int};
+use super::elf::{Attribute as A, Entry, Section, code_object, debug_info, object_file, uleb};
+
+/// The limits, without a floor, so that nothing is hidden below it: as many steps and bytes as the proportion allows.
+fn meter(file: &[u8]) -> Arc<Meter> {
+    Arc::new(Meter::new(&Limits::DEFAULT, file.len() as u64))
+}
+
+fn verify(file: &[u8], meter: &Arc<Meter>) -> CheckedFile {
+    check_file_within(
+        "file",
+        file,
+        &Selection::default(),
+        NonZeroUsize::MIN,
+        meter,
+    )
+}
+
+/// How a file is read.
+type Read = fn(&[u8], &Arc<Meter>);
+
+fn verified(file: &[u8], meter: &Arc<Meter>) {
+    let found = verify(file, meter);
+    assert!(!found.objects.is_empty(), "{:?}", found.unreadable);
+}
+
+fn opened(file: &[u8], meter: &Arc<Meter>) {
+    CodeObject::parse_within(file, meter).unwrap();
+}
+
+fn symbols(file: &[u8], meter: &Arc<Meter>) {
+    let object = CodeObject::parse_within(file, meter).unwrap();
+    assert!(object.symbols().unwrap().len() > 10);
+}
+
+fn notes(file: &[u8], meter: &Arc<Meter>) {
+    let object = CodeObject::parse_within(file, meter).unwrap();
+    object.metadata().unwrap();
+}
+
+fn info_section(file: &[u8], meter: &Arc<Meter>) {
+    let object = CodeObject::parse_within(file, meter).unwrap();
+    object.section(".debug_info").unwrap().unwrap();
+}
+
+fn loaded(file: &[u8], meter: &Arc<Meter>) {
+    let object = CodeObject::parse_within(file, meter).unwrap();
+    let program = Program::load(&object).unwrap();
+    assert!(program.info().unit_ids().next().is_some());
+    for unit in program.info().unit_ids() {
+        program.info().unit_info(unit).unwrap();
+    }
+}
+
+fn line_rows(file: &[u8], meter: &Arc<Meter>) {
+    let object = CodeObject::parse_within(file, meter).unwrap();
+    let program = Program::load(&object).unwrap();
+    let unit = program.info().unit_ids().next().unwrap();
+    let table = program.info().line_table(unit).unwrap().unwrap();
+    assert!(table.rows().len() > 10, "{:?}", table.problem());
+}
+
+fn found(file: &[u8], meter: &Arc<Meter>) {
+    assert!(code_objects_within(file, meter).unwrap().len() > 10);
+}
+
+/// The variables of a stop; its meter is that of the question, so that its steps are added.
+fn variables(file: &[u8], meter: &Arc<Meter>) {
+    let object = CodeObject::parse_within(file, meter).unwrap();
+    let program = Program::load(&object).unwrap();
+    let (wave, arena) = (Zeros(WaveSize::Wave64), Arena::new());
+    let stop = Stop::new(&program, &wave, 0x1010, StopOptions::default(), &arena);
+    let mut types = Default::default();
+    let variables = stop.frame(0).unwrap().variables(&mut types).unwrap();
+    assert!(variables.len() > 10, "{}", variables.len());
+    LAST.with(|last| last.set((stop.meter().steps(), stop.meter().peak_bytes())));
+}
+
+std::thread_local! {
+    /// What the last question of a stop has cost.
+    static LAST: core::cell::Cell<(u64, u64)> = const { core::cell::Cell::new((0, 0)) };
+}
+
+/// Steps and bytes of reading a file, and how many bytes there were that nobody has paid for.
+fn cost(file: &[u8], read: Read) -> (u64, u64, u64) {
+    let meter = meter(file);
+    LAST.with(|last| last.set((0, 0)));
+    let allocated = allocation_counter::measure(|| read(file, &meter));
+    assert!(meter.refused().is_none(), "{:?}", meter.refused());
+    let (steps, bytes) = LAST.with(core::cell::Cell::get);
+    let (steps, bytes) = (meter.steps() + steps, meter.peak_bytes() + bytes);
+    // What the meter says is what there was, but for a vector that grows, which is there twice for a moment, and some
+    // bytes that every file takes.
+    let most = 2 * bytes + 3 * file.len() as u64 + (1 << 20);
+    (steps, bytes, allocated.bytes_max.saturating_sub(most))
+}
+
+fn with(sections: &[(&str, &[u8])]) -> Vec<u8> {
+    let text = (".text", &[0; 64][..]);
+    code_object(&[&[text], sections].concat())
+}
+
+fn with_entries(entries: &[Entry]) -> Vec<u8> {
+    let (abbreviations, info) = debug_info(entries);
+    with(&[(".debug_abbrev", &abbreviations), (".debug_info", &info)])
+}
+
+fn function(inside: impl IntoIterator<Item = Entry>) -> Vec<Entry> {
+    let start = [
+        code(COMPILE_UNIT, 0, vec![]),
+        int(1),
+        code(crafted::SUBPROGRAM, 1, vec![]),
+    ];
+    start.into_iter().chain(inside).collect()
+}
+
+fn variable(location: &[u8]) -> Entry {
+    let attributes = vec![
+        (crafted::NAME, A::name("v")),
+        (crafted::TYPE, A::Entry(1)),
+        (crafted::LOCATION, A::expression(location)),
+    ];
+    entry(2, crafted::VARIABLE, attributes)
+}
+
+/// `DW_OP_addr`, each of its own address.
+fn address(number: usize) -> Vec<u8> {
+    [&[3][..], &(number as u64).to_le_bytes()].concat()
+}
+
+fn rows(count: usize) -> Vec<u8> {
+    // One byte of code further, and a rule.
+    let instructions = [0x41, 0x05, 33, 1].repeat(count);
+    with(&[(".debug_frame", &debug_frame(&[0x0c, 33, 0], &instructions))])
+}
+
+/// Rows of machine code that does nothing, so that both are followed.
+fn code_rows(count: usize) -> Vec<u8> {
+    // `s_nop`, and at each the rule of a vector register.
+    let text = [0, 0, 0x80, 0xbf].repeat(count);
+    let mut frame = debug_frame(&[0x0c, 33, 0, 0x90, 1], &[]);
+    let rule = [&[0x44, 0x05][..], &uleb(2600), &[1]].concat();
+    frame.extend(rule.repeat(count - 1));
+    // The length of the last entry and of its code.
+    let entry = frame.len() - rule.len() * (count - 1) - 24;
+    let length = (frame.len() - entry - 4) as u32;
+    frame[entry..entry + 4].copy_from_slice(&length.to_le_bytes());
+    frame[entry + 16..entry + 24].copy_from_slice(&(text.len() as u64).to_le_bytes());
+    code_object(&[(".text", &text), (".debug_frame", &frame)])
+}
+
+/// Rows that are for no code at all.
+fn empty_rows(count: usize) -> Vec<u8> {
+    with(&[(
+        ".debug_frame",
+        &debug_frame(&[0x0c, 33, 0], &vec![0x40; count]),
+    )])
+}
+
+fn frame_entries(count: usize) -> Vec<u8> {
+    let mut bytes = debug_frame(&[0x0c, 33, 0], &[]);
+    let fde = bytes[bytes.len() - 24..].to_vec();
+    bytes.extend(fde.repeat(count));
+    with(&[(".debug_frame", &bytes)])
+}
+
+fn units(count: usize) -> Vec<u8> {
+    // Version 4, and a first entry without attributes.
+    let unit = [8, 0, 0, 0, 4, 0, 0, 0, 0, 0, 8, 1];
+    let abbreviations = [1, 0x11, 0, 0, 0, 0];
+    with(&[
+        (".debug_abbrev", &abbreviations),
+        (".debug_info", &unit.repeat(count)),
+    ])
+}
+
+fn abbreviations(count: usize) -> Vec<u8> {
+    let mut table = vec![1, 0x11, 0, 0, 0];
+    for code in 2..count as u64 + 2 {
+        table.extend([&uleb(code)[..], &[0x34, 0, 0, 0]].concat());
+    }
+    table.push(0);
+    let unit = [8, 0, 0, 0, 4, 0, 0, 0, 0, 0, 8, 1];
+    with(&[(".debug_abbrev", &table), (".debug_info", &unit)])
+}
+
+fn entries(count: usize) -> Vec<u8> {
+    with_entries(&function(vec![entry(2, crafted::VARIABLE, vec![]); count]))
+}
+
+fn many_variables(count: usize) -> Vec<u8> {
+    with_entries(&function(
+        (0..count).map(|number| variable(&address(number))),
+    ))
+}
+
+/// Expressions that never end, no two of them alike.
+fn endless(count: usize) -> Vec<u8> {
+    let expression = |number: usize| [&address(number)[..], &[0x13, 0x2f, 0xfd, 0xff]].concat();
+    with_entries(&function(
+        (0..count).map(|number| variable(&expression(number))),
+    ))
+}
+
+/// Variables, each of a type of its own.
+fn types(count: usize) -> Vec<u8> {
+    let types = (0..count).map(|_| crafted::named(crafted::TYPEDEF, 1, "t", 1));
+    let variables = (0..count).map(|number| {
+        let attributes = vec![(crafted::TYPE, A::Entry(3 + count + number))];
+        entry(2, crafted::VARIABLE, attributes)
+    });
+    with_entries(&function(variables.chain(types)))
+}
+
+fn list_entries(count: usize) -> Vec<u8> {
+    let mut list = vec![0; 4];
+    list.extend([5, 0, 8, 0, 0, 0, 0, 0]);
+    // `DW_LLE_start_length`, eight bytes of code, and an expression of its own.
+    for number in 0..count {
+        let start = 0x1000 + 8 * number as u64;
+        list.extend([&[8][..], &start.to_le_bytes(), &[8, 9], &address(number)].concat());
+    }
+    list.push(0);
+    let length = list.len() as u32 - 4;
+    list[..4].copy_from_slice(&length.to_le_bytes());
+    let location = A::Bytes(0x17, vec![12, 0, 0, 0]);
+    let attributes = vec![(crafted::TYPE, A::Entry(1)), (crafted::LOCATION, location)];
+    let (abbreviations, info) = debug_info(&function([entry(2, crafted::VARIABLE, attributes)]));
+    with(&[
+        (".debug_abbrev", &abbreviations),
+        (".debug_info", &info),
+        (".debug_loclists", &list),
+    ])
+}
+
+/// A line program of one special opcode again and again.
+fn line_table(count: usize) -> Vec<u8> {
+    let mut header = vec![1, 1, 1, 0xfb, 14, 13];
+    header.extend([0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1]);
+    // No directories, one file.
+    header.extend([0, b'a', 0, 0, 0, 0, 0]);
+    let mut table = vec![4, 0];
+    table.extend((header.len() as u32).to_le_bytes());
+    table.extend(header);
+    table.extend([0, 9, 2, 0, 0x10, 0, 0, 0, 0, 0, 0]);
+    table.extend(vec![0x20; count]);
+    table.extend([0, 1, 1]);
+    let length = (table.len() as u32).to_le_bytes();
+    [&length[..], &table].concat()
+}
+
+fn line_program(count: usize) -> Vec<u8> {
+    let table = line_table(count);
+    let unit = code(COMPILE_UNIT, 0, vec![(0x10, A::Bytes(0x17, vec![0; 4]))]);
+    let (abbreviations, info) = debug_info(&[unit]);
+    with(&[
+        (".debug_abbrev", &abbreviations),
+        (".debug_info", &info),
+        (".debug_line", &table),
+    ])
+}
+
+fn sections(count: usize) -> Vec<u8> {
+    with(&vec![(".s", &[][..]); count])
+}
+
+const SYMTAB: u32 = 2;
+const STRTAB: u32 = 3;
+const RELA: u32 = 4;
+const NOTE: u32 = 7;
+const REL: u16 = 1;
+const DYN: u16 = 3;
+
+/// Symbols that share one long name.
+fn names(count: usize) -> Vec<u8> {
+    let mut symbol = [0; 24];
+    symbol[0] = 1;
+    symbol[6] = 0xf1;
+    symbol[7] = 0xff;
+    let name = [&[0][..], &[b'n'; 3200], &[0]].concat();
+    let symbols = symbol.repeat(count);
+    object_file(
+        DYN,
+        &[
+            Section::new(".symtab", SYMTAB, &symbols).linked(2, 0),
+            Section::new(".strtab", STRTAB, &name),
+        ],
+    )
+}
+
+fn many_notes(count: usize) -> Vec<u8> {
+    let note = [4, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, b'G', b'N', b'U', 0];
+    object_file(DYN, &[Section::new(".note", NOTE, &note.repeat(count))])
+}
+
+fn relocations(count: usize) -> Vec<u8> {
+    // `R_AMDGPU_ABS32` of the symbol that is always 0.
+    let mut relocation = [0; 24];
+    relocation[8] = 6;
+    object_file(
+        REL,
+        &[
+            Section::new(".debug_info", 1, &[0; 8]),
+            Section::new(".rela.debug_info", RELA, &relocation.repeat(count)).linked(3, 1),
+            Section::new(".symtab", SYMTAB, &[0; 24]).linked(4, 0),
+            Section::new(".strtab", STRTAB, &[0]),
+        ],
+    )
+}
+
+/// An archive whose members are the same code object.
+fn members(count: usize) -> Vec<u8> {
+    let object = code_object(&[(".text", &[0; 8])]);
+    let object = [&object[..], &vec![0; object.len() % 2]].concat();
+    let mut archive = b"!<arch>\n".to_vec();
+    for number in 0..count {
+        let name = format!("m{number}.o/");
+        let header = format!(
+            "{name:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n",
+            0,
+            0,
+            0,
+            644,
+            object.len()
+        );
+        archive.extend(header.as_bytes());
+        archive.extend(&object);
+    }
+    archive
+}
+
+/// A bundle whose entries are all the same code object, of which there is one.
+fn bundle_entries(count: usize) -> Vec<u8> {
+    const ID: &[u8] = b"hipv4-amdgcn-amd-amdhsa--gfx90a";
+    let object = code_object(&[(".text", &[0; 8])]);
+    let mut bundle = b"__CLANG_OFFLOAD_BUNDLE__".to_vec();
+    bundle.extend((count as u64).to_le_bytes());
+    let at = bundle.len() + count * (24 + ID.len());
+    for _ in 0..count {
+        for number in [at, object.len(), ID.len()] {
+            bundle.extend((number as u64).to_le_bytes());
+        }
+        bundle.extend(ID);
+    }
+    bundle.extend(object);
+    bundle
+}
+
+/// A section in so many Zstandard frames, each of which has nothing in it.
+fn zstd_frames(count: usize) -> Vec<u8> {
+    // The frame header with a size of one byte, and a last block that is raw and empty.
+    let empty = [0x28, 0xb5, 0x2f, 0xfd, 0x20, 0, 1, 0, 0];
+    let full = [0x28, 0xb5, 0x2f, 0xfd, 0x20, 1, 9, 0, 0, 7];
+    let mut section = vec![0; 24];
+    section[0] = 2;
+    section[8] = 1;
+    section[16] = 1;
+    section.extend(empty.repeat(count));
+    section.extend(full);
+    object_file(
+        DYN,
+        &[Section::new(".debug_info", 1, &section).flags(0x800)],
+    )
+}
+
+/// A section of zeros, compressed.
+fn zlib(count: usize) -> Vec<u8> {
+    use std::io::Write;
+    let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
+    encoder.write_all(&vec![0; count]).unwrap();
+    let mut section = vec![0; 24];
+    section[0] = 1;
+    section[8..16].copy_from_slice(&(count as u64).to_le_bytes());
+    section[16] = 1;
+    section.extend(encoder.finish().unwrap());
+    object_file(
+        DYN,
+        &[Section::new(".debug_info", 1, &section).flags(0x800)],
+    )
+}
+
+/// What there is much of, how a file of so many is written and read, how many at first, and the fewest steps and bytes
+/// that each must cost.
+type Kind = (&'static str, fn(usize) -> Vec<u8>, Read, usize, f64, f64);
+
+const KINDS: [Kind; 23] = [
+    ("rows", rows, verified, 1000, 2.0, 0.0),
+    (
+        "rows and machine code",
+        code_rows,
+        verified,
+        1000,
+        4.0,
+        300.0,
+    ),
+    (
+        "rows for no code",
+        empty_rows,
+        verified,
+        10_000,
+        1.0,
+        1000.0,
+    ),
+    (
+        "entries of call frame information",
+        frame_entries,
+        verified,
+        1000,
+        8.0,
+        100.0,
+    ),
+    ("units", units, loaded, 1000, 9.0, 100.0),
+    ("abbreviations", abbreviations, loaded, 1000, 1.0, 100.0),
+    ("entries", entries, verified, 1000, 2.0, 48.0),
+    (
+        "variables, checked",
+        many_variables,
+        verified,
+        1000,
+        5.0,
+        400.0,
+    ),
+    (
+        "variables, read",
+        many_variables,
+        variables,
+        500,
+        16.0,
+        200.0,
+    ),
+    (
+        "expressions without end, checked",
+        endless,
+        verified,
+        100,
+        3.0,
+        2000.0,
+    ),
+    ("types", types, variables, 500, 10.0, 200.0),
+    ("list entries", list_entries, verified, 1000, 2.0, 24.0),
+    ("line rows", line_program, line_rows, 10_000, 1.0, 50.0),
+    ("sections", sections, opened, 1000, 1.0, 256.0),
+    ("names", names, symbols, 1000, 100.0, 40.0),
+    ("notes", many_notes, notes, 1000, 1.0, 40.0),
+    ("relocations", relocations, info_section, 1000, 1.0, 0.0),
+    ("members, found", members, found, 100, 32.0, 100.0),
+    ("members, checked", members, verified, 100, 32.0, 100.0),
+    (
+        "bundle entries, found",
+        bundle_entries,
+        found,
+        1000,
+        32.0,
+        100.0,
+    ),
+    (
+        "bundle entries, checked",
+        bundle_entries,
+        verified,
+        1000,
+        32.0,
+        300.0,
+    ),
+    (
+        "Zstandard frames",
+        zstd_frames,
+        info_section,
+        100,
+        1000.0,
+        0.0,
+    ),
+    (
+        "bytes that are decompressed",
+        zlib,
+        info_section,
+        1_000_000,
+        0.03,
+        1.0,
+    ),
+];
+
+#[test]
+fn steps_and_bytes_grow_in_proportion() {
+    let mut wrong = Vec::new();
+    for (name, write, read, count, fewest_steps, fewest_bytes) in KINDS {
+        let costs = [count, 2 * count, 4 * count].map(|count| cost(&write(count), read));
+        let [once, twice, four] = costs;
+        let number = count as f64;
+        let slope = |of: fn((u64, u64, u64)) -> u64| {
+            let first = (of(twice) as f64 - of(once) as f64) / number;
+            let second = (of(four) as f64 - of(twice) as f64) / (2.0 * number);
+            (first, second)
+        };
+        let (steps, bytes) = (slope(|cost| cost.0), slope(|cost| cost.1));
+        println!("{name}: {steps:.2?} steps and {bytes:.1?} bytes each");
+        if steps.0 < fewest_steps || bytes.0 < fewest_bytes {
+            wrong.push(format!(
+                "{name}: nobody pays: {steps:?} steps, {bytes:?} bytes each"
+            ));
+        }
+        if four.2 > 0 {
+            wrong.push(format!("{name}: {} bytes are not paid for", four.2));
+        }
+        // Some numbers take a byte more when they are larger.
+        if steps.1 > steps.0 * 1.3 + 1.0 || bytes.1 > bytes.0 * 1.3 + 1.0 {
+            wrong.push(format!(
+                "{name}: more for each of more: {steps:?} steps, {bytes:?} bytes"
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What compilers write takes a small part of what it may.
+#[test]
+fn real_files_take_far_less_than_they_may() {
+    let mut costs = Vec::new();
+    for path in dwarf_tests::corpus() {
+        let file = std::fs::read(&path).unwrap();
+        let meter = meter(&file);
+        verify(&file, &meter);
+        assert!(meter.refused().is_none(), "{}", path.display());
+        let steps = meter.steps() as f64 / meter.most_steps() as f64;
+        let bytes = meter.peak_bytes() as f64 / meter.most_bytes() as f64;
+        costs.push((
+            steps,
+            bytes,
+            meter.steps(),
+            meter.peak_bytes(),
+            file.len(),
+            path,
+        ));
+    }
+    costs.sort_by(|one, other| other.0.total_cmp(&one.0));
+    for cost in &costs[..5] {
+        println!("{cost:?}");
+    }
+    let most = costs
+        .iter()
+        .map(|cost| cost.0.max(cost.1))
+        .fold(0.0, f64::max);
+    assert!(most < 0.1, "{most}");
+}
+
+/// What is far too much ends with the limit, and what was found before is there and said not to be complete.
+#[test]
+fn what_is_too_much_is_refused_and_what_was_found_is_kept() {
+    let limits = {
+        let mut limits = Limits::DEFAULT;
+        (limits.work, limits.work_per_byte) = (8_000, 0);
+        limits
+    };
+    let file = endless(1000);
+    let meter = Arc::new(Meter::new(&limits, 0));
+    let checked = verify(&file, &meter);
+    let limit = "the limit `work` of 8000 was reached";
+    assert!(
+        checked.unreadable[0].message.contains(limit),
+        "{:?}",
+        checked.unreadable
+    );
+    assert!(!checked.objects[0].complete);
+    assert!(!checked.objects[0].findings.is_empty());
+    assert_eq!(meter.steps(), 8_000);
+    // In the document too.
+    let document = hetdwarf::report::VerifyDocument::new([checked]);
+    let text = serde_json::to_string(&document).unwrap();
+    assert!(text.contains("\"complete\":false"), "{text}");
+}
+
+/// The files that took hours or gigabytes: what each may take at most, in steps and in bytes, and whether all of it was
+/// looked at.
+#[test]
+fn files_that_took_hours_or_gigabytes_do_not() {
+    let long_name = "n".repeat(1 << 20);
+    let cases: [(&str, Vec<u8>, Read, bool); 9] = [
+        // 64 MB of rows in a file of some kilobytes.
+        (
+            "64 million rows",
+            packed(".debug_frame", &empty_frame(64 << 20)),
+            verified,
+            false,
+        ),
+        (
+            "64 million line rows",
+            packed_lines(64 << 20),
+            line_rows,
+            false,
+        ),
+        (
+            "400 MiB of units",
+            packed(".debug_info", &units_alone(400 << 20)),
+            attempted,
+            false,
+        ),
+        (
+            "a member's long name",
+            member_with_bundle(&long_name, 20_000),
+            attempted,
+            false,
+        ),
+        (
+            "one object 20,000 times",
+            bundle_entries(20_000),
+            verified,
+            true,
+        ),
+        (
+            "131,072 empty frames",
+            zstd_frames(1 << 17),
+            attempted,
+            false,
+        ),
+        (
+            "bundles that claim much",
+            bundles_that_claim(20),
+            attempted,
+            true,
+        ),
+        (
+            "sections that overlap",
+            overlapping(5_000),
+            attempted,
+            false,
+        ),
+        (
+            "200,000 endless expressions",
+            packed_endless(200_000),
+            attempted,
+            true,
+        ),
+    ];
+    for (name, file, read, is_complete) in cases {
+        let meter = meter(&file);
+        let mut steps_and_bytes = (0, 0);
+        let allocated = allocation_counter::measure(|| {
+            read(&file, &meter);
+            steps_and_bytes = (meter.steps(), meter.peak_bytes());
+        });
+        println!(
+            "{name}: a file of {} bytes, {steps_and_bytes:?} steps and bytes, {} MiB",
+            file.len(),
+            allocated.bytes_max >> 20
+        );
+        assert!(
+            meter.steps() <= (1 << 22) + 32 * file.len() as u64,
+            "{name}"
+        );
+        assert!(
+            meter.peak_bytes() <= (256 << 20) + 32 * file.len() as u64,
+            "{name}"
+        );
+        assert!(
+            allocated.bytes_max < 512 << 20,
+            "{name}: {} bytes",
+            allocated.bytes_max
+        );
+        assert_eq!(meter.refused().is_none(), is_complete, "{name}");
+    }
+}
+
+fn attempted(file: &[u8], meter: &Arc<Meter>) {
+    let found = verify(file, meter);
+    assert!(meter.refused().is_none() || !found.unreadable.is_empty());
+}
+
+/// A file with one section that is compressed, and others.
+fn packed_with(name: &str, bytes: &[u8], others: &[(&str, &[u8])]) -> Vec<u8> {
+    use std::io::Write;
+    let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
+    encoder.write_all(bytes).unwrap();
+    let mut section = vec![0; 24];
+    section[0] = 1;
+    section[8..16].copy_from_slice(&(bytes.len() as u64).to_le_bytes());
+    section[16] = 1;
+    section.extend(encoder.finish().unwrap());
+    let others = others
+        .iter()
+        .map(|(name, bytes)| Section::new(name, 1, bytes));
+    let sections: Vec<_> = others
+        .chain([Section::new(name, 1, &section).flags(0x800)])
+        .collect();
+    object_file(DYN, &sections)
+}
+
+fn packed(name: &str, bytes: &[u8]) -> Vec<u8> {
+    packed_with(name, bytes, &[(".debug_abbrev", &[1, 0x11, 0, 0, 0, 0])])
+}
+
+fn empty_frame(count: usize) -> Vec<u8> {
+    debug_frame(&[0x0c, 33, 0], &vec![0x40; count])
+}
+
+fn units_alone(size: usize) -> Vec<u8> {
+    [8, 0, 0, 0, 4, 0, 0, 0, 0, 0, 8, 1].repeat(size / 12)
+}
+
+fn packed_lines(count: usize) -> Vec<u8> {
+    let unit = code(COMPILE_UNIT, 0, vec![(0x10, A::Bytes(0x17, vec![0; 4]))]);
+    let (abbreviations, info) = debug_info(&[unit]);
+    let others = [
+        (".debug_abbrev", &abbreviations[..]),
+        (".debug_info", &info),
+    ];
+    packed_with(".debug_line", &line_table(count), &others)
+}
+
+fn packed_endless(count: usize) -> Vec<u8> {
+    let one = |number: usize| variable(&[&address(number)[..], &[0x13, 0x2f, 0xfd, 0xff]].concat());
+    let (abbreviations, info) = debug_info(&function((0..count).map(one)));
+    packed_with(".debug_info", &info, &[(".debug_abbrev", &abbreviations)])
+}
+
+/// An archive of one member with a long name, a bundle of so many entries.
+fn member_with_bundle(name: &str, count: usize) -> Vec<u8> {
+    let bundle = bundle_entries(count);
+    let names = format!("{name}/\n\n");
+    let names = &names[..names.len() & !1];
+    let header = |name: &str, size: usize| {
+        format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{size:<10}`\n", 0, 0, 0, 644)
+    };
+    let mut archive = b"!<arch>\n".to_vec();
+    archive.extend(header("//", names.len()).as_bytes());
+    archive.extend(names.as_bytes());
+    archive.extend(header("/0", bundle.len()).as_bytes());
+    archive.extend(bundle);
+    archive
+}
+
+/// Compressed bundles, each of a few bytes, that have 64 MiB each.
+fn bundles_that_claim(count: usize) -> Vec<u8> {
+    use std::io::Write;
+    let mut inside = bundle_entries(11);
+    inside.resize(64 << 20, 0);
+    let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
+    encoder.write_all(&inside).unwrap();
+    let body = encoder.finish().unwrap();
+    let mut bundle = b"CCOB".to_vec();
+    bundle.extend([2, 0, 0, 0]);
+    bundle.extend((24 + body.len() as u32).to_le_bytes());
+    bundle.extend((inside.len() as u32).to_le_bytes());
+    bundle.extend([0; 8]);
+    bundle.extend(body);
+    bundle.repeat(count)
+}
+
+/// So many sections of notes, all of the same megabyte.
+fn overlapping(count: usize) -> Vec<u8> {
+    let notes = [4, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, b'G', b'N', b'U', 0].repeat(1 << 16);
+    let sections = vec![Section::new(".note", NOTE, &[]); count];
+    let first = Section::new(".note", NOTE, &notes);
+    let mut file = object_file(DYN, &[&[first][..], &sections].concat());
+    let table = file.len() - 64 * (count + 3);
+    for number in 2..count + 2 {
+        let at = table + 64 * number;
+        file[at + 24..at + 32].copy_from_slice(&64_u64.to_le_bytes());
+        file[at + 32..at + 40].copy_from_slice(&(notes.len() as u64).to_le_bytes());
+    }
+    file
+}
+
+/// Code objects that are the same are looked at once.
+#[test]
+fn the_same_object_is_checked_once() {
+    let file = bundle_entries(20_000);
+    let meter = meter(&file);
+    let checked = verify(&file, &meter);
+    assert_eq!((checked.objects.len(), checked.unreadable.len()), (1, 0));
+    assert_eq!(checked.objects[0].same.len(), 19_999);
+    assert!(meter.steps() < 1_500_000, "{}", meter.steps());
+}
+
+/// Several threads give what one gives, also where the limit is reached.
+#[test]
+fn threads_reach_the_limit_where_one_does() {
+    let mut file_of_units = Vec::new();
+    let (abbreviations, info) =
+        debug_info(&function((0..50).map(|number| variable(&address(number)))));
+    for _ in 0..40 {
+        file_of_units.extend(&info);
+    }
+    let file = with(&[
+        (".debug_abbrev", &abbreviations),
+        (".debug_info", &file_of_units),
+    ]);
+    for work in [2_000, 10_000, 1_000_000] {
+        let mut limits = Limits::DEFAULT;
+        (limits.work, limits.work_per_byte) = (work, 0);
+        let texts = [1, 2, 5].map(|threads| {
+            let meter = Arc::new(Meter::new(&limits, 0));
+            let threads = NonZeroUsize::new(threads).unwrap();
+            let found = check_file_within("file", &file, &Selection::default(), threads, &meter);
+            format!("{found:?}")
+        });
+        assert_eq!(texts[0], texts[1], "{work}");
+        assert_eq!(texts[0], texts[2], "{work}");
+        assert_eq!(
+            texts[0].contains("the limit `work`"),
+            work < 100_000,
+            "{work}"
+        );
+    }
+}
+
+/// Limits at their maximum are no reason to fail in another way.
+#[test]
+fn limits_at_their_maximum_do_no_harm() {
+    let mut limits = Limits::DEFAULT;
+    for limit in Limit::ALL {
+        limits.set(limit, u64::MAX);
+    }
+    for (_, write, _, count, ..) in KINDS {
+        let file = write(count / 10 + 11);
+        let meter = Arc::new(Meter::new(&limits, file.len() as u64));
+        let _ = verify(&file, &meter);
+        let Ok(object) = CodeObject::parse_with(&file, &limits) else {
+            continue;
+        };
+        if let Ok(program) = Program::load(&object) {
+            dwarf_tests::probe::stop(&program, 0x1010);
+        }
+    }
+}
+
+/// A stack that grows as long as there are steps ends with a limit before the memory does.
+#[test]
+fn an_arena_does_not_grow_without_end() {
+    let mut limits = Limits::DEFAULT;
+    for limit in Limit::ALL {
+        limits.set(limit, u64::MAX);
+    }
+    limits.memory = 1 << 24;
+    let arena = Arena::new();
+    // `DW_OP_lit0`, then `DW_OP_dup` and back again.
+    let bytes = [0x30, 0x12, 0x2f, 0xfc, 0xff];
+    let unit = Unit::unknown(Encoding::AMDGPU);
+    let context = Context {
+        limits,
+        ..Context::new(&arena)
+    };
+    let expression = ExpressionBytes::alone(&bytes, unit);
+    let error = evaluate(&expression, ResultKind::Any, &context).unwrap_err();
+    let reached = "the limit `memory` of 16777216 was reached";
+    assert!(error.to_string().contains(reached), "{error}");
+    // Nor is there room for all the bits there are.
+    let everything = Location::One(Place::new(Storage::Undefined, 0));
+    let access = Access {
+        wave: &Zeros(WaveSize::Wave64),
+        lane: None,
+        max_bits: u64::MAX,
+    };
+    let error = read(&everything, u64::MAX, &access).unwrap_err();
+    assert_eq!(error.kind().name(), "limit");
+}
