@@ -1,4 +1,7 @@
 //! Following a function: its blocks, the paths between them, and what is known at the start of each.
+//!
+//! No graph is built before: where a jump by a register goes is known only from the state in which it is reached, so that
+//! petgraph would hold edges that are looked at once.
 
 #![expect(
     clippy::wildcard_enum_match_arm,

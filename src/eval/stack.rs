@@ -218,7 +218,7 @@ impl<'a> Machine<'_, '_, 'a> {
                 return Err(self.needs_lane());
             }
         }
-        let lane = match (is_lane_specific(space), self.context.lane) {
+        let lane = match (space.is_lane_specific(), self.context.lane) {
             (false, _) | (true, LaneFocus::None) => LaneSelect::None,
             (true, LaneFocus::One(lane)) => LaneSelect::One(lane),
             (true, LaneFocus::All) => {
@@ -336,11 +336,6 @@ impl<'a> Machine<'_, '_, 'a> {
 #[cold]
 fn underflow(needed: usize, found: usize) -> Error {
     ErrorKind::StackUnderflow { needed, found }.into()
-}
-
-/// Whether memory of a space belongs to a lane: generic addresses may be private ones.
-fn is_lane_specific(space: AddressSpace) -> bool {
-    matches!(space, AddressSpace::PrivateLane | AddressSpace::Generic)
 }
 
 #[cold]
