@@ -38,7 +38,7 @@ pub(super) struct Comparison<'a> {
 
 /// What the comparison of a CFA came to.
 struct CfaResult {
-    /// The place on the stack that the row's CFA is, if it can be told.
+    /// The place on the stack that the row's CFA is, if that is known.
     slot: Option<Slot>,
 }
 

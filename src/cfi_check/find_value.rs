@@ -72,7 +72,7 @@ pub(super) fn stack_pointer(context: &Context<'_>, state: &State) -> RowRule {
     }
 }
 
-/// From which register the CFA can be told.
+/// From which register the CFA can be computed.
 pub(super) fn cfa(context: &Context<'_>, state: &State) -> RowRule {
     let stack_pointer = context.convention.stack_pointer();
     let of_stack = |value: Scalar| match value {

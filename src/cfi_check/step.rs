@@ -24,7 +24,7 @@ use crate::meter::Meter;
 pub(super) struct Context<'a> {
     pub(super) wave_size: WaveSize,
     pub(super) convention: Convention,
-    /// What the stack pointer counts; nothing where that cannot be told.
+    /// what the stack pointer counts; nothing where that is not known.
     pub(super) addressing: Option<ScratchAddressing>,
     pub(super) callees: &'a Callees<'a>,
     /// Where the function starts.
@@ -209,11 +209,11 @@ impl Context<'_> {
         let chooses = matches!(op, ScalarOp::And | ScalarOp::AndNot);
         let [a, b] = match known {
             [Mask::UNKNOWN, Mask::UNKNOWN] => known,
-            [Mask::UNKNOWN, other] if chooses && is_told_from_entry(other) => {
+            [Mask::UNKNOWN, other] if chooses && is_relative_to_entry(other) => {
                 state.forget(at);
                 [Mask::condition(at), state.mask(b, self.wave_size)]
             }
-            [other, Mask::UNKNOWN] if chooses && is_told_from_entry(other) => {
+            [other, Mask::UNKNOWN] if chooses && is_relative_to_entry(other) => {
                 state.forget(at);
                 [state.mask(a, self.wave_size), Mask::condition(at)]
             }
@@ -361,7 +361,7 @@ fn exec_op(op: ExecOp, source: Mask, exec: Mask) -> Mask {
 }
 
 /// Whether it is more than a number that could be anything.
-fn is_told_from_entry(mask: Mask) -> bool {
+fn is_relative_to_entry(mask: Mask) -> bool {
     mask.is_within_entry() && mask != Mask::NONE
 }
 

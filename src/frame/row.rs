@@ -561,7 +561,7 @@ mod tests {
         }
     }
 
-    /// DW_CFA_restore_state with nothing remembered, at offset 2: after DW_CFA_advance_loc1 and its operand.
+    /// `DW_CFA_restore_state` with nothing remembered, at offset 2: after `DW_CFA_advance_loc1` and its operand.
     #[test]
     fn an_error_names_the_section_that_the_entry_is_from() {
         let instructions = encoded(&[Change::Advance, Change::Return]);
