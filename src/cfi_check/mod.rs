@@ -34,7 +34,7 @@
 //!
 //! **Comparison** (`compare`). A row (`decode_row`, `decode_rule`) contradicts the code where its rule gives a value
 //! that is surely not the one of the entry. `Unknown` contradicts nothing. What the row should say is looked up in the state
-//! (`find_value`). Rules: [`RULES`].
+//! (`find_value`). The rules: `rule`.
 //!
 //! **Assumed**:
 //! 1. Accesses at addresses of each lane's own, and flat ones, reach variables and not saved registers.

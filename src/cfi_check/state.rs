@@ -285,8 +285,8 @@ impl State {
         }
     }
 
-    /// The instruction at this offset finds its condition anew: what depended on what it found before is
-    /// told without it.
+    /// The instruction at this offset finds its condition anew: what depended on what it found before
+    /// forgets it.
     pub(super) fn forget(&mut self, at: u32) {
         if self.exec.depends_on(at) {
             self.exec = self.exec.forget();
