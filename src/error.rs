@@ -61,7 +61,7 @@ pub enum ErrorKind {
         found: usize,
     },
     /// The DWARF breaks a rule of the specification.
-    IllFormed(Rule),
+    IllFormed(SpecRule),
     /// A stack entry, result or operand is of a kind that does not convert to the one required.
     TypeMismatch {
         /// What the specification asks for.
@@ -128,22 +128,22 @@ macro_rules! rules {
         /// A rule of the specification that DWARF can break.
         #[non_exhaustive]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum Rule { $(#[doc = concat!($text, ". Source: ", $spec, ".")] $name,)* }
+        pub enum SpecRule { $(#[doc = concat!($text, ". Source: ", $spec, ".")] $name,)* }
 
-        impl Rule {
+        impl SpecRule {
             /// Every rule, in the order of the specification.
-            pub const ALL: &'static [Rule] = &[$(Rule::$name,)*];
+            pub const ALL: &'static [SpecRule] = &[$(SpecRule::$name,)*];
 
             /// What is wrong when the rule is broken.
             #[must_use]
             pub fn text(self) -> &'static str {
-                match self { $(Rule::$name => $text,)* }
+                match self { $(SpecRule::$name => $text,)* }
             }
 
             /// The section that states the rule.
             #[must_use]
             pub fn spec(self) -> &'static str {
-                match self { $(Rule::$name => $spec,)* }
+                match self { $(SpecRule::$name => $spec,)* }
             }
         }
     };
@@ -492,9 +492,9 @@ impl From<ErrorKind> for Error {
     }
 }
 
-impl From<Rule> for Error {
+impl From<SpecRule> for Error {
     #[cold]
-    fn from(rule: Rule) -> Error {
+    fn from(rule: SpecRule) -> Error {
         Error::new(ErrorKind::IllFormed(rule))
     }
 }

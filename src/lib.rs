@@ -9,8 +9,10 @@
 // What `clippy.toml` lists; tests print what they like.
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
+mod abi;
 pub mod annotate;
 pub mod arch;
+pub mod cfi_check;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod debug_info;
@@ -32,6 +34,7 @@ pub mod object;
 pub mod query;
 #[cfg(feature = "serde")]
 pub mod report;
+pub mod rule;
 pub mod untrusted;
 pub mod verify;
 pub mod wave;

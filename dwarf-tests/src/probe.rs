@@ -5,7 +5,7 @@ use core::ops::Range;
 use fallible_iterator::FallibleIterator;
 use hetdwarf::arch::{Apertures, Lane, Register, WaveSize};
 use hetdwarf::debug_info::types::TypeTable;
-use hetdwarf::debug_info::{Value, type_name};
+use hetdwarf::debug_info::{DieValue, type_name};
 use hetdwarf::display::Options;
 use hetdwarf::eval::{
     Context, ExpressionBytes, LaneFocus, Outcome, Reading, ResultKind, Unit, evaluate,
@@ -113,7 +113,7 @@ fn entries(program: &Program<'_>, addresses: &mut Vec<u64>) {
                 break;
             }
             for attribute in die.attributes() {
-                if let Ok(Value::LocationList(offset)) = info.value(&die, attribute)
+                if let Ok(DieValue::LocationList(offset)) = info.value(&die, attribute)
                     && let Ok(list) = info.location_list(unit, offset)
                 {
                     let _ = list.take(1000).count();

@@ -7,7 +7,7 @@ use dwarf_tests::{number, package};
 use hetdwarf::arch::{AddressSpace, Lane, Register, WaveSize};
 use hetdwarf::error::{Error, Result};
 use hetdwarf::eval::{
-    BaseType, Context, DieReference, Encoding, ExpressionBytes, Frame, LaneFocus,
+    BaseType, BaseTypeEncoding, Context, DieReference, ExpressionBytes, Frame, LaneFocus,
     LocationAttribute, Outcome, Procedure, Reading, Resolver, ResultKind, Subprogram, Unit,
     evaluate,
 };
@@ -169,7 +169,7 @@ impl<'a> Resolver<'a> for &'a Entries {
     }
 
     fn base_type(&self, _: Unit, _: u64) -> Result<BaseType> {
-        Ok(BaseType::scalar(Encoding::Signed, 32))
+        Ok(BaseType::scalar(BaseTypeEncoding::Signed, 32))
     }
 
     fn address(&self, _: Unit, index: u64) -> Result<u64> {

@@ -18,7 +18,7 @@ use std::process::Command;
 
 use dwarf_tests::{Ran, corpus, fixture, hetdwarf, llvm_tool, number, wave_cases};
 use fallible_iterator::FallibleIterator;
-use hetdwarf::debug_info::{DebugInfo, Value};
+use hetdwarf::debug_info::{DebugInfo, DieValue};
 use hetdwarf::expr::{
     Code, Encoding, OperandKind, OperandValue, Operation, encode_operation, operations,
 };
@@ -518,10 +518,10 @@ fn expressions(object: &CodeObject<'_>, split: bool) -> Vec<(Vec<u8>, Encoding)>
         while let Some(die) = dies.next().unwrap() {
             for attribute in die.attributes() {
                 match info.value(&die, attribute) {
-                    Ok(Value::Expression(expression)) => {
+                    Ok(DieValue::Expression(expression)) => {
                         found.push((expression.bytes.to_vec(), expression.unit.encoding));
                     }
-                    Ok(Value::LocationList(offset)) if !split => {
+                    Ok(DieValue::LocationList(offset)) if !split => {
                         let mut list = info.location_list(unit, offset).unwrap();
                         while let Some(entry) = list.next().unwrap() {
                             let expression = entry.expression;

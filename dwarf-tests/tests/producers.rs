@@ -20,7 +20,9 @@ use std::process::Command;
 use dwarf_tests::{corpus, fixture, hetdwarf, llvm_tool};
 use fallible_iterator::FallibleIterator;
 use hetdwarf::arch::Register;
-use hetdwarf::debug_info::{AddressSpaceNumbering, DebugInfo, LocationConvention, UnitId, Value};
+use hetdwarf::debug_info::{
+    AddressSpaceNumbering, DebugInfo, DieValue, LocationConvention, UnitId,
+};
 use hetdwarf::expr::{Operation, operations};
 use hetdwarf::inspect::Program;
 use hetdwarf::object::CodeObject;
@@ -222,10 +224,10 @@ fn shown(info: &DebugInfo<'_>, unit: UnitId) -> Shown {
                 continue;
             }
             match info.value(&die, attribute) {
-                Ok(Value::Expression(expression)) => {
+                Ok(DieValue::Expression(expression)) => {
                     look(expression.bytes, expression.unit.encoding);
                 }
-                Ok(Value::LocationList(offset)) => {
+                Ok(DieValue::LocationList(offset)) => {
                     let mut entries = info.location_list(unit, offset).unwrap();
                     while let Some(entry) = entries.next().unwrap() {
                         look(entry.expression.bytes, entry.expression.unit.encoding);

@@ -17,7 +17,7 @@ use dwarf_tests::{corpus, fixture, wave_cases};
 use fallible_iterator::FallibleIterator;
 use hetdwarf::arch::{Lane, WaveSize};
 use hetdwarf::debug_info::types::TypeTable;
-use hetdwarf::debug_info::{LocationRange, Value};
+use hetdwarf::debug_info::{DieValue, LocationRange};
 use hetdwarf::display::Options;
 use hetdwarf::error::{Error, ErrorKind};
 use hetdwarf::eval::Reading;
@@ -140,7 +140,7 @@ fn addresses(program: &Program<'_>, tally: &mut Tally, name: &str) -> BTreeSet<u
                 }
             };
             for attribute in die.attributes() {
-                let Ok(Value::LocationList(offset)) = info.value(&die, attribute) else {
+                let Ok(DieValue::LocationList(offset)) = info.value(&die, attribute) else {
                     continue;
                 };
                 let mut entries = info.location_list(unit, offset).unwrap();

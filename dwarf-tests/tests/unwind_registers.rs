@@ -1,7 +1,7 @@
 //! The CFA: what of a register is read for it, and circles. The section is made by hand.
 
 use hetdwarf::arch::{AddressSpace, WaveSize};
-use hetdwarf::error::{ErrorKind, Rule};
+use hetdwarf::error::{ErrorKind, SpecRule};
 use hetdwarf::eval::{Frame, Reading};
 use hetdwarf::frame::{FrameIndex, FrameSection, Unwind, unwind};
 use hetdwarf::location::Arena;
@@ -101,7 +101,7 @@ fn a_reserved_register_has_no_cfa() {
 fn a_cfa_that_is_computed_from_itself_is_an_error() {
     for reading in [Reading::Tolerant, Reading::ByTheLetter] {
         for pc in [0x4000, 0x5000] {
-            let circle = Err(ErrorKind::IllFormed(Rule::RegisterCycle));
+            let circle = Err(ErrorKind::IllFormed(SpecRule::RegisterCycle));
             assert_eq!(outermost_cfa(pc, reading), circle, "{pc:#x}");
         }
     }

@@ -4,7 +4,7 @@
 //! `DW_AT_LLVM_lane_pc`, `DW_AT_LLVM_active_lane`; HET A.2.5.4.4.
 
 use crate::arch::{AddressSpace, Register, ScratchAddressing, WaveSize};
-use crate::error::{Error, Result, Rule};
+use crate::error::{Error, Result, SpecRule};
 use crate::expr::{Builder, Encoding, Operation};
 use crate::isa::MachineRegister;
 use crate::lane_flow::{ActiveLanes, LanePlan, Place, PlacePlan};
@@ -83,7 +83,7 @@ impl Expressions<'_> {
             ActiveLanes::Saved(low) => {
                 self.push_scalar(low, builder)?;
                 if self.wave_size == WaveSize::Wave64 {
-                    let high = low.plus(1).ok_or(Rule::RegisterNumber)?;
+                    let high = low.plus(1).ok_or(SpecRule::RegisterNumber)?;
                     self.push_scalar(high, builder)?;
                     builder
                         .constant(HALF)?
@@ -150,7 +150,9 @@ impl Expressions<'_> {
         match place {
             Place::Scalar(register) => return self.push_scalar(register, builder),
             Place::Lane { register, lane } => {
-                let (register, _) = register.dwarf(self.wave_size).ok_or(Rule::RegisterNumber)?;
+                let (register, _) = register
+                    .dwarf(self.wave_size)
+                    .ok_or(SpecRule::RegisterNumber)?;
                 builder.register(register)?.push(Operation::OffsetUconst {
                     byte_offset: lane_offset(lane),
                 })?;
@@ -184,7 +186,9 @@ impl Expressions<'_> {
 
     /// A scalar register, or half of one that has 64 bits.
     fn push_scalar(&self, register: MachineRegister, builder: &mut Builder) -> Result<()> {
-        let (register, is_upper) = register.dwarf(self.wave_size).ok_or(Rule::RegisterNumber)?;
+        let (register, is_upper) = register
+            .dwarf(self.wave_size)
+            .ok_or(SpecRule::RegisterNumber)?;
         builder.register(register)?;
         if is_upper {
             builder.push(Operation::OffsetUconst { byte_offset: 4 })?;

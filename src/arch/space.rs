@@ -175,13 +175,11 @@ impl AddressSpace {
         }
     }
 
-    /// Whether every address of the space means another byte in each lane: true of `private_lane` only.
-    ///
-    /// A generic address depends on the lane if it lies in the private aperture; then it translates to
-    /// an address of `private_lane`.
+    /// Whether an address of the space can mean another byte in each lane: true of `private_lane`, and of generic, whose
+    /// addresses in the private aperture translate to `private_lane`.
     #[must_use]
     pub const fn is_lane_specific(self) -> bool {
-        matches!(self, AddressSpace::PrivateLane)
+        matches!(self, AddressSpace::PrivateLane | AddressSpace::Generic)
     }
 }
 
@@ -330,7 +328,8 @@ mod tests {
             assert_eq!(space.address_size_in_bits(8), wide, "{name}");
             assert_eq!(space.address_size_in_bits(4), narrow, "{name}");
             assert_eq!(space.llvm_ir_number(), ir, "{name}");
-            assert_eq!(space.is_lane_specific(), name.ends_with("_lane"));
+            let is_lane_specific = name.ends_with("_lane") || name.ends_with("_generic");
+            assert_eq!(space.is_lane_specific(), is_lane_specific, "{name}");
         }
         for reserved in [4, 7, 0x20, 0x100, 0x101, u64::MAX] {
             assert_eq!(AddressSpace::from_number(reserved), None);

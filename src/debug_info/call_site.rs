@@ -8,7 +8,7 @@ use gimli::{DwAt, DwTag};
 use super::DebugInfo;
 use super::die::{Die, DieId};
 use super::function::{Function, Iterations};
-use super::value::Value;
+use super::value::DieValue;
 use crate::arch::Register;
 use crate::error::Result;
 use crate::eval::{CallSite, ExpressionBytes, LocationAttribute, Subprogram, single_register};
@@ -127,7 +127,7 @@ impl<'a> DebugInfo<'a> {
 
     fn address_of(&self, die: &Die<'a>, name: DwAt) -> Option<u64> {
         match self.value(die, die.attribute(name)?) {
-            Ok(Value::Address(address)) => Some(address),
+            Ok(DieValue::Address(address)) => Some(address),
             _ => None,
         }
     }

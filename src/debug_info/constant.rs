@@ -10,7 +10,7 @@ use gimli::constants::DW_AT_const_value;
 use super::DebugInfo;
 use super::die::DieId;
 use super::unit::UnitId;
-use super::value::Value;
+use super::value::DieValue;
 use crate::error::Result;
 use crate::meter::Meter;
 
@@ -28,16 +28,16 @@ impl<'a> DebugInfo<'a> {
     /// with zeros. Nothing if the value is not a constant.
     pub(super) fn constant_bytes(
         &self,
-        value: &Value<'a>,
+        value: &DieValue<'a>,
         ty: Option<DieId>,
         meter: &Meter,
     ) -> Result<Option<Vec<u8>>> {
         let size = ty.and_then(|ty| self.size(ty, meter));
-        if let Value::Block(bytes) = value {
+        if let DieValue::Block(bytes) = value {
             meter.hold(bytes.len() as u64)?;
             return Ok(Some(bytes.to_vec()));
         }
-        if let Value::String(text) = value {
+        if let DieValue::String(text) = value {
             let terminated = (text.raw().len() as u64).saturating_add(1);
             let size = size.unwrap_or(terminated);
             meter.hold(size)?;
@@ -45,11 +45,11 @@ impl<'a> DebugInfo<'a> {
             bytes.resize(usize::try_from(size).unwrap_or(0), 0);
             return Ok(Some(bytes));
         }
-        let (number, natural) = if let Value::Address(address) = value {
+        let (number, natural) = if let DieValue::Address(address) = value {
             (i128::from(*address), 8)
-        } else if let Value::Flag(flag) = value {
+        } else if let DieValue::Flag(flag) = value {
             (i128::from(*flag), 1)
-        } else if let Value::Wide(number) = value {
+        } else if let DieValue::Wide(number) = value {
             (number.cast_signed(), 16)
         } else {
             let Some(number) = value.number() else {

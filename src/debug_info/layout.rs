@@ -12,7 +12,7 @@ use super::die::{Die, DieId};
 use super::read_member::{is_data_member, plain_member_offset};
 use super::type_entry::{HOPS, is_alias};
 use super::types::{Dimension, TypeId, TypeKind, TypeTable};
-use super::value::Value;
+use super::value::DieValue;
 use crate::error::{Error, ErrorKind, Result};
 use crate::eval::{ExpressionBytes, LocationAttribute};
 use crate::meter::Meter;
@@ -147,7 +147,7 @@ impl<'a> DebugInfo<'a> {
             return Ok(None);
         };
         let value = self.value(die, attribute)?;
-        let length = if let Value::Reference(entry) = value {
+        let length = if let DieValue::Reference(entry) = value {
             answer(Question::Variable(entry))?
         } else if let Some(number) = value.number() {
             number
@@ -189,7 +189,7 @@ impl<'a> DebugInfo<'a> {
     /// Where a member starts, if that has to be asked. One that cannot be found costs the others nothing.
     fn member_position(&self, die: &Die<'a>, answer: Answer<'_, 'a>) -> Option<u64> {
         let attribute = die.attribute(DW_AT_data_member_location)?;
-        let Ok(Value::Expression(expression)) = self.value(die, attribute) else {
+        let Ok(DieValue::Expression(expression)) = self.value(die, attribute) else {
             return None;
         };
         if plain_member_offset(expression.bytes).is_some() {
@@ -206,10 +206,10 @@ impl<'a> DebugInfo<'a> {
             return Ok(None);
         };
         let value = self.value(die, attribute)?;
-        if let Value::Reference(entry) = value {
+        if let DieValue::Reference(entry) = value {
             return answer(Question::Variable(entry)).map(Some);
         }
-        if let Value::Expression(expression) = value {
+        if let DieValue::Expression(expression) = value {
             return answer(Question::Value(expression)).map(Some);
         }
         Ok(value.number())

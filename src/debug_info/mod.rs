@@ -61,7 +61,7 @@ pub use scope::InlinedCall;
 pub use source_file::SourceFile;
 pub use type_name::type_name;
 pub use unit::{Language, UnitId, UnitInfo, UnitKind};
-pub use value::Value;
+pub use value::DieValue;
 pub use variable::{StartScope, Variable, VariableKind};
 pub use walk::Dies;
 

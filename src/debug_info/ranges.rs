@@ -8,7 +8,7 @@ use gimli::{DebugAddrIndex, RangeListsOffset, RawRngListEntry, constants};
 
 use super::DebugInfo;
 use super::die::{Die, DieId};
-use super::value::Value;
+use super::value::DieValue;
 use crate::error::{Error, Result};
 use crate::meter::Meter;
 
@@ -103,23 +103,23 @@ impl<'a> DebugInfo<'a> {
 
     fn covered(&self, die: &Die<'a>) -> Result<Covered> {
         if let Some(attribute) = die.attribute(constants::DW_AT_ranges)
-            && let Value::RangeList(offset) = self.value(die, attribute)?
+            && let DieValue::RangeList(offset) = self.value(die, attribute)?
         {
             return Ok(Covered::List(offset));
         }
-        let address = |name| -> Result<Option<Value<'a>>> {
+        let address = |name| -> Result<Option<DieValue<'a>>> {
             let attribute = die.attribute(name);
             attribute
                 .map(|attribute| self.value(die, attribute))
                 .transpose()
         };
-        let Some(Value::Address(low)) = address(constants::DW_AT_low_pc)? else {
+        let Some(DieValue::Address(low)) = address(constants::DW_AT_low_pc)? else {
             return Ok(Covered::Unsaid);
         };
         let high = match address(constants::DW_AT_high_pc)? {
-            Some(Value::Address(high)) => Some(high),
-            Some(Value::Unsigned(size)) => low.checked_add(size),
-            Some(Value::Signed(size)) => low.checked_add_signed(size),
+            Some(DieValue::Address(high)) => Some(high),
+            Some(DieValue::Unsigned(size)) => low.checked_add(size),
+            Some(DieValue::Signed(size)) => low.checked_add_signed(size),
             Some(_) => None,
             None => return Ok(Covered::Unsaid),
         };

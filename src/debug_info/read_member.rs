@@ -10,7 +10,7 @@ use super::Bytes;
 use super::die::Die;
 use super::read_type::{TypeReader, as_integer, or_unsupported};
 use super::types::{Member, Type, TypeKind, Variant};
-use super::value::Value;
+use super::value::DieValue;
 use crate::error::{Error, ErrorKind, Result};
 
 /// How deep variant parts may be in the variants of others.
@@ -46,7 +46,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
             None => Some(0),
             Some(attribute) => {
                 let value = self.info.value(die, attribute)?;
-                if let Value::Expression(expression) = value {
+                if let DieValue::Expression(expression) = value {
                     plain_member_offset(expression.bytes)
                 } else {
                     value.unsigned()
@@ -170,7 +170,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
             choices = Some(vec![(own(value), own(value))]);
         }
         if let Some(attribute) = die.attribute(DW_AT_discr_list) {
-            let Value::Block(bytes) = self.info.value(die, attribute)? else {
+            let DieValue::Block(bytes) = self.info.value(die, attribute)? else {
                 return Err(ErrorKind::Unsupported("DW_AT_discr_list").into());
             };
             self.meter.work(bytes.len() as u64)?;

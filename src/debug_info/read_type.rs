@@ -20,9 +20,9 @@ use super::types::{
     Dimension, Enumerator, Member, PointerKind, Qualifier, RecordKind, Type, TypeId, TypeKind,
     TypeTable,
 };
-use super::value::Value;
+use super::value::DieValue;
 use crate::error::{ErrorKind, Result};
-use crate::eval::{BaseType, Encoding};
+use crate::eval::{BaseType, BaseTypeEncoding};
 use crate::meter::Meter;
 
 impl<'a> DebugInfo<'a> {
@@ -264,7 +264,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
             let size = self.info.character_size(die, self.meter)?;
             return Ok((self.target(die), size));
         }
-        let base = BaseType::scalar(Encoding::UnsignedChar, 8);
+        let base = BaseType::scalar(BaseTypeEncoding::UnsignedChar, 8);
         let character = Type {
             name: Some("character".to_owned()),
             byte_size: Some(1),
@@ -283,7 +283,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
         if die.attribute(DW_AT_type).is_none() {
             // DWARF 5 §5.13 says an integer as large as an address.
             let bits = bits.or_else(|| self.info.process_address_size(die)?.checked_mul(8));
-            return sized(BaseType::scalar(Encoding::Signed, 0), bits, bias);
+            return sized(BaseType::scalar(BaseTypeEncoding::Signed, 0), bits, bias);
         }
         let Some(host) = self.info.subrange_host(die) else {
             return Ok(TypeKind::Typedef(self.target(die)));
@@ -310,8 +310,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
     fn member_pointer(&mut self, die: &Die<'a>) -> Result<TypeKind> {
         if let Some(attribute) = die.attribute(DW_AT_use_location) {
             // The pointer is added to the object's address; all else would be another representation.
-            let plus =
-                |value| matches!(value, Value::Expression(found) if found.bytes == [DW_OP_plus.0]);
+            let plus = |value| matches!(value, DieValue::Expression(found) if found.bytes == [DW_OP_plus.0]);
             if !self.info.value(die, attribute).is_ok_and(plus) {
                 return Err(ErrorKind::Unsupported("DW_AT_use_location").into());
             }

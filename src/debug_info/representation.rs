@@ -11,7 +11,7 @@ use super::type_entry::{HOPS, is_alias};
 use super::types::{Representation, Scale, TypeKind};
 use crate::arch::AddressSpace;
 use crate::error::{Error, ErrorKind, Result};
-use crate::eval::{BaseType, Encoding};
+use crate::eval::{BaseType, BaseTypeEncoding};
 use crate::meter::Meter;
 
 /// The largest exponents of scales that are computed with; real ones are below 64 and 19.
@@ -33,7 +33,7 @@ impl<'a> DebugInfo<'a> {
         let is_fixed = fixed_point(code).is_some();
         if let Some(encoding) = fixed_point(code) {
             base.encoding = encoding;
-        } else if let Encoding::Other(_) = base.encoding
+        } else if let BaseTypeEncoding::Other(_) = base.encoding
             && !OTHERS.iter().any(|known| u64::from(known.0) == code)
         {
             let code = u8::try_from(code).ok();
@@ -189,7 +189,7 @@ impl<'a> DebugInfo<'a> {
             .and_then(|bits| bits.checked_mul(elements))
             .ok_or_else(|| malformed("it has no size, or one that is too large"))?;
         let encoding = encoding(die.unsigned(DW_AT_encoding).unwrap_or(0));
-        let address_space = if encoding == Encoding::Address {
+        let address_space = if encoding == BaseTypeEncoding::Address {
             self.address_space(die)
         } else {
             AddressSpace::None
@@ -253,31 +253,31 @@ fn scale_name(die: &Die<'_>) -> &'static str {
 const OTHERS: [DwAte; 3] = [DwAte(0), DW_ATE_complex_float, DW_ATE_imaginary_float];
 
 /// The integer that a fixed-point number is in its own unit.
-fn fixed_point(code: u64) -> Option<Encoding> {
+fn fixed_point(code: u64) -> Option<BaseTypeEncoding> {
     match code {
-        code if code == u64::from(DW_ATE_signed_fixed.0) => Some(Encoding::Signed),
-        code if code == u64::from(DW_ATE_unsigned_fixed.0) => Some(Encoding::Unsigned),
+        code if code == u64::from(DW_ATE_signed_fixed.0) => Some(BaseTypeEncoding::Signed),
+        code if code == u64::from(DW_ATE_unsigned_fixed.0) => Some(BaseTypeEncoding::Unsigned),
         _ => None,
     }
 }
 
 /// Encodings with a meaning to expressions (DWARF 5 table 7.11).
-const ENCODINGS: [(DwAte, Encoding); 10] = [
-    (DW_ATE_address, Encoding::Address),
-    (DW_ATE_boolean, Encoding::Boolean),
-    (DW_ATE_float, Encoding::Float),
-    (DW_ATE_signed, Encoding::Signed),
-    (DW_ATE_signed_char, Encoding::SignedChar),
-    (DW_ATE_unsigned, Encoding::Unsigned),
-    (DW_ATE_unsigned_char, Encoding::UnsignedChar),
-    (DW_ATE_UTF, Encoding::Utf),
-    (DW_ATE_UCS, Encoding::Utf),
-    (DW_ATE_ASCII, Encoding::UnsignedChar),
+const ENCODINGS: [(DwAte, BaseTypeEncoding); 10] = [
+    (DW_ATE_address, BaseTypeEncoding::Address),
+    (DW_ATE_boolean, BaseTypeEncoding::Boolean),
+    (DW_ATE_float, BaseTypeEncoding::Float),
+    (DW_ATE_signed, BaseTypeEncoding::Signed),
+    (DW_ATE_signed_char, BaseTypeEncoding::SignedChar),
+    (DW_ATE_unsigned, BaseTypeEncoding::Unsigned),
+    (DW_ATE_unsigned_char, BaseTypeEncoding::UnsignedChar),
+    (DW_ATE_UTF, BaseTypeEncoding::Utf),
+    (DW_ATE_UCS, BaseTypeEncoding::Utf),
+    (DW_ATE_ASCII, BaseTypeEncoding::UnsignedChar),
 ];
 
 /// `DW_AT_encoding`.
-fn encoding(code: u64) -> Encoding {
+fn encoding(code: u64) -> BaseTypeEncoding {
     let code = u8::try_from(code).unwrap_or(0);
     let row = ENCODINGS.iter().find(|(known, _)| known.0 == code);
-    row.map_or(Encoding::Other(code), |(_, encoding)| *encoding)
+    row.map_or(BaseTypeEncoding::Other(code), |(_, encoding)| *encoding)
 }

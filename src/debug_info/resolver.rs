@@ -13,10 +13,10 @@ use super::die::DieId;
 use super::location_list::LocationRange;
 use super::unit::UnitId;
 use crate::arch::Register;
-use crate::error::{Error, ErrorKind, Result, Rule};
+use crate::error::{Error, ErrorKind, Result, SpecRule};
 use crate::eval::{
-    BaseType, CallSite, DieReference, Encoding, ExpressionBytes, IntegerType, Procedure, Resolver,
-    Unit,
+    BaseType, BaseTypeEncoding, CallSite, DieReference, ExpressionBytes, IntegerType, Procedure,
+    Resolver, Unit,
 };
 use crate::limits::reached;
 
@@ -27,7 +27,7 @@ impl DebugInfo<'_> {
     /// Where a reference from an expression of `unit` leads.
     ///
     /// # Errors
-    /// [`Rule::WrongReference`] if it leads out of the unit or section.
+    /// [`SpecRule::WrongReference`] if it leads out of the unit or section.
     pub fn resolve(&self, unit: Unit, reference: DieReference) -> Result<DieId> {
         let entry = self.entry(UnitId(unit.id))?;
         let (section, offset, inside) = match reference {
@@ -44,7 +44,7 @@ impl DebugInfo<'_> {
             .filter(|id| inside.is_none_or(|unit| unit == id.unit))
             .ok_or_else(|| {
                 let section = self.section_of(UnitId(unit.id)).unwrap_or(".debug_info");
-                Error::from(Rule::WrongReference).within(section, offset.unwrap_or(u64::MAX))
+                Error::from(SpecRule::WrongReference).within(section, offset.unwrap_or(u64::MAX))
             })
     }
 }
@@ -58,13 +58,15 @@ impl DebugInfo<'_> {
         let die = self.die(id).ok()?;
         let base_type = self.base_type_of(&die).ok()?;
         let signed = match base_type.encoding {
-            Encoding::Signed | Encoding::SignedChar => true,
-            Encoding::Unsigned | Encoding::UnsignedChar | Encoding::Boolean => false,
-            Encoding::Generic
-            | Encoding::Address
-            | Encoding::Float
-            | Encoding::Utf
-            | Encoding::Other(_) => return None,
+            BaseTypeEncoding::Signed | BaseTypeEncoding::SignedChar => true,
+            BaseTypeEncoding::Unsigned
+            | BaseTypeEncoding::UnsignedChar
+            | BaseTypeEncoding::Boolean => false,
+            BaseTypeEncoding::Generic
+            | BaseTypeEncoding::Address
+            | BaseTypeEncoding::Float
+            | BaseTypeEncoding::Utf
+            | BaseTypeEncoding::Other(_) => return None,
         };
         let name = die.attribute(DW_AT_name);
         let name = name.and_then(|name| self.string_of(&die, name));
@@ -89,7 +91,7 @@ impl<'d> Resolver<'d> for &'d DebugInfo<'_> {
         let id = info.resolve(unit, die)?;
         let place = |_| {
             let section = info.section_of(id.unit).unwrap_or(".debug_info");
-            Error::from(Rule::WrongReference).within(section, id.offset)
+            Error::from(SpecRule::WrongReference).within(section, id.offset)
         };
         let chain = info.chain(info.die(id).map_err(place)?);
         if let Some((die, attribute)) = chain.find(DW_AT_location)
@@ -112,7 +114,7 @@ impl<'d> Resolver<'d> for &'d DebugInfo<'_> {
                 .entry(UnitId(unit.id))
                 .map_or(0, |entry| entry.offset());
             let offset = offset.saturating_add(start as u64);
-            Error::from(Rule::NotABaseType).within(section, offset)
+            Error::from(SpecRule::NotABaseType).within(section, offset)
         };
         let die = self
             .resolve(unit, DieReference::InUnit(offset))

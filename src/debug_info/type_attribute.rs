@@ -16,7 +16,7 @@ use gimli::{DwAt, DwTag};
 
 use super::attribute::{Extension, extension};
 use super::die::Die;
-use super::value::Value;
+use super::value::DieValue;
 use super::{Bytes, DebugInfo};
 
 /// Whether an attribute is understood.
@@ -246,7 +246,7 @@ impl<'a> DebugInfo<'a> {
 
     fn is_constant(&self, die: &Die<'a>, attribute: &gimli::Attribute<Bytes<'a>>) -> bool {
         let value = self.value(die, attribute);
-        value.is_ok_and(|value| value.number().is_some() || matches!(value, Value::Flag(_)))
+        value.is_ok_and(|value| value.number().is_some() || matches!(value, DieValue::Flag(_)))
     }
 }
 

@@ -20,7 +20,7 @@ use crate::untrusted::Untrusted;
 /// What an attribute says.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Value<'a> {
+pub enum DieValue<'a> {
     /// An address of the code object.
     Address(u64),
     /// Uninterpreted bytes.
@@ -51,15 +51,15 @@ pub enum Value<'a> {
     String(Untrusted<'a>),
 }
 
-impl Value<'_> {
+impl DieValue<'_> {
     /// A constant as a number; the data forms as not negative.
     #[must_use]
     pub fn number(&self) -> Option<i128> {
-        if let Value::Unsigned(number) = self {
+        if let DieValue::Unsigned(number) = self {
             Some((*number).into())
-        } else if let Value::Signed(number) = self {
+        } else if let DieValue::Signed(number) = self {
             Some((*number).into())
-        } else if let Value::Wide(number) = self {
+        } else if let DieValue::Wide(number) = self {
             Some(number.cast_signed())
         } else {
             None
@@ -68,7 +68,7 @@ impl Value<'_> {
 
     /// The same, and a block that holds a number that is too large for other forms.
     pub(super) fn wide_number(&self) -> Option<i128> {
-        let Value::Block(bytes) = self else {
+        let DieValue::Block(bytes) = self else {
             return self.number();
         };
         let mut wide = [0; 16];
@@ -92,7 +92,7 @@ impl<'a> DebugInfo<'a> {
         &self,
         die: &Die<'a>,
         attribute: &gimli::Attribute<Bytes<'a>>,
-    ) -> Result<Value<'a>> {
+    ) -> Result<DieValue<'a>> {
         use AttributeValue as V;
         let entry = self.entry(die.id().unit)?;
         let value = attribute.value();
@@ -110,19 +110,21 @@ impl<'a> DebugInfo<'a> {
             reason = "what is left after `constant` are strings"
         )]
         match value {
-            V::Addr(address) => Ok(Value::Address(address)),
+            V::Addr(address) => Ok(DieValue::Address(address)),
             V::DebugAddrIndex(index) => {
                 let address = self.indexed_address(die.id().unit, index, place);
-                address.map(Value::Address)
+                address.map(DieValue::Address)
             }
             V::Block(block) if extension.is_some() => {
                 self.expression(die, gimli::Expression(block))
             }
-            V::Block(block) => Ok(Value::Block(block.slice())),
+            V::Block(block) => Ok(DieValue::Block(block.slice())),
             V::Exprloc(expression) => self.expression(die, expression),
-            V::LocationListsRef(offset) => Ok(Value::LocationList(offset.0 as u64)),
-            V::SecOffset(offset) if extension.is_some() => Ok(Value::LocationList(offset as u64)),
-            V::SecOffset(offset) => Ok(Value::SectionOffset(offset as u64)),
+            V::LocationListsRef(offset) => Ok(DieValue::LocationList(offset.0 as u64)),
+            V::SecOffset(offset) if extension.is_some() => {
+                Ok(DieValue::LocationList(offset as u64))
+            }
+            V::SecOffset(offset) => Ok(DieValue::SectionOffset(offset as u64)),
             V::DebugLocListsIndex(_) | V::RangeListsRef(_) | V::DebugRngListsIndex(_) => {
                 self.list(die, value)
             }
@@ -135,9 +137,9 @@ impl<'a> DebugInfo<'a> {
             V::DebugInfoRef(offset) => {
                 self.reference(die, SectionId::DebugInfo, Some(offset.0), None)
             }
-            V::DebugTypesRef(signature) => Ok(Value::Signature(signature.0)),
-            V::DebugInfoRefSup(offset) => Ok(Value::Supplementary(offset.0 as u64)),
-            V::DebugStrRefSup(offset) => Ok(Value::Supplementary(offset.0 as u64)),
+            V::DebugTypesRef(signature) => Ok(DieValue::Signature(signature.0)),
+            V::DebugInfoRefSup(offset) => Ok(DieValue::Supplementary(offset.0 as u64)),
+            V::DebugStrRefSup(offset) => Ok(DieValue::Supplementary(offset.0 as u64)),
             value => self
                 .contents(die.id().unit)
                 .and_then(|unit| {
@@ -146,7 +148,7 @@ impl<'a> DebugInfo<'a> {
                         .attr_string(&unit.gimli, value)
                         .map_err(|error| self.unit_error("string", die.id(), error))
                 })
-                .map(|text| Value::String(lossy(text.slice()).into())),
+                .map(|text| DieValue::String(lossy(text.slice()).into())),
         }
     }
 
@@ -154,7 +156,7 @@ impl<'a> DebugInfo<'a> {
         &self,
         die: &Die<'a>,
         expression: gimli::Expression<Bytes<'a>>,
-    ) -> Result<Value<'a>> {
+    ) -> Result<DieValue<'a>> {
         let entry = self.entry(die.id().unit)?;
         let file = self.file(entry)?;
         let whole = if entry.header.section() == SectionId::DebugTypes {
@@ -162,7 +164,7 @@ impl<'a> DebugInfo<'a> {
         } else {
             gimli::Section::reader(&file.dwarf.debug_info)
         };
-        Ok(Value::Expression(ExpressionBytes {
+        Ok(DieValue::Expression(ExpressionBytes {
             bytes: expression.0.slice(),
             unit: self.eval_unit(die.id().unit)?,
             section: self.section_of(die.id().unit)?,
@@ -171,7 +173,7 @@ impl<'a> DebugInfo<'a> {
     }
 
     /// The offset of a location list or range list that is given by an index or a relative offset.
-    fn list(&self, die: &Die<'a>, value: AttributeValue<Bytes<'a>>) -> Result<Value<'a>> {
+    fn list(&self, die: &Die<'a>, value: AttributeValue<Bytes<'a>>) -> Result<DieValue<'a>> {
         let entry = self.entry(die.id().unit)?;
         let file = self.file(entry)?;
         let unit = &self.contents(die.id().unit)?.gimli;
@@ -185,16 +187,16 @@ impl<'a> DebugInfo<'a> {
         };
         if let AttributeValue::DebugLocListsIndex(index) = value {
             return offset_in_table(file.loclists, unit.loclists_base.0, index.0, format)
-                .map(|offset| Value::LocationList(offset as u64))
+                .map(|offset| DieValue::LocationList(offset as u64))
                 .ok_or_else(|| error(index.0));
         }
         if let AttributeValue::DebugRngListsIndex(index) = value {
             return offset_in_table(file.rnglists, unit.rnglists_base.0, index.0, format)
-                .map(|offset| Value::RangeList(offset as u64))
+                .map(|offset| DieValue::RangeList(offset as u64))
                 .ok_or_else(|| error(index.0));
         }
         match file.dwarf.attr_ranges_offset(unit, value) {
-            Ok(Some(offset)) => Ok(Value::RangeList(offset.0 as u64)),
+            Ok(Some(offset)) => Ok(DieValue::RangeList(offset.0 as u64)),
             Ok(None) => Err(error(0)),
             Err(problem) => Err(self.unit_error("range list", die.id(), problem)),
         }
@@ -208,12 +210,12 @@ impl<'a> DebugInfo<'a> {
         section: SectionId,
         offset: Option<usize>,
         unit: Option<UnitId>,
-    ) -> Result<Value<'a>> {
+    ) -> Result<DieValue<'a>> {
         let file = self.entry(die.id().unit)?.file;
         offset
             .and_then(|offset| self.find_die(file, section, offset))
             .filter(|id| unit.is_none_or(|unit| unit == id.unit))
-            .map(Value::Reference)
+            .map(DieValue::Reference)
             .ok_or_else(|| {
                 let error = gimli::Error::OffsetOutOfBounds(offset.unwrap_or(usize::MAX) as u64);
                 self.unit_error("reference", die.id(), error)
@@ -235,8 +237,8 @@ impl<'a> DebugInfo<'a> {
             Err(_) => error,
         };
         match self.value(die, attribute)? {
-            Value::Reference(id) => Ok(Some(id)),
-            Value::Signature(signature) => {
+            DieValue::Reference(id) => Ok(Some(id)),
+            DieValue::Signature(signature) => {
                 let file = self.entry(die.id().unit)?.file;
                 let found = self.type_with_signature(file, signature);
                 found.map(Some).ok_or_else(|| {
@@ -244,20 +246,20 @@ impl<'a> DebugInfo<'a> {
                     place(Error::malformed("reference", reason))
                 })
             }
-            Value::Supplementary(_) => Err(place(
+            DieValue::Supplementary(_) => Err(place(
                 ErrorKind::Unsupported("supplementary debugging information files").into(),
             )),
-            Value::Address(_)
-            | Value::Block(_)
-            | Value::Unsigned(_)
-            | Value::Signed(_)
-            | Value::Wide(_)
-            | Value::Expression(_)
-            | Value::Flag(_)
-            | Value::LocationList(_)
-            | Value::RangeList(_)
-            | Value::SectionOffset(_)
-            | Value::String(_) => Ok(None),
+            DieValue::Address(_)
+            | DieValue::Block(_)
+            | DieValue::Unsigned(_)
+            | DieValue::Signed(_)
+            | DieValue::Wide(_)
+            | DieValue::Expression(_)
+            | DieValue::Flag(_)
+            | DieValue::LocationList(_)
+            | DieValue::RangeList(_)
+            | DieValue::SectionOffset(_)
+            | DieValue::String(_) => Ok(None),
         }
     }
 
@@ -268,10 +270,10 @@ impl<'a> DebugInfo<'a> {
         attribute: &gimli::Attribute<Bytes<'a>>,
     ) -> Result<Option<LocationAttribute<'a>>> {
         let value = self.value(die, attribute)?;
-        if let Value::Expression(expression) = value {
+        if let DieValue::Expression(expression) = value {
             return Ok(Some(LocationAttribute::Expression(expression)));
         }
-        let Value::LocationList(offset) = value else {
+        let DieValue::LocationList(offset) = value else {
             return Ok(None);
         };
         let unit = self.eval_unit(die.id().unit)?;
@@ -285,47 +287,47 @@ impl<'a> DebugInfo<'a> {
         attribute: &gimli::Attribute<Bytes<'a>>,
     ) -> Option<Cow<'a, str>> {
         match self.value(die, attribute) {
-            Ok(Value::String(text)) => Some(text.into_raw()),
+            Ok(DieValue::String(text)) => Some(text.into_raw()),
             _ => None,
         }
     }
 }
 
 /// A constant in any form, with the names that gimli gives to the constants of some attributes undone.
-fn constant<'a>(value: &AttributeValue<Bytes<'a>>) -> Option<Value<'a>> {
+fn constant<'a>(value: &AttributeValue<Bytes<'a>>) -> Option<DieValue<'a>> {
     use AttributeValue as V;
     #[expect(
         clippy::wildcard_enum_match_arm,
         reason = "all others are not constants; `value` has them"
     )]
     Some(match *value {
-        V::Data1(value) => Value::Unsigned(value.into()),
-        V::Data2(value) => Value::Unsigned(value.into()),
-        V::Data4(value) => Value::Unsigned(value.into()),
-        V::Data8(value) | V::Udata(value) | V::FileIndex(value) => Value::Unsigned(value),
-        V::Data16(value) => Value::Wide(value),
-        V::Sdata(value) => Value::Signed(value),
-        V::Flag(value) => Value::Flag(value),
-        V::Encoding(value) => Value::Unsigned(value.0.into()),
-        V::DecimalSign(value) => Value::Unsigned(value.0.into()),
-        V::Endianity(value) => Value::Unsigned(value.0.into()),
-        V::Accessibility(value) => Value::Unsigned(value.0.into()),
-        V::Visibility(value) => Value::Unsigned(value.0.into()),
-        V::Virtuality(value) => Value::Unsigned(value.0.into()),
-        V::Language(value) => Value::Unsigned(value.0.into()),
-        V::AddressClass(value) => Value::Unsigned(value.0),
-        V::IdentifierCase(value) => Value::Unsigned(value.0.into()),
-        V::CallingConvention(value) => Value::Unsigned(value.0.into()),
-        V::Inline(value) => Value::Unsigned(value.0.into()),
-        V::Ordering(value) => Value::Unsigned(value.0.into()),
-        V::DwoId(value) => Value::Unsigned(value.0),
-        V::DebugAddrBase(base) => Value::SectionOffset(base.0 as u64),
-        V::DebugLocListsBase(base) => Value::SectionOffset(base.0 as u64),
-        V::DebugRngListsBase(base) => Value::SectionOffset(base.0 as u64),
-        V::DebugStrOffsetsBase(base) => Value::SectionOffset(base.0 as u64),
-        V::DebugLineRef(offset) => Value::SectionOffset(offset.0 as u64),
-        V::DebugMacinfoRef(offset) => Value::SectionOffset(offset.0 as u64),
-        V::DebugMacroRef(offset) => Value::SectionOffset(offset.0 as u64),
+        V::Data1(value) => DieValue::Unsigned(value.into()),
+        V::Data2(value) => DieValue::Unsigned(value.into()),
+        V::Data4(value) => DieValue::Unsigned(value.into()),
+        V::Data8(value) | V::Udata(value) | V::FileIndex(value) => DieValue::Unsigned(value),
+        V::Data16(value) => DieValue::Wide(value),
+        V::Sdata(value) => DieValue::Signed(value),
+        V::Flag(value) => DieValue::Flag(value),
+        V::Encoding(value) => DieValue::Unsigned(value.0.into()),
+        V::DecimalSign(value) => DieValue::Unsigned(value.0.into()),
+        V::Endianity(value) => DieValue::Unsigned(value.0.into()),
+        V::Accessibility(value) => DieValue::Unsigned(value.0.into()),
+        V::Visibility(value) => DieValue::Unsigned(value.0.into()),
+        V::Virtuality(value) => DieValue::Unsigned(value.0.into()),
+        V::Language(value) => DieValue::Unsigned(value.0.into()),
+        V::AddressClass(value) => DieValue::Unsigned(value.0),
+        V::IdentifierCase(value) => DieValue::Unsigned(value.0.into()),
+        V::CallingConvention(value) => DieValue::Unsigned(value.0.into()),
+        V::Inline(value) => DieValue::Unsigned(value.0.into()),
+        V::Ordering(value) => DieValue::Unsigned(value.0.into()),
+        V::DwoId(value) => DieValue::Unsigned(value.0),
+        V::DebugAddrBase(base) => DieValue::SectionOffset(base.0 as u64),
+        V::DebugLocListsBase(base) => DieValue::SectionOffset(base.0 as u64),
+        V::DebugRngListsBase(base) => DieValue::SectionOffset(base.0 as u64),
+        V::DebugStrOffsetsBase(base) => DieValue::SectionOffset(base.0 as u64),
+        V::DebugLineRef(offset) => DieValue::SectionOffset(offset.0 as u64),
+        V::DebugMacinfoRef(offset) => DieValue::SectionOffset(offset.0 as u64),
+        V::DebugMacroRef(offset) => DieValue::SectionOffset(offset.0 as u64),
         _ => return None,
     })
 }

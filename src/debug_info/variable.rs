@@ -21,7 +21,7 @@ use super::function::{Declaration, Function, Keep};
 use super::representation::is_big_endian;
 use super::scope::{Scope, is_block, is_object};
 use super::unit::UnitId;
-use super::value::Value;
+use super::value::DieValue;
 use crate::arch::MemorySpace;
 use crate::error::{Error, Result};
 use crate::eval::LocationAttribute;
@@ -334,7 +334,7 @@ impl<'a> DebugInfo<'a> {
             return Ok(None);
         };
         let value = self.value(die, attribute)?;
-        let (Value::RangeList(offset) | Value::SectionOffset(offset)) = value else {
+        let (DieValue::RangeList(offset) | DieValue::SectionOffset(offset)) = value else {
             return Ok(value.unsigned().map(StartScope::Offset));
         };
         let mut ranges = Vec::new();

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use super::attribute::Extension;
 use super::die::{Die, DieId};
-use super::value::Value;
+use super::value::DieValue;
 use super::{Bytes, DebugInfo};
 use crate::error::{Error, Result};
 use crate::meter::Meter;
@@ -285,7 +285,11 @@ impl<'a> DebugInfo<'a> {
     }
 
     /// What an attribute says that the entry or one that it completes has.
-    pub(super) fn chain_value(&self, chain: &Chain<'a>, name: DwAt) -> Result<Option<Value<'a>>> {
+    pub(super) fn chain_value(
+        &self,
+        chain: &Chain<'a>,
+        name: DwAt,
+    ) -> Result<Option<DieValue<'a>>> {
         match chain.find(name) {
             Some((die, attribute)) => self.value(die, attribute).map(Some),
             None => Ok(None),

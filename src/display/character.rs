@@ -3,7 +3,7 @@
 use core::fmt::{self, Write as _};
 
 use super::Printer;
-use crate::eval::{BaseType, Encoding};
+use crate::eval::{BaseType, BaseTypeEncoding};
 
 /// How the characters of a type are encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,17 +27,25 @@ impl Kind {
             return None;
         }
         match (base.encoding, base.bit_size, name) {
-            (Encoding::SignedChar | Encoding::UnsignedChar | Encoding::Utf, 8, _) => {
-                Some(Kind::Narrow)
-            }
-            (Encoding::Utf, 16, _) | (Encoding::Unsigned, 16, Some("char16_t")) => {
+            (
+                BaseTypeEncoding::SignedChar
+                | BaseTypeEncoding::UnsignedChar
+                | BaseTypeEncoding::Utf,
+                8,
+                _,
+            ) => Some(Kind::Narrow),
+            (BaseTypeEncoding::Utf, 16, _) | (BaseTypeEncoding::Unsigned, 16, Some("char16_t")) => {
                 Some(Kind::Utf16)
             }
-            (Encoding::Utf, 32, _) | (Encoding::Unsigned, 32, Some("char32_t")) => {
+            (BaseTypeEncoding::Utf, 32, _) | (BaseTypeEncoding::Unsigned, 32, Some("char32_t")) => {
                 Some(Kind::Utf32)
             }
-            (Encoding::Signed | Encoding::Unsigned, 16, Some("wchar_t")) => Some(Kind::Wide16),
-            (Encoding::Signed | Encoding::Unsigned, 32, Some("wchar_t")) => Some(Kind::Wide32),
+            (BaseTypeEncoding::Signed | BaseTypeEncoding::Unsigned, 16, Some("wchar_t")) => {
+                Some(Kind::Wide16)
+            }
+            (BaseTypeEncoding::Signed | BaseTypeEncoding::Unsigned, 32, Some("wchar_t")) => {
+                Some(Kind::Wide32)
+            }
             _ => None,
         }
     }

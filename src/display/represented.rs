@@ -7,7 +7,7 @@ use super::bits::{Bits, State};
 use super::scalar::{COMPLEX_FLOAT, is_signed};
 use super::{Part, Printer, shape};
 use crate::debug_info::types::{Representation, Scale, TypeId, TypeKind};
-use crate::eval::{BaseType, Encoding};
+use crate::eval::{BaseType, BaseTypeEncoding};
 
 /// The largest number that can be taken out of another order, in bits.
 const LARGEST: u64 = 128;
@@ -25,7 +25,7 @@ impl Printer<'_> {
         name: Option<&str>,
         part: Part,
     ) -> fmt::Result {
-        let is_complex = base.encoding == Encoding::Other(COMPLEX_FLOAT);
+        let is_complex = base.encoding == BaseTypeEncoding::Other(COMPLEX_FLOAT);
         // The real and the imaginary part have an order each.
         let count = if is_complex { 2 } else { base.elements };
         let bits = base.bit_size.checked_div(count).unwrap_or(0);
@@ -76,7 +76,7 @@ impl Printer<'_> {
             bit_size: bits,
             elements: 1,
             encoding: if is_complex {
-                Encoding::Float
+                BaseTypeEncoding::Float
             } else {
                 base.encoding
             },
@@ -139,7 +139,7 @@ impl Printer<'_> {
 
     /// The integer at a part of type `id`; nothing if the type is none.
     pub(super) fn integer_at(&self, id: TypeId, part: Part) -> Option<Result<i128, State>> {
-        const UNSIGNED: &BaseType = &BaseType::scalar(Encoding::Unsigned, 0);
+        const UNSIGNED: &BaseType = &BaseType::scalar(BaseTypeEncoding::Unsigned, 0);
         let mut ty = shape::resolve(self.table, id).ty;
         let mut full = ty.byte_size;
         if let TypeKind::Enumeration { underlying, .. } = ty.kind {

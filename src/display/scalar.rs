@@ -6,7 +6,7 @@
 use core::fmt::{self, Write as _};
 
 use super::{Part, Printer, character, float};
-use crate::eval::{BaseType, Encoding};
+use crate::eval::{BaseType, BaseTypeEncoding};
 
 /// `DW_ATE_complex_float`: two floating-point numbers, the real part first.
 pub(super) const COMPLEX_FLOAT: u8 = 0x03;
@@ -41,26 +41,26 @@ impl Printer<'_> {
             return self.out.put(lost);
         }
         match base.encoding {
-            Encoding::Signed
-            | Encoding::SignedChar
-            | Encoding::Unsigned
-            | Encoding::UnsignedChar
-            | Encoding::Utf => match character::Kind::of(base, name) {
+            BaseTypeEncoding::Signed
+            | BaseTypeEncoding::SignedChar
+            | BaseTypeEncoding::Unsigned
+            | BaseTypeEncoding::UnsignedChar
+            | BaseTypeEncoding::Utf => match character::Kind::of(base, name) {
                 Some(kind) if kind.bit_size() == size && !part.in_vector => {
                     self.character(kind, part.bit_offset)
                 }
                 _ => self.integer(is_signed(base.encoding), part.bit_offset, size),
             },
-            Encoding::Generic => self.integer(false, part.bit_offset, size),
-            Encoding::Boolean => self.boolean(part.bit_offset, size),
-            Encoding::Float => self.float(name, part.bit_offset, size),
-            Encoding::Address => self.address(base.address_space, part.bit_offset, size),
-            Encoding::Other(COMPLEX_FLOAT) => self.complex(name, part.bit_offset, size),
-            Encoding::Other(IMAGINARY_FLOAT) => {
+            BaseTypeEncoding::Generic => self.integer(false, part.bit_offset, size),
+            BaseTypeEncoding::Boolean => self.boolean(part.bit_offset, size),
+            BaseTypeEncoding::Float => self.float(name, part.bit_offset, size),
+            BaseTypeEncoding::Address => self.address(base.address_space, part.bit_offset, size),
+            BaseTypeEncoding::Other(COMPLEX_FLOAT) => self.complex(name, part.bit_offset, size),
+            BaseTypeEncoding::Other(IMAGINARY_FLOAT) => {
                 self.float(name, part.bit_offset, size)?;
                 self.out.put("i")
             }
-            Encoding::Other(_) => self.hexadecimal(part.bit_offset, size),
+            BaseTypeEncoding::Other(_) => self.hexadecimal(part.bit_offset, size),
         }
     }
 
@@ -130,6 +130,9 @@ impl Printer<'_> {
 }
 
 /// Whether the highest bit of an integer of this encoding is its sign.
-pub(super) fn is_signed(encoding: Encoding) -> bool {
-    matches!(encoding, Encoding::Signed | Encoding::SignedChar)
+pub(super) fn is_signed(encoding: BaseTypeEncoding) -> bool {
+    matches!(
+        encoding,
+        BaseTypeEncoding::Signed | BaseTypeEncoding::SignedChar
+    )
 }

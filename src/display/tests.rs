@@ -13,7 +13,7 @@ use crate::arch::{AddressSpace, MemorySpace};
 use crate::debug_info::types::{
     Dimension, Enumerator, Member, PointerKind, Qualifier, RecordKind, Type,
 };
-use crate::eval::{BaseType, Encoding};
+use crate::eval::{BaseType, BaseTypeEncoding};
 
 /// Types in the making.
 #[derive(Default)]
@@ -31,7 +31,7 @@ impl Types {
         })
     }
 
-    fn base(&mut self, name: &str, encoding: Encoding, bit_size: u32) -> TypeId {
+    fn base(&mut self, name: &str, encoding: BaseTypeEncoding, bit_size: u32) -> TypeId {
         let base = BaseType {
             encoding,
             bit_size,
@@ -43,15 +43,15 @@ impl Types {
     }
 
     fn int(&mut self) -> TypeId {
-        self.base("int", Encoding::Signed, 32)
+        self.base("int", BaseTypeEncoding::Signed, 32)
     }
 
     fn char(&mut self) -> TypeId {
-        self.base("char", Encoding::SignedChar, 8)
+        self.base("char", BaseTypeEncoding::SignedChar, 8)
     }
 
     fn float(&mut self) -> TypeId {
-        self.base("float", Encoding::Float, 32)
+        self.base("float", BaseTypeEncoding::Float, 32)
     }
 
     fn pointer(&mut self, kind: PointerKind, space: AddressSpace, bytes: u64) -> TypeId {

@@ -4,9 +4,9 @@
 use super::context::{LaneFocus, Reading};
 use super::machine::Machine;
 use super::stack::{Entry, Linear};
-use super::value::{BaseType, Binary, Encoding, Relation, Shift, Unary, Value};
+use super::value::{BaseType, BaseTypeEncoding, Binary, Relation, Shift, Unary, Value};
 use crate::arch::{AddressSpace, Apertures, scratch};
-use crate::error::{Error, ErrorKind, Need, Result, Rule};
+use crate::error::{Error, ErrorKind, Need, Result, SpecRule};
 
 impl<'a> Machine<'_, '_, 'a> {
     // Where the operation is known, nothing is left of the choice.
@@ -43,7 +43,7 @@ impl<'a> Machine<'_, '_, 'a> {
         if self.context.reading == Reading::ByTheLetter || a.base_type == b.base_type {
             return Ok((a, b));
         }
-        let is_generic = |value: &Value| value.base_type.encoding == Encoding::Generic;
+        let is_generic = |value: &Value| value.base_type.encoding == BaseTypeEncoding::Generic;
         match (is_generic(&a), is_generic(&b)) {
             (true, false) if b.base_type.is_integral() => Ok((a.convert(b.base_type)?, b)),
             (false, true) if a.base_type.is_integral() => Ok((a, b.convert(a.base_type)?)),
@@ -153,7 +153,8 @@ impl<'a> Machine<'_, '_, 'a> {
         let value = self.pop_value()?;
         let from = value.base_type;
         let spaces = from.address_space != to.address_space
-            && (from.encoding, to.encoding) == (Encoding::Address, Encoding::Address);
+            && (from.encoding, to.encoding)
+                == (BaseTypeEncoding::Address, BaseTypeEncoding::Address);
         let converted = if spaces {
             self.convert_address(&value, to)?
         } else {
@@ -167,7 +168,7 @@ impl<'a> Machine<'_, '_, 'a> {
         let to = self.type_or_generic(base_type)?;
         let value = self.pop_value()?;
         if value.base_type.bit_size != to.bit_size {
-            return Err(Rule::ReinterpretSize.into());
+            return Err(SpecRule::ReinterpretSize.into());
         }
         self.push(Entry::from_value(Value::new(to, value.bits)))
     }

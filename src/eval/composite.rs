@@ -2,7 +2,7 @@
 
 use super::machine::Machine;
 use super::stack::Entry;
-use crate::error::{ErrorKind, Result, Rule};
+use crate::error::{ErrorKind, Result, SpecRule};
 use crate::limits::Limits;
 use crate::location::{Bounds, Composite, Incomplete, Location, Place, Storage};
 
@@ -60,7 +60,7 @@ impl<'a> Machine<'_, '_, 'a> {
         let location = location.map_err(|error| {
             let other_kind = matches!(error.kind(), ErrorKind::TypeMismatch { .. });
             if other_kind {
-                Rule::PieceKind.into()
+                SpecRule::PieceKind.into()
             } else {
                 error
             }
@@ -86,7 +86,7 @@ impl<'a> Machine<'_, '_, 'a> {
     pub(super) fn piece_end(&mut self) -> Result<()> {
         self.need(1)?;
         if !self.stack.top_is_incomplete() {
-            return Err(Rule::PieceEnd.into());
+            return Err(SpecRule::PieceEnd.into());
         }
         self.stack.drop_last();
         let location = self.complete();
@@ -128,7 +128,7 @@ impl<'a> Machine<'_, '_, 'a> {
         let over = self.pop_location()?;
         let base = self.pop_location()?;
         let bits = |value: i128| {
-            u128::try_from(value.saturating_mul(scale)).map_err(|_| Rule::OverlayRange)
+            u128::try_from(value.saturating_mul(scale)).map_err(|_| SpecRule::OverlayRange)
         };
         let (size, offset) = (bits(size)?, bits(offset)?);
         // Undefined storage has no end: it counts as large as a composite can be.
@@ -136,7 +136,7 @@ impl<'a> Machine<'_, '_, 'a> {
         let end = offset
             .checked_add(size)
             .filter(|end| *end <= base_size)
-            .ok_or(Rule::OverlayRange)?;
+            .ok_or(SpecRule::OverlayRange)?;
         if size == 0 {
             return self.push(Entry::Location(base));
         }

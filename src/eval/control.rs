@@ -6,7 +6,7 @@ use super::context::Context;
 use super::machine::{Activation, Machine};
 use super::resolver::{DieReference, LocationAttribute, Procedure, Resolver};
 use super::stack::Entry;
-use crate::error::{Error, Limit, Need, Result, Rule};
+use crate::error::{Error, Limit, Need, Result, SpecRule};
 use crate::expr::{Decoder, operations};
 use crate::location::{Location, Place, Storage};
 
@@ -54,7 +54,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
     fn check_target(&mut self, target: usize) -> Result<()> {
         let expression = self.here.expression;
         if target > expression.bytes.len() {
-            return Err(Rule::BranchTarget.into());
+            return Err(SpecRule::BranchTarget.into());
         }
         let mut items = operations(expression.bytes, expression.unit.encoding);
         let mut at = 0;
@@ -69,7 +69,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
         // Finding the start of an operation is work like executing those before it.
         self.charge(count)?;
         if at != target {
-            return Err(Rule::BranchTarget.into());
+            return Err(SpecRule::BranchTarget.into());
         }
         self.here.valid_target = target;
         Ok(())

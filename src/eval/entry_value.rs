@@ -14,9 +14,9 @@ use super::machine::{Machine, run};
 use super::memory::check_size;
 use super::resolver::{CallSite, ExpressionBytes};
 use super::stack::Entry;
-use super::value::{BaseType, Encoding, Value};
+use super::value::{BaseType, BaseTypeEncoding, Value};
 use crate::arch::Register;
-use crate::error::{Error, ErrorKind, Need, Result, Rule};
+use crate::error::{Error, ErrorKind, Need, Result, SpecRule};
 use crate::expr::{Operation, operations};
 
 impl<'a> Machine<'_, '_, 'a> {
@@ -52,13 +52,13 @@ impl<'a> Machine<'_, '_, 'a> {
                 let value = self.read(&location, bits)?;
                 let wide = bits > self.generic_bits;
                 let ty = if wide {
-                    BaseType::scalar(Encoding::Unsigned, bits)
+                    BaseType::scalar(BaseTypeEncoding::Unsigned, bits)
                 } else {
                     self.generic()
                 };
                 self.push(Entry::from_value(Value::new(ty, value)))
             }
-            (Outcome::Location(_), _) => Err(Rule::EntryValueKind.into()),
+            (Outcome::Location(_), _) => Err(SpecRule::EntryValueKind.into()),
         }
     }
 }

@@ -7,7 +7,7 @@ use super::machine::Machine;
 use super::resolver::{ExpressionBytes, LocationAttribute};
 use super::stack::Entry;
 use crate::arch::AddressSpace;
-use crate::error::{Error, Need, Result, Rule};
+use crate::error::{Error, Need, Result, SpecRule};
 use crate::expr::{Decoder, Opcode, number, operations, read};
 use crate::location::{Location, Storage};
 
@@ -51,7 +51,7 @@ impl<'a> Machine<'_, '_, 'a> {
                 | Storage::ImplicitPointer(_)
                 | Storage::Composite(_),
             )
-            | None => return Err(Rule::FrameBaseKind.into()),
+            | None => return Err(SpecRule::FrameBaseKind.into()),
         };
         let moved = location.move_by(
             i128::from(offset).saturating_mul(8),
@@ -138,7 +138,7 @@ impl<'a> Machine<'_, '_, 'a> {
         while let Ok(Some(item)) = items.next() {
             self.charge(1)?;
             if item.operation.opcode() == Opcode::Fbreg {
-                return Err(Rule::FrameBaseKind.into());
+                return Err(SpecRule::FrameBaseKind.into());
             }
         }
         Ok(())

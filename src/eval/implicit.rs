@@ -5,9 +5,9 @@ use super::control::ENTRY;
 use super::machine::Machine;
 use super::resolver::{DieReference, Procedure, Unit};
 use super::stack::Entry;
-use super::value::Encoding;
+use super::value::BaseTypeEncoding;
 use crate::arch::AddressSpace;
-use crate::error::{ErrorKind, Result, Rule};
+use crate::error::{ErrorKind, Result, SpecRule};
 use crate::location::{ImplicitPointer, Location, Place, Storage};
 
 impl<'a> Machine<'_, '_, 'a> {
@@ -57,7 +57,7 @@ impl<'a> Machine<'_, '_, 'a> {
     /// The implicit pointer that `bits` bits of a location hold as a whole; nothing if they hold none.
     ///
     /// # Errors
-    /// [`Rule::ImplicitPointerUse`] if they hold a part of one, or one and something else.
+    /// [`SpecRule::ImplicitPointerUse`] if they hold a part of one, or one and something else.
     pub(super) fn implicit_pointer_at(
         &self,
         location: &Location<'a>,
@@ -72,7 +72,7 @@ impl<'a> Machine<'_, '_, 'a> {
             {
                 Ok(Some(pointer))
             }
-            Storage::ImplicitPointer(_) => Err(Rule::ImplicitPointerUse.into()),
+            Storage::ImplicitPointer(_) => Err(SpecRule::ImplicitPointerUse.into()),
             Storage::Composite(_) => self.implicit_pointer_in(place, bits),
             Storage::Undefined
             | Storage::Memory { .. }
@@ -100,7 +100,7 @@ impl<'a> Machine<'_, '_, 'a> {
                     // The same storage, and consecutive bits of it from its first on.
                     let same = found.is_none_or(|found| core::ptr::eq(found, pointer));
                     if !same || leaf.bit_offset != u128::from(done) {
-                        return Err(Rule::ImplicitPointerUse.into());
+                        return Err(SpecRule::ImplicitPointerUse.into());
                     }
                     found = Some(pointer);
                 }
@@ -115,7 +115,7 @@ impl<'a> Machine<'_, '_, 'a> {
         }
         match found {
             Some(pointer) if !other && u32::from(pointer.bit_size) == bits => Ok(Some(pointer)),
-            Some(_) => Err(Rule::ImplicitPointerUse.into()),
+            Some(_) => Err(SpecRule::ImplicitPointerUse.into()),
             None => Ok(None),
         }
     }
@@ -138,7 +138,7 @@ impl<'a> Machine<'_, '_, 'a> {
         {
             Procedure::Location(attribute) => self.nested(&attribute, &context)?,
             Procedure::Constant(bytes) => Location::One(Place::new(Storage::Constant(bytes), 0)),
-            Procedure::Nothing => return Err(Rule::ImplicitPointerTarget.into()),
+            Procedure::Nothing => return Err(SpecRule::ImplicitPointerTarget.into()),
         };
         location.move_by(
             i128::from(pointer.byte_offset).saturating_mul(8),
@@ -158,7 +158,7 @@ impl<'a> Machine<'_, '_, 'a> {
             }
             .into());
         }
-        debug_assert!(value.base_type.encoding != Encoding::Float);
+        debug_assert!(value.base_type.encoding != BaseTypeEncoding::Float);
         Ok((value.bits, value.base_type.bit_size))
     }
 }

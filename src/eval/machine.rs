@@ -12,7 +12,7 @@ use super::resolver::{DieReference, ExpressionBytes, Unit};
 use super::stack::Entry;
 use super::value::{BaseType, Binary, Relation, Shift, Unary, Value};
 use crate::arch::{AddressSpace, Register};
-use crate::error::{Error, ErrorKind, Limit, Need, Result, Rule};
+use crate::error::{Error, ErrorKind, Limit, Need, Result, SpecRule};
 use crate::expr::{Decoder, Opcode, number, operations, read};
 use crate::limits::reached;
 use crate::location::{Access, Incomplete, Location, Place, Storage};
@@ -483,7 +483,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
                 ResultKind::Any | ResultKind::Location => {
                     Ok(Outcome::Location(Location::UNDEFINED))
                 }
-                ResultKind::Value => Err(Rule::EmptyStackValue.into()),
+                ResultKind::Value => Err(SpecRule::EmptyStackValue.into()),
             };
         };
         let top = if let Entry::Incomplete = top {
@@ -529,7 +529,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
     fn const_type(&mut self, base_type: u64, bytes: &'a [u8]) -> Result<()> {
         let ty = self.base_type(base_type)?;
         if ty.byte_size() as usize != bytes.len() {
-            return Err(Rule::ConstTypeSize.into());
+            return Err(SpecRule::ConstTypeSize.into());
         }
         ty.check_fits()?;
         let mut bits = [0; 16];
@@ -556,7 +556,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
         match self.context.lane {
             LaneFocus::None => Err(Need::Lane.into()),
             LaneFocus::One(lane) if lanes.is_some_and(|lanes| u64::from(lane.0) >= lanes) => {
-                Err(Rule::LaneRange.into())
+                Err(SpecRule::LaneRange.into())
             }
             LaneFocus::One(lane) => self.push(Entry::Generic(lane.0.into())),
             LaneFocus::All if lanes.is_some() => Err(self.needs_lane()),
@@ -575,7 +575,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
             .subprogram
             .and_then(|subprogram| subprogram.iterations);
         if iterations.is_some_and(|iterations| iteration >= iterations) {
-            return Err(Rule::IterationRange.into());
+            return Err(SpecRule::IterationRange.into());
         }
         self.push_literal(iteration)
     }

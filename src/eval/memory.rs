@@ -5,7 +5,7 @@ use super::machine::Machine;
 use super::stack::{Entry, Linear};
 use super::value::{BaseType, Value};
 use crate::arch::{AddressSpace, Register};
-use crate::error::{Error, ErrorKind, Limit, Need, Result, Rule};
+use crate::error::{Error, ErrorKind, Limit, Need, Result, SpecRule};
 use crate::location::{Location, Place, Storage, read_plain, read_value_within};
 use crate::meter::Meter;
 
@@ -37,7 +37,7 @@ impl<'a> Machine<'_, '_, 'a> {
         let entry = self.pop()?;
         let location = if let Entry::Pointer(pointer) = entry {
             if pointer.space != space {
-                return Err(Rule::ImplicitPointerUse.into());
+                return Err(SpecRule::ImplicitPointerUse.into());
             }
             self.follow(pointer)?
         } else {
@@ -220,7 +220,7 @@ impl<'a> Machine<'_, '_, 'a> {
     pub(super) fn deref_type(&mut self, byte_size: u8, base_type: u64) -> Result<()> {
         let ty = self.base_type(base_type)?;
         if ty.byte_size() != u32::from(byte_size) {
-            return Err(Rule::DerefTypeSize.into());
+            return Err(SpecRule::DerefTypeSize.into());
         }
         self.deref_as(ty)
     }

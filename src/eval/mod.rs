@@ -40,4 +40,4 @@ pub use resolver::{
     CallSite, DieReference, ExpressionBytes, LocationAttribute, Procedure, Resolver, Unit,
 };
 pub(crate) use value::to_odd;
-pub use value::{BaseType, Encoding, Value};
+pub use value::{BaseType, BaseTypeEncoding, Value};

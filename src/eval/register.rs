@@ -4,7 +4,7 @@ use super::context::Frame;
 use super::machine::Machine;
 use super::stack::Entry;
 use crate::arch::Register;
-use crate::error::{Error, Result, Rule};
+use crate::error::{Error, Result, SpecRule};
 use crate::location::Location;
 
 impl<'a> Machine<'_, '_, 'a> {
@@ -59,5 +59,5 @@ pub(super) fn location<'a>(
 
 /// A register that may be reserved, but not beyond the table.
 fn register(number: u64) -> Result<Register> {
-    Register::from_number(number).ok_or_else(|| Error::from(Rule::RegisterNumber))
+    Register::from_number(number).ok_or_else(|| Error::from(SpecRule::RegisterNumber))
 }

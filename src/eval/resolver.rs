@@ -112,13 +112,13 @@ pub trait Resolver<'a> {
     /// The location or constant of the entry that `die`, in an expression of `unit`, refers to.
     ///
     /// # Errors
-    /// [`Rule::WrongReference`](crate::error::Rule::WrongReference) if there is no entry there.
+    /// [`SpecRule::WrongReference`](crate::error::SpecRule::WrongReference) if there is no entry there.
     fn procedure(&self, unit: Unit, die: DieReference) -> Result<Procedure<'a>>;
 
     /// The base type at `offset`, in bytes from the start of the unit's header.
     ///
     /// # Errors
-    /// [`Rule::NotABaseType`](crate::error::Rule::NotABaseType) if there is none.
+    /// [`SpecRule::NotABaseType`](crate::error::SpecRule::NotABaseType) if there is none.
     fn base_type(&self, unit: Unit, offset: u64) -> Result<BaseType>;
 
     /// Entry `index` of the unit's part of `.debug_addr`.

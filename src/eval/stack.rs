@@ -6,9 +6,9 @@ use super::budget::steps_for_places;
 use super::context::LaneFocus;
 use super::control::ENTRY;
 use super::machine::Machine;
-use super::value::{BaseType, Encoding, Value};
+use super::value::{BaseType, BaseTypeEncoding, Value};
 use crate::arch::{AddressSpace, Register};
-use crate::error::{Error, ErrorKind, Result, Rule};
+use crate::error::{Error, ErrorKind, Result, SpecRule};
 use crate::location::{ImplicitPointer, LaneSelect, Location, Place, Storage};
 
 /// What can be on the stack.
@@ -38,7 +38,7 @@ pub(super) enum Entry<'a> {
 impl Entry<'_> {
     pub(super) fn from_value(value: Value) -> Self {
         match (value.base_type.encoding, u64::try_from(value.bits)) {
-            (Encoding::Generic, Ok(bits)) => Entry::Generic(bits),
+            (BaseTypeEncoding::Generic, Ok(bits)) => Entry::Generic(bits),
             (_, _) => Entry::Typed(value),
         }
     }
@@ -101,7 +101,7 @@ impl<'a> Machine<'_, '_, 'a> {
             },
             Entry::Implicit(value) => return Err(not_a_value(&self.implicit(value))),
             Entry::Register(register) => return Err(not_a_value(&Location::register(register))),
-            Entry::Incomplete => return Err(Rule::IncompleteComposite.into()),
+            Entry::Incomplete => return Err(SpecRule::IncompleteComposite.into()),
             Entry::Typed(_) | Entry::Pointer(_) => return Ok(None),
         };
         self.stack.drop_last();
@@ -138,8 +138,8 @@ impl<'a> Machine<'_, '_, 'a> {
             Entry::Register(register) => Err(not_a_value(&Location::register(register))),
             Entry::Typed(value) => Ok(value),
             Entry::Linear { .. } => Err(self.needs_lane()),
-            Entry::Pointer(_) => Err(Rule::ImplicitPointerUse.into()),
-            Entry::Incomplete => Err(Rule::IncompleteComposite.into()),
+            Entry::Pointer(_) => Err(SpecRule::ImplicitPointerUse.into()),
+            Entry::Incomplete => Err(SpecRule::IncompleteComposite.into()),
             Entry::Location(location) => match self.address_of(&location) {
                 Some(Linear { base, step: 0 }) => Ok(Value::generic(base, self.generic_bits)),
                 Some(_) => Err(self.needs_lane()),
@@ -163,8 +163,8 @@ impl<'a> Machine<'_, '_, 'a> {
             Entry::Register(register) => Ok(Location::register(register)),
             Entry::Linear { base, step } => self.memory(AddressSpace::None, Linear { base, step }),
             Entry::Pointer(pointer) if pointer.space == AddressSpace::None => self.follow(pointer),
-            Entry::Pointer(_) => Err(Rule::ImplicitPointerUse.into()),
-            Entry::Incomplete => Err(Rule::IncompleteComposite.into()),
+            Entry::Pointer(_) => Err(SpecRule::ImplicitPointerUse.into()),
+            Entry::Incomplete => Err(SpecRule::IncompleteComposite.into()),
             Entry::Typed(_) => Err(ErrorKind::TypeMismatch {
                 expected: "a location",
                 found: "a value that is not generic",
@@ -218,7 +218,7 @@ impl<'a> Machine<'_, '_, 'a> {
                 return Err(self.needs_lane());
             }
         }
-        let lane = match (is_lane_specific(space), self.context.lane) {
+        let lane = match (space.is_lane_specific(), self.context.lane) {
             (false, _) | (true, LaneFocus::None) => LaneSelect::None,
             (true, LaneFocus::One(lane)) => LaneSelect::One(lane),
             (true, LaneFocus::All) => {
@@ -247,7 +247,7 @@ impl<'a> Machine<'_, '_, 'a> {
         let space = u64::try_from(value.bits)
             .ok()
             .and_then(AddressSpace::from_number);
-        space.ok_or_else(|| Rule::AddressSpace.into())
+        space.ok_or_else(|| SpecRule::AddressSpace.into())
     }
 
     /// A constant of the generic type as a displacement, which has a sign.
@@ -281,7 +281,7 @@ impl<'a> Machine<'_, '_, 'a> {
     /// An entry that stack operations may touch.
     fn whole(entry: Entry<'a>) -> Result<Entry<'a>> {
         if let Entry::Incomplete = entry {
-            return Err(Rule::IncompleteComposite.into());
+            return Err(SpecRule::IncompleteComposite.into());
         }
         Ok(entry)
     }
@@ -336,11 +336,6 @@ impl<'a> Machine<'_, '_, 'a> {
 #[cold]
 fn underflow(needed: usize, found: usize) -> Error {
     ErrorKind::StackUnderflow { needed, found }.into()
-}
-
-/// Whether memory of a space belongs to a lane: generic addresses may be private ones.
-fn is_lane_specific(space: AddressSpace) -> bool {
-    matches!(space, AddressSpace::PrivateLane | AddressSpace::Generic)
 }
 
 #[cold]

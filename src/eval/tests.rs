@@ -6,8 +6,9 @@ use smallvec::SmallVec;
 use super::entries::Entries;
 use super::stack::Entry;
 use super::{
-    BaseType, Context, DieReference, Encoding, ExpressionBytes, LaneFocus, LocationAttribute,
-    Outcome, Procedure, Reading, Resolver, ResultKind, Subprogram, Unit, Value, evaluate,
+    BaseType, BaseTypeEncoding, Context, DieReference, ExpressionBytes, LaneFocus,
+    LocationAttribute, Outcome, Procedure, Reading, Resolver, ResultKind, Subprogram, Unit, Value,
+    evaluate,
 };
 use crate::arch::Register;
 use crate::error::{ErrorKind, Result};
@@ -35,7 +36,7 @@ fn with_stack<'a>(
 #[test]
 fn a_divisor_with_bits_above_those_of_its_type_only_is_zero() {
     let arena = Arena::new();
-    for encoding in [Encoding::Signed, Encoding::Unsigned] {
+    for encoding in [BaseTypeEncoding::Signed, BaseTypeEncoding::Unsigned] {
         let value = |bits| {
             Outcome::Value(Value {
                 base_type: BaseType::scalar(encoding, 8),
@@ -56,9 +57,9 @@ fn a_divisor_with_bits_above_those_of_its_type_only_is_zero() {
 #[test]
 fn a_double_is_rounded_to_a_half_once() {
     let above = (1.0f64 + 2.0f64.powi(-11)).to_bits() + 1;
-    let double = Value::new(BaseType::scalar(Encoding::Float, 64), above.into());
+    let double = Value::new(BaseType::scalar(BaseTypeEncoding::Float, 64), above.into());
     let half = double
-        .convert(BaseType::scalar(Encoding::Float, 16))
+        .convert(BaseType::scalar(BaseTypeEncoding::Float, 16))
         .unwrap();
     assert_eq!(half.bits, 0x3c01);
 }
@@ -68,7 +69,7 @@ fn a_double_is_rounded_to_a_half_once() {
 #[test]
 fn a_generic_literal_takes_the_type_of_the_other_operand() {
     let arena = Arena::new();
-    let int = BaseType::scalar(Encoding::Signed, 32);
+    let int = BaseType::scalar(BaseTypeEncoding::Signed, 32);
     let value = Outcome::Value(Value::new(int, 0xffff_fffd));
     let context = |reading| Context {
         initial_stack: core::slice::from_ref(&value),
@@ -105,7 +106,7 @@ fn no_mask_has_more_elements_than_a_value_has_bits() {
     let arena = Arena::new();
     let place = Place::new(Storage::Constant(&[0; 32]), 0);
     let both = [place, place];
-    let mask = Value::new(BaseType::scalar(Encoding::Unsigned, 256), 1);
+    let mask = Value::new(BaseType::scalar(BaseTypeEncoding::Unsigned, 256), 1);
     for location in [
         Location::Many(arena.places.alloc_extend(both)),
         Location::One(place),
@@ -137,7 +138,7 @@ impl<'a> Resolver<'a> for Wide {
     }
 
     fn base_type(&self, _: Unit, _: u64) -> Result<BaseType> {
-        Ok(BaseType::scalar(Encoding::Signed, 256))
+        Ok(BaseType::scalar(BaseTypeEncoding::Signed, 256))
     }
 
     fn address(&self, _: Unit, index: u64) -> Result<u64> {

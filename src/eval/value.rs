@@ -10,7 +10,7 @@ use crate::error::{ErrorKind, Result};
 /// How the bits of a value are read (`DW_AT_encoding`).
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Encoding {
+pub enum BaseTypeEncoding {
     /// The generic type: an integer of the default address space's size, of no particular sign.
     Generic,
     /// `DW_ATE_address`.
@@ -37,13 +37,13 @@ pub enum Encoding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BaseType {
     /// How the bits are read.
-    pub encoding: Encoding,
+    pub encoding: BaseTypeEncoding,
     /// The size, in bits.
     pub bit_size: u32,
     /// The number of elements of a vector base type (`DW_AT_LLVM_vector_size`); 1 for any other.
     /// `bit_size` is that of the whole vector.
     pub elements: u32,
-    /// The address space of a [`Encoding::Address`] type; the default space for any other.
+    /// The address space of a [`BaseTypeEncoding::Address`] type; the default space for any other.
     pub address_space: AddressSpace,
 }
 
@@ -164,12 +164,12 @@ impl BaseType {
     /// The generic type of this many bits.
     #[must_use]
     pub const fn generic(bit_size: u32) -> BaseType {
-        BaseType::scalar(Encoding::Generic, bit_size)
+        BaseType::scalar(BaseTypeEncoding::Generic, bit_size)
     }
 
     /// A type with one element.
     #[must_use]
-    pub const fn scalar(encoding: Encoding, bit_size: u32) -> BaseType {
+    pub const fn scalar(encoding: BaseTypeEncoding, bit_size: u32) -> BaseType {
         BaseType {
             encoding,
             bit_size,
@@ -189,22 +189,25 @@ impl BaseType {
     pub fn is_integral(&self) -> bool {
         self.elements == 1
             && match self.encoding {
-                Encoding::Generic
-                | Encoding::Address
-                | Encoding::Boolean
-                | Encoding::Signed
-                | Encoding::SignedChar
-                | Encoding::Unsigned
-                | Encoding::UnsignedChar
-                | Encoding::Utf => true,
-                Encoding::Float | Encoding::Other(_) => false,
+                BaseTypeEncoding::Generic
+                | BaseTypeEncoding::Address
+                | BaseTypeEncoding::Boolean
+                | BaseTypeEncoding::Signed
+                | BaseTypeEncoding::SignedChar
+                | BaseTypeEncoding::Unsigned
+                | BaseTypeEncoding::UnsignedChar
+                | BaseTypeEncoding::Utf => true,
+                BaseTypeEncoding::Float | BaseTypeEncoding::Other(_) => false,
             }
     }
 
     /// Whether the highest bit is a sign.
     #[must_use]
     pub fn is_signed(&self) -> bool {
-        matches!(self.encoding, Encoding::Signed | Encoding::SignedChar)
+        matches!(
+            self.encoding,
+            BaseTypeEncoding::Signed | BaseTypeEncoding::SignedChar
+        )
     }
 
     /// Whether values can be on the stack.
@@ -221,7 +224,7 @@ impl BaseType {
 
     fn is_float(&self) -> bool {
         self.elements == 1
-            && self.encoding == Encoding::Float
+            && self.encoding == BaseTypeEncoding::Float
             && matches!(self.bit_size, 16 | 32 | 64)
     }
 
@@ -269,7 +272,7 @@ impl Value {
         if !self.base_type.is_integral() {
             return Err(not_integral());
         }
-        if self.base_type.is_signed() || self.base_type.encoding == Encoding::Generic {
+        if self.base_type.is_signed() || self.base_type.encoding == BaseTypeEncoding::Generic {
             return Ok(sign_extend(self.bits, self.base_type.bit_size));
         }
         Ok(i128::try_from(self.bits).unwrap_or(i128::MAX))
@@ -325,7 +328,7 @@ impl Value {
         let (a, b) = (self.bits, other.bits);
         // Signed numbers of 128 bits cannot overflow in the narrower operations, and wrap in theirs.
         let (sa, sb) = (sign_extend(a, ty.bit_size), sign_extend(b, ty.bit_size));
-        let signed_division = ty.is_signed() || ty.encoding == Encoding::Generic;
+        let signed_division = ty.is_signed() || ty.encoding == BaseTypeEncoding::Generic;
         // The sign-extended one: a caller's own value may have bits above those of its type, and no others.
         if matches!(operation, Binary::Div | Binary::Mod) && sb == 0 {
             return Err(ErrorKind::DivideByZero.into());
@@ -408,7 +411,7 @@ impl Value {
         if !ty.is_integral() {
             return Err(unsupported());
         }
-        let has_sign = ty.is_signed() || ty.encoding == Encoding::Generic;
+        let has_sign = ty.is_signed() || ty.encoding == BaseTypeEncoding::Generic;
         let signed = sign_extend(self.bits, ty.bit_size);
         let bits = match operation {
             Unary::Abs if has_sign => signed.wrapping_abs().cast_unsigned(),
@@ -429,7 +432,7 @@ impl Value {
             .into());
         }
         let ordering = if ty.is_integral() {
-            let signed = ty.is_signed() || ty.encoding == Encoding::Generic;
+            let signed = ty.is_signed() || ty.encoding == BaseTypeEncoding::Generic;
             Some(if signed {
                 sign_extend(self.bits, ty.bit_size).cmp(&sign_extend(other.bits, ty.bit_size))
             } else {

@@ -3,7 +3,7 @@
 use super::table::{Opcode, Operation, StackEffect};
 use super::{Dialect, Encoding, encode_operation};
 use crate::arch::{AddressSpace, Register, WaveSize};
-use crate::error::{ErrorKind, Result, Rule};
+use crate::error::{ErrorKind, Result, SpecRule};
 
 /// A place in an expression that branches can go to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,7 +96,7 @@ impl Builder {
     /// Appends the shortest operation that pushes the location of `register`.
     ///
     /// # Errors
-    /// [`Rule::RegisterNumber`] if the number is reserved.
+    /// [`SpecRule::RegisterNumber`] if the number is reserved.
     pub fn register(&mut self, register: Register) -> Result<&mut Builder> {
         self.push(match u8::try_from(register.number()) {
             Ok(register @ 0..=31) => Operation::Reg { register },
@@ -133,7 +133,7 @@ impl Builder {
     /// * `byte_offset`: of the slot from that address.
     ///
     /// # Errors
-    /// [`Rule::RegisterNumber`] if the register's number is reserved.
+    /// [`SpecRule::RegisterNumber`] if the register's number is reserved.
     pub fn stack_slot(
         &mut self,
         frame_register: Register,
@@ -203,7 +203,7 @@ impl Builder {
     /// The bytes of the expression.
     ///
     /// # Errors
-    /// [`Rule::BranchTarget`] if a label was not placed or is out of a branch's reach.
+    /// [`SpecRule::BranchTarget`] if a label was not placed or is out of a branch's reach.
     pub fn finish(mut self) -> Result<Vec<u8>> {
         for (at, label) in &self.branches {
             let target = self
@@ -218,7 +218,7 @@ impl Builder {
                 .and_then(|(target, end)| i16::try_from(target.checked_sub(end)?).ok());
             let field = self.bytes.get_mut(*at..at.saturating_add(2));
             let (Some(distance), Some(field)) = (distance, field) else {
-                return Err(Rule::BranchTarget.into());
+                return Err(SpecRule::BranchTarget.into());
             };
             field.copy_from_slice(&distance.to_le_bytes());
         }
@@ -265,7 +265,7 @@ fn check_operands(operation: &Operation<'_>) -> Result<()> {
         Operation::Extend { bit_size, count } | Operation::SelectBitPiece { bit_size, count }
             if bit_size == 0 || count == 0 =>
         {
-            Err(Rule::ZeroElement.into())
+            Err(SpecRule::ZeroElement.into())
         }
         _ => Ok(()),
     }
@@ -274,7 +274,7 @@ fn check_operands(operation: &Operation<'_>) -> Result<()> {
 fn check_register(number: u64) -> Result<()> {
     match Register::from_number(number).and_then(Register::class) {
         Some(_) => Ok(()),
-        None => Err(Rule::RegisterNumber.into()),
+        None => Err(SpecRule::RegisterNumber.into()),
     }
 }
 

@@ -7,7 +7,7 @@ use fallible_iterator::FallibleIterator;
 use super::cursor::Cursor;
 use super::table::{Meanings, Opcode, Operation, USER, by_vendor_code, dialect_table};
 use super::{Dialect, Encoding, OperandKind};
-use crate::error::{Error, ErrorKind, Result, Rule};
+use crate::error::{Error, ErrorKind, Result, SpecRule};
 
 /// The code that an operation was decoded from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -246,7 +246,7 @@ fn read_vendor_code(
 #[cold]
 fn unknown(opcode: u8, user: Option<u64>) -> Error {
     match user {
-        Some(0) => Error::from(Rule::ReservedVendorCode),
+        Some(0) => Error::from(SpecRule::ReservedVendorCode),
         _ => ErrorKind::UnknownOperation { opcode, user }.into(),
     }
 }

@@ -5,7 +5,7 @@ use fallible_iterator::FallibleIterator;
 
 use super::*;
 use crate::arch::{Register, WaveSize};
-use crate::error::{ErrorKind, Rule};
+use crate::error::{ErrorKind, SpecRule};
 
 const DIALECTS: [Dialect; 4] = [
     Dialect::User,
@@ -264,7 +264,7 @@ fn unknown_codes_say_what_they_are() {
     );
     assert_eq!(
         *error(&[0xe9, 0x00]).kind(),
-        ErrorKind::IllFormed(Rule::ReservedVendorCode)
+        ErrorKind::IllFormed(SpecRule::ReservedVendorCode)
     );
     // A vendor code may be padded, and may be too large for any table.
     assert_eq!(
@@ -406,7 +406,7 @@ fn the_builder_refuses_nonsense() {
     );
     assert_eq!(
         refuse(&|b| b.push(Operation::Regx { register: 100 }).map(|_| ())),
-        ErrorKind::IllFormed(Rule::RegisterNumber)
+        ErrorKind::IllFormed(SpecRule::RegisterNumber)
     );
     assert_eq!(
         refuse(&|b| b
@@ -416,7 +416,7 @@ fn the_builder_refuses_nonsense() {
                 count: 64
             })
             .map(|_| ())),
-        ErrorKind::IllFormed(Rule::ZeroElement)
+        ErrorKind::IllFormed(SpecRule::ZeroElement)
     );
     assert!(matches!(
         refuse(&|b| b.push(Operation::PushIteration).map(|_| ())),
@@ -468,7 +468,7 @@ fn branches_reach_their_labels() {
     builder.branch(label).unwrap();
     assert_eq!(
         *builder.finish().unwrap_err().kind(),
-        ErrorKind::IllFormed(Rule::BranchTarget)
+        ErrorKind::IllFormed(SpecRule::BranchTarget)
     );
 }
 

@@ -308,6 +308,11 @@ impl<'a> Instructions<'a> {
             section,
         }
     }
+
+    /// The section that errors name.
+    pub(super) fn section(&self) -> &'static str {
+        self.section
+    }
 }
 
 impl<'a> FallibleIterator for Instructions<'a> {

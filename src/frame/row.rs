@@ -5,7 +5,7 @@ use fallible_iterator::FallibleIterator;
 use super::entry::{Cie, Fde};
 use super::instruction::{Instruction, Instructions};
 use crate::arch::AddressSpace;
-use crate::error::{Error, Limit, Result, Rule};
+use crate::error::{Error, Limit, Result, SpecRule};
 use crate::limits::{Limits, reached};
 use crate::meter::Meter;
 
@@ -183,7 +183,7 @@ impl<'a> Rows<'a> {
     /// The next row.
     ///
     /// # Errors
-    /// [`Rule::CfaRule`] and their like if an instruction breaks a rule; the error says where it stands.
+    /// [`SpecRule::CfaRule`] and their like if an instruction breaks a rule; the error says where it stands.
     #[expect(
         clippy::should_implement_trait,
         reason = "the row is lent, so that rows cost nothing to step through"
@@ -205,7 +205,8 @@ impl<'a> Rows<'a> {
             let next = self
                 .execute(item.instruction)
                 .inspect_err(|_| self.done = true);
-            if let Some(next) = next.map_err(|e| e.within(".debug_frame", item.offset))? {
+            let section = self.instructions.section();
+            if let Some(next) = next.map_err(|e| e.within(section, item.offset))? {
                 self.end_group();
                 self.next_start = next;
                 self.row.end = next;
@@ -385,7 +386,7 @@ impl<'a> Rows<'a> {
                 offset,
                 space,
             } => Ok((register, offset, space)),
-            CfaRule::None | CfaRule::Expression(_) => Err(Error::from(Rule::CfaRule)),
+            CfaRule::None | CfaRule::Expression(_) => Err(Error::from(SpecRule::CfaRule)),
         };
         #[expect(
             clippy::wildcard_enum_match_arm,
@@ -532,6 +533,45 @@ mod tests {
         prop::collection::vec(some, 0..most).prop_map(|changes| changes.concat())
     }
 
+    fn fde<'a>(initial_instructions: &'a [u8], instructions: &'a [u8]) -> Fde<'a> {
+        let cie = Cie {
+            offset: 0,
+            offset_size: 4,
+            length: 0,
+            version: 4,
+            augmentation_text: "",
+            augmentation: Augmentation::parse(""),
+            address_size: 8,
+            segment_selector_size: 0,
+            code_alignment_factor: 4,
+            data_alignment_factor: 4,
+            return_address_register: 16,
+            initial_instructions,
+            instructions_offset: 0,
+            pointer_encoding: None,
+        };
+        Fde {
+            offset: 0,
+            length: 0,
+            cie,
+            initial_location: 0,
+            address_range: 0x1000,
+            instructions,
+            instructions_offset: 0,
+        }
+    }
+
+    /// `DW_CFA_restore_state` with nothing remembered, at offset 2: after `DW_CFA_advance_loc1` and its operand.
+    #[test]
+    fn an_error_names_the_section_that_the_entry_is_from() {
+        let instructions = encoded(&[Change::Advance, Change::Return]);
+        let entry = fde(&[], &instructions);
+        let mut rows = Rows::new(&entry, ".eh_frame").unwrap();
+        assert!(rows.next().unwrap().is_some());
+        let text = rows.next().unwrap_err().to_string();
+        assert!(text.starts_with(".eh_frame+0x2: "), "{text}");
+    }
+
     proptest! {
         /// A map says the same of each row.
         #[test]
@@ -539,31 +579,7 @@ mod tests {
             let only_rules = |change: &Change| matches!(change, Change::Give(..) | Change::Restore(_));
             let first: Vec<Change> = first.into_iter().filter(only_rules).collect();
             let (initial_instructions, instructions) = (encoded(&first), encoded(&then));
-            let cie = Cie {
-                offset: 0,
-                offset_size: 4,
-                length: 0,
-                version: 4,
-                augmentation_text: "",
-                augmentation: Augmentation::parse(""),
-                address_size: 8,
-                segment_selector_size: 0,
-                code_alignment_factor: 4,
-                data_alignment_factor: 4,
-                return_address_register: 16,
-                initial_instructions: &initial_instructions,
-                instructions_offset: 0,
-                pointer_encoding: None,
-            };
-            let fde = Fde {
-                offset: 0,
-                length: 0,
-                cie,
-                initial_location: 0,
-                address_range: 0x1000,
-                instructions: &instructions,
-                instructions_offset: 0,
-            };
+            let fde = fde(&initial_instructions, &instructions);
             let mut found = Vec::new();
             let mut rows = Rows::new(&fde, ".debug_frame").unwrap();
             while let Ok(Some(row)) = rows.next() {

@@ -11,7 +11,7 @@ use super::index::FrameIndex;
 use super::row::{CfaRule, RegisterRule, Row};
 use super::stop::Stopped;
 use crate::arch::{AddressSpace, Processor, Register, ScratchAddressing};
-use crate::error::{Error, ErrorKind, Limit, Result, Rule};
+use crate::error::{Error, ErrorKind, Limit, Result, SpecRule};
 use crate::eval::{
     Context, ExpressionBytes, Frame, LaneFocus, Outcome, Reading, ResultKind, Unit, evaluate,
 };
@@ -206,7 +206,7 @@ impl<'c, 'a> CallStack<'c, 'a> {
         }
         let frame = CallFrame { stack: self, level };
         let Some(column) = column else {
-            return Err((Stopped::Error, Some(Rule::RegisterNumber.into())));
+            return Err((Stopped::Error, Some(SpecRule::RegisterNumber.into())));
         };
         let location = frame.return_address_location(column).map_err(failed)?;
         if frame.is_repeated(&location) {
@@ -392,14 +392,14 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
                 space,
             } => {
                 let space = AddressSpace::from_number(space)
-                    .ok_or_else(|| Error::from(Rule::AddressSpace))?;
+                    .ok_or_else(|| Error::from(SpecRule::AddressSpace))?;
                 let register = Register::from_number(register)
-                    .ok_or_else(|| Error::from(Rule::RegisterNumber))?;
+                    .ok_or_else(|| Error::from(SpecRule::RegisterNumber))?;
                 self.address_in_register(register, offset, space)?
             }
         };
         if location.byte_address().is_none() {
-            return Err(Rule::CfaKind.into());
+            return Err(SpecRule::CfaKind.into());
         }
         Ok(location)
     }
@@ -527,7 +527,7 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
             }
             Some(None) => {
                 return Found {
-                    location: Err(Rule::RegisterCycle.into()),
+                    location: Err(SpecRule::RegisterCycle.into()),
                     assumed_exec: false,
                 };
             }
@@ -577,10 +577,10 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
                 let (space, address) = self
                     .cfa()?
                     .byte_address()
-                    .ok_or_else(|| Error::from(Rule::CfaKind))?;
+                    .ok_or_else(|| Error::from(SpecRule::CfaKind))?;
                 let size = space.address_size_in_bits(self.encoding().address_size);
                 if register.size_in_bits() != Some(size) {
-                    return Err(Rule::RuleSize.into());
+                    return Err(SpecRule::RuleSize.into());
                 }
                 self.cfa()?
                     .offset_by_bits(i128::from(offset).saturating_mul(8), unwind.arena)?;
@@ -595,9 +595,9 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
             }
             RegisterRule::Register(number) => {
                 let saved_in = Register::from_number(number)
-                    .ok_or_else(|| Error::from(Rule::RegisterNumber))?;
+                    .ok_or_else(|| Error::from(SpecRule::RegisterNumber))?;
                 if saved_in.size_in_bits() != register.size_in_bits() {
-                    return Err(Rule::RuleSize.into());
+                    return Err(SpecRule::RuleSize.into());
                 }
                 self.register(saved_in)
             }
@@ -606,10 +606,10 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
                 let Outcome::Value(value) =
                     self.evaluate(bytes, ResultKind::Value, &[cfa_outcome()?])?
                 else {
-                    return Err(Rule::RuleSize.into());
+                    return Err(SpecRule::RuleSize.into());
                 };
                 if register.size_in_bits() != Some(value.base_type.bit_size) {
-                    return Err(Rule::RuleSize.into());
+                    return Err(SpecRule::RuleSize.into());
                 }
                 let bit_size = u16::try_from(value.base_type.bit_size).unwrap_or(u16::MAX);
                 Ok(Location::One(Place::new(
@@ -676,7 +676,7 @@ impl<'a> Frame<'a> for CallFrame<'_, '_, 'a> {
         let place = place.ok_or_else(|| Error::from(crate::error::Need::Frame))?;
         let known = place.borrow().clone();
         known.unwrap_or_else(|| {
-            place.replace(Some(Err(Rule::RegisterCycle.into())));
+            place.replace(Some(Err(SpecRule::RegisterCycle.into())));
             let cfa = self.compute_cfa();
             place.replace(Some(cfa.clone()));
             cfa

@@ -5,7 +5,7 @@
 use super::stop::{StopFrame, is_active};
 use crate::arch::{Lane, Register};
 use crate::debug_info::{DebugInfo, SourceLine};
-use crate::error::{Error, ErrorKind, Resource, Result, Rule};
+use crate::error::{Error, ErrorKind, Resource, Result, SpecRule};
 use crate::eval::{Context, LaneFocus, LocationAttribute, Subprogram, locate};
 use crate::lane_flow::Reason;
 use crate::location::{Access, Location, Storage, read, read_value};
@@ -198,7 +198,7 @@ impl<'p> StopFrame<'_, 'p, '_> {
         };
         let location = self.locate_whole(&attribute, subprogram)?;
         let Some(place) = location.single() else {
-            return Err(Rule::LanePcKind.into());
+            return Err(SpecRule::LanePcKind.into());
         };
         // A location list that has nothing here says nothing of any lane.
         if place.storage == Storage::Undefined {

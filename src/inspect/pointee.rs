@@ -10,7 +10,7 @@ use crate::arch::Lane;
 use crate::debug_info::UnitId;
 use crate::debug_info::types::{TypeId, TypeKind, TypeTable};
 use crate::display::{self, Options, Pointee, TypedBytes};
-use crate::error::{ErrorKind, Result, Rule};
+use crate::error::{ErrorKind, Result, SpecRule};
 use crate::eval::{
     Context, DieReference, LaneFocus, LocationAttribute, Procedure, Resolver, locate,
 };
@@ -145,7 +145,9 @@ impl<'p> Reader<'_, '_, 'p, '_> {
             Some(Ok(Procedure::Constant(bytes))) => {
                 Location::One(Place::new(Storage::Constant(bytes), 0))
             }
-            Some(Ok(Procedure::Nothing)) | None => return Err(Rule::ImplicitPointerTarget.into()),
+            Some(Ok(Procedure::Nothing)) | None => {
+                return Err(SpecRule::ImplicitPointerTarget.into());
+            }
             Some(Err(error)) => return Err(error),
         };
         let bits = i128::from(pointer.byte_offset)

@@ -7,10 +7,9 @@
 
 use std::collections::BTreeSet;
 
+use crate::abi::{Callees, Convention, call_targets};
 use crate::error::{Error, Result};
 use crate::isa::{Condition, Decoder, Effect, Instruction, MachineRegister, Operand};
-use crate::verify::machine::callees::{Callees, call_targets};
-use crate::verify::machine::convention::Convention;
 
 /// How many instructions a function may have.
 const MOST_INSTRUCTIONS: usize = 1 << 20;

@@ -16,11 +16,10 @@ use super::switches::{Contexts, Switches};
 use super::tree::{Asker, Source, Tree};
 use super::value::{Decisions, Undecided};
 use super::walk::{Answer, walk};
+use crate::abi::{Callees, addressing};
 use crate::arch::{Processor, ScratchAddressing, WaveSize};
 use crate::error::Result;
 use crate::isa::Decoder;
-use crate::verify::machine::addressing;
-use crate::verify::machine::callees::Callees;
 
 /// How many instructions may be gone through for one question, for each that the function has; and the
 /// bounds of their number.

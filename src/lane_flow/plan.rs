@@ -13,8 +13,8 @@ use super::place::Place;
 use super::state::{Exec, SectionLanes};
 use super::value::Decisions;
 use super::walk::Answer;
+use crate::abi::Callees;
 use crate::isa::{AccessKind, Effect, Instruction, MachineRegister};
-use crate::verify::machine::callees::Callees;
 
 /// How many questions one place of the code may ask.
 const MOST_QUESTIONS: usize = 48;

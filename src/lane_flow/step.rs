@@ -14,9 +14,9 @@ use super::place::Slot;
 use super::state::{Exec, Kept, Section, SectionLanes, State};
 use super::value::{Bitwise, Decisions, Undecided, Value};
 use super::vector::Vector;
+use crate::abi::Callees;
 use crate::arch::{ScratchAddressing, WaveSize};
 use crate::isa::{Effect, ExecOp, MachineRegister, Operand, ScalarOp};
-use crate::verify::machine::callees::Callees;
 
 /// What is followed through the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

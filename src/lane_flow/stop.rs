@@ -13,11 +13,11 @@ use super::state::{Exec, Section, SectionLanes};
 use super::step::all_lanes;
 use super::tree::Asker;
 use super::walk::Answer;
+use crate::abi::Callees;
 use crate::arch::{Processor, Register, WaveSize};
 use crate::error::Result;
 use crate::isa::Decoder;
 use crate::object::{CodeObject, Kernel, SymbolKind, SymbolSection};
-use crate::verify::machine::callees::Callees;
 use crate::wave::Wave;
 
 /// How many frames are looked at.

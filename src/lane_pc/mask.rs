@@ -1,7 +1,7 @@
 //! Where a saved mask of lanes is.
 
 use crate::arch::{AddressSpace, Register, WaveSize};
-use crate::error::{Error, Result, Rule};
+use crate::error::{Error, Result, SpecRule};
 use crate::expr::{Builder, Operation};
 
 /// Where the mask of a region's lanes is.
@@ -66,9 +66,9 @@ impl MaskPlace {
     /// Appends operations that leave the location of the mask.
     ///
     /// # Errors
-    /// [`Rule::RegisterNumber`] for a register that does not exist.
+    /// [`SpecRule::RegisterNumber`] for a register that does not exist.
     pub(super) fn push_location(&self, wave_size: WaveSize, builder: &mut Builder) -> Result<()> {
-        let missing = || Error::from(Rule::RegisterNumber);
+        let missing = || Error::from(SpecRule::RegisterNumber);
         let words: u16 = if wave_size == WaveSize::Wave64 { 2 } else { 1 };
         match self {
             MaskPlace::Exec => {

@@ -72,7 +72,7 @@ impl Program {
     ///
     /// # Errors
     /// [`ErrorKind::Malformed`](crate::error::ErrorKind::Malformed) if a region or phase does not lie within what contains it or starts before its
-    /// neighbour ends (as far as labels are offsets); [`crate::error::Rule::RegisterNumber`] for a register that does
+    /// neighbour ends (as far as labels are offsets); [`crate::error::SpecRule::RegisterNumber`] for a register that does
     /// not exist; [`ErrorKind::Limit`](crate::error::ErrorKind::Limit) for regions nested deeper than 1024.
     pub fn new(function: &Function) -> Result<Program> {
         let mut maker = Maker {

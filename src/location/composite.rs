@@ -6,7 +6,7 @@
 use super::part::{Part, RegisterPart};
 use super::{Arena, Location};
 use crate::arch::Register;
-use crate::error::{ErrorKind, Limit, Result, Rule};
+use crate::error::{ErrorKind, Limit, Result, SpecRule};
 use crate::limits::reached;
 
 /// A complete composite storage.
@@ -221,7 +221,7 @@ impl<'a> Composite<'a> {
         arena: &'a Arena<'a>,
     ) -> Result<Composite<'a>> {
         if element == 0 || count == 0 {
-            return Err(Rule::ZeroElement.into());
+            return Err(SpecRule::ZeroElement.into());
         }
         let bit_size = u128::from(element).saturating_mul(count.into());
         check_part(&location, element.into())?;
@@ -254,11 +254,11 @@ impl<'a> Composite<'a> {
         arena: &'a Arena<'a>,
     ) -> Result<Composite<'a>> {
         if element == 0 || count == 0 {
-            return Err(Rule::ZeroElement.into());
+            return Err(SpecRule::ZeroElement.into());
         }
         let (mask, mask_bits) = mask;
         if u64::from(mask_bits) < count {
-            return Err(Rule::MaskSize.into());
+            return Err(SpecRule::MaskSize.into());
         }
         if count > u128::BITS.into() {
             return Err(
@@ -359,7 +359,7 @@ pub(super) fn check_depth(depth: u16, bounds: Bounds) -> Result<()> {
 
 pub(super) fn check_size(bit_size: u128, bounds: Bounds) -> Result<()> {
     if bit_size > bounds.bits {
-        return Err(Rule::CompositeSize.into());
+        return Err(SpecRule::CompositeSize.into());
     }
     Ok(())
 }
@@ -367,7 +367,7 @@ pub(super) fn check_size(bit_size: u128, bounds: Bounds) -> Result<()> {
 /// All bits of a part must lie within its storage.
 pub(super) fn check_part(location: &Location<'_>, bit_size: u128) -> Result<()> {
     if location.bits_left() < bit_size {
-        return Err(Rule::PartSize.into());
+        return Err(SpecRule::PartSize.into());
     }
     Ok(())
 }
@@ -386,7 +386,7 @@ fn check_element(location: &Location<'_>, offset: u128, bit_size: u128) -> Resul
             .into());
         }
         if left.saturating_sub(offset) < bit_size {
-            return Err(Rule::PartSize.into());
+            return Err(SpecRule::PartSize.into());
         }
     }
     Ok(())

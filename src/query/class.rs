@@ -5,7 +5,7 @@
 use crate::arch::AddressSpace;
 use crate::debug_info::types::{PointerKind, TypeId, TypeKind, TypeTable};
 use crate::display::shape;
-use crate::eval::{BaseType, Encoding};
+use crate::eval::{BaseType, BaseTypeEncoding};
 
 /// What kind of value a type has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,14 +180,14 @@ fn class_of_base(base: &BaseType, name: Option<&str>) -> Class {
     }
     let bits = base.bit_size;
     let (signed, is_bool) = match base.encoding {
-        Encoding::Signed | Encoding::SignedChar => (true, false),
-        Encoding::Boolean => (false, true),
-        Encoding::Unsigned
-        | Encoding::UnsignedChar
-        | Encoding::Utf
-        | Encoding::Generic
-        | Encoding::Address => (false, false),
-        Encoding::Float => {
+        BaseTypeEncoding::Signed | BaseTypeEncoding::SignedChar => (true, false),
+        BaseTypeEncoding::Boolean => (false, true),
+        BaseTypeEncoding::Unsigned
+        | BaseTypeEncoding::UnsignedChar
+        | BaseTypeEncoding::Utf
+        | BaseTypeEncoding::Generic
+        | BaseTypeEncoding::Address => (false, false),
+        BaseTypeEncoding::Float => {
             return match (bits, name) {
                 (16, Some("__bf16")) => Class::Float(FloatType::BFloat16),
                 (16, _) => Class::Float(FloatType::Half),
@@ -196,7 +196,7 @@ fn class_of_base(base: &BaseType, name: Option<&str>) -> Class {
                 (_, _) => Class::Other,
             };
         }
-        Encoding::Other(_) => return Class::Other,
+        BaseTypeEncoding::Other(_) => return Class::Other,
     };
     if !(1..=128).contains(&bits) {
         return Class::Other;

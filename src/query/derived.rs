@@ -7,7 +7,7 @@ use crate::arch::{AddressSpace, MemorySpace};
 use crate::debug_info::type_name;
 use crate::debug_info::types::{Dimension, PointerKind, Type, TypeId, TypeKind, TypeTable};
 use crate::display::shape;
-use crate::eval::{BaseType, Encoding};
+use crate::eval::{BaseType, BaseTypeEncoding};
 
 /// A table of types, to which each type that is made is added once.
 #[derive(Debug, Default)]
@@ -81,14 +81,14 @@ impl Types {
 
     pub(super) fn integer(&mut self, integer: IntegerType) -> TypeId {
         let signed = if integer.signed {
-            Encoding::Signed
+            BaseTypeEncoding::Signed
         } else {
-            Encoding::Unsigned
+            BaseTypeEncoding::Unsigned
         };
         let encoding = match (integer.rank, integer.signed) {
-            (Rank::Bool, _) => Encoding::Boolean,
-            (Rank::Char, true) => Encoding::SignedChar,
-            (Rank::Char, false) => Encoding::UnsignedChar,
+            (Rank::Bool, _) => BaseTypeEncoding::Boolean,
+            (Rank::Char, true) => BaseTypeEncoding::SignedChar,
+            (Rank::Char, false) => BaseTypeEncoding::UnsignedChar,
             (Rank::Short | Rank::Int | Rank::Long | Rank::LongLong | Rank::Int128, _) => signed,
         };
         if let Some(id) = self.integers.get(&integer) {
@@ -103,12 +103,12 @@ impl Types {
         if let Some(id) = self.floats.get(&float) {
             return *id;
         }
-        let id = self.add_base(float.name(), Encoding::Float, float.bits());
+        let id = self.add_base(float.name(), BaseTypeEncoding::Float, float.bits());
         self.floats.insert(float, id);
         id
     }
 
-    fn add_base(&mut self, name: &str, encoding: Encoding, bit_size: u32) -> TypeId {
+    fn add_base(&mut self, name: &str, encoding: BaseTypeEncoding, bit_size: u32) -> TypeId {
         let base = BaseType {
             encoding,
             bit_size,

@@ -110,8 +110,9 @@ fn start_in_memory(
     };
     match place.storage {
         Storage::Memory { space, lane: owner } => {
+            // A generic address of another lane may be one of global memory, which is the same in all lanes.
             if let LaneSelect::One(owner) = owner
-                && space.is_lane_specific()
+                && space == AddressSpace::PrivateLane
                 && owner != lane
             {
                 return nowhere(format!("it is in the memory of lane {}", owner.0));

@@ -8,8 +8,7 @@ use super::place::{PlaceDocument, places};
 use crate::arch::{Lane, WaveSize};
 use crate::error::{Error, Result};
 use crate::eval::{
-    Context, Encoding as ValueEncoding, ExpressionBytes, LaneFocus, Outcome, ResultKind, Unit,
-    evaluate,
+    BaseTypeEncoding, Context, ExpressionBytes, LaneFocus, Outcome, ResultKind, Unit, evaluate,
 };
 use crate::expr::{Encoding, ParseOptions, parse};
 use crate::location::{Access, Bits, Location, read_within};
@@ -405,17 +404,17 @@ fn result_document(outcome: &Outcome<'_>, lane: Option<Lane>, parts: u32) -> Res
 }
 
 /// The name of an encoding in the documents.
-fn encoding_name(encoding: ValueEncoding) -> &'static str {
+fn encoding_name(encoding: BaseTypeEncoding) -> &'static str {
     match encoding {
-        ValueEncoding::Generic => "generic",
-        ValueEncoding::Address => "address",
-        ValueEncoding::Boolean => "boolean",
-        ValueEncoding::Float => "float",
-        ValueEncoding::Signed => "signed",
-        ValueEncoding::SignedChar => "signed_char",
-        ValueEncoding::Unsigned => "unsigned",
-        ValueEncoding::UnsignedChar => "unsigned_char",
-        ValueEncoding::Utf => "utf",
-        ValueEncoding::Other(_) => "other",
+        BaseTypeEncoding::Generic => "generic",
+        BaseTypeEncoding::Address => "address",
+        BaseTypeEncoding::Boolean => "boolean",
+        BaseTypeEncoding::Float => "float",
+        BaseTypeEncoding::Signed => "signed",
+        BaseTypeEncoding::SignedChar => "signed_char",
+        BaseTypeEncoding::Unsigned => "unsigned",
+        BaseTypeEncoding::UnsignedChar => "unsigned_char",
+        BaseTypeEncoding::Utf => "utf",
+        BaseTypeEncoding::Other(_) => "other",
     }
 }

@@ -9,31 +9,32 @@ use std::collections::BTreeMap;
 
 use super::finding::{Finding, Findings};
 use super::location::{contains, merged};
-use super::rule::{Rule, rules};
+use super::rule::rules;
 use super::subject::Subject;
 use crate::debug_info::address_ranges::{AddressRangeSet, SECTION, Tuple};
 use crate::debug_info::{DebugInfo, UnitId};
 use crate::inspect::Program;
 use crate::meter::Meter;
 use crate::object::Section;
+use crate::rule::Rule;
 
 rules! {
     LENGTH "aranges-length" Error "DWARF 5 §6.1.2"
         "the length of a set of address ranges is impossible"
         "A set starts with the number of bytes that follow. One that goes past the end of the section, or is too small for the header, cannot be \
-         read; nor can any set behind it, because nobody knows where it starts.";
+         read; nor can any set after it, because nobody knows where it starts.";
     HEADER "aranges-header" Error "DWARF 5 §6.1.2"
         "the header of a set of address ranges makes no sense"
         "The version is 2 in all versions of DWARF; addresses have the size of the target's, 8 bytes, and there are no segment selectors. With other \
          sizes addresses are read from the wrong bytes.";
     ALIGNMENT "aranges-alignment" Warning "DWARF 5 §6.1.2"
         "a set of address ranges ends within a tuple"
-        "The first tuple is at a multiple of the size of a tuple, counted from the start of the set, and the set ends behind a whole tuple. Where it \
+        "The first tuple is at a multiple of the size of a tuple, counted from the start of the set, and the set ends after a whole tuple. Where it \
          does not, the producer did not align, and readers that do take other bytes for addresses.";
     TERMINATOR "aranges-terminator" Warning "DWARF 5 §6.1.2"
         "a set of address ranges does not end with a tuple of zeros"
         "The last tuple, and no other, is an address and a length of zero. Some readers go on until they find it, others stop at the first: what is \
-         behind it is lost for them.";
+         after it is lost for them.";
     UNIT "aranges-unit" Error "DWARF 5 §6.1.2"
         "a set of address ranges is for no unit"
         "No unit of .debug_info starts at the offset in the header, so that the addresses belong to nothing.";
@@ -178,7 +179,7 @@ impl<'c, 'p, 'a> Check<'c, 'p, 'a> {
             None => self.add(&TERMINATOR, "no tuple of zeros ends it".to_owned(), at),
             Some(0) => {}
             Some(more) => {
-                let message = format!("{more:#x} bytes are behind the tuple of zeros");
+                let message = format!("{more:#x} bytes are after the tuple of zeros");
                 self.add(&TERMINATOR, message, at);
             }
         }

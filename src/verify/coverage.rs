@@ -104,7 +104,7 @@ fn check_range(
         (None, Some(symbol)) if !symbol.range.is_empty() => {
             let inside = start.saturating_sub(symbol.range.start);
             let message = format!(
-                "it starts {inside:#x} bytes behind the start of {}",
+                "it starts {inside:#x} bytes after the start of {}",
                 symbol.name
             );
             (message, "the entry starts where the function starts")

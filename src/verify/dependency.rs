@@ -1,5 +1,8 @@
 //! Rules built upon each other's results, and cycles among them. Source: HET A.6.4.1, *register(R)*, and
 //! A.6.4.2, `DW_OP_LLVM_call_frame_entry_reg`.
+//!
+//! The few edges of a row change with nearly every row, so that they are a map that is searched in place, not a graph of
+//! petgraph that would be built for each.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -2,8 +2,8 @@
 
 use core::ops::Range;
 
-use super::rule::{Rule, Severity};
 use crate::meter::Meter;
+use crate::rule::{Rule, Severity};
 use crate::untrusted::Untrusted;
 
 /// A place where a rule is broken.
@@ -24,7 +24,7 @@ pub struct Finding {
     pub function: Option<Untrusted<'static>>,
     /// The path of the source file, as the line table gives it, and the line of this address.
     pub source: Option<(Untrusted<'static>, u64)>,
-    /// The row or expression, with the culprit marked.
+    /// The row or expression, with the part at fault marked.
     pub excerpt: Option<Excerpt>,
     /// What is wrong, with the numbers that show it.
     pub message: Untrusted<'static>,

@@ -10,7 +10,7 @@ use super::finding::{Excerpt, Finding, Findings};
 use super::frame_expression::{self, Expressions, Gives, Use};
 use super::given::{Given, GivenRules, Saved};
 use super::register::{self, Existing, register_name};
-use super::rule::{Rule, rules};
+use super::rule::rules;
 use super::subject::Facts;
 use super::{expression, meaning};
 use crate::arch::{AddressSpace, Register};
@@ -19,11 +19,12 @@ use crate::frame::{
     CfaOperand, Cie, Fde, FramePrinter, Instruction, InstructionItem, Instructions, RULES_PER_STEP,
 };
 use crate::meter::Meter;
+use crate::rule::Rule;
 
 rules! {
     INSTRUCTION "cfi-instruction" Error "DWARF 5 §6.4.2"
         "a call frame instruction cannot be read"
-        "Its code is in no table, or an operand runs past the end of the entry. Everything behind it in the entry is lost, and a debugger that \
+        "Its code is in no table, or an operand runs past the end of the entry. Everything after it in the entry is lost, and a debugger that \
          knows no better gives up the whole function.";
     PADDING "cfi-padding" Note "DWARF 5 §6.4.2.5"
         "an entry ends in more padding than its alignment needs"
@@ -34,7 +35,7 @@ rules! {
         "Rows are for ascending addresses. An instruction that sets the location back, or past the last address there is, \
          makes a table in which an address has two rows or none.";
     ROW_OUTSIDE "cfi-row-outside-range" Error "DWARF 5 §6.4.3"
-        "a row starts behind the code of its entry"
+        "a row starts after the code of its entry"
         "The location was advanced to the end of the function or past it, and rules follow that are for no address of it. \
          An advance is in units of the code alignment factor of the CIE: a factor other than the one it was computed for does this.";
     ROW_EMPTY "cfi-row-empty" Note "DWARF 5 §6.4.2.1"
@@ -71,7 +72,7 @@ rules! {
     TOO_LARGE "cfi-too-large" Note "DWARF 5 §6.4"
         "the entries are too large to be checked to the end"
         "Entries that remember and restore thousands of rules again and again are followed up to a bound, so that no file can keep the \
-         check busy for long. Compilers stay far below it. What lies behind was not checked.";
+         check busy for long. Compilers stay far below it. What lies after it was not checked.";
     ADDRESS_SPACE "cfi-address-space" Error "HET A.6.4.2.2"
         "the CFA is in an address space that does not exist"
         "DW_CFA_LLVM_def_aspace_cfa names the address space of the CFA by its number. AMDGPU has 0 (global), 1 (generic), 2 (region), \
@@ -300,7 +301,7 @@ impl<'w, 'a> Walk<'w, 'a> {
             | Instruction::AdvanceLoc1 { delta }
             | Instruction::AdvanceLoc2 { delta }
             | Instruction::AdvanceLoc4 { delta } => {
-                return self.advance(self.behind(delta), item, findings);
+                return self.advance(self.after(delta), item, findings);
             }
             Instruction::SetLoc { address } => return self.advance(Some(address), item, findings),
             Instruction::RememberState => self.remember(item),
@@ -400,7 +401,7 @@ impl<'w, 'a> Walk<'w, 'a> {
     }
 
     /// The location so many units of code further on; nothing if that is past the last address there is.
-    fn behind(&self, delta: u64) -> Option<u64> {
+    fn after(&self, delta: u64) -> Option<u64> {
         let distance = delta.checked_mul(self.cie.code_alignment_factor)?;
         self.location.checked_add(distance)
     }

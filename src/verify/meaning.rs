@@ -5,10 +5,11 @@ use fallible_iterator::FallibleIterator;
 use smallvec::SmallVec;
 
 use super::register::register_name;
-use super::rule::{Rule, rules};
+use super::rule::rules;
 use super::subject::Facts;
 use crate::arch::{AddressSpace, Register, RegisterClass, ScratchAddressing};
 use crate::expr::{Encoding, Operation, operations};
+use crate::rule::Rule;
 
 rules! {
     REGISTER_SIZE "cfi-register-size" Error "HET A.6.4.1"

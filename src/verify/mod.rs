@@ -20,7 +20,6 @@ mod frame_expression;
 mod given;
 mod instructions;
 mod location;
-pub mod machine;
 mod machine_code;
 mod meaning;
 mod names;
@@ -34,13 +33,14 @@ mod target;
 #[cfg(test)]
 mod tests;
 
+pub use crate::rule::{Rule, Severity};
 pub use finding::{Excerpt, Finding};
-pub use rule::{Rule, Severity};
 pub use selection::{Choice, MACHINE_CODE, Selection, UnknownRule};
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
+use crate::cfi_check;
 use crate::error::Error;
 use crate::inspect::Program;
 use crate::meter::Meter;
@@ -105,7 +105,7 @@ pub(crate) fn verify_within(
         }
         findings
     };
-    if wants(&[machine_code::RULES]) {
+    if wants(&[cfi_check::RULES]) {
         machine_code::check(&subject, &fdes, threads, check_instructions, &mut findings);
     } else {
         findings.append(check_instructions(&meter));

@@ -1,8 +1,9 @@
 //! Register numbers: whether there is such a register in this code. Source: USAGE "Register Identifier".
 
-use super::rule::{Rule, rules};
+use super::rule::rules;
 use super::subject::Facts;
 use crate::arch::Register;
+use crate::rule::Rule;
 
 rules! {
     RESERVED "register-reserved" Error "USAGE \"Register Identifier\""

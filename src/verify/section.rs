@@ -14,7 +14,7 @@ rules! {
     LENGTH "cfi-entry-length" Error "DWARF 5 §6.4.1"
         "the length of an entry is impossible"
         "An entry starts with the number of bytes that follow. One that goes past the end of the section, or has a value that the format \
-         reserves, cannot be read; nor can any entry behind it, because nobody knows where it starts.";
+         reserves, cannot be read; nor can any entry after it, because nobody knows where it starts.";
     ENTRY "cfi-entry" Error "DWARF 5 §6.4.1"
         "an entry cannot be read"
         "A field of the entry is missing, runs past the end of the entry or has a value that the format does not define. A debugger cannot \
@@ -49,7 +49,7 @@ rules! {
         "For AMDGPU the return address register is 16, PC_64, in a 64-bit process. An unwinder looks up the rule of the register that is \
          named here to find the caller's program counter; any other register gives a wrong caller, or none.";
     TERMINATOR "cfi-terminator" Warning "LSB Core, \"Exception Frames\""
-        "an entry of length zero has entries behind it"
+        "an entry of length zero has entries after it"
         "In .eh_frame an entry of length zero ends the section: some readers stop there and never see what follows. \
          In .debug_frame there is no such entry.";
     UNUSED "cfi-unused-cie" Note "DWARF 5 §6.4.1"

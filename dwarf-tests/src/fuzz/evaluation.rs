@@ -1,9 +1,9 @@
 //! Any bytes as an expression that is evaluated in any wave.
 
 use hetdwarf::arch::{AddressSpace, Lane, Processor, Register, WaveSize};
-use hetdwarf::error::{Error, ErrorKind, Result, Rule};
+use hetdwarf::error::{Error, ErrorKind, Result, SpecRule};
 use hetdwarf::eval::{
-    BaseType, Context, DieReference, Encoding, ExpressionBytes, Frame, LaneFocus,
+    BaseType, BaseTypeEncoding, Context, DieReference, ExpressionBytes, Frame, LaneFocus,
     LocationAttribute, Outcome, PerLane, Procedure, Reading, Resolver, ResultKind, Subprogram,
     Unit, Value, evaluate, locate, locate_lanes,
 };
@@ -275,17 +275,17 @@ impl<'a> Resolver<'a> for Input<'a> {
     fn base_type(&self, _: Unit, offset: u64) -> Result<BaseType> {
         let bit_sizes = [8, 16, 32, 64, 128, 1, 24, 63];
         let encodings = [
-            Encoding::Signed,
-            Encoding::Unsigned,
-            Encoding::Float,
-            Encoding::Boolean,
-            Encoding::Address,
-            Encoding::SignedChar,
-            Encoding::Utf,
-            Encoding::Other(0x3f),
+            BaseTypeEncoding::Signed,
+            BaseTypeEncoding::Unsigned,
+            BaseTypeEncoding::Float,
+            BaseTypeEncoding::Boolean,
+            BaseTypeEncoding::Address,
+            BaseTypeEncoding::SignedChar,
+            BaseTypeEncoding::Utf,
+            BaseTypeEncoding::Other(0x3f),
         ];
         if offset >= 127 {
-            return Err(Rule::NotABaseType.into());
+            return Err(SpecRule::NotABaseType.into());
         }
         let (encoding, size) = (offset as usize / 8 % 8, offset as usize % 8);
         Ok(BaseType::scalar(encodings[encoding], bit_sizes[size]))

@@ -11,8 +11,8 @@ mod world;
 
 use gimli::{Location as TheirLocation, Piece, Value as TheirValue};
 use hetdwarf::arch::{AddressSpace, Lane};
-use hetdwarf::error::{Error, ErrorKind, Limit, Rule};
-use hetdwarf::eval::{Encoding, LaneFocus, Outcome, ResultKind, Value};
+use hetdwarf::error::{Error, ErrorKind, Limit, SpecRule};
+use hetdwarf::eval::{BaseTypeEncoding, LaneFocus, Outcome, ResultKind, Value};
 use hetdwarf::expr::Printer;
 use hetdwarf::location::{Arena, Location, Place, Storage};
 
@@ -392,10 +392,10 @@ fn same_bits(case: &Case, expected: TheirValue, bits: u128) -> bool {
 fn same_value(case: &Case, expected: TheirValue, found: &Value) -> bool {
     let ty = found.base_type;
     let kind = match ty.encoding {
-        Encoding::Generic => None,
-        Encoding::Signed => Some(Kind::Signed),
-        Encoding::Unsigned => Some(Kind::Unsigned),
-        Encoding::Float => Some(Kind::Float),
+        BaseTypeEncoding::Generic => None,
+        BaseTypeEncoding::Signed => Some(Kind::Signed),
+        BaseTypeEncoding::Unsigned => Some(Kind::Unsigned),
+        BaseTypeEncoding::Float => Some(Kind::Float),
         _ => return false,
     };
     let same_type = match kind {
@@ -468,7 +468,7 @@ fn fault_matches(fault: Fault, kind: &ErrorKind) -> bool {
         Fault::Gimli(E::TypeMismatch) => {
             matches!(
                 kind,
-                ErrorKind::TypeMismatch { .. } | ErrorKind::IllFormed(Rule::ReinterpretSize)
+                ErrorKind::TypeMismatch { .. } | ErrorKind::IllFormed(SpecRule::ReinterpretSize)
             )
         }
         Fault::Gimli(E::IntegralTypeRequired | E::InvalidShiftExpression) => {
@@ -476,14 +476,18 @@ fn fault_matches(fault: Fault, kind: &ErrorKind) -> bool {
         }
         Fault::Gimli(E::UnexpectedEof(_)) => matches!(kind, ErrorKind::Truncated { .. }),
         Fault::Gimli(E::InvalidExpression(_)) => matches!(kind, ErrorKind::UnknownOperation { .. }),
-        Fault::Gimli(E::BadBranchTarget(_)) => *kind == ErrorKind::IllFormed(Rule::BranchTarget),
+        Fault::Gimli(E::BadBranchTarget(_)) => {
+            *kind == ErrorKind::IllFormed(SpecRule::BranchTarget)
+        }
         Fault::Memory(Trouble::PastTheEnd) => matches!(kind, ErrorKind::OutOfBounds { .. }),
         Fault::Memory(Trouble::Unavailable) => matches!(kind, ErrorKind::Unavailable(_)),
-        Fault::Memory(Trouble::NoSuchSpace) => *kind == ErrorKind::IllFormed(Rule::AddressSpace),
+        Fault::Memory(Trouble::NoSuchSpace) => {
+            *kind == ErrorKind::IllFormed(SpecRule::AddressSpace)
+        }
         Fault::Register => matches!(kind, ErrorKind::OutOfBounds { .. }),
-        Fault::NoType => *kind == ErrorKind::IllFormed(Rule::NotABaseType),
-        Fault::Size => *kind == ErrorKind::IllFormed(Rule::DerefTypeSize),
-        Fault::EntryValue => *kind == ErrorKind::IllFormed(Rule::EntryValueKind),
+        Fault::NoType => *kind == ErrorKind::IllFormed(SpecRule::NotABaseType),
+        Fault::Size => *kind == ErrorKind::IllFormed(SpecRule::DerefTypeSize),
+        Fault::EntryValue => *kind == ErrorKind::IllFormed(SpecRule::EntryValueKind),
         Fault::Gimli(_) => false,
     }
 }

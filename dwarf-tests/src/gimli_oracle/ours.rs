@@ -1,9 +1,9 @@
 //! This crate's answer.
 
 use hetdwarf::arch::{AddressSpace, Register};
-use hetdwarf::error::{Error, Result, Rule};
+use hetdwarf::error::{Error, Result, SpecRule};
 use hetdwarf::eval::{
-    BaseType, Context, DieReference, Encoding, ExpressionBytes, Frame, LaneFocus,
+    BaseType, BaseTypeEncoding, Context, DieReference, ExpressionBytes, Frame, LaneFocus,
     LocationAttribute, Outcome, Procedure, Reading, Resolver, ResultKind, Subprogram, Unit, Value,
     evaluate,
 };
@@ -51,11 +51,11 @@ impl<'a> Resolver<'a> for &'a Case {
     }
 
     fn base_type(&self, _: Unit, offset: u64) -> Result<BaseType> {
-        let ty = world::BaseType::at(offset).ok_or(Error::from(Rule::NotABaseType))?;
+        let ty = world::BaseType::at(offset).ok_or(Error::from(SpecRule::NotABaseType))?;
         let encoding = match ty.kind {
-            Kind::Signed => Encoding::Signed,
-            Kind::Unsigned => Encoding::Unsigned,
-            Kind::Float => Encoding::Float,
+            Kind::Signed => BaseTypeEncoding::Signed,
+            Kind::Unsigned => BaseTypeEncoding::Unsigned,
+            Kind::Float => BaseTypeEncoding::Float,
         };
         Ok(BaseType::scalar(encoding, u32::from(ty.bytes) * 8))
     }

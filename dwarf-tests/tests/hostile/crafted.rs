@@ -2,10 +2,10 @@
 
 use fallible_iterator::FallibleIterator;
 use hetdwarf::arch::{Lane, Register, WaveSize};
-use hetdwarf::error::{Error, Result, Rule};
+use hetdwarf::error::{Error, Result, SpecRule};
 use hetdwarf::eval::Frame as _;
 use hetdwarf::eval::{
-    BaseType, Context, DieReference, Encoding as TypeEncoding, ExpressionBytes, LaneFocus,
+    BaseType, BaseTypeEncoding, Context, DieReference, ExpressionBytes, LaneFocus,
     LocationAttribute, Outcome, Procedure, Reading, Resolver, ResultKind, Subprogram, Unit,
     evaluate, locate_lanes,
 };
@@ -56,9 +56,9 @@ impl<'a> Resolver<'a> for &'a Everywhere {
         // Types of any size, up to the largest.
         let bits = u32::try_from(offset.saturating_mul(8)).unwrap_or(u32::MAX);
         if offset == 3 {
-            Err(Error::from(Rule::NotABaseType))
+            Err(Error::from(SpecRule::NotABaseType))
         } else {
-            Ok(BaseType::scalar(TypeEncoding::Unsigned, bits))
+            Ok(BaseType::scalar(BaseTypeEncoding::Unsigned, bits))
         }
     }
 
@@ -84,7 +84,7 @@ fn evaluate_all(bytes: &[u8], everywhere: &Everywhere) {
     let mut wave = Zeros(WaveSize::Wave64);
     let arena = Arena::new();
     let attribute = LocationAttribute::Expression(ExpressionBytes::alone(bytes, UNIT));
-    let tls = |_: u64| Err(Error::from(Rule::AddressSpace));
+    let tls = |_: u64| Err(Error::from(SpecRule::AddressSpace));
     for lane in [LaneFocus::One(Lane(1)), LaneFocus::All] {
         let context = Context {
             wave: Some(&wave),

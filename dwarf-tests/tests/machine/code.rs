@@ -2,9 +2,7 @@
 //! instruction does to the caller's registers stands beside it.
 
 use hetdwarf::arch::Register;
-use hetdwarf::verify::machine::{
-    ContradictionKind as Kind, Dword, Report, Rule, Silence, Subject, When,
-};
+use hetdwarf::cfi_check::{Condition, Dword, Report, RowRule, SkipReason, Subject};
 
 use crate::tables::{Change, EXEC, PC, START, check, s, v};
 use Change::{At, Cfa, Offset, Register as In, Same, Undefined, Value};
@@ -38,7 +36,7 @@ const PC_S30: &str = "DW_OP_regx SGPR30, DW_OP_piece 4, DW_OP_regx SGPR31, DW_OP
 const PC_V41: &str =
     "DW_OP_regx 1577, DW_OP_bit_piece 32 0, DW_OP_regx 1577, DW_OP_bit_piece 32 32";
 
-type Short = (Kind, Subject, When, Vec<(u64, u64)>);
+type Short = (&'static str, Subject, Condition, Vec<(u64, u64)>);
 type Rows = Vec<(u64, Vec<Change>)>;
 
 /// The right table of `FRAME`.
@@ -98,16 +96,16 @@ fn register(of: u16) -> Subject {
     Subject::Register(Register(of))
 }
 
-/// What was found, without what it says: kind, subject, when, and the offsets in the function.
+/// What was found, without what it says: rule, subject, condition, and the offsets in the function.
 fn short(report: &Report) -> Vec<Short> {
-    assert_eq!(report.silence, None);
+    assert_eq!(report.skip_reason, None);
     let each = report.contradictions.iter();
     each.map(|one| {
         let ranges = one
             .ranges
             .iter()
             .map(|range| (range.start - START, range.end - START));
-        (one.kind, one.subject, one.when, ranges.collect())
+        (one.rule.id, one.subject, one.condition, ranges.collect())
     })
     .collect()
 }
@@ -130,9 +128,9 @@ fn nothing_is_said_of_rows_without_a_caller() {
     let rows = with(&rows, 0x34, Undefined(PC));
     assert_eq!(frame(&with(&rows, 0x48, Undefined(v(0)))), []);
     let is_lost = (
-        Kind::ClobberedNotUndefined,
+        "cfi-clobbered-not-undefined",
         register(v(0)),
-        When::Always,
+        Condition::Always,
         vec![(0x48, 0x6c)],
     );
     assert_eq!(frame(&rows), [is_lost]);
@@ -143,19 +141,19 @@ fn a_return_address_left_in_reloaded_lanes_is_stale() {
     let rows = without(&frame_rows(), 0x48, |_| true);
     let report = check("gfx1100", FRAME, &rows);
     let wrong = (
-        Kind::StaleLane,
+        "cfi-stale-lane",
         Subject::ReturnAddress,
-        When::Always,
+        Condition::Always,
         vec![(0x60, 0x6c)],
     );
     assert_eq!(short(&report), [wrong]);
     let one = &report.contradictions[0];
-    assert_eq!(one.culprit, START + 0x58);
+    assert_eq!(one.cause_pc, START + 0x58);
     let text = one.to_string();
     assert_eq!(
         text,
         "at 0x1060 the row says that the return address is in lane 0 of v41 and lane 1 of v41; the instruction at 0x1058 \
-         has reloaded what those lanes were; it should have said that the return address is in s30 and s31"
+         has reloaded that register for the caller; it should say that the return address is in s30 and s31"
     );
 }
 
@@ -164,23 +162,26 @@ fn a_frame_pointer_without_rule_at_its_copy_is_lost() {
     let rows = without(&frame_rows(), 0x08, |_| true);
     let report = check("gfx1100", FRAME, &rows);
     let wrong = (
-        Kind::ScalarWithoutRule,
+        "cfi-scalar-without-rule",
         register(s(33)),
-        When::Always,
+        Condition::Always,
         vec![(0x08, 0x20)],
     );
     assert_eq!(short(&report), [wrong]);
     let copy = Dword::Scalar(hetdwarf::isa::MachineRegister::Sgpr(0));
-    assert_eq!(report.contradictions[0].should, Rule::Dwords(vec![copy]));
+    assert_eq!(
+        report.contradictions[0].expected,
+        RowRule::Dwords(vec![copy])
+    );
 }
 
 #[test]
 fn a_preserved_vector_register_needs_a_rule() {
     let rows = without(&frame_rows(), 0x14, |_| true);
     let wrong = (
-        Kind::VectorWithoutRule,
+        "cfi-vector-without-rule",
         register(v(41)),
-        When::Always,
+        Condition::Always,
         vec![(0x20, 0x60)],
     );
     assert_eq!(frame(&rows), [wrong]);
@@ -191,9 +192,9 @@ fn the_execution_mask_needs_a_rule() {
     let rows = without(&frame_rows(), 0x0c, |_| true);
     // In all lanes: wrong if some were not active.
     let wrong = (
-        Kind::ExecWithoutRule,
+        "cfi-exec-without-rule",
         register(EXEC),
-        When::LanesInactive,
+        Condition::LanesInactive,
         vec![(0x0c, 0x18)],
     );
     assert_eq!(frame(&rows), [wrong]);
@@ -207,9 +208,9 @@ fn a_register_that_is_given_up_is_to_be_undefined() {
         |change| matches!(change, Undefined(of) if *of == s(0)),
     );
     let wrong = (
-        Kind::ClobberedNotUndefined,
+        "cfi-clobbered-not-undefined",
         register(s(0)),
-        When::Always,
+        Condition::Always,
         vec![(0x04, 0x6c)],
     );
     assert_eq!(frame(&rows), [wrong]);
@@ -219,9 +220,9 @@ fn a_register_that_is_given_up_is_to_be_undefined() {
 fn the_stack_pointer_needs_a_rule() {
     let rows = without(&frame_rows(), 0x24, |change| matches!(change, In(..)));
     let wrong = (
-        Kind::StackPointerWithoutRule,
+        "cfi-stack-pointer-without-rule",
         register(s(32)),
-        When::Always,
+        Condition::Always,
         vec![(0x24, 0x4c)],
     );
     assert_eq!(frame(&rows), [wrong]);
@@ -239,9 +240,9 @@ fn the_stack_pointer_needs_a_rule() {
     assert_eq!(
         off,
         [(
-            Kind::WrongPlace,
+            "cfi-wrong-place",
             register(s(32)),
-            When::Always,
+            Condition::Always,
             vec![(0x24, 0x4c)]
         )]
     );
@@ -251,9 +252,9 @@ fn the_stack_pointer_needs_a_rule() {
 fn the_cfa_follows_the_stack_pointer() {
     let rows = without(&frame_rows(), 0x24, |change| matches!(change, Cfa(_)));
     let wrong = (
-        Kind::CfaWrong,
+        "cfi-cfa-wrong",
         Subject::Cfa,
-        When::Always,
+        Condition::Always,
         vec![(0x24, 0x4c)],
     );
     assert_eq!(frame(&rows), [wrong]);
@@ -265,9 +266,9 @@ fn the_cfa_is_scaled_as_scratch_is_addressed() {
         "DW_OP_regx SGPR32, DW_OP_deref_size 0x4, DW_OP_lit6, DW_OP_LLVM_form_aspace_address";
     let rows = with(&frame_rows(), 0, Cfa(unscaled));
     let wrong = (
-        Kind::CfaScale,
+        "cfi-cfa-scale",
         Subject::Cfa,
-        When::Always,
+        Condition::Always,
         vec![(0x00, 0x24)],
     );
     assert_eq!(frame(&rows), [wrong]);
@@ -281,9 +282,9 @@ fn the_cfa_is_scaled_as_scratch_is_addressed() {
 fn a_rule_that_comes_too_early_names_a_wrong_place() {
     let rows = with(&frame_rows(), 0x24, At(PC, PC_V41));
     let wrong = (
-        Kind::WrongPlace,
+        "cfi-wrong-place",
         Subject::ReturnAddress,
-        When::Always,
+        Condition::Always,
         vec![(0x24, 0x34)],
     );
     assert_eq!(frame(&rows), [wrong]);
@@ -293,9 +294,9 @@ fn a_rule_that_comes_too_early_names_a_wrong_place() {
 fn a_row_starts_where_an_instruction_does() {
     let rows = with(&frame_rows(), 0x10, Same(s(34)));
     let wrong = (
-        Kind::RowInsideInstruction,
+        "cfi-row-inside-instruction",
         Subject::Row,
-        When::Always,
+        Condition::Always,
         vec![(0x10, 0x14)],
     );
     assert_eq!(frame(&rows), [wrong]);
@@ -338,12 +339,12 @@ fn masked_rows() -> Rows {
 fn masked_rules_need_the_execution_mask_on_entry() {
     assert_eq!(short(&check("gfx1100", MASKED, &masked_rows())), []);
     let rows = without(&masked_rows(), 0x14, |_| true);
-    let when = When::LanesSwitchedOff;
+    let condition = Condition::LanesSwitchedOff;
     let wrong = [EXEC, v(40)].map(|of| {
         (
-            Kind::ExecWithoutRule,
+            "cfi-exec-without-rule",
             register(of),
-            when,
+            condition,
             vec![(0x14, 0x20)],
         )
     });
@@ -388,25 +389,25 @@ fn a_register_stored_for_inactive_lanes_is_not_there_for_the_others() {
         At(v(9), "DW_OP_LLVM_offset_uconst 128"),
     );
     let wrong = (
-        Kind::InactiveLanesOnly,
+        "cfi-inactive-lanes-only",
         register(v(9)),
-        When::Always,
+        Condition::Always,
         vec![(0x0c, 0x38)],
     );
     assert_eq!(short(&check("gfx1100", INACTIVE, &rows)), [wrong]);
     // Stale, but for a lane that was active: the load did not touch that.
     let rows = without(&inactive_rows(), 0x24, |_| true);
     let wrong = (
-        Kind::StaleLane,
+        "cfi-stale-lane",
         register(s(34)),
-        When::LanesInactive,
+        Condition::LanesInactive,
         vec![(0x30, 0x38)],
     );
     assert_eq!(short(&check("gfx1100", INACTIVE, &rows)), [wrong]);
 }
 
-/// A block stands behind the return.
-const BEHIND: &str = "
+/// A block stands after the return.
+const AFTER: &str = "
 s_mov_b32 s4, s33                  // BE840021           00
 s_mov_b32 s33, s32                 // BEA10020           04
 s_add_i32 s32, s32, 16             // 81209020           08
@@ -419,7 +420,7 @@ s_branch back                      // BFA0FFFB           20
 ";
 
 #[test]
-fn a_block_behind_the_epilogue_has_its_own_cfa() {
+fn a_block_after_the_epilogue_has_its_own_cfa() {
     let rows = vec![
         (
             0x00,
@@ -436,17 +437,17 @@ fn a_block_behind_the_epilogue_has_its_own_cfa() {
         (0x18, vec![Same(s(33)), Cfa(CFA_S32)]),
         (0x1c, vec![In(s(33), s(4)), Cfa(CFA_S33), In(s(32), s(33))]),
     ];
-    assert_eq!(short(&check("gfx1100", BEHIND, &rows)), []);
+    assert_eq!(short(&check("gfx1100", AFTER, &rows)), []);
     let rows = without(&rows, 0x1c, |change| matches!(change, Cfa(_)));
-    let report = check("gfx1100", BEHIND, &rows);
+    let report = check("gfx1100", AFTER, &rows);
     let wrong = (
-        Kind::CfaAfterEpilogue,
+        "cfi-cfa-after-epilogue",
         Subject::Cfa,
-        When::Always,
+        Condition::Always,
         vec![(0x1c, 0x24)],
     );
     assert_eq!(short(&report), [wrong]);
-    assert_eq!(report.contradictions[0].culprit, START + 0x18);
+    assert_eq!(report.contradictions[0].cause_pc, START + 0x18);
 }
 
 /// The frame pointer is rounded up, for gfx90a, where it counts bytes of the wave.
@@ -483,9 +484,9 @@ fn a_rounded_frame_pointer_is_not_the_cfa() {
     };
     assert_eq!(short(&check("gfx90a", ALIGNED, &rows(5))), []);
     let wrong = (
-        Kind::CfaRealigned,
+        "cfi-cfa-realigned",
         Subject::Cfa,
-        When::StackMisaligned,
+        Condition::StackMisaligned,
         vec![(0x20, 0x2c)],
     );
     assert_eq!(short(&check("gfx90a", ALIGNED, &rows(33))), [wrong]);
@@ -529,8 +530,13 @@ fn the_scalar_offset_of_buffer_accesses_counts_bytes_of_the_wave() {
         ]
     };
     assert_eq!(short(&check("gfx90a", BUFFER, &rows(0x1000))), []);
-    let when = When::LanesActive;
-    let wrong = (Kind::WrongPlace, register(v40), when, vec![(0x14, 0x1c)]);
+    let condition = Condition::LanesActive;
+    let wrong = (
+        "cfi-wrong-place",
+        register(v40),
+        condition,
+        vec![(0x14, 0x1c)],
+    );
     assert_eq!(short(&check("gfx90a", BUFFER, &rows(0x2000))), [wrong]);
 }
 
@@ -551,7 +557,7 @@ s_setpc_b64 s[30:31]               // BE80481E           3c
 ";
 
 #[test]
-fn what_a_callee_leaves_alone_is_known_behind_the_call() {
+fn what_a_callee_leaves_alone_is_known_after_the_call() {
     let lanes = "DW_OP_regx 1537, DW_OP_bit_piece 32 0, DW_OP_regx 1537, DW_OP_bit_piece 32 32";
     let first = vec![
         Cfa(CFA_S32),
@@ -569,9 +575,9 @@ fn what_a_callee_leaves_alone_is_known_behind_the_call() {
     // The call has overwritten s[30:31], and until they are read back they are wrong.
     let rows = without(&rows, 0x24, |_| true);
     let wrong = (
-        Kind::WrongPlace,
+        "cfi-wrong-place",
         Subject::ReturnAddress,
-        When::Always,
+        Condition::Always,
         vec![(0x24, 0x34)],
     );
     assert_eq!(short(&check("gfx1100", CALL, &rows)), [wrong]);
@@ -580,9 +586,9 @@ fn what_a_callee_leaves_alone_is_known_behind_the_call() {
     let s34 = "DW_OP_regx 1537, DW_OP_LLVM_offset_uconst 0";
     let rows = with(&rows, 0x24, At(s(34), s34));
     let wrong_lane = (
-        Kind::WrongPlace,
+        "cfi-wrong-place",
         register(s(34)),
-        When::Always,
+        Condition::Always,
         vec![(0x24, 0x38)],
     );
     let other = CALL.replace("7E000280", "7E020280");
@@ -592,7 +598,7 @@ fn what_a_callee_leaves_alone_is_known_behind_the_call() {
     let inactive = (
         wrong_lane.0,
         wrong_lane.1,
-        When::LanesInactive,
+        Condition::LanesInactive,
         wrong_lane.3.clone(),
     );
     assert!(!found.contains(&wrong_lane) && found.contains(&inactive));
@@ -603,13 +609,13 @@ fn code_that_cannot_be_followed_is_left_alone() {
     // s34 is overwritten, without a rule; but the function goes on at a place that is not known.
     let jump = "s_mov_b32 s34, 0     // BEA20080\n s_setpc_b64 s[4:5]    // BE804804";
     let rows = vec![(0, vec![Cfa(CFA_S32), At(PC, PC_S30)])];
-    let last = |report: Report| (report.contradictions.len(), report.silence);
+    let last = |report: Report| (report.contradictions.len(), report.skip_reason);
     // The stack pointer is as it was: whoever is jumped to returns to the caller.
     assert_eq!(last(check("gfx1100", jump, &rows)), (1, None));
     let moved = jump.replace("BEA20080", "81209020");
     assert_eq!(
         last(check("gfx1100", &moved, &rows)),
-        (0, Some(Silence::UnknownJump))
+        (0, Some(SkipReason::UnknownJump))
     );
     let kernel = vec![(
         0,
@@ -620,16 +626,16 @@ fn code_that_cannot_be_followed_is_left_alone() {
     )];
     assert_eq!(
         last(check("gfx1100", FRAME, &kernel)),
-        (0, Some(Silence::NoCaller))
+        (0, Some(SkipReason::NoCaller))
     );
     let nothing: Rows = vec![(0, vec![])];
     assert_eq!(
         last(check("gfx1100", FRAME, &nothing)),
-        (0, Some(Silence::NoCaller))
+        (0, Some(SkipReason::NoCaller))
     );
     let garbage = "?  // FFFFFFFF";
     assert_eq!(
         last(check("gfx1100", garbage, &rows)),
-        (0, Some(Silence::Undecodable))
+        (0, Some(SkipReason::Undecodable))
     );
 }

@@ -2,10 +2,10 @@
 use dwarf_tests::wave_cases_with_cfi;
 use fallible_iterator::FallibleIterator;
 use hetdwarf::arch::Processor;
+use hetdwarf::cfi_check::{FunctionCode, Machine, SkipReason};
 use hetdwarf::expr::Encoding;
 use hetdwarf::frame::{Entry, FrameSection};
 use hetdwarf::object::CodeObject;
-use hetdwarf::verify::machine::{FunctionCode, Machine, Silence};
 
 use crate::tables::{self, Change, PC, START};
 
@@ -55,7 +55,7 @@ fn spoilt_code_and_tables_are_checked_without_a_panic() {
                 });
                 checked += 1;
                 found += report.contradictions.len();
-                silent += usize::from(report.silence.is_some());
+                silent += usize::from(report.skip_reason.is_some());
                 report
                     .contradictions
                     .iter()
@@ -98,8 +98,8 @@ fn a_function_of_too_many_blocks_is_given_up() {
             encoding: Encoding::AMDGPU,
         });
         // Branches wrap in 16 bits, so that the long one is given up for one of two reasons.
-        let silence = report.silence;
-        assert_eq!(silence.is_some(), given_up, "{silence:?}");
-        assert_ne!(silence, Some(Silence::Undecodable));
+        let reason = report.skip_reason;
+        assert_eq!(reason.is_some(), given_up, "{reason:?}");
+        assert_ne!(reason, Some(SkipReason::Undecodable));
     }
 }

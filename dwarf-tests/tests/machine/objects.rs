@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use fallible_iterator::FallibleIterator;
 use hetdwarf::arch::WaveSize;
+use hetdwarf::cfi_check::{FunctionCode, Machine, Report};
 use hetdwarf::expr::Encoding;
 use hetdwarf::frame::{Entry, Fde, FrameSection};
 use hetdwarf::object::{CodeObject, SymbolKind};
-use hetdwarf::verify::machine::{FunctionCode, Machine, Report};
 
 /// A function that was checked.
 pub struct Checked {

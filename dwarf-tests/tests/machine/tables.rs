@@ -1,9 +1,9 @@
 //! Call frame information written by hand, one row after the other.
 
 use hetdwarf::arch::Processor;
+use hetdwarf::cfi_check::{FunctionCode, Machine, Report};
 use hetdwarf::expr::{self, Encoding, ParseOptions};
 use hetdwarf::frame::FrameSection;
-use hetdwarf::verify::machine::{FunctionCode, Machine, Report};
 
 /// The address of the function.
 pub const START: u64 = 0x1000;

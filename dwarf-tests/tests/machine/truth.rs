@@ -5,9 +5,9 @@ use std::path::Path;
 
 use dwarf_tests::{json, number};
 use hetdwarf::arch::RegisterClass;
+use hetdwarf::cfi_check::{Contradiction, Subject};
 use hetdwarf::isa::{Decoder, Effect, Instruction};
 use hetdwarf::object::{CodeObject, SymbolKind};
-use hetdwarf::verify::machine::{Contradiction, ContradictionKind as Kind, Subject};
 
 /// One thing that is wrong at one instruction: the function, what, and the register.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -160,14 +160,14 @@ pub fn items(function: &str, one: &Contradiction, pcs: &BTreeSet<u64>) -> Vec<It
         Subject::Register(register) => register.class(),
         _ => None,
     };
-    let what = match (one.kind, one.subject, class) {
+    let what = match (one.rule.id, one.subject, class) {
         (_, Subject::Cfa, _) => What::Cfa,
         (_, Subject::ReturnAddress, _) => What::ReturnAddress,
         (_, _, Some(RegisterClass::Exec)) => What::Exec,
-        (Kind::ExecWithoutRule, _, _) => What::Masked,
-        (Kind::StackPointerWithoutRule, _, _) => What::StackPointer,
-        (Kind::ScalarWithoutRule | Kind::VectorWithoutRule, _, _) => What::Preserved,
-        (Kind::ClobberedNotUndefined, _, _) => What::Clobbered,
+        ("cfi-exec-without-rule", _, _) => What::Masked,
+        ("cfi-stack-pointer-without-rule", _, _) => What::StackPointer,
+        ("cfi-scalar-without-rule" | "cfi-vector-without-rule", _, _) => What::Preserved,
+        ("cfi-clobbered-not-undefined", _, _) => What::Clobbered,
         (_, _, Some(RegisterClass::Sgpr)) => What::Scalar,
         _ => What::Vector,
     };

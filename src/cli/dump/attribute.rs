@@ -14,7 +14,7 @@ use super::names::{constant_name, cut, linkage_name, quoted, short_name, space_n
 use super::type_name::TypeNames;
 use super::{Sources, Style, range_list};
 use crate::debug_info::attribute::attribute_name;
-use crate::debug_info::{Bytes, DebugInfo, Die, LocationRange, UnitId, Value};
+use crate::debug_info::{Bytes, DebugInfo, Die, DieValue, LocationRange, UnitId};
 use crate::error::Result;
 use crate::eval::ExpressionBytes;
 use crate::expr::{BaseTypeNames, Printer};
@@ -52,7 +52,7 @@ pub(super) struct Shown<'a> {
     pub(super) name: Cow<'static, str>,
     pub(super) form: DwForm,
     /// The value, if there is one.
-    pub(super) value: Option<Value<'a>>,
+    pub(super) value: Option<DieValue<'a>>,
     /// What stands in the parentheses, lists and notes aside.
     pub(super) text: String,
     /// The name of what is referred to, and whether it is that of a type.
@@ -161,24 +161,24 @@ impl<'a> Attributes<'_, 'a> {
         unit: UnitFacts,
         die: &Die<'a>,
         attribute: &gimli::Attribute<Bytes<'a>>,
-        value: &Value<'a>,
+        value: &DieValue<'a>,
         shown: &mut Shown<'a>,
     ) -> Result<()> {
         let name = attribute.name();
         shown.text = match value {
-            Value::Address(value) => address(*value, unit.address_size),
-            Value::Block(bytes) => block_text(attribute.form(), bytes),
-            Value::Unsigned(_) | Value::Signed(_) | Value::Wide(_) | Value::Flag(_) => {
+            DieValue::Address(value) => address(*value, unit.address_size),
+            DieValue::Block(bytes) => block_text(attribute.form(), bytes),
+            DieValue::Unsigned(_) | DieValue::Signed(_) | DieValue::Wide(_) | DieValue::Flag(_) => {
                 self.constant(unit, die, attribute, value)
             }
-            Value::Expression(expression) => self.expression(unit, expression),
-            Value::LocationList(offset) => {
+            DieValue::Expression(expression) => self.expression(unit, expression),
+            DieValue::LocationList(offset) => {
                 shown.text = list_head(attribute, "loclist", *offset, unit);
                 shown.text.push_str(": ");
                 self.locations(unit, *offset, &mut shown.list)?;
                 return Ok(());
             }
-            Value::RangeList(offset) => {
+            DieValue::RangeList(offset) => {
                 shown.text = list_head(attribute, "rangelist", *offset, unit);
                 let mut ranges = Vec::new();
                 let read = range_list::read(self.info, self.sources, unit, *offset, &mut ranges);
@@ -190,8 +190,8 @@ impl<'a> Attributes<'_, 'a> {
                 // Not malformed: the addresses are in the code object.
                 return if unit.alone { Ok(()) } else { read };
             }
-            Value::SectionOffset(offset) => address(*offset, unit.offset_size),
-            Value::Reference(id) => {
+            DieValue::SectionOffset(offset) => address(*offset, unit.offset_size),
+            DieValue::Reference(id) => {
                 // So that references into other units stand out.
                 let size = if attribute.form() == dw::DW_FORM_ref_addr {
                     8
@@ -200,9 +200,9 @@ impl<'a> Attributes<'_, 'a> {
                 };
                 address(id.offset, size)
             }
-            Value::Signature(signature) => address(*signature, 8),
-            Value::Supplementary(offset) => address(*offset, unit.offset_size),
-            Value::String(text) => quoted(text.raw()),
+            DieValue::Signature(signature) => address(*signature, 8),
+            DieValue::Supplementary(offset) => address(*offset, unit.offset_size),
+            DieValue::String(text) => quoted(text.raw()),
         };
         let named = [
             dw::DW_AT_abstract_origin,
@@ -228,7 +228,7 @@ impl<'a> Attributes<'_, 'a> {
         unit: UnitFacts,
         die: &Die<'a>,
         attribute: &gimli::Attribute<Bytes<'a>>,
-        value: &Value<'a>,
+        value: &DieValue<'a>,
     ) -> String {
         let name = attribute.name();
         let plain = constant_text(attribute.form(), value);
@@ -249,7 +249,7 @@ impl<'a> Attributes<'_, 'a> {
         }
         if name == dw::DW_AT_high_pc
             && let Some(low) = die.attribute(dw::DW_AT_low_pc)
-            && let Ok(Value::Address(low)) = self.info.value(die, low)
+            && let Ok(DieValue::Address(low)) = self.info.value(die, low)
         {
             return address(low.wrapping_add(number), unit.address_size);
         }
@@ -368,12 +368,12 @@ fn list_head(
 }
 
 /// A constant as its form has it: as wide as it is encoded, or decimal where it has no width.
-fn constant_text(form: DwForm, value: &Value<'_>) -> String {
+fn constant_text(form: DwForm, value: &DieValue<'_>) -> String {
     #[expect(clippy::wildcard_enum_match_arm, reason = "called for constants only")]
     let bits = match value {
-        Value::Unsigned(value) => *value,
-        Value::Signed(value) => value.cast_unsigned(),
-        Value::Flag(flag) => {
+        DieValue::Unsigned(value) => *value,
+        DieValue::Signed(value) => value.cast_unsigned(),
+        DieValue::Flag(flag) => {
             let text = if form == dw::DW_FORM_flag_present {
                 "true"
             } else {
@@ -381,7 +381,7 @@ fn constant_text(form: DwForm, value: &Value<'_>) -> String {
             };
             return if *flag { text } else { "0x00" }.to_owned();
         }
-        Value::Wide(value) => {
+        DieValue::Wide(value) => {
             return crate::report::hex_bytes(&value.to_le_bytes());
         }
         _ => return String::new(),
@@ -416,18 +416,18 @@ impl Shown<'_> {
     /// The class of the value. Source: DWARF 5 §7.5.5.
     pub(super) fn class(&self) -> &'static str {
         match &self.value {
-            Some(Value::Address(_)) => "address",
-            Some(Value::Block(_)) => "block",
-            Some(Value::Unsigned(_) | Value::Signed(_) | Value::Wide(_)) => "constant",
-            Some(Value::Expression(_)) => "exprloc",
-            Some(Value::Flag(_)) => "flag",
-            Some(Value::LocationList(_)) => "loclist",
-            Some(Value::RangeList(_)) => "rnglist",
-            Some(Value::SectionOffset(_)) => "offset",
-            Some(Value::Reference(_) | Value::Signature(_) | Value::Supplementary(_)) => {
+            Some(DieValue::Address(_)) => "address",
+            Some(DieValue::Block(_)) => "block",
+            Some(DieValue::Unsigned(_) | DieValue::Signed(_) | DieValue::Wide(_)) => "constant",
+            Some(DieValue::Expression(_)) => "exprloc",
+            Some(DieValue::Flag(_)) => "flag",
+            Some(DieValue::LocationList(_)) => "loclist",
+            Some(DieValue::RangeList(_)) => "rnglist",
+            Some(DieValue::SectionOffset(_)) => "offset",
+            Some(DieValue::Reference(_) | DieValue::Signature(_) | DieValue::Supplementary(_)) => {
                 "reference"
             }
-            Some(Value::String(_)) => "string",
+            Some(DieValue::String(_)) => "string",
             None => "unknown",
         }
     }

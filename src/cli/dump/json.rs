@@ -8,7 +8,7 @@ use super::output::Output;
 use super::unit::Header;
 use crate::cli::failure::Failure;
 use crate::debug_info::attribute::tag_name;
-use crate::debug_info::{Die, Value};
+use crate::debug_info::{Die, DieValue};
 use crate::error::Error;
 use crate::report::{Hex, hex_bytes};
 use crate::untrusted::Untrusted;
@@ -101,21 +101,21 @@ fn hex(value: u64) -> serde_json::Value {
 
 fn value(shown: &Shown<'_>) -> Option<serde_json::Value> {
     Some(match shown.value.as_ref()? {
-        Value::Address(value)
-        | Value::LocationList(value)
-        | Value::RangeList(value)
-        | Value::SectionOffset(value)
-        | Value::Signature(value)
-        | Value::Supplementary(value) => hex(*value),
-        Value::Reference(id) => hex(id.offset),
-        Value::Unsigned(value) => number(*value),
-        Value::Signed(value) if value.unsigned_abs() < 1 << 53 => (*value).into(),
-        Value::Signed(value) => value.to_string().into(),
-        Value::Wide(value) => format!("{value:#x}").into(),
-        Value::Flag(value) => (*value).into(),
-        Value::String(text) => text.raw().into(),
-        Value::Expression(_) => shown.text.as_str().into(),
-        Value::Block(_) => return None,
+        DieValue::Address(value)
+        | DieValue::LocationList(value)
+        | DieValue::RangeList(value)
+        | DieValue::SectionOffset(value)
+        | DieValue::Signature(value)
+        | DieValue::Supplementary(value) => hex(*value),
+        DieValue::Reference(id) => hex(id.offset),
+        DieValue::Unsigned(value) => number(*value),
+        DieValue::Signed(value) if value.unsigned_abs() < 1 << 53 => (*value).into(),
+        DieValue::Signed(value) => value.to_string().into(),
+        DieValue::Wide(value) => format!("{value:#x}").into(),
+        DieValue::Flag(value) => (*value).into(),
+        DieValue::String(text) => text.raw().into(),
+        DieValue::Expression(_) => shown.text.as_str().into(),
+        DieValue::Block(_) => return None,
     })
 }
 
@@ -157,13 +157,13 @@ impl<'a> Sink<'a> for JsonEntries<'_, '_> {
             self.output.note(error);
         }
         let bytes = match &shown.value {
-            Some(Value::Expression(expression)) => Some(hex_bytes(expression.bytes)),
-            Some(Value::Block(bytes)) => Some(hex_bytes(bytes)),
+            Some(DieValue::Expression(expression)) => Some(hex_bytes(expression.bytes)),
+            Some(DieValue::Block(bytes)) => Some(hex_bytes(bytes)),
             _ => None,
         };
-        let list = matches!(shown.value, Some(Value::LocationList(_)))
+        let list = matches!(shown.value, Some(DieValue::LocationList(_)))
             .then(|| shown.list.iter().map(|item| list_item(item)).collect());
-        let ranges = matches!(shown.value, Some(Value::RangeList(_))).then(|| {
+        let ranges = matches!(shown.value, Some(DieValue::RangeList(_))).then(|| {
             let ranges = shown.list.iter().filter_map(|item| item.range.clone());
             ranges
                 .map(|range| [range.start.into(), range.end.into()])

@@ -9,7 +9,7 @@ use gimli::{DwAt, DwTag};
 use crate::arch::{AddressSpace, MemorySpace};
 use crate::cli::arguments::DumpStyle;
 use crate::debug_info::attribute::{Extension, extension};
-use crate::debug_info::{Bytes, DebugInfo, Die, Language, Value};
+use crate::debug_info::{Bytes, DebugInfo, Die, DieValue, Language};
 use crate::untrusted::{Bracket, Untrusted};
 
 /// How far a name may be from the entry that it is wanted for: an instance, its origin, a declaration.
@@ -91,7 +91,7 @@ fn text_in_chain<'a>(
     for _ in 0..HOPS {
         let found = names.iter().find_map(|name| die.attribute(*name));
         if let Some(attribute) = found
-            && let Ok(Value::String(text)) = info.value(&die, attribute)
+            && let Ok(DieValue::String(text)) = info.value(&die, attribute)
         {
             return Some(cut(text.raw()).to_owned().into());
         }

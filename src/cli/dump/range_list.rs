@@ -14,7 +14,7 @@ use gimli::{
 
 use super::Sources;
 use super::attribute::UnitFacts;
-use crate::debug_info::{Bytes, DebugInfo, UnitId, Value};
+use crate::debug_info::{Bytes, DebugInfo, DieValue, UnitId};
 use crate::error::{Error, Result};
 
 /// What the entries of a list refer to.
@@ -128,7 +128,7 @@ fn address_table(info: &DebugInfo<'_>, unit: UnitId) -> Result<usize> {
         .attribute(dw::DW_AT_addr_base)
         .or_else(|| root.attribute(dw::DW_AT_GNU_addr_base));
     let Some(attribute) = found else { return Ok(0) };
-    let Value::SectionOffset(offset) = info.value(&root, attribute)? else {
+    let DieValue::SectionOffset(offset) = info.value(&root, attribute)? else {
         return Ok(0);
     };
     Ok(usize::try_from(offset).unwrap_or(usize::MAX))
@@ -141,7 +141,7 @@ fn base_address(info: &DebugInfo<'_>, unit: UnitId) -> Result<u64> {
         return Ok(0);
     };
     match info.value(&root, attribute) {
-        Ok(Value::Address(address)) => Ok(address),
+        Ok(DieValue::Address(address)) => Ok(address),
         Ok(_) | Err(_) => Ok(0),
     }
 }

@@ -15,7 +15,7 @@ use gimli::{DwAt, DwTag};
 use super::names::{LONGEST, cut};
 use super::scope::{Scopes, is_scoped};
 use crate::debug_info::attribute::tag_name;
-use crate::debug_info::{DebugInfo, Die, DieId, Language, UnitId, Value};
+use crate::debug_info::{DebugInfo, Die, DieId, DieValue, Language, UnitId};
 
 /// How many types may be wrapped around each other in one name.
 const DEPTH: u32 = 32;
@@ -203,7 +203,7 @@ impl<'a> Namer<'_, '_, 'a> {
         let info = self.names.info;
         self.word = true;
         if let Some(attribute) = die.attribute(dw::DW_AT_name)
-            && let Ok(Value::String(name)) = info.value(die, attribute)
+            && let Ok(DieValue::String(name)) = info.value(die, attribute)
         {
             self.push(name.raw());
         } else if die.tag() == dw::DW_TAG_namespace {

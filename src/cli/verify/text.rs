@@ -16,7 +16,7 @@ use crate::verify::Severity;
 const FAINT: Style = Style::new().dimmed();
 const BOLD: Style = Style::new().bold();
 
-/// The colour of a severity; also that of the mark under the culprit.
+/// The colour of a severity; also that of the mark under the part at fault.
 fn style(severity: Severity) -> Style {
     let colour = match severity {
         Severity::Error => AnsiColor::Red,

@@ -61,12 +61,12 @@ fn touch(info: &DebugInfo<'_>) {
             for found in die.attributes() {
                 let _ = attribute::attribute_name(die.tag(), found);
                 match info.value(&die, found) {
-                    Ok(Value::Reference(target)) => {
+                    Ok(DieValue::Reference(target)) => {
                         if let Ok(ty) = info.read_type(&mut table, Some(target)) {
                             let _ = type_name(&table, ty);
                         }
                     }
-                    Ok(Value::LocationList(list)) => {
+                    Ok(DieValue::LocationList(list)) => {
                         let _ = resolver.matching(expressions, list, 0x1600, &mut |_| Ok(()));
                     }
                     _ => {}

@@ -7,8 +7,10 @@ use fallible_iterator::FallibleIterator;
 use super::*;
 use crate::arch::{AddressSpace, MemorySpace};
 use crate::debug_info::types::{Dimension, TypeKind};
-use crate::error::{ErrorKind, Rule};
-use crate::eval::{BaseType, DieReference, Encoding, LocationAttribute, Procedure, Resolver, Unit};
+use crate::error::{ErrorKind, SpecRule};
+use crate::eval::{
+    BaseType, BaseTypeEncoding, DieReference, LocationAttribute, Procedure, Resolver, Unit,
+};
 
 const FILE: &str = "made.elf";
 
@@ -255,7 +257,10 @@ fn expressions_find_constants_and_locations() {
         DieReference::InSection(0x2000),
     ] {
         let error = resolver.procedure(unit, outside).unwrap_err();
-        assert_eq!(*error.kind(), ErrorKind::IllFormed(Rule::WrongReference));
+        assert_eq!(
+            *error.kind(),
+            ErrorKind::IllFormed(SpecRule::WrongReference)
+        );
     }
     assert_eq!(resolver.address(unit, 2).unwrap(), 0x1018);
     let error = resolver.address(unit, 4).unwrap_err();
@@ -276,16 +281,25 @@ fn expressions_find_base_types() {
         elements,
         address_space: AddressSpace::None,
     };
-    assert_eq!(base("int").unwrap(), plain(Encoding::Signed, 32, 1));
-    assert_eq!(base("__int128").unwrap(), plain(Encoding::Signed, 128, 1));
+    assert_eq!(base("int").unwrap(), plain(BaseTypeEncoding::Signed, 32, 1));
+    assert_eq!(
+        base("__int128").unwrap(),
+        plain(BaseTypeEncoding::Signed, 128, 1)
+    );
     // HET A.5.1: so many elements of what the type is without the attribute.
-    assert_eq!(base("vector4").unwrap(), plain(Encoding::Float, 128, 4));
-    assert_eq!(base("vector2").unwrap(), plain(Encoding::Signed, 32, 2));
+    assert_eq!(
+        base("vector4").unwrap(),
+        plain(BaseTypeEncoding::Float, 128, 4)
+    );
+    assert_eq!(
+        base("vector2").unwrap(),
+        plain(BaseTypeEncoding::Signed, 32, 2)
+    );
     for (name, size) in [("vector4", 16), ("vector2", 4), ("int", 4)] {
         assert_eq!(info.byte_size(at(info, by_name(info, name))), Some(size));
     }
     let error = base("loop").unwrap_err();
-    assert_eq!(*error.kind(), ErrorKind::IllFormed(Rule::NotABaseType));
+    assert_eq!(*error.kind(), ErrorKind::IllFormed(SpecRule::NotABaseType));
     assert_eq!(error.origin().unwrap().offset, by_name(info, "loop"));
     assert!(resolver.base_type(unit(info), u64::MAX).is_err());
 }

@@ -12,7 +12,7 @@ use crate::eval::LocationAttribute;
 fn location_list(info: &DebugInfo<'_>, die: DieId) -> Vec<(core::ops::Range<u64>, u8)> {
     let die = info.die(die).unwrap();
     let attribute = die.attribute(gimli::DW_AT_location).unwrap();
-    let Value::LocationList(offset) = info.value(&die, attribute).unwrap() else {
+    let DieValue::LocationList(offset) = info.value(&die, attribute).unwrap() else {
         panic!("not a location list");
     };
     let mut entries = info.location_list(die.id().unit, offset).unwrap();
@@ -285,7 +285,7 @@ fn entries_and_their_attributes_are_given_in_order() {
     );
     assert_eq!(
         info.value(&root, &root.attributes()[3]).unwrap(),
-        Value::SectionOffset(0)
+        DieValue::SectionOffset(0)
     );
     let base = dies.next().unwrap().unwrap();
     assert_eq!((base.id().offset, base.depth()), (0x2e, 1));

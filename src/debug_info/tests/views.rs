@@ -30,7 +30,7 @@ fn lists(info: &DebugInfo<'_>, unit: UnitId) -> Vec<(String, u64)> {
         let Some(attribute) = die.attribute(DW_AT_location) else {
             continue;
         };
-        if let Value::LocationList(offset) = info.value(&die, attribute).unwrap() {
+        if let DieValue::LocationList(offset) = info.value(&die, attribute).unwrap() {
             let name = info.string_of(&die, die.attribute(gimli::DW_AT_name).unwrap());
             lists.push((name.unwrap().into_owned(), offset));
         }

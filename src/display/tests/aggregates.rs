@@ -82,7 +82,7 @@ fn vectors_print_like_arrays() {
     assert_eq!(types.print(pair, &bytes), "{{1, 2, 3}, {5, 6, 7}}");
     // DW_AT_LLVM_vector_size: the base type itself has elements.
     let vector = BaseType {
-        encoding: Encoding::SignedChar,
+        encoding: BaseTypeEncoding::SignedChar,
         bit_size: 32,
         elements: 4,
         address_space: AddressSpace::None,
@@ -180,10 +180,10 @@ fn structures_of_structures_and_arrays_of_structures() {
 fn bit_fields_are_cut_out_and_extended() {
     let mut types = Types::default();
     let int = types.int();
-    let unsigned = types.base("unsigned int", Encoding::Unsigned, 32);
-    let long = types.base("unsigned long", Encoding::Unsigned, 64);
-    let bool = types.base("_Bool", Encoding::Boolean, 8);
-    let schar = types.base("signed char", Encoding::SignedChar, 8);
+    let unsigned = types.base("unsigned int", BaseTypeEncoding::Unsigned, 32);
+    let long = types.base("unsigned long", BaseTypeEncoding::Unsigned, 64);
+    let bool = types.base("_Bool", BaseTypeEncoding::Boolean, 8);
+    let schar = types.base("signed char", BaseTypeEncoding::SignedChar, 8);
     // struct B { int a : 3; unsigned b : 5; int c : 1; bool d : 1; unsigned long e : 40; signed char k : 4; }
     //   bfs = {-3, 17, -1, 1, 0x123456789a, -2}; gdb: k = -2 '\376'
     let members = vec![

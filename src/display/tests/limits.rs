@@ -70,7 +70,7 @@ fn the_twenty_first_level_is_not_opened() {
 #[test]
 fn text_that_is_too_long_is_cut_between_characters() {
     let mut types = Types::default();
-    let wide = types.base("char32_t", Encoding::Utf, 32);
+    let wide = types.base("char32_t", BaseTypeEncoding::Utf, 32);
     let ty = types.array(wide, &[3]);
     let bytes: Vec<u8> = "éèê"
         .chars()
@@ -165,10 +165,10 @@ fn sizes_that_no_memory_has_do_no_harm() {
         (0, 0),
     ] {
         for encoding in [
-            Encoding::Float,
-            Encoding::Signed,
-            Encoding::Boolean,
-            Encoding::Address,
+            BaseTypeEncoding::Float,
+            BaseTypeEncoding::Signed,
+            BaseTypeEncoding::Boolean,
+            BaseTypeEncoding::Address,
         ] {
             let base = BaseType {
                 encoding,

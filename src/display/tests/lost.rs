@@ -43,7 +43,7 @@ fn a_scalar_with_a_lost_bit_is_lost() {
         "7"
     );
     // Bits that are padding are not missed.
-    let narrow = types.base("_BitInt(3)", Encoding::Signed, 3);
+    let narrow = types.base("_BitInt(3)", BaseTypeEncoding::Signed, 3);
     assert_eq!(types.print_with(narrow, &[2], &one(3), &none), "2");
 }
 
@@ -51,7 +51,7 @@ fn a_scalar_with_a_lost_bit_is_lost() {
 fn a_part_that_is_lost_does_not_cost_the_rest() {
     let mut types = Types::default();
     let (int, char) = (types.int(), types.char());
-    let short = types.base("short", Encoding::Signed, 16);
+    let short = types.base("short", BaseTypeEncoding::Signed, 16);
     // struct L { short h, z; int k; char s[4]; } l, of which gcc keeps h and k: gdb prints
     // {h = 3, z = <optimized out>, k = 1, s = {<optimized out>, <optimized out>, <optimized out>, <optimized out>}}
     let s = types.array(char, &[4]);

@@ -6,23 +6,23 @@ fn integers_print_in_decimal() {
     // int i = -21; unsigned u = 4000000000u; long l = -5000000000; unsigned long ul = -1ul;
     let ty = types.int();
     assert_eq!(types.print(ty, &(-21i32).to_le_bytes()), "-21");
-    let ty = types.base("unsigned int", Encoding::Unsigned, 32);
+    let ty = types.base("unsigned int", BaseTypeEncoding::Unsigned, 32);
     assert_eq!(
         types.print(ty, &4_000_000_000u32.to_le_bytes()),
         "4000000000"
     );
-    let ty = types.base("long", Encoding::Signed, 64);
+    let ty = types.base("long", BaseTypeEncoding::Signed, 64);
     assert_eq!(
         types.print(ty, &(-5_000_000_000i64).to_le_bytes()),
         "-5000000000"
     );
-    let ty = types.base("unsigned long", Encoding::Unsigned, 64);
+    let ty = types.base("unsigned long", BaseTypeEncoding::Unsigned, 64);
     assert_eq!(types.print(ty, &[0xff; 8]), "18446744073709551615");
     // __int128 i128 = -((__int128)1 << 100); unsigned __int128 u128 = ~(unsigned __int128)0;
-    let ty = types.base("__int128", Encoding::Signed, 128);
+    let ty = types.base("__int128", BaseTypeEncoding::Signed, 128);
     let text = "-1267650600228229401496703205376";
     assert_eq!(types.print(ty, &(-(1i128 << 100)).to_le_bytes()), text);
-    let ty = types.base("unsigned __int128", Encoding::Unsigned, 128);
+    let ty = types.base("unsigned __int128", BaseTypeEncoding::Unsigned, 128);
     let text = "340282366920938463463374607431768211455";
     assert_eq!(types.print(ty, &[0xff; 16]), text);
 }
@@ -31,13 +31,13 @@ fn integers_print_in_decimal() {
 fn an_integer_has_as_many_bits_as_its_type_says() {
     let mut types = Types::default();
     // _BitInt(17): 0x1ffff is -1, 0x0ffff is 65535; the padding above bit 16 does not count.
-    let ty = types.base("_BitInt(17)", Encoding::Signed, 17);
+    let ty = types.base("_BitInt(17)", BaseTypeEncoding::Signed, 17);
     assert_eq!(types.print(ty, &[0xff, 0xff, 0x01, 0x00]), "-1");
     assert_eq!(types.print(ty, &[0xff, 0xff, 0xfe, 0xff]), "65535");
-    let ty = types.base("unsigned _BitInt(3)", Encoding::Unsigned, 3);
+    let ty = types.base("unsigned _BitInt(3)", BaseTypeEncoding::Unsigned, 3);
     assert_eq!(types.print(ty, &[0xfd]), "5");
     // Wider than any type of C: the bits.
-    let ty = types.base("_BitInt(200)", Encoding::Signed, 200);
+    let ty = types.base("_BitInt(200)", BaseTypeEncoding::Signed, 200);
     let mut bytes = [0; 32];
     bytes[24] = 0x0a;
     assert_eq!(types.print(ty, &bytes), format!("0xa{}", "0".repeat(48)));
@@ -47,7 +47,7 @@ fn an_integer_has_as_many_bits_as_its_type_says() {
 fn truth_values_have_names_and_anything_else_its_number() {
     let mut types = Types::default();
     // bool bt = true, bf = false; union { unsigned char x; bool b; } b2 = { .x = 2 };
-    let ty = types.base("_Bool", Encoding::Boolean, 8);
+    let ty = types.base("_Bool", BaseTypeEncoding::Boolean, 8);
     assert_eq!(types.print(ty, &[1]), "true");
     assert_eq!(types.print(ty, &[0]), "false");
     assert_eq!(types.print(ty, &[2]), "2");
@@ -72,7 +72,7 @@ fn characters_print_as_c_writes_them() {
         assert_eq!(types.print(ty, &[byte]), text);
     }
     // unsigned char uc = 200;
-    let ty = types.base("unsigned char", Encoding::UnsignedChar, 8);
+    let ty = types.base("unsigned char", BaseTypeEncoding::UnsignedChar, 8);
     assert_eq!(types.print(ty, &[200]), "'\\310'");
 }
 
@@ -80,19 +80,19 @@ fn characters_print_as_c_writes_them() {
 fn wide_characters_have_a_prefix() {
     let mut types = Types::default();
     // char16_t c16 = u'\u00e9'; char32_t c32 = U'\U0001F600'; char8_t c8 = u8'a';
-    let ty = types.base("char16_t", Encoding::Utf, 16);
+    let ty = types.base("char16_t", BaseTypeEncoding::Utf, 16);
     assert_eq!(types.print(ty, &0xe9u16.to_le_bytes()), "u'é'");
-    let ty = types.base("char32_t", Encoding::Utf, 32);
+    let ty = types.base("char32_t", BaseTypeEncoding::Utf, 32);
     assert_eq!(types.print(ty, &0x1f600u32.to_le_bytes()), "U'😀'");
-    let ty = types.base("char8_t", Encoding::Utf, 8);
+    let ty = types.base("char8_t", BaseTypeEncoding::Utf, 8);
     assert_eq!(types.print(ty, b"a"), "'a'");
     // In C `typedef int wchar_t; typedef unsigned short char16_t;`, here behind a qualifier:
     // const wchar_t wc = L'a'; char16_t c1 = u'\'';
     for (name, encoding, bit_size, text) in [
-        ("wchar_t", Encoding::Signed, 32, "L'a'"),
-        ("char16_t", Encoding::Unsigned, 16, "u'a'"),
-        ("char32_t", Encoding::Unsigned, 32, "U'a'"),
-        ("size_t", Encoding::Unsigned, 32, "97"),
+        ("wchar_t", BaseTypeEncoding::Signed, 32, "L'a'"),
+        ("char16_t", BaseTypeEncoding::Unsigned, 16, "u'a'"),
+        ("char32_t", BaseTypeEncoding::Unsigned, 32, "U'a'"),
+        ("size_t", BaseTypeEncoding::Unsigned, 32, "97"),
     ] {
         let integer = types.base("integer", encoding, bit_size);
         let ty = types.add(Some(name), None, TypeKind::Typedef(integer));
@@ -127,7 +127,7 @@ fn floats_have_the_fewest_digits_and_the_exponent_of_gdb() {
     for (value, text) in cases {
         assert_eq!(types.print(ty, &value.to_le_bytes()), text);
     }
-    let ty = types.base("double", Encoding::Float, 64);
+    let ty = types.base("double", BaseTypeEncoding::Float, 64);
     // gdb: 0.10000000000000001, 10000000000000000, 1e+17, 1.0000000000000001e-05,
     // 4.9406564584124654e-324, 9007199254740992, 1e+22, 2.5000000000000002e-10
     let cases = [
@@ -160,10 +160,10 @@ fn what_is_no_number_shows_its_mantissa() {
     ] {
         assert_eq!(types.print(ty, &bits.to_le_bytes()), text);
     }
-    let ty = types.base("double", Encoding::Float, 64);
+    let ty = types.base("double", BaseTypeEncoding::Float, 64);
     let nan = 0x7ff8_0000_0000_0000u64;
     assert_eq!(types.print(ty, &nan.to_le_bytes()), "nan(0x8000000000000)");
-    let ty = types.base("half", Encoding::Float, 16);
+    let ty = types.base("half", BaseTypeEncoding::Float, 16);
     assert_eq!(types.print(ty, &0x7e11u16.to_le_bytes()), "nan(0x211)");
 }
 
@@ -172,7 +172,7 @@ fn floats_of_16_bits_are_told_apart_by_name() {
     let mut types = Types::default();
     // _Float16 h1 = 0.1f16 (gdb: 0.099976), 1.5f16, 65504.f16, 0.00006103515625f16 (gdb: 6.1035e-05);
     // the nearest binary16 to 0.1 is 0x2e66.
-    let ty = types.base("_Float16", Encoding::Float, 16);
+    let ty = types.base("_Float16", BaseTypeEncoding::Float, 16);
     for (bits, text) in [
         (0x2e66u16, "0.1"),
         (0x3e00, "1.5"),
@@ -185,7 +185,7 @@ fn floats_of_16_bits_are_told_apart_by_name() {
     }
     // bfloat16 is the upper half of a float: 0x3dcd is 0.10009765625; 0x4f6e is 238 * 2^24, and 4e9 is
     // nearer to it than to 239 * 2^24.
-    let ty = types.base("__bf16", Encoding::Float, 16);
+    let ty = types.base("__bf16", BaseTypeEncoding::Float, 16);
     for (bits, text) in [(0x3dcdu16, "0.1"), (0x3fc0, "1.5"), (0x4f6e, "4e+09")] {
         assert_eq!(types.print(ty, &bits.to_le_bytes()), text);
     }
@@ -220,7 +220,7 @@ fn every_float_of_16_bits_reads_back() {
 fn other_floats_and_encodings_show_their_bits() {
     let mut types = Types::default();
     // long double ld = 1.5L: x87, whose padding gcc leaves zero.
-    let ty = types.base("long double", Encoding::Float, 128);
+    let ty = types.base("long double", BaseTypeEncoding::Float, 128);
     let mut bytes = [0; 16];
     bytes[7] = 0xc0;
     bytes[8..10].copy_from_slice(&[0xff, 0x3f]);
@@ -229,13 +229,13 @@ fn other_floats_and_encodings_show_their_bits() {
         "<128-bit float 0x3fffc000000000000000>"
     );
     // DW_ATE_decimal_float
-    let ty = types.base("_Decimal32", Encoding::Other(0x0f), 32);
+    let ty = types.base("_Decimal32", BaseTypeEncoding::Other(0x0f), 32);
     assert_eq!(types.print(ty, &[1, 2, 0, 0]), "0x201");
     // _Complex float cf = 1.5f - 2.5if;
-    let ty = types.base("complex float", Encoding::Other(0x03), 64);
+    let ty = types.base("complex float", BaseTypeEncoding::Other(0x03), 64);
     let bytes = [1.5f32.to_le_bytes(), (-2.5f32).to_le_bytes()].concat();
     assert_eq!(types.print(ty, &bytes), "1.5 + -2.5i");
-    let ty = types.base("generic", Encoding::Generic, 64);
+    let ty = types.base("generic", BaseTypeEncoding::Generic, 64);
     assert_eq!(types.print(ty, &[0xfe, 0xff, 0, 0, 0, 0, 0, 0]), "65534");
 }
 
@@ -310,7 +310,7 @@ fn pointers_to_members_name_the_member() {
 fn enumerations_print_names_sums_of_flags_or_numbers() {
     let mut types = Types::default();
     let int = types.int();
-    let unsigned = types.base("unsigned int", Encoding::Unsigned, 32);
+    let unsigned = types.base("unsigned int", BaseTypeEncoding::Unsigned, 32);
     let print = |types: &Types, ty, value: i32| types.print(ty, &value.to_le_bytes());
     // enum C { RED = 1, GREEN = 7, BLUE = -3 } e1 = RED, e2 = BLUE, e3 = 5;
     let color = types.enumeration(int, &[("RED", 1), ("GREEN", 7), ("BLUE", -3)]);
@@ -346,16 +346,16 @@ fn enumerations_print_names_sums_of_flags_or_numbers() {
 fn only_the_bits_of_an_enumeration_are_compared() {
     let mut types = Types::default();
     // enum SS { PA = 0x80000000u, PB = 1 } ssv = PA; enum LL { LA = 0x8000000000000000ul } ll = LA;
-    let unsigned = types.base("unsigned int", Encoding::Unsigned, 32);
+    let unsigned = types.base("unsigned int", BaseTypeEncoding::Unsigned, 32);
     for value in [0x8000_0000, i128::from(i32::MIN)] {
         let ty = types.enumeration(unsigned, &[("PA", value), ("PB", 1)]);
         assert_eq!(types.print(ty, &[0, 0, 0, 0x80]), "PA");
     }
-    let long = types.base("unsigned long", Encoding::Unsigned, 64);
+    let long = types.base("unsigned long", BaseTypeEncoding::Unsigned, 64);
     let ty = types.enumeration(long, &[("LA", i64::MIN.into())]);
     assert_eq!(types.print(ty, &(1u64 << 63).to_le_bytes()), "LA");
     // enum EB : bool { FF, TT } eb = TT;
-    let bool = types.base("bool", Encoding::Boolean, 8);
+    let bool = types.base("bool", BaseTypeEncoding::Boolean, 8);
     let ty = types.enumeration(bool, &[("FF", 0), ("TT", 1)]);
     assert_eq!(types.print(ty, &[1]), "TT");
     // enum Em {} e5 = (Em)5, e0 = (Em)0;

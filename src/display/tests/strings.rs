@@ -107,7 +107,7 @@ fn rows_of_characters_are_strings() {
     let char = types.char();
     let ty = types.array(char, &[2, 4]);
     assert_eq!(types.print(ty, b"ab\0\0cd\0\0"), r#"{"ab\000", "cd\000"}"#);
-    let byte = types.base("unsigned char", Encoding::UnsignedChar, 8);
+    let byte = types.base("unsigned char", BaseTypeEncoding::UnsignedChar, 8);
     let byte = types.add(Some("uint8_t"), None, TypeKind::Typedef(byte));
     let ty = types.array(byte, &[4]);
     assert_eq!(types.print(ty, &[1, 2, 3, 4]), r#""\001\002\003\004""#);
@@ -137,43 +137,49 @@ fn wide_strings_have_one_prefix() {
     };
     // wchar_t ws[] = L"wide", ws[40] = L"abbbbbbbbbbbbbbbbc", wz[20];
     let wide: Vec<u32> = "wide\0".chars().map(u32::from).collect();
-    assert_eq!(print("wchar_t", Encoding::Signed, &wide, 32), "L\"wide\"");
+    assert_eq!(
+        print("wchar_t", BaseTypeEncoding::Signed, &wide, 32),
+        "L\"wide\""
+    );
     let mut units = vec![u32::from('b'); 18];
     units[0] = u32::from('a');
     units[17] = u32::from('c');
     units.resize(40, 0);
     assert_eq!(
-        print("wchar_t", Encoding::Signed, &units, 32),
+        print("wchar_t", BaseTypeEncoding::Signed, &units, 32),
         r#"L"a", 'b' <repeats 16 times>, "c", '\000' <repeats 21 times>"#
     );
     let zeros = [0; 20];
     let text = r"L'\000' <repeats 19 times>";
-    assert_eq!(print("wchar_t", Encoding::Signed, &zeros, 32), text);
+    assert_eq!(print("wchar_t", BaseTypeEncoding::Signed, &zeros, 32), text);
     // char16_t c16s[] = u"h\u00e9", cz[4] = {1, 0xd800, 'a', 0}; a pair of surrogates is one character
     let text = "u\"hé\"";
-    assert_eq!(print("char16_t", Encoding::Utf, &[0x68, 0xe9, 0], 16), text);
+    assert_eq!(
+        print("char16_t", BaseTypeEncoding::Utf, &[0x68, 0xe9, 0], 16),
+        text
+    );
     let text = r#"u"\001\xd800\141""#;
     assert_eq!(
-        print("char16_t", Encoding::Utf, &[1, 0xd800, 0x61, 0], 16),
+        print("char16_t", BaseTypeEncoding::Utf, &[1, 0xd800, 0x61, 0], 16),
         text
     );
     assert_eq!(
-        print("char16_t", Encoding::Utf, &[0xd83d, 0xde00, 0], 16),
+        print("char16_t", BaseTypeEncoding::Utf, &[0xd83d, 0xde00, 0], 16),
         "u\"😀\""
     );
     // char32_t c32s[] = U"x\U0001F600", c32b[] = {0x110000, 'a', 0};
     assert_eq!(
-        print("char32_t", Encoding::Utf, &[0x78, 0x1f600, 0], 32),
+        print("char32_t", BaseTypeEncoding::Utf, &[0x78, 0x1f600, 0], 32),
         "U\"x😀\""
     );
     let text = r#"U"\x110000\141""#;
     assert_eq!(
-        print("char32_t", Encoding::Utf, &[0x11_0000, 0x61, 0], 32),
+        print("char32_t", BaseTypeEncoding::Utf, &[0x11_0000, 0x61, 0], 32),
         text
     );
     // What does not show on a screen is escaped: a zero-width space.
     assert_eq!(
-        print("char32_t", Encoding::Utf, &[0x200b, 0], 32),
+        print("char32_t", BaseTypeEncoding::Utf, &[0x200b, 0], 32),
         r#"U"\u200b""#
     );
 }

@@ -7,7 +7,7 @@ use super::function::FunctionFrame;
 use super::place::{Base, Mask, ReturnAddress};
 use super::state::Cfa;
 use crate::arch::{AddressSpace, Lane, Register, RegisterClass, ScratchAddressing};
-use crate::error::{Result, Rule};
+use crate::error::{Result, SpecRule};
 use crate::frame::instruction::Instruction;
 
 /// The Canonical Frame Address: the stack pointer as it was on entry to the function, as an address in the
@@ -133,14 +133,14 @@ impl FunctionFrame {
     /// Without it the default rule, *same value*, gives the caller the callee's stack pointer.
     ///
     /// # Errors
-    /// If `stack_pointer` is not a scalar register; [`Rule::CfaRule`] if no event has said what the CFA is
+    /// If `stack_pointer` is not a scalar register; [`SpecRule::CfaRule`] if no event has said what the CFA is
     /// counted from.
     pub fn stack_pointer_from_cfa(
         &mut self,
         stack_pointer: Register,
     ) -> Result<&mut FunctionFrame> {
         self.target.check_scalar(stack_pointer)?;
-        let base = self.states.now.base.ok_or(Rule::CfaRule)?;
+        let base = self.states.now.base.ok_or(SpecRule::CfaRule)?;
         self.write_stack_pointer(stack_pointer, base)?;
         self.states.now.stack_pointer = Some(stack_pointer);
         Ok(self)
@@ -236,7 +236,7 @@ impl FunctionFrame {
         let expression = match register.size_in_bits() {
             Some(32) => places.lane(vector, lane)?,
             Some(64) => places.lanes(vector, lane, Lane(lane.0.saturating_add(1)))?,
-            Some(_) | None => return Err(Rule::RuleSize.into()),
+            Some(_) | None => return Err(SpecRule::RuleSize.into()),
         };
         self.expression(register, &expression)
     }

@@ -12,7 +12,7 @@ use super::place::Places;
 use super::state::{Cfa, State, States};
 use super::target::Target;
 use crate::arch::{AddressSpace, Register};
-use crate::error::{Error, ErrorKind, Result, Rule};
+use crate::error::{Error, ErrorKind, Result, SpecRule};
 use crate::expr::{OperandKind, OperandValue, Operation, operations};
 use crate::frame::instruction::{CfaOperand, Instruction, Instructions};
 
@@ -284,7 +284,7 @@ impl FunctionFrame {
                     OperandValue::Unsigned(register),
                 ) => self.target.check_number(register)?,
                 (CfaOperand::Space, OperandValue::Unsigned(space)) => {
-                    AddressSpace::from_number(space).ok_or(Rule::AddressSpace)?;
+                    AddressSpace::from_number(space).ok_or(SpecRule::AddressSpace)?;
                 }
                 (CfaOperand::Expression, OperandValue::Bytes(bytes)) => {
                     self.check_expression(bytes, ruled_register(instruction))?;
@@ -322,7 +322,7 @@ impl FunctionFrame {
         if fits {
             Ok(())
         } else {
-            Err(Rule::RuleSize.into())
+            Err(SpecRule::RuleSize.into())
         }
     }
 
@@ -334,12 +334,12 @@ impl FunctionFrame {
             let row = item.operation.opcode().row();
             let place = |error: Error| error.at_operation(row.name, item.offset as u64);
             if !row.in_cfi {
-                return Err(place(Rule::CfiOperation.into()));
+                return Err(place(SpecRule::CfiOperation.into()));
             }
             if let Operation::CallFrameEntryReg { register } = item.operation
                 && Some(register) == own
             {
-                return Err(place(Rule::RegisterCycle.into()));
+                return Err(place(SpecRule::RegisterCycle.into()));
             }
             for (kind, value) in row.operands.iter().zip(item.operation.operands()) {
                 let register = match (kind, value) {

@@ -3,7 +3,7 @@
 use super::common::Common;
 use super::place::Base;
 use crate::arch::{AddressSpace, Register};
-use crate::error::{Error, Limit, Result, Rule};
+use crate::error::{Error, Limit, Result, SpecRule};
 use crate::frame::instruction::Instruction;
 use crate::limits::reached;
 
@@ -118,7 +118,7 @@ impl States {
                 offset,
                 space,
             } => Ok((register, offset, space)),
-            Cfa::None | Cfa::Expression => Err(Error::from(Rule::CfaRule)),
+            Cfa::None | Cfa::Expression => Err(Error::from(SpecRule::CfaRule)),
         };
         let scaled = |offset: i64| offset.wrapping_mul(common.data_alignment_factor());
         #[expect(

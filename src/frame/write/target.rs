@@ -1,7 +1,7 @@
 //! What the code is written for: the wave size and how it reaches scratch.
 
 use crate::arch::{Processor, Register, RegisterClass, ScratchAddressing, WaveSize};
-use crate::error::{Error, ErrorKind, Result, Rule};
+use crate::error::{Error, ErrorKind, Result, SpecRule};
 
 /// The facts of the target that register rules depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ impl Target {
     /// Refuses a register that no wave of the target has.
     pub(super) fn check(self, register: Register) -> Result<()> {
         if register.class().is_none() {
-            return Err(Rule::RegisterNumber.into());
+            return Err(SpecRule::RegisterNumber.into());
         }
         match register.wave_size() {
             Some(size) if size != self.wave_size => Err(ErrorKind::TypeMismatch {
@@ -48,7 +48,7 @@ impl Target {
 
     /// As [`check`](Target::check), by number.
     pub(super) fn check_number(self, number: u64) -> Result<()> {
-        let register = Register::from_number(number).ok_or(Rule::RegisterNumber)?;
+        let register = Register::from_number(number).ok_or(SpecRule::RegisterNumber)?;
         self.check(register)
     }
 
@@ -82,5 +82,5 @@ pub(super) fn mismatch(expected: &'static str, found: &'static str) -> Error {
 pub(super) fn next_scalar(register: Register) -> Result<Register> {
     let index = register.index().and_then(|index| index.checked_add(1));
     let next = index.and_then(Register::sgpr);
-    next.ok_or_else(|| Rule::RegisterNumber.into())
+    next.ok_or_else(|| SpecRule::RegisterNumber.into())
 }

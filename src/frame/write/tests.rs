@@ -4,7 +4,7 @@ use fallible_iterator::FallibleIterator;
 
 use super::*;
 use crate::arch::{Lane, Processor, Register, ScratchAddressing, WaveSize};
-use crate::error::{Error, ErrorKind, Rule};
+use crate::error::{Error, ErrorKind, SpecRule};
 use crate::frame::{CFA_ROWS, CfaOperand, FrameSection, Instruction, Instructions, Rows};
 
 const BUFFER64: Target = Target {
@@ -58,7 +58,7 @@ macro_rules! refused {
     }};
 }
 
-fn rule(error: &Error) -> Rule {
+fn rule(error: &Error) -> SpecRule {
     let ErrorKind::IllFormed(rule) = error.kind() else {
         panic!("{error}");
     };
@@ -297,7 +297,7 @@ fn the_stack_pointer_follows_the_cfa() {
     kernel.kernel_entry().unwrap();
     assert_eq!(
         rule(&refused!(kernel, stack_pointer_from_cfa(s(32)))),
-        Rule::CfaRule
+        SpecRule::CfaRule
     );
 }
 
@@ -374,15 +374,15 @@ fn misuse_is_refused() {
     // Registers.
     assert_eq!(
         rule(&refused!(f, clobbered(Register(130)))),
-        Rule::RegisterNumber
+        SpecRule::RegisterNumber
     );
     assert_eq!(
         rule(&refused!(f, saved_in_register(s(4), Register(100)))),
-        Rule::RegisterNumber
+        SpecRule::RegisterNumber
     );
     assert_eq!(
         rule(&refused!(f, return_address_in(ReturnAddress::Pair(s(105))))),
-        Rule::RegisterNumber
+        SpecRule::RegisterNumber
     );
     for error in [
         refused!(f, clobbered(v32(0))),
@@ -426,11 +426,11 @@ fn misuse_is_refused() {
     );
     assert_eq!(
         rule(&refused!(f, saved_in_register(s(33), Register::VCC_64))),
-        Rule::RuleSize
+        SpecRule::RuleSize
     );
     assert_eq!(
         rule(&refused!(f, saved_in_lane(v64(0), v64(1), Lane(0)))),
-        Rule::RuleSize
+        SpecRule::RuleSize
     );
     // States.
     assert_eq!(malformed(&refused!(f, restore())), "DW_CFA_restore_state");
@@ -439,11 +439,11 @@ fn misuse_is_refused() {
             f,
             raw(Instruction::DefCfaRegister { register: 65 })
         )),
-        Rule::CfaRule
+        SpecRule::CfaRule
     );
     assert_eq!(
         rule(&refused!(f, stack_pointer_from_cfa(s(32)))),
-        Rule::CfaRule
+        SpecRule::CfaRule
     );
     // The code.
     assert_eq!(malformed(&refused!(f, at(2))), "code offset");
@@ -466,12 +466,12 @@ fn raw_instructions_are_checked_too() {
     // push_lane, call_frame_cfa, fbreg 0: HET A.6.4.2. The first operation is fine.
     for forbidden in [&[0x96, 0xe9, 3][..], &[0x96, 0x9c], &[0x96, 0x91, 0]] {
         let error = refused!(f, raw(expression(forbidden)));
-        assert_eq!(rule(&error), Rule::CfiOperation);
+        assert_eq!(rule(&error), SpecRule::CfiOperation);
         assert_eq!(error.offset(), Some(1), "{error}");
     }
     // call_frame_entry_reg SGPR32, in the rule of SGPR32 (64).
     let error = refused!(f, raw(expression(&[0xe9, 7, 64])));
-    assert_eq!(rule(&error), Rule::RegisterCycle);
+    assert_eq!(rule(&error), SpecRule::RegisterCycle);
     let error = refused!(f, raw(expression(&[0x90])));
     assert!(
         matches!(error.kind(), ErrorKind::Truncated { .. }),
@@ -488,7 +488,7 @@ fn raw_instructions_are_checked_too() {
         offset: 0,
         space: 4,
     };
-    assert_eq!(rule(&refused!(f, raw(space))), Rule::AddressSpace);
+    assert_eq!(rule(&refused!(f, raw(space))), SpecRule::AddressSpace);
     let set_loc = refused!(f, raw(Instruction::SetLoc { address: 0 }));
     assert!(matches!(set_loc.kind(), ErrorKind::Unsupported(_)));
     assert_eq!(
@@ -500,7 +500,7 @@ fn raw_instructions_are_checked_too() {
         register: 64,
         expression: &[0x30],
     };
-    assert_eq!(rule(&refused!(f, raw(value))), Rule::RuleSize);
+    assert_eq!(rule(&refused!(f, raw(value))), SpecRule::RuleSize);
     f.raw(Instruction::DefCfa {
         register: 64,
         offset: 0,
@@ -510,7 +510,7 @@ fn raw_instructions_are_checked_too() {
         register: 64,
         offset: 0,
     };
-    assert_eq!(rule(&refused!(f, raw(value))), Rule::RuleSize);
+    assert_eq!(rule(&refused!(f, raw(value))), SpecRule::RuleSize);
 }
 
 #[test]

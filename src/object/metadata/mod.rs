@@ -9,7 +9,7 @@
 mod read;
 mod value;
 
-pub use value::Value;
+pub use value::MetadataValue;
 
 use read::FromValue;
 
@@ -42,7 +42,7 @@ macro_rules! metadata_map {
         pub struct $map {
             $(#[doc = concat!("`", $key, "`: ", $what, ".")] pub $field: Option<$kind>,)*
             /// What no table knows, in the order of the file.
-            pub other: Vec<(Value, Value)>,
+            pub other: Vec<(MetadataValue, MetadataValue)>,
         }
 
         impl $map {
@@ -70,7 +70,7 @@ macro_rules! metadata_map {
                         _ => false,
                     };
                     if !known {
-                        map.other.push((Value::from(key), Value::from(value)));
+                        map.other.push((MetadataValue::from(key), MetadataValue::from(value)));
                     }
                 }
                 Some(map)

@@ -68,8 +68,8 @@ fn known_keys_go_to_their_fields_and_the_rest_is_kept() {
     assert_eq!(
         metadata.other,
         [(
-            Value::Text("amdpal.pipelines".into()),
-            Value::List(vec![Value::Integer(-1)])
+            MetadataValue::Text("amdpal.pipelines".into()),
+            MetadataValue::List(vec![MetadataValue::Integer(-1)])
         )]
     );
     let [kernel] = metadata.kernels() else {
@@ -87,8 +87,8 @@ fn known_keys_go_to_their_fields_and_the_rest_is_kept() {
     assert_eq!(args[0].is_const, Some(false));
     let other: Vec<_> = kernel.other.iter().map(|(key, _)| key.clone()).collect();
     let expected = [".mine", ".vgpr_count", ".kind", ".name"];
-    assert_eq!(other, expected.map(|key| Value::Text(key.into())));
-    assert_eq!(kernel.other[0].1, Value::Float(1.5));
+    assert_eq!(other, expected.map(|key| MetadataValue::Text(key.into())));
+    assert_eq!(kernel.other[0].1, MetadataValue::Float(1.5));
 }
 
 #[test]
@@ -167,8 +167,8 @@ fn what_is_not_a_map_is_refused() {
     assert_eq!(
         metadata.other,
         [(
-            Value::Text("\u{fffd}\u{fffd}".into()),
-            Value::Bytes(vec![7])
+            MetadataValue::Text("\u{fffd}\u{fffd}".into()),
+            MetadataValue::Bytes(vec![7])
         )]
     );
 }

@@ -4,7 +4,7 @@ use rmpv::ValueRef;
 
 /// Any MsgPack value.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value {
+pub enum MetadataValue {
     /// No value.
     Nil,
     /// True or false.
@@ -18,33 +18,37 @@ pub enum Value {
     /// Bytes; also the contents of an extension type.
     Bytes(Vec<u8>),
     /// A sequence.
-    List(Vec<Value>),
+    List(Vec<MetadataValue>),
     /// Keys and values, in the order of the file.
-    Map(Vec<(Value, Value)>),
+    Map(Vec<(MetadataValue, MetadataValue)>),
 }
 
-impl From<&ValueRef<'_>> for Value {
+impl From<&ValueRef<'_>> for MetadataValue {
     // As deep as the value is, and that is limited when it is read.
-    fn from(value: &ValueRef<'_>) -> Value {
+    fn from(value: &ValueRef<'_>) -> MetadataValue {
         match value {
-            ValueRef::Nil => Value::Nil,
-            ValueRef::Boolean(b) => Value::Boolean(*b),
-            ValueRef::Integer(n) => Value::Integer(
+            ValueRef::Nil => MetadataValue::Nil,
+            ValueRef::Boolean(b) => MetadataValue::Boolean(*b),
+            ValueRef::Integer(n) => MetadataValue::Integer(
                 n.as_u64()
                     .map(i128::from)
                     .or_else(|| n.as_i64().map(i128::from))
                     .unwrap_or(0),
             ),
-            ValueRef::F32(n) => Value::Float(f64::from(*n)),
-            ValueRef::F64(n) => Value::Float(*n),
+            ValueRef::F32(n) => MetadataValue::Float(f64::from(*n)),
+            ValueRef::F64(n) => MetadataValue::Float(*n),
             ValueRef::String(text) => {
-                Value::Text(String::from_utf8_lossy(text.as_bytes()).into_owned())
+                MetadataValue::Text(String::from_utf8_lossy(text.as_bytes()).into_owned())
             }
-            ValueRef::Binary(bytes) | ValueRef::Ext(_, bytes) => Value::Bytes(bytes.to_vec()),
-            ValueRef::Array(list) => Value::List(list.iter().map(Value::from).collect()),
-            ValueRef::Map(map) => Value::Map(
+            ValueRef::Binary(bytes) | ValueRef::Ext(_, bytes) => {
+                MetadataValue::Bytes(bytes.to_vec())
+            }
+            ValueRef::Array(list) => {
+                MetadataValue::List(list.iter().map(MetadataValue::from).collect())
+            }
+            ValueRef::Map(map) => MetadataValue::Map(
                 map.iter()
-                    .map(|(key, value)| (Value::from(key), Value::from(value)))
+                    .map(|(key, value)| (MetadataValue::from(key), MetadataValue::from(value)))
                     .collect(),
             ),
         }

@@ -14,7 +14,7 @@ use super::excerpt::registers;
 use super::{Callee, Env, Fault, Outcome, Role, rule};
 use crate::error::ErrorKind;
 use crate::expr::{Encoding, Item, Operation};
-use crate::verify::rule::Rule;
+use crate::rule::Rule;
 
 /// Operations run in one expression, with those it calls. Real ones have some dozens.
 const STEPS: usize = 1 << 11;
@@ -63,7 +63,7 @@ struct Path {
     trail: Vec<(usize, u64)>,
 }
 
-/// Where control goes behind an operation.
+/// Where control goes after an operation.
 enum Flow {
     Next,
     To(Target),

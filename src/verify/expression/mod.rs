@@ -27,7 +27,7 @@ pub(super) use value::as_place;
 use smallvec::SmallVec;
 
 use crate::expr::Encoding;
-use crate::verify::rule::Rule;
+use crate::rule::Rule;
 
 /// What an expression is for: it decides what its result must be, and which operations it may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -6,7 +6,7 @@ use super::machine::{Machine, Stack};
 use super::value::{as_place, as_value};
 use super::{Role, rule};
 use crate::expr::Operation;
-use crate::verify::rule::Rule;
+use crate::rule::Rule;
 
 impl Machine<'_> {
     /// Checks the stack at the end.
@@ -167,7 +167,7 @@ impl Machine<'_> {
                 &rule::LANE_OVERRUN,
                 None,
                 format!("the object has {bits} bits, and each lane has {room} of {what}"),
-                Some("the dwords behind the first are in other registers: make it a composite"),
+                Some("the dwords after the first are in other registers: make it a composite"),
             );
         }
     }

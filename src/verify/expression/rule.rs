@@ -1,7 +1,8 @@
 //! The rules for expressions, wherever they stand.
 
+use crate::rule::Rule;
 use crate::verify::Severity;
-use crate::verify::rule::{Rule, rules};
+use crate::verify::rule::rules;
 
 rules! {
     DECODE "expr-decode" Error "HET A.7.7.1"
@@ -11,7 +12,7 @@ rules! {
     FOREIGN "expr-foreign-operation" Warning "HET A.2.5.4.0"
         "an operation has operands that no document describes"
         "A vendor code is assigned, but the encoding of its operands is not published, as for DW_OP_LLVM_NVIDIA_mux. A debugger can neither \
-         evaluate the operation nor find the one behind it.";
+         evaluate the operation nor find the one after it.";
     UNDERFLOW "expr-stack-underflow" Error "HET A.2.5.4"
         "an operation needs more stack entries than there are"
         "Each operation takes a fixed number of entries. With fewer on the stack the expression is ill-formed, and a debugger gives up.";
@@ -57,15 +58,15 @@ rules! {
         "Reading the object, or the register that was saved there, takes bits beyond the end of the storage, which is an evaluation error.";
     SHORT_COMPOSITE "expr-short-composite" Note "HET A.2.5.4.4.6"
         "a composite location describes only the first parts of an object"
-        "LLVM leaves out the parts behind the last one that it knows. The bits beyond are optimized out, as if a part of undefined bits stood \
+        "LLVM leaves out the parts after the last one that it knows. The bits beyond are optimized out, as if a part of undefined bits stood \
          for them (DW_OP_piece without a location before it); a reader that takes the expression by the letter finds no storage for them.";
     LONG_COMPOSITE "expr-long-composite" Error "HET A.2.5.4.4.6"
         "a composite location has more bits than the object"
         "The parts are those of the object in its order, so that together they are at most as large. Which of them are too large, or belong to \
-         something else, nobody can tell: every part behind the first wrong one is shown in the wrong place.";
+         something else, nobody can tell: every part after the first wrong one is shown in the wrong place.";
     LANE_OVERRUN "expr-lane-overrun" Error "HET A.2.5.4.4.1"
         "an object is larger than the dword that its lane has of a vector register"
-        "A vector register has 32 bits for each lane, and the bits behind them are those of the next lane. An object of several dwords is a \
+        "A vector register has 32 bits for each lane, and the bits after them are those of the next lane. An object of several dwords is a \
          composite with one part in each register.";
     LANE_MISSING "expr-lane-missing" Warning "HET A.2.5.4.3.1"
         "a vector register is read without choosing a lane"
@@ -73,7 +74,7 @@ rules! {
          0 for all of them; DW_OP_LLVM_push_lane, lit4, mul, DW_OP_LLVM_offset chooses the lane.";
     UNREACHABLE "expr-unreachable" Warning "HET A.2.5.4.2"
         "operations are never reached"
-        "No branch leads behind the DW_OP_skip that jumps over them. Nothing is wrong by that alone, but what they were for is not done.";
+        "No branch leads after the DW_OP_skip that jumps over them. Nothing is wrong by that alone, but what they were for is not done.";
     CONSTANT_BRANCH "expr-constant-branch" Note "HET A.2.5.4.2"
         "a conditional branch always goes the same way"
         "The entry that decides it is a constant, so that one of the two ways is dead.";
@@ -102,7 +103,7 @@ rules! {
         "All bits of a part must be inside the storage that it is taken from: a scalar register has 32 bits, a vector register 32 for each lane.";
     OUT_OF_BOUNDS "expr-out-of-bounds" Error "HET A.2.5.4.4.1"
         "a place or a read lies outside its storage"
-        "A location that is moved to or behind the end of its storage, or before its start, is an evaluation error; and so is reading beyond the end.";
+        "A location that is moved to or past the end of its storage, or before its start, is an evaluation error; and so is reading beyond the end.";
     UNDEFINED_READ "expr-undefined-read" Error "HET A.2.5.4.3.4"
         "an expression reads a location that is undefined"
         "The undefined location has no contents, so that the evaluation ends in an error. To say that an object is nowhere the location itself \
@@ -160,13 +161,13 @@ rules! {
         "The pointer can be shown, but not what it points to: dereferencing it is an evaluation error.";
     CALL_NOTHING "expr-call-nothing" Warning "HET A.2.5.4.2"
         "a called entry has no location"
-        "Such a call does nothing at all. Where it should push a location, the operations behind it miss it.";
+        "Such a call does nothing at all. Where it should push a location, the operations after it miss it.";
     CALL_CYCLE "expr-call-cycle" Error "HET A.2.5.4.2"
         "a call leads back to itself"
         "No branch is on the way, so that the evaluation never ends.";
     ADDRESS_INDEX "expr-address-index" Error "HET A.2.5.4.4.3"
         "an index is outside the addresses of the unit"
-        "DW_OP_addrx and DW_OP_constx take an address from .debug_addr, behind DW_AT_addr_base. There are fewer.";
+        "DW_OP_addrx and DW_OP_constx take an address from .debug_addr, after DW_AT_addr_base. There are fewer.";
     VALUE_SIZE "expr-value-size" Error "HET A.6.4.2.3"
         "the value of a register has not the size of the register"
         "The value that DW_CFA_val_expression computes must have a type as large as the register.";

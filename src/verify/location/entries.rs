@@ -8,7 +8,7 @@ use gimli::constants::{
     DW_ATE_unsigned, DW_ATE_unsigned_char, DW_TAG_base_type,
 };
 
-use crate::debug_info::{DebugInfo, Die, Value};
+use crate::debug_info::{DebugInfo, Die, DieValue};
 use crate::eval::{DieReference, Resolver, Unit};
 use crate::verify::expression::{Callee, Entries, Type};
 
@@ -49,13 +49,13 @@ impl<'d, 'a> UnitEntries<'d, 'a> {
                 .find_map(|name| die.attribute(name));
             if let Some(attribute) = found {
                 return match self.info.value(&die, attribute) {
-                    Ok(Value::Expression(expression)) => Callee::Expression {
+                    Ok(DieValue::Expression(expression)) => Callee::Expression {
                         bytes: expression.bytes,
                         encoding: expression.unit.encoding,
                         die: die.id().offset,
                     },
-                    Ok(Value::LocationList(_)) => Callee::List,
-                    Ok(Value::Block(bytes)) => Callee::Constant(Some(bytes.len() as u64)),
+                    Ok(DieValue::LocationList(_)) => Callee::List,
+                    Ok(DieValue::Block(bytes)) => Callee::Constant(Some(bytes.len() as u64)),
                     Ok(_) => Callee::Constant(None),
                     Err(_) => Callee::Unreadable,
                 };

@@ -10,7 +10,7 @@ use super::sound::{FrameBaseNumber, Setting};
 use super::{UnitCheck, rule};
 use crate::arch::{AddressSpace, Register};
 use crate::debug_info::attribute::Extension;
-use crate::debug_info::{Bytes, Die, Value};
+use crate::debug_info::{Bytes, Die, DieValue};
 use crate::error::ErrorKind;
 use crate::eval::{
     ExpressionBytes, IntegerType, LegacyBase, LegacyFrame, LegacyUnit, Unit, rewrite_legacy,
@@ -42,14 +42,14 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         purpose: Use,
     ) {
         match self.info.value(die, attribute) {
-            Ok(Value::Expression(expression)) => {
+            Ok(DieValue::Expression(expression)) => {
                 let role = self.role(die, purpose);
                 let pc = self.function_start();
                 let site = Site { die, attribute, pc };
                 let here = self.setting(expression.unit.encoding, role);
                 self.expression(&site, &expression, &here);
             }
-            Ok(Value::LocationList(offset)) => self.list(die, attribute, purpose, offset),
+            Ok(DieValue::LocationList(offset)) => self.list(die, attribute, purpose, offset),
             Ok(_) => {}
             Err(error) => {
                 let what = self.label(die, attribute);

@@ -5,7 +5,7 @@ use gimli::AttributeValue;
 use gimli::constants::{DW_AT_ranges, DW_AT_start_scope};
 
 use super::{UnitCheck, malformed};
-use crate::debug_info::{Bytes, Die, IndexFault, IndexTable, Value, index_of};
+use crate::debug_info::{Bytes, Die, DieValue, IndexFault, IndexTable, index_of};
 use crate::verify::finding::Finding;
 use crate::verify::rule::rules;
 
@@ -13,7 +13,7 @@ rules! {
     BASE "index-base" Error "DWARF 5 §3.1.1"
         "a unit uses indices, and has no table that they count into"
         "DW_AT_str_offsets_base, DW_AT_addr_base, DW_AT_loclists_base and DW_AT_rnglists_base say where the unit's entries start in the section, \
-         directly behind a header with the version, the address size and the format of the unit. Where the attribute is missing or leads \
+         directly after a header with the version, the address size and the format of the unit. Where the attribute is missing or leads \
          elsewhere, readers take other numbers for offsets or addresses, or give up.";
     OUTSIDE "index-outside" Error "DWARF 5 §7.5.5"
         "an index is as large as the unit's table, or larger"
@@ -22,7 +22,7 @@ rules! {
          belongs to something else.";
     LIST_OUTSIDE "index-list-outside" Error "DWARF 5 §7.28"
         "the list that an index leads to is outside of the unit's part of the section"
-        "An offset counts from the first of the table's offsets, and the lists are behind the last, before the end that the header tells.";
+        "An offset counts from the first of the table's offsets, and the lists are after the last, before the end that the header tells.";
     RANGES "range-list" Error "DWARF 5 §7.28"
         "a range list cannot be read to its end"
         "Its offset is outside the section, an entry has a kind that no version defines or an index without an address, or the section ends before \
@@ -82,7 +82,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
             return;
         }
         let offset = match self.info.value(die, attribute) {
-            Ok(Value::RangeList(offset)) => offset,
+            Ok(DieValue::RangeList(offset)) => offset,
             Ok(_) => return,
             Err(error) => return self.bad_ranges(die, attribute, &error),
         };

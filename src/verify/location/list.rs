@@ -11,9 +11,9 @@ use super::expressions::Site;
 use super::function::contains;
 use super::{UnitCheck, malformed, rule};
 use crate::debug_info::{Bytes, Die, LocationRange};
+use crate::rule::Rule;
 use crate::verify::expression::Role;
 use crate::verify::finding::Finding;
-use crate::verify::rule::Rule;
 
 impl<'a> UnitCheck<'_, '_, 'a> {
     /// Checks a location list, once for each use.

@@ -30,16 +30,16 @@ use gimli::constants::{
 use gimli::{AttributeValue, DwTag};
 
 use super::finding::{Finding, Findings};
-use super::rule::Rule;
 use super::subject::Subject;
 use super::{expression, register};
 use crate::debug_info::attribute::{Extension, attribute_name, extension};
 use crate::debug_info::{
-    Bytes, DebugInfo, Die, DieId, Language, UnitId, UnitInfo, UnitKind, Value,
+    Bytes, DebugInfo, Die, DieId, DieValue, Language, UnitId, UnitInfo, UnitKind,
 };
 use crate::error::Error;
 use crate::eval::Unit;
 use crate::meter::Meter;
+use crate::rule::Rule;
 use attribute::use_of;
 use function::Scope;
 use reference::{By, Reference, References, SectionReferences};
@@ -113,7 +113,7 @@ fn tags_at(info: &DebugInfo<'_>, section: &str, offsets: &[u64]) -> BTreeMap<u64
     tags
 }
 
-/// What units leave to those behind them: what is known, and memory to be used again.
+/// What units leave to those after them: what is known, and memory to be used again.
 #[derive(Debug, Default)]
 struct Kept<'a> {
     sound: Sound<'a>,
@@ -208,7 +208,7 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
         {
             self.findings
                 .add(malformed(&rule::ENTRY, self.section, &error));
-            // References behind the fault would all seem to lead nowhere.
+            // References after the fault would all seem to lead nowhere.
             self.kept.references.give_up();
         }
         while let Some(scope) = self.scopes.pop() {
@@ -346,7 +346,7 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
     /// The name of an entry, or of the one that it is an instance of.
     fn name_of(&self, die: &Die<'a>) -> Option<String> {
         let own = |die: &Die<'a>| match self.info.value(die, die.attribute(DW_AT_name)?) {
-            Ok(Value::String(name)) => Some(clipped(name.raw())),
+            Ok(DieValue::String(name)) => Some(clipped(name.raw())),
             Ok(_) | Err(_) => None,
         };
         own(die).or_else(|| own(&self.origin(die)?))

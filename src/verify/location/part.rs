@@ -19,7 +19,7 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// Adds the units behind these.
+    /// Adds the units after these.
     fn append(&mut self, next: Part) {
         self.findings.append(next.findings);
         for (section, references) in next.references {

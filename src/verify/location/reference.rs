@@ -136,7 +136,7 @@ impl SectionReferences {
         self.append(of_unit);
     }
 
-    /// Adds the units behind these.
+    /// Adds the units after these.
     pub(super) fn append(&mut self, next: SectionReferences) {
         self.span = match (self.span, next.span) {
             (Some((first, last)), Some((next_first, next_last))) => {
@@ -204,7 +204,7 @@ impl Reference {
             return Some(Finding::new(&rule::REFERENCE, section, text).at(from));
         };
         if found == DwTag(0) {
-            // The sibling of the last entry may be the null entry behind it.
+            // The sibling of the last entry may be the null entry after it.
             if name_attribute == Some(DW_AT_sibling) {
                 return None;
             }

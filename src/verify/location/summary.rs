@@ -2,8 +2,8 @@
 
 use smallvec::SmallVec;
 
+use crate::rule::Rule;
 use crate::verify::finding::{Finding, Findings};
-use crate::verify::rule::Rule;
 
 /// The first finding of each rule, and how many there were.
 #[derive(Debug, Default)]

@@ -12,11 +12,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::aranges::units_by_offset;
 use super::finding::{Finding, Findings};
-use super::rule::Rule;
 use super::subject::Subject;
 use crate::debug_info::name_index::{NameIndex, SECTION};
 use crate::debug_info::{DebugInfo, UnitId, UnitKind};
 use crate::meter::{BYTES_PER_STEP, Meter};
+use crate::rule::Rule;
 
 pub(super) use rule::RULES;
 

@@ -6,7 +6,7 @@ rules! {
     HEADER "names-header" Error "DWARF 5 §6.1.1.4.1"
         "the header of a name index makes no sense"
         "Its length goes past the end of the section, its version is not 5, or its tables do not fit into it. Nothing in the index can be found, and \
-         where the length is wrong, nothing behind it either.";
+         where the length is wrong, nothing after it either.";
     AUGMENTATION "names-augmentation" Note "DWARF 5 §6.1.1.4.1"
         "the augmentation string of a name index is not known"
         "It says who made the index, and which attributes and rules of its own it has: LLVM0700 and GDB, GDB2 and GDB3 are known. A reader that does \

@@ -219,7 +219,7 @@ impl Check<'_, '_> {
                 };
                 let Some(rest) = left.checked_sub(after.saturating_sub(next)) else {
                     let message =
-                        format!("name {name} and those behind it share their entries with others");
+                        format!("name {name} and those after it share their entries with others");
                     self.add(&rule::ENTRY, message, next);
                     return found;
                 };

@@ -9,7 +9,7 @@ use gimli::constants as dw;
 use super::{Check, Indexed, Parent, rule};
 use crate::debug_info::attribute::tag_name;
 use crate::debug_info::name_index::NameIndex;
-use crate::debug_info::{Die, UnitId, Value, lossy};
+use crate::debug_info::{Die, DieValue, UnitId, lossy};
 use crate::expr::{Operation, operations};
 use fallible_iterator::FallibleIterator;
 
@@ -197,7 +197,7 @@ impl<'a> Check<'_, 'a> {
         for _ in 0..HOPS {
             let Some(here) = die.take() else { break };
             let text = |name| match self.info.value(&here, here.attribute(name)?) {
-                Ok(Value::String(text)) => Some(text.into_raw()),
+                Ok(DieValue::String(text)) => Some(text.into_raw()),
                 Ok(_) | Err(_) => None,
             };
             names.name = names.name.or_else(|| text(dw::DW_AT_name));
@@ -240,7 +240,7 @@ impl<'a> Check<'_, 'a> {
         let Some(attribute) = die.attribute(dw::DW_AT_location) else {
             return false;
         };
-        let Ok(Value::Expression(expression)) = self.info.value(die, attribute) else {
+        let Ok(DieValue::Expression(expression)) = self.info.value(die, attribute) else {
             return false;
         };
         let mut items = operations(expression.bytes, expression.unit.encoding);

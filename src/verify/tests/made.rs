@@ -102,7 +102,7 @@ pub(super) fn cie(instructions: &[Instruction<'_>]) -> Vec<u8> {
     cie_with(&[4, 0, 8, 0, 4, 4, 16], instructions)
 }
 
-/// One with these fields behind the identifier: version, augmentation, sizes, factors, column.
+/// One with these fields after the identifier: version, augmentation, sizes, factors, column.
 pub(super) fn cie_with(fields: &[u8], instructions: &[Instruction<'_>]) -> Vec<u8> {
     entry(&[&[0xff; 4], fields, &code(instructions)].concat())
 }

@@ -6,8 +6,8 @@ mod index;
 mod indices;
 mod made;
 
-use super::rule::Rule;
 use super::{coverage, dependency, frame_expression, instructions, meaning, register, section};
+use crate::rule::Rule;
 
 /// The rules about call frame information.
 pub(super) fn frame_rules() -> impl Iterator<Item = &'static Rule> {
@@ -23,6 +23,15 @@ pub(super) fn frame_rules() -> impl Iterator<Item = &'static Rule> {
     .into_iter()
     .flatten()
     .copied()
+}
+
+#[test]
+fn the_readme_has_the_number_of_rules() {
+    let sentence = format!("`verify` has {} rules", Rule::all().count());
+    assert!(
+        include_str!("../../../README.md").contains(&sentence),
+        "{sentence}"
+    );
 }
 
 #[test]

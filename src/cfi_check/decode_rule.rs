@@ -1,7 +1,7 @@
-//! What a row claims, as far as the machine code can say whether it is so.
+//! What a rule of a row says, as far as machine code can contradict it.
 //!
 //! An expression is run without a wave: registers stay names, and the canonical frame address stays a
-//! symbol. What compilers write comes out as one of few shapes; of anything else nothing is claimed, and
+//! symbol. What compilers write comes out as one of few shapes; anything else decodes to nothing, and
 //! the rules are silent. Source: HET A.2.5.4, A.6.4.
 
 #![expect(
@@ -29,7 +29,7 @@ pub(super) struct Scaled {
 
 /// What the CFA is said to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct CfaClaim {
+pub(super) struct DecodedCfa {
     pub(super) number: Scaled,
     pub(super) space: AddressSpace,
 }
@@ -59,9 +59,9 @@ pub(super) enum VectorPlace {
     Select(Box<[VectorPlace; 2]>),
 }
 
-/// What the rule of a register claims.
+/// The rule of a register, decoded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) enum Claim {
+pub(super) enum DecodedRule {
     /// The register cannot be found, or nothing that could be checked is said.
     #[default]
     None,
@@ -128,8 +128,8 @@ enum Entry {
     ExecMask,
 }
 
-/// What the rule of the CFA claims; nothing if it is not understood.
-pub(super) fn cfa(rule: CfaRule<'_>, encoding: Encoding) -> Option<CfaClaim> {
+/// The rule of the CFA, decoded; nothing if it is not understood.
+pub(super) fn cfa(rule: CfaRule<'_>, encoding: Encoding) -> Option<DecodedCfa> {
     match rule {
         CfaRule::None => None,
         CfaRule::Register {
@@ -139,7 +139,7 @@ pub(super) fn cfa(rule: CfaRule<'_>, encoding: Encoding) -> Option<CfaClaim> {
         } => {
             let register = scalar(Register::from_number(register)?)?;
             let space = AddressSpace::from_number(space)?;
-            Some(CfaClaim {
+            Some(DecodedCfa {
                 number: Scaled {
                     register,
                     pair: false,
@@ -150,8 +150,8 @@ pub(super) fn cfa(rule: CfaRule<'_>, encoding: Encoding) -> Option<CfaClaim> {
             })
         }
         CfaRule::Expression(bytes) => match run(bytes, Vec::new(), encoding)? {
-            Entry::Memory(number, space) => Some(CfaClaim { number, space }),
-            Entry::Number(number) => Some(CfaClaim {
+            Entry::Memory(number, space) => Some(DecodedCfa { number, space }),
+            Entry::Number(number) => Some(DecodedCfa {
                 number,
                 space: AddressSpace::None,
             }),
@@ -166,22 +166,22 @@ pub(super) fn cfa(rule: CfaRule<'_>, encoding: Encoding) -> Option<CfaClaim> {
     }
 }
 
-/// What the rule of a register of this many dwords claims.
+/// The rule of a register of this many dwords, decoded.
 pub(super) fn register(
     rule: RegisterRule<'_>,
     dwords: u8,
     encoding: Encoding,
     wave_size: WaveSize,
-) -> Claim {
-    claim(rule, dwords, encoding, wave_size).unwrap_or(Claim::None)
+) -> DecodedRule {
+    decode(rule, dwords, encoding, wave_size).unwrap_or(DecodedRule::None)
 }
 
-fn claim(
+fn decode(
     rule: RegisterRule<'_>,
     dwords: u8,
     encoding: Encoding,
     wave_size: WaveSize,
-) -> Option<Claim> {
+) -> Option<DecodedRule> {
     let cfa = |plus| Entry::Cfa { shift: 0, plus };
     let (entry, is_value) = match rule {
         RegisterRule::Undefined | RegisterRule::SameValue | RegisterRule::Architectural => {
@@ -197,16 +197,16 @@ fn claim(
         RegisterRule::ValExpression(bytes) => (run(bytes, vec![cfa(0)], encoding)?, true),
     };
     match (entry, is_value) {
-        (Entry::Cfa { shift, plus }, true) => Some(Claim::CfaScaled { shift, plus }),
-        (Entry::Number(number), true) => Some(Claim::Number(number)),
+        (Entry::Cfa { shift, plus }, true) => Some(DecodedRule::CfaScaled { shift, plus }),
+        (Entry::Number(number), true) => Some(DecodedRule::Number(number)),
         (_, true) => None,
         (entry, false) => match dwords {
-            1 => Some(Claim::Scalar(scalar_place(&entry, 0)?)),
-            2 => Some(Claim::Pair([
+            1 => Some(DecodedRule::Scalar(scalar_place(&entry, 0)?)),
+            2 => Some(DecodedRule::Pair([
                 scalar_place(&entry, 0)?,
                 scalar_place(&entry, 32)?,
             ])),
-            _ => vector_place(&entry, wave_size).map(Claim::Vector),
+            _ => vector_place(&entry, wave_size).map(DecodedRule::Vector),
         },
     }
 }

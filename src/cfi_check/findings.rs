@@ -1,8 +1,9 @@
-//! What was found in a function, merged: one contradiction for each rule, cause and subject.
+//! What was found in a function, merged as the rule's row says: by subject, or by subject and cause.
 
 use std::collections::BTreeMap;
 
-use super::contradiction::{Contradiction, ContradictionKind as Kind, Rule, Subject, When};
+use super::contradiction::{Condition, Contradiction, RowRule, Subject};
+use super::rule::{CfiRule, Merge};
 
 /// The addresses of one instruction.
 #[derive(Clone, Copy, Debug)]
@@ -11,8 +12,18 @@ pub(super) struct Place {
     pub(super) end: u64,
 }
 
-/// What makes contradictions one: the culprit counts where a function can have several.
-type Key = (Kind, Subject, When, Option<u64>);
+/// What is wrong at an instruction.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wrong {
+    pub(super) rule: &'static CfiRule,
+    pub(super) subject: Subject,
+    pub(super) condition: Condition,
+    /// The address of the instruction that made it wrong.
+    pub(super) cause_pc: u64,
+}
+
+/// What contradictions that are one have in common: the identifier of the rule, and the cause where the rule says so.
+type Key = (&'static str, Subject, Condition, Option<u64>);
 
 /// What was found up to an instruction.
 #[derive(Clone, Debug, Default)]
@@ -49,47 +60,49 @@ impl Findings {
 
     /// Adds that something is wrong at an instruction.
     ///
-    /// * `rules`: what the row says and should have said; asked the first time.
+    /// * `rules`: what the row says, and what it should say; asked the first time.
     pub(super) fn add(
         &mut self,
-        (kind, subject, when): (Kind, Subject, When),
-        culprit: u64,
+        wrong: Wrong,
         place: Place,
-        rules: impl FnOnce() -> (Rule, Rule),
+        rules: impl FnOnce() -> (RowRule, RowRule),
     ) {
-        let one_for_each = matches!(
-            kind,
-            Kind::StaleLane | Kind::InactiveLanesOnly | Kind::CfaWrong | Kind::CfaScale
-        );
-        let culprit_counts = one_for_each || kind == Kind::RowInsideInstruction;
-        let key = (kind, subject, when, culprit_counts.then_some(culprit));
+        let Wrong {
+            rule,
+            subject,
+            condition,
+            cause_pc,
+        } = wrong;
+        let by_cause = (rule.merge == Merge::ByCause).then_some(cause_pc);
         let next = self.found.len();
+        let key = (rule.rule.id, subject, condition, by_cause);
         let n = *self.by_key.entry(key).or_insert(next);
         if n == next {
-            let (says, should) = rules();
+            let (actual, expected) = rules();
             self.found.push(Contradiction {
-                kind,
+                rule: &rule.rule,
                 subject,
                 ranges: Vec::new(),
-                when,
-                culprit,
-                says,
-                should,
+                condition,
+                cause_pc,
+                cause: rule.cause,
+                actual,
+                expected,
             });
         }
         if let Some(one) = self.found.get_mut(n) {
-            one.culprit = one.culprit.min(culprit);
+            one.cause_pc = one.cause_pc.min(cause_pc);
             extend(one, place);
             self.current.push(n);
         }
     }
 
-    /// All of them, by their first address, then by kind.
+    /// All of them, by their first address, then by the identifier of the rule.
     pub(super) fn into_sorted(self) -> Vec<Contradiction> {
         let mut all = self.found;
         all.sort_by_key(|one| {
             let first = one.ranges.first().map_or(0, |range| range.start);
-            (first, one.kind, one.subject, one.when, one.culprit)
+            (first, one.rule.id, one.subject, one.condition, one.cause_pc)
         });
         all
     }

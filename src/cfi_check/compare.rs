@@ -9,25 +9,26 @@ use std::borrow::Cow;
 
 use smallvec::SmallVec;
 
-use super::claim::{CfaClaim, Claim, ScalarPlace, Scaled, VectorPlace};
-use super::contradiction::{ContradictionKind as Kind, Dword, Rule, SavedLanes, Subject, When};
-use super::convention::Convention;
-use super::findings::{Findings, Place};
-use super::holder;
+use super::contradiction::{Condition, Dword, RowRule, SavedLanes, Subject};
+use super::decode_row::DecodedRow;
+use super::decode_rule::{DecodedCfa, DecodedRule, ScalarPlace, Scaled, VectorPlace};
+use super::find_value;
+use super::findings::{Findings, Place, Wrong};
 use super::mask::{Mask, Part};
 use super::memory::{in_lane, slot_at};
-use super::rows::Claims;
+use super::rule::{self, CfiRule};
 use super::state::{Slot, State, bits};
 use super::step::Context;
 use super::value::{Scalar, Verdict};
 use super::vector::{LaneValue, Lanes, Vector};
+use crate::abi::Convention;
 use crate::arch::{AddressSpace, Register, ScratchAddressing, WaveSize};
 use crate::isa::MachineRegister;
 
 /// One instruction and the row that holds there.
 pub(super) struct Comparison<'a> {
     pub(super) context: &'a Context<'a>,
-    pub(super) claims: &'a Claims,
+    pub(super) row: &'a DecodedRow,
     pub(super) state: &'a State,
     /// The addresses of the instruction.
     pub(super) place: Place,
@@ -37,7 +38,7 @@ pub(super) struct Comparison<'a> {
 
 /// What the comparison of a CFA came to.
 struct CfaResult {
-    /// The place on the stack that the row's CFA is, if it can be told.
+    /// The place on the stack that the row's CFA is, if that is known.
     slot: Option<Slot>,
 }
 
@@ -53,11 +54,11 @@ impl Comparison<'_> {
         }
         let cfa = self.cfa(&cfa, findings);
         self.return_address(findings);
-        for (register, machine, claim) in &self.claims.registers {
-            self.register(*register, *machine, claim, &cfa, findings);
+        for (register, machine, decoded) in &self.row.registers {
+            self.register(*register, *machine, decoded, &cfa, findings);
         }
         self.exec(findings);
-        for n in bits(self.claims.without_rule(self.state.overwritten())) {
+        for n in bits(self.row.without_rule(self.state.overwritten())) {
             self.scalar_without_rule(n, findings);
         }
         for (register, vector) in self.state.vectors() {
@@ -87,30 +88,30 @@ impl Comparison<'_> {
     }
 
     /// The CFA, if the row is of a frame that has a caller.
-    fn cfa_of_caller(&self) -> Option<CfaClaim> {
-        self.claims.cfa.filter(|_| self.claims.has_caller)
+    fn cfa_of_caller(&self) -> Option<DecodedCfa> {
+        self.row.cfa.filter(|_| self.row.has_caller)
     }
 
-    /// What is claimed of one register.
+    /// The rule of one register.
     fn register(
         &self,
         register: Register,
         machine: MachineRegister,
-        claim: &Claim,
+        decoded: &DecodedRule,
         cfa: &CfaResult,
         findings: &mut Findings,
     ) {
         let subject = Subject::Register(register);
-        match claim {
-            Claim::None | Claim::Pair(_) => {}
-            Claim::Scalar(place) => {
+        match decoded {
+            DecodedRule::None | DecodedRule::Pair(_) => {}
+            DecodedRule::Scalar(place) => {
                 if let MachineRegister::Sgpr(n) = machine {
                     self.dwords(subject, &[*place], &[n], findings);
                 }
             }
-            Claim::Vector(place) => self.vector(subject, machine, place, cfa, findings),
-            Claim::Number(number) => self.number(subject, machine, number, findings),
-            Claim::CfaScaled { shift, plus } => {
+            DecodedRule::Vector(place) => self.vector(subject, machine, place, cfa, findings),
+            DecodedRule::Number(number) => self.number(subject, machine, number, findings),
+            DecodedRule::CfaScaled { shift, plus } => {
                 self.scaled(subject, machine, (*shift, *plus), cfa, findings);
             }
         }
@@ -125,20 +126,20 @@ impl Comparison<'_> {
 
     /// The CFA is to be the stack pointer on entry. What the row says of it is a scalar register, shifted
     /// where scratch is addressed by lanes.
-    fn cfa(&self, claim: &CfaClaim, findings: &mut Findings) -> CfaResult {
-        let number = claim.number;
+    fn cfa(&self, decoded: &DecodedCfa, findings: &mut Findings) -> CfaResult {
+        let number = decoded.number;
         let value = self.state.scalar(number.register);
         let unknown = CfaResult { slot: None };
         let plain = !number.pair && matches!(value, Scalar::Entry { .. } | Scalar::Aligned { .. });
         if !plain {
             if value != Scalar::Unknown && !number.pair {
-                self.wrong_cfa(claim, Kind::CfaWrong, When::Always, findings);
+                self.wrong_cfa(decoded, &rule::CFA_WRONG, Condition::Always, findings);
             }
             return unknown;
         }
         let k = self.lane_shift();
         // How far the address is shifted against one that counts bytes of the whole wave.
-        let scale = match claim.space {
+        let scale = match decoded.space {
             AddressSpace::PrivateWave => number.shift,
             AddressSpace::PrivateLane => number.shift.saturating_add(k),
             _ => return unknown,
@@ -150,12 +151,12 @@ impl Comparison<'_> {
             (None, 0) => ScratchAddressing::Buffer,
             (None, _) => return unknown,
             (Some(_), _) => {
-                self.wrong_cfa(claim, Kind::CfaScale, When::Always, findings);
+                self.wrong_cfa(decoded, &rule::CFA_SCALE, Condition::Always, findings);
                 return unknown;
             }
         };
         // What is added counts bytes of the wave, or of one lane.
-        let plus = match claim.space {
+        let plus = match decoded.space {
             AddressSpace::PrivateWave => in_lane(number.plus, self.context.wave_size),
             AddressSpace::PrivateLane => Some(number.plus),
             _ => None,
@@ -176,20 +177,27 @@ impl Comparison<'_> {
                 if is_right {
                     return CfaResult { slot };
                 }
-                let kind = match self.return_since_rule() {
-                    Some(_) => Kind::CfaAfterEpilogue,
-                    None => Kind::CfaWrong,
-                };
-                self.wrong_cfa(claim, kind, When::Always, findings);
+                match self.return_since_rule() {
+                    Some(last) => {
+                        let rule = &rule::CFA_AFTER_EPILOGUE;
+                        self.wrong_cfa_since(decoded, rule, Condition::Always, last, findings);
+                    }
+                    None => self.wrong_cfa(decoded, &rule::CFA_WRONG, Condition::Always, findings),
+                }
                 unknown
             }
             Scalar::Aligned { .. } => {
-                self.wrong_cfa(claim, Kind::CfaRealigned, When::StackMisaligned, findings);
+                self.wrong_cfa(
+                    decoded,
+                    &rule::CFA_REALIGNED,
+                    Condition::StackMisaligned,
+                    findings,
+                );
                 let slot = slot_at(value, plus, addressing, self.context.wave_size);
                 CfaResult { slot }
             }
             _ => {
-                self.wrong_cfa(claim, Kind::CfaWrong, When::Always, findings);
+                self.wrong_cfa(decoded, &rule::CFA_WRONG, Condition::Always, findings);
                 unknown
             }
         }
@@ -199,29 +207,50 @@ impl Comparison<'_> {
     fn return_since_rule(&self) -> Option<u64> {
         let before = self.returns.partition_point(|at| *at < self.place.start);
         let last = self.returns.get(before.checked_sub(1)?)?;
-        (*last >= self.claims.cfa_since).then_some(*last)
+        (*last >= self.row.cfa_since).then_some(*last)
     }
 
-    fn wrong_cfa(&self, claim: &CfaClaim, kind: Kind, when: When, findings: &mut Findings) {
-        let number = claim.number;
-        let culprit = match kind {
-            Kind::CfaAfterEpilogue => self.return_since_rule().unwrap_or(self.claims.cfa_since),
-            _ => self.address(self.state.scalar_written_at(number.register)),
+    /// A CFA that is wrong since its register was written.
+    fn wrong_cfa(
+        &self,
+        decoded: &DecodedCfa,
+        rule: &'static CfiRule,
+        condition: Condition,
+        findings: &mut Findings,
+    ) {
+        let cause_pc = self.address(self.state.scalar_written_at(decoded.number.register));
+        self.wrong_cfa_since(decoded, rule, condition, cause_pc, findings);
+    }
+
+    fn wrong_cfa_since(
+        &self,
+        decoded: &DecodedCfa,
+        rule: &'static CfiRule,
+        condition: Condition,
+        cause_pc: u64,
+        findings: &mut Findings,
+    ) {
+        let number = decoded.number;
+        let wrong = Wrong {
+            rule,
+            subject: Subject::Cfa,
+            condition,
+            cause_pc,
         };
-        findings.add((kind, Subject::Cfa, when), culprit, self.place, || {
-            let says = Rule::Cfa {
+        findings.add(wrong, self.place, || {
+            let actual = RowRule::Cfa {
                 register: MachineRegister::Sgpr(number.register),
                 shift: number.shift,
                 plus: number.plus,
-                space: claim.space,
+                space: decoded.space,
             };
-            (says, holder::cfa(self.context, self.state))
+            (actual, find_value::cfa(self.context, self.state))
         });
     }
 
     /// GCC's CFA is the 64-bit stack pointer on entry.
-    fn gcc_cfa(&self, claim: &CfaClaim, findings: &mut Findings) {
-        let number = claim.number;
+    fn gcc_cfa(&self, decoded: &DecodedCfa, findings: &mut Findings) {
+        let number = decoded.number;
         let low = Convention::Gcc.stack_pointer();
         let high = number
             .register
@@ -234,7 +263,7 @@ impl Comparison<'_> {
             && register == low
             && i64::from(plus).saturating_add(number.plus) != 0
         {
-            self.wrong_cfa(claim, Kind::CfaWrong, When::Always, findings);
+            self.wrong_cfa(decoded, &rule::CFA_WRONG, Condition::Always, findings);
         }
     }
 
@@ -243,7 +272,7 @@ impl Comparison<'_> {
     }
 
     fn return_address(&self, findings: &mut Findings) {
-        if let Claim::Pair(places) = &self.claims.return_address {
+        if let DecodedRule::Pair(places) = &self.row.return_address {
             let low = self.context.convention.return_address();
             let registers = [low, low.saturating_add(1)];
             self.dwords(Subject::ReturnAddress, places, &registers, findings);
@@ -281,13 +310,13 @@ impl Comparison<'_> {
         findings: &mut Findings,
     ) {
         let mut verdicts = [Verdict::Same; 2];
-        let mut culprit = 0;
+        let mut written_last = 0;
         let mut reloaded = false;
         for (place, register) in places.iter().zip(registers) {
             let (values, written_at) = self.dword(*place);
             let found = values.map(|value| value.is_entry_of(*register));
             if found.contains(&Verdict::Different) {
-                culprit = culprit.max(written_at);
+                written_last = written_last.max(written_at);
                 reloaded |= self.is_reloaded(*place);
             }
             verdicts = [0, 1].map(|n| match (verdicts.get(n), found.get(n)) {
@@ -295,29 +324,27 @@ impl Comparison<'_> {
                 _ => Verdict::Unknown,
             });
         }
-        let Some(when) = when_of(verdicts) else {
+        let Some(condition) = condition_of(verdicts) else {
             return;
         };
-        let kind = if reloaded {
-            Kind::StaleLane
-        } else {
-            Kind::WrongPlace
-        };
-        findings.add(
-            (kind, subject, when),
-            self.address(culprit),
-            self.place,
-            || {
-                let dwords = places.iter().map(|place| match place {
-                    ScalarPlace::Scalar(n) => Dword::Scalar(MachineRegister::Sgpr(*n)),
-                    ScalarPlace::Lane { vector, lane } => Dword::Lane(*vector, *lane),
-                });
-                (
-                    Rule::Dwords(dwords.collect()),
-                    holder::dwords(self.state, registers),
-                )
+        let wrong = Wrong {
+            rule: if reloaded {
+                &rule::STALE_LANE
+            } else {
+                &rule::WRONG_PLACE
             },
-        );
+            subject,
+            condition,
+            cause_pc: self.address(written_last),
+        };
+        findings.add(wrong, self.place, || {
+            let dwords = places.iter().map(|place| match place {
+                ScalarPlace::Scalar(n) => Dword::Scalar(MachineRegister::Sgpr(*n)),
+                ScalarPlace::Lane { vector, lane } => Dword::Lane(*vector, *lane),
+            });
+            let actual = RowRule::Dwords(dwords.collect());
+            (actual, find_value::dwords(self.state, registers))
+        });
     }
 
     /// What a place of a vector register has, with `mask` for the execution mask on entry.
@@ -348,13 +375,16 @@ impl Comparison<'_> {
 
     /// The execution mask on entry, as the row has it.
     fn entry_exec(&self) -> Mask {
-        match &self.claims.exec {
+        match &self.row.exec {
             None => self.state.exec,
-            Some(Claim::Scalar(place)) => self.mask_in(&[*place]),
-            Some(Claim::Pair(places)) => self.mask_in(places),
-            Some(Claim::None | Claim::Vector(_) | Claim::Number(_) | Claim::CfaScaled { .. }) => {
-                Mask::UNKNOWN
-            }
+            Some(DecodedRule::Scalar(place)) => self.mask_in(&[*place]),
+            Some(DecodedRule::Pair(places)) => self.mask_in(places),
+            Some(
+                DecodedRule::None
+                | DecodedRule::Vector(_)
+                | DecodedRule::Number(_)
+                | DecodedRule::CfaScaled { .. },
+            ) => Mask::UNKNOWN,
         }
     }
 
@@ -392,53 +422,54 @@ impl Comparison<'_> {
         let Some((found, written_at)) = verdicts(mask) else {
             return;
         };
-        let without_exec = self.claims.exec.is_none() && mask != Mask::ENTRY;
+        let without_exec = self.row.exec.is_none() && mask != Mask::ENTRY;
         // Lanes that were switched off are said to be in the register, which has been overwritten.
         let none_is_right = || match verdicts(Mask::NONE) {
             Some(([active, _], _)) => active != Verdict::Different,
             None => true,
         };
-        let when = match when_of(found) {
-            Some(when) => when,
+        let condition = match condition_of(found) {
+            Some(condition) => condition,
             None if mask.active() == Part::Less && without_exec && !none_is_right() => {
-                When::LanesSwitchedOff
+                Condition::LanesSwitchedOff
             }
             None => return,
         };
-        let is_right = |mask| verdicts(mask).is_some_and(|(found, _)| when_of(found).is_none());
-        let (kind, culprit) = if without_exec && is_right(Mask::ENTRY) {
-            (Kind::ExecWithoutRule, self.state.exec_written_at)
+        let is_right =
+            |mask| verdicts(mask).is_some_and(|(found, _)| condition_of(found).is_none());
+        // The rule that is broken, and for which lanes the place is right.
+        let (rule, condition, written_at, lanes) = if without_exec && is_right(Mask::ENTRY) {
+            let written_at = self.state.exec_written_at;
+            let lanes = Some(SavedLanes::Active);
+            (&rule::EXEC_WITHOUT_RULE, condition, written_at, lanes)
         } else if matches!(place, VectorPlace::Saved(_))
             && found == [Verdict::Different, Verdict::Same]
         {
-            (Kind::InactiveLanesOnly, written_at)
-        } else {
-            (Kind::WrongPlace, written_at)
-        };
-        let when = match kind {
             // Some lane was active on entry.
-            Kind::InactiveLanesOnly => When::Always,
-            _ => when,
+            let (condition, lanes) = (Condition::Always, Some(SavedLanes::Inactive));
+            (&rule::INACTIVE_LANES_ONLY, condition, written_at, lanes)
+        } else {
+            (&rule::WRONG_PLACE, condition, written_at, None)
         };
-        findings.add(
-            (kind, subject, when),
-            self.address(culprit),
-            self.place,
-            || {
-                let should = match kind {
-                    Kind::ExecWithoutRule => self.saved(place, SavedLanes::Active),
-                    Kind::InactiveLanesOnly => self.saved(place, SavedLanes::Inactive),
-                    _ => holder::vector(self.context, self.state, register),
-                };
-                (self.saved(place, SavedLanes::All), should)
-            },
-        );
+        let wrong = Wrong {
+            rule,
+            subject,
+            condition,
+            cause_pc: self.address(written_at),
+        };
+        findings.add(wrong, self.place, || {
+            let expected = match lanes {
+                Some(lanes) => self.saved(place, lanes),
+                None => find_value::vector(self.context, self.state, register),
+            };
+            (self.saved(place, SavedLanes::All), expected)
+        });
     }
 
-    fn saved(&self, place: &VectorPlace, lanes: SavedLanes) -> Rule {
+    fn saved(&self, place: &VectorPlace, lanes: SavedLanes) -> RowRule {
         match place {
-            VectorPlace::Register(register) => Rule::Vector(*register, lanes),
-            VectorPlace::Saved(plus) => Rule::Scratch(*plus, lanes),
+            VectorPlace::Register(register) => RowRule::Vector(*register, lanes),
+            VectorPlace::Saved(plus) => RowRule::Scratch(*plus, lanes),
             VectorPlace::Select(places) => {
                 let [_, one] = &**places;
                 self.saved(one, SavedLanes::Active)
@@ -455,16 +486,24 @@ impl Comparison<'_> {
         cfa: &CfaResult,
         findings: &mut Findings,
     ) {
-        let Some(right) = holder::stack_pointer_shift(self.context) else {
+        let Some(right) = find_value::stack_pointer_shift(self.context) else {
             return;
         };
         if cfa.slot.is_none() || register != MachineRegister::Sgpr(32) {
             return;
         }
         if plus != 0 || shift.checked_neg() != Some(right) {
-            let key = (Kind::WrongPlace, subject, When::Always);
-            findings.add(key, self.place.start, self.place, || {
-                (Rule::Other, holder::stack_pointer(self.context, self.state))
+            let wrong = Wrong {
+                rule: &rule::WRONG_PLACE,
+                subject,
+                condition: Condition::Always,
+                cause_pc: self.place.start,
+            };
+            findings.add(wrong, self.place, || {
+                (
+                    RowRule::Other,
+                    find_value::stack_pointer(self.context, self.state),
+                )
             });
         }
     }
@@ -489,30 +528,39 @@ impl Comparison<'_> {
         };
         if of != n || i64::from(plus).saturating_add(number.plus) != 0 {
             let written_at = self.state.scalar_written_at(number.register);
-            let key = (Kind::WrongPlace, subject, When::Always);
-            findings.add(key, self.address(written_at), self.place, || {
-                (Rule::Other, holder::dwords(self.state, &[n]))
+            let wrong = Wrong {
+                rule: &rule::WRONG_PLACE,
+                subject,
+                condition: Condition::Always,
+                cause_pc: self.address(written_at),
+            };
+            findings.add(wrong, self.place, || {
+                (RowRule::Other, find_value::dwords(self.state, &[n]))
             });
         }
     }
 
     fn exec(&self, findings: &mut Findings) {
         let register = Register::exec(self.context.wave_size);
-        let (kind, mask, says) = match &self.claims.exec {
-            None => (Kind::ExecWithoutRule, self.state.exec, Rule::None),
-            Some(_) => (Kind::WrongPlace, self.entry_exec(), Rule::Other),
+        let (rule, mask, actual) = match &self.row.exec {
+            None => (&rule::EXEC_WITHOUT_RULE, self.state.exec, RowRule::None),
+            Some(_) => (&rule::WRONG_PLACE, self.entry_exec(), RowRule::Other),
         };
-        let when = match (mask.active(), mask.inactive()) {
+        let condition = match (mask.active(), mask.inactive()) {
             // Some lane was active on entry.
-            (Part::None, _) => When::Always,
-            (Part::Less, _) => When::LanesSwitchedOff,
-            (Part::All | Part::Unknown, Part::All) => When::LanesInactive,
+            (Part::None, _) => Condition::Always,
+            (Part::Less, _) => Condition::LanesSwitchedOff,
+            (Part::All | Part::Unknown, Part::All) => Condition::LanesInactive,
             (Part::All | Part::Unknown, Part::None | Part::Less | Part::Unknown) => return,
         };
-        let culprit = self.address(self.state.exec_written_at);
-        let key = (kind, Subject::Register(register), when);
-        findings.add(key, culprit, self.place, || {
-            (says, holder::exec(self.state, self.context.wave_size))
+        let wrong = Wrong {
+            rule,
+            subject: Subject::Register(register),
+            condition,
+            cause_pc: self.address(self.state.exec_written_at),
+        };
+        findings.add(wrong, self.place, || {
+            (actual, find_value::exec(self.state, self.context.wave_size))
         });
     }
 
@@ -522,7 +570,7 @@ impl Comparison<'_> {
         if self.state.scalar(n).is_entry_of(n) != Verdict::Different
             || n == return_address
             || n == return_address.saturating_add(1)
-            || self.claims.has_scalar(n)
+            || self.row.has_scalar(n)
         {
             return;
         }
@@ -530,22 +578,29 @@ impl Comparison<'_> {
         let Some(register) = Register::sgpr(n.into()).filter(|_| n < 106) else {
             return;
         };
-        let kind = if n == self.context.convention.stack_pointer() {
-            Kind::StackPointerWithoutRule
+        let is_stack_pointer = n == self.context.convention.stack_pointer();
+        let rule = if is_stack_pointer {
+            &rule::STACK_POINTER_WITHOUT_RULE
         } else if self.context.convention.preserves(machine) {
-            Kind::ScalarWithoutRule
+            &rule::SCALAR_WITHOUT_RULE
         } else {
-            Kind::ClobberedNotUndefined
+            &rule::CLOBBERED_NOT_UNDEFINED
         };
-        let culprit = self.address(self.state.scalar_written_at(n));
-        let key = (kind, Subject::Register(register), When::Always);
-        findings.add(key, culprit, self.place, || {
-            let should = match kind {
-                Kind::StackPointerWithoutRule => holder::stack_pointer(self.context, self.state),
-                Kind::ScalarWithoutRule => holder::dwords(self.state, &[n]),
-                _ => Rule::Undefined,
+        let wrong = Wrong {
+            rule,
+            subject: Subject::Register(register),
+            condition: Condition::Always,
+            cause_pc: self.address(self.state.scalar_written_at(n)),
+        };
+        findings.add(wrong, self.place, || {
+            let expected = if is_stack_pointer {
+                find_value::stack_pointer(self.context, self.state)
+            } else if self.context.convention.preserves(machine) {
+                find_value::dwords(self.state, &[n])
+            } else {
+                RowRule::Undefined
             };
-            (Rule::None, should)
+            (RowRule::None, expected)
         });
     }
 
@@ -556,47 +611,53 @@ impl Comparison<'_> {
         vector: &Vector,
         findings: &mut Findings,
     ) {
-        if self.claims.has_vector(machine) {
+        if self.row.has_vector(machine) {
             return;
         }
         let verdicts = [
             vector.active.is_entry_of(machine),
             vector.inactive.is_entry_of(machine),
         ];
-        let Some(when) = when_of(verdicts) else {
+        let Some(condition) = condition_of(verdicts) else {
             return;
         };
         let Some((register, _)) = machine.dwarf(self.context.wave_size) else {
             return;
         };
-        let preserved = self.context.convention.preserves(machine);
-        let (kind, when) = match (preserved, when) {
-            (true, when) => (Kind::VectorWithoutRule, when),
-            (false, When::LanesInactive) => (Kind::VectorWithoutRule, when),
-            (false, _) => (Kind::ClobberedNotUndefined, When::Always),
+        // Of every vector register the lanes that were not active on entry are callee-saved.
+        let is_preserved =
+            self.context.convention.preserves(machine) || condition == Condition::LanesInactive;
+        let wrong = Wrong {
+            rule: if is_preserved {
+                &rule::VECTOR_WITHOUT_RULE
+            } else {
+                &rule::CLOBBERED_NOT_UNDEFINED
+            },
+            subject: Subject::Register(register),
+            // Some lane was active on entry.
+            condition: match condition {
+                Condition::LanesInactive => condition,
+                _ => Condition::Always,
+            },
+            cause_pc: self.address(vector.written_at),
         };
-        let when = match when {
-            When::LanesActive => When::Always,
-            when => when,
-        };
-        let culprit = self.address(vector.written_at);
-        let key = (kind, Subject::Register(register), when);
-        findings.add(key, culprit, self.place, || {
-            let should = match kind {
-                Kind::ClobberedNotUndefined => Rule::Undefined,
-                _ => holder::vector(self.context, self.state, machine),
+        findings.add(wrong, self.place, || {
+            let expected = if is_preserved {
+                find_value::vector(self.context, self.state, machine)
+            } else {
+                RowRule::Undefined
             };
-            (Rule::None, should)
+            (RowRule::None, expected)
         });
     }
 }
 
-/// When something is wrong, from what is known of lanes active and not active on entry.
-fn when_of([active, inactive]: [Verdict; 2]) -> Option<When> {
+/// Under which condition something is wrong, from what is known of lanes active and not active on entry.
+fn condition_of([active, inactive]: [Verdict; 2]) -> Option<Condition> {
     match (active, inactive) {
-        (Verdict::Different, Verdict::Different) => Some(When::Always),
-        (Verdict::Different, Verdict::Same | Verdict::Unknown) => Some(When::LanesActive),
-        (Verdict::Same | Verdict::Unknown, Verdict::Different) => Some(When::LanesInactive),
+        (Verdict::Different, Verdict::Different) => Some(Condition::Always),
+        (Verdict::Different, Verdict::Same | Verdict::Unknown) => Some(Condition::LanesActive),
+        (Verdict::Same | Verdict::Unknown, Verdict::Different) => Some(Condition::LanesInactive),
         (Verdict::Same | Verdict::Unknown, Verdict::Same | Verdict::Unknown) => None,
     }
 }

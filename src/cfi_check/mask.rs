@@ -1,4 +1,4 @@
-//! Sets of lanes, told from the lanes that were active on entry.
+//! Sets of lanes, relative to the lanes that were active on entry.
 //!
 //! A branch that lanes take differently makes a set by a condition, and its end puts sets together again.
 //! To see that the end gives back what there was at the beginning, conditions have names, and a set is a

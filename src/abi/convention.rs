@@ -1,8 +1,7 @@
-//! Which registers a function gives back as it got them, and where the stack pointer and the return
-//! address are.
+//! Which registers are callee-saved, and where the stack pointer and the return address are.
 //!
 //! Sources: USAGE "Non-Kernel Functions" for what is preserved; that some blocks of scalar registers are
-//! not, and which, is seen in the code of LLVM 22 and 24 (`spec-notes/verify-machine.md`). For GCC, the
+//! not, and which, is seen in the code of LLVM 22 and 24 (`spec-notes/cfi-check.md`). For GCC, the
 //! code of GCC 12.
 
 use crate::isa::MachineRegister;
@@ -33,7 +32,7 @@ impl Convention {
         }
     }
 
-    /// Whether a function leaves the register as it was. Of vector registers, the lanes that were active.
+    /// Whether the register is callee-saved; of vector registers, in the lanes that were active on entry.
     pub(crate) fn preserves(self, register: MachineRegister) -> bool {
         match (self, register) {
             (Convention::Llvm, MachineRegister::Sgpr(n)) => {

@@ -1,34 +1,35 @@
-//! Where a value of the caller is at some place of the code: what a row should have said.
+//! Where a value of the caller is at some place of the code: what a row should say.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
     reason = "what is not followed is left unknown, whatever it is"
 )]
 
-use super::contradiction::{Dword, Rule, SavedLanes};
+use super::contradiction::{Dword, RowRule, SavedLanes};
 use super::mask::Mask;
 use super::state::{Base, State};
 use super::step::Context;
 use super::value::{Scalar, Verdict};
 use super::vector::Vector;
+use crate::abi::Convention;
 use crate::arch::{AddressSpace, ScratchAddressing, WaveSize};
 use crate::isa::MachineRegister;
 
 /// Where the dwords of scalar registers are.
-pub(super) fn dwords(state: &State, registers: &[u8]) -> Rule {
+pub(super) fn dwords(state: &State, registers: &[u8]) -> RowRule {
     let found = registers
         .iter()
         .map(|register| dword(state, Scalar::entry(*register)));
     let Some(found) = found.collect::<Option<Vec<_>>>() else {
-        return Rule::Other;
+        return RowRule::Other;
     };
     let own = registers
         .iter()
         .map(|n| Dword::Scalar(MachineRegister::Sgpr(*n)));
     if own.eq(found.iter().copied()) && registers.len() == 1 {
-        return Rule::SameValue;
+        return RowRule::SameValue;
     }
-    Rule::Dwords(found)
+    RowRule::Dwords(found)
 }
 
 /// A place that has this value, whichever lanes are active: the register itself first.
@@ -52,27 +53,27 @@ fn dword(state: &State, value: Scalar) -> Option<Dword> {
 }
 
 /// Where the execution mask on entry is.
-pub(super) fn exec(state: &State, wave_size: WaveSize) -> Rule {
+pub(super) fn exec(state: &State, wave_size: WaveSize) -> RowRule {
     let halves = [false, true]
         .into_iter()
         .take(if wave_size == WaveSize::Wave32 { 1 } else { 2 });
     let found = halves.map(|high| dword(state, Scalar::of_mask(Mask::ENTRY, high)));
     found
         .collect::<Option<Vec<_>>>()
-        .map_or(Rule::Other, Rule::Dwords)
+        .map_or(RowRule::Other, RowRule::Dwords)
 }
 
-/// What the caller's stack pointer is: a register that has it, or what it is told from the CFA.
-pub(super) fn stack_pointer(context: &Context<'_>, state: &State) -> Rule {
+/// What the caller's stack pointer is: a register that has it, or the CFA, shifted.
+pub(super) fn stack_pointer(context: &Context<'_>, state: &State) -> RowRule {
     let exact = dwords(state, &[context.convention.stack_pointer()]);
     match (exact, stack_pointer_shift(context)) {
-        (Rule::Other, Some(bits)) => Rule::CfaShiftedRight(bits.unsigned_abs()),
+        (RowRule::Other, Some(bits)) => RowRule::CfaShiftedRight(bits.unsigned_abs()),
         (exact, _) => exact,
     }
 }
 
-/// From which register the CFA can be told.
-pub(super) fn cfa(context: &Context<'_>, state: &State) -> Rule {
+/// From which register the CFA can be computed.
+pub(super) fn cfa(context: &Context<'_>, state: &State) -> RowRule {
     let stack_pointer = context.convention.stack_pointer();
     let of_stack = |value: Scalar| match value {
         Scalar::Entry { register, plus } if register == stack_pointer => Some(plus),
@@ -84,15 +85,15 @@ pub(super) fn cfa(context: &Context<'_>, state: &State) -> Rule {
         .scalars()
         .find(|(_, value)| of_stack(*value) == Some(0));
     let Some((n, plus)) = exact.map(|(n, _)| (n, 0)).or_else(|| known.next()) else {
-        return Rule::Other;
+        return RowRule::Other;
     };
-    let gcc = stack_pointer == super::convention::Convention::Gcc.stack_pointer();
+    let gcc = stack_pointer == Convention::Gcc.stack_pointer();
     let (shift, space) = match stack_pointer_shift(context) {
         _ if gcc => (0, AddressSpace::None),
         Some(shift) => (shift, AddressSpace::PrivateWave),
-        None => return Rule::Other,
+        None => return RowRule::Other,
     };
-    Rule::Cfa {
+    RowRule::Cfa {
         register: MachineRegister::Sgpr(n),
         shift,
         plus: i64::from(plus)
@@ -114,7 +115,7 @@ pub(super) fn stack_pointer_shift(context: &Context<'_>) -> Option<i8> {
 }
 
 /// Where a vector or accumulation register is.
-pub(super) fn vector(context: &Context<'_>, state: &State, register: MachineRegister) -> Rule {
+pub(super) fn vector(context: &Context<'_>, state: &State, register: MachineRegister) -> RowRule {
     let lanes_of = |vector: &Vector| {
         let active = vector.active.is_entry_of(register) == Verdict::Same;
         let inactive = vector.inactive.is_entry_of(register) == Verdict::Same;
@@ -126,18 +127,18 @@ pub(super) fn vector(context: &Context<'_>, state: &State, register: MachineRegi
         }
     };
     if lanes_of(&state.vector(register)) == Some(SavedLanes::All) {
-        return Rule::SameValue;
+        return RowRule::SameValue;
     }
     let lanes = i64::from(context.wave_size.lanes());
     let slot = state.slots().find_map(|(slot, vector)| {
         let saved = lanes_of(vector).filter(|_| slot.base == Base::Entry)?;
-        Some(Rule::Scratch(slot.offset.saturating_mul(lanes), saved))
+        Some(RowRule::Scratch(slot.offset.saturating_mul(lanes), saved))
     });
     let other = || {
         state.vectors().find_map(|(other, vector)| {
             let saved = lanes_of(vector).filter(|_| other != register)?;
-            Some(Rule::Vector(other, saved))
+            Some(RowRule::Vector(other, saved))
         })
     };
-    slot.or_else(other).unwrap_or(Rule::Other)
+    slot.or_else(other).unwrap_or(RowRule::Other)
 }

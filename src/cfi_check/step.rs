@@ -1,4 +1,4 @@
-//! What one instruction does to what is known.
+//! The transfer functions: what one instruction does to what is known.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -7,13 +7,12 @@
 
 use smallvec::SmallVec;
 
-use super::callees::Callees;
-use super::convention::Convention;
 use super::mask::Mask;
 use super::memory;
 use super::state::{SCALARS, State, scalar_index};
 use super::value::Scalar;
 use super::vector::{LaneValue, Vector};
+use crate::abi::{Callees, Convention};
 use crate::arch::{ScratchAddressing, WaveSize};
 use crate::isa::{
     CallTarget, Effect, ExecOp, Instruction, MachineRegister, Operand, ScalarOp, Span,
@@ -25,7 +24,7 @@ use crate::meter::Meter;
 pub(super) struct Context<'a> {
     pub(super) wave_size: WaveSize,
     pub(super) convention: Convention,
-    /// What the stack pointer counts; nothing where that cannot be told.
+    /// what the stack pointer counts; nothing where that is not known.
     pub(super) addressing: Option<ScratchAddressing>,
     pub(super) callees: &'a Callees<'a>,
     /// Where the function starts.
@@ -39,7 +38,7 @@ impl Context<'_> {
         u32::try_from(address.wrapping_sub(self.start)).unwrap_or(u32::MAX)
     }
 
-    /// Takes `state` behind the instruction.
+    /// The transfer function: `state` becomes what is known after the instruction.
     pub(super) fn step(&self, state: &mut State, instruction: &Instruction) {
         let at = self.offset(instruction.address);
         if self.convention == Convention::Gcc {
@@ -210,11 +209,11 @@ impl Context<'_> {
         let chooses = matches!(op, ScalarOp::And | ScalarOp::AndNot);
         let [a, b] = match known {
             [Mask::UNKNOWN, Mask::UNKNOWN] => known,
-            [Mask::UNKNOWN, other] if chooses && is_told_from_entry(other) => {
+            [Mask::UNKNOWN, other] if chooses && is_relative_to_entry(other) => {
                 state.forget(at);
                 [Mask::condition(at), state.mask(b, self.wave_size)]
             }
-            [other, Mask::UNKNOWN] if chooses && is_told_from_entry(other) => {
+            [other, Mask::UNKNOWN] if chooses && is_relative_to_entry(other) => {
                 state.forget(at);
                 [state.mask(a, self.wave_size), Mask::condition(at)]
             }
@@ -362,11 +361,11 @@ fn exec_op(op: ExecOp, source: Mask, exec: Mask) -> Mask {
 }
 
 /// Whether it is more than a number that could be anything.
-fn is_told_from_entry(mask: Mask) -> bool {
+fn is_relative_to_entry(mask: Mask) -> bool {
     mask.is_within_entry() && mask != Mask::NONE
 }
 
-/// A value plus a constant, where the sum is told as simply.
+/// A value plus a constant, where the sum has an abstract value.
 fn plus(value: Scalar, constant: Scalar) -> Option<Scalar> {
     let Scalar::Constant(n) = constant else {
         return None;

@@ -285,8 +285,8 @@ impl State {
         }
     }
 
-    /// The instruction at this offset finds its condition anew: what depended on what it found before is
-    /// told without it.
+    /// The instruction at this offset finds its condition anew: what depended on what it found before
+    /// forgets it.
     pub(super) fn forget(&mut self, at: u32) {
         if self.exec.depends_on(at) {
             self.exec = self.exec.forget();
@@ -300,7 +300,7 @@ impl State {
         forget_in(&mut self.slots, at);
     }
 
-    /// Whether something is told by what the instruction at this offset rounded when it ran before.
+    /// Whether a value is expressed by what the instruction at this offset rounded when it ran before.
     pub(super) fn has_aligned(&self, at: u32) -> bool {
         let is = |value: &Scalar| matches!(value, Scalar::Aligned { at: of, .. } if *of == at);
         let named = |vector: &Vector| {
@@ -432,7 +432,7 @@ fn forget_in<K: Ord + Copy>(map: &mut Rc<Map<K>>, at: u32) {
 }
 
 /// Where a register stands among vector registers, then accumulation registers. What is neither of them, and
-/// has nothing here, stands behind all.
+/// has nothing here, comes after all.
 fn number(register: MachineRegister) -> u32 {
     match register {
         MachineRegister::Vgpr(n) => n.into(),

@@ -1,4 +1,7 @@
 //! Following a function: its blocks, the paths between them, and what is known at the start of each.
+//!
+//! No graph is built before: where a jump by a register goes is known only from the state in which it is reached, so that
+//! petgraph would hold edges that are looked at once.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -7,7 +10,7 @@
 
 use std::collections::BTreeSet;
 
-use super::Silence;
+use super::SkipReason;
 use super::state::State;
 use super::step::Context;
 use super::value::{Scalar, Verdict};
@@ -30,7 +33,7 @@ const MOST_BLOCKS: usize = 1 << 13;
 pub(super) struct Block {
     /// The first instruction, by its place in the function.
     pub(super) first: usize,
-    /// The first one behind the block.
+    /// The first one after the block.
     pub(super) end: usize,
     /// What is known at its start; nothing if no path leads there.
     pub(super) state: Option<State>,
@@ -63,14 +66,14 @@ pub(super) fn visit<V: Visitor>(
     context: &Context<'_>,
     instructions: &[Instruction],
     mut visitor: impl FnMut() -> V,
-) -> Result<V, Silence> {
+) -> Result<V, SkipReason> {
     if goes_forward(instructions) {
         let mut once = visitor();
         if follow(context, instructions, Paths::Forward, &mut once).is_ok() {
             return Ok(once);
         }
     }
-    let blocks = follow(context, instructions, Paths::All, &mut Nobody)?;
+    let blocks = follow(context, instructions, Paths::All, &mut NullVisitor)?;
     let mut again = visitor();
     for block in blocks {
         let Some(mut state) = block.state else {
@@ -103,10 +106,10 @@ enum Paths {
     Forward,
 }
 
-/// Sees nothing.
-struct Nobody;
+/// Looks at nothing.
+struct NullVisitor;
 
-impl Visitor for Nobody {
+impl Visitor for NullVisitor {
     fn begin_block(&mut self) {}
 
     fn visit(&mut self, _: &State, _: &Instruction) {}
@@ -118,14 +121,14 @@ fn follow(
     instructions: &[Instruction],
     paths: Paths,
     visitor: &mut impl Visitor,
-) -> Result<Vec<Block>, Silence> {
+) -> Result<Vec<Block>, SkipReason> {
     let mut blocks = blocks(context.start, instructions)?;
     let starts: Vec<u64> = (blocks.iter())
         .filter_map(|block| Some(instructions.get(block.first)?.address))
         .collect();
     let end = instructions.last().map_or(context.start, Instruction::end);
     if blocks.len() > MOST_BLOCKS {
-        return Err(Silence::Budget);
+        return Err(SkipReason::Budget);
     }
     let left = instructions.len().saturating_mul(STEPS_EACH);
     let mut left = left.clamp(STEPS, MOST_STEPS);
@@ -144,9 +147,9 @@ fn follow(
         };
         let mut state = state.clone();
         let body = instructions.get(*first..*last).unwrap_or_default();
-        left = left.checked_sub(body.len()).ok_or(Silence::Budget)?;
+        left = left.checked_sub(body.len()).ok_or(SkipReason::Budget)?;
         let steps = (body.len() as u64).saturating_mul(PER_INSTRUCTION);
-        (context.meter.work(steps)).map_err(|_| Silence::Budget)?;
+        (context.meter.work(steps)).map_err(|_| SkipReason::Budget)?;
         let Some((last, body)) = body.split_last() else {
             continue;
         };
@@ -161,15 +164,15 @@ fn follow(
         let targets = match next {
             Next::To(targets) => targets,
             Next::Out => continue,
-            Next::Unknown => return Err(Silence::UnknownJump),
+            Next::Unknown => return Err(SkipReason::UnknownJump),
         };
         for target in targets.into_iter().flatten() {
             if !(context.start..end).contains(&target) {
                 continue;
             }
-            let to = (starts.binary_search(&target)).map_err(|_| Silence::UnknownJump)?;
+            let to = (starts.binary_search(&target)).map_err(|_| SkipReason::UnknownJump)?;
             if paths == Paths::Forward && to <= n {
-                return Err(Silence::UnknownJump);
+                return Err(SkipReason::UnknownJump);
             }
             let Some(block) = blocks.get_mut(to) else {
                 continue;
@@ -190,7 +193,7 @@ fn follow(
 }
 
 /// Cuts the function where branches go and where they are.
-fn blocks(start: u64, instructions: &[Instruction]) -> Result<Vec<Block>, Silence> {
+fn blocks(start: u64, instructions: &[Instruction]) -> Result<Vec<Block>, SkipReason> {
     let mut leaders = vec![start];
     let end = instructions.last().map_or(start, Instruction::end);
     for instruction in instructions {
@@ -225,12 +228,12 @@ fn blocks(start: u64, instructions: &[Instruction]) -> Result<Vec<Block>, Silenc
     }
     // One that was not met goes into the middle of an instruction.
     if leaders.next().is_some() {
-        return Err(Silence::UnknownJump);
+        return Err(SkipReason::UnknownJump);
     }
     Ok(blocks)
 }
 
-/// Where control goes behind an instruction.
+/// Where control goes after an instruction.
 fn successors(context: &Context<'_>, state: &State, instruction: &Instruction) -> Next {
     match instruction.effect {
         Effect::Branch { target, condition } => {

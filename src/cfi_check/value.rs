@@ -1,6 +1,6 @@
 //! What is known of a scalar register at one place of the code.
 //!
-//! Everything is told relative to the entry of the function, since that is where the registers have the
+//! Everything is relative to the entry of the function, since that is where the registers have the
 //! values that call frame information has to find again. Two tops are kept apart: [`Scalar::Other`] is
 //! surely no value a register had on entry, [`Scalar::Unknown`] may be one.
 
@@ -19,7 +19,7 @@ pub(super) enum Scalar {
         /// What is added.
         plus: i32,
     },
-    /// The low or high half of a mask that is told from the one on entry. Never [`Mask::UNKNOWN`].
+    /// The low or high half of a mask that is expressed by the one on entry. Never [`Mask::UNKNOWN`].
     Mask {
         /// The mask.
         mask: Mask,

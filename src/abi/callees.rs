@@ -1,9 +1,9 @@
 //! Which registers the functions of an object can write, with all that they call.
 //!
-//! Compilers that see a callee's code keep values in registers that the calling convention gives away, if
-//! the callee does not write them. Without knowing what callees write, nothing could be said behind a
-//! call in such code. What is found here is never too little: where a call cannot be followed, everything
-//! that the convention gives away counts as written.
+//! Compilers that see a callee's code keep values in caller-saved registers, if the callee does not write
+//! them. Without knowing what callees write, nothing could be said after a call in such code. What is
+//! found here is never too little: where a call cannot be followed, every caller-saved register counts as
+//! written.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -13,7 +13,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
-use super::convention::Convention;
+use super::Convention;
 use crate::isa::{CallTarget, Decoder, Effect, Instruction, MachineRegister, Operand, ScalarOp};
 
 /// A set of registers.
@@ -22,7 +22,7 @@ pub(crate) struct Registers {
     scalars: u128,
     /// 256 vector registers, 256 accumulation registers.
     vectors: [u128; 4],
-    /// Every vector register that the convention gives away.
+    /// Every caller-saved vector register.
     any_vector: bool,
 }
 

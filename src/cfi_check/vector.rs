@@ -1,7 +1,7 @@
 //! What is known of a vector register, or of the row of scratch dwords where one is saved.
 //!
-//! Which lanes were active on entry is not known, so that each lane is told twice: what it has if it was
-//! active, and what it has if it was not.
+//! Which lanes were active on entry is not known, so that there is one abstract value each for lanes active and
+//! inactive on entry.
 
 use std::rc::Rc;
 

@@ -1,4 +1,4 @@
-//! The rows of a function, prepared for being compared with many instructions.
+//! The rows of a function, decoded once for the comparison with many instructions.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -7,38 +7,38 @@
 
 use std::rc::Rc;
 
-use super::claim::{self, CfaClaim, Claim, ScalarPlace, VectorPlace};
-use super::convention::Convention;
+use super::decode_rule::{self, DecodedCfa, DecodedRule, ScalarPlace, VectorPlace};
+use crate::abi::Convention;
 use crate::arch::{Register, WaveSize};
 use crate::expr::Encoding;
 use crate::frame::{RegisterRule, Row};
 use crate::isa::MachineRegister;
 
-/// One row.
+/// One row, as far as machine code can contradict it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Claims {
+pub(super) struct DecodedRow {
     pub(super) start: u64,
     pub(super) end: u64,
     /// Whether it says anything about a caller. A kernel has none.
     pub(super) has_caller: bool,
-    pub(super) cfa: Option<CfaClaim>,
+    pub(super) cfa: Option<DecodedCfa>,
     /// The start of the first row in succession that has this CFA.
     pub(super) cfa_since: u64,
     /// The rule of the return address.
-    pub(super) return_address: Claim,
+    pub(super) return_address: DecodedRule,
     /// The rule of the execution mask: nothing if there is none.
-    pub(super) exec: Option<Claim>,
-    /// What is claimed about other registers, as far as it can be checked; by ascending register.
-    pub(super) registers: Vec<(Register, MachineRegister, Rc<Claim>)>,
+    pub(super) exec: Option<DecodedRule>,
+    /// The rules of other registers, as far as they can be checked; by ascending register.
+    pub(super) registers: Vec<(Register, MachineRegister, Rc<DecodedRule>)>,
     /// The scalar registers that have a rule.
     scalars: u128,
     /// The vector and accumulation registers that have a rule.
     vectors: RegisterSet,
-    /// Those that are named in what is claimed.
+    /// Those that the rules name.
     named: RegisterSet,
-    /// The scalar registers that are named in what is claimed, of the CFA too.
+    /// The scalar registers that the rules name, that of the CFA too.
     named_scalars: u128,
-    /// What is claimed to be in scratch: distances from the CFA, in bytes of the wave.
+    /// The places in scratch that the rules name: distances from the CFA, in bytes of the wave.
     pub(super) saved: Vec<i64>,
 }
 
@@ -51,8 +51,8 @@ pub(super) struct RowReader<'a> {
     wave_size: WaveSize,
     /// The rules of the last row, by ascending number of the register.
     rules: Vec<(u64, RegisterRule<'a>)>,
-    /// What they claim.
-    claims: Claims,
+    /// The same, decoded.
+    decoded: DecodedRow,
 }
 
 impl<'a> RowReader<'a> {
@@ -67,12 +67,12 @@ impl<'a> RowReader<'a> {
             encoding,
             wave_size,
             rules: Vec::new(),
-            claims: Claims::default(),
+            decoded: DecodedRow::default(),
         }
     }
 
     /// Reads a row.
-    pub(super) fn read(&mut self, row: &Row<'a>) -> Claims {
+    pub(super) fn read(&mut self, row: &Row<'a>) -> DecodedRow {
         let mut last = core::mem::take(&mut self.rules);
         // The first ones are mostly the same.
         let pairs = last.iter().zip(row.rules());
@@ -93,69 +93,69 @@ impl<'a> RowReader<'a> {
         last.clear();
         last.extend_from_slice(row.rules());
         self.rules = last;
-        let mut claims = Claims {
+        let mut decoded = DecodedRow {
             start: row.start,
             end: row.end,
             cfa_since: row.start,
-            cfa: claim::cfa(row.cfa, self.encoding),
-            ..self.claims.clone()
+            cfa: decode_rule::cfa(row.cfa, self.encoding),
+            ..self.decoded.clone()
         };
-        claims.name_all();
-        claims
+        decoded.name_all();
+        decoded
     }
 
     /// Takes in the rule of a register; nothing if it has none any more.
     fn set(&mut self, number: u64, rule: Option<RegisterRule<'a>>) {
         let (encoding, wave_size) = (self.encoding, self.wave_size);
-        let claim = |rule, dwords| claim::register(rule, dwords, encoding, wave_size);
-        let claims = &mut self.claims;
+        let decode = |rule, dwords| decode_rule::register(rule, dwords, encoding, wave_size);
+        let decoded = &mut self.decoded;
         if number == self.return_address {
-            claims.has_caller = rule.is_some_and(|rule| rule != RegisterRule::Undefined);
-            claims.return_address = rule.map_or(Claim::None, |rule| claim(rule, 2));
+            decoded.has_caller = rule.is_some_and(|rule| rule != RegisterRule::Undefined);
+            decoded.return_address = rule.map_or(DecodedRule::None, |rule| decode(rule, 2));
             return;
         }
         let Some(register) = Register::from_number(number) else {
             return;
         };
-        let Some(machine) = claim::machine_register(register) else {
+        let Some(machine) = decode_rule::machine_register(register) else {
             return;
         };
         let rule = rule.filter(|rule| *rule != RegisterRule::SameValue);
         let dwords = match machine {
             MachineRegister::ExecLo => {
                 let dwords = if wave_size == WaveSize::Wave32 { 1 } else { 2 };
-                claims.exec = rule.map(|rule| claim(rule, dwords));
+                decoded.exec = rule.map(|rule| decode(rule, dwords));
                 return;
             }
             MachineRegister::Sgpr(n) => {
-                claims.scalars &= !bit(n);
-                claims.scalars |= if rule.is_some() { bit(n) } else { 0 };
+                decoded.scalars &= !bit(n);
+                decoded.scalars |= if rule.is_some() { bit(n) } else { 0 };
                 1
             }
             _ => {
-                claims.vectors.set(machine, rule.is_some());
+                decoded.vectors.set(machine, rule.is_some());
                 u8::MAX
             }
         };
-        let known = (claims.registers).binary_search_by_key(&register, |(register, ..)| *register);
-        let claim = rule.map_or(Claim::None, |rule| claim(rule, dwords));
-        match (known, claim) {
-            (Ok(at), Claim::None) => drop(claims.registers.remove(at)),
-            (Ok(at), claim) => {
-                if let Some((.., known)) = claims.registers.get_mut(at) {
-                    *known = Rc::new(claim);
+        let known = (decoded.registers).binary_search_by_key(&register, |(register, ..)| *register);
+        let rule = rule.map_or(DecodedRule::None, |rule| decode(rule, dwords));
+        match (known, rule) {
+            (Ok(at), DecodedRule::None) => drop(decoded.registers.remove(at)),
+            (Ok(at), rule) => {
+                if let Some((.., known)) = decoded.registers.get_mut(at) {
+                    *known = Rc::new(rule);
                 }
             }
-            (Err(_), Claim::None) => {}
-            (Err(at), claim) => {
-                let claim = (register, machine, Rc::new(claim));
-                claims.registers.insert(at, claim);
+            (Err(_), DecodedRule::None) => {}
+            (Err(at), rule) => {
+                let rule = (register, machine, Rc::new(rule));
+                decoded.registers.insert(at, rule);
             }
         }
     }
 }
 
-impl Claims {
+impl DecodedRow {
     /// Whether the scalar register has a rule.
     pub(super) fn has_scalar(&self, n: u8) -> bool {
         self.scalars & bit(n) != 0
@@ -166,7 +166,7 @@ impl Claims {
         registers & !self.scalars
     }
 
-    /// Whether the scalar register is named in what is claimed.
+    /// Whether the scalar register is named by a rule.
     pub(super) fn names_scalar(&self, n: u8) -> bool {
         self.named_scalars & bit(n) != 0
     }
@@ -176,32 +176,32 @@ impl Claims {
         self.vectors.contains(register)
     }
 
-    /// Whether the vector or accumulation register is named in what is claimed.
+    /// Whether the vector or accumulation register is named by a rule.
     pub(super) fn names_vector(&self, register: MachineRegister) -> bool {
         self.named.contains(register)
     }
 
-    /// Collects the registers that the claims name.
+    /// Collects the registers that the rules name.
     fn name_all(&mut self) {
         let pair = |low: u8| bit(low) | bit(low.saturating_add(1));
         if let Some(cfa) = self.cfa {
             self.named_scalars |= pair(cfa.number.register);
         }
-        let claims = self.registers.iter().map(|(.., claim)| &**claim);
+        let rules = self.registers.iter().map(|(.., rule)| &**rule);
         let others = [Some(&self.return_address), self.exec.as_ref()];
-        for claim in claims.chain(others.into_iter().flatten()) {
-            let places = match claim {
-                Claim::Scalar(place) => core::slice::from_ref(place),
-                Claim::Pair(places) => places,
-                Claim::Vector(place) => {
+        for rule in rules.chain(others.into_iter().flatten()) {
+            let places = match rule {
+                DecodedRule::Scalar(place) => core::slice::from_ref(place),
+                DecodedRule::Pair(places) => places,
+                DecodedRule::Vector(place) => {
                     insert_vector_place(&mut self.named, &mut self.saved, place);
                     &[]
                 }
-                Claim::Number(number) => {
+                DecodedRule::Number(number) => {
                     self.named_scalars |= pair(number.register);
                     &[]
                 }
-                Claim::None | Claim::CfaScaled { .. } => &[],
+                DecodedRule::None | DecodedRule::CfaScaled { .. } => &[],
             };
             for place in places {
                 match *place {

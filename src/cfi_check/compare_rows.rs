@@ -1,0 +1,154 @@
+//! The comparison of each instruction that is reached with the row that holds there.
+
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "only some effects and registers matter to call frame information"
+)]
+
+use super::SkipReason;
+use super::compare::Comparison;
+use super::decode_row::DecodedRow;
+use super::findings::{Findings, Place};
+use super::flow::{self, Visitor};
+use super::memory;
+use super::state::State;
+use super::step::Context;
+use crate::abi::Convention;
+use crate::isa::{Effect, Instruction, MachineRegister, ScalarOp};
+
+/// Compares each instruction that is reached with its row.
+struct Comparer<'c, 'x> {
+    context: &'c Context<'x>,
+    rows: core::iter::Peekable<core::slice::Iter<'c, DecodedRow>>,
+    returns: &'c [u64],
+    /// The row that the state was last compared with, if nothing has changed since but `changed`.
+    compared: Option<u64>,
+    changed: Vec<MachineRegister>,
+    findings: Findings,
+}
+
+/// Follows the function, and compares each instruction that is reached with its row.
+pub(super) fn compare_all(
+    context: &Context<'_>,
+    instructions: &[Instruction],
+    rows: &[DecodedRow],
+    findings: &mut Findings,
+) -> Result<(), SkipReason> {
+    let returns: Vec<u64> = (instructions.iter())
+        .filter(|one| matches!(one.effect, Effect::SetPc { .. }))
+        .map(|one| one.address)
+        .collect();
+    let comparer = flow::visit(context, instructions, || Comparer {
+        context,
+        rows: rows.iter().peekable(),
+        returns: &returns,
+        compared: None,
+        changed: Vec::new(),
+        findings: findings.clone(),
+    })?;
+    *findings = comparer.findings;
+    Ok(())
+}
+
+impl Visitor for Comparer<'_, '_> {
+    fn begin_block(&mut self) {
+        self.compared = None;
+        self.changed.clear();
+    }
+
+    fn visit(&mut self, state: &State, instruction: &Instruction) {
+        while (self.rows)
+            .next_if(|row| row.end <= instruction.address)
+            .is_some()
+        {}
+        let Some(row) = self.rows.peek() else {
+            return;
+        };
+        let place = Place {
+            start: instruction.address,
+            end: instruction.end(),
+        };
+        let comparison = Comparison {
+            context: self.context,
+            row,
+            state,
+            place,
+            returns: self.returns,
+        };
+        if self.compared == Some(row.start) {
+            if !self.changed.is_empty() {
+                comparison.run_again(&self.changed, &mut self.findings);
+            }
+            self.findings.go_on(place);
+        } else if row.start <= instruction.address {
+            self.findings.begin();
+            comparison.run(&mut self.findings);
+            self.compared = Some(row.start);
+        }
+        self.changed.clear();
+        if !is_limited(self.context, state, instruction, row, &mut self.changed) {
+            self.compared = None;
+        }
+    }
+}
+
+/// Whether what an instruction does makes no difference to a comparison with the row but for registers
+/// that have no rule and that no rule names. Adds those to `changed`.
+fn is_limited(
+    context: &Context<'_>,
+    state: &State,
+    instruction: &Instruction,
+    row: &DecodedRow,
+    changed: &mut Vec<MachineRegister>,
+) -> bool {
+    let spans = instruction.writes.spans();
+    let changes_more = match instruction.effect {
+        Effect::Call { .. } | Effect::GprIndex | Effect::VgprMsb { .. } => true,
+        Effect::Store(access) => {
+            !memory::leaves_alone(state, &access, context.wave_size, &row.saved)
+        }
+        _ => instruction.writes.is_indirect(),
+    };
+    // Of GCC's functions the CFA alone is compared, and nothing else is followed.
+    if context.convention == Convention::Gcc {
+        let mut written = spans.iter().flat_map(|span| span.registers());
+        return !written
+            .any(|register| matches!(register, MachineRegister::Sgpr(n) if row.names_scalar(n)));
+    }
+    if changes_more {
+        return false;
+    }
+    // What depended on the condition as it was found before changes wherever it is.
+    let finds_condition = matches!(
+        instruction.effect,
+        Effect::Compare { .. }
+            | Effect::SaveExec { .. }
+            | Effect::WriteExec { .. }
+            | Effect::Scalar {
+                op: ScalarOp::And | ScalarOp::AndNot,
+                ..
+            }
+    );
+    for span in spans {
+        for register in span.registers() {
+            let (has_rule, is_named) = match register {
+                MachineRegister::Vgpr(_) | MachineRegister::Agpr(_) => {
+                    (row.has_vector(register), row.names_vector(register))
+                }
+                MachineRegister::Sgpr(n) => {
+                    let is_named = row.names_scalar(n) || finds_condition;
+                    (row.has_scalar(n), is_named)
+                }
+                MachineRegister::ExecLo | MachineRegister::ExecHi => return false,
+                _ => continue,
+            };
+            if is_named {
+                return false;
+            }
+            if !has_rule {
+                changed.push(register);
+            }
+        }
+    }
+    true
+}

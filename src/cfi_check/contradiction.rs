@@ -1,0 +1,237 @@
+//! A contradiction: which rule is broken, by what in which rows, at which addresses, and what was expected there.
+//!
+//! Everything is data here; `Display` makes the sentence.
+
+use core::fmt;
+use core::ops::Range;
+
+use crate::arch::{AddressSpace, Register};
+use crate::isa::MachineRegister;
+use crate::rule::Rule;
+
+/// What a rule is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Subject {
+    /// The canonical frame address.
+    Cfa,
+    /// The return address.
+    ReturnAddress,
+    /// A register of the caller.
+    Register(Register),
+    /// The row as a whole.
+    Row,
+}
+
+/// Condition the row is wrong. It depends on the run: code that is run with all lanes active does not show
+/// what happens to the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Condition {
+    /// Each time.
+    Always,
+    /// If a lane that matters was active on entry.
+    LanesActive,
+    /// If a lane that matters was not active on entry.
+    LanesInactive,
+    /// If lanes have been switched off since the entry.
+    LanesSwitchedOff,
+    /// If the stack pointer was not aligned on entry as the function needs it.
+    StackMisaligned,
+}
+
+/// Which lanes a register is kept for in some place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SavedLanes {
+    /// All.
+    All,
+    /// Those active on entry.
+    Active,
+    /// Those not active on entry.
+    Inactive,
+}
+
+/// 32 bits in a register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Dword {
+    /// A scalar register.
+    Scalar(MachineRegister),
+    /// A lane of a vector or accumulation register.
+    Lane(MachineRegister, u8),
+}
+
+/// What a row says of something, or should have said.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum RowRule {
+    /// Nothing, which is to say that it is unchanged.
+    None,
+    /// That it is unchanged: the register itself has it.
+    SameValue,
+    /// That it cannot be found.
+    Undefined,
+    /// That it is in these places, the low 32 bits first.
+    Dwords(Vec<Dword>),
+    /// That it is in a vector or accumulation register, in these lanes.
+    Vector(MachineRegister, SavedLanes),
+    /// That it is in scratch at the CFA plus bytes of the wave, in these lanes.
+    Scratch(i64, SavedLanes),
+    /// Of the CFA: that it is `(register << shift) + plus` in this space; shifts below zero go right.
+    Cfa {
+        /// The scalar register, or the low one of two.
+        register: MachineRegister,
+        /// Bits that its value is shifted by.
+        shift: i8,
+        /// Bytes that are added.
+        plus: i64,
+        /// The address space.
+        space: AddressSpace,
+    },
+    /// That it is the CFA, shifted right by this many bits.
+    CfaShiftedRight(u8),
+    /// Something else, or it is not known what.
+    Other,
+}
+
+/// One contradiction between the rows of a function and its code.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Contradiction {
+    /// The rule that is broken.
+    pub rule: &'static Rule,
+    /// What the row's rule is about.
+    pub subject: Subject,
+    /// The addresses at which it is wrong, ascending, half open; at least one.
+    pub ranges: Vec<Range<u64>>,
+    /// Under which condition it is wrong there.
+    pub condition: Condition,
+    /// The address of the instruction that made it wrong.
+    pub cause_pc: u64,
+    /// Why, for the message: [`CfiRule::cause`](super::rule::CfiRule::cause).
+    pub(super) cause: &'static str,
+    /// What the row says at the first address.
+    pub actual: RowRule,
+    /// What it should say there.
+    pub expected: RowRule,
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Subject::Cfa => f.write_str("the CFA"),
+            Subject::ReturnAddress => f.write_str("the return address"),
+            Subject::Register(register) => write!(f, "{register}"),
+            Subject::Row => f.write_str("the row"),
+        }
+    }
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Condition::Always => "always",
+            Condition::LanesActive => "if the lane was active on entry",
+            Condition::LanesInactive => "if a lane was not active on entry",
+            Condition::LanesSwitchedOff => "if lanes have been switched off since the entry",
+            Condition::StackMisaligned => "if the stack pointer was not aligned so on entry",
+        })
+    }
+}
+
+impl fmt::Display for Dword {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Dword::Scalar(register) => write!(f, "{register}"),
+            Dword::Lane(register, lane) => write!(f, "lane {lane} of {register}"),
+        }
+    }
+}
+
+impl fmt::Display for SavedLanes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            SavedLanes::All => "all lanes",
+            SavedLanes::Active => "the lanes active on entry",
+            SavedLanes::Inactive => "the lanes not active on entry",
+        })
+    }
+}
+
+/// As the end of a sentence that began with what the rule is about.
+impl fmt::Display for RowRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RowRule::None => f.write_str("has no rule, so it is unchanged"),
+            RowRule::SameValue => f.write_str("is unchanged"),
+            RowRule::Undefined => f.write_str("is undefined"),
+            RowRule::Dwords(dwords) => {
+                f.write_str("is in ")?;
+                for (n, dword) in dwords.iter().enumerate() {
+                    if n > 0 {
+                        f.write_str(" and ")?;
+                    }
+                    write!(f, "{dword}")?;
+                }
+                Ok(())
+            }
+            RowRule::Vector(register, lanes) => write!(f, "is in {register}, in {lanes}"),
+            RowRule::Scratch(offset, lanes) => write!(f, "is at CFA{offset:+}, in {lanes}"),
+            RowRule::Cfa {
+                register,
+                shift,
+                plus,
+                space,
+            } => {
+                write!(f, "is {register}")?;
+                match shift {
+                    0 => {}
+                    1.. => write!(f, " << {shift}")?,
+                    ..0 => write!(f, " >> {}", shift.unsigned_abs())?,
+                }
+                if *plus != 0 {
+                    write!(f, "{plus:+}")?;
+                }
+                write!(f, " in {}", space.name())
+            }
+            RowRule::CfaShiftedRight(0) => f.write_str("is the CFA"),
+            RowRule::CfaShiftedRight(bits) => write!(f, "is the CFA >> {bits}"),
+            RowRule::Other => f.write_str("is elsewhere"),
+        }
+    }
+}
+
+/// What the row says at the first address, why that is wrong, and what it should say.
+impl fmt::Display for Contradiction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Contradiction {
+            subject,
+            actual,
+            expected,
+            ..
+        } = self;
+        let first = self.ranges.first().map_or(0, |range| range.start);
+        if *subject == Subject::Row {
+            write!(f, "at {first:#x} ")?;
+            return self.write_cause(f);
+        }
+        write!(f, "at {first:#x} the row says that {subject} {actual}; ")?;
+        self.write_cause(f)?;
+        match expected {
+            RowRule::Other => f.write_str("; where the value is now was not found")?,
+            _ if expected == actual => {
+                f.write_str("; the place is right, but its lanes are chosen by another mask than EXEC on entry")?;
+            }
+            _ => write!(f, "; it should say that {subject} {expected}")?,
+        }
+        if self.condition == Condition::Always {
+            return Ok(());
+        }
+        write!(f, " (wrong {})", self.condition)
+    }
+}
+
+impl Contradiction {
+    fn write_cause(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.cause.split_once("{pc}") {
+            Some((before, after)) => write!(f, "{before}{:#x}{after}", self.cause_pc),
+            None => f.write_str(self.cause),
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! A rule that a check holds debugging information to: what is checked, how bad it is when broken, and which text
+//! asks for it.
+//!
+//! The tables stand beside the checks: [`cfi_check`](crate::cfi_check) has one, [`verify`](crate::verify) the others
+//! and the list of all.
+
+use core::fmt;
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Worth knowing; nothing is wrong by it alone.
+    Note,
+    /// Likely wrong, or wrong where it rarely matters.
+    Warning,
+    /// A debugger that relies on it shows something wrong, or cannot read it.
+    Error,
+}
+
+impl Severity {
+    /// `error`, `warning` or `note`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Severity::Note => "note",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        }
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A rule.
+#[non_exhaustive]
+#[derive(Debug)]
+pub struct Rule {
+    /// The stable name, `cfi-row-outside-range` for example.
+    pub id: &'static str,
+    /// How bad a finding is, unless somebody chose otherwise.
+    pub severity: Severity,
+    /// The section that states it: `HET A.6.4.1`, `DWARF 5 §6.4.1`, `USAGE "Call Frame Information"`.
+    pub spec: &'static str,
+    /// What is wrong where it is broken, in one sentence.
+    pub summary: &'static str,
+    /// What a debugger makes of it, and what to do: a paragraph.
+    pub explanation: &'static str,
+}
+
+impl PartialEq for Rule {
+    fn eq(&self, other: &Rule) -> bool {
+        self.id == other.id
+    }
+}
+
+impl Eq for Rule {}
