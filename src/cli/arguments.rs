@@ -22,16 +22,25 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Print the variables of a stopped wave, in every lane
-    #[command(after_help = VARS_EXAMPLES)]
+    #[command(
+        override_usage = "hetdwarf vars [OPTIONS] <OBJECT> --wave <FILE>\n       \
+        hetdwarf vars [OPTIONS] --core <FILE> [--wave <SEL>]",
+        after_help = VARS_EXAMPLES
+    )]
     Vars(VarsArguments),
     /// Evaluate expressions of C in a stopped wave, in every lane
-    #[command(after_help = PRINT_EXAMPLES)]
+    #[command(
+        override_usage = "hetdwarf print [OPTIONS] <OBJECT> --wave <FILE> <EXPR>...\n       \
+        hetdwarf print [OPTIONS] --core <FILE> [--wave <SEL>] <EXPR>...",
+        after_help = PRINT_EXAMPLES
+    )]
     Print(PrintArguments),
     /// Evaluate an expression
     #[command(
         after_help = "Examples:\n  hetdwarf eval --expr 'DW_OP_lit6, DW_OP_lit7, DW_OP_mul'\n  \
         hetdwarf eval --expr 'regx v4, push_lane, lit4, mul, offset' --wave stop.json --lane all --read 32\n  \
-        hetdwarf eval --batch vectors.jsonl --format json"
+        hetdwarf eval --batch vectors.jsonl --format json\n  \
+        hetdwarf eval --expr 'regx v4' --core merged.core --wave 12 --lane all --read 32"
     )]
     Eval(EvalArguments),
     /// Print the call stack of a stopped wave
@@ -40,18 +49,24 @@ pub(crate) enum Command {
         hetdwarf unwind [OPTIONS] --core <FILE> [--wave <SEL>]",
         after_help = "Examples:\n  hetdwarf unwind kernel.hsaco --wave stop.json --registers\n  \
         hetdwarf unwind kernel.hsaco --wave stop.json --registers --lane 0-3\n  \
-        hetdwarf unwind --core merged.core --wave 12"
+        hetdwarf unwind --core merged.core --wave 12\n  \
+        hetdwarf unwind --core gpucore.4242 --core core.4242 --all-waves"
     )]
     Unwind(UnwindArguments),
     /// Show where each lane of a stopped wave is
-    #[command(after_help = LANE_PC_EXAMPLES)]
+    #[command(
+        override_usage = "hetdwarf lane-pc [OPTIONS] <OBJECT> --wave <FILE>\n       \
+        hetdwarf lane-pc [OPTIONS] --core <FILE> [--wave <SEL>]",
+        after_help = LANE_PC_EXAMPLES
+    )]
     LanePc(LanePcArguments),
     /// Show what the waves of a GPU core file were doing
     #[command(after_help = CORE_EXAMPLES, after_long_help = CORE_HELP)]
     Core(CoreArguments),
     /// Print what a code object is: target, kernels and their resources, debugging information
     #[command(
-        after_help = "Examples:\n  hetdwarf info kernel.hsaco\n  hetdwarf info a.out --target gfx90a"
+        after_help = "Examples:\n  hetdwarf info kernel.hsaco\n  hetdwarf info a.out --target gfx90a\n  \
+        hetdwarf info --core merged.core --code-object 0"
     )]
     Info(InfoArguments),
     /// Print DWARF register numbers and what they stand for
@@ -78,6 +93,7 @@ const VARS_EXAMPLES: &str = "Examples:
   hetdwarf vars kernel.hsaco --wave stop.json --depth 2
   hetdwarf vars kernel.hsaco --wave stop.json --lane 3 --children 2 --format json
   dump-wave | hetdwarf vars kernel.hsaco --wave - --format json
+  hetdwarf vars --core merged.core --wave stopped
 
 Exit status: 0 done, 1 no variable could be read (the answer says why), 2 the command could not run.";
 const PRINT_EXAMPLES: &str = "Examples:
@@ -85,6 +101,8 @@ const PRINT_EXAMPLES: &str = "Examples:
   hetdwarf print kernel.hsaco --wave stop.json --lane 0-3,7 '*q@4' 'sizeof(struct T)'
   hetdwarf print kernel.hsaco --wave stop.json --frame 1 'n > 0 ? total / n : 0' '$v3' '$exec'
   hetdwarf print kernel.hsaco --wave stop.json '*(float *) local#0x40'
+  hetdwarf print --core merged.core --wave 12 'p->x'
+  hetdwarf print --core gpucore.4242 --core core.4242 --all-waves 'n'
 
 Operators are C's; `p[0]@n` is an array of n elements, as in gdb. Nothing is assigned or called.
 
@@ -93,7 +111,8 @@ Exit status: 0 done, 1 an expression is wrong or none has a value, 2 the command
 const LANE_PC_EXAMPLES: &str = "Examples:
   hetdwarf lane-pc kernel.hsaco --wave stop.json
   hetdwarf lane-pc kernel.hsaco --wave stop.json --html lanes.html --source-dir src
-  hetdwarf lane-pc kernel.hsaco --wave stop.json --svg lanes.svg --source-dir /build/project=.";
+  hetdwarf lane-pc kernel.hsaco --wave stop.json --svg lanes.svg --source-dir /build/project=.
+  hetdwarf lane-pc --core merged.core --wave '1:382:(0,0,0)/0'";
 
 const VERIFY_EXAMPLES: &str = "Examples:
   hetdwarf verify kernel.hsaco
@@ -165,7 +184,10 @@ Offsets and addresses are strings, \"0x…\"; so are constants that may pass 2^5
 #[derive(Debug, Args)]
 pub(crate) struct DumpArguments {
     /// The code object or .dwo file, or a bundle or host program that contains it
-    pub(crate) object: PathBuf,
+    #[arg(required_unless_present = "core", conflicts_with = "core")]
+    pub(crate) object: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) core: CoreObjectChoice,
     #[command(flatten)]
     pub(crate) which: ObjectArguments,
     /// Print the entries of all units, with their attributes (the default)
@@ -332,11 +354,11 @@ pub(crate) struct SourceArguments {
 }
 
 /// The code objects of a core that are not in it.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct CoreObjects {
     /// A code object in place of one that is lost or stripped: where its code is found loaded, or at LOAD
     #[arg(long = "object", value_name = "OBJ[@LOAD]")]
-    pub(crate) given: Vec<String>,
+    pub(crate) given: Vec<PathBuf>,
     /// A folder to look in for code objects that are lost or stripped, and for those that are in files
     #[arg(long = "object-path", value_name = "DIR")]
     pub(crate) folders: Vec<PathBuf>,
@@ -349,6 +371,19 @@ pub(crate) struct CoreChoice {
     /// QUEUE:PACKET:(x,y,z)/w, or `stopped` (the default: the first that faulted)
     #[arg(long, value_name = "FILE")]
     pub(crate) core: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) objects: CoreObjects,
+}
+
+/// A core in place of a code object, which is one of its own.
+#[derive(Debug, Args)]
+pub(crate) struct CoreObjectChoice {
+    /// A core file in place of OBJECT, or twice for the GPU's half and the host's
+    #[arg(long, value_name = "FILE")]
+    pub(crate) core: Vec<PathBuf>,
+    /// Of the code objects of the core, the one with this number, from 0, as `hetdwarf core` lists them
+    #[arg(long, value_name = "N", requires = "core")]
+    pub(crate) code_object: Option<usize>,
     #[command(flatten)]
     pub(crate) objects: CoreObjects,
 }
@@ -409,12 +444,15 @@ pub(crate) struct StrictArguments {
 #[derive(Debug, Args)]
 pub(crate) struct VarsArguments {
     /// The code object, or a bundle or host program that contains it
-    pub(crate) object: PathBuf,
+    #[arg(required_unless_present = "core", conflicts_with = "core")]
+    pub(crate) object: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) which: ObjectArguments,
     /// The stopped wave (hetdwarf-wave/1); - reads standard input
-    #[arg(long, value_name = "FILE")]
-    pub(crate) wave: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "core")]
+    pub(crate) wave: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) core: CoreChoice,
     /// The lanes: 3, 0-7,12 or all (the default, but text shows only lanes known to be active in a caller whose
     /// EXEC is not known)
     #[arg(long, value_name = "LANES")]
@@ -442,16 +480,22 @@ pub(crate) struct VarsArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct PrintArguments {
-    /// The code object, or a bundle or host program that contains it
+    /// The code object, or a bundle or host program that contains it; left out with --core
+    #[arg(required = true)]
     pub(crate) object: PathBuf,
     /// What to evaluate; one that starts with `-` comes after `--`
-    #[arg(value_name = "EXPR", required = true)]
+    #[arg(value_name = "EXPR", required_unless_present = "core")]
     pub(crate) expressions: Vec<String>,
     #[command(flatten)]
     pub(crate) which: ObjectArguments,
-    /// The stopped wave (hetdwarf-wave/1)
-    #[arg(long, value_name = "FILE")]
-    pub(crate) wave: PathBuf,
+    /// The stopped wave (hetdwarf-wave/1); - reads standard input
+    #[arg(long, value_name = "FILE", required_unless_present = "core")]
+    pub(crate) wave: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) core: CoreChoice,
+    /// Ask every wave of the core; those with equal answers are one group. Work-items are left out
+    #[arg(long, requires = "core", conflicts_with = "wave")]
+    pub(crate) all_waves: bool,
     /// Lanes, or all (the default, but text shows only lanes known to be active in a caller whose EXEC is not
     /// known)
     #[arg(long, value_name = "N|A-B,C|all")]
@@ -485,6 +529,10 @@ pub(crate) struct UnwindArguments {
     /// Also show the registers of each frame and where they were found
     #[arg(long)]
     pub(crate) registers: bool,
+    /// The call stacks of every wave of the core; equal ones are one group. Registers are left out without --registers,
+    /// and work-items are
+    #[arg(long, requires = "core", conflicts_with = "wave")]
+    pub(crate) all_waves: bool,
     #[command(flatten)]
     pub(crate) reading: StrictArguments,
     /// How to print
@@ -495,12 +543,15 @@ pub(crate) struct UnwindArguments {
 #[derive(Debug, Args)]
 pub(crate) struct LanePcArguments {
     /// The code object, or a bundle or host program that contains it
-    pub(crate) object: PathBuf,
+    #[arg(required_unless_present = "core", conflicts_with = "core")]
+    pub(crate) object: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) which: ObjectArguments,
     /// The stopped wave (hetdwarf-wave/1); - reads standard input
-    #[arg(long, value_name = "FILE")]
-    pub(crate) wave: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "core")]
+    pub(crate) wave: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) core: CoreChoice,
     /// The call frame, 0 for the innermost
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) frame: usize,
@@ -520,7 +571,10 @@ pub(crate) struct LanePcArguments {
 #[derive(Debug, Args)]
 pub(crate) struct InfoArguments {
     /// A code object, or a bundle or host program that contains some
-    pub(crate) object: PathBuf,
+    #[arg(required_unless_present = "core", conflicts_with = "core")]
+    pub(crate) object: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) core: CoreObjectChoice,
     /// Of several code objects in the file, the one for this processor (gfx90a, gfx90a:xnack+)
     #[arg(long, value_name = "TARGET", conflicts_with = "index")]
     pub(crate) target: Option<String>,
@@ -571,6 +625,8 @@ pub(crate) enum ResultName {
 
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("what").required(true).args(["expr", "hex", "batch"]))]
+#[command(group = clap::ArgGroup::new("program").multiple(true).args(["object", "core"]))]
+#[command(group = clap::ArgGroup::new("stopped").multiple(true).args(["wave", "core"]))]
 pub(crate) struct EvalArguments {
     /// The expression, as llvm-dwarfdump prints it; prefixes may be left out
     #[arg(long, value_name = "TEXT")]
@@ -579,15 +635,23 @@ pub(crate) struct EvalArguments {
     #[arg(long, value_name = "BYTES")]
     pub(crate) hex: Option<String>,
     /// Evaluate every line of a file: a JSON object with these options as fields; - reads standard input
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["object", "wave", "lane", "result", "read"])]
+    #[arg(long, value_name = "FILE",
+        conflicts_with_all = ["object", "core", "folders", "wave", "lane", "result", "read"])]
     pub(crate) batch: Option<PathBuf>,
-    /// The code object that the expression refers to
+    /// The code object that the expression refers to; with --core one in place of one that is lost or stripped
     #[arg(long, value_name = "FILE")]
-    pub(crate) object: Option<PathBuf>,
+    pub(crate) object: Vec<PathBuf>,
+    /// A core file, or twice for the GPU's half and the host's; --wave is then the number of a wave,
+    /// QUEUE:PACKET:(x,y,z)/w, or `stopped` (the default: the first that faulted)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) core: Vec<PathBuf>,
+    /// With --core: a folder to look in for code objects that are lost or stripped, and for those that are in files
+    #[arg(long = "object-path", value_name = "DIR", requires = "core")]
+    pub(crate) folders: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) which: ObjectArguments,
     /// The offset of the unit's header, in `.debug_info`
-    #[arg(long, value_name = "OFFSET", requires = "object", value_parser = parse_offset)]
+    #[arg(long, value_name = "OFFSET", requires = "program", value_parser = parse_offset)]
     pub(crate) unit: Option<u64>,
     /// The stopped wave (hetdwarf-wave/1); - reads standard input
     #[arg(long, value_name = "FILE")]
@@ -596,7 +660,7 @@ pub(crate) struct EvalArguments {
     #[arg(long, value_name = "LANES")]
     pub(crate) lane: Option<String>,
     /// The call frame, 0 for the innermost
-    #[arg(long, value_name = "N", requires = "object", requires = "wave")]
+    #[arg(long, value_name = "N", requires = "program", requires = "stopped")]
     pub(crate) frame: Option<usize>,
     /// The kind of result that is required
     #[arg(long, value_enum, default_value_t)]

@@ -5,13 +5,13 @@ use std::io::Write;
 use std::path::Path;
 
 use super::arguments::{Format, LanePcArguments};
+use super::core::{Chosen, with_chosen};
 use super::failure::{Exit, Failure};
-use super::input::{frame_at, read_wave_of, with_program};
+use super::input::frame_at;
 use super::lanes::{ranges, work_items};
 use super::or_unknown;
 use super::sources::{self, Sources};
-use crate::inspect::{Program, Stop, StopOptions};
-use crate::location::Arena;
+use crate::inspect::{Stop, StopOptions};
 use crate::report::{LanePcDocument, LanePcLane, LanePicture, to_json_pretty};
 use crate::untrusted::Untrusted;
 
@@ -20,28 +20,34 @@ pub(crate) fn run(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<Exit, Failure> {
-    with_program(&arguments.object, &arguments.which, |program| {
-        show(arguments, program, out, err)
-    })
+    let chosen = Chosen {
+        object: arguments.object.as_deref(),
+        wave: arguments.wave.as_deref(),
+        core: &arguments.core,
+        which: &arguments.which,
+        reading: StopOptions::default().reading,
+    };
+    // Both write warnings: those of the wave come before what is said of the picture.
+    let (exit, note) = with_chosen(&chosen, err, |stop, file| show(arguments, stop, file, out))?;
+    if let Some(note) = note {
+        let to: &mut dyn Write = match arguments.format {
+            Format::Json => err,
+            Format::Text => out,
+        };
+        writeln!(to, "{note}")?;
+    }
+    Ok(exit)
 }
 
+/// Also gives what is missing in the picture.
 fn show(
     arguments: &LanePcArguments,
-    program: &Program<'_>,
+    stop: &Stop<'_, '_>,
+    file: &Path,
     out: &mut dyn Write,
-    err: &mut dyn Write,
-) -> Result<Exit, Failure> {
-    let place = |error: crate::Error| Failure::in_file(&arguments.object, error);
-    let wave = read_wave_of(program, &arguments.wave, err)?;
-    let arena = Arena::new();
-    let stop = Stop::new(
-        program,
-        &wave,
-        wave.pc(),
-        StopOptions::loaded_at(wave.load_address),
-        &arena,
-    );
-    let frame = frame_at(&stop, arguments.frame)?;
+) -> Result<(Exit, Option<String>), Failure> {
+    let place = |error: crate::Error| Failure::in_file(file, error);
+    let frame = frame_at(stop, arguments.frame)?;
     let document = LanePcDocument::new(&frame).map_err(place)?;
     let mut note = None;
     if arguments.svg.is_some() || arguments.html.is_some() {
@@ -59,14 +65,7 @@ fn show(
         Format::Json => writeln!(out, "{}", to_json_pretty(&document)?)?,
         Format::Text => print(&document, out)?,
     }
-    if let Some(note) = note {
-        let to: &mut dyn Write = match arguments.format {
-            Format::Json => err,
-            Format::Text => out,
-        };
-        writeln!(to, "{note}")?;
-    }
-    Ok(Exit::Done)
+    Ok((Exit::Done, note))
 }
 
 /// Writes a file that was asked for.
