@@ -135,6 +135,7 @@ const CORE_EXAMPLES: &str = "Examples:
   hetdwarf core gpucore.4242 core.4242
   hetdwarf core merged.core --object-path build --source-dir src
   hetdwarf core merged.core --group-by kernel --format json
+  hetdwarf core merged.core --export waves
 
 Exit status: 0 all of it could be read, 1 a part, 2 nothing.";
 
@@ -143,6 +144,7 @@ const CORE_HELP: &str = "Examples:
   hetdwarf core gpucore.4242 core.4242
   hetdwarf core merged.core --object-path build --source-dir src
   hetdwarf core merged.core --group-by kernel --format json
+  hetdwarf core merged.core --export waves
 
 What the ROCm runtime writes (gpucore.PID) has scratch, code and buffers of the GPU; what the kernel writes (core.PID) \
 has everything else, and waves are there. Give both, or what roccoremerge or rocgdb's gcore made of them.
@@ -322,6 +324,12 @@ pub(crate) struct CoreArguments {
     pub(crate) objects: CoreObjects,
     #[command(flatten)]
     pub(crate) sources: SourceArguments,
+    /// Also write each wave as a snapshot, wave-INDEX.json (hetdwarf-wave/1), and each code object, object-N.hsaco
+    #[arg(long, value_name = "DIR")]
+    pub(crate) export: Option<PathBuf>,
+    /// With --export: which memory the snapshots have besides LDS, scratch and kernel arguments
+    #[arg(long, value_enum, default_value_t, requires = "export")]
+    pub(crate) memory: MemoryName,
     /// What the waves of a group have in common
     #[arg(long, value_enum, default_value_t)]
     pub(crate) group_by: GroupByName,
@@ -342,6 +350,16 @@ pub(crate) struct CoreArguments {
     /// How to print
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
+}
+
+/// Which global memory is exported.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MemoryName {
+    /// What the variables of the frames reach.
+    #[default]
+    Reached,
+    /// All that the core has.
+    All,
 }
 
 /// Where the source is, if it is not in the debugging information.

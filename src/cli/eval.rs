@@ -111,8 +111,7 @@ fn of_files(
             }
             let arena = Arena::new();
             let stop = snapshot.as_ref().map(|wave| {
-                let options =
-                    StopOptions::loaded_at(wave.load_address).reading(settings.reading());
+                let options = StopOptions::loaded_at(wave.load_address).reading(settings.reading());
                 Stop::new(program, wave, wave.pc(), options, &arena)
             });
             let place = Place {

@@ -17,9 +17,12 @@ use super::table::{bold, cells, table};
 
 pub(crate) fn run(arguments: &InfoArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     let limits = arguments.limits.limits();
-    let (path, data) = object_or_core(arguments.object.as_deref(), &arguments.core, &limits, |path| {
-        read_file(path)
-    })?;
+    let (path, data) = object_or_core(
+        arguments.object.as_deref(),
+        &arguments.core,
+        &limits,
+        |path| read_file(path),
+    )?;
     let place = |error: crate::Error| Failure::in_file(path, error);
     let objects = code_objects_with(&data, &limits).map_err(place)?;
     let mut document = InfoDocument::new(&objects);

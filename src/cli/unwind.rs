@@ -116,7 +116,11 @@ pub(crate) fn print_group<T>(group: &WaveGroup<T>, out: &mut dyn Write) -> Resul
     let bold = anstyle::Style::new().bold();
     let title = match &*group.waves {
         [wave] => format!("wave {wave}"),
-        waves => format!("{} waves: {}", waves.len(), super::core::numbers(waves, false)),
+        waves => format!(
+            "{} waves: {}",
+            waves.len(),
+            super::core::numbers(waves, false)
+        ),
     };
     writeln!(out, "{bold}{title}{bold:#}")?;
     if let Some(message) = &group.message {

@@ -1,12 +1,12 @@
 //! `hetdwarf core`.
 
+mod export;
 mod objects;
 mod stop;
 mod text;
 
-pub(crate) use text::numbers;
 pub(crate) use stop::{Chosen, ask_all_waves, with_chosen};
-
+pub(crate) use text::numbers;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::eval::Reading;
 use crate::report::{CoreDocument, GroupBy, ProblemDocument, to_json_pretty};
 use crate::untrusted::Untrusted;
 
-use super::arguments::{CoreArguments, CoreObjectChoice, Format, GroupByName};
+use super::arguments::{CoreArguments, CoreObjectChoice, Format, GroupByName, MemoryName};
 use super::contents::Contents;
 use super::failure::{Exit, Failure};
 use crate::limits::Limits;
@@ -28,19 +28,28 @@ pub(crate) fn run(
 ) -> Result<Exit, Failure> {
     let limits = arguments.limits.limits();
     let wanted = &arguments.objects;
-    with_core(&arguments.files, wanted, Reading::Tolerant, &limits, |opened| {
-        let (core, programs, found) = (opened.core, opened.programs, opened.found);
-        let by = group_by(arguments.group_by);
-        let mut document = CoreDocument::new(core, programs, &found.objects, by);
-        let process = programs.process();
-        document.problems.extend(objects::lost(process, found));
-        document.problems.extend(found.problems.iter().cloned());
-        match arguments.format {
-            Format::Json => writeln!(out, "{}", to_json_pretty(&document)?)?,
-            Format::Text => text::print(&document, core, programs, arguments, width, out)?,
-        }
-        Ok(exit(&document.problems))
-    })
+    with_core(
+        &arguments.files,
+        wanted,
+        Reading::Tolerant,
+        &limits,
+        |opened| {
+            let (core, programs, found) = (opened.core, opened.programs, opened.found);
+            let by = group_by(arguments.group_by);
+            let mut document = CoreDocument::new(core, programs, &found.objects, by);
+            let process = programs.process();
+            document.problems.extend(objects::lost(process, found));
+            document.problems.extend(found.problems.iter().cloned());
+            if let Some(folder) = &arguments.export {
+                export::export(opened, folder, arguments.memory == MemoryName::All)?;
+            }
+            match arguments.format {
+                Format::Json => writeln!(out, "{}", to_json_pretty(&document)?)?,
+                Format::Text => text::print(&document, core, programs, arguments, width, out)?,
+            }
+            Ok(exit(&document.problems))
+        },
+    )
 }
 
 /// The file that arguments choose, which `read` reads, or a code object of a core; with the path that messages name.
@@ -73,8 +82,7 @@ fn code_object(choice: &CoreObjectChoice, limits: &Limits) -> Result<Contents, F
                 return Err(in_files(files, message));
             }
         };
-        let wrong =
-            |why: &str| Err(in_files(files, format!("--code-object {index}: {why}")));
+        let wrong = |why: &str| Err(in_files(files, format!("--code-object {index}: {why}")));
         match images.get(index) {
             Some((_, Some(image))) => Ok(Contents::Read(image.to_vec())),
             Some((_, None)) => wrong("its file was not found; give --object-path or --object"),

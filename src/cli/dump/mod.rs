@@ -135,9 +135,12 @@ impl Selection {
 pub(crate) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     let limits = arguments.which.limits.limits();
     let selection = Selection::new(arguments)?;
-    let (path, data) = object_or_core(arguments.object.as_deref(), &arguments.core, &limits, |path| {
-        Contents::open(path, Input::Whole).map_err(|error| Failure::in_file(path, error))
-    })?;
+    let (path, data) = object_or_core(
+        arguments.object.as_deref(),
+        &arguments.core,
+        &limits,
+        |path| Contents::open(path, Input::Whole).map_err(|error| Failure::in_file(path, error)),
+    )?;
     let place = |error: crate::Error| Failure::in_file(path, error);
     let embedded = choose(path, &data, &arguments.which)?;
     let object = CodeObject::parse_with(&embedded.data, &limits).map_err(place)?;
