@@ -12,6 +12,7 @@
 pub mod arch;
 #[cfg(feature = "cli")]
 pub mod cli;
+pub mod debug_agent;
 pub mod debug_info;
 pub mod display;
 pub mod error;

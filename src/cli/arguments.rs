@@ -63,6 +63,9 @@ pub(crate) enum Command {
     /// Show what the waves of a GPU core file were doing
     #[command(after_help = CORE_EXAMPLES, after_long_help = CORE_HELP)]
     Core(CoreArguments),
+    /// Make snapshots of waves out of what ROCm's debug agent printed
+    #[command(after_help = IMPORT_EXAMPLES)]
+    Import(ImportArguments),
     /// Print what a code object is: target, kernels and their resources, debugging information
     #[command(
         after_help = "Examples:\n  hetdwarf info kernel.hsaco\n  hetdwarf info a.out --target gfx90a\n  \
@@ -129,6 +132,15 @@ hetdwarf.toml, in this folder or the next above that has one, has a repository's
   baseline = \"known.json\"      # in the folder of the file or below
 
 Exit status: 0 no error was found, 1 errors were found, 2 not everything could be checked,\nor nothing was found to check.";
+
+const IMPORT_EXAMPLES: &str = "Examples:
+  hetdwarf import run.log -o waves --object kernel.hsaco
+  hetdwarf import run.log -o waves --target gfx1100
+
+The agent is librocm-debug-agent.so.2, in HSA_TOOLS_LIB; --save-code-objects in ROCM_DEBUG_AGENT_OPTIONS writes the code
+objects too. Its text has no scratch and no global memory: what is there is unavailable.
+
+Exit status: 0 done, 2 there is no wave in it, its target is not known, or it could not be read.";
 
 const CORE_EXAMPLES: &str = "Examples:
   hetdwarf core merged.core
@@ -581,6 +593,27 @@ pub(crate) struct LanePcArguments {
     pub(crate) html: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) sources: SourceArguments,
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ImportArguments {
+    /// What the program and the agent printed
+    #[arg(value_name = "LOG", required = true)]
+    pub(crate) logs: Vec<PathBuf>,
+    /// The folder for the snapshots, wave-N.json with the agent's number of the wave
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) output: PathBuf,
+    /// A code object of the program, perhaps one that the agent saved; it gives the target and where it is loaded
+    #[arg(long = "object", value_name = "OBJ")]
+    pub(crate) objects: Vec<PathBuf>,
+    /// The target of the waves, if no code object says it (gfx90a, gfx90a:xnack+)
+    #[arg(long, value_name = "TARGET")]
+    pub(crate) target: Option<String>,
+    #[command(flatten)]
+    pub(crate) limits: LimitArguments,
     /// How to print
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,

@@ -10,6 +10,7 @@ mod demo;
 mod dump;
 mod eval;
 mod failure;
+mod import;
 mod info;
 mod input;
 mod lane_pc;
@@ -109,6 +110,7 @@ fn dispatch(
         | Command::Unwind(_)
         | Command::LanePc(_)
         | Command::Core(_)
+        | Command::Import(_)
         | Command::Info(_)
         | Command::Regs(_)
         | Command::Demo
@@ -135,6 +137,7 @@ fn run_command(
         Command::Unwind(arguments) => unwind::run(&arguments, out, err),
         Command::LanePc(arguments) => lane_pc::run(&arguments, out, err),
         Command::Core(arguments) => core::run(&arguments, width, out),
+        Command::Import(arguments) => import::run(&arguments, out),
         Command::Info(arguments) => info::run(&arguments, out),
         Command::Regs(arguments) => regs::run(&arguments, out),
         Command::Demo => demo::run(width, out),
