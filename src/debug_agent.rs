@@ -4,7 +4,7 @@
 //! The text stands among other output, and can be cut, prefixed by a launcher, coloured, and mixed with that of other
 //! processes. What has not the agent's shapes is skipped, and counted.
 //!
-//! Source: ROCm/rocr_debug_agent, `README.md`, `src/debug_agent.cpp`, `src/code_object.cpp`.
+//! Source: `ROCm/rocr_debug_agent`, `README.md`, `src/debug_agent.cpp`, `src/code_object.cpp`.
 
 use core::ops::Range;
 use std::collections::BTreeMap;
@@ -80,13 +80,17 @@ impl Log {
                 continue;
             }
             // The longest prefix is the one that was meant.
+            // Of an empty line there is only the prefix, without the space that ends it.
             let of = readers
                 .iter_mut()
-                .filter(|(prefix, _)| line.starts_with(&***prefix));
+                .filter(|(prefix, _)| line.starts_with(prefix.trim_end()));
             let found = of.max_by_key(|(prefix, _)| prefix.len());
             let is_read = match found {
                 Some((prefix, reader)) => {
-                    let rest = line.get(prefix.len()..).unwrap_or_default().trim();
+                    let rest = line
+                        .get(prefix.trim_end().len()..)
+                        .unwrap_or_default()
+                        .trim();
                     let wave = log.waves.get_mut(reader.index);
                     wave.is_some_and(|wave| reader.line(wave, rest))
                 }

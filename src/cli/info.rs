@@ -21,7 +21,7 @@ pub(crate) fn run(arguments: &InfoArguments, out: &mut dyn Write) -> Result<Exit
         arguments.object.as_deref(),
         &arguments.core,
         &limits,
-        |path| read_file(path),
+        read_file,
     )?;
     let place = |error: crate::Error| Failure::in_file(path, error);
     let objects = code_objects_with(&data, &limits).map_err(place)?;
