@@ -241,7 +241,7 @@ fn damaged_text_costs_what_is_damaged() {
     // Cut at every hundredth byte after the first vector register: what was there is kept.
     let start = good.find("[31]").unwrap() + 14;
     for end in (start..good.len()).step_by(97) {
-        let (_, file, _) = with(good[..end].as_bytes());
+        let (_, file, _) = with(&good.as_bytes()[..end]);
         assert_eq!(file["pc"], expected["pc"]);
         for (name, value) in file["registers"].as_object().unwrap() {
             assert_eq!(value, &expected["registers"][name], "{name}");
