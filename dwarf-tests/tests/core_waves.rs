@@ -268,7 +268,12 @@ fn exported_files_answer_as_the_core() {
             let number = wave["index"].to_string();
             let object = format!("{exported}/object-{}.hsaco", wave["code_object"]);
             let snapshot = format!("{exported}/wave-{number}.json");
-            for command in [&["vars", "--frame", "all"][..], &["unwind"], &["lane-pc"]] {
+            for command in [
+                &["vars", "--frame", "all"][..],
+                &["vars", "--children", "2"],
+                &["unwind"],
+                &["lane-pc"],
+            ] {
                 let json = ["--format", "json"];
                 let of_files = ["--wave", &snapshot, &object];
                 let expected = [&command[1..], &["--wave", &number], &json].concat();
