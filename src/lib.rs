@@ -15,6 +15,7 @@ pub mod arch;
 pub mod cfi_check;
 #[cfg(feature = "cli")]
 pub mod cli;
+pub mod debug_agent;
 pub mod debug_info;
 pub mod display;
 pub mod error;

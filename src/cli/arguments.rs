@@ -22,16 +22,25 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Print the variables of a stopped wave, in every lane
-    #[command(after_help = VARS_EXAMPLES)]
+    #[command(
+        override_usage = "hetdwarf vars [OPTIONS] <OBJECT> --wave <FILE>\n       \
+        hetdwarf vars [OPTIONS] --core <FILE> [--wave <SEL>]",
+        after_help = VARS_EXAMPLES
+    )]
     Vars(VarsArguments),
     /// Evaluate expressions of C in a stopped wave, in every lane
-    #[command(after_help = PRINT_EXAMPLES)]
+    #[command(
+        override_usage = "hetdwarf print [OPTIONS] <OBJECT> --wave <FILE> <EXPR>...\n       \
+        hetdwarf print [OPTIONS] --core <FILE> [--wave <SEL>] <EXPR>...",
+        after_help = PRINT_EXAMPLES
+    )]
     Print(PrintArguments),
     /// Evaluate an expression
     #[command(
         after_help = "Examples:\n  hetdwarf eval --expr 'DW_OP_lit6, DW_OP_lit7, DW_OP_mul'\n  \
         hetdwarf eval --expr 'regx v4, push_lane, lit4, mul, offset' --wave stop.json --lane all --read 32\n  \
-        hetdwarf eval --batch vectors.jsonl --format json"
+        hetdwarf eval --batch vectors.jsonl --format json\n  \
+        hetdwarf eval --expr 'regx v4' --core merged.core --wave 12 --lane all --read 32"
     )]
     Eval(EvalArguments),
     /// Print the call stack of a stopped wave
@@ -40,7 +49,8 @@ pub(crate) enum Command {
         hetdwarf unwind [OPTIONS] --core <FILE> [--wave <SEL>]",
         after_help = "Examples:\n  hetdwarf unwind kernel.hsaco --wave stop.json --registers\n  \
         hetdwarf unwind kernel.hsaco --wave stop.json --registers --lane 0-3\n  \
-        hetdwarf unwind --core merged.core --wave 12"
+        hetdwarf unwind --core merged.core --wave 12\n  \
+        hetdwarf unwind --core gpucore.4242 --core core.4242 --all-waves"
     )]
     Unwind(UnwindArguments),
     /// Show where each lane of a stopped wave is
@@ -56,9 +66,13 @@ pub(crate) enum Command {
     /// Show what the waves of a GPU core file were doing
     #[command(after_help = CORE_EXAMPLES, after_long_help = CORE_HELP)]
     Core(CoreArguments),
+    /// Make snapshots of waves out of what ROCm's debug agent printed
+    #[command(after_help = IMPORT_EXAMPLES)]
+    Import(ImportArguments),
     /// Print what a code object is: target, kernels and their resources, debugging information
     #[command(
-        after_help = "Examples:\n  hetdwarf info kernel.hsaco\n  hetdwarf info a.out --target gfx90a"
+        after_help = "Examples:\n  hetdwarf info kernel.hsaco\n  hetdwarf info a.out --target gfx90a\n  \
+        hetdwarf info --core merged.core --code-object 0"
     )]
     Info(InfoArguments),
     /// Print DWARF register numbers and what they stand for
@@ -85,6 +99,7 @@ const VARS_EXAMPLES: &str = "Examples:
   hetdwarf vars kernel.hsaco --wave stop.json --depth 2
   hetdwarf vars kernel.hsaco --wave stop.json --lane 3 --children 2 --format json
   dump-wave | hetdwarf vars kernel.hsaco --wave - --format json
+  hetdwarf vars --core merged.core --wave stopped
 
 Exit status: 0 done, 1 no variable could be read (the answer says why), 2 the command could not run.";
 const PRINT_EXAMPLES: &str = "Examples:
@@ -92,6 +107,8 @@ const PRINT_EXAMPLES: &str = "Examples:
   hetdwarf print kernel.hsaco --wave stop.json --lane 0-3,7 '*q@4' 'sizeof(struct T)'
   hetdwarf print kernel.hsaco --wave stop.json --frame 1 'n > 0 ? total / n : 0' '$v3' '$exec'
   hetdwarf print kernel.hsaco --wave stop.json '*(float *) local#0x40'
+  hetdwarf print --core merged.core --wave 12 'p->x'
+  hetdwarf print --core gpucore.4242 --core core.4242 --all-waves 'n'
 
 Operators are C's; `p[0]@n` is an array of n elements, as in gdb. Nothing is assigned or called.
 
@@ -101,7 +118,7 @@ const LANE_PC_EXAMPLES: &str = "Examples:
   hetdwarf lane-pc kernel.hsaco --wave stop.json
   hetdwarf lane-pc kernel.hsaco --wave stop.json --html lanes.html --source-dir src
   hetdwarf lane-pc kernel.hsaco --wave stop.json --svg lanes.svg --source-dir /build/project=.
-  hetdwarf lane-pc --core merged.core --wave stopped";
+  hetdwarf lane-pc --core merged.core --wave '1:382:(0,0,0)/0'";
 
 const ANNOTATE_EXAMPLES: &str = "Examples:
   hetdwarf annotate kernel.hsaco -o annotated.hsaco
@@ -127,11 +144,21 @@ hetdwarf.toml, in this folder or the next above that has one, has a repository's
 
 Exit status: 0 no error was found, 1 errors were found, 2 not everything could be checked,\nor nothing was found to check.";
 
+const IMPORT_EXAMPLES: &str = "Examples:
+  hetdwarf import run.log -o waves --object kernel.hsaco
+  hetdwarf import run.log -o waves --target gfx1100
+
+The agent is librocm-debug-agent.so.2, in HSA_TOOLS_LIB; --save-code-objects in ROCM_DEBUG_AGENT_OPTIONS writes the code
+objects too. Its text has no scratch and no global memory: what is there is unavailable.
+
+Exit status: 0 done, 2 there is no wave in it, its target is not known, or it could not be read.";
+
 const CORE_EXAMPLES: &str = "Examples:
   hetdwarf core merged.core
   hetdwarf core gpucore.4242 core.4242
   hetdwarf core merged.core --object-path build --source-dir src
   hetdwarf core merged.core --group-by kernel --format json
+  hetdwarf core merged.core --export waves
 
 Exit status: 0 all of it could be read, 1 a part, 2 nothing.";
 
@@ -140,6 +167,7 @@ const CORE_HELP: &str = "Examples:
   hetdwarf core gpucore.4242 core.4242
   hetdwarf core merged.core --object-path build --source-dir src
   hetdwarf core merged.core --group-by kernel --format json
+  hetdwarf core merged.core --export waves
 
 What the ROCm runtime writes (gpucore.PID) has scratch, code and buffers of the GPU; what the kernel writes (core.PID) \
 has everything else, and waves are there. Give both, or what roccoremerge or rocgdb's gcore made of them.
@@ -181,7 +209,10 @@ Offsets and addresses are strings, \"0x…\"; so are constants that may pass 2^5
 #[derive(Debug, Args)]
 pub(crate) struct DumpArguments {
     /// The code object or .dwo file, or a bundle or host program that contains it
-    pub(crate) object: PathBuf,
+    #[arg(required_unless_present = "core", conflicts_with = "core")]
+    pub(crate) object: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) core: CoreObjectChoice,
     #[command(flatten)]
     pub(crate) which: ObjectArguments,
     /// Print the entries of all units, with their attributes (the default)
@@ -316,6 +347,12 @@ pub(crate) struct CoreArguments {
     pub(crate) objects: CoreObjects,
     #[command(flatten)]
     pub(crate) sources: SourceArguments,
+    /// Also write each wave as a snapshot, wave-INDEX.json (hetdwarf-wave/1), and each code object, object-N.hsaco
+    #[arg(long, value_name = "DIR")]
+    pub(crate) export: Option<PathBuf>,
+    /// With --export: which memory the snapshots have besides LDS, scratch and kernel arguments
+    #[arg(long, value_enum, default_value_t, requires = "export")]
+    pub(crate) memory: MemoryName,
     /// What the waves of a group have in common
     #[arg(long, value_enum, default_value_t)]
     pub(crate) group_by: GroupByName,
@@ -338,6 +375,16 @@ pub(crate) struct CoreArguments {
     pub(crate) format: Format,
 }
 
+/// Which global memory is exported.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MemoryName {
+    /// What the variables of the frames reach.
+    #[default]
+    Reached,
+    /// All that the core has.
+    All,
+}
+
 /// Where the source is, if it is not in the debugging information.
 #[derive(Debug, Args)]
 pub(crate) struct SourceArguments {
@@ -348,11 +395,11 @@ pub(crate) struct SourceArguments {
 }
 
 /// The code objects of a core that are not in it.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct CoreObjects {
     /// A code object in place of one that is lost or stripped: where its code is found loaded, or at LOAD
     #[arg(long = "object", value_name = "OBJ[@LOAD]")]
-    pub(crate) given: Vec<String>,
+    pub(crate) given: Vec<PathBuf>,
     /// A folder to look in for code objects that are lost or stripped, and for those that are in files
     #[arg(long = "object-path", value_name = "DIR")]
     pub(crate) folders: Vec<PathBuf>,
@@ -365,6 +412,19 @@ pub(crate) struct CoreChoice {
     /// QUEUE:PACKET:(x,y,z)/w, or `stopped` (the default: the first that faulted)
     #[arg(long, value_name = "FILE")]
     pub(crate) core: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) objects: CoreObjects,
+}
+
+/// A core in place of a code object, which is one of its own.
+#[derive(Debug, Args)]
+pub(crate) struct CoreObjectChoice {
+    /// A core file in place of OBJECT, or twice for the GPU's half and the host's
+    #[arg(long, value_name = "FILE")]
+    pub(crate) core: Vec<PathBuf>,
+    /// Of the code objects of the core, the one with this number, from 0, as `hetdwarf core` lists them
+    #[arg(long, value_name = "N", requires = "core")]
+    pub(crate) code_object: Option<usize>,
     #[command(flatten)]
     pub(crate) objects: CoreObjects,
 }
@@ -425,12 +485,15 @@ pub(crate) struct StrictArguments {
 #[derive(Debug, Args)]
 pub(crate) struct VarsArguments {
     /// The code object, or a bundle or host program that contains it
-    pub(crate) object: PathBuf,
+    #[arg(required_unless_present = "core", conflicts_with = "core")]
+    pub(crate) object: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) which: ObjectArguments,
     /// The stopped wave (hetdwarf-wave/1); - reads standard input
-    #[arg(long, value_name = "FILE")]
-    pub(crate) wave: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "core")]
+    pub(crate) wave: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) core: CoreChoice,
     /// The lanes: 3, 0-7,12 or all (the default, but text shows only lanes known to be active in a caller whose
     /// EXEC is not known)
     #[arg(long, value_name = "LANES")]
@@ -458,16 +521,22 @@ pub(crate) struct VarsArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct PrintArguments {
-    /// The code object, or a bundle or host program that contains it
+    /// The code object, or a bundle or host program that contains it; left out with --core
+    #[arg(required = true)]
     pub(crate) object: PathBuf,
     /// What to evaluate; one that starts with `-` comes after `--`
-    #[arg(value_name = "EXPR", required = true)]
+    #[arg(value_name = "EXPR", required_unless_present = "core")]
     pub(crate) expressions: Vec<String>,
     #[command(flatten)]
     pub(crate) which: ObjectArguments,
-    /// The stopped wave (hetdwarf-wave/1)
-    #[arg(long, value_name = "FILE")]
-    pub(crate) wave: PathBuf,
+    /// The stopped wave (hetdwarf-wave/1); - reads standard input
+    #[arg(long, value_name = "FILE", required_unless_present = "core")]
+    pub(crate) wave: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) core: CoreChoice,
+    /// Ask every wave of the core; those with equal answers are one group. Work-items are left out
+    #[arg(long, requires = "core", conflicts_with = "wave")]
+    pub(crate) all_waves: bool,
     /// Lanes, or all (the default, but text shows only lanes known to be active in a caller whose EXEC is not
     /// known)
     #[arg(long, value_name = "N|A-B,C|all")]
@@ -501,6 +570,10 @@ pub(crate) struct UnwindArguments {
     /// Also show the registers of each frame and where they were found
     #[arg(long)]
     pub(crate) registers: bool,
+    /// The call stacks of every wave of the core; equal ones are one group. Registers are left out without --registers,
+    /// and work-items are
+    #[arg(long, requires = "core", conflicts_with = "wave")]
+    pub(crate) all_waves: bool,
     #[command(flatten)]
     pub(crate) reading: StrictArguments,
     /// How to print
@@ -565,9 +638,33 @@ pub(crate) struct AnnotateArguments {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct ImportArguments {
+    /// What the program and the agent printed
+    #[arg(value_name = "LOG", required = true)]
+    pub(crate) logs: Vec<PathBuf>,
+    /// The folder for the snapshots, wave-N.json with the agent's number of the wave
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) output: PathBuf,
+    /// A code object of the program, perhaps one that the agent saved; it gives the target and where it is loaded
+    #[arg(long = "object", value_name = "OBJ")]
+    pub(crate) objects: Vec<PathBuf>,
+    /// The target of the waves, if no code object says it (gfx90a, gfx90a:xnack+)
+    #[arg(long, value_name = "TARGET")]
+    pub(crate) target: Option<String>,
+    #[command(flatten)]
+    pub(crate) limits: LimitArguments,
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct InfoArguments {
     /// A code object, or a bundle or host program that contains some
-    pub(crate) object: PathBuf,
+    #[arg(required_unless_present = "core", conflicts_with = "core")]
+    pub(crate) object: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) core: CoreObjectChoice,
     /// Of several code objects in the file, the one for this processor (gfx90a, gfx90a:xnack+)
     #[arg(long, value_name = "TARGET", conflicts_with = "index")]
     pub(crate) target: Option<String>,
@@ -618,6 +715,8 @@ pub(crate) enum ResultName {
 
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("what").required(true).args(["expr", "hex", "batch"]))]
+#[command(group = clap::ArgGroup::new("program").multiple(true).args(["object", "core"]))]
+#[command(group = clap::ArgGroup::new("stopped").multiple(true).args(["wave", "core"]))]
 pub(crate) struct EvalArguments {
     /// The expression, as llvm-dwarfdump prints it; prefixes may be left out
     #[arg(long, value_name = "TEXT")]
@@ -626,15 +725,23 @@ pub(crate) struct EvalArguments {
     #[arg(long, value_name = "BYTES")]
     pub(crate) hex: Option<String>,
     /// Evaluate every line of a file: a JSON object with these options as fields; - reads standard input
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["object", "wave", "lane", "result", "read"])]
+    #[arg(long, value_name = "FILE",
+        conflicts_with_all = ["object", "core", "folders", "wave", "lane", "result", "read"])]
     pub(crate) batch: Option<PathBuf>,
-    /// The code object that the expression refers to
+    /// The code object that the expression refers to; with --core one in place of one that is lost or stripped
     #[arg(long, value_name = "FILE")]
-    pub(crate) object: Option<PathBuf>,
+    pub(crate) object: Vec<PathBuf>,
+    /// A core file, or twice for the GPU's half and the host's; --wave is then the number of a wave,
+    /// QUEUE:PACKET:(x,y,z)/w, or `stopped` (the default: the first that faulted)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) core: Vec<PathBuf>,
+    /// With --core: a folder to look in for code objects that are lost or stripped, and for those that are in files
+    #[arg(long = "object-path", value_name = "DIR", requires = "core")]
+    pub(crate) folders: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) which: ObjectArguments,
     /// The offset of the unit's header, in `.debug_info`
-    #[arg(long, value_name = "OFFSET", requires = "object", value_parser = parse_offset)]
+    #[arg(long, value_name = "OFFSET", requires = "program", value_parser = parse_offset)]
     pub(crate) unit: Option<u64>,
     /// The stopped wave (hetdwarf-wave/1); - reads standard input
     #[arg(long, value_name = "FILE")]
@@ -643,7 +750,7 @@ pub(crate) struct EvalArguments {
     #[arg(long, value_name = "LANES")]
     pub(crate) lane: Option<String>,
     /// The call frame, 0 for the innermost
-    #[arg(long, value_name = "N", requires = "object", requires = "wave")]
+    #[arg(long, value_name = "N", requires = "program", requires = "stopped")]
     pub(crate) frame: Option<usize>,
     /// The kind of result that is required
     #[arg(long, value_enum, default_value_t)]

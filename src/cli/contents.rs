@@ -36,6 +36,8 @@ pub(crate) enum Input {
     Configuration,
     /// A source file.
     Source,
+    /// What a program printed.
+    Log,
 }
 
 /// How an input is read.
@@ -63,6 +65,7 @@ impl Input {
             Input::Baseline      => row("baseline",      256 << 20, false, false),
             Input::Configuration => row("configuration", 256 << 10, false, false),
             Input::Source        => row("source file",    16 << 20, false, false),
+            Input::Log           => row("log",           256 << 20, false, true),
         }
     }
 }
@@ -210,7 +213,7 @@ fn accept(found: FileType, rule: Rule) -> io::Result<()> {
     let what = match type_name(found) {
         None => return Ok(()),
         Some("pipe") if rule.pipe => return Ok(()),
-        Some("pipe") => "it is a pipe; only --wave and --batch may be pipes".to_owned(),
+        Some("pipe") => "it is a pipe; only --wave, --batch and logs may be pipes".to_owned(),
         Some(name) => format!("it is a {name}, not a file"),
     };
     Err(io::Error::other(what))

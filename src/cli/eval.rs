@@ -18,8 +18,9 @@ use crate::report::{
 use crate::wave::{Snapshot, Wave};
 use serde_json::Value as Json;
 
-use super::arguments::{EvalArguments, Format, ResultName};
+use super::arguments::{CoreChoice, CoreObjects, EvalArguments, Format, ResultName};
 use super::contents::{Input, Lines};
+use super::core::{Chosen, with_chosen};
 use super::failure::{Exit, Failure};
 use super::input::{
     STANDARD_INPUT, check_wave, dialect, frame_at, read_wave, read_wave_file, with_program,
@@ -38,11 +39,35 @@ pub(crate) fn run(
         (Some(text), _) => Source::Text(text.clone()),
         (None, hex) => bytes_source(hex.as_deref().unwrap_or_default())?,
     };
-    let snapshot = arguments.wave.as_deref().map(read_wave).transpose()?;
-    let wave_size = snapshot.as_ref().map_or(WaveSize::Wave64, Wave::wave_size);
+    let settings = Settings {
+        address_size: arguments.address_size,
+        limits: limits(arguments),
+        tolerant: arguments.tolerant,
+    };
+    let document = if arguments.core.is_empty() {
+        of_files(arguments, &expression, &settings, err)?
+    } else {
+        of_core(arguments, &expression, &settings, err)?
+    };
+    match arguments.format {
+        Format::Json => writeln!(out, "{}", to_json(&document)?)?,
+        Format::Text => print(&document, out)?,
+    }
+    let failed = document.lanes.iter().any(|lane| lane.error.is_some());
+    Ok(if failed { Exit::BadNews } else { Exit::Done })
+}
+
+/// What is asked, of a wave of this size.
+///
+/// * `focus`: the lanes without a choice.
+fn options(
+    arguments: &EvalArguments,
+    wave_size: WaveSize,
+    focus: Vec<Lane>,
+) -> Result<EvalOptions, Failure> {
     let chosen = chosen_lanes(arguments.lane.as_deref(), wave_size)?;
-    let options = EvalOptions {
-        lanes: chosen.unwrap_or_else(|| focus(snapshot.as_ref())),
+    Ok(EvalOptions {
+        lanes: chosen.unwrap_or(focus),
         result: match arguments.result {
             ResultName::Location => ResultKind::Location,
             ResultName::Value => ResultKind::Value,
@@ -56,50 +81,94 @@ pub(crate) fn run(
             .map(Source::Text)
             .collect(),
         object_location: arguments.object_location.clone().map(Source::Text),
+    })
+}
+
+/// Evaluates with a code object and a snapshot, as far as they are given.
+fn of_files(
+    arguments: &EvalArguments,
+    expression: &Source,
+    settings: &Settings,
+    err: &mut dyn Write,
+) -> Result<EvalDocument, Failure> {
+    let snapshot = arguments.wave.as_deref().map(read_wave).transpose()?;
+    let wave_size = snapshot.as_ref().map_or(WaveSize::Wave64, Wave::wave_size);
+    let options = options(arguments, wave_size, focus(snapshot.as_ref()))?;
+    let path = match &*arguments.object {
+        [] => None,
+        [path] => Some(path),
+        [_, second, ..] => {
+            return Err(Failure::in_file(
+                second,
+                "--object: without --core there is one code object",
+            ));
+        }
     };
-    let settings = Settings {
-        address_size: arguments.address_size,
-        limits: limits(arguments),
-        tolerant: arguments.tolerant,
-    };
-    let document = match &arguments.object {
-        Some(path) => with_program(path, &arguments.which, |program| {
+    if let Some(path) = path {
+        return with_program(path, &arguments.which, |program| {
             if let (Some(path), Some(wave)) = (&arguments.wave, &snapshot) {
                 check_wave(program, path, wave, err)?;
             }
-            in_program(
+            let arena = Arena::new();
+            let stop = snapshot.as_ref().map(|wave| {
+                let options = StopOptions::loaded_at(wave.load_address).reading(settings.reading());
+                Stop::new(program, wave, wave.pc(), options, &arena)
+            });
+            let place = Place {
                 path,
                 program,
-                arguments,
-                snapshot.as_ref(),
-                &expression,
-                &options,
-                &settings,
-            )
-        })?,
-        None => {
-            let arena = Arena::new();
-            let context = context(snapshot.as_ref(), &settings, &arena);
-            let encoding = Encoding {
-                dialect: dialect(arguments.which.dialect),
-                ..settings.encoding()
+                stop: stop.as_ref(),
+                arena: &arena,
             };
-            let unit = Unit::unknown(encoding);
-            evaluate_all(&EvalRequest {
-                expression: &expression,
-                options: &options,
-                context: &context,
-                unit,
-                unit_offset: 0,
-            })?
-        }
-    };
-    match arguments.format {
-        Format::Json => writeln!(out, "{}", to_json(&document)?)?,
-        Format::Text => print(&document, out)?,
+            in_program(&place, arguments, expression, &options, settings)
+        });
     }
-    let failed = document.lanes.iter().any(|lane| lane.error.is_some());
-    Ok(if failed { Exit::BadNews } else { Exit::Done })
+    let arena = Arena::new();
+    let context = context(snapshot.as_ref(), settings, &arena);
+    let encoding = Encoding {
+        dialect: dialect(arguments.which.dialect),
+        ..settings.encoding()
+    };
+    Ok(evaluate_all(&EvalRequest {
+        expression,
+        options: &options,
+        context: &context,
+        unit: Unit::unknown(encoding),
+        unit_offset: 0,
+    })?)
+}
+
+/// Evaluates in a wave of a core.
+fn of_core(
+    arguments: &EvalArguments,
+    expression: &Source,
+    settings: &Settings,
+    err: &mut dyn Write,
+) -> Result<EvalDocument, Failure> {
+    let core = CoreChoice {
+        core: arguments.core.clone(),
+        objects: CoreObjects {
+            given: arguments.object.clone(),
+            folders: arguments.folders.clone(),
+        },
+    };
+    let chosen = Chosen {
+        object: None,
+        wave: arguments.wave.as_deref(),
+        core: &core,
+        which: &arguments.which,
+        reading: settings.reading(),
+    };
+    with_chosen(&chosen, err, |stop, path| {
+        let options = options(arguments, stop.wave().wave_size(), Vec::new())?;
+        let place = Place {
+            path,
+            program: stop.program(),
+            stop: Some(stop),
+            arena: stop.arena(),
+        };
+        in_program(&place, arguments, expression, &options, settings)
+    })
 }
 
 /// The lane in focus, if there is one.
@@ -132,6 +201,14 @@ struct Settings {
 }
 
 impl Settings {
+    fn reading(&self) -> Reading {
+        if self.tolerant {
+            Reading::Tolerant
+        } else {
+            Reading::ByTheLetter
+        }
+    }
+
     fn encoding(&self) -> Encoding {
         Encoding {
             address_size: self.address_size,
@@ -152,39 +229,45 @@ fn context<'c, 'a>(
         context.pc = Some(snapshot.pc().wrapping_sub(snapshot.load_address));
     }
     context.limits = settings.limits;
-    if settings.tolerant {
-        context.reading = Reading::Tolerant;
-    }
+    context.reading = settings.reading();
     context
+}
+
+/// A program, and a stopped wave that runs it, if there is one.
+struct Place<'s, 'p, 'a> {
+    /// What messages name.
+    path: &'s Path,
+    program: &'p Program<'a>,
+    stop: Option<&'s Stop<'p, 'a>>,
+    arena: &'p Arena<'p>,
 }
 
 /// Evaluates with the debugging information of a code object and, if there is a wave, in a call frame.
 fn in_program(
-    path: &Path,
-    program: &Program<'_>,
+    &Place {
+        path,
+        program,
+        stop,
+        arena,
+    }: &Place<'_, '_, '_>,
     arguments: &EvalArguments,
-    snapshot: Option<&Snapshot>,
     expression: &Source,
     options: &EvalOptions,
     settings: &Settings,
 ) -> Result<EvalDocument, Failure> {
     let place = |error: crate::Error| Failure::in_file(path, error);
-    let arena = Arena::new();
     let info = program.info();
     let mut context = Context {
         resolver: Some(&info),
         processor: Some(program.processor()),
-        ..context(snapshot, settings, &arena)
+        ..context(None, settings, arena)
     };
-    let stop = snapshot.map(|snapshot| {
-        let options = StopOptions::loaded_at(snapshot.load_address).reading(context.reading);
-        Stop::new(program, snapshot, snapshot.pc(), options, &arena)
-    });
+    if let Some(stop) = stop {
+        context.wave = Some(stop.wave());
+        context.load_address = stop.options().load_address;
+    }
     let level = arguments.frame.unwrap_or(0);
-    let frame = stop
-        .as_ref()
-        .map(|stop| frame_at(stop, level))
-        .transpose()?;
+    let frame = stop.map(|stop| frame_at(stop, level)).transpose()?;
     let call_frame = frame.map(|frame| frame.call_frame());
     let mut unit = None;
     if let Some(frame) = &frame {

@@ -10,15 +10,20 @@ use crate::report::{
 use crate::untrusted::Untrusted;
 
 use super::arguments::{Format, InfoArguments};
+use super::core::object_or_core;
 use super::failure::{Exit, Failure};
 use super::input::{check_lengths, read_file};
 use super::table::{bold, cells, table};
 
 pub(crate) fn run(arguments: &InfoArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
-    let path = &arguments.object;
-    let place = |error: crate::Error| Failure::in_file(path, error);
-    let data = read_file(path)?;
     let limits = arguments.limits.limits();
+    let (path, data) = object_or_core(
+        arguments.object.as_deref(),
+        &arguments.core,
+        &limits,
+        read_file,
+    )?;
+    let place = |error: crate::Error| Failure::in_file(path, error);
     let objects = code_objects_with(&data, &limits).map_err(place)?;
     let mut document = InfoDocument::new(&objects);
     let selector = match (&arguments.target, arguments.index) {
@@ -38,7 +43,7 @@ pub(crate) fn run(arguments: &InfoArguments, out: &mut dyn Write) -> Result<Exit
         (Format::Text, Some(object)) => print(object, out)?,
         (Format::Text, None) => print_list(&document, out)?,
     }
-    check_lengths([(&**path, &data)])?;
+    check_lengths([(path, &data)])?;
     Ok(Exit::Done)
 }
 

@@ -27,18 +27,25 @@ pub(crate) fn run(
         which: &arguments.which,
         reading: StopOptions::default().reading,
     };
-    with_chosen(&chosen, err, |stop, file, err| {
-        show(arguments, stop, file, out, err)
-    })
+    // Both write warnings: those of the wave come before what is said of the picture.
+    let (exit, note) = with_chosen(&chosen, err, |stop, file| show(arguments, stop, file, out))?;
+    if let Some(note) = note {
+        let to: &mut dyn Write = match arguments.format {
+            Format::Json => err,
+            Format::Text => out,
+        };
+        writeln!(to, "{note}")?;
+    }
+    Ok(exit)
 }
 
+/// Also gives what is missing in the picture.
 fn show(
     arguments: &LanePcArguments,
     stop: &Stop<'_, '_>,
     file: &Path,
     out: &mut dyn Write,
-    err: &mut dyn Write,
-) -> Result<Exit, Failure> {
+) -> Result<(Exit, Option<String>), Failure> {
     let place = |error: crate::Error| Failure::in_file(file, error);
     let recovery = match (arguments.recover, arguments.no_recover) {
         (true, _) => Recovery::Always,
@@ -63,14 +70,7 @@ fn show(
         Format::Json => writeln!(out, "{}", to_json_pretty(&document)?)?,
         Format::Text => print(&document, out)?,
     }
-    if let Some(note) = note {
-        let to: &mut dyn Write = match arguments.format {
-            Format::Json => err,
-            Format::Text => out,
-        };
-        writeln!(to, "{note}")?;
-    }
-    Ok(Exit::Done)
+    Ok((Exit::Done, note))
 }
 
 /// Writes a file that was asked for.

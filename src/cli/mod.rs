@@ -11,6 +11,7 @@ mod demo;
 mod dump;
 mod eval;
 mod failure;
+mod import;
 mod info;
 mod input;
 mod lane_pc;
@@ -111,6 +112,7 @@ fn dispatch(
         | Command::LanePc(_)
         | Command::Annotate(_)
         | Command::Core(_)
+        | Command::Import(_)
         | Command::Info(_)
         | Command::Regs(_)
         | Command::Demo
@@ -138,6 +140,7 @@ fn run_command(
         Command::LanePc(arguments) => lane_pc::run(&arguments, out, err),
         Command::Annotate(arguments) => annotate::run(&arguments, out),
         Command::Core(arguments) => core::run(&arguments, width, out),
+        Command::Import(arguments) => import::run(&arguments, out),
         Command::Info(arguments) => info::run(&arguments, out),
         Command::Regs(arguments) => regs::run(&arguments, out),
         Command::Demo => demo::run(width, out),

@@ -3,17 +3,19 @@
 mod text;
 
 use std::io::Write;
+use std::path::Path;
 
+use crate::arch::Lane;
 use crate::display::Options;
-use crate::inspect::{Program, Stop, StopOptions};
-use crate::location::Arena;
-use crate::report::{PrintDocument, to_json_pretty};
-use crate::wave::Wave;
+use crate::inspect::Stop;
+use crate::report::{AllWavesDocument, PrintDocument, to_json_pretty};
 
 use super::arguments::{Format, PrintArguments};
+use super::core::{Chosen, ask_all_waves, with_chosen};
 use super::failure::{Exit, Failure};
-use super::input::{frame_at, read_wave_of, with_program};
+use super::input::frame_at;
 use super::lanes::chosen_lanes;
+use super::unwind::print_group;
 use super::vars;
 
 pub(crate) fn run(
@@ -22,50 +24,136 @@ pub(crate) fn run(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<Exit, Failure> {
-    with_program(&arguments.object, &arguments.which, |program| {
-        show(arguments, program, width, out, err)
-    })
+    // With --core there is no OBJECT, and what is first is an expression.
+    let is_core = !arguments.core.core.is_empty();
+    let first = match arguments.object.to_str() {
+        _ if !is_core => None,
+        Some(text) => Some(text.to_owned()),
+        None => return Err(Failure::new("EXPR: it is not in UTF-8")),
+    };
+    let expressions: Vec<String> = first
+        .into_iter()
+        .chain(arguments.expressions.iter().cloned())
+        .collect();
+    if arguments.all_waves {
+        return all_waves(arguments, &expressions, width, out, err);
+    }
+    let chosen = Chosen {
+        object: (!is_core).then_some(&*arguments.object),
+        wave: arguments.wave.as_deref(),
+        core: &arguments.core,
+        which: &arguments.which,
+        reading: arguments.reading.reading(),
+    };
+    let answer = with_chosen(&chosen, err, |stop, file| {
+        let lanes = Lanes::of(arguments, stop)?;
+        let document = document(arguments, &expressions, &lanes, stop, file)?;
+        let mut unsure = Vec::new();
+        if !lanes.is_chosen {
+            vars::print_unsure(&lanes.lanes, &frame_at(stop, arguments.frame)?, &mut unsure)?;
+        }
+        Ok((document, lanes.is_whole, unsure))
+    })?;
+    let (document, is_whole, unsure) = answer;
+    match arguments.format {
+        Format::Json => writeln!(out, "{}", to_json_pretty(&document)?)?,
+        Format::Text => {
+            text::print(&document, is_whole, width, out, err)?;
+            out.write_all(&unsure)?;
+        }
+    }
+    Ok(exit(&document))
 }
 
-fn show(
+/// The lanes that are asked.
+struct Lanes {
+    lanes: Vec<Lane>,
+    /// Whether somebody chose them.
+    is_chosen: bool,
+    /// Whether these are all there are.
+    is_whole: bool,
+}
+
+impl Lanes {
+    fn of(arguments: &PrintArguments, stop: &Stop<'_, '_>) -> Result<Lanes, Failure> {
+        let size = stop.wave().wave_size();
+        let chosen = chosen_lanes(arguments.lane.as_deref(), size)?;
+        let is_chosen = chosen.is_some();
+        let lanes = match (chosen, arguments.format) {
+            (Some(chosen), _) => chosen,
+            (None, Format::Text) => frame_at(stop, arguments.frame)?.readable_lanes(),
+            (None, Format::Json) => size.all_lanes().collect(),
+        };
+        Ok(Lanes {
+            is_whole: lanes.len() == size.lanes() as usize,
+            is_chosen,
+            lanes,
+        })
+    }
+}
+
+fn document(
     arguments: &PrintArguments,
-    program: &Program<'_>,
+    expressions: &[String],
+    lanes: &Lanes,
+    stop: &Stop<'_, '_>,
+    file: &Path,
+) -> Result<PrintDocument, Failure> {
+    let frame = frame_at(stop, arguments.frame)?;
+    PrintDocument::new(&frame, &lanes.lanes, expressions, &Options::default())
+        .map_err(|error| Failure::in_file(file, error))
+}
+
+/// The answers of all waves of a core; without work-items, in which no two waves are equal.
+fn all_waves(
+    arguments: &PrintArguments,
+    expressions: &[String],
     width: usize,
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<Exit, Failure> {
-    let place = |error: crate::Error| Failure::in_file(&arguments.object, error);
-    let wave = read_wave_of(program, &arguments.wave, err)?;
-    let all = wave.wave_size().lanes() as usize;
-    let chosen = chosen_lanes(arguments.lane.as_deref(), wave.wave_size())?;
-    let arena = Arena::new();
-    let options = StopOptions::loaded_at(wave.load_address).reading(arguments.reading.reading());
-    let stop = Stop::new(program, &wave, wave.pc(), options, &arena);
-    let frame = frame_at(&stop, arguments.frame)?;
-    let lanes = match (&chosen, arguments.format) {
-        (Some(chosen), _) => chosen.clone(),
-        (None, Format::Text) => frame.readable_lanes(),
-        (None, Format::Json) => wave.wave_size().all_lanes().collect(),
-    };
-    let document = PrintDocument::new(&frame, &lanes, &arguments.expressions, &Options::default());
-    let document = document.map_err(place)?;
+    let limits = arguments.which.limits.limits();
+    let reading = arguments.reading.reading();
+    let groups = ask_all_waves(&arguments.core, reading, &limits, |stop, file| {
+        let lanes = Lanes::of(arguments, stop)?;
+        let mut document = document(arguments, expressions, &lanes, stop, file)?;
+        let expressions = document.expressions.iter_mut();
+        for lane in expressions.filter_map(|e| e.lanes.as_mut()).flatten() {
+            lane.work_item = None;
+        }
+        Ok(document)
+    })?;
+    let answers = groups.iter().map(|group| group.document.as_ref());
+    let is_done = |answer: Option<&PrintDocument>| answer.is_some_and(|d| exit(d) == Exit::Done);
+    let is_done = answers.into_iter().all(is_done) && !groups.is_empty();
     match arguments.format {
-        Format::Json => writeln!(out, "{}", to_json_pretty(&document)?)?,
+        Format::Json => {
+            let format = "hetdwarf-print/1";
+            let document = AllWavesDocument { format, groups };
+            writeln!(out, "{}", to_json_pretty(&document)?)?;
+        }
         Format::Text => {
-            text::print(&document, lanes.len() == all, width, out, err)?;
-            if chosen.is_none() {
-                vars::print_unsure(&lanes, &frame, out)?;
+            for group in &groups {
+                print_group(group, out)?;
+                if let Some(document) = &group.document {
+                    text::print(document, false, width, out, err)?;
+                }
+                writeln!(out)?;
             }
         }
     }
+    Ok(if is_done { Exit::Done } else { Exit::BadNews })
+}
+
+fn exit(document: &PrintDocument) -> Exit {
     let expressions = &document.expressions;
     let failed = expressions
         .iter()
         .any(|expression| expression.error.is_some());
     let any = expressions.iter().any(|expression| expression.has_value());
-    Ok(if any && !failed {
+    if any && !failed {
         Exit::Done
     } else {
         Exit::BadNews
-    })
+    }
 }

@@ -3,12 +3,15 @@
 use std::io::Write;
 use std::path::Path;
 
-use crate::arch::Lane;
+use crate::arch::{Lane, WaveSize};
 use crate::inspect::Stop;
-use crate::report::{FrameDocument, RegisterValue, UnwindDocument, UnwindLane, to_json_pretty};
+use crate::report::{
+    AllWavesDocument, FrameDocument, RegisterValue, UnwindDocument, UnwindLane, WaveGroup,
+    to_json_pretty,
+};
 
 use super::arguments::{Format, UnwindArguments};
-use super::core::{Chosen, with_chosen};
+use super::core::{Chosen, ask_all_waves, with_chosen};
 use super::failure::{Exit, Failure};
 use super::lanes::{chosen_lanes, item_text, work_items};
 use super::or_unknown;
@@ -18,6 +21,9 @@ pub(crate) fn run(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<Exit, Failure> {
+    if arguments.all_waves {
+        return all_waves(arguments, out);
+    }
     let chosen = Chosen {
         object: arguments.object.as_deref(),
         wave: arguments.wave.as_deref(),
@@ -25,7 +31,7 @@ pub(crate) fn run(
         which: &arguments.which,
         reading: arguments.reading.reading(),
     };
-    with_chosen(&chosen, err, |stop, file, _| {
+    with_chosen(&chosen, err, |stop, file| {
         answer(arguments, stop, file, out)
     })
 }
@@ -36,22 +42,91 @@ fn answer(
     file: &Path,
     out: &mut dyn Write,
 ) -> Result<Exit, Failure> {
-    let wave_size = stop.wave().wave_size();
-    let chosen = chosen_lanes(arguments.lane.as_deref(), wave_size)?;
-    let first = chosen.as_ref().and_then(|lanes| lanes.first().copied());
-    let document = UnwindDocument::for_lane(stop, first.unwrap_or(Lane(0)))
-        .map_err(|error| Failure::in_file(file, error))?;
+    let chosen = chosen_lanes(arguments.lane.as_deref(), stop.wave().wave_size())?;
+    let document = document(chosen.as_deref(), stop, file)?;
     match arguments.format {
         Format::Json => writeln!(out, "{}", to_json_pretty(&document)?)?,
         Format::Text => {
-            let lanes = match &chosen {
-                Some(lanes) => lanes.clone(),
-                None => wave_size.all_lanes().collect(),
-            };
+            let lanes = chosen.unwrap_or_else(|| stop.wave().wave_size().all_lanes().collect());
             print(&document, arguments.registers.then_some(&lanes), out)?;
         }
     }
     Ok(Exit::Done)
+}
+
+/// The first of the lanes says which value a scalar register has that was saved in per-lane memory.
+fn document(
+    lanes: Option<&[Lane]>,
+    stop: &Stop<'_, '_>,
+    file: &Path,
+) -> Result<UnwindDocument, Failure> {
+    let first = lanes.and_then(|lanes| lanes.first().copied());
+    UnwindDocument::for_lane(stop, first.unwrap_or(Lane(0)))
+        .map_err(|error| Failure::in_file(file, error))
+}
+
+/// The call stacks of all waves of a core; without registers, in which hardly two waves are equal.
+fn all_waves(arguments: &UnwindArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+    let limits = arguments.which.limits.limits();
+    let reading = arguments.reading.reading();
+    let groups = ask_all_waves(&arguments.core, reading, &limits, |stop, file| {
+        let chosen = chosen_lanes(arguments.lane.as_deref(), stop.wave().wave_size())?;
+        let mut document = document(chosen.as_deref(), stop, file)?;
+        for lane in &mut document.lanes {
+            lane.work_item = None;
+        }
+        if !arguments.registers {
+            for frame in &mut document.frames {
+                frame.registers.clear();
+            }
+        }
+        Ok(document)
+    })?;
+    let is_bad = groups.iter().any(|group| group.document.is_none());
+    match arguments.format {
+        Format::Json => {
+            let format = "hetdwarf-unwind/1";
+            let document = AllWavesDocument { format, groups };
+            writeln!(out, "{}", to_json_pretty(&document)?)?;
+        }
+        Format::Text => {
+            for group in &groups {
+                print_group(group, out)?;
+                if let Some(document) = &group.document {
+                    let all = document.lanes.iter().map(|lane| Lane(lane.lane));
+                    let chosen: Vec<Lane> = match &arguments.lane {
+                        Some(text) => {
+                            let size = WaveSize::from_lanes(document.lanes.len() as u64);
+                            size.and_then(|size| chosen_lanes(Some(text), size).ok()?)
+                                .unwrap_or_default()
+                        }
+                        None => all.collect(),
+                    };
+                    print(document, arguments.registers.then_some(&chosen), out)?;
+                }
+                writeln!(out)?;
+            }
+        }
+    }
+    Ok(if is_bad { Exit::BadNews } else { Exit::Done })
+}
+
+/// Which waves a group has, and why there is no answer, if there is none.
+pub(crate) fn print_group<T>(group: &WaveGroup<T>, out: &mut dyn Write) -> Result<(), Failure> {
+    let bold = anstyle::Style::new().bold();
+    let title = match &*group.waves {
+        [wave] => format!("wave {wave}"),
+        waves => format!(
+            "{} waves: {}",
+            waves.len(),
+            super::core::numbers(waves, false)
+        ),
+    };
+    writeln!(out, "{bold}{title}{bold:#}")?;
+    if let Some(message) = &group.message {
+        writeln!(out, "{message}")?;
+    }
+    Ok(())
 }
 
 /// * `registers`: the lanes whose values are printed of vector registers; without them no registers are printed.

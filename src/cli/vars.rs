@@ -5,20 +5,20 @@ mod text;
 pub(crate) use text::Printer;
 
 use std::io::Write;
+use std::path::Path;
 
 use crate::arch::Lane;
 use crate::display::Options;
-use crate::inspect::{Program, Stop, StopFrame, StopOptions};
-use crate::location::Arena;
+use crate::inspect::{Stop, StopFrame};
 use crate::report::{
     AllVarsDocument, FrameVariables, LaneChoice, NameFilter, VarsDocument, VarsRequest,
     to_json_pretty,
 };
-use crate::wave::Wave;
 
 use super::arguments::{Format, FrameChoice, VarsArguments};
+use super::core::{Chosen, with_chosen};
 use super::failure::{Exit, Failure};
-use super::input::{frame_at, read_wave_of, with_program};
+use super::input::frame_at;
 use super::lanes::{chosen_lanes, ranges};
 use super::pattern::pattern;
 
@@ -28,26 +28,32 @@ pub(crate) fn run(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<Exit, Failure> {
-    with_program(&arguments.object, &arguments.which, |program| {
-        show(arguments, program, width, out, err)
-    })
-}
-
-fn show(
-    arguments: &VarsArguments,
-    program: &Program<'_>,
-    width: usize,
-    out: &mut dyn Write,
-    err: &mut dyn Write,
-) -> Result<Exit, Failure> {
+    let chosen = Chosen {
+        object: arguments.object.as_deref(),
+        wave: arguments.wave.as_deref(),
+        core: &arguments.core,
+        which: &arguments.which,
+        reading: arguments.reading.reading(),
+    };
     if arguments.children.is_some() && arguments.format == Format::Text {
         return Err(Failure::new(
             "--children: parts are listed only with --format json; text has all of a value",
         ));
     }
-    let place = |error: crate::Error| Failure::in_file(&arguments.object, error);
-    let wave = read_wave_of(program, &arguments.wave, err)?;
-    let chosen = chosen_lanes(arguments.lane.as_deref(), wave.wave_size())?;
+    with_chosen(&chosen, err, |stop, file| {
+        show(arguments, stop, file, width, out)
+    })
+}
+
+fn show(
+    arguments: &VarsArguments,
+    stop: &Stop<'_, '_>,
+    file: &Path,
+    width: usize,
+    out: &mut dyn Write,
+) -> Result<Exit, Failure> {
+    let place = |error: crate::Error| Failure::in_file(file, error);
+    let chosen = chosen_lanes(arguments.lane.as_deref(), stop.wave().wave_size())?;
     let glob = match &arguments.name {
         Some(glob) => {
             Some(pattern(glob).map_err(|error| Failure::in_option("--name", glob, error))?)
@@ -68,11 +74,8 @@ fn show(
         .names(names)
         .display(display_options(arguments))
         .children(arguments.children.unwrap_or(0));
-    let arena = Arena::new();
-    let options = StopOptions::loaded_at(wave.load_address).reading(arguments.reading.reading());
-    let stop = Stop::new(program, &wave, wave.pc(), options, &arena);
     let mut answer = Answer {
-        stop: &stop,
+        stop,
         format: arguments.format,
         says_unsure: chosen.is_none(),
         printer: Printer::new(width),
@@ -80,13 +83,13 @@ fn show(
     };
     let is_readable = match arguments.frame {
         FrameChoice::One(level) => {
-            let frame = frame_at(&stop, level)?;
+            let frame = frame_at(stop, level)?;
             let document = VarsDocument::new(&frame, &request).map_err(place)?;
             answer.one(&document)?;
             document.content.is_readable()
         }
         FrameChoice::All => {
-            let document = AllVarsDocument::new(&stop, &request).map_err(place)?;
+            let document = AllVarsDocument::new(stop, &request).map_err(place)?;
             answer.all(&document)?;
             document.frames.iter().any(FrameVariables::is_readable)
         }

@@ -4,6 +4,7 @@
 //! file before the second, and the first segment before later ones; so the order in which the two halves
 //! are given does not matter. A segment without bytes never hides one that has some.
 
+use core::ops::Range;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
@@ -74,6 +75,11 @@ impl<'data> ProcessMemory<'data> {
         self.files
             .iter()
             .fold(0, |size: u64, file| size.saturating_add(file.len() as u64))
+    }
+
+    /// The addresses that are there, ascending.
+    pub(super) fn ranges(&self) -> impl Iterator<Item = Range<u64>> {
+        self.pieces.iter().map(|piece| piece.address..piece.end())
     }
 
     /// The piece that has the byte at `address`, from there on.

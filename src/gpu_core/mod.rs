@@ -47,6 +47,8 @@ pub use select::WaveSelector;
 pub use stop::{StopReason, StopReasons};
 pub use wave::{CoreWave, WaveState};
 
+use core::ops::Range;
+
 use container::CoreFile;
 use memory::ProcessMemory;
 use problem::Problems;
@@ -201,6 +203,11 @@ impl<'data> GpuCore<'data> {
     #[must_use]
     pub fn read_memory(&self, address: u64, out: &mut [u8]) -> bool {
         self.memory.read(address, out)
+    }
+
+    /// The addresses of the process whose bytes are in the files, ascending.
+    pub fn memory_ranges(&self) -> impl Iterator<Item = Range<u64>> {
+        self.memory.ranges()
     }
 
     /// How many of the `len` bytes from `address` on are in the files before the first that is not.

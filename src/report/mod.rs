@@ -3,6 +3,7 @@
 //! Each document is a structure that is written as JSON, and that people's text is printed from too.
 //! Fields are never renamed or dropped without raising the version in `format`.
 
+mod all_waves;
 mod annotate;
 mod core;
 mod eval;
@@ -24,6 +25,7 @@ pub use self::core::{
     AgentDocument, CoreDocument, CoreNoteDocument, CoreObjectDocument, CoreWaveDocument,
     DispatchDocument, FoundObject, GroupBy, GroupDocument, ProblemDocument, QueueDocument,
 };
+pub use all_waves::{AllWavesDocument, WaveGroup, WaveGroups};
 pub use annotate::{AnnotateDocument, AnnotateFunction};
 pub use eval::{
     EvalDocument, EvalLane, EvalOptions, EvalRequest, ReadDocument, ResultDocument, Source,

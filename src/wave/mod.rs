@@ -4,12 +4,14 @@
 //! the same in a file. Neither knows anything of DWARF.
 
 mod dispatch;
+mod recorder;
 mod snapshot;
 
 use core::ops::Range;
 
 use crate::arch::{Apertures, Lane, Register, WaveSize};
 pub use dispatch::Dispatch;
+pub use recorder::Recorder;
 pub use snapshot::Snapshot;
 
 /// A memory that really exists, as opposed to a view of one: `private_lane` and `generic` addresses are

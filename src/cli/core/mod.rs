@@ -1,23 +1,25 @@
 //! `hetdwarf core`.
 
+mod export;
 mod objects;
 mod stop;
 mod text;
 
-pub(crate) use stop::{Chosen, with_chosen};
+pub(crate) use stop::{Chosen, ask_all_waves, with_chosen};
+pub(crate) use text::numbers;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use crate::gpu_core::{GpuCore, Process};
-use crate::inspect::Programs;
+use crate::eval::Reading;
 use crate::report::{CoreDocument, GroupBy, ProblemDocument, to_json_pretty};
 use crate::untrusted::Untrusted;
 
-use super::arguments::{CoreArguments, Format, GroupByName};
+use super::arguments::{CoreArguments, CoreObjectChoice, Format, GroupByName, MemoryName};
 use super::contents::Contents;
 use super::failure::{Exit, Failure};
-use super::input::{check_lengths, read_file};
+use crate::limits::Limits;
+use stop::{in_files, with_core};
 
 pub(crate) fn run(
     arguments: &CoreArguments,
@@ -25,33 +27,68 @@ pub(crate) fn run(
     out: &mut dyn Write,
 ) -> Result<Exit, Failure> {
     let limits = arguments.limits.limits();
-    let contents = arguments
-        .files
-        .iter()
-        .map(|path| read_file(path))
-        .collect::<Result<Vec<Contents>, Failure>>()?;
-    let files: Vec<&[u8]> = contents.iter().map(|contents| &**contents).collect();
-    let core = GpuCore::open(&files, &limits).map_err(|error| match &*arguments.files {
-        [path] => Failure::in_file(path, error),
-        _ => Failure::new(format!("{}: {error}", names(&arguments.files))),
-    })?;
-    let found = objects::find(&core, &arguments.objects)?;
-    let process = Process::open(&core, &found.images);
-    let programs = Programs::new(&process);
-    let mut document = CoreDocument::new(
-        &core,
-        &programs,
-        &found.objects,
-        group_by(arguments.group_by),
-    );
-    document.problems.extend(objects::lost(&process, &found));
-    document.problems.extend(found.problems.iter().cloned());
-    match arguments.format {
-        Format::Json => writeln!(out, "{}", to_json_pretty(&document)?)?,
-        Format::Text => text::print(&document, &core, &programs, arguments, width, out)?,
+    let wanted = &arguments.objects;
+    with_core(
+        &arguments.files,
+        wanted,
+        Reading::Tolerant,
+        &limits,
+        |opened| {
+            let (core, programs, found) = (opened.core, opened.programs, opened.found);
+            let by = group_by(arguments.group_by);
+            let mut document = CoreDocument::new(core, programs, &found.objects, by);
+            let process = programs.process();
+            document.problems.extend(objects::lost(process, found));
+            document.problems.extend(found.problems.iter().cloned());
+            if let Some(folder) = &arguments.export {
+                export::export(opened, folder, arguments.memory == MemoryName::All)?;
+            }
+            match arguments.format {
+                Format::Json => writeln!(out, "{}", to_json_pretty(&document)?)?,
+                Format::Text => text::print(&document, core, programs, arguments, width, out)?,
+            }
+            Ok(exit(&document.problems))
+        },
+    )
+}
+
+/// The file that arguments choose, which `read` reads, or a code object of a core; with the path that messages name.
+pub(crate) fn object_or_core<'c>(
+    object: Option<&'c Path>,
+    choice: &'c CoreObjectChoice,
+    limits: &Limits,
+    read: impl FnOnce(&Path) -> Result<Contents, Failure>,
+) -> Result<(&'c Path, Contents), Failure> {
+    if let Some(path) = object {
+        return Ok((path, read(path)?));
     }
-    check_lengths(arguments.files.iter().map(PathBuf::as_path).zip(&contents))?;
-    Ok(exit(&document.problems))
+    let path = choice.core.first().map_or(Path::new(""), PathBuf::as_path);
+    Ok((path, code_object(choice, limits)?))
+}
+
+/// The code object of a core that arguments choose.
+fn code_object(choice: &CoreObjectChoice, limits: &Limits) -> Result<Contents, Failure> {
+    let files = &choice.core;
+    let reading = Reading::Tolerant;
+    with_core(files, &choice.objects, reading, limits, |opened| {
+        let images = &opened.found.images;
+        let index = match (choice.code_object, &**images) {
+            (Some(index), _) => index,
+            (None, [_]) => 0,
+            (None, _) => {
+                let count = images.len();
+                let message =
+                    format!("it has {count} code objects: choose one by --code-object, from 0");
+                return Err(in_files(files, message));
+            }
+        };
+        let wrong = |why: &str| Err(in_files(files, format!("--code-object {index}: {why}")));
+        match images.get(index) {
+            Some((_, Some(image))) => Ok(Contents::Read(image.to_vec())),
+            Some((_, None)) => wrong("its file was not found; give --object-path or --object"),
+            None => wrong(&format!("it has {} code objects, from 0", images.len())),
+        }
+    })
 }
 
 fn exit(problems: &[ProblemDocument]) -> Exit {

@@ -39,8 +39,8 @@ pub(super) fn find<'data>(
         objects: core.code_objects().iter().map(FoundObject::from).collect(),
         problems: Vec::new(),
     };
-    for text in &wanted.given {
-        found.add_given(core, text)?;
+    for given in &wanted.given {
+        found.add_given(core, given)?;
     }
     let mut skipped = Vec::new();
     for folder in &wanted.folders {
@@ -92,8 +92,8 @@ fn problem(index: usize, message: String) -> ProblemDocument {
 }
 
 /// The file and the load address of `--object OBJ[@LOAD]`.
-fn split(text: &str) -> (PathBuf, Option<u64>) {
-    if let Some((path, address)) = text.rsplit_once('@') {
+fn split(given: &Path) -> (PathBuf, Option<u64>) {
+    if let Some((path, address)) = given.to_str().and_then(|text| text.rsplit_once('@')) {
         let number = match address.strip_prefix("0x") {
             Some(digits) => u64::from_str_radix(digits, 16).ok(),
             None => address.parse().ok(),
@@ -102,13 +102,13 @@ fn split(text: &str) -> (PathBuf, Option<u64>) {
             return (path.into(), Some(number));
         }
     }
-    (text.into(), None)
+    (given.to_owned(), None)
 }
 
 impl Found<'_> {
     /// Takes a code object that the user gives.
-    fn add_given(&mut self, core: &GpuCore<'_>, text: &str) -> Result<(), Failure> {
-        let (path, load_address) = split(text);
+    fn add_given(&mut self, core: &GpuCore<'_>, given: &Path) -> Result<(), Failure> {
+        let (path, load_address) = split(given);
         let contents = read_file(&path)?;
         let inside = code_objects_if_any(&contents, core.limits())
             .map_err(|error| Failure::in_file(&path, error))?;
@@ -150,7 +150,7 @@ impl Found<'_> {
         }
         if !is_used {
             self.problems.push(ProblemDocument {
-                place: format!("--object {text}").into(),
+                place: format!("--object {}", Untrusted::from(given)).into(),
                 offset: None,
                 file: None,
                 message: format!("it is not used: {reason}").into(),

@@ -1,4 +1,4 @@
-//! `--core FILE --wave SEL`: the stop of a wave of a core, for the commands that ask about one wave.
+//! The stop of the wave that arguments choose: that of a file, with the code object that it runs, or one of a core.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -10,13 +10,13 @@ use crate::limits::Limits;
 use crate::location::Arena;
 use crate::untrusted::Untrusted;
 
-use super::super::arguments::{CoreChoice, ObjectArguments};
+use super::super::arguments::{CoreChoice, CoreObjects, ObjectArguments};
 use super::super::contents::Contents;
 use super::super::failure::Failure;
 use super::super::input::{check_lengths, read_file, read_wave_of, with_program};
 use super::objects;
 
-/// A wave that arguments choose: that of a file, with the code object that it runs, or one of a core.
+/// A wave that arguments choose.
 #[derive(Clone, Copy)]
 pub(crate) struct Chosen<'c> {
     pub(crate) object: Option<&'c Path>,
@@ -30,14 +30,14 @@ pub(crate) struct Chosen<'c> {
 pub(crate) fn with_chosen<T>(
     chosen: &Chosen<'_>,
     err: &mut dyn Write,
-    then: impl FnOnce(&Stop<'_, '_>, &Path, &mut dyn Write) -> Result<T, Failure>,
+    then: impl FnOnce(&Stop<'_, '_>, &Path) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let Chosen { core, reading, .. } = *chosen;
     let (Some(object), Some(wave)) = (chosen.object, chosen.wave) else {
         let limits = chosen.which.limits.limits();
-        let file = core.core.first().map_or(Path::new(""), PathBuf::as_path);
+        check_which(chosen.which)?;
         return with_stop(core, chosen.wave, reading, &limits, |stop| {
-            then(stop, file, err)
+            then(stop, first_file(core))
         });
     };
     if !core.objects.given.is_empty() || !core.objects.folders.is_empty() {
@@ -49,12 +49,72 @@ pub(crate) fn with_chosen<T>(
         let arena = Arena::new();
         let options = StopOptions::loaded_at(wave.load_address).reading(reading);
         let stop = Stop::new(program, &wave, wave.pc(), options, &arena);
-        then(&stop, object, err)
+        then(&stop, object)
     })
 }
 
-/// Opens the core, chooses the wave and calls `then` with its stop; it lives no longer, since it borrows from the files.
-/// Without a choice it is the first wave that faulted.
+/// What says which code object of a file is meant says nothing of a core's.
+fn check_which(which: &ObjectArguments) -> Result<(), Failure> {
+    let given = [
+        ("--target", which.target.is_some()),
+        ("--index", which.index.is_some()),
+        ("--dwo", which.dwo.is_some()),
+    ];
+    match given.iter().find(|(_, is_given)| *is_given) {
+        Some((option, _)) => Err(Failure::new(format!(
+            "{option} is for OBJECT; the code object of a wave of a core is the one that its pc is in"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// What messages name.
+pub(crate) fn first_file(core: &CoreChoice) -> &Path {
+    core.core.first().map_or(Path::new(""), PathBuf::as_path)
+}
+
+/// A core with its code objects, as arguments choose them.
+pub(super) struct Opened<'c> {
+    pub(super) core: &'c GpuCore<'c>,
+    pub(super) programs: &'c Programs<'c>,
+    pub(super) found: &'c objects::Found<'c>,
+}
+
+/// Opens a core and calls `then` with it; it lives no longer, since it borrows from the files.
+pub(super) fn with_core<T>(
+    files: &[PathBuf],
+    wanted: &CoreObjects,
+    reading: Reading,
+    limits: &Limits,
+    then: impl FnOnce(&Opened<'_>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let contents = files
+        .iter()
+        .map(|path| read_file(path))
+        .collect::<Result<Vec<Contents>, Failure>>()?;
+    let bytes: Vec<&[u8]> = contents.iter().map(|contents| &**contents).collect();
+    let core = GpuCore::open(&bytes, limits).map_err(|error| in_files(files, error))?;
+    let found = objects::find(&core, wanted)?;
+    let process = Process::open(&core, &found.images);
+    let programs = Programs::new(&process).reading(reading);
+    let answer = then(&Opened {
+        core: &core,
+        programs: &programs,
+        found: &found,
+    })?;
+    check_lengths(files.iter().map(PathBuf::as_path).zip(&contents))?;
+    Ok(answer)
+}
+
+/// Something is wrong with a core.
+pub(super) fn in_files(files: &[PathBuf], error: impl core::fmt::Display) -> Failure {
+    match files {
+        [path] => Failure::in_file(path, error),
+        _ => Failure::new(format!("{}: {error}", super::names(files))),
+    }
+}
+
+/// Chooses a wave of a core and calls `then` with its stop. Without a choice it is the first wave that faulted.
 fn with_stop<T>(
     choice: &CoreChoice,
     wave: Option<&Path>,
@@ -62,15 +122,6 @@ fn with_stop<T>(
     limits: &Limits,
     then: impl FnOnce(&Stop<'_, '_>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let contents = choice
-        .core
-        .iter()
-        .map(|path| read_file(path))
-        .collect::<Result<Vec<Contents>, Failure>>()?;
-    let files: Vec<&[u8]> = contents.iter().map(|contents| &**contents).collect();
-    let place =
-        |error: crate::Error| Failure::new(format!("{}: {error}", super::names(&choice.core)));
-    let core = GpuCore::open(&files, limits).map_err(place)?;
     let selector = match wave {
         Some(text) => {
             let text = text.to_string_lossy();
@@ -81,22 +132,45 @@ fn with_stop<T>(
         }
         None => WaveSelector::default(),
     };
-    let wave = core.select(selector).map_err(place)?;
-    let found = objects::find(&core, &choice.objects)?;
-    let process = Process::open(&core, &found.images);
-    let programs = Programs::new(&process).reading(reading);
-    let arena = Arena::new();
-    match programs.stop(&wave, &arena) {
-        Some(stop) => {
-            let answer = then(&stop)?;
-            check_lengths(choice.core.iter().map(PathBuf::as_path).zip(&contents))?;
-            Ok(answer)
+    let files = &choice.core;
+    with_core(files, &choice.objects, reading, limits, |opened| {
+        let selected = opened.core.select(selector);
+        let wave = selected.map_err(|error| in_files(files, error))?;
+        let arena = Arena::new();
+        match opened.programs.stop(&wave, &arena) {
+            Some(stop) => then(&stop),
+            None => {
+                let message = format!(
+                    "wave {} is at {:#x}, in no code object that was found; see hetdwarf core",
+                    wave.index().saturating_add(1),
+                    wave.pc()
+                );
+                Err(in_files(files, message))
+            }
         }
-        None => Err(Failure::new(format!(
-            "{}: wave {} is at {:#x}, in no code object that was found; see hetdwarf core",
-            super::names(&choice.core),
-            wave.index().saturating_add(1),
-            wave.pc()
-        ))),
-    }
+    })
+}
+
+/// Asks every wave of a core, in order, and groups those with equal answers.
+///
+/// An answer that cannot be had is one too, with its reason.
+pub(crate) fn ask_all_waves<T: serde::Serialize>(
+    choice: &CoreChoice,
+    reading: Reading,
+    limits: &Limits,
+    mut ask: impl FnMut(&Stop<'_, '_>, &Path) -> Result<T, Failure>,
+) -> Result<Vec<crate::report::WaveGroup<T>>, Failure> {
+    let file = first_file(choice);
+    with_core(&choice.core, &choice.objects, reading, limits, |opened| {
+        let mut groups = crate::report::WaveGroups::default();
+        for wave in opened.core.waves() {
+            let arena = Arena::new();
+            let answer = match opened.programs.stop(&wave, &arena) {
+                Some(stop) => ask(&stop, file).map_err(|failure| failure.to_string()),
+                None => Err("it is in no code object that was found".to_owned()),
+            };
+            groups.add(wave.index().saturating_add(1), answer)?;
+        }
+        Ok(groups.into_groups())
+    })
 }

@@ -485,7 +485,7 @@ fn others(others: &[usize], all: bool) -> String {
 }
 
 /// Numbers in ascending order, as `1-3, 7`.
-fn numbers(numbers: &[usize], all: bool) -> String {
+pub(crate) fn numbers(numbers: &[usize], all: bool) -> String {
     let mut runs: Vec<(usize, usize)> = Vec::new();
     for &number in numbers {
         match runs.last_mut() {

@@ -30,6 +30,7 @@ use crate::untrusted::Untrusted;
 
 use super::arguments::{DumpArguments, DumpStyle, Format};
 use super::contents::{Contents, Input};
+use super::core::object_or_core;
 use super::failure::{Exit, Failure};
 use super::input::{check_lengths, choose, dialect, parse_dwo, read_dwo};
 use crate::expr::{Dialect, RegisterStyle};
@@ -132,12 +133,16 @@ impl Selection {
 }
 
 pub(crate) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
-    let path = &arguments.object;
-    let selection = Selection::new(arguments)?;
-    let place = |error: crate::Error| Failure::in_file(path, error);
-    let data = Contents::open(path, Input::Whole).map_err(|error| Failure::in_file(path, error))?;
-    let embedded = choose(path, &data, &arguments.which)?;
     let limits = arguments.which.limits.limits();
+    let selection = Selection::new(arguments)?;
+    let (path, data) = object_or_core(
+        arguments.object.as_deref(),
+        &arguments.core,
+        &limits,
+        |path| Contents::open(path, Input::Whole).map_err(|error| Failure::in_file(path, error)),
+    )?;
+    let place = |error: crate::Error| Failure::in_file(path, error);
+    let embedded = choose(path, &data, &arguments.which)?;
     let object = CodeObject::parse_with(&embedded.data, &limits).map_err(place)?;
     let dwo_data = read_dwo(&arguments.which)?;
     let dwo = parse_dwo(&dwo_data, &limits)?;
@@ -167,7 +172,7 @@ pub(crate) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<Exit
         writeln!(
             output,
             "{}:\tfile format elf64-amdgpu",
-            Untrusted::from(path.as_path())
+            Untrusted::from(path)
         )?;
     }
     let style = Style {
@@ -189,7 +194,7 @@ pub(crate) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<Exit
         Some(text) => Err(Failure::in_file(path, text)),
         None => {
             let dwo = dwo_data.iter().map(|(path, data)| (*path, data));
-            check_lengths(dwo.chain([(&**path, &data)]))?;
+            check_lengths(dwo.chain([(path, &data)]))?;
             Ok(Exit::Done)
         }
     }

@@ -1,0 +1,295 @@
+//! `hetdwarf import` on text in the form of ROCm's debug agent, which is written here by its description from stopped
+//! waves whose values are known.
+
+use core::fmt::Write;
+
+use dwarf_tests::cores::{Folder, truth};
+use dwarf_tests::{Ran, fixture, hetdwarf, json, number};
+use serde_json::Value;
+
+/// A stopped wave as the agent prints it.
+///
+/// * `new`: with the kernel's entry in the first line.
+fn printed(wave: &Value, index: u64, new: bool) -> String {
+    let mut text = String::new();
+    let pc = number(&wave["pc"]);
+    let kernel = match new {
+        true => "(kernel_code_entry=0x7f0000001000 <void f<int, (k)2>(S<int>, (anonymous)::T)>) ",
+        false => "",
+    };
+    writeln!(
+        text,
+        "wave_{index}: pc=0x{pc:x} {kernel}(stopped, reason: MEMORY_VIOLATION|ASSERT_TRAP)"
+    )
+    .unwrap();
+    let registers = wave["registers"].as_object().unwrap();
+    let wide = |name: &str| match wave["wave_size"].as_u64() {
+        Some(64) => matches!(name, "exec" | "vcc"),
+        _ => false,
+    };
+    writeln!(text, "\nsystem registers:").unwrap();
+    writeln!(
+        text,
+        "{:>8}: {:08x}{:>8}: {:08x}",
+        "m0", 7, "ttmp4", 0xffff_ffff_u32
+    )
+    .unwrap();
+    writeln!(text, "\nscalar registers:").unwrap();
+    for (count, (name, value)) in registers
+        .iter()
+        .filter(|(_, value)| value.is_string())
+        .enumerate()
+    {
+        let value = number(value);
+        let digits = if wide(name) { 16 } else { 8 };
+        write!(text, "{name:>16}: {value:0digits$x}").unwrap();
+        if count % 4 == 3 {
+            writeln!(text).unwrap();
+        }
+    }
+    writeln!(text, "\n\nvector registers:").unwrap();
+    for (name, lanes) in registers {
+        // The agent knows every lane.
+        if let Some(lanes) = lanes
+            .as_array()
+            .filter(|lanes| !lanes.contains(&Value::Null))
+        {
+            write!(text, "{name:>16}:").unwrap();
+            for (lane, value) in lanes.iter().enumerate() {
+                write!(text, " [{lane}] {:08x}", number(value)).unwrap();
+            }
+            writeln!(text).unwrap();
+        }
+    }
+    // 2a 00 00 00 is the number 42 in memory.
+    writeln!(
+        text,
+        "\nLocal memory content:\n    0x0000: 0000002a 11223344"
+    )
+    .unwrap();
+    writeln!(
+        text,
+        "    0x0020: 00000001 00000002 00000003 00000004 00000005 00000006 00000007 00000008"
+    )
+    .unwrap();
+    let load = number(&wave["load_address"]);
+    writeln!(text, "\nDisassembly for function f:").unwrap();
+    writeln!(text, "    code object: memory://4242#offset=0x55&size=100").unwrap();
+    writeln!(text, "    loaded at: [0x{load:x}-0x{:x}]", load + 0x10000).unwrap();
+    writeln!(
+        text,
+        "\n/src/f.cl:\n12          int x = 3;\n => s_nop 0\nEnd of disassembly.\n"
+    )
+    .unwrap();
+    writeln!(text, "{}", "-".repeat(56)).unwrap();
+    text
+}
+
+fn document(ran: &Ran) -> Value {
+    serde_json::from_str(&ran.out)
+        .unwrap_or_else(|error| panic!("{error}: {} {}", ran.out, ran.err))
+}
+
+fn import(folder: &Folder, log: &[u8], more: &[&str]) -> Ran {
+    std::fs::write(folder.path("log"), log).unwrap();
+    let [log, out] = ["log", "out"].map(|name| folder.path(name).display().to_string());
+    let start = ["import", &log, "-o", &out, "--format", "json"];
+    hetdwarf([&start, more].concat())
+}
+
+fn written(folder: &Folder, name: &str) -> Value {
+    json(&folder.path("out").join(name))
+}
+
+/// A stopped wave and its code object, of 32 and of 64 lanes.
+fn cases() -> [(Value, String); 2] {
+    ["gfx1100", "gfx90a"].map(|case| {
+        let case = &truth(case)["waves"][0];
+        let path = |name: &str| fixture(case[name].as_str().unwrap());
+        let mut wave = json(&path("snapshot"));
+        let object = path("object");
+        // Loaded as by a runtime, at whole pages.
+        let (pc, load) = (number(&wave["pc"]), number(&wave["load_address"]));
+        let at = 0x7f00_0000_0000;
+        wave["pc"] = format!("{:#x}", pc - load + at).into();
+        wave["load_address"] = format!("{at:#x}").into();
+        (wave, object.display().to_string())
+    })
+}
+
+fn same_registers(found: &Value, wave: &Value) -> usize {
+    let (mut compared, found) = (0, &found["registers"]);
+    for (name, value) in wave["registers"].as_object().unwrap() {
+        match value {
+            Value::String(_) => assert_eq!(number(&found[name]), number(value), "{name}"),
+            Value::Array(lanes) if lanes.contains(&Value::Null) => continue,
+            Value::Array(lanes) => {
+                let found = found[name].as_array().unwrap_or_else(|| panic!("{name}"));
+                assert_eq!(found.len(), lanes.len(), "{name}");
+                for (found, value) in found.iter().zip(lanes) {
+                    assert_eq!(number(found), number(value), "{name}");
+                }
+            }
+            _ => panic!("{name}"),
+        }
+        compared += 1;
+    }
+    compared
+}
+
+#[test]
+fn waves_of_a_log_are_those_that_were_printed() {
+    for (wave, object) in cases() {
+        for new in [false, true] {
+            let folder = Folder::new();
+            let log = format!(
+                "hello\nQueue error (HSA_STATUS_ERROR_EXCEPTION: An HSAIL operation)\n{}after\n",
+                printed(&wave, 7, new)
+            );
+            let ran = import(&folder, log.as_bytes(), &["--object", &object]);
+            assert_eq!((ran.status, ran.err.as_str()), (0, ""));
+            let found = document(&ran);
+            assert_eq!(found["format"], "hetdwarf-import/1");
+            // The text before and after; the parts of the wave are all read.
+            assert_eq!(found["skipped_lines"], 3);
+            let said = &found["waves"][0];
+            assert_eq!(said["number"], 7);
+            assert_eq!(said["reason"], "MEMORY_VIOLATION|ASSERT_TRAP");
+            assert_eq!(said["lanes"], wave["wave_size"]);
+            // m0 and ttmp4 have no numbers in DWARF.
+            assert_eq!(said["left_out"], 2);
+            let file = written(&folder, "wave-7.json");
+            assert!(same_registers(&file, &wave) > 20);
+            for field in ["pc", "load_address", "wave_size"] {
+                assert_eq!(number(&file[field]), number(&wave[field]), "{field}");
+            }
+            assert_eq!(file["memory"][0]["bytes"], "2a00000044332211");
+            assert_eq!(file["memory"][1]["address"], "0x20");
+            // A question about it, whose answer only needs registers.
+            let path = folder.path("out/wave-7.json").display().to_string();
+            let ran = hetdwarf(["unwind", &object, "--wave", &path, "--format", "json"]);
+            let frames = document(&ran);
+            assert_eq!(frames["frames"][0]["pc"], wave["pc"]);
+            assert!(frames["frames"][0]["function"].is_string());
+        }
+    }
+}
+
+/// Everything that the description says can go wrong.
+#[test]
+fn damaged_text_costs_what_is_damaged() {
+    let [(wave, object), _] = cases();
+    let good = printed(&wave, 1, true);
+    let with = |log: &[u8]| {
+        let folder = Folder::new();
+        let ran = import(&folder, log, &["--object", &object]);
+        assert_eq!((ran.status, ran.err.as_str()), (0, ""));
+        let found = document(&ran);
+        let names: Vec<_> = std::fs::read_dir(folder.path("out")).unwrap().collect();
+        assert_eq!(names.len(), found["waves"].as_array().unwrap().len());
+        let file = written(&folder, "wave-1.json");
+        (found, file, folder)
+    };
+    let (_, expected, _) = with(good.as_bytes());
+    // CRLF, colours, a launcher's prefix, and lines of others between.
+    let crlf = good.replace('\n', "\r\n");
+    let coloured = good.replace("v1:", "\u{1b}[1;31mv1\u{1b}[0m:");
+    let prefixed: String = good
+        .lines()
+        .map(|line| format!("[rank 3] {line}\n"))
+        .collect();
+    for log in [&crlf, &coloured, &prefixed] {
+        let (found, file, _) = with(log.as_bytes());
+        assert_eq!(
+            (&file, found["skipped_lines"].as_u64()),
+            (&expected, Some(0))
+        );
+    }
+    let mixed: String = good
+        .lines()
+        .map(|line| format!("{line}\n[rank 4] working\nother: 12\n"))
+        .collect();
+    let (found, file, _) = with(mixed.as_bytes());
+    assert_eq!(file["registers"], expected["registers"]);
+    assert!(found["skipped_lines"].as_u64() > Some(20));
+    // Two ranks at once, line by line.
+    let second = printed(&wave, 2, false);
+    let mut lines: Vec<String> = good
+        .lines()
+        .map(|line| format!("[rank 3] {line}\n"))
+        .collect();
+    for (at, line) in second.lines().enumerate() {
+        lines.insert((2 * at + 1).min(lines.len()), format!("[rank 4] {line}\n"));
+    }
+    let (found, file, folder) = with(lines.concat().as_bytes());
+    assert_eq!(
+        (&file, found["skipped_lines"].as_u64()),
+        (&expected, Some(0))
+    );
+    assert_eq!(
+        written(&folder, "wave-2.json")["registers"],
+        expected["registers"]
+    );
+    // Twice the same, and another wave of the same number.
+    let other = good.replace("0000002a", "0000002b");
+    let (found, file, folder) = with([&*good, &good, &other].concat().as_bytes());
+    assert_eq!((&file, found["repeated"].as_u64()), (&expected, Some(1)));
+    assert_eq!(
+        written(&folder, "wave-1-2.json")["memory"][0]["bytes"],
+        "2b00000044332211"
+    );
+    // Cut at every hundredth byte after the first vector register: what was there is kept.
+    let start = good.find("[31]").unwrap() + 14;
+    for end in (start..good.len()).step_by(97) {
+        let (_, file, _) = with(&good.as_bytes()[..end]);
+        assert_eq!(file["pc"], expected["pc"]);
+        for (name, value) in file["registers"].as_object().unwrap() {
+            assert_eq!(value, &expected["registers"][name], "{name}");
+        }
+    }
+    // Bytes of any kind.
+    let mut noise = good.clone().into_bytes();
+    noise.splice(0..0, [0xff, 0x1b, b'[', 0, b'\n', 0x9b, 0x1b]);
+    noise.push(b'\n');
+    with(&[&noise[..], good.as_bytes()].concat());
+}
+
+#[test]
+fn without_a_target_or_a_wave_there_is_no_answer() {
+    let [(wave, object), (wide, _)] = cases();
+    let folder = Folder::new();
+    let log = printed(&wave, 3, false);
+    let ran = import(&folder, log.as_bytes(), &[]);
+    assert!(
+        ran.status == 2 && ran.err.contains("wave_3: its target is not in the log"),
+        "{}",
+        ran.err
+    );
+    assert!(!folder.path("out").exists());
+    let ran = import(&folder, b"nothing here\n", &["--object", &object]);
+    assert!(
+        ran.status == 2 && ran.err.contains("no wave of the debug agent"),
+        "{}",
+        ran.err
+    );
+    let ran = import(
+        &folder,
+        printed(&wide, 3, false).as_bytes(),
+        &["--target", "gfx90"],
+    );
+    assert_eq!(ran.status, 2, "{}", ran.out);
+    // A wave of 64 lanes on a processor with others only, and the other way round.
+    let ran = import(&folder, log.as_bytes(), &["--target", "gfx90a"]);
+    assert!(
+        ran.status == 2 && ran.err.contains("has no such waves"),
+        "{}",
+        ran.err
+    );
+    let ran = import(&folder, log.as_bytes(), &["--target", "gfx1100"]);
+    assert_eq!(ran.status, 0, "{}", ran.err);
+    let said = &document(&ran)["waves"][0];
+    assert_eq!(
+        (&said["object"], &said["target"]),
+        (&Value::Null, &"gfx1100".into())
+    );
+}

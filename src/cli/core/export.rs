@@ -1,0 +1,139 @@
+//! `hetdwarf core --export DIR`: waves as snapshots, and code objects as files.
+
+use core::ops::Range;
+use std::path::Path;
+
+use super::super::failure::Failure;
+use super::super::save::save;
+use super::stop::Opened;
+use crate::gpu_core::{CoreWave, GpuCore};
+use crate::inspect::{Stop, StopOptions};
+use crate::location::Arena;
+use crate::report::{AllVarsDocument, UnwindDocument, VarsRequest};
+use crate::wave::{Memory, Recorder, Snapshot, Wave};
+
+/// The most bytes of memory that a snapshot gets. Its file has two digits for each, and commands read files of 256 MiB.
+const MOST: u64 = 100 << 20;
+
+/// How many levels of what variables point to are read.
+const LEVELS: u32 = 3;
+
+/// Writes `wave-INDEX.json` of each wave, INDEX from 1, and `object-N.hsaco` of each code object that was found, N from 0.
+///
+/// * `all`: whether snapshots have all memory, and not only what the frames' variables reach.
+pub(super) fn export(opened: &Opened<'_>, folder: &Path, all: bool) -> Result<(), Failure> {
+    let in_folder = |error: std::io::Error| Failure::in_file(folder, error);
+    std::fs::create_dir_all(folder).map_err(in_folder)?;
+    for (index, (_, image)) in opened.found.images.iter().enumerate() {
+        if let Some(image) = image {
+            write(folder, &format!("object-{index}.hsaco"), image)?;
+        }
+    }
+    for wave in opened.core.waves() {
+        let number = wave.index().saturating_add(1);
+        let snapshot = snapshot(opened, &wave, all)
+            .map_err(|error| Failure::new(format!("--export: wave {number}: {error}")))?;
+        let name = format!("wave-{number}.json");
+        write(folder, &name, snapshot.to_json().as_bytes())?;
+    }
+    Ok(())
+}
+
+fn write(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), Failure> {
+    let path = folder.join(name);
+    save(&path, bytes).map_err(|error| Failure::in_file(&path, error))
+}
+
+fn snapshot(opened: &Opened<'_>, wave: &CoreWave<'_, '_>, all: bool) -> crate::Result<Snapshot> {
+    let process = opened.programs.process();
+    // A snapshot has one pc, and it is what lines and variables are looked up by.
+    let pc = wave.line_pc();
+    let index = process.object_at(pc);
+    let loaded = index.and_then(|index| process.objects().get(index));
+    let object = loaded.and_then(|loaded| loaded.object.as_ref());
+    let target = match (object, wave.agent()) {
+        (Some(object), _) => object.target().to_string(),
+        (None, Some(agent)) => agent.target.clone(),
+        (None, None) => String::new(),
+    };
+    let mut snapshot = Snapshot::of_registers(target, pc, wave)?;
+    let load_address = loaded.map_or(0, |loaded| loaded.load_address);
+    snapshot.load_address = load_address;
+    let mut copy = Copy {
+        core: opened.core,
+        left: MOST,
+    };
+    let mut lds = vec![0; wave.lds_size() as usize];
+    if wave.read_memory(Memory::Local, 0, &mut lds).is_ok() {
+        snapshot.add_memory(Memory::Local, 0, &lds)?;
+    }
+    if let Some(scratch) = wave.scratch() {
+        let end = scratch.address.saturating_add(scratch.size);
+        let to = Some((Memory::PrivateWave, scratch.address));
+        copy.range(scratch.address..end, to, &mut snapshot)?;
+    }
+    if all {
+        copy.range(0..u64::MAX, None, &mut snapshot)?;
+        return Ok(snapshot);
+    }
+    if let Some(dispatch) = wave.dispatch() {
+        let kernel = process.kernel(dispatch).map(|(_, kernel)| kernel);
+        let stated = kernel.and_then(|kernel| kernel.metadata.as_ref()?.kernarg_segment_size);
+        let descriptor = || Some(kernel?.descriptor.as_ref()?.kernarg_size().into());
+        let size: u64 = stated.or_else(descriptor).unwrap_or(0);
+        let start = dispatch.packet.kernarg_address;
+        copy.range(start..start.saturating_add(size), None, &mut snapshot)?;
+    }
+    if let Some(Ok(program)) = index.and_then(|index| opened.programs.get(index)) {
+        let recorder = Recorder::new(wave);
+        let arena = Arena::new();
+        let options = StopOptions::loaded_at(load_address);
+        let stop = Stop::new(program, &recorder, pc, options, &arena);
+        // What cannot be answered of a damaged object cannot be answered of the snapshot either.
+        let _ = UnwindDocument::new(&stop);
+        let _ = AllVarsDocument::new(&stop, &VarsRequest::default());
+        let _ = AllVarsDocument::new(&stop, &VarsRequest::default().children(LEVELS));
+        for range in recorder.seen() {
+            copy.range(range, None, &mut snapshot)?;
+        }
+    }
+    Ok(snapshot)
+}
+
+/// Copies memory of the process.
+struct Copy<'c> {
+    core: &'c GpuCore<'c>,
+    left: u64,
+}
+
+impl Copy<'_> {
+    /// What the core has of a range.
+    ///
+    /// * `to`: a memory, and the address of the process where it starts; nothing for global memory.
+    fn range(
+        &mut self,
+        range: Range<u64>,
+        to: Option<(Memory, u64)>,
+        snapshot: &mut Snapshot,
+    ) -> crate::Result<()> {
+        let (memory, base) = to.unwrap_or((Memory::Global, 0));
+        for piece in self.core.memory_ranges() {
+            let (start, end) = (piece.start.max(range.start), piece.end.min(range.end));
+            let Some(size) = end.checked_sub(start).filter(|&size| size != 0) else {
+                continue;
+            };
+            self.left = self.left.checked_sub(size).ok_or_else(|| {
+                let most = MOST >> 20;
+                crate::Error::malformed(
+                    "wave snapshot",
+                    format!("it would have more than {most} MiB of memory"),
+                )
+            })?;
+            let mut bytes = vec![0; usize::try_from(size).unwrap_or(0)];
+            if self.core.read_memory(start, &mut bytes) {
+                snapshot.add_memory(memory, start.wrapping_sub(base), &bytes)?;
+            }
+        }
+        Ok(())
+    }
+}

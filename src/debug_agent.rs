@@ -1,0 +1,364 @@
+//! The text of ROCm's debug agent (`librocm-debug-agent.so.2`): registers, local memory and code objects of waves, as it
+//! prints them when a queue fails. Snapshots are made of it by the caller.
+//!
+//! The text stands among other output, and can be cut, prefixed by a launcher, coloured, and mixed with that of other
+//! processes. What has not the agent's shapes is skipped, and counted.
+//!
+//! Source: `ROCm/rocr_debug_agent`, `README.md`, `src/debug_agent.cpp`, `src/code_object.cpp`.
+
+use core::ops::Range;
+use std::collections::BTreeMap;
+
+use crate::arch::{Register, WaveSize};
+use crate::error::Result;
+use crate::wave::{Memory, Snapshot};
+
+/// What a text says of waves.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Log {
+    /// The waves, in the order of their first lines.
+    pub waves: Vec<LoggedWave>,
+    /// How many lines were skipped: other output, and what is damaged.
+    pub skipped: u64,
+}
+
+/// A wave as the text has it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct LoggedWave {
+    /// The agent's number of it.
+    pub number: u64,
+    /// Where it is, in the process.
+    pub pc: u64,
+    /// The address of its kernel's first instruction; newer agents say it.
+    pub kernel_entry: Option<u64>,
+    /// `running`, or the reasons why it stopped, as the agent names them.
+    pub reason: String,
+    /// The registers that all lanes share: values by names.
+    pub scalars: BTreeMap<String, u64>,
+    /// The vector registers: a value for each lane.
+    pub vectors: BTreeMap<String, Vec<u32>>,
+    /// Bytes of local memory.
+    pub local: BTreeMap<u64, Vec<u8>>,
+    /// The code object that it is in.
+    pub object: Option<LoggedObject>,
+}
+
+/// A code object as the text has it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct LoggedObject {
+    /// Where its file is.
+    pub uri: String,
+    /// Where it is loaded, from its first segment to its last.
+    pub loaded: Range<u64>,
+}
+
+/// How many launchers' prefixes are told apart.
+const PREFIXES: usize = 32;
+/// The longest prefix of a launcher, in bytes.
+const LONGEST_PREFIX: usize = 80;
+
+impl Log {
+    /// Reads a text.
+    #[must_use]
+    pub fn parse(text: &[u8]) -> Log {
+        let mut log = Log::default();
+        let mut readers: BTreeMap<String, Reader> = BTreeMap::new();
+        for line in text.split(|byte| *byte == b'\n') {
+            let line = plain(line);
+            if line.is_empty() {
+                continue;
+            }
+            if let Some((prefix, wave)) = first_line(&line) {
+                if !readers.contains_key(prefix) && readers.len() == PREFIXES {
+                    log.skipped = log.skipped.saturating_add(1);
+                    continue;
+                }
+                let index = log.waves.len();
+                log.waves.push(wave);
+                let part = Part::Start;
+                readers.insert(prefix.to_owned(), Reader { index, part });
+                continue;
+            }
+            // The longest prefix is the one that was meant.
+            // Of an empty line there is only the prefix, without the space that ends it.
+            let of = readers
+                .iter_mut()
+                .filter(|(prefix, _)| line.starts_with(prefix.trim_end()));
+            let found = of.max_by_key(|(prefix, _)| prefix.len());
+            let is_read = match found {
+                Some((prefix, reader)) => {
+                    let rest = line
+                        .get(prefix.trim_end().len()..)
+                        .unwrap_or_default()
+                        .trim();
+                    let wave = log.waves.get_mut(reader.index);
+                    wave.is_some_and(|wave| reader.line(wave, rest))
+                }
+                None => false,
+            };
+            if !is_read {
+                log.skipped = log.skipped.saturating_add(1);
+            }
+        }
+        log.skipped = log.skipped.saturating_add(log.drop_cut_lines());
+        log
+    }
+
+    /// Vector registers with another number of lanes than the wave has were cut. Gives how many there are.
+    fn drop_cut_lines(&mut self) -> u64 {
+        let mut dropped = 0_u64;
+        for wave in &mut self.waves {
+            let size = wave.wave_size().map(|size| size.lanes() as usize);
+            let before = wave.vectors.len();
+            wave.vectors.retain(|_, lanes| Some(lanes.len()) == size);
+            let cut = before.saturating_sub(wave.vectors.len());
+            dropped = dropped.saturating_add(cut as u64);
+        }
+        dropped
+    }
+}
+
+impl LoggedWave {
+    /// How many lanes it has: those of its vector registers; nothing if there are none.
+    #[must_use]
+    pub fn wave_size(&self) -> Option<WaveSize> {
+        let count = |wanted: usize| {
+            let lanes = self.vectors.values();
+            lanes.filter(|lanes| lanes.len() == wanted).count()
+        };
+        match (count(32), count(64)) {
+            (0, 0) => None,
+            // A line of 64 lanes that was cut can have 32; one of 32 never has more.
+            (_, 0) => Some(WaveSize::Wave32),
+            (_, _) => Some(WaveSize::Wave64),
+        }
+    }
+
+    /// A snapshot of it, and how many of its values are not in it: DWARF has no name for a register, or there are two
+    /// values of one.
+    ///
+    /// # Errors
+    /// If LDS is beyond the end of local memory.
+    pub fn snapshot(
+        &self,
+        target: &str,
+        size: WaveSize,
+        load_address: u64,
+    ) -> Result<(Snapshot, u64)> {
+        let mut snapshot = Snapshot::new(target, size, self.pc);
+        snapshot.load_address = load_address;
+        let mut left_out = 0_u64;
+        let mut scalars = self.scalars.clone();
+        for name in ["exec", "vcc"] {
+            let low = scalars.remove(&format!("{name}_lo"));
+            let high = scalars.remove(&format!("{name}_hi"));
+            if let (Some(low), false) = (low, scalars.contains_key(name)) {
+                let high = high.filter(|_| size == WaveSize::Wave64).unwrap_or(0);
+                scalars.insert(name.to_owned(), high.wrapping_shl(32) | low);
+            }
+        }
+        for (name, value) in &scalars {
+            let register = Register::from_name(name, Some(size));
+            // The first line has the pc.
+            let register = register.filter(|register| *register != Register::pc());
+            let is_set = register.is_some_and(|to| snapshot.set_register(to, *value).is_ok());
+            left_out = left_out.saturating_add(u64::from(!is_set));
+        }
+        for (name, lanes) in &self.vectors {
+            let lanes: Vec<Option<u32>> = lanes.iter().copied().map(Some).collect();
+            let register = Register::from_name(name, Some(size));
+            let is_set = register.is_some_and(|to| snapshot.set_lanes(to, &lanes).is_ok());
+            left_out = left_out.saturating_add(u64::from(!is_set));
+        }
+        for (address, bytes) in &self.local {
+            snapshot.add_memory(Memory::Local, *address, bytes)?;
+        }
+        Ok((snapshot, left_out))
+    }
+}
+
+/// A line without what ends it, and without colours (ECMA-48 control sequences).
+fn plain(line: &[u8]) -> String {
+    let text = String::from_utf8_lossy(line);
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.chars();
+    while let Some(next) = rest.next() {
+        if next != '\u{1b}' {
+            out.push(next);
+            continue;
+        }
+        // `ESC [`, parameters, and a letter that ends it.
+        if rest.next() == Some('[') {
+            let _ = rest.find(|end| ('@'..='~').contains(end));
+        }
+    }
+    out.truncate(out.trim_end().len());
+    out
+}
+
+/// The prefix of a first line, and its wave: `wave_N: pc=0xPC (REASON)`, with the kernel between in newer ones.
+fn first_line(line: &str) -> Option<(&str, LoggedWave)> {
+    let at = line.find("wave_")?;
+    let (prefix, rest) = line.split_at_checked(at)?;
+    let (number, rest) = rest.strip_prefix("wave_")?.split_once(": pc=0x")?;
+    let (pc, rest) = rest.split_once(' ')?;
+    let reason = ["(running)", "(stopped, reason: "]
+        .into_iter()
+        .find_map(|start| {
+            // Names of kernels can have brackets: the reason is what is last.
+            let (_, reason) = rest.get(rest.rfind(start)?..)?.split_at_checked(1)?;
+            reason.strip_suffix(')')
+        })?;
+    let entry = rest.strip_prefix("(kernel_code_entry=0x").map(|entry| {
+        let end = entry.find([' ', ')']).unwrap_or(entry.len());
+        entry.get(..end).unwrap_or_default()
+    });
+    let wave = LoggedWave {
+        number: number.parse().ok()?,
+        pc: hexadecimal(pc)?,
+        kernel_entry: entry.and_then(hexadecimal),
+        reason: reason
+            .strip_prefix("stopped, reason: ")
+            .unwrap_or(reason)
+            .to_owned(),
+        ..LoggedWave::default()
+    };
+    (prefix.len() <= LONGEST_PREFIX).then_some((prefix, wave))
+}
+
+/// A number of hexadecimal digits, without a sign.
+fn hexadecimal(text: &str) -> Option<u64> {
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    u64::from_str_radix(text, 16).ok().filter(|_| is_number)
+}
+
+/// A dword, which has as many digits as it needs with zeros before.
+fn dword(text: &str) -> Option<u32> {
+    let value = hexadecimal(text).filter(|_| text.len() == 8)?;
+    u32::try_from(value).ok()
+}
+
+/// The part of a wave that a line is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Start,
+    Registers,
+    Local,
+    Code,
+    End,
+}
+
+/// Where the lines of one prefix belong.
+#[derive(Clone, Copy, Debug)]
+struct Reader {
+    index: usize,
+    part: Part,
+}
+
+impl Reader {
+    /// Takes a line, and says whether it has one of the shapes.
+    fn line(&mut self, wave: &mut LoggedWave, line: &str) -> bool {
+        if line.is_empty() {
+            return true;
+        }
+        if line.len() >= 8 && line.bytes().all(|byte| byte == b'-') {
+            self.part = Part::End;
+            return true;
+        }
+        if self.part == Part::End {
+            return false;
+        }
+        let is_class = |class: &str| class.bytes().all(|byte| byte.is_ascii_lowercase());
+        if line.strip_suffix(" registers:").is_some_and(is_class) {
+            self.part = Part::Registers;
+            return true;
+        }
+        if line == "Local memory content:" {
+            self.part = Part::Local;
+            return true;
+        }
+        if line.starts_with("Disassembly") && line.ends_with(':') {
+            self.part = Part::Code;
+            return true;
+        }
+        match self.part {
+            Part::Registers => registers(wave, line).is_some(),
+            Part::Local => local(wave, line).is_some(),
+            Part::Code => {
+                if line == "End of disassembly." {
+                    self.part = Part::End;
+                }
+                code(wave, line);
+                true
+            }
+            Part::Start | Part::End => false,
+        }
+    }
+}
+
+/// `v0: [0] 00000000 [1] f1002004 …`, or `NAME: VALUE` several times. The line counts as a whole or not at all, and what
+/// came first stays.
+fn registers(wave: &mut LoggedWave, line: &str) -> Option<()> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let (first, rest) = words.split_first()?;
+    if rest.first().is_some_and(|word| word.starts_with('[')) {
+        let name = first.strip_suffix(':')?;
+        let mut lanes = Vec::new();
+        for pair in rest.chunks(2) {
+            let [lane, value] = pair else { return None };
+            let lane: usize = lane.strip_prefix('[')?.strip_suffix(']')?.parse().ok()?;
+            lanes.push(dword(value).filter(|_| lane == lanes.len())?);
+        }
+        wave.vectors.entry(name.to_owned()).or_insert(lanes);
+        return Some(());
+    }
+    let mut found = Vec::new();
+    for pair in words.chunks(2) {
+        let [name, value] = pair else { return None };
+        let name = name.strip_suffix(':')?;
+        let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        let is_value = value.len() == 8 || value.len() == 16;
+        if !is_value || name.is_empty() || !name.bytes().all(is_name) {
+            return None;
+        }
+        found.push((name.to_owned(), hexadecimal(value)?));
+    }
+    for (name, value) in found {
+        wave.scalars.entry(name).or_insert(value);
+    }
+    Some(())
+}
+
+/// `0xADDR:` and up to 8 dwords, which are little-endian in memory.
+fn local(wave: &mut LoggedWave, line: &str) -> Option<()> {
+    let (address, rest) = line.strip_prefix("0x")?.split_once(':')?;
+    let address = hexadecimal(address).filter(|address| u32::try_from(*address).is_ok())?;
+    let dwords: Vec<u32> = rest.split_whitespace().map(dword).collect::<Option<_>>()?;
+    if dwords.is_empty() || dwords.len() > 8 {
+        return None;
+    }
+    let end = address.checked_add(dwords.len().checked_mul(4)? as u64)?;
+    let touches = wave
+        .local
+        .range(..end)
+        .next_back()
+        .is_some_and(|(start, bytes)| start.saturating_add(bytes.len() as u64) > address);
+    if touches || end > 1 << 32 {
+        return None;
+    }
+    let bytes = dwords.iter().flat_map(|word| word.to_le_bytes()).collect();
+    wave.local.insert(address, bytes);
+    Some(())
+}
+
+/// What is said of the code object; all else is source and instructions.
+fn code(wave: &mut LoggedWave, line: &str) {
+    if let Some(uri) = line.strip_prefix("code object: ") {
+        wave.object.get_or_insert_default().uri = uri.to_owned();
+    } else if let Some(range) = line.strip_prefix("loaded at: [0x")
+        && let Some((start, end)) = range.trim_end_matches(']').split_once("-0x")
+        && let (Some(start), Some(end)) = (hexadecimal(start), hexadecimal(end))
+    {
+        wave.object.get_or_insert_default().loaded = start..end;
+    }
+}
