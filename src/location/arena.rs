@@ -47,20 +47,11 @@ impl Arena<'_> {
         self.bytes.alloc_extend(bytes)
     }
 
-    /// How many bytes the values have that are kept.
+    /// How many bytes were asked for.
     pub(crate) fn bytes(&self) -> u64 {
-        let pools = [
-            self.composites.bytes(),
-            self.parts.bytes(),
-            self.register_parts.bytes(),
-            self.locations.bytes(),
-            self.places.bytes(),
-            self.masks.bytes(),
-            self.pointers.bytes(),
-            self.incomplete.bytes(),
-            self.bytes.bytes(),
-        ];
-        pools.into_iter().fold(0, u64::saturating_add)
+        self.memory
+            .get()
+            .map_or(0, |memory| memory.allocated_bytes() as u64)
     }
 
     /// Keeps a meter as long as the locations.
@@ -92,10 +83,6 @@ impl<T> Pool<T> {
 
     fn len(&self) -> usize {
         self.0.get().map_or(0, typed_arena::Arena::len)
-    }
-
-    fn bytes(&self) -> u64 {
-        (self.len() as u64).saturating_mul(size_of::<T>() as u64)
     }
 
     /// Keeps a value.
