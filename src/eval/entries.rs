@@ -8,13 +8,12 @@
 //! What every operation does is always inlined here and in the machine: left to itself, the compiler calls some of it in one
 //! build and not in the next.
 
-use smallvec::SmallVec;
-
+use super::spill::Spill;
 use super::stack::Entry;
 use crate::arch::Register;
 use crate::error::{Limit, Result};
 use crate::limits::reached;
-use crate::location::{Location, Place};
+use crate::location::{Arena, Location, Place};
 
 /// How many entries can be kept as numbers. Compilers need fewer.
 const NEAR: usize = SLOTS - 1;
@@ -77,13 +76,13 @@ pub(super) struct Entries<'a> {
     near_limit: usize,
     limit: u32,
     /// The first entries that are no numbers, and all behind them.
-    others: SmallVec<[Entry<'a>; OTHERS]>,
+    others: Spill<'a, Entry<'a>, OTHERS>,
 }
 
 impl<'a> Entries<'a> {
     /// An empty stack for at most `limit` entries.
     #[inline(always)]
-    pub(super) fn new(limit: u32) -> Entries<'a> {
+    pub(super) fn new(limit: u32, arena: &'a Arena<'a>) -> Entries<'a> {
         Entries {
             words: [0; SLOTS],
             steps: [0; SLOTS],
@@ -92,7 +91,7 @@ impl<'a> Entries<'a> {
             count: 0,
             near_limit: NEAR.min(limit as usize),
             limit,
-            others: SmallVec::new(),
+            others: Spill::new(arena),
         }
     }
 
@@ -292,8 +291,7 @@ impl<'a> Entries<'a> {
     pub(super) fn below(&self, index: usize) -> Option<Entry<'a>> {
         let at = self.count.checked_sub(index).filter(|at| *at > 0)?;
         let (Some(word), Some(step)) = (self.words.get(at), self.steps.get(at)) else {
-            let others = self.others.iter().rev();
-            return others.copied().nth(index);
+            return self.others.below(index).copied();
         };
         let kinds = if self.count > NEAR {
             &self.covered
@@ -354,7 +352,7 @@ impl<'a> Entries<'a> {
     }
 
     fn drop_other(&mut self) {
-        self.others.pop();
+        self.others.drop_last();
         self.count = self.count.saturating_sub(1);
         if self.count == NEAR {
             self.kinds = self.covered;

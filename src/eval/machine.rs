@@ -2,13 +2,12 @@
 
 use fallible_iterator::FallibleIterator;
 
-use smallvec::SmallVec;
-
 use super::budget::Budget;
 use super::context::{Context, Frame, LaneFocus, Outcome, ResultKind};
 use super::entries::{Entries, Kind};
 use super::in_registers::{may_name_registers, run_in_registers};
 use super::resolver::{DieReference, ExpressionBytes, Unit};
+use super::spill::Spill;
 use super::stack::Entry;
 use super::value::{BaseType, Binary, Relation, Shift, Unary, Value};
 use crate::arch::{AddressSpace, Register};
@@ -62,9 +61,9 @@ pub(super) fn execute<'a>(
     let generic_bits = u32::from(expression.unit.encoding.address_size).saturating_mul(8);
     let mut machine = Machine {
         context,
-        stack: Entries::new(context.limits.stack),
+        stack: Entries::new(context.limits.stack, context.arena),
         here: Activation::new(expression),
-        callers: SmallVec::new(),
+        callers: Spill::new(context.arena),
         building: None,
         generic_bits,
         generic_mask: u64::MAX
@@ -140,7 +139,7 @@ pub(super) struct Machine<'m, 'c, 'a> {
     pub(super) stack: Entries<'a>,
     pub(super) here: Activation<'a>,
     /// The expressions that called this one on the same stack, the outermost first.
-    pub(super) callers: SmallVec<[Activation<'a>; 4]>,
+    pub(super) callers: Spill<'a, Activation<'a>, 4>,
     /// The highest composite on the stack to which parts can be added.
     pub(super) building: Option<&'a mut Incomplete<'a>>,
     /// The size of the generic type.
@@ -419,7 +418,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
             return false;
         };
         self.here = *caller;
-        self.callers.pop();
+        self.callers.drop_last();
         self.leave();
         true
     }

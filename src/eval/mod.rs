@@ -23,6 +23,7 @@ mod memory;
 mod per_lane;
 mod register;
 mod resolver;
+mod spill;
 mod stack;
 #[cfg(test)]
 mod tests;
