@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: &AnnotateArguments, out: &mut dyn Write) -> Result<
     let place = |error: crate::Error| Failure::in_file(input, error);
     let glob = match &arguments.only {
         Some(glob) => {
-            Some(pattern(glob).map_err(|error| Failure::in_option("--only", glob, error))?)
+            Some(pattern(glob).map_err(|error| Failure::new(format!("--only: {error}")))?)
         }
         None => None,
     };

@@ -56,7 +56,7 @@ fn show(
     let chosen = chosen_lanes(arguments.lane.as_deref(), stop.wave().wave_size())?;
     let glob = match &arguments.name {
         Some(glob) => {
-            Some(pattern(glob).map_err(|error| Failure::in_option("--name", glob, error))?)
+            Some(pattern(glob).map_err(|error| Failure::new(format!("--name: {error}")))?)
         }
         None => None,
     };

@@ -127,7 +127,7 @@ impl Selection {
             return Ok(Selection::All);
         };
         let glob = super::pattern::pattern(pattern)
-            .map_err(|error| Failure::in_option("--name", pattern, error))?;
+            .map_err(|error| Failure::new(format!("--name: {error}")))?;
         Ok(Selection::Named(glob, arguments.show_children))
     }
 }

@@ -29,6 +29,9 @@ fn style(severity: Severity) -> Style {
 /// How many bytes a finding takes, more or less.
 const USUAL: usize = 384;
 
+/// How many code objects that are the same as one are named.
+const NAMED: usize = 3;
+
 /// Every finding, and the numbers.
 pub(super) fn print(document: &VerifyDocument, out: &mut dyn Write) -> Result<(), Failure> {
     for file in &document.files {
@@ -40,7 +43,13 @@ pub(super) fn print(document: &VerifyDocument, out: &mut dyn Write) -> Result<()
         if !file.same.is_empty() {
             let path = &file.path;
             let count = file.same.len();
-            let _ = writeln!(text, "{path}: {count} more in the file are the same\n");
+            let _ = write!(text, "{path}: {count} more in the file are the same");
+            for (number, same) in file.same.iter().take(NAMED).enumerate() {
+                let before = if number == 0 { ": " } else { ", " };
+                let _ = write!(text, "{before}{same}");
+            }
+            let more = if count > NAMED { ", …" } else { "" };
+            let _ = writeln!(text, "{more}\n");
         }
         if file.left_out > 0 {
             let _ = writeln!(text, "{}: {} more are left out\n", file.path, file.left_out);
