@@ -99,7 +99,7 @@ mod tests {
     fn no_path_leaves_the_root_or_names_a_host() {
         for (path, expected) in [
             ("src/../../repo/a.cl", Place::InFolder("a.cl".into())),
-            ("../a.cl", Place::Elsewhere("work/a.cl".into())),
+            ("../a.cl", Place::Elsewhere("build/a.cl".into())),
             (
                 "../../../../etc/passwd",
                 Place::Elsewhere("etc/passwd".into()),
@@ -109,18 +109,18 @@ mod tests {
                 Place::Elsewhere("host/share/a.cl".into()),
             ),
             (
-                "/work/repository/a.cl",
-                Place::Elsewhere("work/repository/a.cl".into()),
+                "/build/repository/a.cl",
+                Place::Elsewhere("build/repository/a.cl".into()),
             ),
-            ("/work/repo/./b/../a.cl", Place::InFolder("a.cl".into())),
+            ("/build/repo/./b/../a.cl", Place::InFolder("a.cl".into())),
             (
                 "file://host/a.cl",
                 Place::InFolder("file:/host/a.cl".into()),
             ),
-            ("", Place::Elsewhere("work/repo".into())),
-            ("..", Place::Elsewhere("work".into())),
+            ("", Place::Elsewhere("build/repo".into())),
+            ("..", Place::Elsewhere("build".into())),
         ] {
-            assert_eq!(Place::of(path, "/work/repo"), expected, "{path}");
+            assert_eq!(Place::of(path, "/build/repo"), expected, "{path}");
         }
     }
 }
