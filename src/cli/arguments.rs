@@ -482,8 +482,9 @@ pub(crate) struct StrictArguments {
     pub(crate) tolerant: bool,
 }
 
+/// Which wave is asked about: that of a file, with the code object that it runs, or one of a core.
 #[derive(Debug, Args)]
-pub(crate) struct VarsArguments {
+pub(crate) struct StopArguments {
     /// The code object, or a bundle or host program that contains it
     #[arg(required_unless_present = "core", conflicts_with = "core")]
     pub(crate) object: Option<PathBuf>,
@@ -494,6 +495,12 @@ pub(crate) struct VarsArguments {
     pub(crate) wave: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) core: CoreChoice,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct VarsArguments {
+    #[command(flatten)]
+    pub(crate) stop: StopArguments,
     /// The lanes: 3, 0-7,12 or all (the default, but text shows only lanes known to be active in a caller whose
     /// EXEC is not known)
     #[arg(long, value_name = "LANES")]
@@ -553,16 +560,8 @@ pub(crate) struct PrintArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct UnwindArguments {
-    /// The code object, or a bundle or host program that contains it
-    #[arg(required_unless_present = "core", conflicts_with = "core")]
-    pub(crate) object: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) which: ObjectArguments,
-    /// The stopped wave (hetdwarf-wave/1); - reads standard input
-    #[arg(long, value_name = "FILE", required_unless_present = "core")]
-    pub(crate) wave: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) core: CoreChoice,
+    pub(crate) stop: StopArguments,
     /// The lanes whose values are shown of vector registers: 3, 0-7,12 or all (the default). The first of them also
     /// says which value is shown of a scalar register that was saved in per-lane memory
     #[arg(long, value_name = "LANES")]
@@ -583,16 +582,8 @@ pub(crate) struct UnwindArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct LanePcArguments {
-    /// The code object, or a bundle or host program that contains it
-    #[arg(required_unless_present = "core", conflicts_with = "core")]
-    pub(crate) object: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) which: ObjectArguments,
-    /// The stopped wave (hetdwarf-wave/1); - reads standard input
-    #[arg(long, value_name = "FILE", required_unless_present = "core")]
-    pub(crate) wave: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) core: CoreChoice,
+    pub(crate) stop: StopArguments,
     /// The call frame, 0 for the innermost
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) frame: usize,

@@ -20,13 +20,7 @@ pub(crate) fn run(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<Exit, Failure> {
-    let chosen = Chosen {
-        object: arguments.object.as_deref(),
-        wave: arguments.wave.as_deref(),
-        core: &arguments.core,
-        which: &arguments.which,
-        reading: StopOptions::default().reading,
-    };
+    let chosen = Chosen::of(&arguments.stop, StopOptions::default().reading);
     // Both write warnings: those of the wave come before what is said of the picture.
     let (exit, note) = with_chosen(&chosen, err, |stop, file| show(arguments, stop, file, out))?;
     if let Some(note) = note {

@@ -24,13 +24,7 @@ pub(crate) fn run(
     if arguments.all_waves {
         return all_waves(arguments, out);
     }
-    let chosen = Chosen {
-        object: arguments.object.as_deref(),
-        wave: arguments.wave.as_deref(),
-        core: &arguments.core,
-        which: &arguments.which,
-        reading: arguments.reading.reading(),
-    };
+    let chosen = Chosen::of(&arguments.stop, arguments.reading.reading());
     with_chosen(&chosen, err, |stop, file| {
         answer(arguments, stop, file, out)
     })
@@ -67,9 +61,9 @@ fn document(
 
 /// The call stacks of all waves of a core; without registers, in which hardly two waves are equal.
 fn all_waves(arguments: &UnwindArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
-    let limits = arguments.which.limits.limits();
+    let limits = arguments.stop.which.limits.limits();
     let reading = arguments.reading.reading();
-    let groups = ask_all_waves(&arguments.core, reading, &limits, |stop, file| {
+    let groups = ask_all_waves(&arguments.stop.core, reading, &limits, |stop, file| {
         let chosen = chosen_lanes(arguments.lane.as_deref(), stop.wave().wave_size())?;
         let mut document = document(chosen.as_deref(), stop, file)?;
         for lane in &mut document.lanes {

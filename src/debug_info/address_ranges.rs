@@ -3,6 +3,7 @@
 //! Finding a unit by them is left to `address_index`, which takes what it can read; this reads field by field, for
 //! those who show or check the section. Source: DWARF 5 §6.1.2, §7.21.
 
+use super::unit_length::UnitLength;
 use crate::error::{Error, Result};
 use crate::expr::Cursor;
 
@@ -57,26 +58,15 @@ impl<'a> AddressRangeSet<'a> {
     /// is.
     pub(crate) fn read(section: &'a [u8], offset: u64) -> Result<AddressRangeSet<'a>> {
         let place = |error: Error| error.within(SECTION, offset);
-        let malformed = |reason: String| place(Error::malformed("address range set", reason));
+        let header = UnitLength::read(section, offset, "address range set").map_err(place)?;
+        let UnitLength {
+            length,
+            offset_size,
+            body,
+        } = header;
         let from = usize::try_from(offset).unwrap_or(usize::MAX);
-        let rest = section.get(from..).unwrap_or_default();
-        let mut cursor = Cursor::new(rest);
-        let mut length = u64::from(cursor.u32().map_err(place)?);
-        let offset_size = match length {
-            0xffff_ffff => {
-                length = cursor.u64().map_err(place)?;
-                8
-            }
-            0xffff_fff0.. => return Err(malformed(format!("the length {length:#x} is reserved"))),
-            _ => 4,
-        };
-        let left = cursor.rest().len() as u64;
-        let body = cursor.bytes(length).map_err(|_| {
-            malformed(format!(
-                "the length is {length:#x}, and {left:#x} bytes are left in the section"
-            ))
-        })?;
-        let start = cursor.position().saturating_sub(body.len());
+        let start = body.start.saturating_sub(from);
+        let body = section.get(body).unwrap_or_default();
         let mut cursor = Cursor::new(body);
         let version = cursor.u16().map_err(place)?;
         let unit = cursor.sized(offset_size).map_err(place)?;

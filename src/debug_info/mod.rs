@@ -41,6 +41,7 @@ mod type_name;
 pub mod types;
 mod unit;
 mod unit_index;
+mod unit_length;
 mod value;
 mod variable;
 mod walk;

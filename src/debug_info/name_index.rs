@@ -10,6 +10,7 @@ use gimli::constants as dw;
 use gimli::{DwForm, DwIdx, DwTag};
 use smallvec::SmallVec;
 
+use super::unit_length::UnitLength;
 use crate::error::{Error, Result};
 use crate::expr::Cursor;
 
@@ -116,32 +117,15 @@ impl<'a> NameIndex<'a> {
     /// is. The offset of the next one is in [`end`](NameIndex::end) otherwise, also where the tables do not fit.
     pub(crate) fn read(section: &'a [u8], offset: u64) -> Result<NameIndex<'a>> {
         let place = |error: Error| error.within(SECTION, offset);
-        let malformed = |reason: String| place(Error::malformed("name index", reason));
-        let from = usize::try_from(offset).unwrap_or(usize::MAX);
-        let mut cursor = Cursor::new(section);
-        cursor.go_to(from).map_err(place)?;
-        let mut length = u64::from(cursor.u32().map_err(place)?);
-        let offset_size = match length {
-            0xffff_ffff => {
-                length = cursor.u64().map_err(place)?;
-                8
-            }
-            0xffff_fff0.. => return Err(malformed(format!("the length {length:#x} is reserved"))),
-            _ => 4,
-        };
-        let left = cursor.rest().len() as u64;
-        let end = usize::try_from(length)
-            .ok()
-            .and_then(|length| cursor.position().checked_add(length))
-            .and_then(|end| section.get(..end))
-            .ok_or_else(|| {
-                malformed(format!(
-                    "the length is {length:#x}, and {left:#x} bytes are left in the section"
-                ))
-            })?;
-        let start = cursor.position();
+        let header = UnitLength::read(section, offset, "name index").map_err(place)?;
+        let UnitLength {
+            length,
+            offset_size,
+            body,
+        } = header;
+        let end = section.get(..body.end).unwrap_or_default();
         let mut cursor = Cursor::new(end);
-        cursor.go_to(start).map_err(place)?;
+        cursor.go_to(body.start).map_err(place)?;
         let version = cursor.u16().map_err(place)?;
         cursor.u16().map_err(place)?;
         let mut counts = [0; 7];

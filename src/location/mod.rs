@@ -29,7 +29,6 @@ pub(crate) use lanes::read_lanes_within;
 pub use lanes::{LaneBits, read_lanes};
 pub use mask::Mask;
 pub use part::Part;
-pub(crate) use read::copy_bits;
 pub use read::{Access, Bits, read};
 pub(crate) use read::{read_plain, read_value, read_value_within, read_within};
 pub use write::write;

@@ -56,6 +56,30 @@ impl Bits {
         self.undefined.is_empty() && self.unavailable.is_empty()
     }
 
+    /// A part of them, with what is missing of it. What lies beyond was not read, and is not available.
+    pub(crate) fn part(&self, start: u64, bit_size: u64) -> Bits {
+        let mut bytes = vec![0; usize::try_from(bit_size.div_ceil(8)).unwrap_or(0)];
+        copy_bits(&self.bytes, start.into(), &mut bytes, 0, bit_size);
+        let range = start..start.saturating_add(bit_size);
+        let moved = |mask: &Mask| -> Mask {
+            let ranges = mask.within(range.clone());
+            ranges
+                .map(|range| range.start.saturating_sub(start)..range.end.saturating_sub(start))
+                .collect()
+        };
+        let mut unavailable = moved(&self.unavailable);
+        let known = self.bit_size.saturating_sub(start);
+        if known < bit_size {
+            unavailable.insert(known..bit_size);
+        }
+        Bits {
+            undefined: moved(&self.undefined),
+            unavailable,
+            bytes,
+            bit_size,
+        }
+    }
+
     fn zero(bit_size: u64) -> Result<Bits> {
         Ok(Bits {
             bytes: zeros(bit_size.div_ceil(8))?,
@@ -612,6 +636,32 @@ mod tests {
         let element = Location::One(Place::new(Storage::Composite(element), 0));
         let all = Composite::repeat(element, 5, count, BOUNDS, arena).unwrap();
         Location::One(Place::new(Storage::Composite(arena.alloc(all)), 0))
+    }
+
+    #[test]
+    #[expect(
+        clippy::single_range_in_vec_init,
+        reason = "sets of one range are meant"
+    )]
+    fn a_part_misses_what_the_whole_misses_there() {
+        let bits = Bits {
+            bytes: vec![0x5a, 0xc3, 0x0f, 0x81],
+            bit_size: 32,
+            undefined: [6..10, 31..32].into_iter().collect(),
+            unavailable: core::iter::once(16..24).collect(),
+        };
+        let part = bits.part(4, 14);
+        // 0xfc35a >> 4 is 0xfc35; 14 bits of it are 0x3c35.
+        assert_eq!(part.bytes, [0x35, 0x3c]);
+        assert_eq!(part.undefined.ranges(), [2..6]);
+        assert_eq!(part.unavailable.ranges(), [12..14]);
+        // Of the 16 bits from bit 24 on, 8 are there.
+        let end = bits.part(24, 16);
+        assert_eq!(
+            (end.bytes.as_slice(), end.unavailable.ranges()),
+            (&[0x81, 0][..], &[8..16][..])
+        );
+        assert!(bits.part(u64::MAX, 64).unavailable.covers(0..64));
     }
 
     #[test]

@@ -10,6 +10,7 @@ use super::names::{Entity, Named, Names};
 use super::scope::Scope;
 use super::syntax::{Base, Declarator, Path, Tag, TypeName};
 use crate::arch::AddressSpace;
+use crate::debug_info::DieId;
 use crate::debug_info::types::TypeId;
 use crate::nearest::Nearest;
 
@@ -162,16 +163,20 @@ impl Checker<'_, '_, '_, '_> {
                 .find_first(&path, &is_base)
                 .map_err(self.fault())?;
             if let Some(named) = found {
-                let info = self.scope.frame.stop().program().info();
-                let id = info.read_type_within(
-                    &mut self.types.table,
-                    Some(named.die),
-                    self.scope.frame.stop().meter(),
-                );
-                return id.map_err(self.fault());
+                return self.read_type(named.die);
             }
         }
         Ok(self.types.arithmetic(*ty, None))
+    }
+
+    fn read_type(&mut self, die: DieId) -> Checked<TypeId> {
+        let stop = self.scope.frame.stop();
+        let id = (stop.program().info()).read_type_within(
+            &mut self.types.table,
+            Some(die),
+            stop.meter(),
+        );
+        id.map_err(self.fault())
     }
 
     fn program_type(
@@ -185,13 +190,7 @@ impl Checker<'_, '_, '_, '_> {
             .find(path, &is_type_named(tag))
             .map_err(self.fault())?;
         if let Some(named) = found {
-            let info = self.scope.frame.stop().program().info();
-            let id = info.read_type_within(
-                &mut self.types.table,
-                Some(named.die),
-                self.scope.frame.stop().meter(),
-            );
-            return id.map_err(self.fault());
+            return self.read_type(named.die);
         }
         if let (Some(ty), None) = (alias(path), tag) {
             return Ok(self.types.arithmetic(ty, None));

@@ -11,9 +11,7 @@ use crate::debug_info::types::TypeId;
 use crate::error::Need;
 use crate::eval::Reading;
 use crate::inspect::{MOST_BYTES, StopFrame};
-use crate::location::{
-    Access, Bits, LaneSelect, Location, Mask, Place, Storage, copy_bits, read_within,
-};
+use crate::location::{Access, Bits, LaneSelect, Location, Place, Storage, read_within};
 
 /// An object of a lane.
 #[derive(Clone, Debug)]
@@ -167,7 +165,7 @@ impl Reader<'_, '_, '_> {
                 if let (Some(start), Some(end)) = (start, end)
                     && end <= bits.bit_size
                 {
-                    return Ok(part_of(bits, start, bit_size));
+                    return Ok(bits.part(start, bit_size));
                 }
                 let Ok((space, start)) = start_in_memory(location.as_ref(), self.lane) else {
                     return Err(NoValue::OutsideOfObject);
@@ -256,44 +254,9 @@ fn between(
     apertures.pointer_from_generic(to, generic)
 }
 
-/// A part of bits that were read, with what is missing of it.
-pub(super) fn part_of(bits: &Bits, start: u64, bit_size: u64) -> Bits {
-    let mut bytes = vec![0; usize::try_from(bit_size.div_ceil(8)).unwrap_or(0)];
-    copy_bits(&bits.bytes, start.into(), &mut bytes, 0, bit_size);
-    let range = start..start.saturating_add(bit_size);
-    let moved = |mask: &Mask| {
-        let ranges = mask.within(range.clone());
-        ranges
-            .map(|range| range.start.saturating_sub(start)..range.end.saturating_sub(start))
-            .collect()
-    };
-    Bits {
-        undefined: moved(&bits.undefined),
-        unavailable: moved(&bits.unavailable),
-        bytes,
-        bit_size,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_part_misses_what_the_whole_misses_there() {
-        let bits = Bits {
-            bytes: vec![0x5a, 0xc3, 0x0f, 0x81],
-            bit_size: 32,
-            undefined: [6..10, 31..32].into_iter().collect(),
-            unavailable: core::iter::once(16..24).collect(),
-        };
-        let part = part_of(&bits, 4, 14);
-        // 0xfc35a >> 4 is 0xfc35; 14 bits of it are 0x3c35.
-        assert_eq!(part.bytes, [0x35, 0x3c]);
-        assert!(part.undefined.covers(2..6) && !part.undefined.overlaps(6..14));
-        assert!(part.unavailable.covers(12..14) && !part.unavailable.overlaps(0..12));
-        assert!(part_of(&bits, 10, 6).is_complete());
-    }
 
     #[test]
     fn addresses_wrap_at_the_size_of_their_space() {

@@ -141,18 +141,8 @@ impl Writer<'_> {
     }
 
     fn lane(&mut self, query: &Query<'_, '_, '_>, answer: &LaneAnswer) -> Result<LaneDocument> {
-        let mut document = LaneDocument {
-            lane: answer.lane.0,
-            work_item: query.frame().stop().wave().work_item(answer.lane),
-            state: answer.state(),
-            value: None,
-            bytes: None,
-            undefined: Vec::new(),
-            unavailable: Vec::new(),
-            message: None,
-            children: Vec::new(),
-            more_children: 0,
-        };
+        let work_item = query.frame().stop().wave().work_item(answer.lane);
+        let mut document = LaneDocument::of_state(answer.lane, work_item, answer.state());
         let bits = match &answer.value {
             Ok(bits) => bits,
             // That a lane does not execute is its state.

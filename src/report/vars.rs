@@ -224,6 +224,26 @@ pub struct LaneDocument {
 }
 
 impl LaneDocument {
+    /// A lane of which nothing but the state is known yet.
+    pub(super) fn of_state(
+        lane: Lane,
+        work_item: Option<[u32; 3]>,
+        state: &'static str,
+    ) -> LaneDocument {
+        LaneDocument {
+            lane: lane.0,
+            work_item,
+            state,
+            value: None,
+            bytes: None,
+            undefined: Vec::new(),
+            unavailable: Vec::new(),
+            message: None,
+            children: Vec::new(),
+            more_children: 0,
+        }
+    }
+
     /// Whether there is a value, or some of it.
     #[must_use]
     pub fn is_readable(&self) -> bool {
@@ -461,18 +481,8 @@ impl<'w> Writer<'w> {
         lane: Lane,
     ) -> LaneDocument {
         let state = value.state(lane);
-        let mut document = LaneDocument {
-            lane: lane.0,
-            work_item: frame.stop().wave().work_item(lane),
-            state: state.name(),
-            value: None,
-            bytes: None,
-            undefined: Vec::new(),
-            unavailable: Vec::new(),
-            message: None,
-            children: Vec::new(),
-            more_children: 0,
-        };
+        let work_item = frame.stop().wave().work_item(lane);
+        let mut document = LaneDocument::of_state(lane, work_item, state.name());
         if state == LaneState::Partial {
             document.message = doubts(value).map(Untrusted::from);
         }

@@ -10,7 +10,7 @@ use crate::limits::Limits;
 use crate::location::Arena;
 use crate::untrusted::Untrusted;
 
-use super::super::arguments::{CoreChoice, CoreObjects, ObjectArguments};
+use super::super::arguments::{CoreChoice, CoreObjects, ObjectArguments, StopArguments};
 use super::super::contents::Contents;
 use super::super::failure::Failure;
 use super::super::input::{check_lengths, read_file, read_wave_of, with_program};
@@ -24,6 +24,18 @@ pub(crate) struct Chosen<'c> {
     pub(crate) core: &'c CoreChoice,
     pub(crate) which: &'c ObjectArguments,
     pub(crate) reading: Reading,
+}
+
+impl<'c> Chosen<'c> {
+    pub(crate) fn of(arguments: &'c StopArguments, reading: Reading) -> Chosen<'c> {
+        Chosen {
+            object: arguments.object.as_deref(),
+            wave: arguments.wave.as_deref(),
+            core: &arguments.core,
+            which: &arguments.which,
+            reading,
+        }
+    }
 }
 
 /// Calls `then` with the stop of the wave that is chosen, and with the file that messages name.

@@ -12,9 +12,7 @@ use crate::display::{self, Options, TypedBytes, shape};
 use crate::error::Result;
 use crate::eval::Reading;
 use crate::inspect::{LaneState, StopFrame};
-use crate::location::{
-    Access, Bits, LaneSelect, Location, Mask, Place, Storage, copy_bits, read_within,
-};
+use crate::location::{Access, Bits, LaneSelect, Location, Place, Storage, read_within};
 use crate::meter::Meter;
 use crate::report::hex_bytes;
 use crate::untrusted::Untrusted;
@@ -133,7 +131,9 @@ impl Lister<'_, '_, '_, '_> {
         let (Some(start), Some(size)) = (member.bit_offset, size) else {
             return self.without_value(name, member.ty, "its place or size is not a constant");
         };
-        let bits = part_of(value.bits, start, size);
+        let bits = value
+            .bits
+            .part(start, size.min(MOST_BYTES.saturating_mul(8)));
         self.child(name, member.ty, &bits, member.bit_size, depth)
     }
 
@@ -153,7 +153,9 @@ impl Lister<'_, '_, '_, '_> {
         let shown = count.min(self.options.max_elements);
         let mut children = Vec::new();
         for number in 0..shown {
-            let bits = part_of(value.bits, number.saturating_mul(stride), size.min(stride));
+            let bits = value
+                .bits
+                .part(number.saturating_mul(stride), size.min(stride));
             children.push(self.child(index(number, dimensions), element, &bits, None, depth)?);
         }
         Ok((children, count.saturating_sub(shown)))
@@ -285,62 +287,9 @@ fn index(number: u64, dimensions: &[Dimension]) -> String {
     indices.concat()
 }
 
-/// A part of bits that were read, with what is missing of it. What lies beyond was not read, and is not available.
-fn part_of(bits: &Bits, start: u64, bit_size: u64) -> Bits {
-    let bit_size = bit_size.min(MOST_BYTES.saturating_mul(8));
-    let mut bytes = vec![0; usize::try_from(bit_size.div_ceil(8)).unwrap_or(0)];
-    copy_bits(&bits.bytes, start.into(), &mut bytes, 0, bit_size);
-    let range = start..start.saturating_add(bit_size);
-    let moved = |mask: &Mask| -> Mask {
-        let ranges = mask.within(range.clone());
-        ranges
-            .map(|range| range.start.saturating_sub(start)..range.end.saturating_sub(start))
-            .collect()
-    };
-    let mut unavailable = moved(&bits.unavailable);
-    let known = bits.bit_size.saturating_sub(start);
-    if known < bit_size {
-        unavailable.insert(known..bit_size);
-    }
-    Bits {
-        undefined: moved(&bits.undefined),
-        unavailable,
-        bytes,
-        bit_size,
-    }
-}
-
 #[cfg(test)]
-#[expect(
-    clippy::single_range_in_vec_init,
-    reason = "sets of one range are meant"
-)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_part_misses_what_the_whole_misses_there() {
-        let bits = Bits {
-            bytes: vec![0x5a, 0xc3, 0x0f, 0x81],
-            bit_size: 32,
-            undefined: [6..10, 31..32].into_iter().collect(),
-            unavailable: core::iter::once(16..24).collect(),
-        };
-        let part = part_of(&bits, 4, 14);
-        // 0xfc35a >> 4 is 0xfc35; 14 bits of it are 0x3c35.
-        assert_eq!(part.bytes, [0x35, 0x3c]);
-        assert_eq!(part.undefined.ranges(), [2..6]);
-        assert_eq!(part.unavailable.ranges(), [12..14]);
-        assert_eq!(LaneState::of_bits(&part), LaneState::Partial);
-        // Of the 16 bits from bit 24 on, 8 are there.
-        let end = part_of(&bits, 24, 16);
-        assert_eq!(
-            (end.bytes.as_slice(), end.unavailable.ranges()),
-            (&[0x81, 0][..], &[8..16][..])
-        );
-        let beyond = part_of(&bits, u64::MAX, u64::MAX);
-        assert_eq!(LaneState::of_bits(&beyond), LaneState::Unavailable);
-    }
 
     #[test]
     fn the_last_index_is_the_fastest() {

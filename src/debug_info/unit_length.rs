@@ -1,0 +1,53 @@
+//! The field that most headers of DWARF start with: how long the rest is, and which of the two formats it has.
+//! Source: DWARF 5 §7.4.
+
+use core::ops::Range;
+
+use crate::error::{Error, Result};
+use crate::expr::Cursor;
+
+/// The start of a header.
+pub(crate) struct UnitLength {
+    /// What the field says: the bytes after it.
+    pub(crate) length: u64,
+    /// 4 or 8: the size of offsets in bytes.
+    pub(crate) offset_size: u8,
+    /// Where these bytes are in the section.
+    pub(crate) body: Range<usize>,
+}
+
+impl UnitLength {
+    /// Reads the field at `offset` of a section.
+    ///
+    /// * `what`: what starts with it, as errors call it.
+    ///
+    /// # Errors
+    /// If it is not in the section, has a reserved value, or goes past the section's end.
+    pub(crate) fn read(section: &[u8], offset: u64, what: &'static str) -> Result<UnitLength> {
+        let mut cursor = Cursor::new(section);
+        cursor.go_to(usize::try_from(offset).unwrap_or(usize::MAX))?;
+        let (length, offset_size) = match cursor.u32()? {
+            0xffff_ffff => (cursor.u64()?, 8),
+            reserved @ 0xffff_fff0.. => {
+                let reason = format!("the length {reserved:#x} is reserved");
+                return Err(Error::malformed(what, reason));
+            }
+            length => (length.into(), 4),
+        };
+        let start = cursor.position();
+        let left = cursor.rest().len();
+        match usize::try_from(length) {
+            Ok(count) if count <= left => Ok(UnitLength {
+                length,
+                offset_size,
+                body: start..start.saturating_add(count),
+            }),
+            Ok(_) | Err(_) => {
+                let reason = format!(
+                    "the length is {length:#x}, and {left:#x} bytes are left in the section"
+                );
+                Err(Error::malformed(what, reason))
+            }
+        }
+    }
+}
