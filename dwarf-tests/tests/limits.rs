@@ -91,7 +91,7 @@ fn a_limit_that_is_none_is_refused() {
             "there is no limit \"step\"; there are steps, stack",
         ),
         ("steps", "expected NAME=N"),
-        ("depth=1000", "depth can be 64 at most"),
+        ("depth=1000", "depth can be 40 at most"),
     ] {
         let ran = hetdwarf(["eval", "--expr", "lit1", "--limit", limit]);
         assert_eq!(ran.status, 2, "{}", ran.err);

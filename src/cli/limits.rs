@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn what_is_chosen_is_checked() {
         assert_eq!(parse("steps=100"), Ok((Limit::Steps, 100)));
-        assert_eq!(parse("depth=65"), Err("depth can be 64 at most".to_owned()));
+        assert_eq!(parse("depth=41"), Err("depth can be 40 at most".to_owned()));
         assert_eq!(parse("depth"), Err("expected NAME=N".to_owned()));
         let error = parse("step=1").unwrap_err();
         assert!(

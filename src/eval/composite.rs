@@ -98,7 +98,7 @@ impl<'a> Machine<'_, '_, 'a> {
         let location = self.pop_location()?;
         let arena = self.context.arena;
         let composite = Composite::repeat(location, bit_size, count, self.bounds(), arena)?;
-        let composite = arena.alloc(composite);
+        let composite = arena.composites.alloc(composite);
         self.push(Entry::Location(at_start(composite)))
     }
 
@@ -117,7 +117,7 @@ impl<'a> Machine<'_, '_, 'a> {
         }
         let arena = self.context.arena;
         let composite = Composite::select(zero, one, mask, bit_size, count, self.bounds(), arena)?;
-        let composite = arena.alloc(composite);
+        let composite = arena.composites.alloc(composite);
         self.push(Entry::Location(at_start(composite)))
     }
 

@@ -8,12 +8,13 @@
 //! What every operation does is always inlined here and in the machine: left to itself, the compiler calls some of it in one
 //! build and not in the next.
 
-use super::spill::Spill;
+use smallvec::SmallVec;
+
 use super::stack::Entry;
 use crate::arch::Register;
 use crate::error::{Limit, Result};
 use crate::limits::reached;
-use crate::location::{Arena, Location, Place};
+use crate::location::{Location, Place};
 
 /// How many entries can be kept as numbers. Compilers need fewer.
 const NEAR: usize = SLOTS - 1;
@@ -76,13 +77,13 @@ pub(super) struct Entries<'a> {
     near_limit: usize,
     limit: u32,
     /// The first entries that are no numbers, and all behind them.
-    others: Spill<'a, Entry<'a>, OTHERS>,
+    others: SmallVec<[Entry<'a>; OTHERS]>,
 }
 
 impl<'a> Entries<'a> {
     /// An empty stack for at most `limit` entries.
     #[inline(always)]
-    pub(super) fn new(limit: u32, arena: &'a Arena<'a>) -> Entries<'a> {
+    pub(super) fn new(limit: u32) -> Entries<'a> {
         Entries {
             words: [0; SLOTS],
             steps: [0; SLOTS],
@@ -91,7 +92,7 @@ impl<'a> Entries<'a> {
             count: 0,
             near_limit: NEAR.min(limit as usize),
             limit,
-            others: Spill::new(arena),
+            others: SmallVec::new(),
         }
     }
 
@@ -291,7 +292,8 @@ impl<'a> Entries<'a> {
     pub(super) fn below(&self, index: usize) -> Option<Entry<'a>> {
         let at = self.count.checked_sub(index).filter(|at| *at > 0)?;
         let (Some(word), Some(step)) = (self.words.get(at), self.steps.get(at)) else {
-            return self.others.below(index).copied();
+            let others = self.others.iter().rev();
+            return others.copied().nth(index);
         };
         let kinds = if self.count > NEAR {
             &self.covered
@@ -351,8 +353,13 @@ impl<'a> Entries<'a> {
         }
     }
 
+    /// How many bytes the entries hold outside of the stack itself.
+    pub(super) fn bytes(&self) -> u64 {
+        held(&self.others)
+    }
+
     fn drop_other(&mut self) {
-        self.others.drop_last();
+        self.others.pop();
         self.count = self.count.saturating_sub(1);
         if self.count == NEAR {
             self.kinds = self.covered;
@@ -371,4 +378,10 @@ impl<'a> Entries<'a> {
 fn near(index: usize) -> usize {
     const { assert!(SLOTS.is_power_of_two()) };
     index & (SLOTS - 1)
+}
+
+/// How many bytes a stack has asked for, none as long as it is in place.
+pub(super) fn held<A: smallvec::Array>(stack: &SmallVec<A>) -> u64 {
+    let count = if stack.spilled() { stack.capacity() } else { 0 };
+    (count as u64).saturating_mul(size_of::<A::Item>() as u64)
 }

@@ -47,7 +47,7 @@ impl<'a> Machine<'_, '_, 'a> {
             bit_size,
             unit: unit.id,
         };
-        let pointer = self.context.arena.alloc(pointer);
+        let pointer = self.context.arena.pointers.alloc(pointer);
         self.push(Entry::Location(Location::One(Place::new(
             Storage::ImplicitPointer(pointer),
             0,

@@ -83,7 +83,9 @@ pub(super) fn run_in_registers<'a>(
         (Some(Named::InPieces), None) if take_all_steps(&pieces, context, budget) => {
             let pieces = pieces.iter().map(|piece| (piece.register, piece.bit_size));
             let composite = Composite::of_registers(pieces, context.arena);
-            Ok(Outcome::Location(at_start(context.arena.alloc(composite))))
+            Ok(Outcome::Location(at_start(
+                context.arena.composites.alloc(composite),
+            )))
         }
         (_, _) => execute(expression, kind, context, budget),
     }

@@ -2,12 +2,13 @@
 
 use fallible_iterator::FallibleIterator;
 
+use smallvec::SmallVec;
+
 use super::budget::Budget;
 use super::context::{Context, Frame, LaneFocus, Outcome, ResultKind};
-use super::entries::{Entries, Kind};
+use super::entries::{Entries, Kind, held};
 use super::in_registers::{may_name_registers, run_in_registers};
 use super::resolver::{DieReference, ExpressionBytes, Unit};
-use super::spill::Spill;
 use super::stack::Entry;
 use super::value::{BaseType, Binary, Relation, Shift, Unary, Value};
 use crate::arch::{AddressSpace, Register};
@@ -61,9 +62,9 @@ pub(super) fn execute<'a>(
     let generic_bits = u32::from(expression.unit.encoding.address_size).saturating_mul(8);
     let mut machine = Machine {
         context,
-        stack: Entries::new(context.limits.stack, context.arena),
+        stack: Entries::new(context.limits.stack),
         here: Activation::new(expression),
-        callers: Spill::new(context.arena),
+        callers: SmallVec::new(),
         building: None,
         generic_bits,
         generic_mask: u64::MAX
@@ -139,7 +140,7 @@ pub(super) struct Machine<'m, 'c, 'a> {
     pub(super) stack: Entries<'a>,
     pub(super) here: Activation<'a>,
     /// The expressions that called this one on the same stack, the outermost first.
-    pub(super) callers: Spill<'a, Activation<'a>, 4>,
+    pub(super) callers: SmallVec<[Activation<'a>; 4]>,
     /// The highest composite on the stack to which parts can be added.
     pub(super) building: Option<&'a mut Incomplete<'a>>,
     /// The size of the generic type.
@@ -196,7 +197,12 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
         self.budget.charge(count, self.context)?;
         let limits = &self.context.limits;
         let most = limits.memory.min(MOST_MEMORY);
-        if self.context.arena.bytes() > most {
+        let held = [
+            self.context.arena.bytes(),
+            self.stack.bytes(),
+            held(&self.callers),
+        ];
+        if held.into_iter().fold(0, u64::saturating_add) > most {
             return Err(reached(Limit::Memory, most));
         }
         self.steps = self.budget.take_all(self.context);
@@ -418,7 +424,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
             return false;
         };
         self.here = *caller;
-        self.callers.drop_last();
+        self.callers.pop();
         self.leave();
         true
     }

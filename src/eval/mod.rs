@@ -23,7 +23,6 @@ mod memory;
 mod per_lane;
 mod register;
 mod resolver;
-mod spill;
 mod stack;
 #[cfg(test)]
 mod tests;

@@ -107,7 +107,10 @@ fn no_mask_has_more_elements_than_a_value_has_bits() {
     let place = Place::new(Storage::Constant(&[0; 32]), 0);
     let both = [place, place];
     let mask = Value::new(BaseType::scalar(BaseTypeEncoding::Unsigned, 256), 1);
-    for location in [Location::Many(arena.alloc_all(&both)), Location::One(place)] {
+    for location in [
+        Location::Many(arena.places.alloc_extend(both)),
+        Location::One(place),
+    ] {
         let stack = [
             Outcome::Location(location),
             Outcome::Location(location),
@@ -179,8 +182,7 @@ proptest! {
     /// Numbers and other entries are kept in different places; a plain vector has them all in one.
     #[test]
     fn a_stack_is_a_stack(steps in proptest::collection::vec(0u8..16, 0..200)) {
-        let arena = Arena::new();
-        let mut stack = Entries::new(40, &arena);
+        let mut stack = Entries::new(40);
         let mut model = Vec::new();
         for (step, number) in steps.into_iter().zip(1u64..) {
             let entry = match step {

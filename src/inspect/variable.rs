@@ -690,7 +690,7 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
         }
         let arena = stop.arena();
         let composite = Composite::with_undefined_end(location, named, bit_size, arena);
-        let storage = Storage::Composite(arena.alloc(composite));
+        let storage = Storage::Composite(arena.composites.alloc(composite));
         Ok(Location::One(Place::new(storage, 0)))
     }
 

@@ -1,30 +1,35 @@
 //! Where what locations are made of lives.
 
-use crate::meter::Meter;
-use core::cell::{Cell, OnceCell};
+use core::cell::OnceCell;
 use core::fmt;
-use core::marker::PhantomData;
 
-use bumpalo::Bump;
+use super::incomplete::Incomplete;
+use super::part::{Part, RegisterPart};
+use super::{Composite, ImplicitPointer, Location, Place};
+use crate::meter::Meter;
 
 /// Where composite storages and their parts live. The caller makes one, and drops it when it is done with
 /// the locations.
 ///
-/// Memory is asked for in chunks, and none as long as nothing is put into it.
+/// There is a pool for each type of value, which asks for memory when it gets its first.
 #[derive(Default)]
 pub struct Arena<'a> {
-    memory: OnceCell<Bump>,
-    /// What is in it borrows from expressions and from the arena itself.
-    borrows: PhantomData<Cell<&'a ()>>,
+    pub(crate) composites: Pool<Composite<'a>>,
+    pub(crate) parts: Pool<Part<'a>>,
+    pub(super) register_parts: Pool<RegisterPart>,
+    pub(crate) locations: Pool<Location<'a>>,
+    pub(crate) places: Pool<Place<'a>>,
+    pub(crate) masks: Pool<u128>,
+    pub(crate) pointers: Pool<ImplicitPointer>,
+    pub(super) incomplete: Pool<Incomplete<'a>>,
+    bytes: Pool<u8>,
+    meters: Pool<Meter>,
 }
-
-/// The size of the first chunk, in bytes: composites of a few parts need no other.
-const FIRST: usize = 960;
 
 impl fmt::Debug for Arena<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Arena")
-            .field("bytes", &self.memory.get().map_or(0, Bump::allocated_bytes))
+            .field("composites", &self.composites.len())
             .finish_non_exhaustive()
     }
 }
@@ -36,63 +41,79 @@ impl Arena<'_> {
         Arena::default()
     }
 
-    fn memory(&self) -> &Bump {
-        self.memory.get_or_init(|| Bump::with_capacity(FIRST))
-    }
-
     /// Keeps bytes, those of an expression for example, as long as the locations made of them.
     #[must_use]
     pub fn keep(&self, bytes: Vec<u8>) -> &[u8] {
-        self.memory().alloc_slice_copy(&bytes)
+        self.bytes.alloc_extend(bytes)
     }
 
-    /// How many bytes were asked for.
+    /// How many bytes the values have that are kept.
     pub(crate) fn bytes(&self) -> u64 {
-        self.memory
-            .get()
-            .map_or(0, |memory| memory.allocated_bytes() as u64)
+        let pools = [
+            self.composites.bytes(),
+            self.parts.bytes(),
+            self.register_parts.bytes(),
+            self.locations.bytes(),
+            self.places.bytes(),
+            self.masks.bytes(),
+            self.pointers.bytes(),
+            self.incomplete.bytes(),
+            self.bytes.bytes(),
+        ];
+        pools.into_iter().fold(0, u64::saturating_add)
     }
 
     /// Keeps a meter as long as the locations.
     pub(crate) fn meter(&self, meter: Meter) -> &Meter {
-        self.alloc_mut(meter)
+        self.meters.alloc(meter)
+    }
+}
+
+/// Values of one type that live as long as the arena.
+pub(crate) struct Pool<T>(OnceCell<typed_arena::Arena<T>>);
+
+impl<T> Default for Pool<T> {
+    fn default() -> Pool<T> {
+        Pool(OnceCell::new())
+    }
+}
+
+impl<T> Pool<T> {
+    /// How many values the first chunk has room for; each further one has twice as many as the last.
+    const FIRST: usize = match 512usize.checked_div(size_of::<T>()) {
+        Some(0) | None => 1,
+        Some(count) => count,
+    };
+
+    fn values(&self) -> &typed_arena::Arena<T> {
+        self.0
+            .get_or_init(|| typed_arena::Arena::with_capacity(Self::FIRST))
     }
 
-    /// Keeps a value. Only values that own nothing are: nobody would free it.
-    #[inline]
-    pub(crate) fn alloc<T: Copy>(&self, value: T) -> &T {
-        self.memory().alloc(value)
+    fn len(&self) -> usize {
+        self.0.get().map_or(0, typed_arena::Arena::len)
     }
 
-    /// Keeps a value that can be changed. It must own nothing either.
-    #[inline]
-    pub(crate) fn alloc_mut<T>(&self, value: T) -> &mut T {
-        const { assert!(!core::mem::needs_drop::<T>()) };
-        self.memory().alloc(value)
+    fn bytes(&self) -> u64 {
+        (self.len() as u64).saturating_mul(size_of::<T>() as u64)
     }
 
-    /// Keeps values, one behind the other.
-    pub(crate) fn alloc_all<T: Copy>(&self, values: &[T]) -> &mut [T] {
-        self.memory().alloc_slice_copy(values)
+    /// Keeps a value.
+    pub(crate) fn alloc(&self, value: T) -> &mut T {
+        self.values().alloc(value)
     }
 
+    /// Keeps values, one after the other.
+    pub(crate) fn alloc_extend(&self, values: impl IntoIterator<Item = T>) -> &mut [T] {
+        self.values().alloc_extend(values)
+    }
+}
+
+impl<T: Copy> Pool<T> {
     /// Keeps what `values` has and as many more again, at least `least` in all; those are alike until they are changed.
-    pub(crate) fn alloc_larger<T: Copy>(&self, values: &[T], filler: T, least: usize) -> &mut [T] {
-        let larger = self.alloc_alike(filler, values.len().saturating_mul(2).max(least));
-        for (to, from) in larger.iter_mut().zip(values) {
-            *to = *from;
-        }
-        larger
-    }
-
-    /// Keeps all values of an iterator, one behind the other.
-    #[inline]
-    pub(crate) fn alloc_each<T: Copy>(&self, values: impl ExactSizeIterator<Item = T>) -> &[T] {
-        self.memory().alloc_slice_fill_iter(values)
-    }
-
-    /// Keeps so many values, which are all alike until they are changed.
-    pub(crate) fn alloc_alike<T: Copy>(&self, value: T, count: usize) -> &mut [T] {
-        self.memory().alloc_slice_fill_copy(count, value)
+    pub(crate) fn alloc_larger(&self, values: &[T], filler: T, least: usize) -> &mut [T] {
+        let count = values.len().saturating_mul(2).max(least);
+        let values = values.iter().copied().chain(core::iter::repeat(filler));
+        self.alloc_extend(values.take(count))
     }
 }

@@ -162,15 +162,17 @@ impl<'a> Composite<'a> {
 
     /// The first bits of registers, one behind the other; no register may have fewer.
     pub(crate) fn of_registers(
-        pieces: impl ExactSizeIterator<Item = (Register, u16)>,
+        pieces: impl Iterator<Item = (Register, u16)>,
         arena: &'a Arena<'a>,
     ) -> Composite<'a> {
         let mut end = 0u64;
-        let parts = arena.alloc_each(pieces.map(|(register, bit_size)| {
-            let part = RegisterPart::whole(register, bit_size, end);
-            end = end.saturating_add(bit_size.into());
-            part
-        }));
+        let parts = arena
+            .register_parts
+            .alloc_extend(pieces.map(|(register, bit_size)| {
+                let part = RegisterPart::whole(register, bit_size, end);
+                end = end.saturating_add(bit_size.into());
+                part
+            }));
         Composite {
             kind: Kind::Registers(parts),
             bit_size: end.into(),
@@ -187,7 +189,7 @@ impl<'a> Composite<'a> {
         arena: &'a Arena<'a>,
     ) -> Composite<'a> {
         let depth = depth_of(&location).saturating_add(1);
-        let parts = arena.alloc_all(&[
+        let parts = arena.parts.alloc_extend([
             Part {
                 location,
                 start: 0,
@@ -227,7 +229,7 @@ impl<'a> Composite<'a> {
         check_size(bit_size, bounds)?;
         Ok(Composite {
             kind: Kind::Repeat {
-                location: arena.alloc(location),
+                location: arena.locations.alloc(location),
                 element,
             },
             bit_size,
@@ -285,9 +287,9 @@ impl<'a> Composite<'a> {
         if let (Some(_), Some(_)) = (zero.single(), one.single()) {
             return Ok(Composite {
                 kind: Kind::Select {
-                    zero: arena.alloc(zero),
-                    one: arena.alloc(one),
-                    mask: arena.alloc(mask),
+                    zero: arena.locations.alloc(zero),
+                    one: arena.locations.alloc(one),
+                    mask: arena.masks.alloc(mask),
                     element,
                 },
                 bit_size,
@@ -301,7 +303,8 @@ impl<'a> Composite<'a> {
             start: 0,
             bit_size: element.into(),
         };
-        let parts = arena.alloc_alike(none, usize::try_from(count).unwrap_or(0));
+        let count = usize::try_from(count).unwrap_or(0);
+        let parts = arena.parts.alloc_extend(core::iter::repeat_n(none, count));
         for (index, part) in (0u64..).zip(&mut *parts) {
             let chosen = if mask >> index & 1 == 1 { &one } else { &zero };
             part.start = u128::from(index).saturating_mul(element.into());

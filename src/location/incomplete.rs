@@ -1,5 +1,6 @@
 //! Composites to which parts are added. Source: HET A.2.5.4.4.6, `DW_OP_piece` and `DW_OP_bit_piece`.
 
+use super::arena::Pool;
 use super::composite::{Bounds, Composite, Kind, check_depth, check_part, check_size, depth_of};
 use super::part::{Part, RegisterPart};
 use super::{Arena, Location};
@@ -36,8 +37,10 @@ impl<'a> Incomplete<'a> {
         below: Option<&'a mut Incomplete<'a>>,
         arena: &'a Arena<'a>,
     ) -> &'a mut Incomplete<'a> {
-        let room = arena.alloc_mut([RegisterPart::NONE; FIRST_ROOM]);
-        arena.alloc_mut(Incomplete {
+        let room = arena
+            .register_parts
+            .alloc_extend([RegisterPart::NONE; FIRST_ROOM]);
+        arena.incomplete.alloc(Incomplete {
             composite: Composite {
                 kind: Kind::Registers(&[]),
                 bit_size: 0,
@@ -73,13 +76,13 @@ impl<'a> Incomplete<'a> {
         };
         match &mut self.room {
             Room::Registers(room) => match RegisterPart::new(location, bit_size, start) {
-                Some(part) => put(room, self.count, part, arena),
+                Some(part) => put(room, self.count, part, &arena.register_parts),
                 None => {
                     let parts = room.get(..self.count as usize).unwrap_or_default();
                     self.room = Room::Any(with_any(parts, part(), arena));
                 }
             },
-            Room::Any(room) => put(room, self.count, part(), arena),
+            Room::Any(room) => put(room, self.count, part(), &arena.parts),
         }
         self.count = self.count.saturating_add(1);
         self.composite.bit_size = end;
@@ -140,10 +143,10 @@ impl<'a> Incomplete<'a> {
 
 /// Puts item number `at` where there is room, or to where there is more.
 #[inline]
-fn put<'a, T: Copy>(room: &mut &'a mut [T], at: u32, item: T, arena: &'a Arena<'a>) {
+fn put<'a, T: Copy>(room: &mut &'a mut [T], at: u32, item: T, pool: &'a Pool<T>) {
     let at = at as usize;
     if at >= room.len() {
-        *room = arena.alloc_larger(room, item, FIRST_ROOM);
+        *room = pool.alloc_larger(room, item, FIRST_ROOM);
     }
     if let Some(slot) = room.get_mut(at) {
         *slot = item;
@@ -156,11 +159,9 @@ fn with_any<'a>(
     part: Part<'a>,
     arena: &'a Arena<'a>,
 ) -> &'a mut [Part<'a>] {
-    let parts = arena.alloc_alike(part, registers.len().saturating_add(FIRST_ROOM));
-    for (to, from) in parts.iter_mut().zip(registers) {
-        *to = from.widen();
-    }
-    parts
+    let room = core::iter::repeat_n(part, FIRST_ROOM);
+    let parts = registers.iter().map(|part| part.widen()).chain(room);
+    arena.parts.alloc_extend(parts)
 }
 
 #[cfg(test)]

@@ -204,7 +204,7 @@ impl<'a> Location<'a> {
                 Ok(Location::One(moved))
             }
             Location::Many(places) => {
-                let moved = arena.alloc_all(places);
+                let moved = arena.places.alloc_extend(places.iter().copied());
                 for place in &mut *moved {
                     place.move_by(bits, step, lanes)?;
                 }
@@ -215,12 +215,8 @@ impl<'a> Location<'a> {
 
     /// The places of all locations together.
     pub(crate) fn union(locations: &[Location<'a>], arena: &'a Arena<'a>) -> Location<'a> {
-        let places = || locations.iter().flat_map(Location::places);
-        let all = arena.alloc_alike(Place::UNDEFINED, places().count());
-        for (to, place) in all.iter_mut().zip(places()) {
-            *to = *place;
-        }
-        Location::Many(all)
+        let places = locations.iter().flat_map(Location::places);
+        Location::Many(arena.places.alloc_extend(places.copied()))
     }
 
     /// Whether the location differs from lane to lane.

@@ -635,7 +635,10 @@ mod tests {
         let (element, _) = both.complete();
         let element = Location::One(Place::new(Storage::Composite(element), 0));
         let all = Composite::repeat(element, 5, count, BOUNDS, arena).unwrap();
-        Location::One(Place::new(Storage::Composite(arena.alloc(all)), 0))
+        Location::One(Place::new(
+            Storage::Composite(arena.composites.alloc(all)),
+            0,
+        ))
     }
 
     #[test]
@@ -690,7 +693,10 @@ mod tests {
         let arena = Arena::new();
         let constant = Location::One(Place::new(Storage::Constant(&[0x5a]), 0));
         let all = Composite::repeat(constant, 8, 1 << 60, BOUNDS, &arena).unwrap();
-        let all = Location::One(Place::new(Storage::Composite(arena.alloc(all)), 0));
+        let all = Location::One(Place::new(
+            Storage::Composite(arena.composites.alloc(all)),
+            0,
+        ));
         let meter = Meter::of_steps(&Limits::DEFAULT, VISITS);
         let bits = read_within(&all, 1 << 24, &ACCESS, &meter).unwrap();
         assert!(bits.is_complete() && bits.bytes.iter().all(|byte| *byte == 0x5a));
