@@ -70,7 +70,7 @@ impl Case {
             },
             reading: match vector.get("tolerant") {
                 Some(Value::Bool(true)) => Reading::Tolerant,
-                _ => Reading::ByTheLetter,
+                _ => Reading::Strict,
             },
         })
     }

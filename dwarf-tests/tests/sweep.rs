@@ -253,7 +253,7 @@ fn sweep_object(data: &[u8], name: &str, most: usize, tally: &mut Tally) {
         Lane(u8::try_from(wave_size.lanes() - 1).unwrap()),
     ];
     for pc in sample(addresses(&program, tally, name), most) {
-        for reading in [Reading::Tolerant, Reading::ByTheLetter] {
+        for reading in [Reading::Tolerant, Reading::Strict] {
             let arena = Arena::new();
             let options = StopOptions::loaded_at(0x1_0000).reading(reading);
             let stop = Stop::new(&program, &wave, pc + 0x1_0000, options, &arena);
@@ -339,7 +339,7 @@ fn hold(tally: &Tally) {
         tally.states
     );
     assert!(
-        state("Tolerant optimized-out") > 0 && state("ByTheLetter ok") > 0,
+        state("Tolerant optimized-out") > 0 && state("Strict ok") > 0,
         "{:?}",
         tally.states
     );

@@ -74,7 +74,7 @@ fn outermost_cfa(pc: u64, reading: Reading) -> Result<u64, ErrorKind> {
 fn a_narrow_register_that_was_saved_is_no_wider_in_memory() {
     assert_eq!(outermost_cfa(0x1000, Reading::Tolerant), Ok(0x7000));
     assert!(matches!(
-        outermost_cfa(0x1000, Reading::ByTheLetter),
+        outermost_cfa(0x1000, Reading::Strict),
         Err(ErrorKind::OutOfBounds {
             size_in_bits: 32,
             ..
@@ -85,7 +85,7 @@ fn a_narrow_register_that_was_saved_is_no_wider_in_memory() {
 /// A reserved register has no bits: it is not read, and certainly not as zero.
 #[test]
 fn a_reserved_register_has_no_cfa() {
-    for reading in [Reading::Tolerant, Reading::ByTheLetter] {
+    for reading in [Reading::Tolerant, Reading::Strict] {
         assert!(matches!(
             outermost_cfa(0x3000, reading),
             Err(ErrorKind::OutOfBounds {
@@ -99,7 +99,7 @@ fn a_reserved_register_has_no_cfa() {
 /// Neither is allowed (HET A.6.4.2), and both are in files that nobody checked.
 #[test]
 fn a_cfa_that_is_computed_from_itself_is_an_error() {
-    for reading in [Reading::Tolerant, Reading::ByTheLetter] {
+    for reading in [Reading::Tolerant, Reading::Strict] {
         for pc in [0x4000, 0x5000] {
             let circle = Err(ErrorKind::IllFormed(SpecRule::RegisterCycle));
             assert_eq!(outermost_cfa(pc, reading), circle, "{pc:#x}");

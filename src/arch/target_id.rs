@@ -359,7 +359,7 @@ fn set(
     Ok(())
 }
 
-/// The processor that `text` names, alone or behind a triple of its architecture. The names of generic
+/// The processor that `text` names, alone or after a triple of its architecture. The names of generic
 /// processors contain dashes too, so the split is found by the name.
 fn processor_after_triple(text: &str) -> Option<&'static Processor> {
     if let Some(processor) = Processor::by_name(text) {

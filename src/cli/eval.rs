@@ -205,7 +205,7 @@ impl Settings {
         if self.tolerant {
             Reading::Tolerant
         } else {
-            Reading::ByTheLetter
+            Reading::Strict
         }
     }
 

@@ -247,7 +247,7 @@ pub(crate) fn dialect(name: DialectName) -> Dialect {
 impl StrictArguments {
     pub(crate) fn reading(self) -> crate::eval::Reading {
         if self.strict {
-            crate::eval::Reading::ByTheLetter
+            crate::eval::Reading::Strict
         } else {
             crate::eval::Reading::Tolerant
         }

@@ -163,9 +163,9 @@ impl<'a> Bits<'a> {
             return run;
         }
         let next = |index: u64| first.saturating_add(index.saturating_mul(stride));
-        // The first element behind the bytes speaks for all that follow it.
-        let behind = self.size.saturating_sub(first).div_ceil(stride);
-        (1..left.min(behind.saturating_add(1)))
+        // The first element after the bytes speaks for all that follow it.
+        let after = self.size.saturating_sub(first).div_ceil(stride);
+        (1..left.min(after.saturating_add(1)))
             .find(|&index| !self.same(first, next(index), size))
             .unwrap_or(left)
     }

@@ -119,7 +119,7 @@ impl Printer<'_> {
 
     /// Prints an array of `count` characters at `offset`, all bits of which are known.
     ///
-    /// Of a terminator, one character is left out; all else is shown, also behind it.
+    /// Of a terminator, one character is left out; all else is shown, also after it.
     pub(super) fn string(&mut self, kind: Kind, offset: u64, count: u64) -> fmt::Result {
         let size = kind.bit_size();
         let last = offset.saturating_add(count.saturating_sub(1).saturating_mul(size));

@@ -40,7 +40,7 @@ impl<'a> Machine<'_, '_, 'a> {
     fn pop_operands(&mut self) -> Result<(Value, Value)> {
         let b = self.pop_value()?;
         let a = self.pop_value()?;
-        if self.context.reading == Reading::ByTheLetter || a.base_type == b.base_type {
+        if self.context.reading == Reading::Strict || a.base_type == b.base_type {
             return Ok((a, b));
         }
         let is_generic = |value: &Value| value.base_type.encoding == BaseTypeEncoding::Generic;

@@ -3,7 +3,6 @@
 use core::cell::Cell;
 
 use super::context::Context;
-use crate::arch::Register;
 use crate::error::{Limit, Result};
 use crate::location::Location;
 
@@ -16,8 +15,6 @@ pub(super) struct Budget {
     pub(super) used_lane: bool,
     /// Whether something could not be done for all lanes at once.
     pub(super) needs_lane: bool,
-    /// The last register that was pushed, and the steps that were left then.
-    pushed_register: Option<(Register, u32)>,
 }
 
 /// How many steps are taken at once. Before more are taken it is looked at how much the arena holds: each step may put
@@ -31,7 +28,6 @@ impl Budget {
             depth: (context.limits.depth).saturating_sub(context.nesting.map_or(0, Cell::get)),
             used_lane: false,
             needs_lane: false,
-            pushed_register: None,
         }
     }
 
@@ -61,9 +57,9 @@ impl Budget {
         steps_for_places(location).map_or(Ok(()), |steps| self.charge(steps, context))
     }
 
-    /// Takes as many steps as there are and a [`SLICE`] has, here and of the question's, to use them or to [give them back](Budget::give_back).
+    /// Takes as many steps as there are and a [`SLICE`] has, here and of the question's, to use them or to [give them back](Budget::refund).
     #[inline(always)]
-    pub(super) fn take_all(&mut self, context: &Context<'_, '_>) -> u32 {
+    pub(super) fn prepay(&mut self, context: &Context<'_, '_>) -> u32 {
         let most = self.steps.min(SLICE);
         let taken = match context.meter {
             Some(meter) => meter.take_steps(most),
@@ -75,27 +71,11 @@ impl Budget {
 
     /// Gives back steps that were taken and not used.
     #[inline(always)]
-    pub(super) fn give_back(&mut self, count: u32, context: &Context<'_, '_>) {
+    pub(super) fn refund(&mut self, count: u32, context: &Context<'_, '_>) {
         self.steps = self.steps.saturating_add(count);
         if let Some(meter) = context.meter {
             meter.give_back_steps(count.into());
         }
-    }
-
-    /// Notes that the operation that is executed pushes a register, while `held` steps are taken and not used.
-    pub(super) fn note_register(&mut self, register: Register, held: u32) {
-        self.pushed_register = Some((register, self.steps.saturating_add(held)));
-    }
-
-    /// Forgets the register of an evaluation within another, which is not the outer one's.
-    pub(super) fn forget_register(&mut self) {
-        self.pushed_register = None;
-    }
-
-    /// The register, if pushing one was the last thing that the last evaluation did: no step came after it.
-    pub(super) fn last_register(&self) -> Option<Register> {
-        let (register, steps) = self.pushed_register?;
-        (steps == self.steps).then_some(register)
     }
 }
 
@@ -113,6 +93,7 @@ mod tests {
     use smallvec::SmallVec;
 
     use super::*;
+    use crate::arch::Register;
     use crate::error::ErrorKind;
     use crate::eval::{
         BaseType, DieReference, ExpressionBytes, Frame, LocationAttribute, Outcome, Procedure,
@@ -188,7 +169,7 @@ mod tests {
         }
     }
 
-    /// What is evaluated behind two operations. The numbers are the steps that whoever is asked finds done, and those that
+    /// What is evaluated after two operations. The numbers are the steps that whoever is asked finds done, and those that
     /// the evaluation takes by itself; the last text is the frame base.
     const ASKING: [(&str, u64, u64, &str); 11] = [
         ("DW_OP_regx 0x28, DW_OP_drop", 3, 4, ""),

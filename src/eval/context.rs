@@ -50,7 +50,7 @@ pub enum LaneFocus {
 pub enum Reading {
     /// By the letter.
     #[default]
-    ByTheLetter,
+    Strict,
     /// As gdb does: `DW_OP_breg*` of a register that is narrower than an address zero-extends it.
     Tolerant,
 }
@@ -179,7 +179,7 @@ impl<'c, 'a> Context<'c, 'a> {
             object: None,
             initial_stack: &[],
             tls: None,
-            reading: Reading::ByTheLetter,
+            reading: Reading::Strict,
             limits: Limits::default(),
             meter: None,
             nesting: None,

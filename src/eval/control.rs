@@ -16,7 +16,7 @@ pub(super) const ENTRY: u32 = 16;
 impl<'c, 'a> Machine<'_, 'c, 'a> {
     /// Whom to ask for entries. What they evaluate to answer takes steps as well.
     pub(super) fn resolver(&mut self) -> Result<&'c dyn Resolver<'a>> {
-        self.settle();
+        self.flush();
         self.context.resolver.ok_or_else(|| Need::Unit.into())
     }
 
@@ -39,9 +39,9 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
 
     #[inline(always)]
     pub(super) fn branch(&mut self, decoder: &mut Decoder<'a>, distance: i16) -> Result<()> {
-        let behind = decoder.position();
-        // A target before the start is so large that it is behind the end.
-        let target = behind.wrapping_add_signed(distance.into());
+        let after = decoder.position();
+        // A target before the start is so large that it is after the end.
+        let target = after.wrapping_add_signed(distance.into());
         if target != self.here.valid_target {
             self.check_target(target)?;
         }
@@ -143,9 +143,8 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
         context: &Context<'_, 'a>,
     ) -> Result<Location<'a>> {
         self.enter()?;
-        self.settle();
+        self.flush();
         let result = super::per_lane::locate_within(attribute, context, self.budget);
-        self.budget.forget_register();
         self.leave();
         result
     }

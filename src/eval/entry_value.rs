@@ -38,11 +38,11 @@ impl<'a> Machine<'_, '_, 'a> {
             Ok(())
         })?;
         self.leave();
-        let register = self.budget.last_register();
-        self.budget.forget_register();
-        match (result.ok_or_else(|| Error::from(Need::Caller))?, register) {
-            (Outcome::Value(value), _) => self.push(Entry::from_value(value)),
-            (Outcome::Location(location), Some(register)) => {
+        match result.ok_or_else(|| Error::from(Need::Caller))? {
+            Outcome::Value(value) => self.push(Entry::from_value(value)),
+            Outcome::Location(location) => {
+                let register = single_register(&expression);
+                let register = register.ok_or_else(|| Error::from(SpecRule::EntryValueKind))?;
                 // The type of a register is the integer that fills it; what is not wider than an address is
                 // generic, so that the expression can go on computing with it. The caller's register may be
                 // anywhere, so that its location does not tell its size.
@@ -58,7 +58,6 @@ impl<'a> Machine<'_, '_, 'a> {
                 };
                 self.push(Entry::from_value(Value::new(ty, value)))
             }
-            (Outcome::Location(_), _) => Err(SpecRule::EntryValueKind.into()),
         }
     }
 }
@@ -95,7 +94,7 @@ fn on_entry<'a>(
         CallSite::Unknown => run(expression, ResultKind::Any, &context, budget),
         // What that function's frame was on entry is gone, and so are the registers.
         CallSite::OtherFunction => {
-            Err(ErrorKind::Unsupported("an entry value behind a tail call").into())
+            Err(ErrorKind::Unsupported("an entry value after a tail call").into())
         }
         CallSite::Value { value, subprogram } => {
             let context = Context {
@@ -103,8 +102,6 @@ fn on_entry<'a>(
                 ..context
             };
             let outcome = run(&value, ResultKind::Value, &context, budget)?;
-            // It is a value, not the last register that was pushed on the way.
-            budget.forget_register();
             Ok(match outcome {
                 Outcome::Value(value) => Outcome::Value(cut(value, register)),
                 Outcome::Location(_) => outcome,
@@ -116,15 +113,19 @@ fn on_entry<'a>(
 /// The register that is all of an expression.
 pub(crate) fn single_register(expression: &ExpressionBytes<'_>) -> Option<Register> {
     let mut items = operations(expression.bytes, expression.unit.encoding);
-    let first = items.next().ok()??;
-    if items.next().ok()?.is_some() {
-        return None;
+    let register = named_by(items.next().ok()??.operation);
+    match items.next() {
+        Ok(None) => register,
+        Ok(Some(_)) | Err(_) => None,
     }
+}
+
+fn named_by(operation: Operation<'_>) -> Option<Register> {
     #[expect(
         clippy::wildcard_enum_match_arm,
         reason = "two operations name a register"
     )]
-    match first.operation {
+    match operation {
         Operation::Reg { register } => Register::from_number(register.into()),
         Operation::Regx { register } => Register::from_number(register),
         _ => None,

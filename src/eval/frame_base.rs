@@ -4,39 +4,20 @@ use fallible_iterator::FallibleIterator;
 
 use super::context::Context;
 use super::machine::Machine;
-use super::resolver::{ExpressionBytes, LocationAttribute};
+use super::resolver::LocationAttribute;
 use super::stack::Entry;
 use crate::arch::AddressSpace;
 use crate::error::{Error, Need, Result, SpecRule};
-use crate::expr::{Decoder, Opcode, number, operations, read};
+use crate::expr::{Opcode, operations};
 use crate::location::{Location, Storage};
 
 impl<'a> Machine<'_, '_, 'a> {
-    #[inline(always)]
+    #[inline(never)]
     pub(super) fn fbreg(&mut self, offset: i64) -> Result<()> {
         let subprogram = self.context.subprogram.as_ref();
         let frame_base = subprogram.and_then(|subprogram| subprogram.frame_base.as_ref());
         let frame_base = frame_base.ok_or_else(|| Error::from(Need::FrameBase))?;
-        // A number is all that is handed on here: the processor waits for a location that was just written.
-        let fixed = self.fixed_frame_base(frame_base);
-        if let Some(address) = fixed.and_then(|base| base.checked_add_signed(offset)) {
-            return self.stack.push_address(address);
-        }
-        self.fbreg_thoroughly(frame_base, fixed, offset)
-    }
-
-    /// The same for any frame base; `fixed` is its address, if it has been found to be one.
-    #[inline(never)]
-    fn fbreg_thoroughly(
-        &mut self,
-        frame_base: &LocationAttribute<'a>,
-        fixed: Option<u64>,
-        offset: i64,
-    ) -> Result<()> {
-        let location = match fixed {
-            Some(address) => Location::byte(address),
-            None => self.frame_base(frame_base)?,
-        };
+        let location = self.frame_base(frame_base)?;
         let location = match location.single().map(|place| place.storage) {
             // A register stands for the memory it points to.
             Some(Storage::Register(_)) => {
@@ -75,53 +56,6 @@ impl<'a> Machine<'_, '_, 'a> {
             ..*self.context
         };
         self.nested(frame_base, &context)
-    }
-
-    /// The address of a frame base that is one. Nothing for any other, and if something is wrong.
-    #[inline(always)]
-    fn fixed_frame_base(&mut self, frame_base: &LocationAttribute<'a>) -> Option<u64> {
-        let LocationAttribute::Expression(expression) = frame_base else {
-            return None;
-        };
-        let encoding = &expression.unit.encoding;
-        let mut decoder = Decoder::new(expression.bytes, encoding);
-        let code = decoder.next_code()?;
-        if decoder.number(code) != number::Addr {
-            return None;
-        }
-        let (address,) = read::Addr(code, decoder.cursor(), encoding).ok()?;
-        let address = self.loaded(address);
-        self.takes_one_step(&mut decoder).then_some(address)
-    }
-
-    /// The location of a frame base that is a register or the CFA, as nearly every other one is: it needs no stack of
-    /// its own. Nothing for any other, and if something is wrong.
-    fn simple_frame_base(&mut self, expression: &ExpressionBytes<'a>) -> Option<Location<'a>> {
-        let encoding = &expression.unit.encoding;
-        let mut decoder = Decoder::new(expression.bytes, encoding);
-        let code = decoder.next_code()?;
-        let operation = decoder.number(code);
-        let cursor = decoder.cursor();
-        let found = match operation {
-            number::Reg => {
-                let (register,) = read::Reg(code, cursor, encoding).ok()?;
-                self.register_location(register.into()).ok()?
-            }
-            number::Regx => {
-                let (register,) = read::Regx(code, cursor, encoding).ok()?;
-                self.register_location(register).ok()?
-            }
-            number::CallFrameCfa if cursor.is_empty() => self.frame()?.cfa().ok()?,
-            // Any other is evaluated on a stack.
-            _ => return None,
-        };
-        self.takes_one_step(&mut decoder).then_some(found)
-    }
-
-    /// Takes the step of an expression of one operation, which was read. Whether it is one, and may be evaluated.
-    #[inline(always)]
-    fn takes_one_step(&mut self, decoder: &mut Decoder<'a>) -> bool {
-        decoder.cursor().is_empty() && self.budget.depth != 0 && self.charge(1).is_ok()
     }
 
     /// A frame base that refers to itself is ill-formed (HET A.3.3.5); without this the depth would end it.

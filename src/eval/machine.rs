@@ -6,12 +6,12 @@ use smallvec::SmallVec;
 
 use super::budget::Budget;
 use super::context::{Context, Frame, LaneFocus, Outcome, ResultKind};
-use super::entries::{Entries, Kind, held};
-use super::in_registers::{may_name_registers, run_in_registers};
+use super::fast::{may_name_registers, run_in_registers};
+use super::operand_stack::{Kind, OperandStack, held};
 use super::resolver::{DieReference, ExpressionBytes, Unit};
 use super::stack::Entry;
 use super::value::{BaseType, Binary, Relation, Shift, Unary, Value};
-use crate::arch::{AddressSpace, Register};
+use crate::arch::AddressSpace;
 use crate::error::{Error, ErrorKind, Limit, Need, Result, SpecRule};
 use crate::expr::{Decoder, Opcode, number, operations, read};
 use crate::limits::reached;
@@ -62,7 +62,7 @@ pub(super) fn execute<'a>(
     let generic_bits = u32::from(expression.unit.encoding.address_size).saturating_mul(8);
     let mut machine = Machine {
         context,
-        stack: Entries::new(context.limits.stack),
+        stack: OperandStack::new(context.limits.stack),
         here: Activation::new(expression),
         callers: SmallVec::new(),
         building: None,
@@ -70,11 +70,11 @@ pub(super) fn execute<'a>(
         generic_mask: u64::MAX
             .checked_shl(generic_bits)
             .map_or(u64::MAX, |above| !above),
-        steps: budget.take_all(context),
+        steps: budget.prepay(context),
         budget,
     };
     let done = machine.execute_all();
-    machine.settle();
+    machine.flush();
     done?;
     machine.finish(kind)
 }
@@ -83,7 +83,7 @@ pub(super) fn execute<'a>(
 #[derive(Clone, Copy)]
 pub(super) struct Activation<'a> {
     pub(super) expression: ExpressionBytes<'a>,
-    /// Where it begins, or where it goes on behind a call.
+    /// Where it begins, or where it goes on after a call.
     pub(super) decoder: Decoder<'a>,
     /// A branch target that is known to be the start of an operation, as the first byte always is.
     pub(super) valid_target: usize,
@@ -122,7 +122,7 @@ macro_rules! operate {
                     )?
                     $does
                 })*
-                // The code of a vendor has another behind it, which tells the operation.
+                // The code of a vendor has another after it, which tells the operation.
                 _ => match $decoder.vendor_opcode($code, &$machine.here.expression.unit.encoding) {
                     Ok((_, opcode)) => {
                         $number = opcode as u8;
@@ -137,7 +137,7 @@ macro_rules! operate {
 
 pub(super) struct Machine<'m, 'c, 'a> {
     pub(super) context: &'m Context<'c, 'a>,
-    pub(super) stack: Entries<'a>,
+    pub(super) stack: OperandStack<'a>,
     pub(super) here: Activation<'a>,
     /// The expressions that called this one on the same stack, the outermost first.
     pub(super) callers: SmallVec<[Activation<'a>; 4]>,
@@ -193,7 +193,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
     #[cold]
     fn charge_overdrawn(&mut self, count: u32) -> Result<()> {
         self.steps = self.steps.wrapping_add(count);
-        self.settle();
+        self.flush();
         self.budget.charge(count, self.context)?;
         let limits = &self.context.limits;
         let most = limits.memory.min(MOST_MEMORY);
@@ -205,28 +205,23 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
         if held.into_iter().fold(0, u64::saturating_add) > most {
             return Err(reached(Limit::Memory, most));
         }
-        self.steps = self.budget.take_all(self.context);
+        self.steps = self.budget.prepay(self.context);
         Ok(())
     }
 
     /// Gives back the steps that were not used, so that others find them in the budget.
     #[inline(always)]
-    pub(super) fn settle(&mut self) {
+    pub(super) fn flush(&mut self) {
         let steps = core::mem::take(&mut self.steps);
-        self.budget.give_back(steps, self.context);
+        self.budget.refund(steps, self.context);
     }
 
     /// The call frame. What it evaluates to answer takes steps as well.
     #[inline]
     pub(super) fn frame(&mut self) -> Option<&'c dyn Frame<'a>> {
         let frame = self.context.frame?;
-        self.settle();
+        self.flush();
         Some(frame)
-    }
-
-    /// Notes that the operation that is executed pushes a register.
-    pub(super) fn note_register(&mut self, register: Register) {
-        self.budget.note_register(register, self.steps);
     }
 
     /// How many steps this evaluation may still take.
@@ -417,7 +412,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
         }
     }
 
-    /// Goes on behind the call, at the end of a called expression. Whether it was one.
+    /// Goes on after the call, at the end of a called expression. Whether it was one.
     #[inline]
     fn go_back(&mut self) -> bool {
         let Some(caller) = self.callers.last() else {
@@ -452,7 +447,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
     #[inline(always)]
     fn finish(&mut self, kind: ResultKind) -> Result<Outcome<'a>> {
         // What nearly every variable and every rule is. Each is made where the caller wants it: a location is large.
-        let (top, word) = self.stack.top_near();
+        let (top, word) = self.stack.top_inline();
         match (kind, top) {
             (ResultKind::Location, Kind::Generic) => {
                 let address = self.truncate(word);
@@ -474,15 +469,15 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
                 Some(Entry::Location(location @ Location::One(_))) => {
                     Ok(Outcome::Location(*location))
                 }
-                Some(_) | None => self.finish_thoroughly(kind),
+                Some(_) | None => self.finish_slow(kind),
             },
-            (_, _) => self.finish_thoroughly(kind),
+            (_, _) => self.finish_slow(kind),
         }
     }
 
     /// The same for any entry.
     #[inline(never)]
-    fn finish_thoroughly(&mut self, kind: ResultKind) -> Result<Outcome<'a>> {
+    fn finish_slow(&mut self, kind: ResultKind) -> Result<Outcome<'a>> {
         let Some(top) = self.stack.pop() else {
             return match kind {
                 ResultKind::Any | ResultKind::Location => {
@@ -508,7 +503,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
             ))),
             (ResultKind::Any | ResultKind::Value, top) => self.value_of(top).map(Outcome::Value),
         };
-        self.settle();
+        self.flush();
         result
     }
 

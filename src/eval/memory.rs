@@ -75,7 +75,7 @@ impl<'a> Machine<'_, '_, 'a> {
             .into());
         }
         let tls = self.context.tls.ok_or_else(|| Error::from(Need::Tls))?;
-        self.settle();
+        self.flush();
         let location = tls(u64::try_from(offset.bits).unwrap_or(u64::MAX))?;
         self.push(Entry::Location(location))
     }
@@ -96,7 +96,7 @@ impl<'a> Machine<'_, '_, 'a> {
         let size = register_bits(register);
         let bits = match (self.context.reading, size) {
             (Reading::Tolerant, Some(size)) => size.min(address_bits),
-            (Reading::Tolerant, None) | (Reading::ByTheLetter, _) => address_bits,
+            (Reading::Tolerant, None) | (Reading::Strict, _) => address_bits,
         };
         let value = match self.own_register(register, size, bits) {
             Some(value) => value,
@@ -143,7 +143,7 @@ impl<'a> Machine<'_, '_, 'a> {
             .filter(|left| (1..bits).contains(left));
         let bits = match (self.context.reading, narrower) {
             (Reading::Tolerant, Some(left)) => left,
-            (Reading::Tolerant, None) | (Reading::ByTheLetter, _) => bits,
+            (Reading::Tolerant, None) | (Reading::Strict, _) => bits,
         };
         let value = self.read(location, bits)?;
         Ok(u64::try_from(value).unwrap_or(u64::MAX))
@@ -157,10 +157,10 @@ impl<'a> Machine<'_, '_, 'a> {
         {
             return Ok(value.into());
         }
-        self.read_thoroughly(location, bit_size)
+        self.read_slow(location, bit_size)
     }
 
-    fn read_thoroughly(&mut self, location: &Location<'a>, bit_size: u32) -> Result<u128> {
+    fn read_slow(&mut self, location: &Location<'a>, bit_size: u32) -> Result<u128> {
         if self.context.lane == LaneFocus::All && location.stands_for_all_lanes() {
             return Err(self.needs_lane());
         }
@@ -290,7 +290,7 @@ fn register_bits(register: u64) -> Option<u32> {
 }
 
 /// Fails if a register of `size` bits, nothing if it is reserved, has fewer than `bits`. Where a frame has the register does not
-/// tell: behind the place in memory where it was saved there are other things.
+/// tell: after the place in memory where it was saved there are other things.
 #[inline]
 pub(super) fn check_size(size: Option<u32>, bits: u32) -> Result<()> {
     let size = size.unwrap_or(0);

@@ -3,7 +3,7 @@
 //! It knows no debugging information entries: what an expression refers to is asked of a [`Resolver`],
 //! what a call frame knows of a [`Frame`], and the contents of storage of a [`Wave`](crate::wave::Wave).
 //! Each family of operations has a file of its own: `stack`, `control`, `arithmetic`, `memory`,
-//! `entry_value`, `frame_base`, `register`, `implicit`, `composite`. What only names a few registers does not need the machine: `in_registers`.
+//! `entry_value`, `frame_base`, `register`, `implicit`, `composite`. `fast` has short ways for what is common.
 //!
 //! Source: HET A.2.5. Where the text leaves room: `spec-notes/evaluation.md`.
 
@@ -12,14 +12,14 @@ mod budget;
 mod composite;
 mod context;
 mod control;
-mod entries;
 mod entry_value;
+mod fast;
 mod frame_base;
 mod implicit;
-mod in_registers;
 mod legacy;
 mod machine;
 mod memory;
+mod operand_stack;
 mod per_lane;
 mod register;
 mod resolver;

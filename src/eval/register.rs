@@ -11,12 +11,10 @@ impl<'a> Machine<'_, '_, 'a> {
     #[inline(always)]
     pub(super) fn push_register(&mut self, number: u64) -> Result<()> {
         let register = register(number)?;
-        let pushed = match self.context.frame {
+        match self.context.frame {
             Some(_) => self.push_frame_register(register),
             None => self.stack.push_register(register),
-        };
-        self.note_register(register);
-        pushed
+        }
     }
 
     fn push_frame_register(&mut self, register: Register) -> Result<()> {

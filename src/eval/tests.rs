@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use smallvec::SmallVec;
 
-use super::entries::Entries;
+use super::operand_stack::OperandStack;
 use super::stack::Entry;
 use super::{
     BaseType, BaseTypeEncoding, Context, DieReference, ExpressionBytes, LaneFocus,
@@ -90,11 +90,7 @@ fn a_generic_literal_takes_the_type_of_the_other_operand() {
             (int, 0xffff_fff1),
             "{text}"
         );
-        let strict = evaluate(
-            &expression,
-            ResultKind::Value,
-            &context(Reading::ByTheLetter),
-        );
+        let strict = evaluate(&expression, ResultKind::Value, &context(Reading::Strict));
         let error = strict.unwrap_err();
         assert_eq!(error.kind().name(), "type-mismatch", "{text}");
     }
@@ -182,7 +178,7 @@ proptest! {
     /// Numbers and other entries are kept in different places; a plain vector has them all in one.
     #[test]
     fn a_stack_is_a_stack(steps in proptest::collection::vec(0u8..16, 0..200)) {
-        let mut stack = Entries::new(40);
+        let mut stack = OperandStack::new(40);
         let mut model = Vec::new();
         for (step, number) in steps.into_iter().zip(1u64..) {
             let entry = match step {
@@ -263,7 +259,7 @@ fn what_the_short_ways_cannot_do_is_done_the_long_way() {
         let bytes = arena.keep(parsed.encode(expr::Encoding::AMDGPU).unwrap());
         ExpressionBytes::alone(bytes, Unit::unknown(expr::Encoding::AMDGPU))
     };
-    // 0x10 + 8, and 1: the frame base does not end behind its address.
+    // 0x10 + 8, and 1: the frame base does not end after its address.
     let base = LocationAttribute::Expression(expression("DW_OP_addr 0x10, DW_OP_lit8, DW_OP_plus"));
     let context = Context {
         subprogram: Some(Subprogram {

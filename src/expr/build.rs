@@ -32,7 +32,7 @@ pub struct Label(usize);
 pub struct Builder {
     bytes: Vec<u8>,
     encoding: Encoding,
-    /// How many entries the stack has here; nothing behind operations whose effect is not fixed.
+    /// How many entries the stack has here; nothing after operations whose effect is not fixed.
     depth: Option<usize>,
     labels: Vec<Option<usize>>,
     /// Where a distance must be written, and the label it leads to.
@@ -225,7 +225,7 @@ impl Builder {
         Ok(self.bytes)
     }
 
-    /// The depth of the stack behind `operation`, where it is known.
+    /// The depth of the stack after `operation`, where it is known.
     fn next_depth(&self, operation: &Operation<'_>) -> Result<Option<usize>> {
         let Some(found) = self.depth else {
             return Ok(None);

@@ -226,7 +226,7 @@ impl<'a> Decoder<'a> {
     }
 }
 
-/// Reads the code behind `DW_OP_LLVM_user`.
+/// Reads the code after `DW_OP_LLVM_user`.
 fn read_vendor_code(
     cursor: &mut Cursor<'_>,
     code: u8,

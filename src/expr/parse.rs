@@ -332,7 +332,7 @@ impl<'t> Words<'t> {
         }
     }
 
-    /// What may stand behind `DW_OP_reg16` and `DW_OP_breg16`: the register's name, with or without offset.
+    /// What may stand after `DW_OP_reg16` and `DW_OP_breg16`: the register's name, with or without offset.
     fn family_register(&mut self) -> Option<i64> {
         let word = self.peek();
         let is_name = word.starts_with(|c: char| c.is_ascii_alphabetic());

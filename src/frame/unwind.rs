@@ -68,7 +68,7 @@ impl<'c, 'a> Unwind<'c, 'a> {
             cfi,
             load_address,
             processor: None,
-            reading: Reading::ByTheLetter,
+            reading: Reading::Strict,
             lane: LaneFocus::None,
             dialect: Dialect::User,
             limits: Limits::default(),
@@ -418,7 +418,7 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
         let own = register.size_in_bits().unwrap_or(0);
         let bits = match unwind.reading {
             Reading::Tolerant if own > 0 => size.min(own),
-            Reading::Tolerant | Reading::ByTheLetter => size,
+            Reading::Tolerant | Reading::Strict => size,
         };
         if bits > own {
             return Err(ErrorKind::OutOfBounds {

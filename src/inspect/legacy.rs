@@ -272,7 +272,7 @@ impl<'r, 'p, 'a> UnitReader<'r, 'p, 'a> {
         function: &Function<'a>,
         unit: UnitId,
     ) -> Result<UnitReader<'r, 'p, 'a>> {
-        if frame.stop().options().reading == Reading::ByTheLetter {
+        if frame.stop().options().reading == Reading::Strict {
             return Ok(UnitReader::Letter);
         }
         let convention = frame.stop().program().info().convention(unit)?;

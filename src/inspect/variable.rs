@@ -673,7 +673,7 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
         let stop = self.frame.stop;
         let place = match (stop.options().reading, location.single()) {
             (Reading::Tolerant, Some(place)) => place,
-            (Reading::Tolerant, None) | (Reading::ByTheLetter, _) => return Ok(location),
+            (Reading::Tolerant, None) | (Reading::Strict, _) => return Ok(location),
         };
         let dword = is_lane_dword(place, lane);
         let named = if dword {

@@ -275,7 +275,7 @@ pub enum Effect {
     OtherJump,
     /// The wave ends.
     EndProgram,
-    /// A trap; the trap handler comes back behind it.
+    /// A trap; the trap handler comes back after it.
     Trap {
         /// The trap's number.
         id: u16,

@@ -72,7 +72,7 @@ pub struct Instruction {
 }
 
 impl Instruction {
-    /// The address behind it.
+    /// The address after it.
     #[must_use]
     pub const fn end(&self) -> u64 {
         self.address.wrapping_add(self.length as u64)
@@ -230,7 +230,7 @@ impl Decoder {
 
     /// The instructions of `code`, which starts at `address`.
     ///
-    /// The iterator ends behind the last instruction, or with its first error, which tells the offset in
+    /// The iterator ends after the last instruction, or with its first error, which tells the offset in
     /// `code`.
     pub fn instructions<'a>(&'a self, code: &'a [u8], address: u64) -> Instructions<'a> {
         Instructions {

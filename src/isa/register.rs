@@ -258,7 +258,7 @@ impl Operand {
 /// The registers an instruction writes: as far as it names them, and those it changes always.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Writes {
-    /// Those behind `count` are all alike.
+    /// Those after `count` are all alike.
     spans: [Span; Writes::MOST],
     count: u8,
     indirect: bool,

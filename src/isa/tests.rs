@@ -151,7 +151,7 @@ fn calls_returns_and_branches_have_targets() {
     );
 }
 
-/// A scalar destination can have the code of a literal, 255, which means nothing there. What is behind the
+/// A scalar destination can have the code of a literal, 255, which means nothing there. What is after the
 /// instruction is then not part of it.
 #[test]
 fn a_destination_is_no_literal() {

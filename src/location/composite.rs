@@ -160,7 +160,7 @@ impl<'a> Composite<'a> {
         self.all_lanes
     }
 
-    /// The first bits of registers, one behind the other; no register may have fewer.
+    /// The first bits of registers, one after the other; no register may have fewer.
     pub(crate) fn of_registers(
         pieces: impl Iterator<Item = (Register, u16)>,
         arena: &'a Arena<'a>,

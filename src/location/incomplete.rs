@@ -8,7 +8,7 @@ use crate::arch::Register;
 use crate::error::{Limit, Result};
 use crate::limits::reached;
 
-/// A composite to which parts are added, one behind the other.
+/// A composite to which parts are added, one after the other.
 #[derive(Debug)]
 pub(crate) struct Incomplete<'a> {
     /// What it is to be; it gets its parts at the end.

@@ -573,7 +573,7 @@ pub(crate) fn copy_bits(from: &[u8], from_bit: u128, to: &mut [u8], to_bit: u64,
         };
         let high = from.get(second).copied();
         let available = if high.is_some() { 16 } else { 8u64 };
-        // Bits behind the end of the source leave those of the target as they are.
+        // Bits after the end of the source leave those of the target as they are.
         let length = length.min(available.saturating_sub(source % 8));
         let pair = u16::from_le_bytes([*low, high.unwrap_or(0)]) >> (source % 8);
         let mask = 0xffu8 >> 8u64.saturating_sub(length);

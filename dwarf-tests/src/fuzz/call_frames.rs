@@ -54,7 +54,7 @@ pub fn check(bytes: &[u8]) {
     let reading = if flags & 8 == 0 {
         Reading::Tolerant
     } else {
-        Reading::ByTheLetter
+        Reading::Strict
     };
     for fde in fdes.iter().take(4) {
         walk(&index, &wave, reading, fde.initial_location);

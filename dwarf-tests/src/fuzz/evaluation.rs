@@ -54,7 +54,7 @@ impl<'i> Input<'i> {
             reading: if flags & 2 == 0 {
                 Reading::Tolerant
             } else {
-                Reading::ByTheLetter
+                Reading::Strict
             },
             encoding: expr::Encoding {
                 address_size: if flags & 4 == 0 { 8 } else { 4 },

@@ -142,7 +142,7 @@ pub fn evaluate_case<'a>(
         reading: if case.tolerant {
             Reading::Tolerant
         } else {
-            Reading::ByTheLetter
+            Reading::Strict
         },
         ..Context::new(arena)
     };

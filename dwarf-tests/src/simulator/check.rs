@@ -89,7 +89,7 @@ impl Default for Form {
         Form {
             version: 5,
             addresses: Addresses::Symbols,
-            reading: Reading::ByTheLetter,
+            reading: Reading::Strict,
         }
     }
 }

@@ -83,7 +83,7 @@ fn is_qualifier(tag: DwTag) -> bool {
 }
 
 /// One name in the making. What stands before the place of a variable's name is written on the way into
-/// a type, what stands behind it on the way back.
+/// a type, what stands after it on the way back.
 struct Namer<'n, 'd, 'a> {
     names: &'n TypeNames<'d, 'a>,
     out: String,
@@ -271,7 +271,7 @@ impl<'a> Namer<'_, '_, 'a> {
         }
     }
 
-    /// What stands behind the name of a variable of the type.
+    /// What stands after the name of a variable of the type.
     fn after(
         &mut self,
         die: Option<&Die<'a>>,

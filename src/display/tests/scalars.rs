@@ -86,7 +86,7 @@ fn wide_characters_have_a_prefix() {
     assert_eq!(types.print(ty, &0x1f600u32.to_le_bytes()), "U'😀'");
     let ty = types.base("char8_t", BaseTypeEncoding::Utf, 8);
     assert_eq!(types.print(ty, b"a"), "'a'");
-    // In C `typedef int wchar_t; typedef unsigned short char16_t;`, here behind a qualifier:
+    // In C `typedef int wchar_t; typedef unsigned short char16_t;`, here after a qualifier:
     // const wchar_t wc = L'a'; char16_t c1 = u'\'';
     for (name, encoding, bit_size, text) in [
         ("wchar_t", BaseTypeEncoding::Signed, 32, "L'a'"),

@@ -141,7 +141,7 @@ fn limit(document: &[u8]) -> bool {
 
 #[test]
 fn depth_and_numbers_are_limited() {
-    // Lists in lists; a list of nearly 2^32 values with none behind it; five million nils; a list of
+    // Lists in lists; a list of nearly 2^32 values with none after it; five million nils; a list of
     // empty maps.
     let error = Metadata::parse(&[0x91; 100_000]).unwrap_err();
     assert!(error.to_string().contains("nested too deeply"), "{error}");

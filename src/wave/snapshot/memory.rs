@@ -38,7 +38,7 @@ pub(super) fn check(memory: Memory, address: u64, len: usize) -> Result<()> {
     )))
 }
 
-/// The address behind the last of `len` bytes.
+/// The address after the last of `len` bytes.
 fn end(address: u64, len: usize) -> u128 {
     u128::from(address).saturating_add(len as u128)
 }

@@ -1,5 +1,5 @@
 //! What more than half of all expressions of real code say: that something is in a register, or in a few of them, one
-//! behind the other.
+//! after the other.
 //!
 //! These are not executed by the machine, which takes longer to be set up than they take. What comes out, what is wrong
 //! and how many steps it costs is the same. Where a limit is near, the machine does it.
@@ -7,14 +7,14 @@
 use arrayvec::ArrayVec;
 use fallible_iterator::FallibleIterator;
 
-use super::budget::Budget;
-use super::composite::{at_start, bounds};
-use super::context::{Context, Outcome, ResultKind};
-use super::machine::{execute, placed};
-use super::register;
-use super::resolver::ExpressionBytes;
 use crate::arch::Register;
 use crate::error::{Error, Result};
+use crate::eval::budget::Budget;
+use crate::eval::composite::{at_start, bounds};
+use crate::eval::context::{Context, Outcome, ResultKind};
+use crate::eval::machine::{execute, placed};
+use crate::eval::register;
+use crate::eval::resolver::ExpressionBytes;
 use crate::expr::{Cursor, Opcode, first_code, operations};
 use crate::location::{Composite, Incomplete, Location};
 
@@ -48,7 +48,7 @@ struct Piece {
 
 /// Whether an expression may be one of these, at a glance: it begins with a register, and that is all, or it ends with a piece.
 #[inline(always)]
-pub(super) fn may_name_registers(expression: &ExpressionBytes<'_>) -> bool {
+pub(in crate::eval) fn may_name_registers(expression: &ExpressionBytes<'_>) -> bool {
     /// How many bytes a register takes, at most.
     const ALONE: usize = 3;
     let bytes = expression.bytes;
@@ -59,7 +59,7 @@ pub(super) fn may_name_registers(expression: &ExpressionBytes<'_>) -> bool {
 }
 
 /// Evaluates an expression that may be one of these.
-pub(super) fn run_in_registers<'a>(
+pub(in crate::eval) fn run_in_registers<'a>(
     expression: &ExpressionBytes<'a>,
     kind: ResultKind,
     context: &Context<'_, 'a>,
@@ -104,7 +104,7 @@ fn recognise(expression: &ExpressionBytes<'_>, pieces: &mut Pieces) -> Option<Na
         let register = Register::from_number(number)?;
         match cursor.next_byte() {
             Some(PIECE) => {}
-            // Behind pieces it alone would be the result.
+            // After pieces it alone would be the result.
             None if pieces.is_empty() => return Some(Named::Alone(register)),
             Some(_) | None => return None,
         }
@@ -131,7 +131,6 @@ fn alone<'a>(
     budget: &mut Budget,
 ) -> Result<Location<'a>> {
     budget.charge(1, context)?;
-    budget.note_register(register, 0);
     register::location(register, context.frame)
 }
 
@@ -314,8 +313,7 @@ mod tests {
                 } else {
                     execute(&expression, kind, &context, &mut budget)
                 };
-                let register = result.is_ok().then(|| budget.last_register());
-                (result, register, budget.steps, meter.steps())
+                (result, budget.steps, meter.steps())
             };
             prop_assert_eq!(evaluate(may_name_registers), evaluate(|_| false));
         }

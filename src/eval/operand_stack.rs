@@ -17,13 +17,13 @@ use crate::limits::reached;
 use crate::location::{Location, Place};
 
 /// How many entries can be kept as numbers. Compilers need fewer.
-const NEAR: usize = SLOTS - 1;
+const INLINE: usize = SLOTS - 1;
 /// How many places for them there are: below the lowest is one that is never used.
 const SLOTS: usize = 8;
 /// How many other entries are kept in place.
 const OTHERS: usize = 3;
 
-/// What a near entry is.
+/// What an inline entry is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Kind {
@@ -61,7 +61,7 @@ impl Kind {
 }
 
 /// A stack of entries.
-pub(super) struct Entries<'a> {
+pub(super) struct OperandStack<'a> {
     /// The first entries, as far as they are numbers. The lowest has the index 1, so that the top one has the index `count`.
     words: [u64; SLOTS],
     /// By how much the linear ones grow from lane to lane.
@@ -70,27 +70,27 @@ pub(super) struct Entries<'a> {
     /// one.
     kinds: [Kind; SLOTS],
     /// The kinds of the first entries of a deep stack.
-    covered: [Kind; SLOTS],
+    saved_kinds: [Kind; SLOTS],
     /// How many entries there are.
     count: usize,
     /// How many there may be that are kept as numbers.
-    near_limit: usize,
+    inline_limit: usize,
     limit: u32,
-    /// The first entries that are no numbers, and all behind them.
+    /// The first entries that are no numbers, and all after them.
     others: SmallVec<[Entry<'a>; OTHERS]>,
 }
 
-impl<'a> Entries<'a> {
+impl<'a> OperandStack<'a> {
     /// An empty stack for at most `limit` entries.
     #[inline(always)]
-    pub(super) fn new(limit: u32) -> Entries<'a> {
-        Entries {
+    pub(super) fn new(limit: u32) -> OperandStack<'a> {
+        OperandStack {
             words: [0; SLOTS],
             steps: [0; SLOTS],
             kinds: [Kind::None; SLOTS],
-            covered: [Kind::None; SLOTS],
+            saved_kinds: [Kind::None; SLOTS],
             count: 0,
-            near_limit: NEAR.min(limit as usize),
+            inline_limit: INLINE.min(limit as usize),
             limit,
             others: SmallVec::new(),
         }
@@ -166,10 +166,10 @@ impl<'a> Entries<'a> {
     /// Pushes a value of the generic type that grows from lane to lane.
     #[inline(always)]
     pub(super) fn push_linear(&mut self, base: u64, step: u64) -> Result<()> {
-        if self.count >= self.near_limit {
+        if self.count >= self.inline_limit {
             return self.push_other(Entry::Linear { base, step });
         }
-        if let Some(slot) = self.steps.get_mut(near(self.count.wrapping_add(1))) {
+        if let Some(slot) = self.steps.get_mut(inline_index(self.count.wrapping_add(1))) {
             *slot = step;
         }
         self.push_word(Kind::Linear, base)
@@ -181,15 +181,15 @@ impl<'a> Entries<'a> {
         reason = "the count is below the limit, which a `u32` holds"
     )]
     fn push_word(&mut self, kind: Kind, word: u64) -> Result<()> {
-        if self.count >= self.near_limit {
+        if self.count >= self.inline_limit {
             return self.push_far_word(kind, word);
         }
         self.count += 1;
-        self.set(near(self.count), kind, word);
+        self.set(inline_index(self.count), kind, word);
         Ok(())
     }
 
-    /// What a near entry is.
+    /// What an inline entry is.
     #[inline(always)]
     fn set(&mut self, at: usize, kind: Kind, word: u64) {
         if let (Some(kinds), Some(words)) = (self.kinds.get_mut(at), self.words.get_mut(at)) {
@@ -210,8 +210,8 @@ impl<'a> Entries<'a> {
         if self.count >= self.limit as usize {
             return Err(reached(Limit::Stack, self.limit.into()));
         }
-        if self.count == NEAR {
-            self.covered = self.kinds;
+        if self.count == INLINE {
+            self.saved_kinds = self.kinds;
             self.kinds = [Kind::Other; SLOTS];
         }
         self.count += 1;
@@ -225,21 +225,21 @@ impl<'a> Entries<'a> {
     /// What the top entry is.
     #[inline(always)]
     fn top_kind(&self) -> Kind {
-        let kind = self.kinds.get(near(self.count));
+        let kind = self.kinds.get(inline_index(self.count));
         kind.copied().unwrap_or(Kind::None)
     }
 
     /// What the top entry is, and its number if it has one.
     #[inline(always)]
-    pub(super) fn top_near(&self) -> (Kind, u64) {
-        let word = self.words.get(near(self.count));
+    pub(super) fn top_inline(&self) -> (Kind, u64) {
+        let word = self.words.get(inline_index(self.count));
         (self.top_kind(), word.copied().unwrap_or(0))
     }
 
     /// The number on top; nothing if it is none, or on a deep stack.
     #[inline(always)]
     pub(super) fn top_number(&self) -> Option<Entry<'a>> {
-        let at = near(self.count);
+        let at = inline_index(self.count);
         self.top_kind()
             .entry(*self.words.get(at)?, *self.steps.get(at)?)
     }
@@ -250,7 +250,7 @@ impl<'a> Entries<'a> {
         if self.top_kind() != Kind::Generic {
             return None;
         }
-        self.words.get_mut(near(self.count))
+        self.words.get_mut(inline_index(self.count))
     }
 
     /// The value below the top, and the one on top, if both are of the generic type; nothing on
@@ -258,7 +258,10 @@ impl<'a> Entries<'a> {
     #[inline(always)]
     pub(super) fn two_generics(&mut self) -> Option<(&mut u64, u64)> {
         // Below the only entry is none.
-        let (top, below) = (near(self.count), near(self.count.wrapping_sub(1)));
+        let (top, below) = (
+            inline_index(self.count),
+            inline_index(self.count.wrapping_sub(1)),
+        );
         if self.top_kind() != Kind::Generic || *self.kinds.get(below)? != Kind::Generic {
             return None;
         }
@@ -275,7 +278,7 @@ impl<'a> Entries<'a> {
     /// Makes a value of the generic type of the number on top.
     #[inline(always)]
     pub(super) fn set_generic(&mut self, value: u64) {
-        self.set(near(self.count), Kind::Generic, value);
+        self.set(inline_index(self.count), Kind::Generic, value);
     }
 
     /// Makes a location of the generic value on top, that holds it; whether there is one, and not on a deep stack.
@@ -283,7 +286,7 @@ impl<'a> Entries<'a> {
     pub(super) fn make_implicit(&mut self) -> bool {
         let value = self.top_generic().copied();
         if let Some(value) = value {
-            self.set(near(self.count), Kind::Implicit, value);
+            self.set(inline_index(self.count), Kind::Implicit, value);
         }
         value.is_some()
     }
@@ -295,8 +298,8 @@ impl<'a> Entries<'a> {
             let others = self.others.iter().rev();
             return others.copied().nth(index);
         };
-        let kinds = if self.count > NEAR {
-            &self.covered
+        let kinds = if self.count > INLINE {
+            &self.saved_kinds
         } else {
             &self.kinds
         };
@@ -361,8 +364,8 @@ impl<'a> Entries<'a> {
     fn drop_other(&mut self) {
         self.others.pop();
         self.count = self.count.saturating_sub(1);
-        if self.count == NEAR {
-            self.kinds = self.covered;
+        if self.count == INLINE {
+            self.kinds = self.saved_kinds;
         }
     }
 
@@ -373,9 +376,9 @@ impl<'a> Entries<'a> {
     }
 }
 
-/// The index of a near entry. The kinds say whether it is one; with the mask the compiler knows that there is such an entry.
+/// The index of an inline entry. The kinds say whether it is one; with the mask the compiler knows that there is such an entry.
 #[inline(always)]
-fn near(index: usize) -> usize {
+fn inline_index(index: usize) -> usize {
     const { assert!(SLOTS.is_power_of_two()) };
     index & (SLOTS - 1)
 }
