@@ -18,6 +18,8 @@ pub mod cli;
 pub mod debug_agent;
 pub mod debug_info;
 pub mod display;
+#[cfg(feature = "serde")]
+pub mod dump;
 pub mod error;
 pub mod eval;
 pub mod expr;

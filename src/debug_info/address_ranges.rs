@@ -16,10 +16,10 @@ pub(crate) struct AddressRangeSet<'a> {
     /// Where it starts in the section.
     pub(crate) offset: u64,
     /// What the header gives as length: the bytes after that field.
-    #[cfg_attr(not(feature = "cli"), expect(dead_code, reason = "only shown"))]
+    #[cfg_attr(not(feature = "serde"), expect(dead_code, reason = "only shown"))]
     pub(crate) length: u64,
     /// 4 or 8: the size of offsets in bytes.
-    #[cfg_attr(not(feature = "cli"), expect(dead_code, reason = "only shown"))]
+    #[cfg_attr(not(feature = "serde"), expect(dead_code, reason = "only shown"))]
     pub(crate) offset_size: u8,
     pub(crate) version: u16,
     /// Where the unit starts in `.debug_info`.

@@ -27,7 +27,7 @@ pub(crate) struct NameIndex<'a> {
     /// Where it starts in the section.
     pub(crate) offset: u64,
     /// What the header gives as length: the bytes after that field.
-    #[cfg_attr(not(feature = "cli"), expect(dead_code, reason = "only shown"))]
+    #[cfg_attr(not(feature = "serde"), expect(dead_code, reason = "only shown"))]
     pub(crate) length: u64,
     /// 4 or 8: the size of offsets in bytes.
     pub(crate) offset_size: u8,
@@ -81,7 +81,7 @@ pub(crate) struct NameEntry {
     /// Where it is in the section.
     pub(crate) offset: u64,
     /// The code of its abbreviation.
-    #[cfg_attr(not(feature = "cli"), expect(dead_code, reason = "only shown"))]
+    #[cfg_attr(not(feature = "serde"), expect(dead_code, reason = "only shown"))]
     pub(crate) code: u64,
     pub(crate) tag: DwTag,
     pub(crate) values: SmallVec<[NameValue; 4]>,

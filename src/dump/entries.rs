@@ -2,6 +2,8 @@
 //!
 //! One loop over the unit, however deep entries nest. How entries look is left to the sinks.
 
+use std::io;
+
 use fallible_iterator::FallibleIterator;
 use gimli::constants::{DW_AT_MIPS_linkage_name, DW_AT_linkage_name, DW_AT_name};
 
@@ -9,7 +11,6 @@ use super::Selection;
 use super::attribute::{Attributes, Meaning, Shown, UnitFacts};
 use super::names::{linkage_name, short_name};
 use super::unit::Header;
-use crate::cli::failure::Failure;
 use crate::debug_info::Die;
 use crate::error::Error;
 
@@ -21,26 +22,26 @@ pub(super) trait Sink<'a> {
         unit: &Header<'a>,
         section: &'static str,
         whole: bool,
-    ) -> Result<(), Failure>;
+    ) -> io::Result<()>;
     /// An entry, or the null entry that ends a list of children, at a depth below the first that is printed.
-    fn begin_entry(&mut self, die: &Die<'a>, depth: usize) -> Result<(), Failure>;
+    fn begin_entry(&mut self, die: &Die<'a>, depth: usize) -> io::Result<()>;
     /// An attribute of the entry.
-    fn attribute(&mut self, shown: &Shown<'a>, meaning: Option<&Meaning>) -> Result<(), Failure>;
+    fn attribute(&mut self, shown: &Shown<'a>, meaning: Option<&Meaning>) -> io::Result<()>;
     /// The entry has no more attributes.
-    fn end_entry(&mut self) -> Result<(), Failure>;
+    fn end_entry(&mut self) -> io::Result<()>;
     /// Entries that cannot be read.
-    fn problem(&mut self, error: &Error) -> Result<(), Failure>;
+    fn problem(&mut self, error: &Error) -> io::Result<()>;
     /// The unit has no more entries.
-    fn end_unit(&mut self) -> Result<(), Failure>;
+    fn end_unit(&mut self) -> io::Result<()>;
 }
 
 /// Gives the entries of a unit that are selected to `sink`.
 pub(super) fn walk<'a>(
     attributes: &Attributes<'_, 'a>,
     unit: UnitFacts,
-    selection: &Selection,
+    selection: &Selection<'_>,
     sink: &mut dyn Sink<'a>,
-) -> Result<(), Failure> {
+) -> io::Result<()> {
     let mut dies = match attributes.info.dies(unit.id) {
         Ok(dies) => dies,
         Err(error) => {
@@ -76,18 +77,28 @@ pub(super) fn walk<'a>(
             die.depth().saturating_sub(base),
             sink,
         )?;
-        if matches!(selection, Selection::Named(_, false)) {
+        if matches!(
+            selection,
+            Selection::Named {
+                children: false,
+                ..
+            }
+        ) {
             inside = None;
         }
     }
     Ok(())
 }
 
-fn is_selected<'a>(attributes: &Attributes<'_, 'a>, die: &Die<'a>, selection: &Selection) -> bool {
+fn is_selected<'a>(
+    attributes: &Attributes<'_, 'a>,
+    die: &Die<'a>,
+    selection: &Selection<'_>,
+) -> bool {
     match selection {
         Selection::All => true,
         Selection::At(offset) => die.id().offset == *offset,
-        Selection::Named(glob, _) => {
+        Selection::Named { matches, .. } => {
             let own = [DW_AT_name, DW_AT_linkage_name, DW_AT_MIPS_linkage_name];
             let named = own.iter().any(|name| die.attribute(*name).is_some());
             // Instances have the names of what they are instances of.
@@ -100,7 +111,7 @@ fn is_selected<'a>(attributes: &Attributes<'_, 'a>, die: &Die<'a>, selection: &S
                 ]
                 .iter()
                 .flatten()
-                .any(|name| glob.is_match(name.raw()))
+                .any(|name| matches(name.raw()))
         }
     }
 }
@@ -111,7 +122,7 @@ fn entry<'a>(
     die: &Die<'a>,
     depth: usize,
     sink: &mut dyn Sink<'a>,
-) -> Result<(), Failure> {
+) -> io::Result<()> {
     sink.begin_entry(die, depth)?;
     if !die.is_null() {
         for attribute in die.attributes() {

@@ -1,12 +1,13 @@
 //! Entries as JSON: one object for each, in the order of the section, written as they are read.
 
+use std::io;
+
 use serde::Serialize;
 
 use super::attribute::{Meaning, Shown};
 use super::entries::Sink;
 use super::output::Output;
 use super::unit::Header;
-use crate::cli::failure::Failure;
 use crate::debug_info::attribute::tag_name;
 use crate::debug_info::{Die, DieValue};
 use crate::error::Error;
@@ -125,7 +126,7 @@ impl<'a> Sink<'a> for JsonEntries<'_, '_> {
         unit: &Header<'a>,
         section: &'static str,
         _whole: bool,
-    ) -> Result<(), Failure> {
+    ) -> io::Result<()> {
         let signature = unit.signature();
         self.output.begin_element(&UnitFields {
             section,
@@ -143,7 +144,7 @@ impl<'a> Sink<'a> for JsonEntries<'_, '_> {
         self.output.begin_array("entries")
     }
 
-    fn begin_entry(&mut self, die: &Die<'a>, depth: usize) -> Result<(), Failure> {
+    fn begin_entry(&mut self, die: &Die<'a>, depth: usize) -> io::Result<()> {
         self.output.begin_element(&EntryFields {
             offset: die.id().offset.into(),
             depth,
@@ -152,7 +153,7 @@ impl<'a> Sink<'a> for JsonEntries<'_, '_> {
         self.output.begin_array("attributes")
     }
 
-    fn attribute(&mut self, shown: &Shown<'a>, meaning: Option<&Meaning>) -> Result<(), Failure> {
+    fn attribute(&mut self, shown: &Shown<'a>, meaning: Option<&Meaning>) -> io::Result<()> {
         if let Some(error) = &shown.problem {
             self.output.note(error);
         }
@@ -182,16 +183,16 @@ impl<'a> Sink<'a> for JsonEntries<'_, '_> {
         })
     }
 
-    fn end_entry(&mut self) -> Result<(), Failure> {
+    fn end_entry(&mut self) -> io::Result<()> {
         self.output.end_array()?;
         self.output.end_element()
     }
 
-    fn problem(&mut self, error: &Error) -> Result<(), Failure> {
+    fn problem(&mut self, error: &Error) -> io::Result<()> {
         self.output.problem(error)
     }
 
-    fn end_unit(&mut self) -> Result<(), Failure> {
+    fn end_unit(&mut self) -> io::Result<()> {
         self.output.end_array()?;
         self.output.end_element()
     }

@@ -4,7 +4,6 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::super::failure::Failure;
 use crate::error::Error;
 use crate::report::to_json;
 
@@ -22,10 +21,8 @@ pub(super) struct Limited<'o> {
 
 impl<'o> Limited<'o> {
     /// For the dump of an input of this size, in bytes.
-    pub(super) fn new(out: &'o mut dyn Write, size: usize) -> Limited<'o> {
-        let left = PER_BYTE
-            .saturating_mul(size as u64)
-            .saturating_add(AT_LEAST);
+    pub(super) fn new(out: &'o mut dyn Write, size: u64) -> Limited<'o> {
+        let left = PER_BYTE.saturating_mul(size).saturating_add(AT_LEAST);
         Limited { out, left }
     }
 }
@@ -80,13 +77,13 @@ impl<'o> Output<'o> {
     }
 
     /// A part that could not be printed, or not to its end. What it left open is closed.
-    pub(super) fn failed(&mut self, message: &str) -> Result<(), Failure> {
+    pub(super) fn failed(&mut self, error: &Error) -> io::Result<()> {
         self.problems = self.problems.saturating_add(1);
         if self.first.is_none() {
-            self.first = Some(message.to_owned());
+            self.first = Some(error.to_string());
         }
         if !self.json {
-            writeln!(self.out, "error: {message}")?;
+            writeln!(self.out, "error: {error}")?;
             return Ok(());
         }
         while self.open.len() > 1 {
@@ -96,7 +93,7 @@ impl<'o> Output<'o> {
     }
 
     /// Prints a problem in place; in a JSON array it is an object with a field `error`.
-    pub(super) fn problem(&mut self, error: &Error) -> Result<(), Failure> {
+    pub(super) fn problem(&mut self, error: &Error) -> io::Result<()> {
         self.note(error);
         if self.json {
             return self.element(&serde_json::json!({ "error": error.to_string() }));
@@ -114,37 +111,37 @@ impl<'o> Output<'o> {
         })
     }
 
-    pub(super) fn begin_document(&mut self) -> Result<(), Failure> {
+    pub(super) fn begin_document(&mut self) -> io::Result<()> {
         write!(self.out, "{{\"format\":\"hetdwarf-dump/1\"")?;
         self.open.push(('}', ""));
         Ok(())
     }
 
-    pub(super) fn end_document(&mut self) -> Result<(), Failure> {
+    pub(super) fn end_document(&mut self) -> io::Result<()> {
         self.close()?;
         writeln!(self.out)?;
         Ok(())
     }
 
     /// Opens an array in a field of an object that has fields already.
-    pub(super) fn begin_array(&mut self, name: &str) -> Result<(), Failure> {
+    pub(super) fn begin_array(&mut self, name: &str) -> io::Result<()> {
         write!(self.out, ",\"{name}\":[")?;
         self.open.push((']', ""));
         Ok(())
     }
 
-    pub(super) fn end_array(&mut self) -> Result<(), Failure> {
+    pub(super) fn end_array(&mut self) -> io::Result<()> {
         self.close()
     }
 
-    fn close(&mut self) -> Result<(), Failure> {
+    fn close(&mut self) -> io::Result<()> {
         if let Some((bracket, _)) = self.open.pop() {
             write!(self.out, "{bracket}")?;
         }
         Ok(())
     }
 
-    fn separate(&mut self) -> Result<(), Failure> {
+    fn separate(&mut self) -> io::Result<()> {
         if let Some((_, separator)) = self.open.last_mut() {
             self.out.write_all(separator.as_bytes())?;
             *separator = ",\n";
@@ -153,13 +150,13 @@ impl<'o> Output<'o> {
     }
 
     /// An element of the open array.
-    pub(super) fn element(&mut self, value: &impl Serialize) -> Result<(), Failure> {
+    pub(super) fn element(&mut self, value: &impl Serialize) -> io::Result<()> {
         self.separate()?;
         self.value(value)
     }
 
     /// An element of the open array, an object that stays open for arrays in it.
-    pub(super) fn begin_element(&mut self, fields: &impl Serialize) -> Result<(), Failure> {
+    pub(super) fn begin_element(&mut self, fields: &impl Serialize) -> io::Result<()> {
         self.separate()?;
         let text = to_json(fields)?;
         write!(self.out, "{}", text.strip_suffix('}').unwrap_or(&text))?;
@@ -167,11 +164,11 @@ impl<'o> Output<'o> {
         Ok(())
     }
 
-    pub(super) fn end_element(&mut self) -> Result<(), Failure> {
+    pub(super) fn end_element(&mut self) -> io::Result<()> {
         self.close()
     }
 
-    fn value(&mut self, value: &impl Serialize) -> Result<(), Failure> {
+    fn value(&mut self, value: &impl Serialize) -> io::Result<()> {
         let text = to_json(value)?;
         self.out.write_all(text.as_bytes())?;
         Ok(())

@@ -271,7 +271,7 @@ impl<'a> Attributes<'_, 'a> {
             return Some(Meaning::Path(file.path.to_string().into()));
         }
         constant_name(name, number)
-            .or_else(|| space_name(self.style.style, die.tag(), attribute, number))
+            .or_else(|| space_name(self.style.naming, die.tag(), attribute, number))
             .map(Meaning::Name)
     }
 

@@ -4,7 +4,7 @@
 //! asked for everything. Source: DWARF 5 §6.2.
 
 use std::borrow::Cow;
-use std::io::Write;
+use std::io::{self, Write};
 
 use gimli::{
     AttributeValue, DebugLineOffset, DebugLineStr, DebugStr, DwLns, IncompleteLineProgram,
@@ -12,11 +12,11 @@ use gimli::{
 };
 use serde::Serialize;
 
+use super::Failure;
 use super::Sources;
 use super::list::address;
 use super::names::quoted;
 use super::output::Output;
-use crate::cli::failure::Failure;
 use crate::debug_info::Bytes;
 use crate::error::{Error, Result};
 use crate::expr::Cursor;
@@ -109,7 +109,7 @@ pub(super) fn dump(
 }
 
 impl<'a> Lines<'a> {
-    fn tables(&self, output: &mut Output<'_>) -> core::result::Result<(), Failure> {
+    fn tables(&self, output: &mut Output<'_>) -> io::Result<()> {
         let mut next = 0;
         while next < self.bytes.len() {
             let end = match self.end(next) {
@@ -173,7 +173,7 @@ impl<'a> Lines<'a> {
         &self,
         mut program: IncompleteLineProgram<Bytes<'a>>,
         output: &mut Output<'_>,
-    ) -> core::result::Result<(), Failure> {
+    ) -> io::Result<()> {
         let offset = program.header().offset().0;
         self.header(program.header(), output)?;
         self.files(program.header(), output)?;
@@ -196,7 +196,7 @@ impl<'a> Lines<'a> {
         &self,
         header: &LineProgramHeader<Bytes<'a>>,
         output: &mut Output<'_>,
-    ) -> core::result::Result<(), Failure> {
+    ) -> io::Result<()> {
         let size = header.format().word_size();
         let bits = u32::from(size).saturating_mul(8);
         writeln!(output, "debug_line[{:#010x}]", header.offset().0)?;
@@ -251,7 +251,7 @@ impl<'a> Lines<'a> {
         &self,
         header: &LineProgramHeader<Bytes<'a>>,
         output: &mut Output<'_>,
-    ) -> core::result::Result<(), Failure> {
+    ) -> io::Result<()> {
         // Before DWARF 5 directory 0 and file 0 are those of the unit.
         let first = u64::from(header.version() < 5);
         for (index, directory) in (first..).zip(header.include_directories()) {
@@ -284,7 +284,7 @@ impl<'a> Lines<'a> {
         &self,
         mut program: IncompleteLineProgram<Bytes<'a>>,
         output: &mut Output<'_>,
-    ) -> core::result::Result<(), Failure> {
+    ) -> io::Result<()> {
         let header = program.header();
         let offset = header.offset().0;
         let text = |value| self.string(value).unwrap_or_default().into_owned();
@@ -343,8 +343,8 @@ impl<'a> Lines<'a> {
 /// result.
 fn rows(
     program: &mut IncompleteLineProgram<Bytes<'_>>,
-    mut give: impl FnMut(&LineRow) -> core::result::Result<(), Failure>,
-) -> core::result::Result<gimli::Result<()>, Failure> {
+    mut give: impl FnMut(&LineRow) -> io::Result<()>,
+) -> io::Result<gimli::Result<()>> {
     let mut instructions = program.header().instructions();
     let mut row = LineRow::new(program.header());
     loop {
@@ -390,7 +390,7 @@ fn flags(row: &LineRow) -> impl Iterator<Item = &'static str> {
     .filter_map(|(set, name)| set.then_some(name))
 }
 
-fn print_row(row: &LineRow, output: &mut Output<'_>) -> core::result::Result<(), Failure> {
+fn print_row(row: &LineRow, output: &mut Output<'_>) -> io::Result<()> {
     write!(
         output,
         "{:#018x} {:>6} {:>6} {:>6} {:>3} {:>13} {:>7} ",

@@ -1,15 +1,15 @@
 //! `.debug_names`, index by index. Source: DWARF 5 §6.1.1.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use gimli::constants as dw;
 use gimli::{DwForm, DwIdx, DwTag};
 use serde::Serialize;
 
+use super::Failure;
 use super::Sources;
 use super::list::address;
 use super::output::Output;
-use crate::cli::failure::Failure;
 use crate::debug_info::name_index::{NameEntry, NameIndex, NameValue, SECTION};
 use crate::error::Error;
 use crate::report::Hex;
@@ -117,7 +117,7 @@ impl Dump<'_, '_, '_> {
         Some(Error::malformed("name index", reason).within(SECTION, index.offset))
     }
 
-    fn text(&mut self) -> Result<(), Failure> {
+    fn text(&mut self) -> io::Result<()> {
         let index = self.index;
         writeln!(self.output, "Name Index @ {:#x} {{", index.offset)?;
         self.header()?;
@@ -159,7 +159,7 @@ impl Dump<'_, '_, '_> {
         Ok(())
     }
 
-    fn header(&mut self) -> Result<(), Failure> {
+    fn header(&mut self) -> io::Result<()> {
         let index = self.index;
         writeln!(
             self.output,
@@ -180,7 +180,7 @@ impl Dump<'_, '_, '_> {
         Ok(())
     }
 
-    fn abbreviations(&mut self) -> Result<(), Failure> {
+    fn abbreviations(&mut self) -> io::Result<()> {
         writeln!(self.output, "  Abbreviations [")?;
         for abbreviation in &self.index.abbreviations {
             writeln!(
@@ -198,7 +198,7 @@ impl Dump<'_, '_, '_> {
         Ok(())
     }
 
-    fn names(&mut self) -> Result<(), Failure> {
+    fn names(&mut self) -> io::Result<()> {
         let index = self.index;
         if index.bucket_count == 0 {
             writeln!(self.output, "  Hash table not present")?;
@@ -224,7 +224,7 @@ impl Dump<'_, '_, '_> {
         Ok(())
     }
 
-    fn name(&mut self, name: u32, indent: &str) -> Result<(), Failure> {
+    fn name(&mut self, name: u32, indent: &str) -> io::Result<()> {
         let index = self.index;
         writeln!(self.output, "{indent}Name {name} {{")?;
         if let Some(hash) = index.hash(name) {
@@ -251,7 +251,7 @@ impl Dump<'_, '_, '_> {
         Ok(())
     }
 
-    fn entry(&mut self, entry: &NameEntry, indent: &str) -> Result<(), Failure> {
+    fn entry(&mut self, entry: &NameEntry, indent: &str) -> io::Result<()> {
         writeln!(
             self.output,
             "{indent}  Entry @ {:#x} {{\n{indent}    Abbrev: {:#x}\n{indent}    Tag: {}",
@@ -288,7 +288,7 @@ impl Dump<'_, '_, '_> {
         }
     }
 
-    fn json(&mut self) -> Result<(), Failure> {
+    fn json(&mut self) -> io::Result<()> {
         let index = self.index;
         self.output.begin_element(&IndexFields {
             offset: index.offset.into(),
@@ -340,7 +340,7 @@ impl Dump<'_, '_, '_> {
         self.output.end_element()
     }
 
-    fn json_names(&mut self) -> Result<(), Failure> {
+    fn json_names(&mut self) -> io::Result<()> {
         let index = self.index;
         if index.bucket_count == 0 {
             for name in 1..=index.name_count {
@@ -356,7 +356,7 @@ impl Dump<'_, '_, '_> {
         Ok(())
     }
 
-    fn json_name(&mut self, name: u32, bucket: Option<u32>) -> Result<(), Failure> {
+    fn json_name(&mut self, name: u32, bucket: Option<u32>) -> io::Result<()> {
         let index = self.index;
         let string = index.string(name).unwrap_or_default();
         let fields = NameFields {

@@ -4,15 +4,15 @@
 //! Sources: HET A.6.4, DWARF 5 §6.4.
 
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{self, Write};
 
 use fallible_iterator::FallibleIterator;
 use serde::Serialize;
 
+use super::Failure;
 use super::output::Output;
 use super::{Sources, Style};
 use crate::arch::Register;
-use crate::cli::failure::Failure;
 use crate::frame::{
     Cie, Entry, Fde, FramePrinter, FrameSection, Instructions, Row, Rows, SectionKind,
 };
@@ -111,7 +111,7 @@ struct Frames<'a> {
 }
 
 impl<'a> Frames<'a> {
-    fn entries(&self, output: &mut Output<'_>) -> Result<(), Failure> {
+    fn entries(&self, output: &mut Output<'_>) -> io::Result<()> {
         let mut entries = self.section.entries();
         let mut text = String::new();
         loop {
@@ -131,7 +131,7 @@ impl<'a> Frames<'a> {
         }
     }
 
-    fn json(&self, entry: &Entry<'a>, output: &mut Output<'_>) -> Result<(), Failure> {
+    fn json(&self, entry: &Entry<'a>, output: &mut Output<'_>) -> io::Result<()> {
         let section = self.section.name();
         match entry {
             Entry::Terminator(offset) => {
@@ -162,7 +162,7 @@ impl<'a> Frames<'a> {
         }
     }
 
-    fn fde(&self, fde: &Fde<'a>, output: &mut Output<'_>) -> Result<(), Failure> {
+    fn fde(&self, fde: &Fde<'a>, output: &mut Output<'_>) -> io::Result<()> {
         let section = self.section.name();
         output.begin_element(&EntryFields {
             dwarf_format: Some(fde.cie.offset_size.saturating_mul(8)),
@@ -203,7 +203,7 @@ impl<'a> Frames<'a> {
         (bytes, offset): (&'a [u8], u64),
         start: Option<u64>,
         output: &mut Output<'_>,
-    ) -> Result<(), Failure> {
+    ) -> io::Result<()> {
         output.begin_array("instructions")?;
         let mut address = start;
         let mut items = Instructions::new(bytes, offset, cie.address_size, self.section.name());

@@ -1,13 +1,13 @@
 //! `.debug_aranges`, set by set. Source: DWARF 5 §6.1.2.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use serde::Serialize;
 
+use super::Failure;
 use super::Sources;
 use super::list::{address, range_text};
 use super::output::Output;
-use crate::cli::failure::Failure;
 use crate::debug_info::address_ranges::{AddressRangeSet, SECTION};
 use crate::error::Error;
 use crate::report::Hex;
@@ -49,7 +49,7 @@ pub(super) fn dump(sources: &Sources<'_>, output: &mut Output<'_>) -> Result<(),
     Ok(())
 }
 
-fn print_set(set: &AddressRangeSet<'_>, output: &mut Output<'_>) -> Result<(), Failure> {
+fn print_set(set: &AddressRangeSet<'_>, output: &mut Output<'_>) -> io::Result<()> {
     let dwarf_format = u32::from(set.offset_size).saturating_mul(8);
     let json = output.json();
     if json {

@@ -3,11 +3,12 @@
 //! The headers are read with gimli a second time, for the fields that the library does not keep: the
 //! offset of the abbreviations, and of the type in a type unit. Source: DWARF 5 §7.5.1.
 
-use std::path::Path;
+use std::io;
 
 use fallible_iterator::FallibleIterator;
 use gimli::{SectionId, UnitHeader, UnitType};
 
+use super::Failure;
 use super::attribute::{Attributes, UnitFacts};
 use super::entries::{self, Sink};
 use super::json::JsonEntries;
@@ -16,9 +17,8 @@ use super::output::Output;
 use super::text::TextEntries;
 use super::type_name::TypeNames;
 use super::{Selection, Sources, Style};
-use crate::cli::failure::Failure;
 use crate::debug_info::{Bytes, DebugInfo, UnitId};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::expr::Dialect;
 
 /// A unit's header, with the number the unit has in the debugging information.
@@ -156,9 +156,9 @@ fn headers<'a>(
 pub(super) fn dump(
     sources: &Sources<'_>,
     style: Style,
-    selection: &Selection,
+    selection: &Selection<'_>,
     output: &mut Output<'_>,
-) -> Result<(), Failure> {
+) -> core::result::Result<(), Failure> {
     let info = sources.info(style.dialect)?;
     let attributes = Attributes {
         info: &info,
@@ -166,7 +166,7 @@ pub(super) fn dump(
         types: TypeNames::new(&info),
         style,
     };
-    let named = matches!(selection, Selection::Named(..));
+    let named = matches!(selection, Selection::Named { .. });
     if output.json() {
         output.begin_array("units")?;
     }
@@ -205,15 +205,9 @@ pub(super) fn dump(
     Ok(())
 }
 
-/// Fails if no entry starts at an offset of any section of units.
-pub(super) fn check_entry(
-    sources: &Sources<'_>,
-    dialect: Dialect,
-    path: &Path,
-    offset: u64,
-) -> Result<(), Failure> {
-    let place = |error: Error| Failure::in_file(path, error);
-    let info = sources.info(dialect).map_err(place)?;
+/// Whether an entry starts at an offset of any section of units.
+pub(super) fn has_entry(sources: &Sources<'_>, dialect: Dialect, offset: u64) -> Result<bool> {
+    let info = sources.info(dialect)?;
     for id in info.unit_ids() {
         // A unit that cannot be read has no entries; what is wrong with it is said where it is printed.
         let Ok(unit) = info.unit_info(id) else {
@@ -222,16 +216,14 @@ pub(super) fn check_entry(
         if !(unit.offset..unit.offset.saturating_add(unit.size)).contains(&offset) {
             continue;
         }
-        let mut dies = info.dies(id).map_err(place)?;
-        while let Some(die) = dies.next().map_err(place)? {
+        let mut dies = info.dies(id)?;
+        while let Some(die) = dies.next()? {
             if die.id().offset == offset && !die.is_null() {
-                return Ok(());
+                return Ok(true);
             }
         }
     }
-    Err(Failure::new(format!(
-        "--die {offset:#x}: no entry starts there"
-    )))
+    Ok(false)
 }
 
 fn has_partner(info: &DebugInfo<'_>, id: UnitId) -> bool {
@@ -243,9 +235,9 @@ fn one<'a>(
     attributes: &Attributes<'_, 'a>,
     unit: &Header<'a>,
     section: &'static str,
-    selection: &Selection,
+    selection: &Selection<'_>,
     output: &mut Output<'_>,
-) -> Result<(), Failure> {
+) -> io::Result<()> {
     let inside = unit.facts.offset..unit.end();
     if matches!(selection, Selection::At(offset) if !inside.contains(offset)) {
         return Ok(());
@@ -263,9 +255,9 @@ fn walk<'a>(
     attributes: &Attributes<'_, 'a>,
     unit: &Header<'a>,
     section: &'static str,
-    selection: &Selection,
+    selection: &Selection<'_>,
     sink: &mut dyn Sink<'a>,
-) -> Result<(), Failure> {
+) -> io::Result<()> {
     sink.begin_unit(unit, section, matches!(selection, Selection::All))?;
     entries::walk(attributes, unit.facts, selection, sink)?;
     sink.end_unit()

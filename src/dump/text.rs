@@ -1,12 +1,11 @@
 //! Entries as text, aligned as llvm-dwarfdump aligns them.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use super::attribute::{Meaning, Shown};
 use super::entries::Sink;
 use super::output::Output;
 use super::unit::Header;
-use crate::cli::failure::Failure;
 use crate::debug_info::Die;
 use crate::debug_info::attribute::tag_name;
 use crate::error::Error;
@@ -30,14 +29,14 @@ impl<'a> Sink<'a> for TextEntries<'_, '_> {
         unit: &Header<'a>,
         _section: &'static str,
         whole: bool,
-    ) -> Result<(), Failure> {
+    ) -> io::Result<()> {
         if whole {
             writeln!(self.output, "{}", unit.text())?;
         }
         Ok(())
     }
 
-    fn begin_entry(&mut self, die: &Die<'a>, depth: usize) -> Result<(), Failure> {
+    fn begin_entry(&mut self, die: &Die<'a>, depth: usize) -> io::Result<()> {
         self.indent = depth.min(DEEPEST).saturating_mul(2);
         let width = self.indent;
         let offset = die.id().offset;
@@ -50,7 +49,7 @@ impl<'a> Sink<'a> for TextEntries<'_, '_> {
         Ok(())
     }
 
-    fn attribute(&mut self, shown: &Shown<'a>, _meaning: Option<&Meaning>) -> Result<(), Failure> {
+    fn attribute(&mut self, shown: &Shown<'a>, _meaning: Option<&Meaning>) -> io::Result<()> {
         let width = self.indent.saturating_add(BASE).saturating_add(2);
         write!(self.output, "{:width$}{}\t({}", "", shown.name, shown.text)?;
         if let Some(note) = shown.note() {
@@ -71,16 +70,16 @@ impl<'a> Sink<'a> for TextEntries<'_, '_> {
         Ok(())
     }
 
-    fn end_entry(&mut self) -> Result<(), Failure> {
+    fn end_entry(&mut self) -> io::Result<()> {
         Ok(())
     }
 
-    fn problem(&mut self, error: &Error) -> Result<(), Failure> {
+    fn problem(&mut self, error: &Error) -> io::Result<()> {
         writeln!(self.output)?;
         self.output.problem(error)
     }
 
-    fn end_unit(&mut self) -> Result<(), Failure> {
+    fn end_unit(&mut self) -> io::Result<()> {
         Ok(())
     }
 }

@@ -2,14 +2,14 @@
 //!
 //! Sources: DWARF 5 §7.29; DWARF 4 §2.6.2.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use serde::Serialize;
 
+use super::Failure;
 use super::list::{RawEntry, RawList, address};
 use super::output::Output;
 use super::{Sources, Style};
-use crate::cli::failure::Failure;
 use crate::error::{Error, Result};
 use crate::expr::{Cursor, Encoding, Printer};
 use crate::report::{Hex, hex_bytes};
@@ -100,7 +100,7 @@ pub(super) fn dump(
 
 impl Lists<'_, '_> {
     /// The tables of `.debug_loclists`, until one whose length cannot be relied upon.
-    fn tables(&mut self, bytes: &[u8]) -> core::result::Result<(), Failure> {
+    fn tables(&mut self, bytes: &[u8]) -> io::Result<()> {
         let mut next = 0;
         while next < bytes.len() as u64 {
             let table = match self.header(bytes, next) {
@@ -163,7 +163,7 @@ impl Lists<'_, '_> {
     }
 
     /// Prints the header and the offsets; gives where the offsets end.
-    fn header_text(&mut self, table: &Table<'_>) -> core::result::Result<u64, Failure> {
+    fn header_text(&mut self, table: &Table<'_>) -> io::Result<u64> {
         let size = table.encoding.offset_size;
         writeln!(
             self.output,
@@ -203,7 +203,7 @@ impl Lists<'_, '_> {
         end: u64,
         encoding: Encoding,
         old: bool,
-    ) -> core::result::Result<(), Failure> {
+    ) -> io::Result<()> {
         let mut next = start;
         while next < end {
             let mut list = RawList::new(bytes, self.section, next, encoding.address_size, old);
@@ -222,7 +222,7 @@ impl Lists<'_, '_> {
         offset: u64,
         list: &mut RawList<'_>,
         encoding: Encoding,
-    ) -> core::result::Result<bool, Failure> {
+    ) -> io::Result<bool> {
         let json = self.output.json();
         if json {
             self.output.begin_element(&ListFields {
@@ -263,7 +263,7 @@ impl Lists<'_, '_> {
         entry: &RawEntry<'_>,
         expression: Option<String>,
         encoding: Encoding,
-    ) -> core::result::Result<(), Failure> {
+    ) -> io::Result<()> {
         if self.output.json() {
             let range = entry.range.as_ref();
             return self.output.element(&EntryFields {

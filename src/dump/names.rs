@@ -6,8 +6,8 @@
 use gimli::constants as dw;
 use gimli::{DwAt, DwTag};
 
+use super::Naming;
 use crate::arch::{AddressSpace, MemorySpace};
-use crate::cli::arguments::DumpStyle;
 use crate::debug_info::attribute::{Extension, extension};
 use crate::debug_info::{Bytes, DebugInfo, Die, DieValue, Language};
 use crate::untrusted::{Bracket, Untrusted};
@@ -62,12 +62,12 @@ pub(super) fn constant_name(name: DwAt, value: u64) -> Option<&'static str> {
 
 /// The name of an address space or memory space, where the attribute is one and the style shows it.
 pub(super) fn space_name(
-    style: DumpStyle,
+    style: Naming,
     tag: DwTag,
     attribute: &gimli::Attribute<Bytes<'_>>,
     value: u64,
 ) -> Option<&'static str> {
-    if style == DumpStyle::Llvm {
+    if style == Naming::Llvm {
         return None;
     }
     if attribute.name() == dw::DW_AT_address_class
