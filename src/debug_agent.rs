@@ -14,6 +14,7 @@ use crate::error::Result;
 use crate::wave::{Memory, Snapshot};
 
 /// What a text says of waves.
+#[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Log {
     /// The waves, in the order of their first lines.
@@ -23,6 +24,7 @@ pub struct Log {
 }
 
 /// A wave as the text has it.
+#[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LoggedWave {
     /// The agent's number of it.
@@ -44,6 +46,7 @@ pub struct LoggedWave {
 }
 
 /// A code object as the text has it.
+#[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LoggedObject {
     /// Where its file is.

@@ -29,6 +29,7 @@ struct Inner {
 }
 
 /// Where the bytes at fault stand in the file.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     /// The section's name, `.debug_info` for example.
@@ -183,6 +184,7 @@ rules! {
 }
 
 /// Something only the debugger can supply, and did not.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Resource {
     /// The contents of a register.

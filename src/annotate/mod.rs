@@ -41,6 +41,7 @@ const INDICES: [&str; 7] = [
 ];
 
 /// A code object with what was added.
+#[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct Annotated {
     /// The file; as it was if nothing was added.
@@ -52,6 +53,7 @@ pub struct Annotated {
 }
 
 /// What was added for a function.
+#[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct AnnotatedFunction {
     /// Its name.

@@ -13,6 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// The version of the ABI of code objects, which says how the flags of the ELF header are laid out.
 ///
 /// Source: USAGE "Header", `EI_ABIVERSION`.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CodeObjectVersion {
     /// Version 2.

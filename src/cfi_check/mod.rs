@@ -95,6 +95,7 @@ pub struct FunctionCode<'a> {
 }
 
 /// Why a function is skipped.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SkipReason {
     /// There is no decoder for the processor, or the code has what is no instruction.
@@ -112,6 +113,7 @@ pub enum SkipReason {
 }
 
 /// What a function came to.
+#[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// The contradictions, by ascending first address.

@@ -14,6 +14,7 @@ use gimli::{AttributeValue, DwAt, DwTag};
 use super::Bytes;
 
 /// The class of a form. Source: DWARF 5 §7.5.5, as far as the extensions need it.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// A number.
@@ -44,6 +45,7 @@ macro_rules! extensions {
 }
 
 /// What the specifications say of an attribute.
+#[non_exhaustive]
 #[derive(Debug)]
 pub struct ExtensionRow {
     /// The attribute.

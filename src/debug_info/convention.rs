@@ -20,6 +20,7 @@ use crate::expr::{Operation, Since, operations};
 use crate::meter::Meter;
 
 /// What a unit's producer means where the standard and the extensions do not say.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnitConvention {
     /// How the locations of its variables are read.

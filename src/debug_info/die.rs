@@ -17,6 +17,7 @@ use crate::error::{Error, Result};
 const ATTRIBUTES: usize = 512;
 
 /// Where an entry is.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DieId {
     /// Its unit.

@@ -22,6 +22,7 @@ use crate::eval::LocationAttribute;
 use crate::meter::Meter;
 
 /// Where something is declared in the source.
+#[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Declaration {
     /// The file; nothing if the line table does not have it.
@@ -42,6 +43,7 @@ pub enum Iterations<'a> {
 }
 
 /// How a function uses the lanes of a wavefront. Source: HET A.3.3.5, items 4 to 7.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Simt<'a> {
     /// `DW_AT_LLVM_lanes`; absent it is 1.
@@ -55,7 +57,6 @@ pub struct Simt<'a> {
 }
 
 /// A function with code (`DW_TAG_subprogram`).
-#[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct Function<'a> {
     /// Its entry.

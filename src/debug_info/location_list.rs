@@ -27,6 +27,7 @@ pub enum LocationRange {
 }
 
 /// An entry of a location list.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocationEntry<'a> {
     /// Where the expression holds.

@@ -18,6 +18,7 @@ use crate::error::{Error, Result};
 const PATH: usize = 1024;
 
 /// A file of the source.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SourceFile {
     /// Its number in the line table of the unit.

@@ -40,6 +40,7 @@ pub enum Code {
 }
 
 /// An attribute on entries of some tags.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     /// Which attribute.

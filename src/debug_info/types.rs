@@ -24,6 +24,7 @@ const PARTS: usize = 4096;
 pub struct TypeId(pub u32);
 
 /// A type.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Type {
     /// The name in the source without any `struct` or `enum`, with the namespaces and classes it is in
@@ -131,6 +132,7 @@ pub enum TypeKind {
 }
 
 /// How the bits of a base type lie in its bytes, and how its value is made from them.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Representation {
     /// Whether the most significant byte comes first (`DW_AT_endianity`). The bits of a byte are then counted
@@ -156,6 +158,7 @@ impl Representation {
 }
 
 /// The unit of a fixed-point type. Source: DWARF 5 §5.1.1.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
     /// 1.
@@ -169,6 +172,7 @@ pub enum Scale {
 }
 
 /// One of the variants of a variant part (`DW_TAG_variant`).
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variant {
     /// The ranges of discriminants that choose it, both ends included; nothing for the default variant, which
@@ -179,6 +183,7 @@ pub struct Variant {
 }
 
 /// Pointer, or one of the references of C++.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PointerKind {
     /// `T *`.
@@ -190,6 +195,7 @@ pub enum PointerKind {
 }
 
 /// Structure, class or union.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordKind {
     /// `struct`.
@@ -201,6 +207,7 @@ pub enum RecordKind {
 }
 
 /// A qualifier of a type.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Qualifier {
     /// `const`.
@@ -214,6 +221,7 @@ pub enum Qualifier {
 }
 
 /// One dimension of an array.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dimension {
     /// The first index.
@@ -223,6 +231,7 @@ pub struct Dimension {
 }
 
 /// A data member or a base class.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
     /// The name; nothing for an anonymous structure or union.
@@ -238,6 +247,7 @@ pub struct Member {
 }
 
 /// One name of an enumeration.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Enumerator {
     /// The name.

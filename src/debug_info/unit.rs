@@ -30,6 +30,7 @@ use crate::{eval, expr};
 pub struct UnitId(pub u32);
 
 /// What kind of unit it is. Source: DWARF 5 §7.5.1, `DW_UT_*`.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnitKind {
     /// A full compilation unit.
@@ -47,6 +48,7 @@ pub enum UnitKind {
 }
 
 /// The source language of a unit.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
     /// `DW_AT_language`, a `DW_LANG_*` code.

@@ -28,6 +28,7 @@ use crate::eval::LocationAttribute;
 use crate::meter::Meter;
 
 /// What kind of variable it is.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VariableKind {
     /// A parameter of a function.

@@ -31,6 +31,7 @@ use bits::Bits;
 use output::Output;
 
 /// A value: its bytes, and which of its bits are missing.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub struct TypedBytes<'a> {
     /// The bytes in address order, so that bit 0 of a mask is the lowest bit of the first byte. Missing
@@ -57,6 +58,7 @@ impl<'a> TypedBytes<'a> {
 }
 
 /// What a pointer that was optimised away points to: it has no bits, but its target has a text.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pointee {
     /// Where the pointer is in the value, in bits.

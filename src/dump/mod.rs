@@ -75,6 +75,7 @@ impl Part {
 }
 
 /// Which names registers and address spaces have.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Naming {
     /// All have theirs.

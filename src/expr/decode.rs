@@ -19,6 +19,7 @@ pub enum Code {
 }
 
 /// An operation in its place.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Item<'a> {
     /// The offset of the first byte from the start of the expression.

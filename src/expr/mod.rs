@@ -66,6 +66,7 @@ pub enum Dialect {
 }
 
 /// Vendor codes for operations that the specification leaves without one ("TBA" in HET A.7.7.1).
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PrivateCodes {
     /// `DW_OP_LLVM_aspace_implicit_pointer`.

@@ -50,6 +50,7 @@ pub enum OperandKind {
 }
 
 /// The value of an operand.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperandValue<'a> {
     /// A number without sign.

@@ -13,6 +13,7 @@ use crate::error::Result;
 use smallvec::SmallVec;
 
 /// What an operation does to the depth of the stack.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StackEffect {
     /// Takes and leaves fixed numbers of entries.
@@ -27,6 +28,7 @@ pub enum StackEffect {
 }
 
 /// The text that introduced an operation.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Since {
     /// DWARF 2.
@@ -42,6 +44,7 @@ pub enum Since {
 }
 
 /// The codes of an operation; nothing where a dialect has none.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Codes {
     /// DWARF 5's code, of one byte; the first of a family like `DW_OP_lit0`.
@@ -57,6 +60,7 @@ pub struct Codes {
 }
 
 /// A row of the table.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     /// Which operation.

@@ -14,6 +14,7 @@ pub enum Augmentation<'a> {
 }
 
 /// One `[vendor:vX.Y:options]`.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Vendor<'a> {
     /// The producer of the extensions.

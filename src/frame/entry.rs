@@ -39,6 +39,7 @@ pub enum Entry<'a> {
 }
 
 /// A Common Information Entry.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cie<'a> {
     /// Where it starts in the section, in bytes.
@@ -72,6 +73,7 @@ pub struct Cie<'a> {
 }
 
 /// A Frame Description Entry.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fde<'a> {
     /// Where it starts in the section, in bytes.

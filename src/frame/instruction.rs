@@ -39,6 +39,7 @@ pub enum CfaOperand {
 }
 
 /// A row of the table.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub struct CfaRow {
     /// Which instruction.
@@ -275,6 +276,7 @@ fn write_operand(
 }
 
 /// An instruction in its place.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InstructionItem<'a> {
     /// The offset of its first byte in the section.

@@ -22,6 +22,7 @@ use crate::meter::Meter;
 use crate::wave::Wave;
 
 /// What unwinding starts from.
+#[non_exhaustive]
 #[derive(Clone, Copy)]
 pub struct Unwind<'c, 'a> {
     /// The stopped wave.

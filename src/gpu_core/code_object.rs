@@ -23,6 +23,7 @@ pub struct LoadedObject {
 }
 
 /// Where the file of a code object is.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ObjectSource {
     /// A copy in the memory of the process.

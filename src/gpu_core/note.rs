@@ -87,6 +87,7 @@ impl Agent {
 }
 
 /// What a queue is for.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum QueueType {
     /// Kernels, by packets of the architected queuing language: the only ones whose waves are looked for.

@@ -23,6 +23,7 @@ impl fmt::Display for Problem {
 }
 
 /// A byte of one of the files that make up the core.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileOffset {
     /// Which file, from 0, in the order they were given in.

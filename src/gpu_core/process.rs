@@ -13,6 +13,7 @@ use crate::object::bytes::{u16_at, u32_at, u64_at};
 use crate::object::{CodeObject, Kernel};
 
 /// A code object at the address where it is loaded.
+#[non_exhaustive]
 #[derive(Debug)]
 pub struct ProcessObject<'a> {
     /// What is added to its addresses to get those of the process.
@@ -134,6 +135,7 @@ impl<'a> Process<'a> {
 }
 
 /// Whether a code object is the one that was loaded somewhere.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fit {
     /// Its code is what is loaded there.

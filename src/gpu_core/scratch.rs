@@ -9,6 +9,7 @@ use super::problem::ProblemKind;
 use super::queue::QueueScratch;
 
 /// The scratch of a wave.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scratch {
     /// The address of its first byte in the memory of the process.

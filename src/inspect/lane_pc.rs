@@ -38,6 +38,7 @@ pub enum LaneOrigin {
 }
 
 /// Why it is not known where a lane is.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnknownLane {
     /// There is no `DW_AT_LLVM_lane_pc`, and the machine code was not asked.

@@ -7,6 +7,7 @@
 use super::register::{MachineRegister, Operand, Span};
 
 /// An operation of the scalar ALU. `a` and `b` are the operands in the order of the assembler.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ScalarOp {
     /// `a`.
@@ -64,6 +65,7 @@ pub enum ScalarOp {
 }
 
 /// How a new execution mask is made of the old one and a source.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ExecOp {
     /// `source & exec`.
@@ -119,6 +121,7 @@ pub enum CallTarget {
 }
 
 /// By which instructions memory is reached.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AccessKind {
     /// `scratch_*`: an offset in the lane's scratch.

@@ -56,6 +56,7 @@ pub struct Decoder {
 }
 
 /// One instruction.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instruction {
     /// Where it is.

@@ -10,6 +10,7 @@ use crate::arch::{Register, WaveSize};
 
 /// One dword of machine state that instructions can name or change: 32 bits, of a vector register 32
 /// bits for each lane.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MachineRegister {
     /// The scalar register `sN`.
@@ -132,6 +133,7 @@ impl fmt::Display for MachineRegister {
 }
 
 /// Consecutive registers of one kind.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Span {
     /// The first register.

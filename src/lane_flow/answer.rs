@@ -3,7 +3,6 @@
 use super::Reason;
 
 /// Where a lane is, in a frame.
-#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LaneState {
     /// At the program counter of the frame.
@@ -24,6 +23,7 @@ pub enum LaneState {
 }
 
 /// The lanes of one frame.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FrameLanes {
     /// The program counter: of a caller the address that the call returns to.
@@ -45,6 +45,7 @@ impl FrameLanes {
 }
 
 /// The lanes of a stopped wave.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StopLanes {
     /// The frames, from the innermost, as far out as there are lanes to be found.

@@ -7,6 +7,7 @@ use crate::arch::ScratchAddressing;
 use crate::isa::MachineRegister;
 
 /// A dword of scratch for each lane, relative to what a scalar register has at the stop.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Slot {
     /// The register that the address is counted from; nothing if it is a constant.

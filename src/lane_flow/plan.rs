@@ -51,6 +51,7 @@ pub enum ActiveLanes {
 }
 
 /// What is known of the lanes at a place of a function.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacePlan {
     /// Which lanes are active.

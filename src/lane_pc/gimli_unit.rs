@@ -20,6 +20,7 @@ use crate::arch::{Register, WaveSize};
 use crate::debug_info::attribute::{EXTENSIONS, Extension};
 
 /// What was added to a unit for one function.
+#[non_exhaustive]
 #[derive(Clone, Debug, Default)]
 pub struct Written {
     /// The procedures, in the order of [`Program::procedures`].

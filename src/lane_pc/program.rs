@@ -28,6 +28,7 @@ pub enum Operand {
 }
 
 /// A DWARF procedure.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Procedure {
     /// Its name.
@@ -37,6 +38,7 @@ pub struct Procedure {
 }
 
 /// An artificial variable that holds a mask of lanes.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
     /// Its name.
@@ -46,6 +48,7 @@ pub struct Variable {
 }
 
 /// What the debugging information must say of a function's lanes.
+#[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct Program {
     /// How many lanes there are: `DW_AT_LLVM_lanes`.

@@ -104,6 +104,7 @@ pub enum LaneSelect {
 }
 
 /// A pointer that was optimised away. Source: HET A.2.5.4.4.5, `DW_OP_implicit_pointer`.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ImplicitPointer {
     /// The offset, in `.debug_info`, of the entry that describes what it points to.

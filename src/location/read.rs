@@ -37,6 +37,7 @@ impl core::fmt::Debug for Access<'_> {
 }
 
 /// Bits that were read. Those that could not be are zero, and in one of the masks.
+#[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bits {
     /// The bits, the first in the lowest bit of the first byte; unused bits of the last byte are zero.

@@ -25,6 +25,7 @@ const ZSTD_WINDOW: u64 = 8 << 20;
     derive(serde::Serialize),
     serde(rename_all = "lowercase")
 )]
+#[non_exhaustive]
 pub enum Method {
     /// DEFLATE in a zlib frame (`ELFCOMPRESS_ZLIB`, 1).
     Zlib,

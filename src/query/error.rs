@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::inspect::LaneState;
 
 /// Why an expression cannot be evaluated in any lane, and where in its text the reason lies.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueryError {
     /// What is wrong.

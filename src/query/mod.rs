@@ -82,6 +82,7 @@ pub struct Query<'s, 'p, 'a> {
 }
 
 /// What an expression is in each lane that was asked for.
+#[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// The type; of an array that each lane has another length of, one without a length.
@@ -93,6 +94,7 @@ pub struct Answer {
 }
 
 /// What an expression is in a lane.
+#[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct LaneAnswer {
     /// The lane.

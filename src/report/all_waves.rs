@@ -8,6 +8,7 @@ use super::to_json;
 use crate::untrusted::Untrusted;
 
 /// The document.
+#[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct AllWavesDocument<T> {
     /// That of the documents in it.
@@ -17,6 +18,7 @@ pub struct AllWavesDocument<T> {
 }
 
 /// Waves with equal answers: `document`, or `message`.
+#[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct WaveGroup<T> {
     /// Their numbers, from 1.

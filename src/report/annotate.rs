@@ -9,6 +9,7 @@ use crate::annotate::{Annotated, AnnotatedFunction};
 use crate::untrusted::Untrusted;
 
 /// The document.
+#[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct AnnotateDocument {
     /// `hetdwarf-annotate/1`.
@@ -26,6 +27,7 @@ pub struct AnnotateDocument {
 }
 
 /// A function.
+#[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct AnnotateFunction {
     /// Its name.

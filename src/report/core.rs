@@ -17,6 +17,7 @@ use crate::untrusted::Untrusted;
 use crate::wave::Wave;
 
 /// The document.
+#[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct CoreDocument {
     /// `hetdwarf-core/1`.
@@ -40,6 +41,7 @@ pub struct CoreDocument {
 }
 
 /// The note with the state of the driver.
+#[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct CoreNoteDocument {
     /// Its version.
@@ -55,6 +57,7 @@ pub struct CoreNoteDocument {
 }
 
 /// A GPU.
+#[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct AgentDocument {
     /// Its number, from 1.
@@ -76,6 +79,7 @@ pub struct AgentDocument {
 }
 
 /// A queue.
+#[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct QueueDocument {
     /// Its number, from 1.
@@ -100,6 +104,7 @@ pub struct QueueDocument {
 }
 
 /// A dispatch.
+#[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct DispatchDocument {
     /// Its number, from 1.
@@ -131,6 +136,7 @@ pub struct DispatchDocument {
 }
 
 /// A code object.
+#[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct CoreObjectDocument {
     /// The address where it is loaded.
@@ -147,6 +153,7 @@ pub struct CoreObjectDocument {
 }
 
 /// A wave.
+#[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct CoreWaveDocument {
     /// Its number, from 1.
@@ -192,6 +199,7 @@ pub struct CoreWaveDocument {
 }
 
 /// Waves that are alike.
+#[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct GroupDocument {
     /// Their numbers, from 1.
@@ -205,6 +213,7 @@ pub struct GroupDocument {
 }
 
 /// Something that could not be read.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ProblemDocument {
     /// What it is about.
@@ -220,6 +229,7 @@ pub struct ProblemDocument {
 }
 
 /// What waves of a group have in common.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GroupBy {
     /// State, kernel and call stack.
@@ -234,6 +244,7 @@ pub enum GroupBy {
 }
 
 /// A code object as the caller found it.
+#[non_exhaustive]
 #[derive(Clone, Debug, Default)]
 pub struct FoundObject {
     /// Where its file is, as the runtime or the user says it.

@@ -18,6 +18,7 @@ use crate::meter::Meter;
 const MOST_PARTS: u64 = 1 << 14;
 
 /// The document.
+#[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct EvalDocument {
     /// `hetdwarf-eval/1`.
@@ -33,6 +34,7 @@ pub struct EvalDocument {
 }
 
 /// The answer for a lane.
+#[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct EvalLane {
     /// The lane; null if none was in focus.
@@ -71,6 +73,7 @@ pub enum ResultDocument {
 }
 
 /// The type of a value.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct TypeDocument {
     /// `generic`, `signed`, `unsigned`, `float`, `boolean`, …
@@ -80,6 +83,7 @@ pub struct TypeDocument {
 }
 
 /// Bits that were read.
+#[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct ReadDocument {
     /// How many.
@@ -140,6 +144,7 @@ impl Source {
 }
 
 /// What is to be evaluated.
+#[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EvalOptions {
     /// The lanes that it is evaluated for, one after the other; if there are none, once without a lane in focus.
@@ -155,6 +160,7 @@ pub struct EvalOptions {
 }
 
 /// An expression and what it is evaluated in.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub struct EvalRequest<'r, 'c, 'a> {
     /// The expression.
@@ -170,6 +176,7 @@ pub struct EvalRequest<'r, 'c, 'a> {
 }
 
 /// An expression of a request that cannot be parsed.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceError {
     /// Which one, as a field of a request is named: `expr`, `initial_stack` or `object_location`.

@@ -17,6 +17,7 @@ use crate::object::{CodeObject, EmbeddedCodeObject, ObjectInfo};
 use crate::untrusted::Untrusted;
 
 /// The document.
+#[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct InfoDocument {
     /// `hetdwarf-info/1`.
@@ -29,6 +30,7 @@ pub struct InfoDocument {
 }
 
 /// A code object in a file.
+#[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct EmbeddedDocument {
     /// Its number, from 0.
@@ -44,6 +46,7 @@ pub struct EmbeddedDocument {
 }
 
 /// A code object at a glance.
+#[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct ObjectDocument {
     /// Its number among those of the file, from 0.
@@ -69,6 +72,7 @@ pub struct ObjectDocument {
 }
 
 /// A unit.
+#[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct UnitDocument {
     /// The section it is in.
@@ -95,6 +99,7 @@ pub struct UnitDocument {
 }
 
 /// Call frame information.
+#[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct CallFramesDocument {
     /// The section.

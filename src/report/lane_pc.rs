@@ -13,6 +13,7 @@ use crate::inspect::{LaneInCaller, LaneOrigin, LanePlace, Recovery, StopFrame, U
 use crate::untrusted::Untrusted;
 
 /// The document.
+#[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct LanePcDocument {
     /// `hetdwarf-lane-pc/1`.
@@ -31,6 +32,7 @@ pub struct LanePcDocument {
 }
 
 /// A lane.
+#[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct LanePcLane {
     /// The lane.
@@ -72,6 +74,7 @@ pub struct LanePcLane {
 }
 
 /// Where a lane is that was not active on entry.
+#[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct LanePcCaller {
     /// The level of the frame.

@@ -56,6 +56,7 @@ use crate::error::Error;
 use crate::untrusted::Untrusted;
 
 /// What went wrong, as the documents say it.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct ErrorDocument {
     /// The kind's name.

@@ -66,6 +66,7 @@ pub enum PlaceDocument {
 }
 
 /// A part of a composite.
+#[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct PartDocument {
     /// Its size.

@@ -13,6 +13,7 @@ use crate::query::{LaneAnswer, NoValue, Query, QueryError};
 use crate::untrusted::Untrusted;
 
 /// The document.
+#[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct PrintDocument {
     /// `hetdwarf-print/1`.
@@ -26,6 +27,7 @@ pub struct PrintDocument {
 }
 
 /// An expression: `ty` and `lanes`, or `error`.
+#[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct ExpressionDocument {
     /// What was asked for.
@@ -42,6 +44,7 @@ pub struct ExpressionDocument {
 }
 
 /// What is wrong with an expression.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct QueryErrorDocument {
     /// The kind's name.

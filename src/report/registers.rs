@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::arch::{Processor, Register, RegisterRange, WaveSize};
 
 /// The document.
+#[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct RegistersDocument {
     /// `hetdwarf-regs/1`.
@@ -19,6 +20,7 @@ pub struct RegistersDocument {
 }
 
 /// Consecutive numbers with one meaning, or one of them.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RegisterRow {
     /// The first number.

@@ -16,6 +16,7 @@ use crate::meter::Meter;
 use crate::untrusted::Untrusted;
 
 /// The document.
+#[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct UnwindDocument {
     /// `hetdwarf-unwind/1`.
@@ -34,6 +35,7 @@ pub struct UnwindDocument {
 }
 
 /// A lane of the wave.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct UnwindLane {
     /// The lane.
@@ -44,6 +46,7 @@ pub struct UnwindLane {
 }
 
 /// A frame.
+#[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct FrameDocument {
     /// Its level; 0 is the innermost.
@@ -65,6 +68,7 @@ pub struct FrameDocument {
 }
 
 /// A canonical frame address.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct CfaDocument {
     /// The space.
@@ -74,6 +78,7 @@ pub struct CfaDocument {
 }
 
 /// A register of a caller.
+#[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct RegisterDocument {
     /// The kind of rule it was found by.

@@ -31,6 +31,7 @@ const NOT_SAID: &str = "the wave does not say what is there";
 const IN_PROLOGUE: &str = "the prologue is not over: it may not have been written yet";
 
 /// The document of one frame.
+#[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct VarsDocument {
     /// `hetdwarf-vars/1`.
@@ -41,6 +42,7 @@ pub struct VarsDocument {
 }
 
 /// The document of all frames.
+#[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct AllVarsDocument {
     /// `hetdwarf-vars/1`.
@@ -56,6 +58,7 @@ pub struct AllVarsDocument {
 }
 
 /// A frame and its variables.
+#[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct FrameVariables {
     /// The frame's program location, in the process.
@@ -101,6 +104,7 @@ pub enum LaneChoice<'r> {
 }
 
 /// The variables that a question is about.
+#[non_exhaustive]
 #[derive(Clone, Copy)]
 pub struct NameFilter<'r> {
     /// How the user named them; only messages have it.
@@ -142,6 +146,7 @@ impl<'r> VarsRequest<'r> {
 }
 
 /// A frame, and where it is in the source.
+#[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct VarsFrame {
     /// Its level; 0 is the innermost.
@@ -157,6 +162,7 @@ pub struct VarsFrame {
 }
 
 /// A variable.
+#[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct VariableDocument {
     /// Its name; empty if it has none.
@@ -182,6 +188,7 @@ pub struct VariableDocument {
 }
 
 /// Where something is declared.
+#[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct DeclarationDocument {
     /// The file's name.
@@ -191,6 +198,7 @@ pub struct DeclarationDocument {
 }
 
 /// A variable in a lane.
+#[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct LaneDocument {
     /// The lane.

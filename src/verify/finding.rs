@@ -33,6 +33,7 @@ pub struct Finding {
 }
 
 /// A line of text of which a part is at fault.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Excerpt {
     /// The line, as `dump` prints it.

@@ -142,6 +142,7 @@ impl Rule {
 }
 
 /// A name that no rule has.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownRule {
     /// The name.

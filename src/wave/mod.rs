@@ -99,6 +99,7 @@ pub trait Wave {
 }
 
 /// Why a debugger could not answer.
+#[non_exhaustive]
 #[derive(Debug)]
 pub enum AccessError {
     /// The contents are not known.

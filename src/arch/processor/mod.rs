@@ -46,6 +46,7 @@ impl core::fmt::Debug for Processor {
 }
 
 /// The two architectures behind `EM_AMDGPU`. Source: USAGE "Target Triples".
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Architecture {
     /// `r600`: 32-bit code objects, older than GCN. The DWARF of USAGE does not describe it.
@@ -66,6 +67,7 @@ impl Architecture {
 }
 
 /// A feature that a target id can switch on or off. Source: USAGE "Target Features".
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TargetFeature {
     /// `sramecc`: error correction of the memories on the chip.

@@ -49,6 +49,7 @@ pub enum LegacyBase {
 }
 
 /// An integer type, as far as values are converted to it.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IntegerType {
     /// How many bits a value has, 1 to 64. LLVM's `DW_ATE_unsigned_1` has one, though its byte size is 1.
@@ -89,6 +90,7 @@ pub struct ObjectShape {
 }
 
 /// What a location means.
+#[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Meaning {
     /// The expressions that say it; if there are several, the location can be meant in any of these ways, and what
@@ -99,6 +101,7 @@ pub struct Meaning {
 }
 
 /// Bits of an object whose location cannot be told.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Doubt {
     /// Which bits, counted from the start of the object.

@@ -20,6 +20,7 @@ use crate::frame::print::FramePrinter;
 ///
 /// `Display` prints a listing that assembles by itself, with `.space` where the code would be. A back end
 /// puts the [`blocks`](FunctionDirectives::blocks) between its own instructions instead.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionDirectives {
     /// The symbol that the function starts at.
@@ -31,6 +32,7 @@ pub struct FunctionDirectives {
 }
 
 /// Directives that stand at one place of the code.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DirectiveBlock {
     /// The place: bytes from the start of the function.
@@ -42,6 +44,7 @@ pub struct DirectiveBlock {
 }
 
 /// A directive.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Directive {
     /// What the assembler reads.

@@ -12,6 +12,7 @@ pub struct FrameTable {
 }
 
 /// A `.debug_frame` section.
+#[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FrameBytes {
     /// Its contents. Fields with a relocation point hold its addend.
@@ -24,6 +25,7 @@ pub struct FrameBytes {
 
 /// A field of the section that takes an address: `S + A`, absolute (`R_AMDGPU_ABS64` where `size` is 8,
 /// `R_AMDGPU_ABS32` where it is 4).
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RelocationPoint {
     /// The offset of the field in the section, in bytes.

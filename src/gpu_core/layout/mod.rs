@@ -159,6 +159,7 @@ pub(super) struct RecordLayout {
 }
 
 /// A register that is no vector, scalar or trap register.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum HardwareRegister {
     /// `M0`.

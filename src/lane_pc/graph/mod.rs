@@ -34,6 +34,7 @@ pub use event::{Block, Change, Event};
 pub use refused::{Reason, Refused};
 
 /// A function whose regions were recovered.
+#[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct Recovered {
     /// The function. A part that was refused is a region with one phase, `unknown`, without a place where lanes

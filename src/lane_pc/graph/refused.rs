@@ -8,6 +8,7 @@ use petgraph::graph::NodeIndex;
 use super::super::region::Label;
 
 /// A part of a graph in which no regions were recovered.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
     /// What is not structured.

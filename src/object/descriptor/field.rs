@@ -31,6 +31,7 @@ impl Word {
 }
 
 /// Where a field is, on a range of families.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Placement {
     /// The word that `high` and `low` count in.

@@ -15,6 +15,7 @@ use super::bytes::u64_at;
 use crate::arch::{Family, WaveSize};
 
 /// A kernel descriptor.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelDescriptor {
     /// Its address in the code object.

@@ -20,6 +20,7 @@ use crate::limits::Limits;
 use crate::meter::Meter;
 
 /// A key of one of the tables.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key {
     /// The key as the file has it.

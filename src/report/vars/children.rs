@@ -24,6 +24,7 @@ const PER_CHILD: u64 = 512;
 const MOST_BYTES: u64 = 1 << 16;
 
 /// A member or an element of a value, or what it points to.
+#[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct ChildDocument {
     /// What follows the parent's name in an expression of C, without the dot of a member: `x`, `[3]`, `[1][2]`; `*` for

@@ -30,6 +30,7 @@ struct Key {
 }
 
 /// Findings that look alike.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BaselineEntry {

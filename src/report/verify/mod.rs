@@ -24,6 +24,7 @@ use crate::untrusted::Untrusted;
 use crate::verify::{Finding, Rule, Severity, Verdict};
 
 /// The document.
+#[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct VerifyDocument {
     /// `hetdwarf-verify/1`.
@@ -125,6 +126,7 @@ pub struct UnreadableFile {
 }
 
 /// How much was found.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct VerifySummary {
     /// Code objects that were checked.
@@ -284,6 +286,7 @@ impl FindingDocument {
 }
 
 /// `hetdwarf-rules/1`: the rules.
+#[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct RulesDocument {
     /// `hetdwarf-rules/1`.
@@ -293,6 +296,7 @@ pub struct RulesDocument {
 }
 
 /// A rule.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct RuleDocument {
     /// Its name.
