@@ -31,7 +31,6 @@ use bits::Bits;
 use output::Output;
 
 /// A value: its bytes, and which of its bits are missing.
-#[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub struct TypedBytes<'a> {
     /// The bytes in address order, so that bit 0 of a mask is the lowest bit of the first byte. Missing

@@ -175,6 +175,26 @@ pub struct EvalRequest<'r, 'c, 'a> {
     pub unit_offset: u64,
 }
 
+impl<'r, 'c, 'a> EvalRequest<'r, 'c, 'a> {
+    /// An expression of a unit whose header is at `unit_offset` of `.debug_info`.
+    #[must_use]
+    pub fn new(
+        expression: &'r Source,
+        options: &'r EvalOptions,
+        context: &'r Context<'c, 'a>,
+        unit: Unit,
+        unit_offset: u64,
+    ) -> EvalRequest<'r, 'c, 'a> {
+        EvalRequest {
+            expression,
+            options,
+            context,
+            unit,
+            unit_offset,
+        }
+    }
+}
+
 /// An expression of a request that cannot be parsed.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,0 +1,199 @@
+//! GPU core files.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use hetdwarf::eval::Reading;
+use hetdwarf::wave::Wave;
+
+use crate::error::{Error, Failure};
+use crate::json;
+use crate::loaded::{CoreSource, new_number, with_core};
+use crate::object::{Object, read};
+use crate::stop::{Stop, StopData};
+use crate::wave::WaveSource;
+
+/// A GPU core file, or its two halves.
+#[pyclass(frozen, module = "hetdwarf")]
+pub struct Core {
+    source: Arc<CoreSource>,
+    waves: Vec<Py<CoreWave>>,
+    problems: Vec<String>,
+}
+
+/// Opens a GPU core file: the merged one, or the GPU's and the host's in either order.
+///
+/// * objects: code objects in place of lost ones, each a path (or bytes) with its load address.
+#[pyfunction]
+#[pyo3(signature = (*files, objects = None))]
+pub fn open_core(
+    py: Python<'_>,
+    files: &Bound<'_, PyTuple>,
+    objects: Option<Vec<(Bound<'_, PyAny>, u64)>>,
+) -> PyResult<Core> {
+    if files.is_empty() {
+        return Err(Error::new_err("open_core needs a file"));
+    }
+    let mut contents = Vec::new();
+    for file in files {
+        contents.push(Arc::from(read(&file)?.0));
+    }
+    let mut given = Vec::new();
+    for (object, address) in objects.unwrap_or_default() {
+        given.push((address, Arc::from(read(&object)?.0)));
+    }
+    let source = Arc::new(CoreSource {
+        number: new_number(),
+        files: contents,
+        objects: given,
+    });
+    let found = py.detach(|| {
+        with_core(&source, |core, programs| {
+            let problems = core.problems().iter().chain(programs.process().problems());
+            let problems = problems
+                .map(|problem| problem.to_string())
+                .collect::<Vec<_>>();
+            let waves: Vec<CoreWave> = core
+                .waves()
+                .map(|wave| CoreWave::new(&source, &wave))
+                .collect();
+            Ok((waves, problems))
+        })
+    });
+    let (waves, problems): (Vec<CoreWave>, Vec<String>) = found?;
+    let waves = waves.into_iter().map(|wave| Py::new(py, wave));
+    Ok(Core {
+        waves: waves.collect::<PyResult<_>>()?,
+        source,
+        problems,
+    })
+}
+
+#[pymethods]
+impl Core {
+    /// The waves, in the order of queues and control stacks.
+    #[getter]
+    fn waves(&self, py: Python<'_>) -> Vec<Py<CoreWave>> {
+        self.waves.iter().map(|wave| wave.clone_ref(py)).collect()
+    }
+
+    /// What could not be read, in words.
+    #[getter]
+    fn problems(&self) -> Vec<String> {
+        self.problems.clone()
+    }
+
+    /// The code objects that are known, by their load address.
+    #[getter]
+    fn objects(&self, py: Python<'_>) -> PyResult<Vec<(u64, Object)>> {
+        let found = py.detach(|| {
+            with_core(&self.source, |core, _| {
+                let given = self
+                    .source
+                    .objects
+                    .iter()
+                    .map(|(address, data)| (*address, data.to_vec()));
+                let inside = core
+                    .images()
+                    .into_iter()
+                    .filter_map(|(address, data)| Some((address, data?.into_owned())));
+                let all = given
+                    .chain(inside)
+                    .map(|(address, data)| Ok((address, Object::new(&data, None)?)));
+                all.collect::<Result<Vec<_>, Failure>>()
+            })
+        });
+        Ok(found?)
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "<Core of {} waves, {} problems>",
+            self.waves.len(),
+            self.problems.len()
+        )
+    }
+}
+
+/// A wave of a core.
+#[pyclass(frozen, module = "hetdwarf")]
+pub struct CoreWave {
+    source: Arc<CoreSource>,
+    position: usize,
+    /// Its number in the list, from 1, as `--wave` takes it.
+    #[pyo3(get)]
+    index: usize,
+    #[pyo3(get)]
+    pc: u64,
+    #[pyo3(get)]
+    exec: u64,
+    #[pyo3(get)]
+    wave_size: u64,
+    /// `running`, `stopped` or `unsure`.
+    #[pyo3(get)]
+    state: &'static str,
+    reasons: serde_json::Value,
+    #[pyo3(get)]
+    packet_id: Option<u64>,
+    #[pyo3(get)]
+    workgroup: Option<(u32, u32, u32)>,
+    #[pyo3(get)]
+    wave_in_group: Option<u32>,
+}
+
+impl CoreWave {
+    fn new(source: &Arc<CoreSource>, wave: &hetdwarf::gpu_core::CoreWave<'_, '_>) -> CoreWave {
+        let names: Vec<&str> = wave
+            .stops()
+            .iter()
+            .map(hetdwarf::gpu_core::StopReason::name)
+            .collect();
+        CoreWave {
+            source: Arc::clone(source),
+            position: wave.index(),
+            index: wave.index().saturating_add(1),
+            pc: wave.pc(),
+            exec: wave.exec(),
+            wave_size: wave.wave_size().lanes().into(),
+            state: wave.state().name(),
+            reasons: names.into(),
+            packet_id: wave.packet_id(),
+            workgroup: wave.workgroup().map(Into::into),
+            wave_in_group: wave.wave_in_group(),
+        }
+    }
+}
+
+#[pymethods]
+impl CoreWave {
+    /// Why it stopped, by the names of `hetdwarf-core/1`; empty if a debugger stopped it, or it runs.
+    #[getter]
+    fn reasons(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        json::to_python(py, &self.reasons)
+    }
+
+    /// Its stop.
+    #[pyo3(signature = (strict = false))]
+    fn stop(&self, py: Python<'_>, strict: bool) -> PyResult<Stop> {
+        if strict {
+            return Err(Error::new_err(
+                "waves of a core are read as real producers need it",
+            ));
+        }
+        let data = StopData {
+            object: None,
+            wave: WaveSource::Core(Arc::clone(&self.source), self.position),
+            reading: Reading::Tolerant,
+        };
+        Stop::new(py, data)
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "<CoreWave {} at {:#x}, {}>",
+            self.index, self.pc, self.state
+        )
+    }
+}

@@ -1,0 +1,52 @@
+//! The native half of the Python package `hetdwarf`: thin classes over the library.
+//!
+//! What Python holds is owned and can be used from any thread. What borrows from a file (programs, cores) is loaded once for
+//! each thread that asks, in `loaded`, and every question runs with the interpreter released.
+
+mod core;
+mod error;
+mod evaluate;
+mod json;
+mod lanes;
+mod loaded;
+mod object;
+mod stop;
+mod value;
+mod variable;
+mod wave;
+
+use pyo3::prelude::*;
+
+/// Runs the command with these arguments, the first of which is its name; gives its exit status.
+#[pyfunction]
+fn run_command(py: Python<'_>, arguments: Vec<String>) -> u8 {
+    py.detach(|| {
+        let mut out = std::io::stdout().lock();
+        let mut err = std::io::stderr().lock();
+        hetdwarf::cli::run(arguments.into_iter().map(Into::into), &mut out, &mut err)
+    })
+}
+
+#[pymodule(name = "_native")]
+fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    error::add(module)?;
+    module.add_class::<object::Object>()?;
+    module.add_class::<object::Kernel>()?;
+    module.add_class::<object::Function>()?;
+    module.add_class::<object::Finding>()?;
+    module.add_class::<stop::Stop>()?;
+    module.add_class::<stop::Frame>()?;
+    module.add_class::<variable::Variable>()?;
+    module.add_class::<variable::Type>()?;
+    module.add_class::<lanes::LanePc>()?;
+    module.add_class::<lanes::LaneCaller>()?;
+    module.add_class::<core::Core>()?;
+    module.add_class::<core::CoreWave>()?;
+    module.add_function(wrap_pyfunction!(object::open, module)?)?;
+    module.add_function(wrap_pyfunction!(object::open_all, module)?)?;
+    module.add_function(wrap_pyfunction!(core::open_core, module)?)?;
+    module.add_function(wrap_pyfunction!(evaluate::evaluate, module)?)?;
+    module.add_function(wrap_pyfunction!(run_command, module)?)?;
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    Ok(())
+}

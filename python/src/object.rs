@@ -1,0 +1,380 @@
+//! Code objects: what is in them, and what `verify` finds.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use hetdwarf::arch::WaveSize;
+use hetdwarf::eval::Reading;
+use hetdwarf::object::{CodeObject, code_objects};
+use hetdwarf::rule::Severity;
+use hetdwarf::verify::{Selection, verify_with};
+
+use crate::error::{Error, Failure};
+use crate::loaded::{new_number, with_program};
+use crate::stop::{Stop, StopData};
+use crate::wave::WaveSource;
+
+/// The bytes of a code object, and the number under which threads keep what they read of it.
+pub struct ObjectData {
+    pub number: u64,
+    pub bytes: Arc<[u8]>,
+}
+
+/// A code object.
+#[pyclass(frozen, module = "hetdwarf")]
+pub struct Object {
+    data: Arc<ObjectData>,
+    path: Option<String>,
+    target: String,
+    wave_size: Option<WaveSize>,
+}
+
+/// The bytes of a file or of `bytes`, and the file's name.
+pub fn read(source: &Bound<'_, PyAny>) -> PyResult<(Vec<u8>, Option<PathBuf>)> {
+    if let Ok(bytes) = source.cast::<PyBytes>() {
+        return Ok((bytes.as_bytes().to_vec(), None));
+    }
+    if let Ok(bytes) = source.extract::<Vec<u8>>() {
+        return Ok((bytes, None));
+    }
+    let path: PathBuf = source.extract()?;
+    let bytes = std::fs::read(&path)?;
+    Ok((bytes, Some(path)))
+}
+
+/// Opens the code object of a file, given by its path or its bytes.
+#[pyfunction]
+pub fn open(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<Object> {
+    let mut all = open_all(py, source)?;
+    match all.len() {
+        1 => Ok(all.remove(0)),
+        0 => Err(Error::new_err("the file has no code object")),
+        count => {
+            let targets: Vec<&str> = all.iter().map(|object| object.target.as_str()).collect();
+            Err(Error::new_err(format!(
+                "the file has {count} code objects ({}); see open_all",
+                targets.join(", ")
+            )))
+        }
+    }
+}
+
+/// Opens all code objects of a file: those of a bundle, an archive, a host object or program, or the one that it is.
+#[pyfunction]
+pub fn open_all(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<Vec<Object>> {
+    let (bytes, path) = read(source)?;
+    let path = path.map(|path| path.to_string_lossy().into_owned());
+    let made = py.detach(|| -> Result<Vec<Object>, Failure> {
+        let found = code_objects(&bytes)?;
+        found
+            .into_iter()
+            .map(|object| Object::new(&object.data, path.clone()))
+            .collect()
+    });
+    Ok(made?)
+}
+
+impl Object {
+    pub fn new(bytes: &[u8], path: Option<String>) -> Result<Object, Failure> {
+        let object = CodeObject::parse(bytes)?;
+        let mut sizes = object
+            .kernels()?
+            .iter()
+            .filter_map(hetdwarf::object::Kernel::wave_size);
+        let first = sizes.next();
+        let wave_size = first.filter(|first| sizes.all(|other| other == *first));
+        Ok(Object {
+            target: object.target().to_string(),
+            wave_size,
+            data: Arc::new(ObjectData {
+                number: new_number(),
+                bytes: bytes.into(),
+            }),
+            path,
+        })
+    }
+}
+
+#[pymethods]
+impl Object {
+    /// The target ID, `gfx90a:xnack+` for example.
+    #[getter]
+    fn target(&self) -> &str {
+        &self.target
+    }
+
+    /// 32 or 64; None if the kernels differ, or there is none.
+    #[getter]
+    fn wave_size(&self) -> Option<u64> {
+        self.wave_size.map(|size| size.lanes().into())
+    }
+
+    /// The file that it was opened from.
+    #[getter]
+    fn path(&self) -> Option<&str> {
+        self.path.as_deref()
+    }
+
+    /// Its bytes.
+    #[getter]
+    fn data<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.data.bytes)
+    }
+
+    /// The kernels, by name.
+    #[getter]
+    fn kernels(&self, py: Python<'_>) -> PyResult<Vec<Kernel>> {
+        let found = py.detach(|| {
+            with_program(self.data.number, &self.data.bytes, |program| {
+                let info = hetdwarf::object::ObjectInfo::of(program.object())?;
+                let kernels = program.object().kernels()?;
+                let of = |kernel: &hetdwarf::object::Kernel| {
+                    let known = info
+                        .kernels
+                        .iter()
+                        .find(|known| known.name.raw() == kernel.name);
+                    let descriptor = kernel
+                        .descriptor
+                        .iter()
+                        .flat_map(|descriptor| descriptor.fields());
+                    Kernel {
+                        name: kernel.name.clone(),
+                        entry: kernel.entry(),
+                        wave_size: kernel.wave_size().map(|size| size.lanes().into()),
+                        vgprs: known.and_then(|known| {
+                            known.vgprs_used.or(known.vgprs_allocated.map(Into::into))
+                        }),
+                        sgprs: known.and_then(|known| {
+                            known.sgprs_used.or(known.sgprs_allocated.map(Into::into))
+                        }),
+                        lds: known.and_then(|known| known.group_segment_size),
+                        scratch: known.and_then(|known| known.private_segment_size),
+                        descriptor: descriptor
+                            .map(|(field, value)| (field.name().to_owned(), value))
+                            .collect(),
+                    }
+                };
+                Ok(kernels.iter().map(of).collect())
+            })
+        });
+        Ok(found?)
+    }
+
+    /// The function at an address of the code object.
+    fn function_at(&self, py: Python<'_>, pc: u64) -> PyResult<Option<Function>> {
+        let found = py.detach(|| {
+            with_program(self.data.number, &self.data.bytes, |program| {
+                let info = program.info();
+                let Some(function) = info.find_function(pc)? else {
+                    return Ok(None);
+                };
+                let inlined = info.inlined_chain(&function, pc)?;
+                let name =
+                    |name: &Option<std::borrow::Cow<'_, str>>| name.as_deref().map(str::to_owned);
+                Ok(Some(Function {
+                    name: name(&function.name),
+                    linkage_name: name(&function.linkage_name),
+                    low_pc: function.ranges.iter().map(|range| range.start).min(),
+                    inlined: inlined
+                        .iter()
+                        .map(|call| name(&call.name).unwrap_or_default())
+                        .collect(),
+                }))
+            })
+        });
+        Ok(found?)
+    }
+
+    /// The file, line and column at an address of the code object.
+    fn line_at(&self, py: Python<'_>, pc: u64) -> PyResult<Option<(Option<String>, u64, u64)>> {
+        let found = py.detach(|| {
+            with_program(self.data.number, &self.data.bytes, |program| {
+                let line = program.info().line_at(pc)?;
+                Ok(line.map(|line| {
+                    let file = line.file.as_ref().map(|file| file.name().to_owned());
+                    (file, line.line, line.column)
+                }))
+            })
+        });
+        Ok(found?)
+    }
+
+    /// What is wrong with its debugging information.
+    ///
+    /// * rules: the rules, or what their names begin with (`cfi-*`); all by default.
+    /// * profile: `compiler` (all), `release` (errors and warnings) or `application` (nothing is an error).
+    #[pyo3(signature = (rules = None, profile = None))]
+    fn verify(
+        &self,
+        py: Python<'_>,
+        rules: Option<Vec<String>>,
+        profile: Option<&str>,
+    ) -> PyResult<Vec<Finding>> {
+        let keep: fn(Severity) -> Option<Severity> = match profile {
+            None | Some("compiler") => Some,
+            Some("release") => |severity| (severity != Severity::Note).then_some(severity),
+            Some("application") => |severity| match severity {
+                Severity::Error => Some(Severity::Note),
+                other => Some(other),
+            },
+            Some(other) => {
+                return Err(Error::new_err(format!(
+                    "profile {other:?}: expected compiler, release or application"
+                )));
+            }
+        };
+        let found = py.detach(|| {
+            let mut selection = Selection::default();
+            if let Some(rules) = &rules {
+                let names: Vec<&str> = rules.iter().map(String::as_str).collect();
+                selection
+                    .only(&names)
+                    .map_err(|error| Failure::Other(error.to_string()))?;
+            }
+            with_program(self.data.number, &self.data.bytes, |program| {
+                let verdict = verify_with(program, &selection, NonZeroUsize::MIN);
+                let findings = verdict.findings.into_iter();
+                Ok(findings
+                    .filter_map(|finding| {
+                        let severity = keep(finding.severity)?;
+                        Some(Finding {
+                            rule: finding.rule.id,
+                            severity: severity.name(),
+                            message: finding.message.to_string(),
+                            help: finding.help.map(|help| help.to_string()),
+                            section: finding.section,
+                            offset: finding.offset,
+                            pc: finding.pc,
+                            function: finding.function.map(|name| name.raw().to_owned()),
+                            file: finding
+                                .source
+                                .as_ref()
+                                .map(|(file, _)| file.raw().to_owned()),
+                            line: finding.source.as_ref().map(|(_, line)| *line),
+                        })
+                    })
+                    .collect())
+            })
+        });
+        Ok(found?)
+    }
+
+    /// A stopped wave that runs this code.
+    ///
+    /// * wave: a dictionary or the path of a file (`hetdwarf-wave/1`), or an object with `read_register` and `read_memory`.
+    /// * strict: read by the letter, not as real producers need it.
+    #[pyo3(signature = (wave, strict = false))]
+    fn stop(&self, py: Python<'_>, wave: &Bound<'_, PyAny>, strict: bool) -> PyResult<Stop> {
+        let data = StopData {
+            object: Some(Arc::clone(&self.data)),
+            wave: WaveSource::new(wave, self.wave_size)?,
+            reading: if strict {
+                Reading::Strict
+            } else {
+                Reading::Tolerant
+            },
+        };
+        Stop::new(py, data)
+    }
+
+    fn __repr__(&self) -> String {
+        match &self.path {
+            Some(path) => format!("<Object {} of {path}>", self.target),
+            None => format!("<Object {}>", self.target),
+        }
+    }
+}
+
+/// A kernel.
+#[pyclass(frozen, module = "hetdwarf")]
+pub struct Kernel {
+    #[pyo3(get)]
+    name: String,
+    /// The address of the first instruction in the code object.
+    #[pyo3(get)]
+    entry: Option<u64>,
+    #[pyo3(get)]
+    wave_size: Option<u64>,
+    /// Vector registers of a lane.
+    #[pyo3(get)]
+    vgprs: Option<u64>,
+    /// Scalar registers of a wave.
+    #[pyo3(get)]
+    sgprs: Option<u64>,
+    /// Local memory of a work-group, in bytes.
+    #[pyo3(get)]
+    lds: Option<u64>,
+    /// Scratch of a lane, in bytes.
+    #[pyo3(get)]
+    scratch: Option<u64>,
+    descriptor: Vec<(String, u64)>,
+}
+
+#[pymethods]
+impl Kernel {
+    /// The fields of the kernel descriptor by name, not scaled.
+    #[getter]
+    fn descriptor<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for (name, value) in &self.descriptor {
+            dict.set_item(name, value)?;
+        }
+        Ok(dict)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Kernel {}>", self.name)
+    }
+}
+
+/// A function at an address.
+#[pyclass(frozen, get_all, module = "hetdwarf")]
+pub struct Function {
+    name: Option<String>,
+    linkage_name: Option<String>,
+    /// Its lowest address in the code object.
+    low_pc: Option<u64>,
+    /// The functions inlined at the address, the innermost first.
+    inlined: Vec<String>,
+}
+
+#[pymethods]
+impl Function {
+    fn __repr__(&self) -> String {
+        format!("<Function {}>", self.name.as_deref().unwrap_or("?"))
+    }
+}
+
+/// Something that is wrong.
+#[pyclass(frozen, get_all, module = "hetdwarf")]
+pub struct Finding {
+    rule: &'static str,
+    /// `error`, `warning` or `note`.
+    severity: &'static str,
+    message: String,
+    help: Option<String>,
+    section: &'static str,
+    offset: Option<u64>,
+    /// The first address in the code object at which it matters.
+    pc: Option<u64>,
+    function: Option<String>,
+    file: Option<String>,
+    line: Option<u64>,
+}
+
+#[pymethods]
+impl Finding {
+    fn __repr__(&self) -> String {
+        let place = self
+            .pc
+            .map_or_else(String::new, |pc| format!(" at {pc:#x}"));
+        format!(
+            "<Finding {} {}{place}: {}>",
+            self.severity, self.rule, self.message
+        )
+    }
+}

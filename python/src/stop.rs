@@ -1,0 +1,342 @@
+//! Stops of waves, and their frames.
+
+use std::sync::{Arc, OnceLock};
+
+use pyo3::exceptions::PyKeyError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use hetdwarf::eval::Reading;
+use hetdwarf::inspect::{Recovery, Stop as LibraryStop, StopFrame, StopOptions};
+use hetdwarf::location::Arena;
+use hetdwarf::report::{LanePcDocument, LanePicture, UnwindDocument};
+use hetdwarf::wave::Wave;
+
+use crate::error::Failure;
+use crate::json;
+use crate::lanes::LanePc;
+use crate::loaded::{with_core, with_program};
+use crate::object::ObjectData;
+use crate::variable::{self, Variable};
+use crate::wave::{Asked, WaveSource};
+
+/// What a stop is made of.
+pub struct StopData {
+    /// The code object; nothing of a wave of a core, whose pc tells it.
+    pub object: Option<Arc<ObjectData>>,
+    pub wave: WaveSource,
+    pub reading: Reading,
+}
+
+impl StopData {
+    /// Asks something of the stop, with the interpreter released.
+    pub fn ask<R: Send>(
+        &self,
+        py: Python<'_>,
+        question: impl FnOnce(&LibraryStop<'_, '_>) -> Result<R, Failure> + Send,
+    ) -> PyResult<R> {
+        match (&self.wave, &self.object) {
+            (WaveSource::Snapshot(wave), Some(object)) => {
+                let place = (wave.pc(), wave.load_address);
+                Ok(py.detach(|| self.in_program(object, &**wave, place, question))?)
+            }
+            (WaveSource::Callbacks(callbacks), Some(object)) => {
+                let place = (callbacks.pc, callbacks.load_address);
+                py.detach(|| {
+                    let asked = Asked::new(callbacks);
+                    let answer = self.in_program(object, &asked, place, question);
+                    match asked.raised() {
+                        Some(raised) => Err(raised),
+                        None => Ok(answer?),
+                    }
+                })
+            }
+            (WaveSource::Core(source, index), _) => Ok(py.detach(|| {
+                with_core(source, |core, programs| {
+                    let wave = core.wave(*index);
+                    let wave = wave
+                        .ok_or_else(|| Failure::Other(format!("the core has no wave {index}")))?;
+                    let arena = Arena::new();
+                    match programs.stop(&wave, &arena) {
+                        Some(stop) => question(&stop),
+                        None => Err(Failure::Unavailable(format!(
+                            "the wave is at {:#x}, in no code object that was found",
+                            wave.pc()
+                        ))),
+                    }
+                })
+            })?),
+            (_, None) => Err(Failure::Other("the wave has no code object".to_owned()).into()),
+        }
+    }
+
+    fn in_program<R>(
+        &self,
+        object: &ObjectData,
+        wave: &dyn Wave,
+        (pc, load_address): (u64, u64),
+        question: impl FnOnce(&LibraryStop<'_, '_>) -> Result<R, Failure>,
+    ) -> Result<R, Failure> {
+        with_program(object.number, &object.bytes, |program| {
+            let arena = Arena::new();
+            let options = StopOptions::loaded_at(load_address).reading(self.reading);
+            question(&LibraryStop::new(program, wave, pc, options, &arena))
+        })
+    }
+
+    /// Asks something of a frame.
+    fn ask_frame<R: Send>(
+        &self,
+        py: Python<'_>,
+        level: usize,
+        question: impl FnOnce(&StopFrame<'_, '_, '_>) -> Result<R, Failure> + Send,
+    ) -> PyResult<R> {
+        self.ask(py, |stop| match stop.frame(level) {
+            Some(frame) => question(&frame),
+            None => Err(Failure::Other(format!("there is no frame {level}"))),
+        })
+    }
+}
+
+/// A stopped wave: its frames.
+#[pyclass(frozen, module = "hetdwarf")]
+pub struct Stop {
+    pub data: Arc<StopData>,
+    frames: Vec<Py<Frame>>,
+    stopped: String,
+    message: String,
+}
+
+impl Stop {
+    pub fn new(py: Python<'_>, data: StopData) -> PyResult<Stop> {
+        let data = Arc::new(data);
+        let document = data.ask(py, |stop| Ok(UnwindDocument::new(stop)?))?;
+        let frames = document.frames.iter().map(|frame| {
+            let text = |text: &Option<hetdwarf::Untrusted<'static>>| {
+                text.as_ref().map(|text| text.raw().to_owned())
+            };
+            let registers = serde_json::to_value(&frame.registers);
+            let registers = registers.map_err(|error| Failure::Other(error.to_string()))?;
+            let frame = Frame {
+                data: Arc::clone(&data),
+                index: frame.index,
+                pc: u64::try_from(frame.pc.0).unwrap_or(u64::MAX),
+                function: text(&frame.function),
+                inlined: frame
+                    .inlined
+                    .iter()
+                    .map(|name| name.raw().to_owned())
+                    .collect(),
+                file: text(&frame.file),
+                line: frame.line,
+                cfa: frame
+                    .cfa
+                    .as_ref()
+                    .map(|cfa| (cfa.address_space, cfa.address.0)),
+                registers,
+                variables: OnceLock::new(),
+            };
+            Py::new(py, frame)
+        });
+        Ok(Stop {
+            frames: frames.collect::<PyResult<_>>()?,
+            stopped: document.stopped.to_owned(),
+            message: document.message.to_string(),
+            data,
+        })
+    }
+}
+
+#[pymethods]
+impl Stop {
+    /// The call frames, the innermost first.
+    #[getter]
+    fn frames(&self, py: Python<'_>) -> Vec<Py<Frame>> {
+        self.frames
+            .iter()
+            .map(|frame| frame.clone_ref(py))
+            .collect()
+    }
+
+    /// Why there are no more frames, as in `hetdwarf-unwind/1`.
+    #[getter]
+    fn stopped(&self) -> &str {
+        &self.stopped
+    }
+
+    /// The same for people.
+    #[getter]
+    fn message(&self) -> &str {
+        &self.message
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let innermost = self.frames.first().map(|frame| frame.get().__repr__());
+        let _ = py;
+        format!(
+            "<Stop of {} frames, {}>",
+            self.frames.len(),
+            innermost.as_deref().unwrap_or("nowhere")
+        )
+    }
+}
+
+/// A call frame.
+#[pyclass(frozen, module = "hetdwarf")]
+pub struct Frame {
+    data: Arc<StopData>,
+    index: usize,
+    pc: u64,
+    function: Option<String>,
+    inlined: Vec<String>,
+    file: Option<String>,
+    line: Option<u64>,
+    cfa: Option<(&'static str, u128)>,
+    registers: serde_json::Value,
+    variables: OnceLock<Vec<Py<Variable>>>,
+}
+
+impl Frame {
+    fn found(&self, py: Python<'_>) -> PyResult<&[Py<Variable>]> {
+        if let Some(found) = self.variables.get() {
+            return Ok(found);
+        }
+        let (found, types) = self.data.ask_frame(py, self.index, variable::variables)?;
+        let types = Arc::new(types);
+        let made = found
+            .into_iter()
+            .map(|found| Py::new(py, Variable::new(found, &types)));
+        let made = made.collect::<PyResult<_>>()?;
+        // Another thread may have been first; both found the same.
+        Ok(self.variables.get_or_init(|| made))
+    }
+}
+
+#[pymethods]
+impl Frame {
+    /// The level; 0 is the innermost.
+    #[getter]
+    fn index(&self) -> usize {
+        self.index
+    }
+
+    /// The program location, an address of the process.
+    #[getter]
+    fn pc(&self) -> u64 {
+        self.pc
+    }
+
+    /// The function, not an inlined one.
+    #[getter]
+    fn function(&self) -> Option<&str> {
+        self.function.as_deref()
+    }
+
+    /// The functions inlined here, the innermost first.
+    #[getter]
+    fn inlined(&self) -> Vec<String> {
+        self.inlined.clone()
+    }
+
+    /// The source file's name.
+    #[getter]
+    fn file(&self) -> Option<&str> {
+        self.file.as_deref()
+    }
+
+    #[getter]
+    fn line(&self) -> Option<u64> {
+        self.line
+    }
+
+    /// The canonical frame address: `{"address_space": …, "address": …}`.
+    #[getter]
+    fn cfa<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some((space, address)) = self.cfa else {
+            return Ok(None);
+        };
+        let dict = PyDict::new(py);
+        dict.set_item("address_space", space)?;
+        dict.set_item("address", address)?;
+        Ok(Some(dict))
+    }
+
+    /// What the registers had in this frame that call frame information says something of, as in `hetdwarf-unwind/1`.
+    #[getter]
+    fn registers(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        json::to_python(py, &self.registers)
+    }
+
+    /// The variables in scope, the innermost scope first.
+    #[getter]
+    fn variables(&self, py: Python<'_>) -> PyResult<Vec<Py<Variable>>> {
+        let found = self.found(py)?;
+        Ok(found
+            .iter()
+            .map(|variable| variable.clone_ref(py))
+            .collect())
+    }
+
+    /// The innermost variable of a name.
+    fn __getitem__(&self, py: Python<'_>, name: &str) -> PyResult<Py<Variable>> {
+        let mut all = self.found(py)?.iter();
+        let found = all.find(|variable| variable.get().is_named(name));
+        found
+            .map(|variable| variable.clone_ref(py))
+            .ok_or_else(|| PyKeyError::new_err(name.to_owned()))
+    }
+
+    fn __contains__(&self, py: Python<'_>, name: &str) -> PyResult<bool> {
+        Ok(self
+            .found(py)?
+            .iter()
+            .any(|variable| variable.get().is_named(name)))
+    }
+
+    /// The value of an expression of C.
+    fn eval(&self, py: Python<'_>, text: &str) -> PyResult<Variable> {
+        let (found, types) = self
+            .data
+            .ask_frame(py, self.index, |frame| variable::expression(frame, text))?;
+        Ok(Variable::new(found, &Arc::new(types)))
+    }
+
+    /// Where each lane is.
+    #[pyo3(signature = (recover = None))]
+    fn lane_pcs(&self, py: Python<'_>, recover: Option<bool>) -> PyResult<Vec<LanePc>> {
+        let recovery = match recover {
+            None => Recovery::WhereMissing,
+            Some(true) => Recovery::Always,
+            Some(false) => Recovery::Never,
+        };
+        let document = self.data.ask_frame(py, self.index, |frame| {
+            Ok(LanePcDocument::by(frame, recovery)?)
+        })?;
+        Ok(document.lanes.iter().map(LanePc::new).collect())
+    }
+
+    /// The picture of where the lanes are, as SVG.
+    fn lane_picture(&self, py: Python<'_>) -> PyResult<String> {
+        self.data.ask_frame(py, self.index, |frame| {
+            let document = LanePcDocument::new(frame)?;
+            Ok(LanePicture::new(frame, &document, &|_, _| None)?.svg())
+        })
+    }
+
+    fn _repr_html_(slf: &Bound<'_, Self>) -> PyResult<String> {
+        let html = slf.py().import("hetdwarf._html")?;
+        html.getattr("frame")?.call1((slf,))?.extract()
+    }
+
+    fn __repr__(&self) -> String {
+        let place = match (&self.file, self.line) {
+            (Some(file), Some(line)) => format!(" at {file}:{line}"),
+            _ => String::new(),
+        };
+        format!(
+            "<Frame {} {}{place}>",
+            self.index,
+            self.function.as_deref().unwrap_or("?")
+        )
+    }
+}

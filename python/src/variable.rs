@@ -1,0 +1,482 @@
+//! Variables and the values of expressions: what is known of them in each lane.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use hetdwarf::arch::{Lane, WaveSize};
+use hetdwarf::debug_info::types::{TypeId, TypeKind, TypeTable};
+use hetdwarf::debug_info::{VariableKind, type_name};
+use hetdwarf::display::{self, Options, TypedBytes};
+use hetdwarf::eval::BaseTypeEncoding;
+use hetdwarf::inspect::{LaneState, StopFrame, VariableValue};
+use hetdwarf::location::{Bits, Mask};
+use hetdwarf::query::{NoValue, Query, QueryError};
+
+use crate::error::Failure;
+use crate::value;
+use crate::wave;
+
+/// What is known of a value in one lane.
+pub struct LaneValue {
+    state: &'static str,
+    ty: TypeId,
+    bits: Bits,
+    /// Where the type and the bits alone do not tell the text.
+    text: Option<String>,
+    message: String,
+}
+
+/// A value in all lanes, without the interpreter.
+pub struct Found {
+    name: String,
+    kind: &'static str,
+    ty: TypeId,
+    type_name: String,
+    scope: Option<String>,
+    line: Option<u64>,
+    reading: Option<&'static str>,
+    size: WaveSize,
+    lanes: Vec<LaneValue>,
+}
+
+impl Found {
+    fn of(value: &VariableValue<'_>, types: &TypeTable, size: WaveSize) -> Found {
+        let lanes = wave::lanes(size).into_iter();
+        Found {
+            name: value
+                .variable
+                .name
+                .as_deref()
+                .unwrap_or_default()
+                .to_owned(),
+            kind: kind_name(value.variable.kind),
+            ty: value.ty,
+            type_name: value.type_name.clone(),
+            scope: value.variable.scope.as_deref().map(str::to_owned),
+            line: value.variable.declaration.line,
+            reading: Some(value.reading.name()),
+            size,
+            lanes: lanes
+                .map(|lane| LaneValue::of(value, types, lane))
+                .collect(),
+        }
+    }
+}
+
+fn kind_name(kind: VariableKind) -> &'static str {
+    match kind {
+        VariableKind::Parameter => "parameter",
+        VariableKind::Constant => "constant",
+        VariableKind::Global => "global",
+        _ => "variable",
+    }
+}
+
+impl LaneValue {
+    fn of(value: &VariableValue<'_>, types: &TypeTable, lane: Lane) -> LaneValue {
+        let state = value.state(lane);
+        let message = match &state {
+            LaneState::Unsupported { what } => what.clone(),
+            LaneState::Error(error) => error.to_string(),
+            LaneState::Ambiguous(reason) => reason.to_string(),
+            _ => String::new(),
+        };
+        let bits = match state {
+            LaneState::Ok | LaneState::Partial => value.bits(lane).ok().flatten(),
+            _ => None,
+        };
+        // What pointers stand for that have no bits is known to the stop alone.
+        let text = matches!(state, LaneState::Partial)
+            .then(|| value.text(lane, types, &Options::default()));
+        LaneValue {
+            state: state.name(),
+            ty: value.type_in(lane),
+            bits: bits.unwrap_or_default(),
+            text: text.flatten(),
+            message,
+        }
+    }
+
+    /// The reason why there is no whole value.
+    fn failure(&self, name: &str, lane: u8) -> Failure {
+        let message = match (self.state, self.message.as_str()) {
+            (state, "") => format!("{name} in lane {lane}: {}", state.replace('-', " ")),
+            (_, message) => format!("{name} in lane {lane}: {message}"),
+        };
+        match self.state {
+            "optimized-out" => Failure::OptimizedOut(message),
+            "unavailable" => Failure::Unavailable(message),
+            "ambiguous" => Failure::Ambiguous(message),
+            "unsupported" => Failure::Unsupported(message),
+            "inactive" => Failure::Inactive(message),
+            "partial" => Failure::Partial {
+                message,
+                bytes: self.bits.bytes.clone(),
+                undefined: missing(&self.bits),
+            },
+            _ => Failure::Other(message),
+        }
+    }
+}
+
+/// The bits that are not there, for whatever reason.
+fn missing(bits: &Bits) -> Vec<(u64, u64)> {
+    let mut all = Mask::default();
+    for range in bits
+        .undefined
+        .ranges()
+        .iter()
+        .chain(bits.unavailable.ranges())
+    {
+        all.insert(range.clone());
+    }
+    all.ranges()
+        .iter()
+        .map(|range| (range.start, range.end))
+        .collect()
+}
+
+/// The variables of a frame.
+pub fn variables(frame: &StopFrame<'_, '_, '_>) -> Result<(Vec<Found>, TypeTable), Failure> {
+    let mut types = TypeTable::default();
+    let values = frame.variables(&mut types)?;
+    let size = frame.wave_size();
+    let found = values
+        .iter()
+        .map(|value| Found::of(value, &types, size))
+        .collect();
+    Ok((found, types))
+}
+
+/// The value of an expression of C in all lanes.
+pub fn expression(
+    frame: &StopFrame<'_, '_, '_>,
+    text: &str,
+) -> Result<(Found, TypeTable), Failure> {
+    let mut query = Query::new(*frame)?;
+    let size = frame.wave_size();
+    let wrong = |error: QueryError| {
+        Failure::Malformed(format!(
+            "{text}: {} (at offset {})",
+            error.kind, error.offset
+        ))
+    };
+    let answer = query.evaluate(text, &wave::lanes(size)).map_err(wrong)?;
+    let lanes = answer.lanes.iter().map(|lane| {
+        let state = lane.state();
+        LaneValue {
+            state,
+            ty: lane.ty,
+            bits: lane.value.clone().unwrap_or_default(),
+            text: (state == "partial")
+                .then(|| query.text(lane, &Options::default()))
+                .flatten(),
+            message: match &lane.value {
+                Err(NoValue::Inactive) | Ok(_) => String::new(),
+                Err(reason) => reason.to_string(),
+            },
+        }
+    });
+    let found = Found {
+        name: text.to_owned(),
+        kind: "expression",
+        ty: answer.ty,
+        type_name: answer.type_name.clone(),
+        scope: None,
+        line: None,
+        reading: None,
+        size,
+        lanes: lanes.collect(),
+    };
+    Ok((found, query.types().clone()))
+}
+
+/// A variable, or an expression, with what is known of it in each lane.
+#[pyclass(frozen, module = "hetdwarf")]
+pub struct Variable {
+    found: Found,
+    types: Arc<TypeTable>,
+}
+
+impl Variable {
+    pub fn new(found: Found, types: &Arc<TypeTable>) -> Variable {
+        Variable {
+            found,
+            types: Arc::clone(types),
+        }
+    }
+
+    fn lane(&self, lane: i64) -> Result<(u8, &LaneValue), Failure> {
+        let lane = wave::lane(lane, self.found.size)?.0;
+        let value = self.found.lanes.get(usize::from(lane));
+        value
+            .map(|value| (lane, value))
+            .ok_or_else(|| Failure::Other(format!("there is no lane {lane}")))
+    }
+
+    fn python(&self, py: Python<'_>, value: &LaneValue) -> PyResult<Py<PyAny>> {
+        value::to_python(py, &self.types, value.ty, &value.bits.bytes)
+    }
+}
+
+#[pymethods]
+impl Variable {
+    /// The name, or the text of the expression.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.found.name
+    }
+
+    /// `parameter`, `variable`, `constant`, `global` or `expression`.
+    #[getter]
+    fn kind(&self) -> &'static str {
+        self.found.kind
+    }
+
+    #[getter(r#type)]
+    fn ty(&self) -> Type {
+        Type {
+            types: Arc::clone(&self.types),
+            id: self.found.ty,
+            name: Some(self.found.type_name.clone()),
+        }
+    }
+
+    /// The function or namespace that it is in.
+    #[getter]
+    fn scope(&self) -> Option<&str> {
+        self.found.scope.as_deref()
+    }
+
+    /// The line of its declaration.
+    #[getter]
+    fn line(&self) -> Option<u64> {
+        self.found.line
+    }
+
+    /// `dwarf` or `legacy-llvm`; None of an expression.
+    #[getter]
+    fn reading(&self) -> Option<&'static str> {
+        self.found.reading
+    }
+
+    /// The lanes that have a whole value.
+    #[getter]
+    fn lanes(&self) -> Vec<u8> {
+        let lanes = (0..).zip(&self.found.lanes);
+        lanes
+            .filter(|(_, value)| value.state == "ok")
+            .map(|(lane, _)| lane)
+            .collect()
+    }
+
+    /// How many lanes the wave has.
+    #[getter]
+    fn wave_size(&self) -> u64 {
+        self.found.size.lanes().into()
+    }
+
+    /// What is known of it in a lane: `ok`, `optimized-out`, `partial`, `unavailable`, `ambiguous`, `unsupported`, `error` or `inactive`.
+    fn state(&self, lane: i64) -> Result<&'static str, Failure> {
+        Ok(self.lane(lane)?.1.state)
+    }
+
+    /// The value in a lane.
+    fn value(&self, py: Python<'_>, lane: i64) -> PyResult<Py<PyAny>> {
+        let (lane, value) = self.lane(lane)?;
+        if value.state == "ok" {
+            return self.python(py, value);
+        }
+        Err(value.failure(&self.found.name, lane).into())
+    }
+
+    /// The value in each lane that has a whole one.
+    fn values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for (lane, value) in (0u8..).zip(&self.found.lanes) {
+            if value.state == "ok" {
+                dict.set_item(lane, self.python(py, value)?)?;
+            }
+        }
+        Ok(dict)
+    }
+
+    /// The bytes in a lane, as in memory; those that are missing are 0.
+    fn bytes<'py>(&self, py: Python<'py>, lane: i64) -> PyResult<Bound<'py, PyBytes>> {
+        let (lane, value) = self.lane(lane)?;
+        match value.state {
+            "ok" | "partial" => Ok(PyBytes::new(py, &value.bits.bytes)),
+            _ => Err(value.failure(&self.found.name, lane).into()),
+        }
+    }
+
+    /// The value in a lane as the command prints it.
+    fn text(&self, lane: i64) -> Result<String, Failure> {
+        let (lane, value) = self.lane(lane)?;
+        if let Some(text) = &value.text {
+            return Ok(text.clone());
+        }
+        if !matches!(value.state, "ok" | "partial") {
+            return Err(value.failure(&self.found.name, lane));
+        }
+        let bytes = TypedBytes {
+            undefined: &value.bits.undefined,
+            unavailable: &value.bits.unavailable,
+            ..TypedBytes::known(&value.bits.bytes)
+        };
+        Ok(display::to_string(
+            &self.types,
+            value.ty,
+            &bytes,
+            &Options::default(),
+        ))
+    }
+
+    /// The reason why there is no value in a lane, for people; empty if there is nothing to say.
+    fn message(&self, lane: i64) -> Result<&str, Failure> {
+        Ok(&self.lane(lane)?.1.message)
+    }
+
+    /// All lanes as a masked array of numpy: lanes without a whole value are masked.
+    fn array(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+        let arrays = slf.py().import("hetdwarf._arrays")?;
+        Ok(arrays.getattr("array")?.call1((slf,))?.unbind())
+    }
+
+    fn _repr_html_(slf: &Bound<'_, Self>) -> PyResult<String> {
+        let html = slf.py().import("hetdwarf._html")?;
+        html.getattr("variable")?.call1((slf,))?.extract()
+    }
+
+    fn __repr__(&self) -> String {
+        let lanes = self.lanes().len();
+        let shown = self
+            .lanes()
+            .first()
+            .and_then(|lane| self.text((*lane).into()).ok());
+        let shown = shown.map_or_else(
+            || "no value".to_owned(),
+            |text| format!("{text} in the first"),
+        );
+        format!(
+            "<Variable {} {}: {lanes} of {} lanes, {shown}>",
+            self.found.type_name,
+            self.found.name,
+            self.found.lanes.len()
+        )
+    }
+}
+
+/// A type.
+#[pyclass(frozen, module = "hetdwarf")]
+pub struct Type {
+    types: Arc<TypeTable>,
+    id: TypeId,
+    name: Option<String>,
+}
+
+#[pymethods]
+impl Type {
+    /// The name, as C writes it.
+    #[getter]
+    fn name(&self) -> String {
+        self.name
+            .clone()
+            .unwrap_or_else(|| type_name(&self.types, self.id))
+    }
+
+    /// The size in bytes; None if it is not a constant.
+    #[getter]
+    fn size(&self) -> Option<u64> {
+        self.types.get(self.id).byte_size
+    }
+
+    /// `base`, `pointer`, `array`, `record`, `enumeration`, `typedef`, `qualified`, `function`, `void` or `other`.
+    #[getter]
+    fn kind(&self) -> &'static str {
+        match &self.types.get(self.id).kind {
+            TypeKind::Base(_) | TypeKind::Represented { .. } => "base",
+            TypeKind::Pointer { .. } | TypeKind::MemberPointer { .. } => "pointer",
+            TypeKind::Array { .. } => "array",
+            TypeKind::Record { .. } => "record",
+            TypeKind::Enumeration { .. } => "enumeration",
+            TypeKind::Typedef(_) => "typedef",
+            TypeKind::Qualified(..) => "qualified",
+            TypeKind::Function { .. } => "function",
+            TypeKind::Void => "void",
+            _ => "other",
+        }
+    }
+
+    /// numpy's name for a base type, `<i4` for example; None for any other.
+    #[getter]
+    fn dtype(&self) -> Option<String> {
+        let TypeKind::Base(base) = &self.types.get(self.id).kind else {
+            return None;
+        };
+        let size = base.bit_size / 8;
+        let letter = match base.encoding {
+            _ if base.elements != 1 => return None,
+            BaseTypeEncoding::Boolean => return Some("?".to_owned()),
+            BaseTypeEncoding::Signed | BaseTypeEncoding::SignedChar => 'i',
+            BaseTypeEncoding::Unsigned | BaseTypeEncoding::UnsignedChar | BaseTypeEncoding::Utf => {
+                'u'
+            }
+            BaseTypeEncoding::Float if size > 1 => 'f',
+            _ => return None,
+        };
+        matches!(size, 1 | 2 | 4 | 8).then(|| format!("<{letter}{size}"))
+    }
+
+    /// What it is made of: of a typedef, a pointer, an array or a qualified type; None for others.
+    #[getter]
+    fn target(&self) -> Option<Type> {
+        let id = match &self.types.get(self.id).kind {
+            TypeKind::Typedef(target)
+            | TypeKind::Qualified(_, target)
+            | TypeKind::Pointer { target, .. } => *target,
+            TypeKind::Array { element, .. } => *element,
+            TypeKind::Enumeration { underlying, .. } => *underlying,
+            _ => return None,
+        };
+        Some(self.other(id))
+    }
+
+    /// The members of a record: name (None of an anonymous one), type, and offset in bits (None if it is not a constant).
+    #[getter]
+    fn members(&self) -> Vec<(Option<String>, Type, Option<u64>)> {
+        let TypeKind::Record { members, .. } = &self.types.get(self.id).kind else {
+            return Vec::new();
+        };
+        let member = |member: &hetdwarf::debug_info::types::Member| {
+            (
+                member.name.clone(),
+                self.other(member.ty),
+                member.bit_offset,
+            )
+        };
+        members.iter().map(member).collect()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Type {}>", self.name())
+    }
+}
+
+impl Type {
+    fn other(&self, id: TypeId) -> Type {
+        Type {
+            types: Arc::clone(&self.types),
+            id,
+            name: None,
+        }
+    }
+}
+
+impl Variable {
+    pub fn is_named(&self, name: &str) -> bool {
+        self.found.name == name
+    }
+}

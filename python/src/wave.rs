@@ -1,0 +1,340 @@
+//! Waves: snapshots, those of a core, and objects of Python that read registers and memory.
+
+use std::cell::RefCell;
+use std::ops::Range;
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyAny, PyBytes, PyDict};
+
+use hetdwarf::arch::{Apertures, Lane, Register, RegisterClass, WaveSize};
+use hetdwarf::wave::{AccessError, Dispatch, Memory, Snapshot, Wave};
+
+use crate::error::{Failure, Malformed, Unavailable};
+use crate::loaded::CoreSource;
+
+/// What a stop takes its registers and memory from.
+#[derive(Clone)]
+pub enum WaveSource {
+    Snapshot(Arc<Snapshot>),
+    Callbacks(Arc<Callbacks>),
+    Core(Arc<CoreSource>, usize),
+}
+
+impl WaveSource {
+    /// A wave as Python gives it: a dictionary or the path of a file (`hetdwarf-wave/1`), or an object that reads.
+    pub fn new(wave: &Bound<'_, PyAny>, wave_size: Option<WaveSize>) -> PyResult<WaveSource> {
+        if let Ok(dict) = wave.cast::<PyDict>() {
+            let dumps = wave.py().import("json")?.getattr("dumps")?;
+            let text: String = dumps.call1((dict,))?.extract()?;
+            return WaveSource::parse(text.as_bytes(), "wave");
+        }
+        if wave.hasattr("read_register")? {
+            let callbacks = Callbacks::new(wave, wave_size)?;
+            return Ok(WaveSource::Callbacks(Arc::new(callbacks)));
+        }
+        let path: std::path::PathBuf = wave.extract()?;
+        let bytes = std::fs::read(&path)?;
+        WaveSource::parse(&bytes, &path.to_string_lossy())
+    }
+
+    fn parse(text: &[u8], name: &str) -> PyResult<WaveSource> {
+        let wave = Snapshot::from_json(text);
+        let wave = wave.map_err(|error| Malformed::new_err(format!("{name}: {error}")))?;
+        Ok(WaveSource::Snapshot(Arc::new(wave)))
+    }
+}
+
+/// A wave that an object of Python knows.
+pub struct Callbacks {
+    object: Py<PyAny>,
+    takes: Takes,
+    pub wave_size: WaveSize,
+    pub pc: u64,
+    pub load_address: u64,
+    /// What the object says of apertures and dispatch.
+    rest: Snapshot,
+}
+
+/// What `read_register` takes besides the DWARF number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Takes {
+    /// Nothing: it gives all of the register.
+    Whole,
+    /// The lane, or `None` for registers that all lanes share.
+    Lane,
+    /// The first byte and how many bytes.
+    Bytes,
+}
+
+impl Callbacks {
+    fn new(object: &Bound<'_, PyAny>, wave_size: Option<WaveSize>) -> PyResult<Callbacks> {
+        let py = object.py();
+        let number = |name: &str| -> PyResult<Option<u64>> {
+            match object.getattr_opt(name)? {
+                Some(value) if !value.is_none() => Ok(Some(value.extract()?)),
+                Some(_) | None => Ok(None),
+            }
+        };
+        let takes = takes(&object.getattr("read_register")?)?;
+        let lanes = number("wave_size")?.map(|lanes| {
+            WaveSize::from_lanes(lanes).ok_or_else(|| {
+                Malformed::new_err(format!("a wave has 32 or 64 lanes, not {lanes}"))
+            })
+        });
+        let wave_size = lanes.transpose()?.or(wave_size);
+        let wave_size =
+            wave_size.ok_or_else(|| Malformed::new_err("the wave needs an attribute wave_size"))?;
+        let rest = PyDict::new(py);
+        rest.set_item("format", "hetdwarf-wave/1")?;
+        rest.set_item("target", "gfx900")?;
+        rest.set_item("wave_size", wave_size.lanes())?;
+        rest.set_item("pc", 0)?;
+        rest.set_item("registers", PyDict::new(py))?;
+        rest.set_item("memory", pyo3::types::PyList::empty(py))?;
+        for name in ["apertures", "dispatch"] {
+            if let Some(value) = object.getattr_opt(name)?.filter(|value| !value.is_none()) {
+                rest.set_item(name, value)?;
+            }
+        }
+        let WaveSource::Snapshot(rest) = WaveSource::new(&rest, None)? else {
+            return Err(Malformed::new_err(
+                "the wave's apertures or dispatch cannot be read",
+            ));
+        };
+        let mut callbacks = Callbacks {
+            object: object.clone().unbind(),
+            takes,
+            wave_size,
+            pc: 0,
+            load_address: number("load_address")?.unwrap_or(0),
+            rest: Arc::unwrap_or_clone(rest),
+        };
+        callbacks.pc = match number("pc")? {
+            Some(pc) => pc,
+            None => {
+                let bytes = callbacks.register(py, Register::PC_64, 0..8)?;
+                let bytes = bytes.ok_or_else(|| {
+                    Unavailable::new_err("the wave has neither an attribute pc nor register 16")
+                })?;
+                let mut word = [0; 8];
+                word.copy_from_slice(&bytes);
+                u64::from_le_bytes(word)
+            }
+        };
+        Ok(callbacks)
+    }
+
+    /// Some bytes of a register; nothing if they are not available.
+    fn register(
+        &self,
+        py: Python<'_>,
+        register: Register,
+        bytes: Range<usize>,
+    ) -> PyResult<Option<Vec<u8>>> {
+        let object = self.object.bind(py);
+        let (number, count) = (register.number(), bytes.len());
+        match self.takes {
+            Takes::Bytes => contents(
+                &object.call_method1("read_register", (number, bytes.start, count))?,
+                count,
+            ),
+            Takes::Whole => {
+                let whole = contents(&object.call_method1("read_register", (number,))?, bytes.end)?;
+                Ok(whole.and_then(|whole| whole.get(bytes).map(<[u8]>::to_vec)))
+            }
+            Takes::Lane if !is_vector(register) => {
+                let whole = contents(
+                    &object.call_method1("read_register", (number, py.None()))?,
+                    bytes.end,
+                )?;
+                Ok(whole.and_then(|whole| whole.get(bytes).map(<[u8]>::to_vec)))
+            }
+            Takes::Lane => {
+                let (first, last) = (bytes.start / 4, bytes.end.div_ceil(4));
+                let mut found = Vec::with_capacity(count);
+                for lane in first..last {
+                    let value = object.call_method1("read_register", (number, lane))?;
+                    match contents(&value, 4)? {
+                        Some(lane) => found.extend(lane),
+                        None => return Ok(None),
+                    }
+                }
+                let skip = bytes.start.saturating_sub(first.saturating_mul(4));
+                Ok(found
+                    .get(skip..skip.saturating_add(count))
+                    .map(<[u8]>::to_vec))
+            }
+        }
+    }
+}
+
+/// Whether a register has 32 bits for each lane.
+fn is_vector(register: Register) -> bool {
+    matches!(
+        register.class(),
+        Some(RegisterClass::Vgpr | RegisterClass::Agpr)
+    )
+}
+
+/// How many arguments a bound method takes.
+fn takes(method: &Bound<'_, PyAny>) -> PyResult<Takes> {
+    let inspect = method.py().import("inspect")?;
+    let Ok(signature) = inspect.call_method1("signature", (method,)) else {
+        return Ok(Takes::Bytes);
+    };
+    let mut count = 0;
+    for parameter in signature
+        .getattr("parameters")?
+        .call_method0("values")?
+        .try_iter()?
+    {
+        let kind: u8 = parameter?.getattr("kind")?.extract()?;
+        match kind {
+            // Positional, with or without a name.
+            0 | 1 => count += 1,
+            // All that follow.
+            2 => return Ok(Takes::Bytes),
+            _ => {}
+        }
+    }
+    Ok(match count {
+        0 | 1 => Takes::Whole,
+        2 => Takes::Lane,
+        _ => Takes::Bytes,
+    })
+}
+
+/// Bytes as Python gives them: `bytes` or an `int`, little-endian; `None` is not available.
+fn contents(value: &Bound<'_, PyAny>, count: usize) -> PyResult<Option<Vec<u8>>> {
+    if value.is_none() {
+        return Ok(None);
+    }
+    if let Ok(bytes) = value.cast::<PyBytes>() {
+        return Ok(Some(bytes.as_bytes().to_vec()));
+    }
+    if value.is_instance_of::<pyo3::types::PyInt>() {
+        let (mask, shift) = (u8::MAX, 8);
+        let mut rest = value.clone();
+        let mut bytes = Vec::with_capacity(count);
+        for _ in 0..count {
+            bytes.push(rest.bitand(mask)?.extract()?);
+            rest = rest.rshift(shift)?;
+        }
+        return Ok(Some(bytes));
+    }
+    Ok(Some(value.extract::<Vec<u8>>()?))
+}
+
+/// A wave of Python during one question; an exception ends it and is raised again.
+pub struct Asked<'c> {
+    callbacks: &'c Callbacks,
+    raised: RefCell<Option<PyErr>>,
+}
+
+impl<'c> Asked<'c> {
+    pub fn new(callbacks: &'c Callbacks) -> Asked<'c> {
+        Asked {
+            callbacks,
+            raised: RefCell::new(None),
+        }
+    }
+
+    /// The first exception that was raised, if any was.
+    pub fn raised(&self) -> Option<PyErr> {
+        self.raised.borrow_mut().take()
+    }
+
+    fn answer(
+        &self,
+        out: &mut [u8],
+        ask: impl FnOnce(Python<'_>) -> PyResult<Option<Vec<u8>>>,
+    ) -> Result<(), AccessError> {
+        if self.raised.borrow().is_some() {
+            return Err(AccessError::Unavailable);
+        }
+        let found = Python::attach(|py| {
+            ask(py).or_else(|error| {
+                if error.is_instance_of::<Unavailable>(py) {
+                    return Ok(None);
+                }
+                Err(error)
+            })
+        });
+        match found {
+            Ok(Some(bytes)) if bytes.len() == out.len() => {
+                out.copy_from_slice(&bytes);
+                Ok(())
+            }
+            Ok(Some(bytes)) => {
+                let message = format!(
+                    "the wave gave {} bytes where {} were asked for",
+                    bytes.len(),
+                    out.len()
+                );
+                *self.raised.borrow_mut() = Some(Malformed::new_err(message));
+                Err(AccessError::Unavailable)
+            }
+            Ok(None) => Err(AccessError::Unavailable),
+            Err(error) => {
+                *self.raised.borrow_mut() = Some(error);
+                Err(AccessError::Unavailable)
+            }
+        }
+    }
+}
+
+impl Wave for Asked<'_> {
+    fn wave_size(&self) -> WaveSize {
+        self.callbacks.wave_size
+    }
+
+    fn read_register(
+        &self,
+        register: Register,
+        bits: Range<u32>,
+        out: &mut [u8],
+    ) -> Result<(), AccessError> {
+        let bytes = (bits.start / 8) as usize..(bits.end / 8) as usize;
+        self.answer(out, |py| self.callbacks.register(py, register, bytes))
+    }
+
+    fn read_memory(&self, memory: Memory, address: u64, out: &mut [u8]) -> Result<(), AccessError> {
+        let space = match memory {
+            Memory::Global => "none",
+            Memory::Region => "region",
+            Memory::Local => "local",
+            Memory::PrivateWave => "private_wave",
+        };
+        let count = out.len();
+        self.answer(out, |py| {
+            let object = self.callbacks.object.bind(py);
+            let value = object.call_method1("read_memory", (space, address, count))?;
+            contents(&value, count)
+        })
+    }
+
+    fn apertures(&self) -> Option<Apertures> {
+        self.callbacks.rest.apertures()
+    }
+
+    fn dispatch(&self) -> Option<Dispatch> {
+        self.callbacks.rest.dispatch()
+    }
+}
+
+/// The lanes of a wave.
+pub fn lanes(size: WaveSize) -> Vec<Lane> {
+    size.all_lanes().collect()
+}
+
+/// A lane by its number.
+pub fn lane(number: i64, size: WaveSize) -> Result<Lane, Failure> {
+    let lanes = size.lanes();
+    let found = u8::try_from(number)
+        .ok()
+        .filter(|lane| u32::from(*lane) < u32::try_from(lanes).unwrap_or(0));
+    found
+        .map(Lane)
+        .ok_or_else(|| Failure::Other(format!("there is no lane {number} in a wave of {lanes}")))
+}

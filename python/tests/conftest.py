@@ -1,0 +1,72 @@
+"""Fixtures of the repository: code objects, waves with their truth, cores."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FIXTURES = Path(__file__).resolve().parents[2] / "dwarf-tests" / "fixtures"
+WAVES = sorted(path.parent for path in FIXTURES.glob("waves/*/truth.json"))
+
+
+class JsonWave:
+    """A wave that answers from a snapshot, as a debugger would from its process."""
+
+    def __init__(self, path: Path) -> None:
+        self.wave = json.loads(path.read_text())
+        self.wave_size = int(self.wave["wave_size"])
+        self.pc = int(self.wave["pc"], 16)
+        self.load_address = int(self.wave.get("load_address", "0x0"), 16)
+        self.apertures = self.wave.get("apertures")
+        self.dispatch = self.wave.get("dispatch")
+        self.asked = 0
+
+    def name(self, dwarf: int) -> str | None:
+        """The register's name (USAGE "Register Identifier"), for waves of either size."""
+        blocks = [(32, 64, "s", 0), (1088, 1130, "s", 64), (1536, 1792, "v", 0), (2048, 2304, "a", 0)]
+        blocks += [(2560, 2816, "v", 0), (3072, 3328, "a", 0)]
+        for start, end, letter, first in blocks:
+            if start <= dwarf < end:
+                return f"{letter}{dwarf - start + first}"
+        return {1: "exec", 16: "pc", 17: "exec", 62: "status", 512: "vcc", 768: "vcc"}.get(dwarf)
+
+    def read_register(self, dwarf: int, offset: int, size: int) -> bytes | None:
+        self.asked += 1
+        name = self.name(dwarf)
+        if name == "pc":
+            return self.pc.to_bytes(8, "little")[offset : offset + size]
+        value = self.wave["registers"].get(name)
+        if value is None:
+            return None
+        if isinstance(value, list):
+            if any(lane is None for lane in value[offset // 4 : (offset + size + 3) // 4]):
+                return None
+            whole = b"".join(int(lane or "0x0", 16).to_bytes(4, "little") for lane in value)
+        else:
+            whole = int(value, 16).to_bytes(16, "little")
+        return whole[offset : offset + size]
+
+    def read_memory(self, space: str, address: int, size: int) -> bytes | None:
+        self.asked += 1
+        found: dict[int, int] = {}
+        for region in self.wave["memory"]:
+            start, data = int(region["address"], 16), bytes.fromhex(region["bytes"])
+            if region["space"] == space and start < address + size and address < start + len(data):
+                low, high = max(start, address), min(start + len(data), address + size)
+                found.update((at, data[at - start]) for at in range(low, high))
+        return bytes(found[at] for at in range(address, address + size)) if len(found) == size else None
+
+
+@pytest.fixture(params=WAVES, ids=lambda path: path.name)
+def case(request: Any) -> Path:
+    """A folder with objects, waves and `truth.json`."""
+    folder: Path = request.param
+    return folder
+
+
+@pytest.fixture
+def structs() -> Path:
+    return FIXTURES / "waves" / "structs"
