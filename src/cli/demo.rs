@@ -48,6 +48,7 @@ pub(crate) fn run(width: usize, out: &mut dyn Write) -> Result<Exit, Failure> {
     }
     print_title("The call stack", "unwind", out)?;
     unwind::print(&UnwindDocument::new(&stop)?, None, out)?;
+    unwind::print_waiting(&stop, out)?;
     print_title("Where each lane is", "lane-pc", out)?;
     lane_pc::print(&LanePcDocument::new(&frame)?, out)?;
     writeln!(

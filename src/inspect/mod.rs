@@ -16,6 +16,7 @@ mod prologue;
 mod stop;
 mod undescribed;
 mod variable;
+mod waiting;
 
 pub use lane_pc::{LaneInCaller, LaneOrigin, LanePcs, LanePlace, Recovery, UnknownLane};
 pub use process::Programs;

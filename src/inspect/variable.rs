@@ -3,6 +3,7 @@
 use super::layout::{LaneTypes, has_moving_members, is_vector_of_bytes};
 use super::legacy::{LegacyReader, UnitReader};
 use super::stop::{StopFrame, is_active};
+use super::waiting::Seen;
 use crate::arch::Lane;
 use crate::debug_info::types::{TypeId, TypeTable};
 use crate::debug_info::{DebugInfo, Function, Iterations, Variable, type_name};
@@ -12,6 +13,7 @@ use crate::eval::{
     Context, Doubt, ExpressionBytes, LaneFocus, LocationAttribute, MOST_FROM_ONE_DWORD,
     ObjectShape, PerLane, Reading, Resolver, Subprogram, locate_lanes,
 };
+use crate::lane_flow::Changed;
 use crate::location::{
     Access, Bits, Composite, LaneBits, Location, Place, Storage, read_lanes_within, read_within,
 };
@@ -310,7 +312,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         let Some(function) = self.function()? else {
             return Ok(Vec::new());
         };
-        let variables = info.variables_within(&function, self.frame.lookup_address(), meter)?;
+        let variables = info.variables_within(&function, self.lookup_address(), meter)?;
         let reader = Reader::new(*self, &function);
         Ok(variables
             .into_iter()
@@ -333,6 +335,8 @@ pub(super) struct Reader<'r, 's, 'p, 'a> {
     pub(super) frame: StopFrame<'s, 'p, 'a>,
     function: &'r Function<'a>,
     pub(super) exec: Option<u64>,
+    /// Of waiting lanes the registers that are not theirs any more.
+    changed: Option<Changed>,
 }
 
 /// What the locations of a unit's variables are evaluated in.
@@ -367,6 +371,7 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
     fn new(frame: StopFrame<'s, 'p, 'a>, function: &'r Function<'a>) -> Reader<'r, 's, 'p, 'a> {
         Reader {
             exec: frame.exec(),
+            changed: frame.changed_since_waiting(),
             frame,
             function,
         }
@@ -505,6 +510,10 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
             },
         };
         let call_frame = self.frame.frame;
+        let seen = Seen {
+            frame: &call_frame,
+            changed: self.changed.as_ref(),
+        };
         let resolver: &dyn Resolver<'p> = match legacy {
             Some(legacy) => legacy,
             None => &info,
@@ -513,8 +522,8 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
             wave: Some(stop.wave()),
             processor: Some(stop.program().processor()),
             lane: LaneFocus::All,
-            frame: Some(&call_frame),
-            pc: Some(call_frame.lookup_address()),
+            frame: Some(&seen),
+            pc: Some(self.frame.lookup_address()),
             load_address: stop.options().load_address,
             resolver: Some(resolver),
             subprogram: Some(subprogram),
