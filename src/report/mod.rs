@@ -44,7 +44,7 @@ pub use unwind::{
 };
 pub use vars::{
     AllVarsDocument, ChildDocument, DeclarationDocument, FrameVariables, LaneChoice, LaneDocument,
-    NameFilter, VariableDocument, VarsDocument, VarsFrame, VarsRequest,
+    IN_PROLOGUE, NameFilter, VariableDocument, VarsDocument, VarsFrame, VarsRequest, lane_message,
 };
 pub use verify::{
     Baseline, BaselineEntry, CheckedFile, ExcerptDocument, FindingDocument, RuleDocument,
