@@ -289,6 +289,12 @@ pub(crate) struct VerifyArguments {
     /// The choices of this file, instead of the next hetdwarf.toml
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
+    /// Every finding by itself, not one for each cause
+    #[arg(long)]
+    pub(crate) each: bool,
+    /// Only the table: for each rule its level and how many findings, functions and files
+    #[arg(long, conflicts_with_all = ["each", "list", "explain"])]
+    pub(crate) summary: bool,
     #[command(flatten)]
     pub(crate) limits: LimitArguments,
     /// Print the rules

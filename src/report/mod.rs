@@ -50,9 +50,10 @@ pub use vars::{
     NameFilter, VariableDocument, VarsDocument, VarsFrame, VarsRequest,
 };
 pub use verify::{
-    Baseline, BaselineEntry, CheckedFile, ExcerptDocument, FindingDocument, RuleDocument,
-    RulesDocument, SarifLog, SourceDocument, UnreadableFile, VerifiedFile, VerifyDocument,
-    VerifySummary, check_file, check_file_with, check_file_within, github_annotations,
+    Baseline, BaselineEntry, CheckedFile, ExcerptDocument, FindingDocument, FindingGroup,
+    OtherPlace, RuleDocument, RuleSummary, RulesDocument, SarifLog, SourceDocument,
+    SummaryDocument, UnreadableFile, VerifiedFile, VerifyDocument, VerifySummary, WIDESPREAD,
+    check_file, check_file_with, check_file_within, github_annotations,
 };
 
 use crate::error::Error;
