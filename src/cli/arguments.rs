@@ -356,6 +356,10 @@ pub(crate) struct CoreArguments {
     /// Also write each wave as a snapshot, wave-INDEX.json (hetdwarf-wave/1), and each code object, object-N.hsaco
     #[arg(long, value_name = "DIR")]
     pub(crate) export: Option<PathBuf>,
+    /// Also write a page for a browser, one file: groups of waves, and of each wave its lanes, stack, source and variables;
+    /// with --all those of every wave, however many there are
+    #[arg(long, value_name = "OUT")]
+    pub(crate) html: Option<PathBuf>,
     /// With --export: which memory the snapshots have besides LDS, scratch and kernel arguments
     #[arg(long, value_enum, default_value_t, requires = "export")]
     pub(crate) memory: MemoryName,

@@ -547,7 +547,7 @@ impl<'w> Writer<'w> {
         let size = bits.bytes.len().saturating_mul(2);
         self.meter
             .print(size.saturating_add(ranges.saturating_mul(16)))?;
-        let text = value.text(lane, &self.types, &self.request.display);
+        let text = value.text_within(lane, &self.types, &self.request.display, self.meter);
         self.meter.print(text.as_ref().map_or(0, String::len))?;
         document.value = text;
         document.bytes = Some(hex_bytes(&bits.bytes));
