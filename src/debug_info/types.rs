@@ -497,7 +497,7 @@ impl TypeTable {
     }
 
     /// `void`.
-    pub(super) fn void(&mut self) -> TypeId {
+    pub(crate) fn void(&mut self) -> TypeId {
         if let Some(id) = self.void {
             return id;
         }
