@@ -1,4 +1,4 @@
-//! Instruction counts of all cases, and the targets: `cargo bench --bench counts`, which needs valgrind.
+//! Instruction counts of all cases, and the targets: `cargo bench --profile dist --bench counts`, which needs valgrind.
 //!
 //! `-- FILTER` counts the cases whose names contain it. `-- --against FILE` compares with the output of an earlier run
 //! by the same compiler, and fails if a case takes over two in a hundred more instructions, or over as many as

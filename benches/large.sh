@@ -8,11 +8,11 @@
 set -eu
 cd "$(dirname "$0")/.."
 sizes=${*:-1 4 16 64 256 512}
-cargo build --release --quiet --all-features
-cargo build --release --quiet -p dwarf-tests --example large --example growth
+cargo build --profile dist --quiet --all-features
+cargo build --profile dist --quiet -p dwarf-tests --example large --example growth
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-hetdwarf=target/release/hetdwarf
+hetdwarf=target/dist/hetdwarf
 llvm=$(command -v llvm-dwarfdump-22 || true)
 data=benches/large.tsv
 printf 'command\tbytes\tseconds\tKiB\tinstructions\n' >"$data"
@@ -40,7 +40,7 @@ measure() {
 
 for size in $sizes; do
     object=$folder/object wave=$folder/wave.json
-    at=$(target/release/examples/large --megabytes "$size" --stop "$wave" "$object" | sed 's/.* at //')
+    at=$(target/dist/examples/large --megabytes "$size" --stop "$wave" "$object" | sed 's/.* at //')
     measure 'hetdwarf vars' "$object" "$hetdwarf" vars "$object" --wave "$wave"
     measure 'hetdwarf unwind' "$object" "$hetdwarf" unwind "$object" --wave "$wave"
     measure 'hetdwarf verify --jobs 1' "$object" "$hetdwarf" verify --jobs 1 "$object"
@@ -52,4 +52,4 @@ for size in $sizes; do
     fi
     rm "$object"
 done
-target/release/examples/growth "$data" benches/large.svg
+target/dist/examples/growth "$data" benches/large.svg

@@ -1,7 +1,7 @@
 //! Expressions of DWARF 5, decoded and evaluated by this crate and by gimli.
 //!
 //! Both read the same bytes and get the same answers, which cost next to nothing: a register and memory always hold
-//! the same number, the frame base is an address, an entry has an expression. Both start from nothing in every run:
+//! the same number, the frame has a CFA and all of its registers, an entry has an expression. Both start from nothing in every run:
 //!
 //! - this crate makes an `Arena`, fills in a `Context` and calls `evaluate`; "at a stop" this is one of several evaluations
 //!   with the same arena and context, as a debugger does it for the variables of a frame;
@@ -18,13 +18,13 @@ use gimli::{
     EndianSlice, Evaluation, EvaluationResult, EvaluationStorage, LittleEndian, Piece, StoreOnHeap,
     Value,
 };
-use hetdwarf::arch::{Register, WaveSize};
+use hetdwarf::arch::{AddressSpace, Register, WaveSize};
 use hetdwarf::eval::{
-    BaseType, Context, DieReference, ExpressionBytes, LocationAttribute, Outcome, Procedure,
+    BaseType, Context, DieReference, ExpressionBytes, Frame, LocationAttribute, Outcome, Procedure,
     Resolver, ResultKind, Subprogram, Unit, evaluate,
 };
 use hetdwarf::expr::{Encoding, ParseOptions, operations, parse};
-use hetdwarf::location::{Arena, Storage};
+use hetdwarf::location::{Arena, LaneSelect, Location, Place, Storage};
 use hetdwarf::wave::{AccessError, Memory, Wave};
 use smallvec::SmallVec;
 
@@ -32,8 +32,10 @@ use super::{Case, Maker, keep, maker};
 
 /// What is in every register and in all of memory.
 const CONTENTS: u64 = 0x0000_7f12_3456_7890;
-/// The frame base.
-const FRAME_BASE: u64 = 0x7f00_0000_1000;
+/// The frame base that over half of the functions of the corpus have.
+const FRAME_BASE: &str = "DW_OP_call_frame_cfa";
+/// The CFA of the frame.
+const CFA: u64 = 0x7f00_0000_1000;
 /// The subject in which gimli is told the frame base, instead of evaluating the expression for it as this crate does.
 const GIVEN: &str = "fbreg, gimli is given the frame base";
 /// How many expressions are evaluated with the same arena and context: a frame has about so many variables.
@@ -146,7 +148,7 @@ impl World {
         keep(World {
             expression: ExpressionBytes::alone(bytes(text), UNIT),
             called: ExpressionBytes::alone(bytes(CALLED), UNIT),
-            frame_base: ExpressionBytes::alone(bytes(&format!("DW_OP_addr {FRAME_BASE:#x}")), UNIT),
+            frame_base: ExpressionBytes::alone(bytes(FRAME_BASE), UNIT),
             frame_base_given,
         })
     }
@@ -205,6 +207,32 @@ impl<'a> Resolver<'a> for World {
     }
 }
 
+/// The innermost frame, whose registers are those of the wave.
+impl<'a> Frame<'a> for World {
+    fn register(&self, register: Register) -> hetdwarf::Result<Location<'a>> {
+        Ok(Location::register(register))
+    }
+
+    fn entry_register(&self, register: Register) -> hetdwarf::Result<Location<'a>> {
+        self.register(register)
+    }
+
+    fn cfa(&self) -> hetdwarf::Result<Location<'a>> {
+        let memory = Storage::Memory {
+            space: AddressSpace::None,
+            lane: LaneSelect::None,
+        };
+        Ok(Location::One(Place::new(memory, u128::from(CFA) * 8)))
+    }
+
+    fn with_caller(
+        &self,
+        _: &mut dyn FnMut(&dyn Frame<'a>, u64) -> hetdwarf::Result<()>,
+    ) -> hetdwarf::Result<bool> {
+        Ok(false)
+    }
+}
+
 fn decode(bytes: &[u8]) -> usize {
     operations(bytes, Encoding::AMDGPU).count().unwrap()
 }
@@ -217,6 +245,7 @@ where
     Context {
         wave: Some(world),
         resolver: Some(world),
+        frame: Some(world),
         subprogram: Some(Subprogram {
             frame_base: Some(LocationAttribute::Expression(world.frame_base)),
             ..Subprogram::default()
@@ -283,8 +312,8 @@ fn gimli_frame_base<'a, S: EvaluationStorage<Bytes<'a>>>(world: &'a World) -> u6
     let bytes = Bytes::new(world.frame_base.bytes, LittleEndian);
     let mut evaluation = Evaluation::<_, S>::new_in(bytes, GIMLI);
     let mut next = evaluation.evaluate().unwrap();
-    while let EvaluationResult::RequiresRelocatedAddress(address) = next {
-        next = evaluation.resume_with_relocated_address(address).unwrap();
+    while let EvaluationResult::RequiresCallFrameCfa = next {
+        next = evaluation.resume_with_call_frame_cfa(CFA).unwrap();
     }
     match evaluation.as_result() {
         [
@@ -312,7 +341,7 @@ fn gimli<'a, S: EvaluationStorage<Bytes<'a>>>(world: &'a World, kind: ResultKind
             }
             EvaluationResult::RequiresFrameBase => {
                 let base = if world.frame_base_given {
-                    FRAME_BASE
+                    CFA
                 } else {
                     gimli_frame_base::<S>(world)
                 };

@@ -246,7 +246,7 @@ fn eval_reads_what_an_expression_refers_to_as_vars_does() {
     let object = "--object fixtures/waves/calls/calls.hsaco --wave fixtures/waves/calls/w02.json";
     // 0x99 is DW_OP_call4, of an offset in the unit (DWARF 5 §2.5.1.5).
     let options = "--tolerant --frame 0 --lane 3,5 --read 32 --format json --hex 997c000000";
-    let answer = json(&done(&format!("eval {object} {options}")));
+    let answer: Value = serde_json::from_str(&done(&format!("eval {object} {options}"))).unwrap();
     let lanes = answer["lanes"].as_array().unwrap();
     let read: Vec<&str> = lanes
         .iter()

@@ -277,7 +277,8 @@ fn the_same_bytes_for_any_number_of_threads() {
         let formats = ["text", "json", "sarif", "github"];
         formats.map(|format| (path.to_str().unwrap(), format))
     }) {
-        let run = |jobs: &str| hetdwarf(["verify", path, "--format", format, "--jobs", jobs]);
+        let run =
+            |jobs: &str| hetdwarf(["verify", path, "--each", "--format", format, "--jobs", jobs]);
         let one = run("1");
         assert_ne!(one.status, 2, "{}", one.err);
         for jobs in ["2", "7"] {
@@ -461,6 +462,10 @@ fn document() -> VerifyDocument {
         help: Some("more".into()),
         spec: "DWARF 5 §6.4.1",
         fingerprint: "0123456789abcdef".into(),
+        registers: vec!["s33".to_owned()],
+        cause: Some(0x1a04_u64.into()),
+        kind: "scalar".to_owned(),
+        group: None,
     };
     let bare = FindingDocument {
         severity: Severity::Note,

@@ -289,6 +289,12 @@ pub(crate) struct VerifyArguments {
     /// The choices of this file, instead of the next hetdwarf.toml
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
+    /// Every finding by itself, not one for each cause
+    #[arg(long)]
+    pub(crate) each: bool,
+    /// Only the table: for each rule its level and how many findings, functions and files
+    #[arg(long, conflicts_with_all = ["each", "list", "explain"])]
+    pub(crate) summary: bool,
     #[command(flatten)]
     pub(crate) limits: LimitArguments,
     /// Print the rules
@@ -350,6 +356,10 @@ pub(crate) struct CoreArguments {
     /// Also write each wave as a snapshot, wave-INDEX.json (hetdwarf-wave/1), and each code object, object-N.hsaco
     #[arg(long, value_name = "DIR")]
     pub(crate) export: Option<PathBuf>,
+    /// Also write a page for a browser, one file: groups of waves, and of each wave its lanes, stack, source and variables;
+    /// with --all those of every wave, however many there are
+    #[arg(long, value_name = "OUT")]
+    pub(crate) html: Option<PathBuf>,
     /// With --export: which memory the snapshots have besides LDS, scratch and kernel arguments
     #[arg(long, value_enum, default_value_t, requires = "export")]
     pub(crate) memory: MemoryName,

@@ -119,6 +119,8 @@ impl<'p> Reader<'_, '_, 'p, '_> {
         lane_types: &mut LaneTypes,
     ) -> Result<Contents<'p>> {
         let mut lanes = Vec::new();
+        // A layout for which nothing has to be asked is that of all lanes.
+        let mut fixed = None;
         for lane in self.frame.stop.wave().wave_size().all_lanes() {
             let context = Context {
                 lane: LaneFocus::One(lane),
@@ -126,14 +128,20 @@ impl<'p> Reader<'_, '_, 'p, '_> {
             };
             // What a lane that does not execute holds as a bound may be anything.
             let found = if is_active(self.exec, lane) {
-                self.lay_out(ty, attribute, &VariableContext { context, ..*within })
+                self.lay_out(
+                    ty,
+                    attribute,
+                    &VariableContext { context, ..*within },
+                    &mut fixed,
+                )
             } else {
                 Err(ErrorKind::UndefinedRead.into())
             };
             let read = found.and_then(|(layout, location)| {
                 let bits = self.read_laid_out(&layout, &location, lane)?;
                 let info = self.frame.stop.program().info();
-                lane_types.add(layout, |layout| info.type_with(types, layout))?;
+                let meter = self.frame.stop.meter();
+                lane_types.add(layout, |layout| info.type_with(types, layout, meter))?;
                 Ok((bits, location))
             });
             if read.is_err() {
@@ -144,12 +152,14 @@ impl<'p> Reader<'_, '_, 'p, '_> {
         Ok(Contents::Each(lanes))
     }
 
-    /// The layout and the place of an object in the lane in focus.
+    /// The layout and the place of an object in the lane in focus; `fixed` is the layout of all lanes, once it is known
+    /// that there is one.
     fn lay_out(
         &self,
         ty: DieId,
         attribute: &LocationAttribute<'p>,
         within: &VariableContext<'_, 'p, '_>,
+        fixed: &mut Option<Result<Option<Layout>>>,
     ) -> Result<(Layout, Location<'p>)> {
         let info = self.frame.stop.program().info();
         let location = locate(attribute, &within.context)?;
@@ -158,8 +168,21 @@ impl<'p> Reader<'_, '_, 'p, '_> {
             ..within.context
         };
         let within = VariableContext { context, ..*within };
-        let layout = info.layout(ty, &mut |question| self.answer(question, &within))?;
-        let layout = layout.ok_or_else(|| Error::malformed("variable", "its type has no size"))?;
+        let layout = match fixed {
+            Some(known) => known.clone(),
+            None => {
+                let mut is_fixed = true;
+                let found = info.layout(ty, self.frame.stop.meter(), &mut |question| {
+                    is_fixed = false;
+                    self.answer(question, &within)
+                });
+                if is_fixed {
+                    *fixed = Some(found.clone());
+                }
+                found
+            }
+        };
+        let layout = layout?.ok_or_else(|| Error::malformed("variable", "its type has no size"))?;
         Ok((layout, location))
     }
 

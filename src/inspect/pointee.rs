@@ -127,7 +127,14 @@ impl<'p> Reader<'_, '_, 'p, '_> {
             max_chars: 4096,
             ..Options::default()
         };
-        let text = display::to_string_with(types, target, &value, &pointees, &options);
+        let value = display::Value {
+            table: types,
+            id: target,
+            value: &value,
+            pointees: &pointees,
+            options: &options,
+        };
+        let text = value.text(stop.meter());
         self.keep((text.len() as u64).saturating_mul(8), 1)?;
         Ok(text)
     }

@@ -13,6 +13,7 @@ use crate::eval::{
     Doubt, ExpressionBytes, LocationAttribute, MOST_FROM_ONE_DWORD, ObjectShape, PerLane, Reading,
     Resolver, locate_lanes,
 };
+use crate::limits::Limits;
 use crate::location::{
     Access, Bits, Composite, LaneBits, Location, Place, Storage, read_lanes_within, read_within,
 };
@@ -265,19 +266,32 @@ impl<'a> VariableValue<'a> {
     /// are no bits.
     #[must_use]
     pub fn text(&self, lane: Lane, types: &TypeTable, options: &Options) -> Option<String> {
+        let meter = Meter::new(&Limits::DEFAULT, MOST_BYTES);
+        self.text_within(lane, types, options, &meter)
+    }
+
+    /// The same as a part of a question.
+    pub(crate) fn text_within(
+        &self,
+        lane: Lane,
+        types: &TypeTable,
+        options: &Options,
+        meter: &Meter,
+    ) -> Option<String> {
         let bits = self.bits(lane).ok()??;
         let value = TypedBytes {
             bytes: &bits.bytes,
             undefined: &bits.undefined,
             unavailable: &bits.unavailable,
         };
-        Some(display::to_string_with(
-            types,
-            self.type_in(lane),
-            &value,
-            self.lane_types.pointees(lane),
+        let value = display::Value {
+            table: types,
+            id: self.type_in(lane),
+            value: &value,
+            pointees: self.lane_types.pointees(lane),
             options,
-        ))
+        };
+        Some(value.text(meter))
     }
 
     /// The type in a lane, with the bounds and the places of members that it has there.

@@ -9,7 +9,7 @@ use super::vars::VarsFrame;
 use crate::gpu_core::{
     CoreWave, Dispatch, FenceScope, GpuCore, LoadedObject, Problem, Process, Queue, WaveState,
 };
-use crate::inspect::{Programs, Stop};
+use crate::inspect::{Programs, Stop, StopFrame};
 use crate::location::Arena;
 use crate::meter::Meter;
 use crate::object::SymbolKind;
@@ -622,6 +622,18 @@ fn add_frame(
     }
     let place = place.unwrap_or_default();
     frames.push(format!("{}{place}", function.raw()).into());
+}
+
+/// The innermost frame that is not of the code that stops a program (`abort`, and what is called `__…`); if there is none,
+/// the innermost one.
+#[must_use]
+pub fn own_frame<'s, 'p, 'a>(stop: &'s Stop<'p, 'a>) -> Option<StopFrame<'s, 'p, 'a>> {
+    let is_own = |frame: &StopFrame<'_, '_, '_>| {
+        let function = frame.function().ok().flatten();
+        let name = function.and_then(|function| function.name);
+        name.is_some_and(|name| !name.starts_with("__") && name != "abort")
+    };
+    stop.frames().find(is_own).or_else(|| stop.frame(0))
 }
 
 /// A place without debugging information: function and offset by the symbols, or else the address.

@@ -2,6 +2,7 @@
 
 use core::ops::Range;
 
+use crate::cfi_check::Contradiction;
 use crate::meter::Meter;
 use crate::rule::{Rule, Severity};
 use crate::untrusted::Untrusted;
@@ -30,6 +31,8 @@ pub struct Finding {
     pub message: Untrusted<'static>,
     /// What should be there instead, where that is known.
     pub help: Option<Untrusted<'static>>,
+    /// What the machine code contradicts, of the rules that read it.
+    pub contradiction: Option<Box<Contradiction>>,
 }
 
 /// A line of text of which a part is at fault.
@@ -70,6 +73,7 @@ impl Finding {
             excerpt: None,
             message: message.into(),
             help: None,
+            contradiction: None,
         }
     }
 
@@ -115,7 +119,13 @@ impl Finding {
             .as_ref()
             .map_or(0, |excerpt| excerpt.text.raw().len());
         let help = self.help.as_ref().map_or(0, |help| help.raw().len());
+        let ranges = self.contradiction.as_ref().map_or(0, |contradiction| {
+            let each = size_of::<Range<u64>>();
+            let ranges = contradiction.ranges.len().saturating_mul(each);
+            ranges.saturating_add(size_of::<Contradiction>())
+        });
         let texts = [
+            ranges,
             size_of::<Finding>(),
             self.message.raw().len(),
             excerpt,

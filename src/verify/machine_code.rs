@@ -113,6 +113,7 @@ fn finding(contradiction: &Contradiction, fde: &Fde<'_>, section: &'static str) 
     let mut finding = Finding::new(contradiction.rule, section, message)
         .at(fde.offset)
         .pc(first);
+    finding.contradiction = Some(Box::new(contradiction.clone()));
     // A run in which the condition is not met does not show it.
     if contradiction.condition != Condition::Always {
         finding.severity = match finding.severity {

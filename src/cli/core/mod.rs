@@ -2,6 +2,7 @@
 
 mod export;
 mod objects;
+mod page;
 mod stop;
 mod text;
 
@@ -28,6 +29,9 @@ pub(crate) fn run(
 ) -> Result<Exit, Failure> {
     let limits = arguments.limits.limits();
     let wanted = &arguments.objects;
+    if let Some(path) = &arguments.html {
+        page::check(path, &arguments.files)?;
+    }
     with_core(
         &arguments.files,
         wanted,
@@ -42,6 +46,9 @@ pub(crate) fn run(
             document.problems.extend(found.problems.iter().cloned());
             if let Some(folder) = &arguments.export {
                 export::export(opened, folder, arguments.memory == MemoryName::All)?;
+            }
+            if let Some(path) = &arguments.html {
+                page::write(path, &document, opened, arguments)?;
             }
             match arguments.format {
                 Format::Json => writeln!(out, "{}", to_json_pretty(&document)?)?,

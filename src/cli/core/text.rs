@@ -7,10 +7,11 @@ use anstyle::{AnsiColor, Style};
 
 use crate::arch::Lane;
 use crate::gpu_core::{CoreWave, GpuCore, StopReason, WaveState};
-use crate::inspect::{Programs, Stop, StopFrame};
+use crate::inspect::{Programs, Stop};
 use crate::location::Arena;
 use crate::report::{
     CoreDocument, CoreWaveDocument, DispatchDocument, LaneChoice, VarsDocument, VarsRequest,
+    own_frame,
 };
 use crate::untrusted::Untrusted;
 use crate::wave::Wave;
@@ -426,16 +427,6 @@ impl<'p> Printer<'p, '_, '_, '_> {
 fn nth_line(text: &str, line: u64) -> Option<&str> {
     let index = usize::try_from(line.checked_sub(1)?).ok()?;
     text.lines().nth(index)
-}
-
-/// The innermost frame that is not of the code that stops a program.
-fn own_frame<'s, 'p, 'a>(stop: &'s Stop<'p, 'a>) -> Option<StopFrame<'s, 'p, 'a>> {
-    let is_own = |frame: &StopFrame<'_, '_, '_>| {
-        let function = frame.function().ok().flatten();
-        let name = function.and_then(|function| function.name);
-        name.is_some_and(|name| !name.starts_with("__") && name != "abort")
-    };
-    stop.frames().find(is_own).or_else(|| stop.frame(0))
 }
 
 fn title(wave: &CoreWaveDocument) -> String {

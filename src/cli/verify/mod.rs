@@ -20,8 +20,8 @@ use super::save::save;
 use crate::limits::Limits;
 use crate::object::code_objects_with;
 use crate::report::{
-    Baseline, CheckedFile, RulesDocument, SarifLog, VerifyDocument, check_file_with,
-    github_annotations, to_json_pretty,
+    Baseline, CheckedFile, RulesDocument, SarifLog, SummaryDocument, VerifyDocument,
+    check_file_with, github_annotations, to_json_pretty,
 };
 use crate::untrusted::Untrusted;
 use crate::verify::{Choice, Rule, Selection, UnknownRule, queue};
@@ -67,7 +67,16 @@ pub(crate) fn run(
         baseline.apply(&mut document, |path| judged.holds(path.raw()));
         report_stale(&document, err)?;
     }
-    print(arguments.format, &document, &folder, out)?;
+    if !arguments.each {
+        document = document.grouped();
+    }
+    match arguments.summary {
+        true => print_summary(arguments.format, &document, out)?,
+        false => print(arguments.format, &document, &folder, out)?,
+    }
+    if arguments.summary || arguments.format == VerifyFormat::Github {
+        step_summary(&document)?;
+    }
     Ok(if !document.unreadable.is_empty() {
         Exit::Incomplete
     } else if document.has_errors() {
@@ -261,6 +270,44 @@ fn print(
         }
     }
     Ok(())
+}
+
+/// The table alone.
+fn print_summary(
+    format: VerifyFormat,
+    document: &VerifyDocument,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let summary = SummaryDocument::new(document);
+    match format {
+        VerifyFormat::Json => writeln!(out, "{}", to_json_pretty(&summary)?)?,
+        VerifyFormat::Text => {
+            text::print_table(document, out)?;
+            text::print_numbers(document, out)?;
+        }
+        VerifyFormat::Sarif | VerifyFormat::Github => {
+            return Err(Failure::new(
+                "--summary: the table is printed as text or json",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Adds the table to the summary of a step of a GitHub workflow, if it is run in one: the runner names a file for it.
+fn step_summary(document: &VerifyDocument) -> Result<(), Failure> {
+    let named = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty());
+    let (Some(path), Some(_)) = (named, document.summary.findings) else {
+        return Ok(());
+    };
+    let path = Path::new(&path);
+    let file = std::fs::OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(path);
+    let text = SummaryDocument::new(document).to_markdown();
+    file.and_then(|mut file| file.write_all(text.as_bytes()))
+        .map_err(|error| Failure::in_file(path, error))
 }
 
 fn print_rules(

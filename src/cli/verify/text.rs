@@ -1,16 +1,19 @@
 //! Findings for people.
 
+use core::cmp::Reverse;
 use core::fmt::{self, Write as _};
 use std::io::Write;
 
 use anstyle::{AnsiColor, Style};
+use comfy_table::{Cell, Color};
 
 use super::super::failure::Failure;
+use super::super::table::{bold, cells, table};
 use crate::report::{
-    ExcerptDocument, FindingDocument, RuleDocument, RulesDocument, VerifiedFile, VerifyDocument,
-    VerifySummary,
+    ExcerptDocument, FindingDocument, FindingGroup, RuleDocument, RulesDocument, VerifiedFile,
+    VerifyDocument, VerifySummary,
 };
-use crate::untrusted::Escaper;
+use crate::untrusted::{Escaper, Untrusted};
 use crate::verify::Severity;
 
 const FAINT: Style = Style::new().dimmed();
@@ -32,13 +35,37 @@ const USUAL: usize = 384;
 /// How many code objects that are the same as one are named.
 const NAMED: usize = 3;
 
-/// Every finding, and the numbers.
+/// How many functions or registers of a cause are named.
+const MOST_NAMES: usize = 6;
+
+/// How many findings fit on a screen; of more there is the table first.
+const ON_A_SCREEN: usize = 8;
+
+/// Every finding, and the numbers. Causes are told worst first, findings by themselves by files.
 pub(super) fn print(document: &VerifyDocument, out: &mut dyn Write) -> Result<(), Failure> {
-    for file in &document.files {
-        let mut text = String::with_capacity(file.findings.len().saturating_mul(USUAL));
-        for finding in &file.findings {
+    let is_grouped = document.summary.findings.is_some();
+    if is_grouped {
+        let mut causes: Vec<_> = document.findings().collect();
+        if causes.len() > ON_A_SCREEN {
+            print_table(document, out)?;
+            writeln!(out)?;
+        }
+        let size = |finding: &FindingDocument| finding.group.as_ref().map_or(1, |g| g.count);
+        causes.sort_by_key(|(_, finding)| Reverse((finding.severity, size(finding))));
+        for (file, finding) in causes {
+            let mut text = String::with_capacity(USUAL);
             // Writing to a string does not fail.
             let _ = write_finding(&mut text, file, finding);
+            out.write_all(text.as_bytes())?;
+        }
+    }
+    for file in &document.files {
+        let mut text = String::new();
+        if !is_grouped {
+            text.reserve(file.findings.len().saturating_mul(USUAL));
+            for finding in &file.findings {
+                let _ = write_finding(&mut text, file, finding);
+            }
         }
         if !file.same.is_empty() {
             let path = &file.path;
@@ -56,16 +83,47 @@ pub(super) fn print(document: &VerifyDocument, out: &mut dyn Write) -> Result<()
         }
         out.write_all(text.as_bytes())?;
     }
+    print_numbers(document, out)
+}
+
+/// The last line.
+pub(super) fn print_numbers(document: &VerifyDocument, out: &mut dyn Write) -> Result<(), Failure> {
     writeln!(out, "{}", summary(&document.summary))?;
+    Ok(())
+}
+
+/// What was found of each rule.
+pub(super) fn print_table(document: &VerifyDocument, out: &mut dyn Write) -> Result<(), Failure> {
+    if document.rules.is_empty() {
+        return Ok(());
+    }
+    let header = [
+        "level",
+        "rule",
+        "causes",
+        "findings",
+        "functions",
+        "files",
+        "producer",
+    ];
+    let rows = document.rules.iter().map(|row| {
+        let numbers = [row.causes, row.findings, row.functions, row.files];
+        let level = Cell::new(row.severity).fg(match row.severity {
+            Severity::Error => Color::Red,
+            Severity::Warning => Color::Yellow,
+            Severity::Note => Color::Cyan,
+        });
+        let mut line = vec![level, bold(row.rule)];
+        line.extend(cells(numbers));
+        line.push(Cell::new(row.producers_text()));
+        line
+    });
+    writeln!(out, "{}", table(Some(cells(header)), rows.collect(), 2..6))?;
     Ok(())
 }
 
 /// `2 code objects: 1 error, 3 warnings, 0 notes`.
 fn summary(summary: &VerifySummary) -> String {
-    let number = |count: u64, what: &str| {
-        let plural = if count == 1 { "" } else { "s" };
-        format!("{count} {what}{plural}")
-    };
     let coloured = |count: u64, severity: Severity| {
         let style = if count == 0 {
             Style::new()
@@ -81,6 +139,9 @@ fn summary(summary: &VerifySummary) -> String {
         coloured(summary.warnings, Severity::Warning),
         coloured(summary.notes, Severity::Note),
     );
+    if let Some(findings) = summary.findings.filter(|all| *all > summary.causes()) {
+        text.push_str(&format!(" ({findings} findings by their causes)"));
+    }
     if summary.known > 0 {
         text.push_str(&format!("; {} in the baseline", summary.known));
     }
@@ -118,11 +179,76 @@ fn write_finding(text: &mut String, file: &VerifiedFile, finding: &FindingDocume
     if let Some(excerpt) = &finding.excerpt {
         write_excerpt(text, excerpt, style)?;
     }
+    if let Some(group) = finding.group.as_ref().filter(|group| group.count > 1) {
+        write!(text, "  {FAINT}={FAINT:#} {BOLD}also{BOLD:#}: ")?;
+        write_group(text, finding, group)?;
+        text.push('\n');
+    }
     if let Some(help) = &finding.help {
         writeln!(text, "  {FAINT}={FAINT:#} {BOLD}help{BOLD:#}: {help}")?;
     }
     text.push('\n');
     Ok(())
+}
+
+/// What else a finding stands for: the registers if it is one function, else how many functions there are and some of them.
+fn write_group(text: &mut String, finding: &FindingDocument, group: &FindingGroup) -> fmt::Result {
+    let others = group.count.saturating_sub(1);
+    if group.functions <= 1 && group.files <= 1 {
+        let registers = group.also.iter().flat_map(|place| &place.registers);
+        let mut names: Vec<&str> = Vec::new();
+        for name in registers {
+            if !names.contains(&name.as_str()) && !finding.registers.contains(name) {
+                names.push(name);
+            }
+            if names.len() > MOST_NAMES {
+                break;
+            }
+        }
+        write!(text, "{}", number(others, "more finding"))?;
+        return write_names(text, names.iter(), " of the same cause: ");
+    }
+    let functions = group
+        .also
+        .iter()
+        .filter_map(|place| place.function.as_ref());
+    let mut names: Vec<&Untrusted<'_>> = Vec::new();
+    for name in functions {
+        if Some(name) != finding.function.as_ref() && !names.contains(&name) {
+            names.push(name);
+        }
+        if names.len() > MOST_NAMES {
+            break;
+        }
+    }
+    write!(
+        text,
+        "{} in all, in {} of {}",
+        number(group.count, "finding"),
+        number(group.functions, "function"),
+        number(group.files, "code object"),
+    )?;
+    write_names(text, names.iter(), ": ")
+}
+
+/// Names, and `…` if there are more than some.
+fn write_names(
+    text: &mut String,
+    names: impl ExactSizeIterator<Item = impl fmt::Display>,
+    start: &str,
+) -> fmt::Result {
+    let count = names.len();
+    for (number, name) in names.take(MOST_NAMES).enumerate() {
+        let before = if number == 0 { start } else { ", " };
+        write!(text, "{before}{name}")?;
+    }
+    let more = if count > MOST_NAMES { ", …" } else { "" };
+    text.write_str(more)
+}
+
+fn number(count: u64, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
 }
 
 /// The line, and `^^^^` below what is at fault.

@@ -8,13 +8,19 @@ mod baseline;
 mod check;
 mod fingerprint;
 mod github;
+mod group;
+mod kind;
 mod place;
+mod producer;
 mod sarif;
+mod summary;
 
 pub use baseline::{Baseline, BaselineEntry};
 pub use check::{CheckedFile, check_file, check_file_with, check_file_within};
 pub use github::github_annotations;
+pub use group::WIDESPREAD;
 pub use sarif::SarifLog;
+pub use summary::{RuleSummary, SummaryDocument};
 
 use serde::Serialize;
 
@@ -37,6 +43,9 @@ pub struct VerifyDocument {
     /// What the baseline lists and nobody finds any more.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stale: Vec<BaselineEntry>,
+    /// What was found of each rule, worst first, if the document is [grouped](VerifyDocument::grouped).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<RuleSummary>,
     /// The numbers.
     pub summary: VerifySummary,
 }
@@ -96,6 +105,63 @@ pub struct FindingDocument {
     pub spec: &'static str,
     /// Stays the same when code only moves: 16 digits.
     pub fingerprint: String,
+    /// The registers of the caller that a debugger gets wrong.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub registers: Vec<String>,
+    /// The address of the instruction that caused it.
+    #[serde(rename = "cause_pc", skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Hex>,
+    /// Of what machine code contradicts, its kind: what the row is about and the condition, `scalar` or
+    /// `vector,lanes-inactive` for example. No register, address or offset is in it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub kind: String,
+    /// The others of the same cause, if the document is [grouped](VerifyDocument::grouped).
+    #[serde(flatten)]
+    pub group: Option<FindingGroup>,
+}
+
+/// What a finding stands for.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FindingGroup {
+    /// How many findings, with the one that is shown.
+    pub count: u64,
+    /// How many functions they are in; where a function is not known, the file counts as one.
+    pub functions: u64,
+    /// How many code objects they are in.
+    pub files: u64,
+    /// Where the others are, by path and then in the order of the file. Some ten thousand are listed in a document, and
+    /// those beyond are only counted.
+    pub also: Vec<OtherPlace>,
+}
+
+/// Where another finding of the same cause is; or several at the same place.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct OtherPlace {
+    /// The code object, if it is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<Untrusted<'static>>,
+    /// As in the finding.
+    pub pc: Option<Hex>,
+    /// As in the finding.
+    pub offset: Option<Hex>,
+    /// As in the finding.
+    pub section: &'static str,
+    /// As in the finding.
+    pub function: Option<Untrusted<'static>>,
+    /// As in the finding: one for each finding at this place, if the rule is about registers.
+    pub registers: Vec<String>,
+}
+
+impl OtherPlace {
+    /// Whether another differs in registers alone, so that both can be told as one.
+    fn is_same_place(&self, other: &OtherPlace) -> bool {
+        let place = |one: &OtherPlace| (one.pc, one.offset, one.section);
+        !other.registers.is_empty()
+            && place(self) == place(other)
+            && (&self.path, &self.function) == (&other.path, &other.function)
+    }
 }
 
 /// A line of the source.
@@ -131,18 +197,29 @@ pub struct UnreadableFile {
 pub struct VerifySummary {
     /// Code objects that were checked.
     pub files: u64,
-    /// Findings of severity error.
+    /// Findings of severity error; causes if the document is [grouped](VerifyDocument::grouped), here and in the next two.
     pub errors: u64,
     /// Findings of severity warning.
     pub warnings: u64,
     /// Findings of severity note.
     pub notes: u64,
+    /// All findings, if the document is grouped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub findings: Option<u64>,
     /// Findings that a baseline knew and that are not listed.
     #[serde(skip_serializing_if = "is_zero")]
     pub known: u64,
     /// Files, or code objects in them, that could not be read.
     #[serde(skip_serializing_if = "is_zero")]
     pub unreadable: u64,
+}
+
+impl VerifySummary {
+    /// Findings that are listed: causes if the document is grouped.
+    #[must_use]
+    pub fn causes(&self) -> u64 {
+        (self.errors.saturating_add(self.warnings)).saturating_add(self.notes)
+    }
 }
 
 fn is_true(flag: &bool) -> bool {
@@ -169,6 +246,7 @@ impl VerifyDocument {
             files: Vec::new(),
             unreadable: Vec::new(),
             stale: Vec::new(),
+            rules: Vec::new(),
             summary: VerifySummary::default(),
         };
         for file in checked {
@@ -201,6 +279,7 @@ impl VerifyDocument {
             files: count(self.files.len()),
             unreadable: count(self.unreadable.len()),
             known,
+            findings: self.summary.findings,
             ..VerifySummary::default()
         };
         for (_, finding) in self.findings() {
@@ -256,6 +335,7 @@ impl VerifiedFile {
 
 impl FindingDocument {
     fn new(path: &str, finding: &Finding) -> FindingDocument {
+        let contradiction = finding.contradiction.as_deref();
         FindingDocument {
             rule: finding.rule.id,
             severity: finding.severity,
@@ -275,6 +355,10 @@ impl FindingDocument {
             help: finding.help.clone(),
             spec: finding.rule.spec,
             fingerprint: fingerprint::of(path, finding),
+            registers: contradiction.and_then(kind::register).into_iter().collect(),
+            cause: contradiction.map(|found| Hex::from(found.cause_pc)),
+            kind: contradiction.map(kind::of).unwrap_or_default(),
+            group: None,
         }
     }
 

@@ -159,6 +159,71 @@ fn sarif_says_the_same() {
     assert_eq!(run["invocations"][0]["executionSuccessful"], false);
 }
 
+/// One cause a function for [`WIDESPREAD`] functions; of one more it is the compiler's.
+#[test]
+fn what_is_everywhere_is_told_once() {
+    let helper = |function: &str| {
+        let mut finding = full();
+        finding.function = Some(function.to_owned().into());
+        finding
+    };
+    let names = ["a", "b", "c", "d"];
+    let grouped = |count: usize| {
+        let findings: Vec<Finding> = names.iter().take(count).map(|f| helper(f)).collect();
+        // The same functions once more, in another file.
+        VerifyDocument::new([
+            checked("k.hsaco", None, &findings),
+            checked("l.hsaco", None, &findings),
+        ])
+        .grouped()
+    };
+    let few = grouped(WIDESPREAD);
+    assert_eq!((few.summary.errors, few.summary.findings), (3, Some(6)));
+    for (n, (file, finding)) in few.findings().enumerate() {
+        let group = finding.group.as_ref().unwrap();
+        assert_eq!(
+            (file.path.raw(), finding.function.clone()),
+            ("k.hsaco", Some(names[n].into()))
+        );
+        assert_eq!((group.count, group.functions, group.files), (2, 1, 2));
+        assert_eq!(group.also[0].path, Some("l.hsaco".into()));
+    }
+    let many = grouped(WIDESPREAD + 1);
+    assert_eq!((many.summary.errors, many.summary.findings), (1, Some(8)));
+    let (_, finding) = many.findings().next().unwrap();
+    let group = finding.group.as_ref().unwrap();
+    assert_eq!((group.count, group.functions, group.files), (8, 4, 2));
+    assert_eq!(group.also.len(), 7);
+    let row = &many.rules[0];
+    assert_eq!(
+        (row.rule, row.causes, row.findings, row.functions, row.files),
+        ("cfi-entry", 1, 8, 4, 2)
+    );
+    assert_eq!(row.producers, ["LLVM"]);
+    // Once more, nothing changes.
+    assert_eq!(json(many.clone().grouped()), json(many));
+}
+
+/// Names and producers are anybody's: none is markup, and none starts a row.
+#[test]
+fn the_summary_is_a_table_in_markdown() {
+    let mut document = VerifyDocument::new([
+        CheckedFile::unreadable("z|`x`\n# y", "gone"),
+        checked("k.hsaco", None, &[full()]),
+    ]);
+    document.files[0].producers = vec!["<b>|x".into()];
+    let text = SummaryDocument::new(&document.grouped()).to_markdown();
+    assert_eq!(
+        text,
+        "### hetdwarf verify\n\n1 code objects: **1 errors**, 0 warnings, 0 notes\n\n\
+         | level | rule | causes | findings | functions | files | producer |\n\
+         |---|---|--:|--:|--:|--:|---|\n\
+         | error | `cfi-entry` | 1 | 1 | 1 | 1 | &#60;b&#62;&#124;x |\n\n\
+         - not read: z&#124;&#96;x&#96;\\u{a}&#35; y: gone\n"
+            .replace("\\u", "&#92;u")
+    );
+}
+
 #[test]
 fn a_fingerprint_survives_that_code_moves() {
     let before = FindingDocument::new("k", &full()).fingerprint;

@@ -23,6 +23,10 @@ fn finding(severity: Severity, excerpt: Option<(&str, [usize; 2])>) -> FindingDo
         help: Some("do this".into()),
         spec: "DWARF 5 §6.4.1",
         fingerprint: String::new(),
+        registers: Vec::new(),
+        cause: None,
+        kind: String::new(),
+        group: None,
     }
 }
 
