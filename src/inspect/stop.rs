@@ -1,6 +1,8 @@
 //! A stopped wave: its call frames and where they are in the source.
 
-use core::cell::OnceCell;
+use core::cell::{OnceCell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use super::lane_pc::{LanePlace, Recovery};
 use super::program::Program;
@@ -9,7 +11,7 @@ use crate::debug_info::{Function, InlinedCall, SourceLine};
 use crate::error::Result;
 use crate::eval::{Frame, LaneFocus, Reading};
 use crate::frame::{CallFrame, CallStack, Stopped, Unwind, unwind};
-use crate::lane_flow::StopLanes;
+use crate::lane_flow::{Changed, StopLanes};
 use crate::limits::Limits;
 use crate::location::{Access, Arena, read_value};
 use crate::meter::Meter;
@@ -63,6 +65,8 @@ pub struct Stop<'p, 'a> {
     arena: &'p Arena<'p>,
     /// Where the lanes are by the machine code, when that has been asked for.
     recovered: OnceCell<Result<StopLanes>>,
+    /// The registers that have changed for lanes that wait, by the program locations of the frame and of the lanes.
+    changed: RefCell<BTreeMap<(u64, u64), Rc<Changed>>>,
     meter: &'p Meter,
 }
 
@@ -104,6 +108,7 @@ impl<'p, 'a> Stop<'p, 'a> {
             wave: WaveRef(wave),
             arena,
             recovered: OnceCell::new(),
+            changed: RefCell::default(),
             meter,
         }
     }
@@ -172,6 +177,11 @@ impl<'p, 'a> Stop<'p, 'a> {
     /// Where the lanes are by the machine code, when that has been asked for.
     pub(super) fn recovered_cell(&self) -> &OnceCell<Result<StopLanes>> {
         &self.recovered
+    }
+
+    /// The registers that have changed for lanes that wait, as far as that has been asked for.
+    pub(super) fn changed(&self) -> &RefCell<BTreeMap<(u64, u64), Rc<Changed>>> {
+        &self.changed
     }
 
     /// The frames, the innermost first. Inlined calls are part of the frame they are in.

@@ -1,5 +1,7 @@
 //! A frame as lanes see it that wait in it: EXEC has switched them off, and their own registers hold still.
 
+use std::rc::Rc;
+
 use super::stop::StopFrame;
 use crate::arch::Register;
 use crate::error::Result;
@@ -9,14 +11,15 @@ use crate::lane_flow::Changed;
 use crate::location::Location;
 
 /// A frame without the registers that have changed for waiting lanes.
-pub(super) struct Seen<'f, 's, 'p> {
-    pub(super) frame: &'f CallFrame<'s, 'p, 'p>,
-    pub(super) changed: Option<&'f Changed>,
+#[derive(Debug)]
+pub(super) struct Seen<'s, 'p> {
+    frame: CallFrame<'s, 'p, 'p>,
+    changed: Option<Rc<Changed>>,
 }
 
-impl<'p> Frame<'p> for Seen<'_, '_, 'p> {
+impl<'p> Frame<'p> for Seen<'_, 'p> {
     fn register(&self, register: Register) -> Result<Location<'p>> {
-        match self.changed {
+        match &self.changed {
             Some(changed) if changed.contains(register) => Ok(Location::UNDEFINED),
             Some(_) | None => self.frame.register(register),
         }
@@ -42,13 +45,26 @@ impl<'p> Frame<'p> for Seen<'_, '_, 'p> {
     }
 }
 
-impl StopFrame<'_, '_, '_> {
+impl<'s, 'p> StopFrame<'s, 'p, '_> {
+    /// The frame's registers: those of where the wave is, or of where lanes wait.
+    pub(super) fn seen(&self) -> Seen<'s, 'p> {
+        Seen {
+            frame: self.frame,
+            changed: self.changed_since_waiting(),
+        }
+    }
+
     /// The registers that are not those of the waiting lanes any more, or not yet; nothing if it is seen from where the wave is.
-    pub(super) fn changed_since_waiting(&self) -> Option<Changed> {
+    fn changed_since_waiting(&self) -> Option<Rc<Changed>> {
         let waiting = self.waiting?;
         let load_address = self.stop.options().load_address;
         let wave = self.frame.pc().wrapping_sub(load_address);
-        let flow = self.stop.program().lane_flow(self.wave_size());
-        Some(flow.changed_between(wave, waiting.address))
+        let find = || {
+            let flow = self.stop.program().lane_flow(self.wave_size());
+            Rc::new(flow.changed_between(wave, waiting.address))
+        };
+        let key = (wave, waiting.address);
+        let mut known = self.stop.changed().borrow_mut();
+        Some(Rc::clone(known.entry(key).or_insert_with(find)))
     }
 }

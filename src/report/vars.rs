@@ -517,13 +517,10 @@ impl<'w> Writer<'w> {
         let state = value.state(lane);
         let work_item = frame.stop().wave().work_item(lane);
         let mut document = LaneDocument::of_state(lane, work_item, state.name());
-        document.message = match state {
-            LaneState::OptimizedOut
-                if frame.is_of_waiting_lanes() && value.variable.location.is_some() =>
-            {
-                Some(NOT_WAITING.into())
-            }
-            ref state => lane_message(value, state).map(Untrusted::from),
+        let is_waiting = frame.is_of_waiting_lanes() && value.variable.location.is_some();
+        document.message = match is_waiting && state == LaneState::OptimizedOut {
+            true => Some(NOT_WAITING.into()),
+            false => lane_message(value, &state).map(Untrusted::from),
         };
         if matches!(state, LaneState::Ok | LaneState::Partial) {
             if let Err(error) = self.value(value, lane, &mut document) {
