@@ -166,6 +166,25 @@ fn variables() {
     }
 }
 
+/// What an expression refers to is read as `vars` reads it: the location of `a` of `mid`, the entry at 0x7c of the
+/// object that LLVM writes without the extensions, is `fbreg +4, lit5, swap, xderef`, which by the letter is a value of 64 bits and is
+/// meant as a place in private memory. `truth.json`: `a` is 3 in lane 3, and 5 in lane 5.
+#[test]
+fn eval_reads_what_an_expression_refers_to_as_vars_does() {
+    let object = "--object fixtures/waves/calls/calls.hsaco --wave fixtures/waves/calls/w02.json";
+    // 0x99 is DW_OP_call4, of an offset in the unit (DWARF 5 §2.5.1.5).
+    let options = "--tolerant --frame 0 --lane 3,5 --read 32 --format json --hex 997c000000";
+    let answer: Value = serde_json::from_str(&done(&format!("eval {object} {options}"))).unwrap();
+    let lanes = answer["lanes"].as_array().unwrap();
+    let read: Vec<&str> = lanes
+        .iter()
+        .map(|lane| lane["read"]["bytes"].as_str().unwrap())
+        .collect();
+    assert_eq!(read, ["03000000", "05000000"]);
+    let place = &lanes[0]["result"]["places"][0];
+    assert_eq!(place["address_space"], "private_lane", "{place}");
+}
+
 #[test]
 fn tables_fit_the_terminal() {
     for width in [40, 61, 200] {
