@@ -1,5 +1,6 @@
 //! What the tests of this package share: fixtures, the command run in this process, and numbers in JSON.
 
+pub mod browser;
 pub mod cores;
 pub mod disassembly;
 pub mod fuzz;

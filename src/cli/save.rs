@@ -1,7 +1,7 @@
 //! Files that are written: all at once or not at all.
 
 use std::fs::OpenOptions;
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 /// Puts `bytes` in place of what a file has. Whoever reads it meanwhile, and whoever reads it after this one was stopped
@@ -10,8 +10,24 @@ use std::path::Path;
 /// # Errors
 /// If the file or its folder cannot be written to.
 pub(crate) fn save(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    save_with(path, |out| out.write_all(bytes))
+}
+
+/// The same with bytes that `write` writes, one after the other.
+///
+/// # Errors
+/// Those of `write`, and if the file or its folder cannot be written to.
+pub(crate) fn save_with<T>(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<T>,
+) -> io::Result<T> {
     let old = match std::fs::metadata(path) {
-        Ok(old) if !old.is_file() => return std::fs::write(path, bytes),
+        Ok(old) if !old.is_file() => {
+            let mut out = BufWriter::new(OpenOptions::new().write(true).open(path)?);
+            let answer = write(&mut out)?;
+            out.flush()?;
+            return Ok(answer);
+        }
         Ok(old) => Some(old.permissions()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(error),
@@ -33,13 +49,16 @@ pub(crate) fn save(path: &Path, bytes: &[u8]) -> io::Result<()> {
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     let mut file = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
-    file.write_all(bytes)?;
+    let mut out = BufWriter::new(&mut file);
+    let answer = write(&mut out)?;
+    out.flush()?;
+    drop(out);
     if let Some(old) = old {
         file.as_file().set_permissions(old)?;
     }
     file.as_file().sync_data()?;
     file.persist(place)?;
-    Ok(())
+    Ok(answer)
 }
 
 #[cfg(test)]

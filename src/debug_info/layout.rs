@@ -58,15 +58,21 @@ pub(crate) struct NumberVariable<'a> {
 }
 
 impl<'a> DebugInfo<'a> {
-    /// The layout of the type at `ty`; nothing if it has none, like a type that is only declared.
+    /// The layout of the type at `ty`; nothing if it has none, like a type that is only declared. What is looked at
+    /// is paid for.
     ///
     /// # Errors
     /// If an entry is malformed, and those of `answer`.
-    pub(crate) fn layout(&self, ty: DieId, answer: Answer<'_, 'a>) -> Result<Option<Layout>> {
-        let meter = &self.question();
+    pub(crate) fn layout(
+        &self,
+        ty: DieId,
+        meter: &Meter,
+        answer: Answer<'_, 'a>,
+    ) -> Result<Option<Layout>> {
         let mut outer = Vec::new();
         let mut next = ty;
         for _ in 0..HOPS {
+            meter.work(1)?;
             let mut die = self.die(next)?;
             if let Some(definition) = self.definition(&die) {
                 die = self.die(definition)?;
@@ -237,14 +243,19 @@ impl<'a> DebugInfo<'a> {
         })
     }
 
-    /// The type that has `layout` instead of what is known of it without asking.
+    /// The type that has `layout` instead of what is known of it without asking; what is kept of it is paid for.
     ///
     /// # Errors
     /// If an entry is malformed.
-    pub(crate) fn type_with(&self, table: &mut TypeTable, layout: &Layout) -> Result<TypeId> {
+    pub(crate) fn type_with(
+        &self,
+        table: &mut TypeTable,
+        layout: &Layout,
+        meter: &Meter,
+    ) -> Result<TypeId> {
         // The characters of a string are in its own entry, or in none.
         let is_string = layout.outer.last().map(|(entry, ..)| *entry) == Some(layout.inner);
-        let mut id = self.read_type(table, Some(layout.inner))?;
+        let mut id = self.read_type_within(table, Some(layout.inner), meter)?;
         if is_string && let TypeKind::Array { element, .. } = table.get(id).kind {
             id = element;
         }
@@ -259,7 +270,7 @@ impl<'a> DebugInfo<'a> {
             id = table.add(ty);
         }
         for (entry, found, size) in layout.outer.iter().rev() {
-            let known = self.read_type(table, Some(*entry))?;
+            let known = self.read_type_within(table, Some(*entry), meter)?;
             let mut ty = table.get(known).clone();
             ty.byte_size = Some(*size);
             if let TypeKind::Array {

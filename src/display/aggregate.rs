@@ -132,6 +132,7 @@ impl<'a> Printer<'a> {
         if part.depth >= self.options.max_depth {
             return self.out.put("{...}");
         }
+        self.look_through(members.len())?;
         let shown = self.present(members, part);
         // A value that is nothing but one of its variants is that variant: `Some(5)`.
         if let ([Shown::Variant { .. }], [_]) = (shown.as_slice(), members) {

@@ -14,6 +14,7 @@ impl Printer<'_> {
         enumerators: &[Enumerator],
         part: Part,
     ) -> fmt::Result {
+        self.look_through(enumerators.len())?;
         let full = ty.byte_size.map(|bytes| bytes.saturating_mul(8));
         let Some(full) = full.or_else(|| shape::size_in_bits(self.table, underlying)) else {
             return self.out.put(INCOMPLETE);

@@ -26,7 +26,9 @@ mod variant;
 use core::fmt::{self, Write as _};
 
 use crate::debug_info::types::{Type, TypeId, TypeKind, TypeTable};
+use crate::limits::Limits;
 pub use crate::location::Mask;
+use crate::meter::Meter;
 use bits::Bits;
 use output::Output;
 
@@ -126,15 +128,71 @@ pub fn print_with(
     options: &Options,
     out: &mut dyn fmt::Write,
 ) -> fmt::Result {
-    let mut printer = Printer {
+    let meter = Meter::new(&Limits::DEFAULT, value.bytes.len() as u64);
+    Value {
         table,
-        bits: Bits::new(value),
+        id,
+        value,
         pointees,
         options,
-        out: Output::new(out, options.max_chars),
-    };
-    let printed = printer.whole(id);
-    printer.out.finish(printed)
+    }
+    .print(&meter, out)
+}
+
+/// What is printed, and how.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Value<'v> {
+    pub(crate) table: &'v TypeTable,
+    pub(crate) id: TypeId,
+    pub(crate) value: &'v TypedBytes<'v>,
+    pub(crate) pointees: &'v [Pointee],
+    pub(crate) options: &'v Options,
+}
+
+impl Value<'_> {
+    /// [`print_with()`] as a part of a question: what types make of few characters, like looking for one of a million
+    /// enumerators, is paid for. The text ends in `...` where nothing is left to pay with.
+    fn print(&self, meter: &Meter, out: &mut dyn fmt::Write) -> fmt::Result {
+        let mut printer = self.printer(meter, out);
+        let printed = printer.whole(self.id);
+        printer.out.finish(printed)
+    }
+
+    /// The text that [`print`](Value::print) prints.
+    pub(crate) fn text(&self, meter: &Meter) -> String {
+        let mut text = String::new();
+        let printed = self.print(meter, &mut text);
+        debug_assert!(printed.is_ok(), "a String takes everything");
+        text
+    }
+
+    /// The text of a bit-field that is the lowest `bit_size` bits of the value.
+    #[cfg(feature = "serde")]
+    pub(crate) fn bit_field_text(&self, bit_size: u64, meter: &Meter) -> String {
+        let mut text = String::new();
+        let mut printer = self.printer(meter, &mut text);
+        let part = Part {
+            bit_offset: 0,
+            bit_field: Some(bit_size),
+            in_vector: false,
+            depth: 0,
+        };
+        let printed = printer.value(self.id, part);
+        let finished = printer.out.finish(printed);
+        debug_assert!(finished.is_ok(), "a String takes everything");
+        text
+    }
+
+    fn printer<'p>(&'p self, meter: &'p Meter, out: &'p mut dyn fmt::Write) -> Printer<'p> {
+        Printer {
+            table: self.table,
+            bits: Bits::new(self.value),
+            pointees: self.pointees,
+            options: self.options,
+            meter,
+            out: Output::new(out, self.options.max_chars),
+        }
+    }
 }
 
 /// The text of a value of type `id` of `table`; see [`print()`].
@@ -144,7 +202,7 @@ pub fn print_with(
 /// use hetdwarf::display::{self, Mask, Options, TypedBytes};
 ///
 /// let mut table = TypeTable::default();
-/// let ty = table.add(Type { name: None, byte_size: Some(8), kind: TypeKind::Unspecified });
+/// let ty = table.add(Type::new(None, Some(8), TypeKind::Unspecified));
 /// let mut value = TypedBytes::known(&[0x10, 0, 0, 0, 0, 0, 0, 0]);
 /// assert_eq!(display::to_string(&table, ty, &value, &Options::default()), "0x10");
 ///
@@ -174,35 +232,6 @@ pub fn to_string_with(
     let mut text = String::new();
     let printed = print_with(table, id, value, pointees, options, &mut text);
     debug_assert!(printed.is_ok(), "a String takes everything");
-    text
-}
-
-/// The text of a bit-field of type `id` that is the lowest `bit_size` bits of the value.
-#[cfg(feature = "serde")]
-pub(crate) fn bit_field_to_string(
-    table: &TypeTable,
-    id: TypeId,
-    value: &TypedBytes<'_>,
-    bit_size: u64,
-    options: &Options,
-) -> String {
-    let mut text = String::new();
-    let mut printer = Printer {
-        table,
-        bits: Bits::new(value),
-        pointees: &[],
-        options,
-        out: Output::new(&mut text, options.max_chars),
-    };
-    let part = Part {
-        bit_offset: 0,
-        bit_field: Some(bit_size),
-        in_vector: false,
-        depth: 0,
-    };
-    let printed = printer.value(id, part);
-    let finished = printer.out.finish(printed);
-    debug_assert!(finished.is_ok(), "a String takes everything");
     text
 }
 
@@ -238,6 +267,7 @@ struct Printer<'a> {
     bits: Bits<'a>,
     pointees: &'a [Pointee],
     options: &'a Options,
+    meter: &'a Meter,
     out: Output<'a>,
 }
 
@@ -260,8 +290,19 @@ impl<'a> Printer<'a> {
         self.value(id, part)
     }
 
+    /// Pays for `steps`; without them the text ends here.
+    fn pay(&mut self, steps: u64) -> fmt::Result {
+        self.meter.work(steps).or_else(|_| self.out.cut())
+    }
+
+    /// Pays for looking through so many members, enumerators or variants.
+    fn look_through(&mut self, count: usize) -> fmt::Result {
+        self.pay((count as u64).div_ceil(LOOKED_AT_PER_STEP))
+    }
+
     /// Prints the part of the value that has type `id`.
     fn value(&mut self, id: TypeId, part: Part) -> fmt::Result {
+        self.pay(1)?;
         let resolved = shape::resolve(self.table, id);
         let ty = resolved.ty;
         match &ty.kind {
@@ -306,6 +347,9 @@ impl<'a> Printer<'a> {
         }
     }
 }
+
+/// How many enumerators, members or variants that are looked at count as a step.
+const LOOKED_AT_PER_STEP: u64 = 8;
 
 /// What stands in the place of a value whose size or place the debugging information does not give.
 const INCOMPLETE: &str = "<incomplete type>";

@@ -48,10 +48,15 @@ impl<'a> Output<'a> {
         self.escaper.write(fits, self.out)?;
         self.left = self.left.saturating_sub(fits.chars().count());
         if fits.len() < text.len() {
-            self.full = true;
-            return Err(fmt::Error);
+            return self.cut();
         }
         Ok(())
+    }
+
+    /// Cuts the text here.
+    pub(super) fn cut(&mut self) -> fmt::Result {
+        self.full = true;
+        Err(fmt::Error)
     }
 
     /// Ends the text; `printed` is how the printers came back. A text that was cut ends in `...`.

@@ -114,6 +114,7 @@ impl Printer<'_> {
             bits,
             pointees: &[],
             options: self.options,
+            meter: self.meter,
             out: super::Output::new(&mut text, self.options.max_chars),
         };
         let printed = print(&mut printer);

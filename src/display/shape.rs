@@ -2,12 +2,9 @@
 
 use crate::debug_info::types::{Dimension, Type, TypeId, TypeKind, TypeTable};
 
-/// How many typedefs and qualifiers are followed. Types of a damaged file may name each other in a
+/// How many typedefs, qualifiers and arrays are followed in all. Types of a damaged file may name each other in a
 /// circle; no real chain comes near this.
 const MAX_STEPS: u32 = 256;
-
-/// How many arrays of arrays are measured, likewise.
-const MAX_NESTING: u32 = 64;
 
 /// Typedefs that make characters of integers.
 const CHARACTER_NAMES: &[&str] = &["wchar_t", "char16_t", "char32_t"];
@@ -24,9 +21,15 @@ pub(crate) struct Resolved<'a> {
 
 /// The type that `id` stands for.
 pub(crate) fn resolve(table: &TypeTable, id: TypeId) -> Resolved<'_> {
+    resolve_within(table, id, &mut { MAX_STEPS })
+}
+
+/// The same with at most `left` steps, which those that are taken are subtracted from.
+fn resolve_within<'a>(table: &'a TypeTable, id: TypeId, left: &mut u32) -> Resolved<'a> {
     let mut character = None;
     let mut ty = table.get(id);
-    for _ in 0..MAX_STEPS {
+    while let Some(after) = left.checked_sub(1) {
+        *left = after;
         let name = ty.name.as_deref();
         character = character.or(name.filter(|name| CHARACTER_NAMES.contains(name)));
         let (TypeKind::Typedef(target) | TypeKind::Qualified(_, target)) = ty.kind else {
@@ -42,9 +45,10 @@ pub(crate) fn resolve(table: &TypeTable, id: TypeId) -> Resolved<'_> {
 
 /// The size of a type in bits, padding included; nothing where it is not known.
 pub(crate) fn size_in_bits(table: &TypeTable, id: TypeId) -> Option<u64> {
-    let mut ty = resolve(table, id).ty;
+    let mut left = MAX_STEPS;
+    let mut ty = resolve_within(table, id, &mut left).ty;
     let mut count = 1u64;
-    for _ in 0..MAX_NESTING {
+    while left > 0 {
         if let Some(bytes) = ty.byte_size {
             return bytes.checked_mul(8)?.checked_mul(count);
         }
@@ -65,7 +69,7 @@ pub(crate) fn size_in_bits(table: &TypeTable, id: TypeId) -> Option<u64> {
         if let Some(stride) = stride_in_bits {
             return stride.checked_mul(count);
         }
-        ty = resolve(table, *element).ty;
+        ty = resolve_within(table, *element, &mut left).ty;
     }
     None
 }

@@ -5,7 +5,7 @@
 
 use core::fmt::{self, Write as _};
 
-use super::{Part, Printer, shape};
+use super::{LOOKED_AT_PER_STEP, Part, Printer, shape};
 use crate::debug_info::types::{Member, Type, TypeKind, Variant};
 
 /// How deep variant parts may be in the variants of others.
@@ -103,10 +103,17 @@ impl<'a> Printer<'a> {
             return Err("<unsupported: DW_AT_discr>".to_owned());
         };
         let value = value.map_err(|lost| lost.text().unwrap_or_default().to_owned())?;
+        let mut looked_at = 0u64;
         let chosen = variants.iter().find(|variant| {
             let mut choices = variant.choices.iter().flatten();
-            choices.any(|(low, high)| (*low..=*high).contains(&value))
+            looked_at = looked_at.saturating_add(1);
+            choices.any(|(low, high)| {
+                looked_at = looked_at.saturating_add(1);
+                (*low..=*high).contains(&value)
+            })
         });
+        let steps = looked_at.div_ceil(LOOKED_AT_PER_STEP);
+        (self.meter.work(steps)).map_err(|error| format!("<{error}>"))?;
         chosen
             .or_else(default)
             .ok_or_else(|| format!("<no variant for {value}>"))

@@ -54,46 +54,44 @@ impl StopFrame<'_, '_, '_> {
         let on_stack = |location: Location<'_>| {
             let is_memory = |place: &Place<'_>| matches!(place.storage, Storage::Memory { .. });
             let in_frame = is_in_frame && location.single().is_some_and(is_memory);
-            in_frame || is_on_stack(&location, DEEPEST)
+            in_frame || is_on_stack(&location)
         };
         is_own && value.location(lane).is_some_and(on_stack)
     }
 }
 
-/// How deep composites of composites are looked into.
-const DEEPEST: u32 = 8;
-
-/// How many parts of a composite are looked at.
-const MOST_PARTS: usize = 64;
+/// How many places are looked at: composites may be made of each other.
+const MOST_PLACES: usize = 64;
 
 /// Whether something of a location is in memory that only this wave has. Variables in other memory are there for longer than
 /// a call.
-fn is_on_stack(location: &Location<'_>, depth: u32) -> bool {
-    location
-        .places()
-        .iter()
-        .any(|place| is_place_on_stack(place, depth))
-}
-
-fn is_place_on_stack(place: &Place<'_>, depth: u32) -> bool {
-    match &place.storage {
-        Storage::Memory { space, .. } => match space {
-            AddressSpace::PrivateLane | AddressSpace::PrivateWave => true,
-            AddressSpace::None
-            | AddressSpace::Generic
-            | AddressSpace::Region
-            | AddressSpace::Local => false,
-        },
-        Storage::Composite(composite) => depth.checked_sub(1).is_some_and(|depth| {
-            let mut parts = composite.parts().take(MOST_PARTS);
-            parts.any(|part| is_on_stack(&part.location, depth))
-        }),
-        Storage::Register(_)
-        | Storage::Value { .. }
-        | Storage::Constant(_)
-        | Storage::ImplicitPointer(_)
-        | Storage::Undefined => false,
+fn is_on_stack(location: &Location<'_>) -> bool {
+    let mut waiting = location.places().to_vec();
+    let mut left = MOST_PLACES;
+    while let Some(place) = waiting.pop() {
+        match &place.storage {
+            Storage::Memory { space, .. } => match space {
+                AddressSpace::PrivateLane | AddressSpace::PrivateWave => return true,
+                AddressSpace::None
+                | AddressSpace::Generic
+                | AddressSpace::Region
+                | AddressSpace::Local => {}
+            },
+            Storage::Composite(composite) => {
+                let parts = composite.parts().take(left);
+                for part in parts {
+                    left = left.saturating_sub(1);
+                    waiting.extend(part.location.places().iter().take(left));
+                }
+            }
+            Storage::Register(_)
+            | Storage::Value { .. }
+            | Storage::Constant(_)
+            | Storage::ImplicitPointer(_)
+            | Storage::Undefined => {}
+        }
     }
+    false
 }
 
 /// The addresses that the function's entry is in: of several ranges the first is where calls go.

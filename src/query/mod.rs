@@ -38,8 +38,10 @@ use crate::debug_info::type_name;
 use crate::debug_info::types::{TypeId, TypeTable};
 use crate::display::{self, Options, TypedBytes};
 use crate::error::Result;
-use crate::inspect::{LaneState, StopFrame};
+use crate::inspect::{LaneState, MOST_BYTES, StopFrame};
+use crate::limits::Limits;
 use crate::location::Bits;
+use crate::meter::Meter;
 use derived::Types;
 use names::Names;
 use object::Reader;
@@ -221,18 +223,30 @@ impl<'s, 'p, 'a> Query<'s, 'p, 'a> {
     /// The value of a lane as a debugger of C prints it; nothing if there is none.
     #[must_use]
     pub fn text(&self, answer: &LaneAnswer, options: &Options) -> Option<String> {
+        self.text_within(answer, options, &Meter::new(&Limits::DEFAULT, MOST_BYTES))
+    }
+
+    /// The same as a part of a question.
+    pub(crate) fn text_within(
+        &self,
+        answer: &LaneAnswer,
+        options: &Options,
+        meter: &Meter,
+    ) -> Option<String> {
         let bits = answer.value.as_ref().ok()?;
         let value = TypedBytes {
             bytes: &bits.bytes,
             undefined: &bits.undefined,
             unavailable: &bits.unavailable,
         };
-        Some(display::to_string(
-            &self.types.table,
-            answer.ty,
-            &value,
+        let value = display::Value {
+            table: &self.types.table,
+            id: answer.ty,
+            value: &value,
+            pointees: &[],
             options,
-        ))
+        };
+        Some(value.text(meter))
     }
 }
 

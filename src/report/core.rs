@@ -9,7 +9,7 @@ use super::vars::VarsFrame;
 use crate::gpu_core::{
     CoreWave, Dispatch, FenceScope, GpuCore, LoadedObject, Problem, Process, Queue, WaveState,
 };
-use crate::inspect::{Programs, Stop};
+use crate::inspect::{Programs, Stop, StopFrame};
 use crate::location::Arena;
 use crate::meter::Meter;
 use crate::object::SymbolKind;
@@ -262,6 +262,18 @@ impl CoreDocument {
         found: &[FoundObject],
         group_by: GroupBy,
     ) -> CoreDocument {
+        CoreDocument::with_progress(core, programs, found, group_by, &mut |_| {})
+    }
+
+    /// The same; `progress` is told how many waves have been asked where they are, which is what takes its time.
+    #[must_use]
+    pub fn with_progress(
+        core: &GpuCore<'_>,
+        programs: &Programs<'_>,
+        found: &[FoundObject],
+        group_by: GroupBy,
+        progress: &mut dyn FnMut(usize),
+    ) -> CoreDocument {
         let process = programs.process();
         let mut places = Places::new(core);
         let dispatches: Vec<DispatchDocument> = (1..)
@@ -270,7 +282,10 @@ impl CoreDocument {
             .collect();
         let waves: Vec<CoreWaveDocument> = core
             .waves()
-            .map(|wave| CoreWaveDocument::new(&wave, programs, &dispatches, &mut places))
+            .map(|wave| {
+                progress(wave.index());
+                CoreWaveDocument::new(&wave, programs, &dispatches, &mut places)
+            })
             .collect();
         let header = core.header();
         let (major, minor) = header.kfd;
@@ -622,6 +637,18 @@ fn add_frame(
     }
     let place = place.unwrap_or_default();
     frames.push(format!("{}{place}", function.raw()).into());
+}
+
+/// The innermost frame that is not of the code that stops a program (`abort`, and what is called `__…`); if there is none,
+/// the innermost one.
+#[must_use]
+pub fn own_frame<'s, 'p, 'a>(stop: &'s Stop<'p, 'a>) -> Option<StopFrame<'s, 'p, 'a>> {
+    let is_own = |frame: &StopFrame<'_, '_, '_>| {
+        let function = frame.function().ok().flatten();
+        let name = function.and_then(|function| function.name);
+        name.is_some_and(|name| !name.starts_with("__") && name != "abort")
+    };
+    stop.frames().find(is_own).or_else(|| stop.frame(0))
 }
 
 /// A place without debugging information: function and offset by the symbols, or else the address.

@@ -187,7 +187,7 @@ impl LanePicture {
 }
 
 /// The text of a source file: that in the debugging information, or that which can be read.
-fn text(
+pub(super) fn text(
     frame: &StopFrame<'_, '_, '_>,
     unit: crate::debug_info::UnitId,
     file: &SourceFile,

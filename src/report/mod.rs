@@ -6,6 +6,7 @@
 mod all_waves;
 mod annotate;
 mod core;
+mod core_page;
 mod eval;
 mod info;
 mod json;
@@ -24,9 +25,11 @@ mod verify;
 pub use self::core::{
     AgentDocument, CoreDocument, CoreNoteDocument, CoreObjectDocument, CoreWaveDocument,
     DispatchDocument, FoundObject, GroupBy, GroupDocument, ProblemDocument, QueueDocument,
+    own_frame,
 };
 pub use all_waves::{AllWavesDocument, WaveGroup, WaveGroups};
 pub use annotate::{AnnotateDocument, AnnotateFunction};
+pub use core_page::CorePage;
 pub use eval::{
     EvalDocument, EvalLane, EvalOptions, EvalRequest, ReadDocument, ResultDocument, Source,
     SourceError, TypeDocument, evaluate_all,
@@ -43,8 +46,8 @@ pub use unwind::{
     CfaDocument, FrameDocument, RegisterDocument, RegisterValue, UnwindDocument, UnwindLane,
 };
 pub use vars::{
-    AllVarsDocument, ChildDocument, DeclarationDocument, FrameVariables, LaneChoice, LaneDocument,
-    NameFilter, VariableDocument, VarsDocument, VarsFrame, VarsRequest,
+    AllVarsDocument, ChildDocument, DeclarationDocument, FrameVariables, IN_PROLOGUE, LaneChoice,
+    LaneDocument, NameFilter, VariableDocument, VarsDocument, VarsFrame, VarsRequest, lane_message,
 };
 pub use verify::{
     Baseline, BaselineEntry, BaselineKey, CheckedFile, ExcerptDocument, FindingDocument,

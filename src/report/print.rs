@@ -169,7 +169,7 @@ impl Writer<'_> {
         let size = bits.bytes.len().saturating_mul(2);
         let size = size.saturating_add(ranges.saturating_mul(16));
         self.meter.print(size)?;
-        document.value = query.text(answer, self.options);
+        document.value = query.text_within(answer, self.options, self.meter);
         let length = document.value.as_ref().map_or(0, |text| text.len());
         self.meter.print(length)?;
         document.bytes = Some(hex_bytes(&bits.bytes));

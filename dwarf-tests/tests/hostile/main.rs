@@ -18,6 +18,7 @@ mod crafted;
 mod elf;
 mod growth;
 mod guard;
+mod values;
 
 use std::path::PathBuf;
 

@@ -132,9 +132,7 @@ impl Lister<'_, '_, '_, '_> {
         let (Some(start), Some(size)) = (member.bit_offset, size) else {
             return self.without_value(name, member.ty, "its place or size is not a constant");
         };
-        let bits = value
-            .bits
-            .part(start, size.min(MOST_BYTES.saturating_mul(8)));
+        let bits = self.part(value, start, size)?;
         self.child(name, member.ty, &bits, member.bit_size, depth)
     }
 
@@ -154,12 +152,19 @@ impl Lister<'_, '_, '_, '_> {
         let shown = count.min(self.options.max_elements);
         let mut children = Vec::new();
         for number in 0..shown {
-            let bits = value
-                .bits
-                .part(number.saturating_mul(stride), size.min(stride));
+            let bits = self.part(value, number.saturating_mul(stride), size.min(stride))?;
             children.push(self.child(index(number, dimensions), element, &bits, None, depth)?);
         }
         Ok((children, count.saturating_sub(shown)))
+    }
+
+    /// The bits of a part, as many as are shown.
+    fn part(&self, value: &Value<'_>, start: u64, size: u64) -> Result<Bits> {
+        let size = size.min(MOST_BYTES.saturating_mul(8));
+        // They are copied, and dropped when they are printed.
+        self.meter
+            .pass(usize::try_from(size.div_ceil(8)).unwrap_or(usize::MAX))?;
+        Ok(value.bits.part(start, size))
     }
 
     /// What a pointer points to; nothing if it is null or has no target that could be read.
@@ -236,9 +241,16 @@ impl Lister<'_, '_, '_, '_> {
             unavailable: &bits.unavailable,
         };
         let (types, options) = (self.types, self.options);
+        let value = display::Value {
+            table: types,
+            id: ty,
+            value: &value,
+            pointees: &[],
+            options,
+        };
         let text = match bit_field {
-            Some(size) => display::bit_field_to_string(types, ty, &value, size, options),
-            None => display::to_string(types, ty, &value, options),
+            Some(size) => value.bit_field_text(size, self.meter),
+            None => value.text(self.meter),
         };
         let length = text
             .len()

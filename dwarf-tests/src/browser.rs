@@ -1,0 +1,248 @@
+//! A headless browser, for pages: what is clicked and typed comes to the page as from a person.
+//!
+//! It is Chromium, which is told what to do through a pipe, in the Chrome DevTools Protocol: JSON, each message ended by a
+//! zero byte.
+
+use std::collections::VecDeque;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::cores::Folder;
+
+/// A browser with one page; it ends with this value.
+#[derive(Debug)]
+pub struct Browser {
+    child: Child,
+    to: ChildStdin,
+    from: BufReader<ChildStdout>,
+    session: Option<String>,
+    last: u64,
+    events: VecDeque<Value>,
+    _profile: Folder,
+}
+
+impl Browser {
+    /// Starts a browser; nothing, and a line on standard error, if none is installed.
+    #[must_use]
+    pub fn start() -> Option<Browser> {
+        let Some(program) = installed() else {
+            eprintln!("SKIPPED: chromium is not installed, so that pages cannot be opened");
+            return None;
+        };
+        let profile = Folder::new();
+        // The browser reads from file 3 and writes to file 4.
+        let mut child = Command::new("sh")
+            .args([
+                "-c",
+                "exec \"$0\" \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>&1",
+            ])
+            .arg(program)
+            .args(["--headless=new", "--no-sandbox", "--disable-gpu"])
+            .args(["--no-first-run", "--remote-debugging-pipe"])
+            .arg(format!("--user-data-dir={}", profile.folder().display()))
+            .arg("about:blank")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let to = child.stdin.take().unwrap();
+        let from = BufReader::new(child.stdout.take().unwrap());
+        let mut browser = Browser {
+            child,
+            to,
+            from,
+            session: None,
+            last: 0,
+            events: VecDeque::new(),
+            _profile: profile,
+        };
+        let page = browser.call("Target.createTarget", json!({"url": "about:blank"}));
+        let target = json!({"targetId": page["targetId"], "flatten": true});
+        let attached = browser.call("Target.attachToTarget", target);
+        browser.session = attached["sessionId"].as_str().map(str::to_owned);
+        for domain in ["Page", "Runtime", "Log", "Network"] {
+            browser.call(&format!("{domain}.enable"), json!({}));
+        }
+        let size = json!({"width": 1400, "height": 1000, "deviceScaleFactor": 1, "mobile": false});
+        browser.call("Emulation.setDeviceMetricsOverride", size);
+        Some(browser)
+    }
+
+    fn next(&mut self) -> Value {
+        let mut message = Vec::new();
+        self.from.read_until(0, &mut message).unwrap();
+        assert_eq!(message.pop(), Some(0), "the browser ended");
+        serde_json::from_slice(&message).unwrap()
+    }
+
+    fn call(&mut self, method: &str, parameters: Value) -> Value {
+        self.last += 1;
+        let mut message = json!({"id": self.last, "method": method, "params": parameters});
+        if let Some(session) = &self.session {
+            message["sessionId"] = session.as_str().into();
+        }
+        write!(self.to, "{message}\0").unwrap();
+        self.to.flush().unwrap();
+        loop {
+            let mut answer = self.next();
+            if answer["id"] == self.last {
+                assert!(answer["error"].is_null(), "{method}: {answer}");
+                return answer["result"].take();
+            }
+            self.events.push_back(answer);
+        }
+    }
+
+    /// Opens a file and waits until it is loaded.
+    pub fn open(&mut self, path: &Path) {
+        let path = path
+            .to_str()
+            .unwrap()
+            .replace('%', "%25")
+            .replace('#', "%23");
+        self.events.clear();
+        self.call("Page.navigate", json!({"url": format!("file://{path}")}));
+        let is_loaded = |event: &Value| event["method"] == "Page.loadEventFired";
+        while !self.events.iter().any(is_loaded) {
+            let event = self.next();
+            self.events.push_back(event);
+        }
+    }
+
+    /// The value of an expression of the page's language; promises are waited for.
+    ///
+    /// # Panics
+    /// If it throws.
+    pub fn evaluate(&mut self, expression: &str) -> Value {
+        let parameters =
+            json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
+        let mut answer = self.call("Runtime.evaluate", parameters);
+        assert!(
+            answer["exceptionDetails"].is_null(),
+            "{expression}: {answer}"
+        );
+        answer["result"]["value"].take()
+    }
+
+    /// The texts of the elements that a selector of CSS names.
+    pub fn texts(&mut self, selector: &str) -> Vec<String> {
+        let found = self.evaluate(&format!(
+            "[...document.querySelectorAll({selector:?})].map(e => e.textContent)"
+        ));
+        serde_json::from_value(found).unwrap()
+    }
+
+    /// Clicks into the middle of an element: of those that the selector names, the one with that number from 0.
+    ///
+    /// # Panics
+    /// If there is none, or something else is in front of it.
+    pub fn click(&mut self, selector: &str, index: usize) {
+        let middle = self.evaluate(&format!(
+            "(() => {{ const element = document.querySelectorAll({selector:?})[{index}]; \
+             element.scrollIntoView({{block: 'nearest'}}); \
+             const box = element.getBoundingClientRect(), x = box.x + box.width / 2, y = box.y + box.height / 2; \
+             return [x, y, element.contains(document.elementFromPoint(x, y))]; }})()"
+        ));
+        assert_eq!(middle[2], true, "{selector} {index} is not to be seen");
+        for kind in ["mousePressed", "mouseReleased"] {
+            let event = json!({"type": kind, "x": middle[0], "y": middle[1], "button": "left", "clickCount": 1});
+            self.call("Input.dispatchMouseEvent", event);
+        }
+        self.settle();
+    }
+
+    /// Presses and releases a key, by its name: `ArrowDown`, `w`.
+    pub fn press(&mut self, key: &str) {
+        let mut down = json!({"type": "keyDown", "key": key});
+        if key.chars().count() == 1 {
+            down["text"] = key.into();
+        }
+        self.call("Input.dispatchKeyEvent", down);
+        let up = json!({"type": "keyUp", "key": key});
+        self.call("Input.dispatchKeyEvent", up);
+        self.settle();
+    }
+
+    /// Waits until the page is drawn.
+    fn settle(&mut self) {
+        self.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(0))))");
+    }
+
+    /// Shows the page as in the light or in the dark.
+    pub fn prefer(&mut self, scheme: &str) {
+        let features = json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
+        self.call("Emulation.setEmulatedMedia", features);
+        self.settle();
+    }
+
+    /// Everything that went wrong in the page since it was opened, and each address that it asked for, but its own.
+    pub fn complaints(&mut self) -> Vec<String> {
+        self.settle();
+        let mut own = None;
+        let mut found = Vec::new();
+        for event in &self.events {
+            let parameters = &event["params"];
+            match event["method"].as_str().unwrap_or_default() {
+                "Runtime.exceptionThrown" | "Log.entryAdded" | "Runtime.consoleAPICalled" => {
+                    found.push(parameters.to_string());
+                }
+                "Network.requestWillBeSent" => {
+                    let address = parameters["request"]["url"].to_string();
+                    if *own.get_or_insert_with(|| address.clone()) != address {
+                        found.push(address);
+                    }
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// Writes a picture of the page to the folder that `HETDWARF_SCREENSHOTS` names, if it does.
+    pub fn screenshot(&mut self, name: &str) {
+        let Some(folder) = std::env::var_os("HETDWARF_SCREENSHOTS") else {
+            return;
+        };
+        let answer = self.call("Page.captureScreenshot", json!({"format": "png"}));
+        let bytes = base64(answer["data"].as_str().unwrap());
+        std::fs::write(PathBuf::from(folder).join(name), bytes).unwrap();
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        // It is asked to end, so that its own processes do so too.
+        let _ = write!(self.to, "{{\"id\":0,\"method\":\"Browser.close\"}}\0");
+        let _ = self.to.flush();
+        let _ = self.child.wait();
+    }
+}
+
+fn installed() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    ["chromium", "chromium-browser", "google-chrome"]
+        .iter()
+        .flat_map(|name| folders.iter().map(move |folder| folder.join(name)))
+        .find(|program| program.is_file())
+}
+
+fn base64(text: &str) -> Vec<u8> {
+    const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let digits = text
+        .bytes()
+        .filter_map(|digit| DIGITS.iter().position(|known| *known == digit));
+    let (mut bytes, mut bits, mut count) = (Vec::new(), 0_usize, 0);
+    for digit in digits {
+        (bits, count) = (bits << 6 | digit, count + 6);
+        if count >= 8 {
+            count -= 8;
+            bytes.push((bits >> count & 0xff) as u8);
+            bits &= (1 << count) - 1;
+        }
+    }
+    bytes
+}

@@ -1,0 +1,251 @@
+//! What the panel of a wave shows: where its lanes are, its stack, and the variables of each frame.
+//!
+//! It is the content of [`LanePcDocument`] and [`VarsDocument`] with each different value once, since most lanes are in few
+//! places and have few values.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::source::{SourcePlace, Sources};
+use crate::arch::Lane;
+use crate::gpu_core::CoreWave;
+use crate::inspect::{Programs, Stop, StopFrame};
+use crate::location::Arena;
+use crate::meter::Meter;
+use crate::report::core::own_frame;
+use crate::report::lane_pc::{LanePcLane, Lines};
+use crate::report::{
+    Hex, LaneChoice, LanePcDocument, VariableDocument, VarsDocument, VarsFrame, VarsRequest,
+};
+use crate::untrusted::Untrusted;
+
+/// Frames that are shown of a stack; those further out are counted.
+const FRAMES: usize = 24;
+/// Variables that are shown of a frame.
+const VARIABLES: usize = 200;
+
+/// The details of a wave.
+#[derive(Default, Serialize)]
+pub(super) struct WaveDetail {
+    /// The places that lanes are in.
+    places: Vec<PlaceDetail>,
+    /// For each lane the index of its place.
+    lanes: Vec<usize>,
+    /// For each lane its work-item in the grid; empty if that is not known.
+    items: Vec<[u32; 3]>,
+    frames: Vec<FrameDetail>,
+    /// How many frames are not shown.
+    more_frames: usize,
+    /// The level of the frame that is the user's own, from 0.
+    own: usize,
+    /// Why the stack ends.
+    end: Option<Untrusted<'static>>,
+    /// What could not be found out.
+    notes: Vec<Untrusted<'static>>,
+}
+
+/// Where lanes are.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+struct PlaceDetail {
+    /// `active`, `waiting`, `elsewhere` or `unknown`.
+    state: &'static str,
+    /// The frame that they are in, if it is known.
+    frame: Option<usize>,
+    pc: Option<Hex>,
+    resumes: Option<Hex>,
+    source: Option<SourcePlace>,
+    /// Why it is not known where they are.
+    reason: Option<String>,
+}
+
+#[derive(Serialize)]
+struct FrameDetail {
+    pc: Hex,
+    function: Option<Untrusted<'static>>,
+    inlined: Vec<Untrusted<'static>>,
+    source: Option<SourcePlace>,
+    variables: Vec<VariableDetail>,
+    /// How many variables are not shown.
+    more: usize,
+    message: Option<Untrusted<'static>>,
+}
+
+#[derive(Serialize)]
+struct VariableDetail {
+    name: Untrusted<'static>,
+    #[serde(rename = "type")]
+    ty: Untrusted<'static>,
+    kind: &'static str,
+    scope: Option<Untrusted<'static>>,
+    note: Option<&'static str>,
+    /// Each different value: its state and its text.
+    values: Vec<(&'static str, Untrusted<'static>)>,
+    /// The lanes that were asked, each with the index of its value.
+    lanes: Vec<(u8, usize)>,
+}
+
+impl WaveDetail {
+    /// Asks a wave; nothing if it costs more than `meter` has.
+    pub(super) fn new(
+        wave: &CoreWave<'_, '_>,
+        programs: &Programs<'_>,
+        sources: &mut Sources<'_>,
+        meter: &Meter,
+    ) -> Option<WaveDetail> {
+        let mut detail = WaveDetail::default();
+        let arena = Arena::new();
+        let Some(stop) = programs.stop(wave, &arena) else {
+            let note = "its pc is in no code object that was found: there is no stack and there are no variables";
+            detail.notes.push(note.into());
+            return Some(detail);
+        };
+        detail.own = own_frame(&stop).map_or(0, |frame| frame.call_frame().level());
+        detail.end = Some(match stop.stack().error() {
+            Some(error) => error.to_string().into(),
+            None => stop.stopped().text().into(),
+        });
+        detail.lanes(&stop, sources);
+        meter.work(stop.meter().steps()).ok()?;
+        for (level, frame) in stop.frames().enumerate() {
+            if level >= FRAMES {
+                detail.more_frames = detail.more_frames.saturating_add(1);
+                continue;
+            }
+            let frame = detail.frame(&frame, sources);
+            detail.frames.push(frame);
+            meter.work(stop.meter().steps()).ok()?;
+        }
+        Some(detail)
+    }
+
+    fn lanes(&mut self, stop: &Stop<'_, '_>, sources: &mut Sources<'_>) {
+        let Some(frame) = stop.frame(0) else { return };
+        let document = match LanePcDocument::new(&frame) {
+            Ok(document) => document,
+            Err(error) => {
+                let note = format!("where inactive lanes are is not known: {error}");
+                self.notes.push(note.into());
+                return;
+            }
+        };
+        self.notes.extend(document.message.clone());
+        let mut lines = Lines::default();
+        let mut known: BTreeMap<PlaceDetail, usize> = BTreeMap::new();
+        for lane in &document.lanes {
+            let place = place(lane, &frame, &mut lines, sources);
+            let index = *known.entry(place).or_insert_with_key(|place| {
+                self.places.push(place.clone());
+                self.places.len().saturating_sub(1)
+            });
+            self.lanes.push(index);
+        }
+        let lanes = document.lanes.iter();
+        let items: Option<Vec<[u32; 3]>> = lanes.map(|lane| lane.work_item).collect();
+        self.items = items.unwrap_or_default();
+    }
+
+    /// Lanes that are in a frame further in: they were active at the call, also where nobody knows what EXEC was.
+    fn called_from(&self, level: usize, frame: &StopFrame<'_, '_, '_>) -> Vec<Lane> {
+        let is_further_in = |place: &PlaceDetail| place.frame.is_some_and(|inner| inner < level);
+        let lanes = frame.wave_size().all_lanes().zip(&self.lanes);
+        lanes
+            .filter(|(_, place)| self.places.get(**place).is_some_and(is_further_in))
+            .map(|(lane, _)| lane)
+            .collect()
+    }
+
+    fn frame(&mut self, frame: &StopFrame<'_, '_, '_>, sources: &mut Sources<'_>) -> FrameDetail {
+        let call = frame.call_frame();
+        let mut detail = FrameDetail {
+            pc: Hex::from(call.pc()),
+            function: None,
+            inlined: Vec::new(),
+            source: None,
+            variables: Vec::new(),
+            more: 0,
+            message: None,
+        };
+        if let Ok(Some(line)) = frame.line() {
+            detail.source = sources.want(frame, &line);
+        }
+        let mut lanes = frame.readable_lanes();
+        lanes.extend(self.called_from(call.level(), frame));
+        lanes.sort_unstable_by_key(|lane| lane.0);
+        lanes.dedup();
+        let request = VarsRequest::default().lanes(LaneChoice::These(&lanes));
+        match VarsDocument::new(frame, &request) {
+            Ok(document) => {
+                let content = document.content;
+                (detail.function, detail.inlined) = (content.frame.function, content.frame.inlined);
+                detail.message = content.message;
+                detail.more = content.variables.len().saturating_sub(VARIABLES);
+                let variables = content.variables.into_iter().take(VARIABLES);
+                detail.variables = variables.map(VariableDetail::new).collect();
+            }
+            Err(error) => {
+                if let Ok(place) = VarsFrame::new(frame) {
+                    (detail.function, detail.inlined) = (place.function, place.inlined);
+                }
+                detail.message = Some(error.to_string().into());
+            }
+        }
+        detail
+    }
+}
+
+fn place(
+    lane: &LanePcLane,
+    frame: &StopFrame<'_, '_, '_>,
+    lines: &mut Lines,
+    sources: &mut Sources<'_>,
+) -> PlaceDetail {
+    let caller = lane.caller.as_ref();
+    let pc = lane.pc.or(caller.map(|caller| caller.pc));
+    let address = pc.and_then(|pc| u64::try_from(pc.0).ok());
+    // A line that cannot be read is not shown.
+    let line = address.and_then(|pc| lines.of(frame, pc).ok()?);
+    PlaceDetail {
+        state: lane.state,
+        frame: match (lane.pc, caller) {
+            (Some(_), _) => Some(0),
+            (None, caller) => caller.map(|caller| caller.frame),
+        },
+        pc,
+        resumes: lane.resumes.flatten(),
+        source: line.and_then(|line| sources.want(frame, &line)),
+        reason: match lane.why {
+            Some(why) => Some(why.to_string()),
+            None => lane.reason.map(str::to_owned),
+        },
+    }
+}
+
+impl VariableDetail {
+    fn new(document: VariableDocument) -> VariableDetail {
+        let mut known: BTreeMap<(&'static str, String), usize> = BTreeMap::new();
+        let (mut values, mut lanes) = (Vec::new(), Vec::with_capacity(document.lanes.len()));
+        for lane in document.lanes {
+            let text = match (lane.value, lane.message) {
+                (Some(value), _) => value,
+                (None, message) => message.map_or_else(String::new, |text| text.to_string()),
+            };
+            let index = *known
+                .entry((lane.state, text))
+                .or_insert_with_key(|(state, text)| {
+                    values.push((*state, text.clone().into()));
+                    values.len().saturating_sub(1)
+                });
+            lanes.push((lane.lane, index));
+        }
+        VariableDetail {
+            name: document.name,
+            ty: document.ty,
+            kind: document.kind,
+            scope: document.scope,
+            note: document.note,
+            values,
+            lanes,
+        }
+    }
+}

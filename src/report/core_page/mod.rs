@@ -1,0 +1,206 @@
+//! A core as a page for a browser: one file, which works without a network.
+//!
+//! The page has the document of the core as JSON, and for each wave a script element with what only its own panel
+//! shows (`detail`), which is parsed when it is looked at: ten thousand waves open as quickly as ten. All text of files
+//! is data: the script puts it into text nodes only, and in the JSON no `<` is left that could end an element.
+
+mod detail;
+mod source;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use super::core::CoreDocument;
+use super::lane_pc_svg::STYLE;
+use super::to_json;
+use crate::gpu_core::{GpuCore, StopReason};
+use crate::inspect::Programs;
+use crate::untrusted::Untrusted;
+use detail::WaveDetail;
+use source::Sources;
+
+/// Elements of the page, and where the script finds them.
+const BODY: &str = include_str!("page.html");
+const PAGE_STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+
+/// Nothing is fetched, and nothing is sent: text of a file that came to be obeyed could not tell anybody.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+
+/// As many bytes of details a page has unless all are wanted: those of a thousand waves or more, which can be sent to
+/// somebody, and which a browser opens at once.
+const MOST_BYTES: u64 = 8 << 20;
+
+/// Says what becomes of a source file's name and the folder that the compiler ran in: its text.
+type Read<'p> = &'p dyn Fn(&str, Option<&str>) -> Option<String>;
+
+/// A page about a core.
+pub struct CorePage<'p, 'r, 'data> {
+    document: &'p CoreDocument,
+    core: &'p GpuCore<'data>,
+    programs: &'p Programs<'r>,
+    read: Read<'p>,
+    title: Untrusted<'p>,
+    most_bytes: u64,
+}
+
+impl core::fmt::Debug for CorePage<'_, '_, '_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("CorePage")
+            .field("title", &self.title)
+            .field("most_bytes", &self.most_bytes)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a page needs besides the document and the details.
+#[derive(Serialize)]
+struct Frame<'p> {
+    title: &'p Untrusted<'p>,
+    /// What the names of stop reasons mean.
+    reasons: BTreeMap<&'static str, Reason>,
+    document: &'p CoreDocument,
+}
+
+#[derive(Serialize)]
+struct Reason {
+    text: &'static str,
+    fault: bool,
+    late: bool,
+}
+
+/// What is known when all waves were asked.
+#[derive(Serialize)]
+struct End<'s> {
+    sources: &'s Sources<'s>,
+    /// Why some waves have no details: `bytes` or `work`.
+    cut: Option<&'static str>,
+}
+
+impl<'p, 'r, 'data> CorePage<'p, 'r, 'data> {
+    /// A page about a core that `document` describes.
+    ///
+    /// * `title`: what the core is called, for people.
+    /// * `read`: the text of a source file, by its path and the directory that the compiler ran in; asked where
+    ///   the text is not in the debugging information.
+    #[must_use]
+    pub fn new(
+        title: Untrusted<'p>,
+        document: &'p CoreDocument,
+        core: &'p GpuCore<'data>,
+        programs: &'p Programs<'r>,
+        read: Read<'p>,
+    ) -> CorePage<'p, 'r, 'data> {
+        CorePage {
+            document,
+            core,
+            programs,
+            read,
+            title,
+            most_bytes: MOST_BYTES,
+        }
+    }
+
+    /// The same with the stacks, lanes and variables of all waves, however many they are; otherwise it is a page's worth
+    /// of them, with waves of every group, the first ones of each before the others.
+    #[must_use]
+    pub fn with_all_waves(self) -> CorePage<'p, 'r, 'data> {
+        CorePage {
+            most_bytes: u64::MAX,
+            ..self
+        }
+    }
+
+    /// Writes the page. `progress` is told how many waves were asked. Gives the names of files whose text is not known.
+    ///
+    /// # Errors
+    /// If `out` cannot be written to.
+    pub fn write(
+        &self,
+        out: &mut dyn Write,
+        progress: &mut dyn FnMut(usize),
+    ) -> io::Result<BTreeSet<Untrusted<'static>>> {
+        let title = super::lane_pc_picture::escape(&self.title.to_string());
+        write!(
+            out,
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+             <meta name=\"viewport\" content=\"width=device-width\">\n\
+             <title>{title}</title>\n<style>\n{STYLE}{PAGE_STYLE}</style>\n</head>\n<body>\n{BODY}"
+        )?;
+        let reasons = StopReason::ALL.iter().map(|reason| {
+            let meaning = Reason {
+                text: reason.text(),
+                fault: reason.is_fault(),
+                late: reason.is_late(),
+            };
+            (reason.name(), meaning)
+        });
+        let frame = Frame {
+            title: &self.title,
+            reasons: reasons.collect(),
+            document: self.document,
+        };
+        data(out, "core", &frame)?;
+        let mut sources = Sources::new(self.read);
+        let cut = self.details(&mut sources, out, progress)?;
+        let end = End {
+            sources: &sources,
+            cut,
+        };
+        data(out, "end", &end)?;
+        writeln!(out, "<script>\n{SCRIPT}</script>\n</body>\n</html>")?;
+        Ok(sources.into_missing())
+    }
+
+    /// Writes the details of waves until enough are written; says what was the end before all were.
+    fn details(
+        &self,
+        sources: &mut Sources<'_>,
+        out: &mut dyn Write,
+        progress: &mut dyn FnMut(usize),
+    ) -> io::Result<Option<&'static str>> {
+        let meter = self.core.meter().question();
+        let mut written = 0_u64;
+        for (done, index) in (1..).zip(in_turn(self.document)) {
+            let Some(wave) = self.core.wave(index.saturating_sub(1)) else {
+                continue;
+            };
+            let detail = WaveDetail::new(&wave, self.programs, sources, &meter);
+            let Some(detail) = detail else {
+                return Ok(Some("work"));
+            };
+            written = written.saturating_add(data(out, &format!("wave-{index}"), &detail)?);
+            if written > self.most_bytes {
+                let is_last = done == self.document.waves.len();
+                return Ok((!is_last).then_some("bytes"));
+            }
+            progress(done);
+        }
+        Ok(None)
+    }
+}
+
+/// The numbers of all waves: the first one of each group, then the second ones, and so on.
+fn in_turn(document: &CoreDocument) -> impl Iterator<Item = usize> {
+    let mut turns: Vec<(usize, usize)> = Vec::with_capacity(document.waves.len());
+    for group in &document.groups {
+        turns.extend(group.waves.iter().copied().enumerate());
+    }
+    // Groups stay in their order.
+    turns.sort_by_key(|(turn, _)| *turn);
+    turns.into_iter().map(|(_, wave)| wave)
+}
+
+/// Writes an element with data for the script; gives its length in bytes.
+fn data(out: &mut dyn Write, id: &str, document: &impl Serialize) -> io::Result<u64> {
+    // It can only be in strings, where it can be written so too. `</script` and `<!--` would mean something.
+    let json = to_json(document)?.replace('<', "\\u003c");
+    writeln!(
+        out,
+        "<script type=\"application/json\" id=\"{id}\">{json}</script>"
+    )?;
+    Ok(json.len() as u64)
+}

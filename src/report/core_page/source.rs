@@ -1,0 +1,99 @@
+//! The lines of source files that a page shows.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::ser::{Serialize, SerializeSeq, Serializer};
+
+use super::Read;
+use crate::debug_info::SourceLine;
+use crate::inspect::StopFrame;
+use crate::report::lane_pc_picture;
+use crate::untrusted::Untrusted;
+
+/// Lines that are shown before and after one that somebody is at.
+const AROUND: u64 = 8;
+/// Characters of a line that are shown.
+const WIDTH: usize = 240;
+
+/// The source files that waves are in.
+pub(super) struct Sources<'r> {
+    read: Read<'r>,
+    files: Vec<File>,
+    by_path: BTreeMap<String, usize>,
+}
+
+struct File {
+    name: Untrusted<'static>,
+    text: Option<String>,
+    /// The lines to show.
+    wanted: BTreeSet<u64>,
+}
+
+/// A place in a source file, as a page names it: the number of the file, and the line.
+pub(super) type SourcePlace = (usize, u64);
+
+impl<'r> Sources<'r> {
+    pub(super) fn new(read: Read<'r>) -> Sources<'r> {
+        Sources {
+            read,
+            files: Vec::new(),
+            by_path: BTreeMap::new(),
+        }
+    }
+
+    /// Wants a line to be shown, and those around it. Nothing if the code belongs to none.
+    pub(super) fn want(
+        &mut self,
+        frame: &StopFrame<'_, '_, '_>,
+        line: &SourceLine,
+    ) -> Option<SourcePlace> {
+        let file = line.file.as_ref().filter(|_| line.line != 0)?;
+        let index = match self.by_path.get(&*file.path) {
+            Some(index) => *index,
+            None => {
+                self.files.push(File {
+                    name: file.name().to_owned().into(),
+                    text: lane_pc_picture::text(frame, line.unit, file, self.read),
+                    wanted: BTreeSet::new(),
+                });
+                let index = self.files.len().saturating_sub(1);
+                self.by_path.insert(file.path.to_string(), index);
+                index
+            }
+        };
+        if let Some(file) = self.files.get_mut(index) {
+            file.wanted.insert(line.line);
+        }
+        Some((index, line.line))
+    }
+
+    /// The names of files whose text is not known.
+    pub(super) fn into_missing(self) -> BTreeSet<Untrusted<'static>> {
+        let files = self.files.into_iter();
+        let missing = files.filter(|file| file.text.is_none());
+        missing.map(|file| file.name).collect()
+    }
+}
+
+impl Serialize for Sources<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(&self.files)
+    }
+}
+
+impl Serialize for File {
+    /// The name, and then each line that is shown: its number and its text.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(None)?;
+        list.serialize_element(&self.name)?;
+        let lines = self.text.as_deref().unwrap_or_default().lines();
+        for (number, line) in (1_u64..).zip(lines) {
+            let around = number.saturating_sub(AROUND)..=number.saturating_add(AROUND);
+            if self.wanted.range(around).next().is_some() {
+                let text: String = line.replace('\t', "    ").chars().take(WIDTH).collect();
+                list.serialize_element(&(number, text))?;
+            }
+        }
+        list.end()
+    }
+}
