@@ -91,15 +91,13 @@ impl<'p, 'a> Stop<'p, 'a> {
         arena: &'p Arena<'p>,
     ) -> Stop<'p, 'a> {
         let meter = arena.meter(program.object().meter().question());
-        let start = Unwind {
-            processor: Some(program.processor()),
-            reading: options.reading,
-            limits: *program.limits(),
-            meter: Some(meter),
-            lane: LaneFocus::All,
-            dialect: program.dialect(),
-            ..Unwind::new(wave, program.cfi(), options.load_address, arena)
-        };
+        let mut start = Unwind::new(wave, program.cfi(), options.load_address, arena);
+        start.processor = Some(program.processor());
+        start.reading = options.reading;
+        start.limits = *program.limits();
+        start.meter = Some(meter);
+        start.lane = LaneFocus::All;
+        start.dialect = program.dialect();
         let stack = unwind(start, pc);
         Stop {
             program,
