@@ -59,6 +59,8 @@ pub fn compile(compiler: &str, source: &Path, out: &Path, extra: &[&str]) {
     command.arg("-I").arg(root().join("include"));
     command.arg(source).arg("-o").arg(out);
     command.arg("-L").arg(&libraries).arg("-lhetdwarf_capi");
+    // Before the path of cargo, which may lead to an older build.
+    command.arg("-Wl,--disable-new-dtags");
     command.arg(format!("-Wl,-rpath,{}", libraries.to_str().unwrap()));
     command.args(extra);
     run(&mut command);
