@@ -46,6 +46,9 @@ pub fn compile(compiler: &str, source: &Path, out: &Path, extra: &[&str]) {
         .extension()
         .is_some_and(|extension| extension == "cpp");
     let libraries = libraries();
+    // The name that the library has for programs.
+    let name = libraries.join("libhetdwarf.so.0");
+    let _ = std::os::unix::fs::symlink("libhetdwarf_capi.so", name);
     let mut command = Command::new(compiler);
     command.arg(if is_cpp { "-std=c++17" } else { "-std=c11" });
     command.args([
