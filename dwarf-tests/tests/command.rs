@@ -13,7 +13,7 @@
 
 use std::path::{Path, PathBuf};
 
-use dwarf_tests::{Ran, fixture, hetdwarf, json, package};
+use dwarf_tests::{Ran, hetdwarf, package};
 use insta::assert_snapshot;
 use serde_json::Value;
 
@@ -96,78 +96,6 @@ fn print() {
     assert_snapshot!("print-errors", ask("structs", "w08", &more));
     let more = ["--frame", "1", "a + 1", "b"];
     assert_snapshot!("print-caller", ask("calls-O2", "w06", &more));
-}
-
-#[test]
-fn the_demo_fits_on_a_screen() {
-    let text = done("demo");
-    assert!(text.lines().count() <= 60);
-    assert!(
-        text.lines().all(|line| line.chars().count() <= 100),
-        "{text}"
-    );
-    assert_snapshot!("demo", text);
-}
-
-/// The demo prints what is true, and its files are those of the tests.
-#[test]
-fn the_demo_is_true() {
-    let case = fixture("waves/calls-O2");
-    let demo = package().join("../src/cli/demo");
-    for (built_in, file) in [
-        ("calls-O2.cl", "calls-O2.cl"),
-        ("calls-O2.rocm.hsaco", "calls-O2.rocm.hsaco"),
-        ("stop.json", "w06.json"),
-    ] {
-        assert_eq!(
-            std::fs::read(demo.join(built_in)).unwrap(),
-            std::fs::read(case.join(file)).unwrap(),
-            "{built_in}"
-        );
-    }
-    let truth = json(&case.join("truth.json"));
-    let snapshots = truth["snapshots"].as_array().unwrap();
-    let stop = snapshots
-        .iter()
-        .find(|snapshot| snapshot["wave"] == "w06.json")
-        .unwrap();
-    let text = done("demo");
-    let row = |start: &str| {
-        let line = text.lines().find(|line| line.starts_with(start)).unwrap();
-        line[start.len()..]
-            .split_whitespace()
-            .map(str::to_owned)
-            .collect::<Vec<_>>()
-    };
-    let lanes = |lanes: &Value| {
-        lanes
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(Value::to_string)
-            .collect::<Vec<_>>()
-    };
-    assert_eq!(row("lane "), lanes(&stop["active_lanes"]));
-    for variable in stop["variables"].as_array().unwrap() {
-        let name = variable["name"].as_str().unwrap();
-        if ["a", "x"].contains(&name) {
-            let values: Vec<_> = variable["lanes"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .map(|lane| lane["value"].as_str().unwrap())
-                .collect();
-            assert_eq!(row(&format!("int {name} ")), values, "{name}");
-        }
-    }
-    // The host saw the same functions, line by line.
-    for frame in stop["frames"].as_array().unwrap().iter().take(2) {
-        let (function, line) = (frame["function"].as_str().unwrap(), &frame["line"]);
-        assert!(
-            text.contains(&format!("in {function} at calls-O2.cl:{line},")),
-            "{function}:{line}\n{text}"
-        );
-    }
 }
 
 #[test]
