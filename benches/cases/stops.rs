@@ -2,6 +2,7 @@
 
 use hetdwarf::arch::{Register, WaveSize};
 use hetdwarf::debug_info::types::TypeTable;
+use hetdwarf::display::Options;
 use hetdwarf::inspect::{Program, Stop, StopOptions};
 use hetdwarf::limits::Limits;
 use hetdwarf::location::Arena;
@@ -30,6 +31,18 @@ pub(super) fn makers() -> Vec<Maker> {
                 Case::new(move || variables(program, wave))
             }));
         }
+    }
+    for file in OPTIMISED {
+        makers.push(maker(
+            format!("wave/all frames, variables and texts, {file}"),
+            move || {
+                let program = program("calls-O2", file);
+                let wave = keep(wave_of("calls-O2", "w06.json"));
+                let mut text = String::new();
+                assert!(texts(program, wave, &mut text) >= 17);
+                Case::new(move || texts(program, wave, &mut String::new()))
+            },
+        ));
     }
     for (name, most) in [("one step", 2), ("10 frames", 16)] {
         makers.push(maker(format!("unwind/{name}"), move || {
@@ -72,6 +85,24 @@ fn variables(program: &'static Program<'static>, wave: &'static Snapshot) -> usi
     let mut types = TypeTable::default();
     let frame = stop.frame(0).unwrap();
     frame.variables(&mut types).unwrap().len()
+}
+
+/// What a debugger shows of one of many waves: every variable of every frame, as text in every lane; how many variables. `text` is used again for each.
+fn texts(program: &'static Program<'static>, wave: &'static Snapshot, text: &mut String) -> usize {
+    let arena = Arena::new();
+    let stop = Stop::new(program, wave, wave.pc(), options(wave), &arena);
+    let mut types = TypeTable::default();
+    let mut count = 0;
+    for frame in stop.frames() {
+        for value in frame.variables(&mut types).unwrap() {
+            count += 1;
+            for lane in wave.wave_size().all_lanes() {
+                text.clear();
+                std::hint::black_box(value.write_text(lane, &types, &Options::default(), text));
+            }
+        }
+    }
+    count
 }
 
 fn frames(program: &'static Program<'static>, wave: &'static Snapshot) -> usize {

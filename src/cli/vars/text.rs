@@ -40,18 +40,31 @@ impl Printer {
         }
     }
 
-    /// Prints a frame; what is of file scope only if no frame before had it.
+    /// Prints a frame, and after it the places in it where other lanes wait; what is of file scope only if no frame before had it.
     pub(crate) fn print(
+        &mut self,
+        content: &FrameVariables,
+        out: &mut dyn Write,
+    ) -> Result<(), Failure> {
+        self.print_place(content, out)?;
+        for place in &content.waiting_lanes {
+            self.print_place(place, out)?;
+        }
+        Ok(())
+    }
+
+    fn print_place(
         &mut self,
         content: &FrameVariables,
         out: &mut dyn Write,
     ) -> Result<(), Failure> {
         writeln!(
             out,
-            "#{} {BOLD}{}{BOLD:#} (pc {:#x}){}",
+            "#{} {BOLD}{}{BOLD:#} (pc {:#x}){}{}",
             content.frame.index,
             frame_text(&content.frame),
             content.pc.0,
+            waiting_text(content),
             one_lane(content)
         )?;
         if content.variables.is_empty() {
@@ -117,6 +130,19 @@ fn print_notes(variables: &[&VariableDocument], out: &mut dyn Write) -> Result<(
         writeln!(out, "{note}: {names}")?;
     }
     Ok(())
+}
+
+/// Which lanes wait, if it is they that a place is about.
+fn waiting_text(content: &FrameVariables) -> String {
+    let lanes = content.variables.first().map(|variable| &variable.lanes);
+    match lanes {
+        Some(lanes) if content.waiting => {
+            let numbers: Vec<u8> = lanes.iter().map(|lane| lane.lane).collect();
+            let verb = if numbers.len() == 1 { "waits" } else { "wait" };
+            format!(", where {} {verb}", numbered(&numbers))
+        }
+        Some(_) | None => String::new(),
+    }
 }
 
 /// Which lane and work-item a frame is about, if it is only one that has a work-item.

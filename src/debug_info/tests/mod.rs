@@ -6,6 +6,7 @@
 mod hostile;
 mod made;
 mod real;
+mod scopes;
 mod views;
 
 use std::collections::HashMap;
