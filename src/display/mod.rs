@@ -152,7 +152,7 @@ pub(crate) struct Value<'v> {
 impl Value<'_> {
     /// [`print_with()`] as a part of a question: what types make of few characters, like looking for one of a million
     /// enumerators, is paid for. The text ends in `...` where nothing is left to pay with.
-    fn print(&self, meter: &Meter, out: &mut dyn fmt::Write) -> fmt::Result {
+    pub(crate) fn print(&self, meter: &Meter, out: &mut dyn fmt::Write) -> fmt::Result {
         let mut printer = self.printer(meter, out);
         let printed = printer.whole(self.id);
         printer.out.finish(printed)
@@ -202,7 +202,7 @@ impl Value<'_> {
 /// use hetdwarf::display::{self, Mask, Options, TypedBytes};
 ///
 /// let mut table = TypeTable::default();
-/// let ty = table.add(Type { name: None, byte_size: Some(8), kind: TypeKind::Unspecified });
+/// let ty = table.add(Type::new(None, Some(8), TypeKind::Unspecified));
 /// let mut value = TypedBytes::known(&[0x10, 0, 0, 0, 0, 0, 0, 0]);
 /// assert_eq!(display::to_string(&table, ty, &value, &Options::default()), "0x10");
 ///

@@ -198,11 +198,25 @@ impl<'d> Dump<'d> {
 
     /// Writes the dump. What is malformed stands in its place; what it was is the result.
     ///
+    /// A closed pipe ends the dump. If something malformed came before, that is still the result: what a file is does not
+    /// hang on who reads the answer.
+    ///
     /// # Errors
     /// If it cannot be written, or is larger than [`input_size`](Dump::input_size) allows.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<Option<String>> {
         let mut limited = Limited::new(out, self.size);
         let mut output = Output::new(&mut limited, self.json);
+        let written = self.document(&mut output);
+        let problems = output.problem_text();
+        match written {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe || problems.is_none() => {
+                Err(error)
+            }
+            Err(_) | Ok(()) => Ok(problems),
+        }
+    }
+
+    fn document(&self, output: &mut Output<'_>) -> io::Result<()> {
         if self.json {
             output.begin_document()?;
         } else {
@@ -211,14 +225,13 @@ impl<'d> Dump<'d> {
         }
         for part in Part::ALL {
             if self.parts.contains(&part) {
-                self.part(part, &mut output)?;
+                self.part(part, output)?;
             }
         }
         if self.json {
             output.end_document()?;
         }
-        output.flush()?;
-        Ok(output.problem_text())
+        output.flush()
     }
 
     /// What is wrong with one part, a section that cannot be decompressed for example, is no reason to leave out the others.
