@@ -6,6 +6,7 @@
 mod cores;
 mod evaluators;
 mod heterogeneous;
+mod lookup;
 mod objects;
 mod stops;
 
@@ -51,6 +52,7 @@ fn makers() -> Vec<Maker> {
     makers.extend(stops::makers());
     makers.extend(objects::makers());
     makers.extend(cores::makers());
+    makers.extend(lookup::makers());
     makers
 }
 

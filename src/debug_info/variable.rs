@@ -13,6 +13,7 @@ use gimli::constants::{
     DW_AT_location, DW_AT_name, DW_AT_specification, DW_AT_start_scope, DW_TAG_constant,
     DW_TAG_formal_parameter,
 };
+use smallvec::SmallVec;
 
 use super::DebugInfo;
 use super::attribute::Extension;
@@ -44,7 +45,7 @@ pub enum VariableKind {
 /// Where a variable's scope starts, if not at the start of its block (`DW_AT_start_scope`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StartScope {
-    /// So many bytes behind the first address of its block.
+    /// So many bytes after the first address of its block.
     Offset(u64),
     /// It is in scope in these addresses.
     Ranges(Vec<Range<u64>>),
@@ -149,7 +150,20 @@ impl<'a> DebugInfo<'a> {
         pc: u64,
         meter: &Meter,
     ) -> Result<Vec<Variable<'a>>> {
-        let found = self.scopes_at(function.die, pc, meter)?;
+        if let Some(variables) = self.known_variables(function.die, pc, meter)? {
+            return Ok(variables);
+        }
+        self.walked_variables(function.die, pc, meter)
+    }
+
+    /// The same, read anew in a walk over the entries of the function.
+    pub(super) fn walked_variables(
+        &self,
+        function: DieId,
+        pc: u64,
+        meter: &Meter,
+    ) -> Result<Vec<Variable<'a>>> {
+        let found = self.scopes_at(function, pc, meter)?;
         let names = self.function_names(&found.scopes);
         let mut objects: Vec<Vec<Die<'a>>> = found.scopes.iter().map(|_| Vec::new()).collect();
         for (number, die) in found.objects {
@@ -162,9 +176,60 @@ impl<'a> DebugInfo<'a> {
         let mut reading = Reading::new(meter);
         let mut variables = Vec::new();
         for ((scope, name), objects) in scopes {
-            self.variables_of_scope(scope, &name, &objects, &mut variables, &mut reading)?;
+            self.variables_of_scope(&scope.die, &name, &objects, &mut variables, &mut reading)?;
         }
-        variables.extend(self.globals_within(function.die.unit, meter)?);
+        variables.extend(self.globals_within(function.unit, meter)?);
+        Ok(variables)
+    }
+
+    /// The same for a function whose scopes are kept; nothing for any other.
+    fn known_variables(
+        &self,
+        function: DieId,
+        pc: u64,
+        meter: &Meter,
+    ) -> Result<Option<Vec<Variable<'a>>>> {
+        let Some(tree) = self.scope_tree(function) else {
+            return Ok(None);
+        };
+        let Some(globals) = self.kept_globals(function.unit) else {
+            return Ok(None);
+        };
+        let mut scopes: SmallVec<[&[Variable<'a>]; 8]> = SmallVec::new();
+        for number in tree.around(pc) {
+            let Some(variables) = self.scope_variables(tree, number) else {
+                return Ok(None);
+            };
+            scopes.push(variables);
+        }
+        scopes.push(globals);
+        let count = scopes.iter().map(|scope| scope.len()).sum();
+        meter.work(count as u64)?;
+        meter.hold_all::<Variable<'a>>(count)?;
+        Ok(Some(scopes.concat()))
+    }
+
+    /// The variables of file scope of a unit, read once; nothing if they cannot be read, or not be kept.
+    fn kept_globals(&self, unit: UnitId) -> Option<&[Variable<'a>]> {
+        let read = |meter: &Meter| {
+            let globals = self.globals_within(unit, meter)?;
+            Ok(globals.into_boxed_slice())
+        };
+        let globals = &self.index(unit).ok()?.read_globals;
+        globals.get_or_init(|| self.read_ahead(read)).as_deref()
+    }
+
+    /// Reads the variables of the scope at `id`, which declares `objects` and is in the function `name`.
+    pub(super) fn read_scope_variables(
+        &self,
+        id: DieId,
+        name: &Option<Cow<'a, str>>,
+        objects: &[Die<'a>],
+        meter: &Meter,
+    ) -> Result<Vec<Variable<'a>>> {
+        let mut variables = Vec::new();
+        let mut reading = Reading::new(meter);
+        self.variables_of_scope(&self.die(id)?, name, objects, &mut variables, &mut reading)?;
         Ok(variables)
     }
 
@@ -207,10 +272,10 @@ impl<'a> DebugInfo<'a> {
         Ok(variables)
     }
 
-    /// Appends the variables of one scope, which declares `objects` and is in the function `name`.
+    /// Appends the variables of the scope `scope`, which declares `objects` and is in the function `name`.
     fn variables_of_scope(
         &self,
-        scope: &Scope<'a>,
+        scope: &Die<'a>,
         name: &Option<Cow<'a, str>>,
         objects: &[Die<'a>],
         variables: &mut Vec<Variable<'a>>,
@@ -223,7 +288,7 @@ impl<'a> DebugInfo<'a> {
             let mut variable = self.variable(die, meter);
             pay_for_names(meter, &variable)?;
             variable.scope.clone_from(name);
-            variable.scope_die = Some(scope.die.id());
+            variable.scope_die = Some(scope.id());
             variable.is_omitted = is_omitted;
             variables.push(variable);
             Ok::<_, Error>(())
@@ -233,8 +298,8 @@ impl<'a> DebugInfo<'a> {
             present.extend(origins.entries().map(Die::id));
             add(die, false)?;
         }
-        let origin = scope.die.attribute(DW_AT_abstract_origin);
-        let origin = origin.and_then(|origin| self.target(&scope.die, origin).ok()?);
+        let origin = scope.attribute(DW_AT_abstract_origin);
+        let origin = origin.and_then(|origin| self.target(scope, origin).ok()?);
         if let Some(origin) = origin {
             for die in self.own_variables(origin, reading)?.iter() {
                 if !present.contains(&die.id()) {
