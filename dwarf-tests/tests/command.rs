@@ -543,7 +543,7 @@ fn json_is_one_document() {
         ("regs v0-v7 --target gfx1100".into(), "hetdwarf-regs/1"),
     ] {
         let text = done(&format!("{arguments} --format json"));
-        // Anything behind the document would be an error.
+        // Anything after the document would be an error.
         let document: Value =
             serde_json::from_str(&text).unwrap_or_else(|error| panic!("{arguments}: {error}"));
         assert_eq!(document["format"], format, "{arguments}");

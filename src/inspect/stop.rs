@@ -129,7 +129,7 @@ impl<'p, 'a> Stop<'p, 'a> {
         &self.options
     }
 
-    /// Why there is no frame behind the last. Code that is in no function has no call frame information
+    /// Why there is no frame after the last. Code that is in no function has no call frame information
     /// either; that it is in none says more.
     #[must_use]
     pub fn stopped(&self) -> Stopped {
@@ -346,7 +346,7 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
     }
 
     /// Lanes that are known to execute, as a mask: EXEC in this frame, or where that is not known in the
-    /// nearest frame called from here where it is. There may be others, which diverged behind the call.
+    /// nearest frame called from here where it is. There may be others, which diverged after the call.
     #[must_use]
     pub fn surely_active(&self) -> Option<u64> {
         (0..=self.frame.level())

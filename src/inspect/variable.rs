@@ -19,7 +19,7 @@ use crate::location::{
 };
 use crate::meter::Meter;
 
-/// The most bytes of a variable that are read for each lane; what is behind them is not shown.
+/// The most bytes of a variable that are read for each lane; what is after them is not shown.
 pub(crate) const MOST_BYTES: u64 = 1 << 16;
 
 /// How a variable's location was read.

@@ -191,7 +191,7 @@ enum Extent {
 /// A variable, ready to be laid out.
 struct Entry<'d> {
     variable: &'d VariableDocument,
-    /// What stands before and behind the name in its declaration.
+    /// What stands before and after the name in its declaration.
     declaration: (String, String),
     /// The lanes that execute.
     lanes: Vec<&'d LaneDocument>,
@@ -279,7 +279,7 @@ impl<'d> Entry<'d> {
     fn new(variable: &'d VariableDocument, with_line: bool) -> Entry<'d> {
         let ty = variable.ty.to_string();
         let (before, mut after) = match ty.split_once('[') {
-            // Lengths stand behind the name; types within parentheses are left as they are.
+            // Lengths stand after the name; types within parentheses are left as they are.
             Some((element, lengths)) if !ty.contains('(') => {
                 (format!("{element} "), format!("[{lengths}"))
             }
@@ -502,7 +502,7 @@ fn print_matrix(entries: &[Entry<'_>], width: usize, out: &mut dyn Write) -> Res
         .chain(items.iter().map(|items| items.label.len()))
         .max()
         .unwrap_or(0);
-    // Every column is two spaces behind the one before.
+    // Every column is two spaces after the one before.
     let widths: Vec<usize> = (0..first.lanes.len())
         .map(|column| {
             let cells = entries.iter().filter_map(|entry| entry.lanes.get(column));

@@ -48,7 +48,7 @@ fn variable(
     }
 }
 
-/// The lines behind the first.
+/// The lines after the first.
 fn lines(variables: Vec<VariableDocument>) -> Vec<String> {
     let content = FrameVariables {
         pc: Hex(0x10),
