@@ -46,7 +46,7 @@ fn damaged() -> Vec<u8> {
     file
 }
 
-/// A static archive, as ar writes it: a magic, and members behind headers of 60 characters.
+/// A static archive, as ar writes it: a magic, and members after headers of 60 characters.
 fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
     let mut bytes = b"!<arch>\n".to_vec();
     for (name, data) in members {

@@ -649,7 +649,7 @@ pub(crate) struct LanePcArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct AnnotateArguments {
-    /// The code object
+    /// The code object, or a bundle, relocatable host object or archive with some
     #[arg(value_name = "IN")]
     pub(crate) input: PathBuf,
     /// The file that is written: another one
