@@ -61,8 +61,11 @@ pub fn check(bytes: &[u8]) {
     assert_eq!(status, HETDWARF_OK);
 }
 
-/// Each lane's state and text of each variable of the innermost frame; nothing if they cannot be read.
-type Texts = Option<Vec<(String, Vec<(&'static str, Option<String>)>)>>;
+/// The state and the text of a variable in each lane.
+type Lanes = Vec<(&'static str, Option<String>)>;
+
+/// The variables of the innermost frame, by their names; nothing if they cannot be read.
+type Texts = Option<Vec<(String, Lanes)>>;
 
 fn directly(stop: &Stop<'_, '_>) -> Texts {
     let frame = stop.frame(0)?;
@@ -128,10 +131,7 @@ fn through_c(object: *const hetdwarf_object, wave: &Scrambled, pc: u64) -> Texts
 
 /// # Safety
 /// `values` is a live handle.
-unsafe fn texts(
-    values: *const hetdwarf_values,
-    lanes: usize,
-) -> Vec<(String, Vec<(&'static str, Option<String>)>)> {
+unsafe fn texts(values: *const hetdwarf_values, lanes: usize) -> Vec<(String, Lanes)> {
     let text = |place: *const c_char| {
         // SAFETY: it is NULL, or a string of the handle.
         (!place.is_null()).then(|| {
