@@ -59,7 +59,7 @@ pub(super) fn makers() -> Vec<Maker> {
     }
     makers.push(maker("unwind/row of an address", || {
         let program = program("recursion", "recursion.rocm.hsaco");
-        // In the body of `sum`, behind 38 rows.
+        // In the body of `sum`, after 38 rows.
         let row = move || program.cfi().row_at(0x1cdc).unwrap().unwrap().1;
         assert!(row().rules().len() > 20);
         Case::new(row)
@@ -123,7 +123,7 @@ fn frames(program: &'static Program<'static>, wave: &'static Snapshot) -> usize 
 
 /// The stop `w06` of `recursion`, which is six frames deep, with four more calls of `sum` by itself.
 ///
-/// Each call has 0xa00 bytes of the wave's scratch, 0x50 of each of 32 lanes. In them are, 2048 bytes behind the CFA, the
+/// Each call has 0xa00 bytes of the wave's scratch, 0x50 of each of 32 lanes. In them are, 2048 bytes after the CFA, the
 /// 32 lanes of the caller's v41; of these, lane 28 is the frame pointer (s33) of the caller's caller.
 fn ten_frames() -> Snapshot {
     const FRAME: usize = 0xa00;

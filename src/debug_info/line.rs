@@ -65,7 +65,7 @@ pub struct Row {
     pub prologue_end: bool,
     /// Whether the epilogue of a function starts here.
     pub epilogue_begin: bool,
-    /// Whether it is the first address behind a sequence of instructions, and no row of its own.
+    /// Whether it is the first address after a sequence of instructions, and no row of its own.
     pub end_sequence: bool,
 }
 

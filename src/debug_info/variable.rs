@@ -45,7 +45,7 @@ pub enum VariableKind {
 /// Where a variable's scope starts, if not at the start of its block (`DW_AT_start_scope`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StartScope {
-    /// So many bytes behind the first address of its block.
+    /// So many bytes after the first address of its block.
     Offset(u64),
     /// It is in scope in these addresses.
     Ranges(Vec<Range<u64>>),

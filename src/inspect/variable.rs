@@ -19,7 +19,7 @@ use crate::location::{
 };
 use crate::meter::Meter;
 
-/// The most bytes of a variable that are read for each lane; what is behind them is not shown.
+/// The most bytes of a variable that are read for each lane; what is after them is not shown.
 pub(crate) const MOST_BYTES: u64 = 1 << 16;
 
 /// How a variable's location was read.
@@ -375,7 +375,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         let Some(function) = self.function()? else {
             return Ok(Vec::new());
         };
-        let variables = info.variables_within(&function, self.frame.lookup_address(), meter)?;
+        let variables = info.variables_within(&function, self.lookup_address(), meter)?;
         let reader = Reader::new(*self, &function);
         Ok(variables
             .into_iter()

@@ -2,6 +2,7 @@
 
 use core::ops::Range;
 
+use super::evidence::Evidence;
 use crate::cfi_check::Contradiction;
 use crate::meter::Meter;
 use crate::rule::{Rule, Severity};
@@ -31,8 +32,13 @@ pub struct Finding {
     pub message: Untrusted<'static>,
     /// What should be there instead, where that is known.
     pub help: Option<Untrusted<'static>>,
+    /// Whether it is one of many of its unit or section that is told for all: then its place and function are an example.
+    pub is_example: bool,
     /// What the machine code contradicts, of the rules that read it.
     pub contradiction: Option<Box<Contradiction>>,
+    /// The instructions around the cause and what should be written, for the first findings of what machine code
+    /// contradicts.
+    pub evidence: Option<Box<Evidence>>,
 }
 
 /// A line of text of which a part is at fault.
@@ -73,7 +79,9 @@ impl Finding {
             excerpt: None,
             message: message.into(),
             help: None,
+            is_example: false,
             contradiction: None,
+            evidence: None,
         }
     }
 
@@ -101,6 +109,14 @@ impl Finding {
     pub(crate) fn help(self, help: impl Into<Untrusted<'static>>) -> Finding {
         Finding {
             help: Some(help.into()),
+            ..self
+        }
+    }
+
+    /// It is told for all of its unit or section.
+    pub(super) fn example(self) -> Finding {
+        Finding {
+            is_example: true,
             ..self
         }
     }

@@ -9,25 +9,31 @@ mod check;
 mod fingerprint;
 mod github;
 mod group;
+mod junit;
 mod kind;
+mod lines;
 mod place;
 mod producer;
 mod sarif;
 mod summary;
 
-pub use baseline::{Baseline, BaselineEntry};
+pub use baseline::{Baseline, BaselineEntry, BaselineKey};
 pub use check::{CheckedFile, check_file, check_file_with, check_file_within};
 pub use github::github_annotations;
 pub use group::WIDESPREAD;
+pub use junit::junit;
+pub use lines::lines;
 pub use sarif::SarifLog;
 pub use summary::{RuleSummary, SummaryDocument};
+
+use core::cmp::Reverse;
 
 use serde::Serialize;
 
 use super::number::Hex;
 use crate::inspect::Program;
 use crate::untrusted::Untrusted;
-use crate::verify::{Finding, Rule, Severity, Verdict};
+use crate::verify::{Evidence, Finding, Rule, Severity, Verdict};
 
 /// The document.
 #[non_exhaustive]
@@ -108,6 +114,10 @@ pub struct FindingDocument {
     /// The registers of the caller that a debugger gets wrong.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub registers: Vec<String>,
+    /// The instructions around that one, and the directives that would say what is right; of what machine code contradicts,
+    /// and of many that are alike those of the first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<EvidenceDocument>,
     /// The address of the instruction that caused it.
     #[serde(rename = "cause_pc", skip_serializing_if = "Option::is_none")]
     pub cause: Option<Hex>,
@@ -115,9 +125,65 @@ pub struct FindingDocument {
     /// `vector,lanes-inactive` for example. No register, address or offset is in it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub kind: String,
+    /// Whether it is told for all of its unit or section: then its place and function are an example.
+    #[serde(skip)]
+    pub is_example: bool,
     /// The others of the same cause, if the document is [grouped](VerifyDocument::grouped).
     #[serde(flatten)]
     pub group: Option<FindingGroup>,
+}
+
+/// What shows that a row contradicts the code.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct EvidenceDocument {
+    /// The instruction that caused it, with some before and after.
+    pub code: Vec<CodeDocument>,
+    /// What to write, for this finding and the others of its cause in the function.
+    pub directives: Vec<RemedyDocument>,
+}
+
+/// An instruction.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CodeDocument {
+    /// Its address in the code object.
+    pub pc: Hex,
+    /// Mnemonic and operands.
+    pub text: String,
+    /// Whether it is the cause.
+    pub is_cause: bool,
+}
+
+/// A directive of the assembler.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RemedyDocument {
+    /// The address of the instruction that it stands before.
+    pub pc: Hex,
+    /// What the assembler reads.
+    pub text: String,
+    /// What it says.
+    pub meaning: String,
+}
+
+impl EvidenceDocument {
+    fn new(evidence: &Evidence) -> EvidenceDocument {
+        let code = evidence.code.iter().map(|line| CodeDocument {
+            pc: line.pc.into(),
+            text: line.text.clone(),
+            is_cause: line.is_cause,
+        });
+        let directives = evidence.directives.iter().map(|remedy| RemedyDocument {
+            pc: remedy.pc.into(),
+            text: remedy.text.clone(),
+            meaning: remedy.meaning.clone(),
+        });
+        EvidenceDocument {
+            code: code.collect(),
+            directives: directives.collect(),
+        }
+    }
 }
 
 /// What a finding stands for.
@@ -273,6 +339,13 @@ impl VerifyDocument {
             .flat_map(|file| file.findings.iter().map(move |finding| (file, finding)))
     }
 
+    /// The same, worst first: errors before warnings, and what stands for more findings first.
+    fn worst_first(&self) -> Vec<(&VerifiedFile, &FindingDocument)> {
+        let mut findings: Vec<_> = self.findings().collect();
+        findings.sort_by_key(|(_, finding)| Reverse((finding.severity, finding.count())));
+        findings
+    }
+
     fn count(&mut self) {
         let known = self.summary.known;
         let mut summary = VerifySummary {
@@ -333,7 +406,39 @@ impl VerifiedFile {
     }
 }
 
+/// `713 findings`, `1 file`.
+fn number(count: u64, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
+}
+
+impl FindingGroup {
+    /// How much it stands for, if that is more than one finding: `713 findings in 12 functions of 31 code objects`.
+    #[must_use]
+    pub fn numbers(&self) -> Option<String> {
+        (self.count > 1).then(|| {
+            format!(
+                "{} in {} of {}",
+                number(self.count, "finding"),
+                number(self.functions, "function"),
+                number(self.files, "code object")
+            )
+        })
+    }
+}
+
 impl FindingDocument {
+    /// [`FindingGroup::numbers`], if the document is grouped.
+    fn numbers(&self) -> Option<String> {
+        self.group.as_ref().and_then(FindingGroup::numbers)
+    }
+
+    /// How many findings it stands for.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.group.as_ref().map_or(1, |group| group.count)
+    }
+
     fn new(path: &str, finding: &Finding) -> FindingDocument {
         let contradiction = finding.contradiction.as_deref();
         FindingDocument {
@@ -356,8 +461,10 @@ impl FindingDocument {
             spec: finding.rule.spec,
             fingerprint: fingerprint::of(path, finding),
             registers: contradiction.and_then(kind::register).into_iter().collect(),
+            evidence: finding.evidence.as_deref().map(EvidenceDocument::new),
             cause: contradiction.map(|found| Hex::from(found.cause_pc)),
             kind: contradiction.map(kind::of).unwrap_or_default(),
+            is_example: finding.is_example,
             group: None,
         }
     }
@@ -394,6 +501,8 @@ pub struct RuleDocument {
     pub summary: &'static str,
     /// What a debugger makes of it, and what to do.
     pub explanation: &'static str,
+    /// Who can repair it.
+    pub repaired_by: &'static str,
 }
 
 impl RulesDocument {
@@ -410,6 +519,7 @@ impl RulesDocument {
                     spec: rule.spec,
                     summary: rule.summary,
                     explanation: rule.explanation,
+                    repaired_by: rule.repaired_by(),
                 })
                 .collect(),
         }
