@@ -10,8 +10,7 @@ use pyo3::types::{PyBytes, PyDict};
 use hetdwarf::arch::WaveSize;
 use hetdwarf::eval::Reading;
 use hetdwarf::object::{CodeObject, code_objects};
-use hetdwarf::rule::Severity;
-use hetdwarf::verify::{Selection, verify_with};
+use hetdwarf::verify::{Profile, Selection, verify_with};
 
 use crate::error::{Error, Failure};
 use crate::loaded::{new_number, with_program};
@@ -207,7 +206,7 @@ impl Object {
     /// What is wrong with its debugging information.
     ///
     /// * rules: the rules, or what their names begin with (`cfi-*`); all by default.
-    /// * profile: `compiler` (all), `release` (errors and warnings) or `application` (nothing is an error).
+    /// * profile: `compiler` (all), `release` (errors and warnings) or `application` (what a debugger will show wrongly, as notes).
     #[pyo3(signature = (rules = None, profile = None))]
     fn verify(
         &self,
@@ -215,21 +214,18 @@ impl Object {
         rules: Option<Vec<String>>,
         profile: Option<&str>,
     ) -> PyResult<Vec<Finding>> {
-        let keep: fn(Severity) -> Option<Severity> = match profile {
-            None | Some("compiler") => Some,
-            Some("release") => |severity| (severity != Severity::Note).then_some(severity),
-            Some("application") => |severity| match severity {
-                Severity::Error => Some(Severity::Note),
-                other => Some(other),
-            },
-            Some(other) => {
-                return Err(Error::new_err(format!(
-                    "profile {other:?}: expected compiler, release or application"
-                )));
-            }
+        let profile = match profile {
+            None => Profile::default(),
+            Some(name) => (Profile::ALL.into_iter())
+                .find(|profile| profile.name() == name)
+                .ok_or_else(|| {
+                    let message = "expected compiler, release or application";
+                    Error::new_err(format!("profile {name:?}: {message}"))
+                })?,
         };
         let found = py.detach(|| {
             let mut selection = Selection::default();
+            selection.set_profile(profile);
             if let Some(rules) = &rules {
                 let names: Vec<&str> = rules.iter().map(String::as_str).collect();
                 selection
@@ -240,23 +236,20 @@ impl Object {
                 let verdict = verify_with(program, &selection, NonZeroUsize::MIN);
                 let findings = verdict.findings.into_iter();
                 Ok(findings
-                    .filter_map(|finding| {
-                        let severity = keep(finding.severity)?;
-                        Some(Finding {
-                            rule: finding.rule.id,
-                            severity: severity.name(),
-                            message: finding.message.to_string(),
-                            help: finding.help.map(|help| help.to_string()),
-                            section: finding.section,
-                            offset: finding.offset,
-                            pc: finding.pc,
-                            function: finding.function.map(|name| name.raw().to_owned()),
-                            file: finding
-                                .source
-                                .as_ref()
-                                .map(|(file, _)| file.raw().to_owned()),
-                            line: finding.source.as_ref().map(|(_, line)| *line),
-                        })
+                    .map(|finding| Finding {
+                        rule: finding.rule.id,
+                        severity: finding.severity.name(),
+                        message: finding.message.to_string(),
+                        help: finding.help.map(|help| help.to_string()),
+                        section: finding.section,
+                        offset: finding.offset,
+                        pc: finding.pc,
+                        function: finding.function.map(|name| name.raw().to_owned()),
+                        file: finding
+                            .source
+                            .as_ref()
+                            .map(|(file, _)| file.raw().to_owned()),
+                        line: finding.source.as_ref().map(|(_, line)| *line),
                     })
                     .collect())
             })

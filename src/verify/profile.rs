@@ -16,6 +16,19 @@ pub enum Profile {
 }
 
 impl Profile {
+    /// All of them.
+    pub const ALL: [Profile; 3] = [Profile::Compiler, Profile::Release, Profile::Application];
+
+    /// The name, as options spell it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Profile::Compiler => "compiler",
+            Profile::Release => "release",
+            Profile::Application => "application",
+        }
+    }
+
     /// How bad a finding of some severity is to who asks; nothing if it is not told.
     #[must_use]
     pub fn severity(self, severity: Severity) -> Option<Severity> {
