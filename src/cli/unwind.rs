@@ -12,7 +12,7 @@ use crate::report::{
 
 use super::arguments::{Format, UnwindArguments};
 use super::core::{Chosen, ask_all_waves, with_chosen};
-use super::failure::{Exit, Failure};
+use super::failure::{Exit, Failure, print_limit};
 use super::lanes::{chosen_lanes, item_text, work_items};
 use super::or_unknown;
 
@@ -45,7 +45,7 @@ fn answer(
             print(&document, arguments.registers.then_some(&lanes), out)?;
         }
     }
-    Ok(Exit::Done)
+    Ok(Exit::Done.unless_limited(&document.completeness))
 }
 
 /// The first of the lanes says which value a scalar register has that was saved in per-lane memory.
@@ -77,6 +77,10 @@ fn all_waves(arguments: &UnwindArguments, out: &mut dyn Write) -> Result<Exit, F
         Ok(document)
     })?;
     let is_bad = groups.iter().any(|group| group.document.is_none());
+    let exit = if is_bad { Exit::BadNews } else { Exit::Done };
+    let documents = groups.iter().filter_map(|group| group.document.as_ref());
+    let limits = documents.map(|document| &document.completeness);
+    let exit = limits.fold(exit, Exit::unless_limited);
     match arguments.format {
         Format::Json => {
             let format = "hetdwarf-unwind/1";
@@ -102,7 +106,7 @@ fn all_waves(arguments: &UnwindArguments, out: &mut dyn Write) -> Result<Exit, F
             }
         }
     }
-    Ok(if is_bad { Exit::BadNews } else { Exit::Done })
+    Ok(exit)
 }
 
 /// Which waves a group has, and why there is no answer, if there is none.
@@ -142,6 +146,7 @@ pub(crate) fn print(
         }
     }
     writeln!(out, "{}", document.message)?;
+    print_limit(&document.completeness, out)?;
     let has_lists = document.frames.iter().any(|frame| {
         let mut values = frame.registers.values().map(|register| &register.value);
         values.any(|value| matches!(value, Some(RegisterValue::Lanes(_))))

@@ -139,16 +139,20 @@ impl<'a> DebugInfo<'a> {
     /// # Errors
     /// If the entries of the function are malformed.
     pub fn variables_at(&self, function: &Function<'a>, pc: u64) -> Result<Vec<Variable<'a>>> {
-        self.variables_within(function, pc, &self.question())
+        let mut variables = Vec::new();
+        self.variables_within(function, pc, &self.question(), &mut variables)?;
+        Ok(variables)
     }
 
-    /// The same; entries that are read to find the scopes are paid for.
+    /// The same; entries that are read to find the scopes are paid for. Those that were found before an error are in
+    /// `variables` too.
     pub(crate) fn variables_within(
         &self,
         function: &Function<'a>,
         pc: u64,
         meter: &Meter,
-    ) -> Result<Vec<Variable<'a>>> {
+        variables: &mut Vec<Variable<'a>>,
+    ) -> Result<()> {
         let found = self.scopes_at(function.die, pc, meter)?;
         let names = self.function_names(&found.scopes);
         let mut objects: Vec<Vec<Die<'a>>> = found.scopes.iter().map(|_| Vec::new()).collect();
@@ -160,12 +164,10 @@ impl<'a> DebugInfo<'a> {
         let mut scopes: Vec<_> = found.scopes.iter().zip(names).zip(objects).collect();
         scopes.sort_by_key(|((scope, _), _)| core::cmp::Reverse(scope.depth));
         let mut reading = Reading::new(meter);
-        let mut variables = Vec::new();
         for ((scope, name), objects) in scopes {
-            self.variables_of_scope(scope, &name, &objects, &mut variables, &mut reading)?;
+            self.variables_of_scope(scope, &name, &objects, variables, &mut reading)?;
         }
-        variables.extend(self.globals_within(function.die.unit, meter)?);
-        Ok(variables)
+        self.globals_within(function.die.unit, meter, variables)
     }
 
     /// The variables of file scope of a unit, and those in its namespaces, in the order of the entries.
@@ -174,13 +176,35 @@ impl<'a> DebugInfo<'a> {
     /// # Errors
     /// If the unit cannot be read.
     pub fn globals(&self, unit: UnitId) -> Result<Vec<Variable<'a>>> {
-        self.globals_within(unit, &self.question())
+        let mut variables = Vec::new();
+        self.globals_within(unit, &self.question(), &mut variables)?;
+        Ok(variables)
     }
 
-    fn globals_within(&self, unit: UnitId, meter: &Meter) -> Result<Vec<Variable<'a>>> {
-        let index = self.index(unit)?;
-        let mut variables = Vec::new();
+    /// The same, paid for; those that were found before an error are in `variables` too.
+    pub(crate) fn globals_within(
+        &self,
+        unit: UnitId,
+        meter: &Meter,
+        variables: &mut Vec<Variable<'a>>,
+    ) -> Result<()> {
+        let mut globals = Vec::new();
         let mut completed = BTreeSet::new();
+        let read = self.add_globals(unit, meter, &mut globals, &mut completed);
+        globals.retain(|variable| !completed.contains(&variable.die));
+        variables.append(&mut globals);
+        read
+    }
+
+    /// * `completed`: gets the declarations that other entries complete.
+    fn add_globals(
+        &self,
+        unit: UnitId,
+        meter: &Meter,
+        variables: &mut Vec<Variable<'a>>,
+        completed: &mut BTreeSet<DieId>,
+    ) -> Result<()> {
+        let index = self.index(unit)?;
         for id in &index.globals {
             let die = self.die(*id)?;
             let specification = die.attribute(DW_AT_specification);
@@ -203,8 +227,7 @@ impl<'a> DebugInfo<'a> {
             variable.scope = qualifier.map(Cow::Owned);
             variables.push(variable);
         }
-        variables.retain(|variable| !completed.contains(&variable.die));
-        Ok(variables)
+        Ok(())
     }
 
     /// Appends the variables of one scope, which declares `objects` and is in the function `name`.
