@@ -1,4 +1,13 @@
 //! Reads and writes the DWARF of GPU code: DWARF 5 and AMD's extensions for heterogeneous debugging.
+//!
+//! Two texts say what is right, and the documentation names them where it follows them:
+//!
+//! - **HET**: [DWARF Extensions For Heterogeneous Debugging](https://llvm.org/docs/AMDGPUDwarfExtensionsForHeterogeneousDebugging.html),
+//!   by the numbers of its sections: `HET A.2.5.4.4.6`. What it leaves alone is that of the
+//!   [DWARF 5](https://dwarfstd.org/dwarf5std.html) standard.
+//! - **USAGE**: [User Guide for AMDGPU Backend](https://llvm.org/docs/AMDGPUUsage.html), by the titles of its sections: `USAGE "Address Space Identifier"`.
+//!
+//! Where both leave room, `spec-notes/` in the repository says what was chosen, and why.
 // The example of the README reads a snapshot, which needs the feature.
 #![cfg_attr(feature = "serde", doc = include_str!("../README.md"))]
 // The command maps large files: `cli::contents`. The library has nothing of the kind.
@@ -34,6 +43,7 @@ pub mod location;
 pub mod meter;
 mod nearest;
 pub mod object;
+pub mod prelude;
 pub mod query;
 #[cfg(feature = "serde")]
 pub mod report;
@@ -41,6 +51,11 @@ pub mod rule;
 pub mod untrusted;
 pub mod verify;
 pub mod wave;
+
+// Types of these packages are in the public interface.
+pub use fallible_iterator;
+pub use gimli;
+pub use smallvec;
 
 pub use error::{Error, Result};
 pub use limits::Limits;

@@ -620,3 +620,54 @@ fn a_baseline_takes_the_place_of_the_old_one() {
     assert_eq!(ran.status, Some(0), "{ran:?}");
     assert!(ran.out.starts_with(&new), "{ran:?}");
 }
+
+/// Whoever interrupts a command finds the file that it was to write, or none: never a part, and nothing beside it.
+#[test]
+fn what_is_interrupted_leaves_nothing_half_done() {
+    let (mut stopped, mut finished) = (0, 0);
+    for pause in (0..60).step_by(3) {
+        let folder = Folder::new("interrupted");
+        fs::copy(demo().join("demo.core"), folder.0.join("demo.core")).unwrap();
+        let mut command = folder.command(&["core", "demo.core", "--html", "page.html"]);
+        let mut child = command
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(pause));
+        let number = child.id().to_string();
+        assert!(
+            Command::new("kill")
+                .args(["-INT", &number])
+                .status()
+                .unwrap()
+                .success()
+        );
+        let status = child.wait().unwrap();
+        let mut names: Vec<_> = fs::read_dir(&folder.0)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        match status.code() {
+            // By the signal, as whoever started it is told.
+            None => {
+                assert_eq!(
+                    std::os::unix::process::ExitStatusExt::signal(&status),
+                    Some(2)
+                );
+                stopped += 1;
+            }
+            Some(code) => {
+                assert_eq!(code, 0);
+                assert_eq!(names, ["demo.core", "page.html"]);
+                finished += 1;
+            }
+        }
+        if names.contains(&"page.html".to_owned()) {
+            let page = fs::read_to_string(folder.0.join("page.html")).unwrap();
+            assert!(page.ends_with("</html>\n"));
+        }
+    }
+    assert!(stopped > 0, "{stopped} stopped, {finished} finished");
+}

@@ -13,6 +13,7 @@ use crate::json;
 use crate::loaded::{CoreSource, new_number, with_core};
 use crate::object::{Object, read};
 use crate::stop::{Stop, StopData};
+use crate::text::shown;
 use crate::wave::WaveSource;
 
 /// A GPU core file, or its two halves.
@@ -52,9 +53,7 @@ pub fn open_core(
     let found = py.detach(|| {
         with_core(&source, |core, programs| {
             let problems = core.problems().iter().chain(programs.process().problems());
-            let problems = problems
-                .map(|problem| problem.to_string())
-                .collect::<Vec<_>>();
+            let problems = problems.map(ToString::to_string).collect::<Vec<_>>();
             let waves: Vec<CoreWave> = core
                 .waves()
                 .map(|wave| CoreWave::new(&source, &wave))
@@ -109,11 +108,11 @@ impl Core {
     }
 
     fn __repr__(&self) -> String {
-        format!(
+        shown(&format!(
             "<Core of {} waves, {} problems>",
             self.waves.len(),
             self.problems.len()
-        )
+        ))
     }
 }
 
@@ -125,20 +124,26 @@ pub struct CoreWave {
     /// Its number in the list, from 1, as `--wave` takes it.
     #[pyo3(get)]
     index: usize,
+    /// Where it stands: an address of the process.
     #[pyo3(get)]
     pc: u64,
+    /// Its execution mask: a bit for each lane.
     #[pyo3(get)]
     exec: u64,
+    /// How many lanes it has.
     #[pyo3(get)]
     wave_size: u64,
     /// `running`, `stopped` or `unsure`.
     #[pyo3(get)]
     state: &'static str,
     reasons: serde_json::Value,
+    /// The packet of its queue that dispatched it.
     #[pyo3(get)]
     packet_id: Option<u64>,
+    /// The work-group's coordinates in the grid.
     #[pyo3(get)]
     workgroup: Option<(u32, u32, u32)>,
+    /// Its number in the work-group.
     #[pyo3(get)]
     wave_in_group: Option<u32>,
 }
@@ -191,9 +196,9 @@ impl CoreWave {
     }
 
     fn __repr__(&self) -> String {
-        format!(
+        shown(&format!(
             "<CoreWave {} at {:#x}, {}>",
             self.index, self.pc, self.state
-        )
+        ))
     }
 }

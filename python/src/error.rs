@@ -56,6 +56,8 @@ create_exception!(
 #[derive(Clone, Debug)]
 pub enum Failure {
     Library(hetdwarf::Error),
+    /// A failure of the library, and what it is about.
+    About(String, hetdwarf::Error),
     Unavailable(String),
     OptimizedOut(String),
     Inactive(String),
@@ -79,7 +81,8 @@ impl From<hetdwarf::Error> for Failure {
 impl From<Failure> for PyErr {
     fn from(failure: Failure) -> PyErr {
         match failure {
-            Failure::Library(error) => of_library(&error),
+            Failure::Library(error) => of_library(&error, error.to_string()),
+            Failure::About(what, error) => of_library(&error, format!("{what}: {error}")),
             Failure::Unavailable(message) => Unavailable::new_err(message),
             Failure::OptimizedOut(message) => OptimizedOut::new_err(message),
             Failure::Inactive(message) => Inactive::new_err(message),
@@ -105,8 +108,7 @@ impl From<Failure> for PyErr {
     }
 }
 
-fn of_library(error: &hetdwarf::Error) -> PyErr {
-    let message = error.to_string();
+fn of_library(error: &hetdwarf::Error, message: String) -> PyErr {
     match error.kind() {
         ErrorKind::Limit { .. } => Limit::new_err(message),
         ErrorKind::Unavailable { .. } => Unavailable::new_err(message),

@@ -11,6 +11,7 @@ mod lanes;
 mod loaded;
 mod object;
 mod stop;
+mod text;
 mod value;
 mod variable;
 mod wave;

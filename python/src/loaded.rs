@@ -154,13 +154,13 @@ fn kept<T>(
         all.push(entry);
         return Ok(found);
     }
-    let made = Rc::new(make()?);
+    let new = Rc::new(make()?);
     let mut all = all.borrow_mut();
     if all.len() >= KEPT {
         all.remove(0);
     }
-    all.push((number, Rc::clone(&made)));
-    Ok(made)
+    all.push((number, Rc::clone(&new)));
+    Ok(new)
 }
 
 /// Calls `then` with the program of a code object's bytes.

@@ -16,6 +16,7 @@ use hetdwarf::verify::{Selection, verify_with};
 use crate::error::{Error, Failure};
 use crate::loaded::{new_number, with_program};
 use crate::stop::{Stop, StopData};
+use crate::text::shown;
 use crate::wave::WaveSource;
 
 /// The bytes of a code object, and the number under which threads keep what they read of it.
@@ -140,7 +141,7 @@ impl Object {
                     let descriptor = kernel
                         .descriptor
                         .iter()
-                        .flat_map(|descriptor| descriptor.fields());
+                        .flat_map(hetdwarf::object::KernelDescriptor::fields);
                     Kernel {
                         name: kernel.name.clone(),
                         entry: kernel.entry(),
@@ -282,21 +283,23 @@ impl Object {
     }
 
     fn __repr__(&self) -> String {
-        match &self.path {
+        shown(&match &self.path {
             Some(path) => format!("<Object {} of {path}>", self.target),
             None => format!("<Object {}>", self.target),
-        }
+        })
     }
 }
 
 /// A kernel.
 #[pyclass(frozen, module = "hetdwarf")]
 pub struct Kernel {
+    /// Its name, that of the symbol.
     #[pyo3(get)]
     name: String,
     /// The address of the first instruction in the code object.
     #[pyo3(get)]
     entry: Option<u64>,
+    /// How many lanes its waves have.
     #[pyo3(get)]
     wave_size: Option<u64>,
     /// Vector registers of a lane.
@@ -327,14 +330,16 @@ impl Kernel {
     }
 
     fn __repr__(&self) -> String {
-        format!("<Kernel {}>", self.name)
+        shown(&format!("<Kernel {}>", self.name))
     }
 }
 
 /// A function at an address.
 #[pyclass(frozen, get_all, module = "hetdwarf")]
 pub struct Function {
+    /// Its name in the source.
     name: Option<String>,
+    /// The name of its symbol, where that is another.
     linkage_name: Option<String>,
     /// Its lowest address in the code object.
     low_pc: Option<u64>,
@@ -345,24 +350,35 @@ pub struct Function {
 #[pymethods]
 impl Function {
     fn __repr__(&self) -> String {
-        format!("<Function {}>", self.name.as_deref().unwrap_or("?"))
+        shown(&format!(
+            "<Function {}>",
+            self.name.as_deref().unwrap_or("?")
+        ))
     }
 }
 
 /// Something that is wrong.
 #[pyclass(frozen, get_all, module = "hetdwarf")]
 pub struct Finding {
+    /// The rule that it breaks, as `hetdwarf verify --explain` takes it.
     rule: &'static str,
     /// `error`, `warning` or `note`.
     severity: &'static str,
+    /// What is wrong, in words.
     message: String,
+    /// What to do about it.
     help: Option<String>,
+    /// The section that it is in.
     section: &'static str,
+    /// The offset in that section.
     offset: Option<u64>,
     /// The first address in the code object at which it matters.
     pc: Option<u64>,
+    /// The function that the address is in.
     function: Option<String>,
+    /// The source file of the address.
     file: Option<String>,
+    /// The line of the address.
     line: Option<u64>,
 }
 
@@ -372,9 +388,9 @@ impl Finding {
         let place = self
             .pc
             .map_or_else(String::new, |pc| format!(" at {pc:#x}"));
-        format!(
+        shown(&format!(
             "<Finding {} {}{place}: {}>",
             self.severity, self.rule, self.message
-        )
+        ))
     }
 }

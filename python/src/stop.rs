@@ -17,6 +17,7 @@ use crate::json;
 use crate::lanes::LanePc;
 use crate::loaded::{with_core, with_program};
 use crate::object::ObjectData;
+use crate::text::shown;
 use crate::variable::{self, Variable};
 use crate::wave::{Asked, WaveSource};
 
@@ -244,6 +245,7 @@ impl Frame {
         self.file.as_deref()
     }
 
+    /// The line in that file.
     #[getter]
     fn line(&self) -> Option<u64> {
         self.line
@@ -333,10 +335,10 @@ impl Frame {
             (Some(file), Some(line)) => format!(" at {file}:{line}"),
             _ => String::new(),
         };
-        format!(
+        shown(&format!(
             "<Frame {} {}{place}>",
             self.index,
             self.function.as_deref().unwrap_or("?")
-        )
+        ))
     }
 }

@@ -4,6 +4,8 @@
 //! member (those of anonymous members and base classes among the record's own), arrays and vectors are `list`, and arrays of characters
 //! that end with a null character, as C prints them as a string, are `str`. A type without a value is its `bytes`.
 
+use core::cell::Cell;
+
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -14,6 +16,10 @@ use hetdwarf::eval::{BaseType, BaseTypeEncoding};
 
 /// How deep values may nest: types of a damaged file may name each other in a circle.
 const DEPTH: u32 = 64;
+
+/// How many values one value may have inside, besides one for each of its bytes: members of a damaged type may overlap, and theirs
+/// again.
+const VALUES: usize = 1 << 16;
 
 /// `size` bits from bit `start` on, in whole bytes; 0 where there are no more.
 fn cut(bytes: &[u8], start: u64, size: u64) -> Vec<u8> {
@@ -38,12 +44,19 @@ pub fn to_python(
     ty: TypeId,
     bytes: &[u8],
 ) -> PyResult<Py<PyAny>> {
-    Converter { py, types }.value(ty, bytes, None, DEPTH)
+    let converter = Converter {
+        py,
+        types,
+        left: Cell::new(VALUES.saturating_add(bytes.len())),
+    };
+    converter.value(ty, bytes, None, DEPTH)
 }
 
 struct Converter<'t, 'py> {
     py: Python<'py>,
     types: &'t TypeTable,
+    /// How many more values it may make.
+    left: Cell<usize>,
 }
 
 impl Converter<'_, '_> {
@@ -57,9 +70,11 @@ impl Converter<'_, '_> {
     ) -> PyResult<Py<PyAny>> {
         let py = self.py;
         let found = self.types.get(ty);
-        let Some(depth) = depth.checked_sub(1) else {
+        let (Some(depth), Some(left)) = (depth.checked_sub(1), self.left.get().checked_sub(1))
+        else {
             return Ok(PyBytes::new(py, bytes).into_any().unbind());
         };
+        self.left.set(left);
         match &found.kind {
             TypeKind::Typedef(target) | TypeKind::Qualified(_, target) => {
                 self.value(*target, bytes, bits, depth)
@@ -120,13 +135,15 @@ impl Converter<'_, '_> {
             BaseTypeEncoding::Signed | BaseTypeEncoding::SignedChar => {
                 integer(bytes, bits, true).into_py_any(py)
             }
-            BaseTypeEncoding::Float => match *bytes {
-                [a, b, c, d] => f64::from(f32::from_le_bytes([a, b, c, d])).into_py_any(py),
-                [a, b, c, d, e, f, g, h] => {
-                    f64::from_le_bytes([a, b, c, d, e, f, g, h]).into_py_any(py)
+            BaseTypeEncoding::Float => {
+                if let Ok(single) = bytes.try_into() {
+                    return f64::from(f32::from_le_bytes(single)).into_py_any(py);
                 }
-                _ => self.spelled(ty, bytes),
-            },
+                match bytes.try_into() {
+                    Ok(double) => f64::from_le_bytes(double).into_py_any(py),
+                    Err(_) => self.spelled(ty, bytes),
+                }
+            }
             BaseTypeEncoding::Generic
             | BaseTypeEncoding::Address
             | BaseTypeEncoding::Unsigned
@@ -232,9 +249,13 @@ impl Converter<'_, '_> {
         bytes: &[u8],
         depth: u32,
     ) -> PyResult<()> {
-        let Some(depth) = depth.checked_sub(1) else {
+        let (Some(depth), Some(left)) = (
+            depth.checked_sub(1),
+            self.left.get().checked_sub(members.len()),
+        ) else {
             return Ok(());
         };
+        self.left.set(left);
         for member in members {
             let Some(start) = member.bit_offset else {
                 continue;
@@ -257,7 +278,7 @@ impl Converter<'_, '_> {
         Ok(())
     }
 
-    /// The members of a record, behind other names for it.
+    /// The members of a record, through typedefs and qualifiers.
     fn record(&self, mut ty: TypeId) -> Option<&[Member]> {
         for _ in 0..DEPTH {
             match &self.types.get(ty).kind {

@@ -15,6 +15,7 @@ use hetdwarf::location::{Bits, Mask};
 use hetdwarf::query::{NoValue, Query, QueryError};
 
 use crate::error::Failure;
+use crate::text::shown;
 use crate::value;
 use crate::wave;
 
@@ -26,6 +27,8 @@ pub struct LaneValue {
     /// Where the type and the bits alone do not tell the text.
     text: Option<String>,
     message: String,
+    /// Why it could not be found out.
+    error: Option<hetdwarf::Error>,
 }
 
 /// A value in all lanes, without the interpreter.
@@ -79,9 +82,12 @@ impl LaneValue {
         let state = value.state(lane);
         let message = match &state {
             LaneState::Unsupported { what } => what.clone(),
-            LaneState::Error(error) => error.to_string(),
             LaneState::Ambiguous(reason) => reason.to_string(),
             _ => String::new(),
+        };
+        let error = match &state {
+            LaneState::Error(error) => Some(error.clone()),
+            _ => None,
         };
         let bits = match state {
             LaneState::Ok | LaneState::Partial => value.bits(lane).ok().flatten(),
@@ -96,11 +102,15 @@ impl LaneValue {
             bits: bits.unwrap_or_default(),
             text: text.flatten(),
             message,
+            error,
         }
     }
 
     /// The reason why there is no whole value.
     fn failure(&self, name: &str, lane: u8) -> Failure {
+        if let Some(error) = &self.error {
+            return Failure::About(format!("{name} in lane {lane}"), error.clone());
+        }
         let message = match (self.state, self.message.as_str()) {
             (state, "") => format!("{name} in lane {lane}: {}", state.replace('-', " ")),
             (_, message) => format!("{name} in lane {lane}: {message}"),
@@ -177,6 +187,13 @@ pub fn expression(
                 Err(NoValue::Inactive) | Ok(_) => String::new(),
                 Err(reason) => reason.to_string(),
             },
+            error: match &lane.value {
+                Err(NoValue::Variable {
+                    state: LaneState::Error(error),
+                    ..
+                }) => Some(error.clone()),
+                _ => None,
+            },
         }
     });
     let found = Found {
@@ -235,6 +252,7 @@ impl Variable {
         self.found.kind
     }
 
+    /// Its type, as the program declares it.
     #[getter(r#type)]
     fn ty(&self) -> Type {
         Type {
@@ -264,8 +282,9 @@ impl Variable {
 
     /// The lanes that have a whole value.
     #[getter]
-    fn lanes(&self) -> Vec<u8> {
-        let lanes = (0..).zip(&self.found.lanes);
+    fn lanes(&self) -> Vec<u32> {
+        // Bytes would become `bytes`.
+        let lanes = (0u32..).zip(&self.found.lanes);
         lanes
             .filter(|(_, value)| value.state == "ok")
             .map(|(lane, _)| lane)
@@ -352,20 +371,20 @@ impl Variable {
 
     fn __repr__(&self) -> String {
         let lanes = self.lanes().len();
-        let shown = self
+        let first = self
             .lanes()
             .first()
             .and_then(|lane| self.text((*lane).into()).ok());
-        let shown = shown.map_or_else(
+        let first = first.map_or_else(
             || "no value".to_owned(),
             |text| format!("{text} in the first"),
         );
-        format!(
-            "<Variable {} {}: {lanes} of {} lanes, {shown}>",
+        shown(&format!(
+            "<Variable {} {}: {lanes} of {} lanes, {first}>",
             self.found.type_name,
             self.found.name,
             self.found.lanes.len()
-        )
+        ))
     }
 }
 
@@ -444,12 +463,19 @@ impl Type {
         Some(self.other(id))
     }
 
-    /// The members of a record: name (None of an anonymous one), type, and offset in bits (None if it is not a constant).
+    /// The members of a record, also of a typedef of one: name (None of an anonymous one), type, and offset in bits (None if it is not a constant).
     #[getter]
     fn members(&self) -> Vec<(Option<String>, Type, Option<u64>)> {
-        let TypeKind::Record { members, .. } = &self.types.get(self.id).kind else {
-            return Vec::new();
-        };
+        let mut id = self.id;
+        // Typedefs of a damaged file may go in a circle.
+        let record = (0..64).find_map(|_| match &self.types.get(id).kind {
+            TypeKind::Typedef(target) | TypeKind::Qualified(_, target) => {
+                id = *target;
+                None
+            }
+            TypeKind::Record { members, .. } => Some(members.as_slice()),
+            _ => Some(&[]),
+        });
         let member = |member: &hetdwarf::debug_info::types::Member| {
             (
                 member.name.clone(),
@@ -457,11 +483,11 @@ impl Type {
                 member.bit_offset,
             )
         };
-        members.iter().map(member).collect()
+        record.unwrap_or_default().iter().map(member).collect()
     }
 
     fn __repr__(&self) -> String {
-        format!("<Type {}>", self.name())
+        shown(&format!("<Type {}>", self.name()))
     }
 }
 

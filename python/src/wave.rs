@@ -110,17 +110,16 @@ impl Callbacks {
             load_address: number("load_address")?.unwrap_or(0),
             rest: Arc::unwrap_or_clone(rest),
         };
-        callbacks.pc = match number("pc")? {
-            Some(pc) => pc,
-            None => {
-                let bytes = callbacks.register(py, Register::PC_64, 0..8)?;
-                let bytes = bytes.ok_or_else(|| {
-                    Unavailable::new_err("the wave has neither an attribute pc nor register 16")
-                })?;
-                let mut word = [0; 8];
-                word.copy_from_slice(&bytes);
-                u64::from_le_bytes(word)
-            }
+        callbacks.pc = if let Some(pc) = number("pc")? {
+            pc
+        } else {
+            let bytes = callbacks.register(py, Register::PC_64, 0..8)?;
+            let bytes = bytes.ok_or_else(|| {
+                Unavailable::new_err("the wave has neither an attribute pc nor register 16")
+            })?;
+            let mut word = [0; 8];
+            word.copy_from_slice(&bytes);
+            u64::from_le_bytes(word)
         };
         Ok(callbacks)
     }
@@ -333,7 +332,7 @@ pub fn lane(number: i64, size: WaveSize) -> Result<Lane, Failure> {
     let lanes = size.lanes();
     let found = u8::try_from(number)
         .ok()
-        .filter(|lane| u32::from(*lane) < u32::try_from(lanes).unwrap_or(0));
+        .filter(|lane| u32::from(*lane) < lanes);
     found
         .map(Lane)
         .ok_or_else(|| Failure::Other(format!("there is no lane {number} in a wave of {lanes}")))

@@ -26,7 +26,7 @@ class JsonWave:
 
     def name(self, dwarf: int) -> str | None:
         """The register's name (USAGE "Register Identifier"), for waves of either size."""
-        blocks = [(32, 64, "s", 0), (1088, 1130, "s", 64), (1536, 1792, "v", 0), (2048, 2304, "a", 0)]
+        blocks = [(32, 96, "s", 0), (1088, 1130, "s", 64), (1536, 1792, "v", 0), (2048, 2304, "a", 0)]
         blocks += [(2560, 2816, "v", 0), (3072, 3328, "a", 0)]
         for start, end, letter, first in blocks:
             if start <= dwarf < end:

@@ -22,7 +22,9 @@ def test_values_are_the_truth(case: Path, key: str) -> None:
         if not path.exists():
             continue
         stop = obj.stop(path)
-        for expected, frame in zip(snapshot.get("frames", []), stop.frames):
+        # Where the compiler's CFI is wrong, the callers are not the real ones.
+        frames = snapshot["frames"] if snapshot["cfi_leaves_truth"] is None else snapshot["frames"][:1]
+        for expected, frame in zip(frames, stop.frames):
             assert frame.pc == int(expected["pc"], 16)
             assert frame.function == expected["function"]
         frame = stop.frames[0]
@@ -31,7 +33,8 @@ def test_values_are_the_truth(case: Path, key: str) -> None:
                 continue
             variable = frame[expected["name"]]
             for lane in expected["lanes"]:
-                if "bytes" not in lane:
+                # `dwarf_bytes`: the compiler's location gives something else than the source has.
+                if expected["kind"] != "value" or "dwarf_bytes" in lane:
                     continue
                 try:
                     value = variable.value(lane["lane"])
@@ -41,7 +44,7 @@ def test_values_are_the_truth(case: Path, key: str) -> None:
                 assert variable.bytes(lane["lane"]).hex() == lane["bytes"]
                 if isinstance(value, int) and "value" in lane and not isinstance(value, bool):
                     assert str(value) == lane["value"]
-                assert variable.values()[lane["lane"]] == value
+                assert repr(variable.values()[lane["lane"]]) == repr(value)
     assert read > 0 or key == "object"
 
 
@@ -51,16 +54,17 @@ def test_a_wave_of_python_says_the_same(case: Path) -> None:
     for path in sorted(case.glob("w*.json"))[:3]:
         wave = JsonWave(path)
         own, file = obj.stop(wave), obj.stop(path)
-        assert wave.asked > 0
         assert [repr(frame) for frame in own.frames] == [repr(frame) for frame in file.frames]
         for mine, theirs in zip(own.frames, file.frames):
             assert mine.cfa == theirs.cfa
             pairs = list(zip(mine.variables, theirs.variables))
             assert len(pairs) == len(theirs.variables)
             for variable, expected in pairs:
-                assert (variable.name, variable.values()) == (expected.name, expected.values())
+                # As text, since a NaN is not equal to itself.
+                assert (variable.name, repr(variable.values())) == (expected.name, repr(expected.values()))
             lanes = [(lane.state, lane.pc, lane.reason) for lane in mine.lane_pcs()]
             assert lanes == [(lane.state, lane.pc, lane.reason) for lane in theirs.lane_pcs()]
+        assert wave.asked > 0
 
 
 def test_a_wave_as_a_dictionary(structs: Path) -> None:

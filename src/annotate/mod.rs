@@ -4,6 +4,18 @@
 //! What is loaded stays as it is, byte for byte, and all other debugging information reads the same. What cannot be
 //! said for every wave is left out by range. It leaves to others which files there are. Sources: USAGE
 //! `DW_AT_LLVM_lane_pc`; DWARF 5 §7; `spec-notes/lane-recovery.md`.
+//!
+//! ```
+//! use hetdwarf::{Limits, annotate::annotate};
+//!
+//! let file = std::fs::read("src/cli/demo/calls-O2.rocm.hsaco").unwrap();
+//! let annotated = annotate(&file, &Limits::default(), &|name| name == "mid")?;
+//! for function in &annotated.functions {
+//!     println!("{:?}: {} of {} bytes", function.name, function.covered, function.size);
+//! }
+//! assert!(annotated.file.len() > file.len());
+//! # Ok::<(), hetdwarf::Error>(())
+//! ```
 
 mod elf;
 mod expression;

@@ -4,6 +4,20 @@
 //! Source: USAGE, sections "Register Identifier", "Address Space Identifier", "Memory Space
 //! Identifier", "Lane identifier", "Processors", "Target ID", "Header" (the ELF flags) and "Address
 //! Spaces".
+//!
+//! ```
+//! use hetdwarf::arch::{Processor, Register, RegisterClass, WaveSize};
+//!
+//! // USAGE "Register Identifier": v3 of a wave of 64 lanes is 2563, and each lane has 32 bits of it.
+//! let v3 = Register::from_number(2563).ok_or("no such register")?;
+//! assert_eq!((v3.class(), v3.index(), v3.size_in_bits()), (Some(RegisterClass::Vgpr), Some(3), Some(64 * 32)));
+//! assert_eq!(Register::vgpr(3, WaveSize::Wave64), Some(v3));
+//! assert_eq!(Register::s::<33>().number(), 65);
+//!
+//! let gfx90a = Processor::by_name("gfx90a").ok_or("no such processor")?;
+//! assert!(gfx90a.supports_wave_size(WaveSize::Wave64) && !gfx90a.supports_wave_size(WaveSize::Wave32));
+//! # Ok::<(), &str>(())
+//! ```
 
 mod aperture;
 mod processor;

@@ -79,8 +79,8 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  hetdwarf regs\n  hetdwarf regs 2602\n  \
         hetdwarf regs v0-v7 --wave-size 32\n  hetdwarf regs --target gfx90a")]
     Regs(RegsArguments),
-    /// Show the variables and the call stack of an example that is built in
-    Demo,
+    /// Show what a core file says that is built in: which wave died, where, and the variables of each lane
+    Demo(DemoArguments),
     /// Print a script that completes the arguments in a shell
     #[command(after_help = "Example:\n  hetdwarf completions bash > \
         ~/.local/share/bash-completion/completions/hetdwarf")]
@@ -405,7 +405,7 @@ pub(crate) struct SourceArguments {
 }
 
 /// The code objects of a core that are not in it.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct CoreObjects {
     /// A code object in place of one that is lost or stripped: where its code is found loaded, or at LOAD
     #[arg(long = "object", value_name = "OBJ[@LOAD]")]
@@ -677,6 +677,13 @@ pub(crate) struct InfoArguments {
     /// How to print
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DemoArguments {
+    /// Write the core file, for other commands, and print nothing
+    #[arg(long, value_name = "FILE")]
+    pub(crate) save: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use crate::arch::{Lane, WaveSize};
-use crate::eval::{Context, Reading, ResultKind, Subprogram, Unit};
+use crate::eval::{Context, LaneFocus, Reading, ResultKind, Unit};
 use crate::expr::Encoding;
-use crate::inspect::{Program, Stop, StopOptions};
+use crate::inspect::{FrameContext, Program, Stop, StopOptions};
 use crate::limits::Limits;
 use crate::location::Arena;
 use crate::report::{
@@ -257,33 +257,23 @@ fn in_program(
 ) -> Result<EvalDocument, Failure> {
     let place = |error: crate::Error| Failure::in_file(path, error);
     let info = program.info();
-    let mut context = Context {
-        resolver: Some(&info),
-        processor: Some(program.processor()),
-        ..context(None, settings, arena)
-    };
-    if let Some(stop) = stop {
-        context.wave = Some(stop.wave());
-        context.load_address = stop.options().load_address;
-    }
     let level = arguments.frame.unwrap_or(0);
     let frame = stop.map(|stop| frame_at(stop, level)).transpose()?;
-    let call_frame = frame.map(|frame| frame.call_frame());
-    let mut unit = None;
-    if let Some(frame) = &frame {
-        context.pc = Some(frame.call_frame().lookup_address());
-        if let Some(function) = frame.function().map_err(place)? {
-            unit = Some(function.die.unit);
-            context.subprogram = Some(Subprogram {
-                frame_base: function.frame_base,
-                lanes: function.simt.lanes,
-                iterations: None,
-            });
-        }
-    }
-    if let Some(call_frame) = &call_frame {
-        context.frame = Some(call_frame);
-    }
+    let frame_context = frame.map(|frame| frame.context()).transpose();
+    let frame_context = frame_context.map_err(place)?;
+    let mut context = match &frame_context {
+        Some(frame_context) => Context {
+            limits: settings.limits,
+            ..frame_context.context()
+        },
+        None => Context {
+            resolver: Some(&info),
+            processor: Some(program.processor()),
+            ..context(None, settings, arena)
+        },
+    };
+    context.lane = LaneFocus::None;
+    let mut unit = frame_context.as_ref().and_then(FrameContext::unit);
     if let Some(offset) = arguments.unit {
         let found = info
             .unit_ids()

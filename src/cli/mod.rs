@@ -20,6 +20,7 @@ mod limits;
 mod pattern;
 mod plain;
 mod print;
+mod progress;
 mod regs;
 mod save;
 mod sources;
@@ -115,7 +116,7 @@ fn dispatch(
         | Command::Import(_)
         | Command::Info(_)
         | Command::Regs(_)
-        | Command::Demo
+        | Command::Demo(_)
         | Command::Completions(_)
         | Command::Verify(_) => false,
     };
@@ -143,7 +144,7 @@ fn run_command(
         Command::Import(arguments) => import::run(&arguments, out),
         Command::Info(arguments) => info::run(&arguments, out),
         Command::Regs(arguments) => regs::run(&arguments, out),
-        Command::Demo => demo::run(width, out),
+        Command::Demo(arguments) => demo::run(&arguments, width, out),
         Command::Completions(arguments) => completions::run(&arguments, out),
         Command::Dump(arguments) => dump::run(&arguments, out),
         Command::Verify(arguments) => verify::run(&arguments, width, out, err),

@@ -44,6 +44,14 @@ impl Sources {
         }
     }
 
+    /// One file, that is known already, by the path that debugging information has.
+    pub(crate) fn of(path: &str, text: &str) -> Sources {
+        let sources = Sources::new(&[]);
+        let text = Some(Rc::from(text));
+        sources.read.borrow_mut().insert(path.to_owned(), text);
+        sources
+    }
+
     /// The text of the file that debugging information names.
     ///
     /// * `directory`: that in which the compiler ran, if it is known and `path` is relative to it.

@@ -9,6 +9,22 @@
 //! A [`DebugInfo`] borrows the sections and reads what is asked for when it is asked for. Everything that
 //! can be cut short by malformed input is: what is missing in an answer is nothing, `None`, or a
 //! `problem` beside it, unless the answer as a whole cannot be given.
+//!
+//! ```
+//! use hetdwarf::{inspect::Program, object::CodeObject};
+//!
+//! let file = std::fs::read("src/cli/demo/calls-O2.rocm.hsaco").unwrap();
+//! let object = CodeObject::parse(&file)?;
+//! let program = Program::load(&object)?;
+//! let info = program.info();
+//!
+//! let leaf = object.symbols()?.into_iter().find(|symbol| symbol.name == "leaf").unwrap();
+//! let function = info.find_function(leaf.address)?.unwrap();
+//! assert_eq!(function.name.as_deref(), Some("leaf"));
+//! let line = info.line_at(leaf.address)?.unwrap();
+//! assert_eq!((line.file.is_some(), line.line), (true, 8));
+//! # Ok::<(), hetdwarf::Error>(())
+//! ```
 
 mod abbreviation;
 mod address_index;

@@ -230,6 +230,17 @@ pub struct Dimension {
     pub count: Option<u64>,
 }
 
+impl Dimension {
+    /// Of this many elements, the first of which has the index 0; nothing when their number is not a constant.
+    #[must_use]
+    pub const fn of(count: Option<u64>) -> Dimension {
+        Dimension {
+            lower_bound: 0,
+            count,
+        }
+    }
+}
+
 /// A data member or a base class.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -246,6 +257,20 @@ pub struct Member {
     pub is_base: bool,
 }
 
+impl Member {
+    /// A data member that is no bit-field, `bit_offset` bits from the start of the record.
+    #[must_use]
+    pub const fn new(name: Option<String>, ty: TypeId, bit_offset: u64) -> Member {
+        Member {
+            name,
+            ty,
+            bit_offset: Some(bit_offset),
+            bit_size: None,
+            is_base: false,
+        }
+    }
+}
+
 /// One name of an enumeration.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -254,6 +279,14 @@ pub struct Enumerator {
     pub name: String,
     /// The value.
     pub value: i128,
+}
+
+impl Enumerator {
+    /// The name of a value.
+    #[must_use]
+    pub const fn new(name: String, value: i128) -> Enumerator {
+        Enumerator { name, value }
+    }
 }
 
 /// All types that were asked for, each once.
@@ -271,6 +304,16 @@ pub struct TypeTable {
 }
 
 impl Type {
+    /// A type that is in no file: `name` as in the source, if it has one, and its size in bytes, if that is a constant.
+    #[must_use]
+    pub const fn new(name: Option<String>, byte_size: Option<u64>, kind: TypeKind) -> Type {
+        Type {
+            name,
+            byte_size,
+            kind,
+        }
+    }
+
     /// A type of which nothing is known.
     pub(super) const fn unspecified() -> Type {
         Type {
@@ -454,7 +497,7 @@ impl TypeTable {
     }
 
     /// `void`.
-    pub(super) fn void(&mut self) -> TypeId {
+    pub(crate) fn void(&mut self) -> TypeId {
         if let Some(id) = self.void {
             return id;
         }

@@ -202,7 +202,7 @@ impl Value<'_> {
 /// use hetdwarf::display::{self, Mask, Options, TypedBytes};
 ///
 /// let mut table = TypeTable::default();
-/// let ty = table.add(Type { name: None, byte_size: Some(8), kind: TypeKind::Unspecified });
+/// let ty = table.add(Type::new(None, Some(8), TypeKind::Unspecified));
 /// let mut value = TypedBytes::known(&[0x10, 0, 0, 0, 0, 0, 0, 0]);
 /// assert_eq!(display::to_string(&table, ty, &value, &Options::default()), "0x10");
 ///

@@ -191,6 +191,9 @@ impl<'d> Dump<'d> {
     /// Writes the dump. What is malformed stands in its place; what it was is the result. It ends where
     /// [`Limits::work`](crate::limits::Limits::work) is reached, which is a part of that result; a document then says `"complete": false`.
     ///
+    /// A closed pipe ends the dump. If something malformed came before, that is still the result: what a file is does not
+    /// hang on who reads the answer.
+    ///
     /// # Errors
     /// If it cannot be written.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<Option<String>> {
@@ -199,6 +202,17 @@ impl<'d> Dump<'d> {
             steps.saturating_add(object.meter().most_steps())
         });
         let mut output = Output::new(out, self.json, steps);
+        let written = self.document(&mut output);
+        let problems = output.problem_text();
+        match written {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe || problems.is_none() => {
+                Err(error)
+            }
+            Err(_) | Ok(()) => Ok(problems),
+        }
+    }
+
+    fn document(&self, output: &mut Output<'_>) -> io::Result<()> {
         if self.json {
             output.begin_document()?;
         } else {
@@ -207,14 +221,13 @@ impl<'d> Dump<'d> {
         }
         for part in Part::ALL {
             if self.parts.contains(&part) && !output.is_cut() {
-                self.part(part, &mut output)?;
+                self.part(part, output)?;
             }
         }
         if self.json {
             output.end_document()?;
         }
-        output.flush()?;
-        Ok(output.problem_text())
+        output.flush()
     }
 
     /// What is wrong with one part, a section that cannot be decompressed for example, is no reason to leave out the others.

@@ -5,6 +5,37 @@
 //! Each family of operations has a file of its own: `stack`, `control`, `arithmetic`, `memory`,
 //! `entry_value`, `frame_base`, `register`, `implicit`, `composite`. `fast` has short ways for what is common.
 //!
+//! An `int` in `v2`: each lane has its own dword (USAGE "Operations", `DW_OP_LLVM_push_lane`), and one evaluation finds all of them.
+//!
+//! ```
+//! use hetdwarf::arch::{Lane, Register, WaveSize};
+//! use hetdwarf::eval::{Context, ExpressionBytes, LaneFocus, Outcome, ResultKind, Unit, evaluate};
+//! use hetdwarf::expr::{Encoding, ParseOptions, parse};
+//! use hetdwarf::location::{Access, Arena, read, read_lanes};
+//! use hetdwarf::wave::Snapshot;
+//!
+//! let text = "DW_OP_regx 1538, DW_OP_LLVM_push_lane, DW_OP_lit4, DW_OP_mul, DW_OP_LLVM_offset";
+//! let bytes = parse(text, &ParseOptions::default())?.encode(Encoding::AMDGPU)?;
+//! let expression = ExpressionBytes::alone(&bytes, Unit::unknown(Encoding::AMDGPU));
+//!
+//! let mut wave = Snapshot::new("gfx1100", WaveSize::Wave32, 0);
+//! wave.set_lanes(Register::v::<2>(WaveSize::Wave32), &core::array::from_fn::<_, 32, _>(|lane| Some(10 + lane as u32)))?;
+//! let arena = Arena::new();
+//! let mut context = Context::new(&arena);
+//! context.wave = Some(&wave);
+//!
+//! context.lane = LaneFocus::One(Lane(1));
+//! let Outcome::Location(place) = evaluate(&expression, ResultKind::Location, &context)? else { unreachable!() };
+//! let access = Access { wave: &wave, lane: Some(Lane(1)), max_bits: 64 };
+//! assert_eq!(read(&place, 32, &access)?.bytes, [11, 0, 0, 0]);
+//!
+//! context.lane = LaneFocus::All;
+//! let Outcome::Location(places) = evaluate(&expression, ResultKind::Location, &context)? else { unreachable!() };
+//! assert!(places.stands_for_all_lanes());
+//! assert_eq!(read_lanes(&places, 32, &wave, 64)?.bits(Lane(2)).bytes, [12, 0, 0, 0]);
+//! # Ok::<(), hetdwarf::Error>(())
+//! ```
+//!
 //! Source: HET A.2.5. Where the text leaves room: `spec-notes/evaluation.md`.
 
 mod arithmetic;

@@ -2,6 +2,22 @@
 //!
 //! A register of a caller may be anywhere a location description can say: in another register, in lanes
 //! of a vector register, in scratch under a mask. Sources: HET A.6.4, DWARF 5 §6.4, USAGE "Call Frame Information".
+//!
+//! Where `leaf` finds its return address after its prologue:
+//!
+//! ```
+//! use hetdwarf::{inspect::Program, object::CodeObject};
+//!
+//! let file = std::fs::read("src/cli/demo/calls-O2.rocm.hsaco").unwrap();
+//! let object = CodeObject::parse(&file)?;
+//! let program = Program::load(&object)?;
+//! let mid = object.symbols()?.into_iter().find(|symbol| symbol.name == "mid").unwrap();
+//! let (fde, row) = program.cfi().row_at(mid.address + 0x40)?.unwrap();
+//! assert!(fde.contains(mid.address));
+//! let return_address = fde.cie.return_address_register;
+//! println!("from {:#x}: return address {:?}", row.start, row.rule(return_address));
+//! # Ok::<(), hetdwarf::Error>(())
+//! ```
 
 mod augmentation;
 mod entry;

@@ -6,6 +6,20 @@
 //! dispatches and waves; a [`CoreWave`] is a [`Wave`](crate::wave::Wave). [`Process`] has the code objects that were
 //! loaded. What their debugging information says is left to the layers that take a wave.
 //!
+//! ```no_run
+//! use hetdwarf::{Limits, gpu_core::GpuCore, inspect::{Stop, StopOptions}, location::Arena};
+//!
+//! let (gpu, host) = (std::fs::read("gpucore.1234").unwrap(), std::fs::read("core.1234").unwrap());
+//! let core = GpuCore::open(&[&gpu, &host], &Limits::default())?;
+//! for wave in core.waves() {
+//!     println!("{} at {:#x}: {:?}", wave.index(), wave.pc(), wave.stops());
+//! }
+//! for problem in core.problems() {
+//!     println!("not readable: {problem}");
+//! }
+//! # Ok::<(), hetdwarf::Error>(())
+//! ```
+//!
 //! Nothing is trusted: damage stays where it is, as a [`Problem`] that says what and where, and everything else is
 //! read. Bytes are borrowed from the files, which can be mapped; opening reads headers, notes, control stacks and a few
 //! words of each wave.

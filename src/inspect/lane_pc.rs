@@ -4,9 +4,9 @@
 
 use super::stop::{StopFrame, is_active};
 use crate::arch::{Lane, Register};
-use crate::debug_info::{DebugInfo, SourceLine};
+use crate::debug_info::SourceLine;
 use crate::error::{Error, ErrorKind, Resource, Result, SpecRule};
-use crate::eval::{Context, LaneFocus, LocationAttribute, Subprogram, locate};
+use crate::eval::{Context, LaneFocus, locate};
 use crate::lane_flow::Reason;
 use crate::location::{Access, Location, Storage, read, read_value};
 
@@ -187,17 +187,18 @@ impl<'p> StopFrame<'_, 'p, '_> {
         };
         let wave = self.stop.wave();
         let lanes = wave.wave_size().lanes();
-        let subprogram = Some(Subprogram {
-            frame_base: function.frame_base,
-            lanes: function.simt.lanes,
-            iterations: None,
-        });
+        let context = self.context_by_the_letter(&function);
+        // What these attributes are about is the whole wave.
+        let context = Context {
+            lane: LaneFocus::None,
+            ..context.context()
+        };
         let access = Access {
             wave,
             lane: None,
             max_bits: self.stop.limits().bits,
         };
-        let location = self.locate_whole(&attribute, subprogram)?;
+        let location = locate(&attribute, &context)?;
         let Some(place) = location.single() else {
             return Err(SpecRule::LanePcKind.into());
         };
@@ -207,7 +208,7 @@ impl<'p> StopFrame<'_, 'p, '_> {
         }
         let active = match function.simt.active_lane {
             Some(attribute) => {
-                let location = self.locate_whole(&attribute, subprogram)?;
+                let location = locate(&attribute, &context)?;
                 u64::try_from(read_value(&location, lanes, &access)?).unwrap_or(u64::MAX)
             }
             None => self.exec_or_missing()?,
@@ -301,32 +302,6 @@ impl<'p> StopFrame<'_, 'p, '_> {
             });
         }
         places
-    }
-
-    /// The location of an attribute that is about the whole wave.
-    fn locate_whole(
-        &self,
-        attribute: &LocationAttribute<'p>,
-        subprogram: Option<Subprogram<'p>>,
-    ) -> Result<Location<'p>> {
-        let stop = self.stop;
-        let info: &'p DebugInfo<'_> = stop.program().info();
-        let call_frame = self.frame;
-        let context = Context {
-            wave: Some(stop.wave()),
-            processor: Some(stop.program().processor()),
-            lane: LaneFocus::None,
-            frame: Some(&call_frame),
-            pc: Some(call_frame.lookup_address()),
-            load_address: stop.options().load_address,
-            resolver: Some(&info),
-            subprogram,
-            reading: stop.options().reading,
-            limits: *stop.limits(),
-            meter: Some(stop.meter()),
-            ..Context::new(stop.arena())
-        };
-        locate(attribute, &context)
     }
 
     /// The source line of a lane that is at `pc`, an address of the process.

@@ -2,8 +2,9 @@
 //!
 //! Sources: DWARF 5 §2.19, §5.5, §5.7.6, §5.13; HET A.2.5.1 (the current object), A.5.7.3.
 
+use super::context::VariableContext;
 use super::stop::is_active;
-use super::variable::{Contents, MOST_BYTES, Reader, Scene, is_undefined};
+use super::variable::{Contents, MOST_BYTES, Reader, is_undefined};
 use crate::arch::Lane;
 use crate::debug_info::types::{TypeId, TypeKind, TypeTable};
 use crate::debug_info::{DieId, Layout, Question};
@@ -113,7 +114,7 @@ impl<'p> Reader<'_, '_, 'p, '_> {
         &self,
         (ty, known): (DieId, TypeId),
         attribute: &LocationAttribute<'p>,
-        scene: &Scene<'_, 'p, '_>,
+        within: &VariableContext<'_, 'p, '_>,
         types: &mut TypeTable,
         lane_types: &mut LaneTypes,
     ) -> Result<Contents<'p>> {
@@ -123,11 +124,16 @@ impl<'p> Reader<'_, '_, 'p, '_> {
         for lane in self.frame.stop.wave().wave_size().all_lanes() {
             let context = Context {
                 lane: LaneFocus::One(lane),
-                ..scene.context
+                ..within.context
             };
             // What a lane that does not execute holds as a bound may be anything.
             let found = if is_active(self.exec, lane) {
-                self.lay_out(ty, attribute, &Scene { context, ..*scene }, &mut fixed)
+                self.lay_out(
+                    ty,
+                    attribute,
+                    &VariableContext { context, ..*within },
+                    &mut fixed,
+                )
             } else {
                 Err(ErrorKind::UndefinedRead.into())
             };
@@ -152,23 +158,23 @@ impl<'p> Reader<'_, '_, 'p, '_> {
         &self,
         ty: DieId,
         attribute: &LocationAttribute<'p>,
-        scene: &Scene<'_, 'p, '_>,
+        within: &VariableContext<'_, 'p, '_>,
         fixed: &mut Option<Result<Option<Layout>>>,
     ) -> Result<(Layout, Location<'p>)> {
         let info = self.frame.stop.program().info();
-        let location = locate(attribute, &scene.context)?;
+        let location = locate(attribute, &within.context)?;
         let context = Context {
             object: Some(location),
-            ..scene.context
+            ..within.context
         };
-        let scene = Scene { context, ..*scene };
+        let within = VariableContext { context, ..*within };
         let layout = match fixed {
             Some(known) => known.clone(),
             None => {
                 let mut is_fixed = true;
                 let found = info.layout(ty, self.frame.stop.meter(), &mut |question| {
                     is_fixed = false;
-                    self.answer(question, &scene)
+                    self.answer(question, &within)
                 });
                 if is_fixed {
                     *fixed = Some(found.clone());
@@ -193,21 +199,21 @@ impl<'p> Reader<'_, '_, 'p, '_> {
         read_within(&location, bit_size, &access, stop.meter())
     }
 
-    fn answer(&self, question: Question<'p>, scene: &Scene<'_, 'p, '_>) -> Result<i128> {
+    fn answer(&self, question: Question<'p>, within: &VariableContext<'_, 'p, '_>) -> Result<i128> {
         match question {
-            Question::Variable(entry) => self.number_in(entry, scene),
+            Question::Variable(entry) => self.number_in(entry, within),
             Question::Value(expression) => {
-                match evaluate(&expression, ResultKind::Value, &scene.context)? {
+                match evaluate(&expression, ResultKind::Value, &within.context)? {
                     Outcome::Value(value) => value.to_signed(),
                     Outcome::Location(_) => Err(ErrorKind::UndefinedRead.into()),
                 }
             }
-            Question::Stored(location, byte_size) => self.number_at(&location, byte_size, scene),
+            Question::Stored(location, byte_size) => self.number_at(&location, byte_size, within),
             Question::Member(expression) => {
-                let object = scene.context.object.unwrap_or(Location::UNDEFINED);
+                let object = within.context.object.unwrap_or(Location::UNDEFINED);
                 let context = Context {
                     initial_stack: &[Outcome::Location(object)],
-                    ..scene.context
+                    ..within.context
                 };
                 match evaluate(&expression, ResultKind::Location, &context)? {
                     Outcome::Location(member) => distance(&object, &member),
@@ -218,7 +224,7 @@ impl<'p> Reader<'_, '_, 'p, '_> {
     }
 
     /// The number that a variable holds in the lane in focus.
-    fn number_in(&self, entry: DieId, scene: &Scene<'_, 'p, '_>) -> Result<i128> {
+    fn number_in(&self, entry: DieId, within: &VariableContext<'_, 'p, '_>) -> Result<i128> {
         let stop = self.frame.stop;
         let variable = stop.program().info().number_variable(entry)?;
         let Some(attribute) = variable.location else {
@@ -227,10 +233,10 @@ impl<'p> Reader<'_, '_, 'p, '_> {
         };
         let context = Context {
             object: None,
-            ..scene.context
+            ..within.context
         };
-        let scene = &Scene { context, ..*scene };
-        let bits = self.number_at(&attribute, variable.byte_size, scene)?;
+        let within = &VariableContext { context, ..*within };
+        let bits = self.number_at(&attribute, variable.byte_size, within)?;
         // Not negative, as it was read; the sign is that of the variable's type.
         let unused = u32::try_from(variable.byte_size.saturating_mul(8)).unwrap_or(128);
         let unused = 128u32.saturating_sub(unused);
@@ -250,10 +256,10 @@ impl<'p> Reader<'_, '_, 'p, '_> {
         &self,
         attribute: &LocationAttribute<'p>,
         byte_size: u64,
-        scene: &Scene<'_, 'p, '_>,
+        within: &VariableContext<'_, 'p, '_>,
     ) -> Result<i128> {
         let stop = self.frame.stop;
-        let location = locate(&scene.meant(*attribute)?, &scene.context)?;
+        let location = locate(&within.rewrite_legacy(*attribute)?, &within.context)?;
         if is_undefined(&location) {
             return Err(ErrorKind::UndefinedRead.into());
         }
@@ -263,7 +269,7 @@ impl<'p> Reader<'_, '_, 'p, '_> {
         }
         let access = Access {
             wave: stop.wave(),
-            lane: match scene.context.lane {
+            lane: match within.context.lane {
                 LaneFocus::One(lane) => Some(lane),
                 LaneFocus::None | LaneFocus::All => None,
             },

@@ -4,7 +4,40 @@
 //! extensions are read (`spec-notes/legacy-llvm.md`).
 //!
 //! A debugger loads a [`Program`] once for each code object, and makes a [`Stop`] when a wave stops.
+//!
+//! The whole question, with what a debugger has at a stop: a code object, and a [`Wave`](crate::wave::Wave), here a snapshot.
+//!
+//! ```
+//! use hetdwarf::prelude::*;
+//! use hetdwarf::{arch::WaveSize, debug_info::types::TypeTable, display::Options};
+//! # let file = std::fs::read("src/cli/demo/calls-O2.rocm.hsaco").unwrap();
+//! # #[cfg(not(feature = "serde"))]
+//! # let wave = Snapshot::new("gfx1100", WaveSize::Wave32, 0);
+//! # #[cfg(feature = "serde")]
+//! let wave = Snapshot::from_json(&std::fs::read("src/cli/demo/stop.json").unwrap())?;
+//! let object = CodeObject::parse(&file)?;
+//! let program = Program::load(&object)?;
+//!
+//! let arena = Arena::new();
+//! let options = StopOptions::loaded_at(wave.load_address);
+//! let stop = Stop::new(&program, &wave, wave.pc(), options, &arena);
+//! let mut types = TypeTable::default();
+//! for frame in stop.frames() {
+//!     let Some(function) = frame.function()? else { continue };
+//!     println!("#{} {:?}", frame.call_frame().level(), function.name);
+//!     for variable in frame.variables(&mut types)? {
+//!         for lane in frame.readable_lanes().into_iter().filter(|lane| frame.is_active(*lane)) {
+//!             let text = variable.text(lane, &types, &Options::default());
+//!             println!("  lane {}: {:?} = {text:?}", lane.0, variable.variable.name);
+//!         }
+//!     }
+//!     // Where the lanes are that do not execute.
+//!     println!("  {:x?}", frame.lane_pcs()?.pcs);
+//! }
+//! # Ok::<(), hetdwarf::Error>(())
+//! ```
 
+mod context;
 mod lane_pc;
 mod lane_recovery;
 mod layout;
@@ -17,6 +50,7 @@ mod stop;
 mod undescribed;
 mod variable;
 
+pub use context::FrameContext;
 pub use lane_pc::{LaneInCaller, LaneOrigin, LanePcs, LanePlace, Recovery, UnknownLane};
 pub use process::Programs;
 pub use program::Program;

@@ -3,9 +3,10 @@
 //! Such a pointer has no bits. Its text is that of its target, which is evaluated in the lane: `(int *) → 42`.
 //! Sources: DWARF 5 §2.6.1.1.4; HET A.2.5.4.4.5.
 
+use super::context::VariableContext;
 use super::layout::LaneTypes;
 use super::stop::is_active;
-use super::variable::{Contents, MOST_BYTES, Reader, Scene};
+use super::variable::{Contents, MOST_BYTES, Reader};
 use crate::arch::Lane;
 use crate::debug_info::UnitId;
 use crate::debug_info::types::{TypeId, TypeKind, TypeTable};
@@ -31,7 +32,7 @@ impl<'p> Reader<'_, '_, 'p, '_> {
         &self,
         contents: &Contents<'p>,
         ty: TypeId,
-        scene: &Scene<'_, 'p, '_>,
+        within: &VariableContext<'_, 'p, '_>,
         types: &TypeTable,
         lane_types: &mut LaneTypes,
     ) {
@@ -55,7 +56,7 @@ impl<'p> Reader<'_, '_, 'p, '_> {
             .map(|lane| {
                 let location = contents.location(lane);
                 match location.filter(|_| is_active(self.exec, lane)) {
-                    Some(location) => self.pointees((&location, ty), lane, scene, types, DEPTH),
+                    Some(location) => self.pointees((&location, ty), lane, within, types, DEPTH),
                     None => Vec::new(),
                 }
             })
@@ -70,14 +71,14 @@ impl<'p> Reader<'_, '_, 'p, '_> {
         &self,
         (location, ty): (&Location<'p>, TypeId),
         lane: Lane,
-        scene: &Scene<'_, 'p, '_>,
+        within: &VariableContext<'_, 'p, '_>,
         types: &TypeTable,
         depth: u32,
     ) -> Vec<Pointee> {
         let found = implicit_pointers(location);
         let text = |(bit_offset, pointer)| {
             let target = pointer_target(types, ty, bit_offset)?;
-            let text = self.pointee((pointer, target), lane, scene, types, depth);
+            let text = self.pointee((pointer, target), lane, within, types, depth);
             Some(Pointee {
                 bit_offset,
                 text: text.unwrap_or_else(|error| format!("<{error}>")),
@@ -91,7 +92,7 @@ impl<'p> Reader<'_, '_, 'p, '_> {
         &self,
         (pointer, target): (&ImplicitPointer, TypeId),
         lane: Lane,
-        scene: &Scene<'_, 'p, '_>,
+        within: &VariableContext<'_, 'p, '_>,
         types: &TypeTable,
         depth: u32,
     ) -> Result<String> {
@@ -102,10 +103,10 @@ impl<'p> Reader<'_, '_, 'p, '_> {
             lane: LaneFocus::One(lane),
             object: None,
             initial_stack: &[],
-            ..scene.context
+            ..within.context
         };
-        let scene = &Scene { context, ..*scene };
-        let location = self.follow(pointer, scene)?;
+        let within = &VariableContext { context, ..*within };
+        let location = self.follow(pointer, within)?;
         let size = types.get(target).byte_size.unwrap_or(0).min(MOST_BYTES);
         let bit_size = size.saturating_mul(8);
         self.keep(bit_size, 1)?;
@@ -116,7 +117,7 @@ impl<'p> Reader<'_, '_, 'p, '_> {
             max_bits: stop.limits().bits,
         };
         let bits = read_within(&location, bit_size, &access, stop.meter())?;
-        let pointees = self.pointees((&location, target), lane, scene, types, depth);
+        let pointees = self.pointees((&location, target), lane, within, types, depth);
         let value = TypedBytes {
             bytes: &bits.bytes,
             undefined: &bits.undefined,
@@ -139,15 +140,19 @@ impl<'p> Reader<'_, '_, 'p, '_> {
     }
 
     /// Where a pointer's target is in the lane in focus.
-    fn follow(&self, pointer: &ImplicitPointer, scene: &Scene<'_, 'p, '_>) -> Result<Location<'p>> {
+    fn follow(
+        &self,
+        pointer: &ImplicitPointer,
+        within: &VariableContext<'_, 'p, '_>,
+    ) -> Result<Location<'p>> {
         let stop = self.frame.stop;
         let unit = stop.program().info().eval_unit(UnitId(pointer.unit))?;
-        let resolver: Option<&dyn Resolver<'p>> = scene.context.resolver;
+        let resolver: Option<&dyn Resolver<'p>> = within.context.resolver;
         let entry = DieReference::InSection(pointer.entry);
         let location = match resolver.map(|resolver| resolver.procedure(unit, entry)) {
             Some(Ok(Procedure::Location(attribute))) => {
-                let meant: LocationAttribute<'p> = scene.meant(attribute)?;
-                locate(&meant, &scene.context)?
+                let rewritten: LocationAttribute<'p> = within.rewrite_legacy(attribute)?;
+                locate(&rewritten, &within.context)?
             }
             Some(Ok(Procedure::Constant(bytes))) => {
                 Location::One(Place::new(Storage::Constant(bytes), 0))

@@ -1,16 +1,17 @@
 //! The variables of a frame, and their values in every lane.
 
+use super::context::VariableContext;
 use super::layout::{LaneTypes, has_moving_members, is_vector_of_bytes};
 use super::legacy::{LegacyReader, UnitReader};
 use super::stop::{StopFrame, is_active};
 use crate::arch::Lane;
 use crate::debug_info::types::{TypeId, TypeTable};
-use crate::debug_info::{DebugInfo, Function, Iterations, Variable, type_name};
+use crate::debug_info::{DebugInfo, Function, Variable, type_name};
 use crate::display::{self, Options, TypedBytes};
 use crate::error::{Ambiguity, Error, ErrorKind, Result};
 use crate::eval::{
-    Context, Doubt, ExpressionBytes, LaneFocus, LocationAttribute, MOST_FROM_ONE_DWORD,
-    ObjectShape, PerLane, Reading, Resolver, Subprogram, locate_lanes,
+    Doubt, ExpressionBytes, LocationAttribute, MOST_FROM_ONE_DWORD, ObjectShape, PerLane, Reading,
+    Resolver, locate_lanes,
 };
 use crate::limits::Limits;
 use crate::location::{
@@ -363,27 +364,6 @@ pub(super) struct Reader<'r, 's, 'p, 'a> {
     pub(super) exec: Option<u64>,
 }
 
-/// What the locations of a unit's variables are evaluated in.
-#[derive(Clone, Copy)]
-pub(super) struct Scene<'c, 'p, 'a> {
-    pub(super) context: Context<'c, 'p>,
-    /// How locations are read that are not meant by the letter; nothing if they are.
-    pub(super) legacy: Option<&'c LegacyReader<'c, 'p, 'a>>,
-}
-
-impl<'p> Scene<'_, 'p, '_> {
-    /// The location that is meant by an attribute.
-    ///
-    /// # Errors
-    /// If there are several.
-    pub(super) fn meant(&self, attribute: LocationAttribute<'p>) -> Result<LocationAttribute<'p>> {
-        match self.legacy {
-            Some(legacy) => legacy.attribute(attribute),
-            None => Ok(attribute),
-        }
-    }
-}
-
 /// What was found out about a variable on the way to its contents.
 struct Found {
     reading: LocationReading,
@@ -409,7 +389,7 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
         });
         let (ty, type_problem) = match ty {
             Ok(ty) => (ty, None),
-            Err(error) => (TypeId(u32::MAX), Some(error)),
+            Err(error) => (types.void(), Some(error)),
         };
         let mut found = Found {
             reading: LocationReading::Dwarf,
@@ -447,7 +427,8 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
         types: &mut TypeTable,
         found: &mut Found,
     ) -> Result<Contents<'p>> {
-        let reader = UnitReader::new(self.frame, self.function, variable.die.unit)?;
+        let frame_context = self.frame.context_of(self.function, variable.die.unit)?;
+        let reader = &frame_context.reader;
         if reader.legacy().is_some() {
             found.reading = LocationReading::LegacyLlvm;
         }
@@ -474,98 +455,59 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
             .size(entry, self.frame.stop.meter())
             .filter(|_| !has_moving_members(types, ty));
         let bit_size = size.map(|size| size.min(MOST_BYTES).saturating_mul(8));
-        self.in_scene(reader.legacy(), |scene| {
-            let expression = match reader {
-                UnitReader::Letter => None,
-                UnitReader::NamedLanes | UnitReader::Legacy(_) => {
-                    self.only_expression(&attribute, scene)?
-                }
-            };
-            if let Some(expression) = &expression {
-                reader.check(expression)?;
+        let within = &frame_context.of_variables();
+        let expression = match reader {
+            UnitReader::Letter => None,
+            UnitReader::NamedLanes | UnitReader::Legacy(_) => {
+                self.only_expression(&attribute, within)?
             }
-            if let (Some(legacy), None, Some(expression)) = (scene.legacy, bit_size, &expression) {
-                legacy.check_memory(expression)?;
-            }
-            let contents = if let (Some(legacy), Some(bits), Some(expression)) =
-                (scene.legacy, bit_size, expression)
-            {
-                let byte_elements = is_vector_of_bytes(types, ty);
-                let object = ObjectShape {
-                    bits,
-                    byte_elements,
-                };
-                self.fetch_meant(&expression, object, legacy, scene, found)?
-            } else {
-                let attribute = scene.meant(attribute)?;
-                let locations = locate_lanes(&attribute, &scene.context)?;
-                match (bit_size, &locations) {
-                    (Some(bit_size), _) => self.fetch(locations, bit_size)?,
-                    (None, PerLane::All(location)) if is_undefined(location) => Contents::None,
-                    (None, _) => self.fetch_laid_out(
-                        (entry, ty),
-                        &attribute,
-                        scene,
-                        types,
-                        &mut found.lane_types,
-                    )?,
-                }
+        };
+        if let Some(expression) = &expression {
+            reader.check(expression)?;
+        }
+        if let (Some(legacy), None, Some(expression)) = (within.legacy, bit_size, &expression) {
+            legacy.check_memory(expression)?;
+        }
+        let contents = if let (Some(legacy), Some(bits), Some(expression)) =
+            (within.legacy, bit_size, expression)
+        {
+            let byte_elements = is_vector_of_bytes(types, ty);
+            let object = ObjectShape {
+                bits,
+                byte_elements,
             };
-            self.follow_pointers(&contents, ty, scene, types, &mut found.lane_types);
-            Ok(contents)
-        })
-    }
-
-    /// Calls `then` with what the locations of variables of a unit are evaluated in.
-    fn in_scene<T>(
-        &self,
-        legacy: Option<&LegacyReader<'_, 'p, 'a>>,
-        then: impl FnOnce(&Scene<'_, 'p, 'a>) -> Result<T>,
-    ) -> Result<T> {
-        let stop = self.frame.stop;
-        let info: &'p DebugInfo<'a> = stop.program().info();
-        let subprogram = Subprogram {
-            frame_base: self.function.frame_base,
-            lanes: self.function.simt.lanes,
-            iterations: match self.function.simt.iterations {
-                Some(Iterations::Constant(count)) => Some(count),
-                Some(Iterations::Location(_)) | None => None,
-            },
+            self.fetch_meant(&expression, object, legacy, within, found)?
+        } else {
+            let attribute = within.rewrite_legacy(attribute)?;
+            let locations = locate_lanes(&attribute, &within.context)?;
+            match (bit_size, &locations) {
+                (Some(bit_size), _) => self.fetch(locations, bit_size)?,
+                (None, PerLane::All(location)) if is_undefined(location) => Contents::None,
+                (None, _) => self.fetch_laid_out(
+                    (entry, ty),
+                    &attribute,
+                    within,
+                    types,
+                    &mut found.lane_types,
+                )?,
+            }
         };
-        let call_frame = self.frame.frame;
-        let resolver: &dyn Resolver<'p> = match legacy {
-            Some(legacy) => legacy,
-            None => &info,
-        };
-        let context = Context {
-            wave: Some(stop.wave()),
-            processor: Some(stop.program().processor()),
-            lane: LaneFocus::All,
-            frame: Some(&call_frame),
-            pc: Some(call_frame.lookup_address()),
-            load_address: stop.options().load_address,
-            resolver: Some(resolver),
-            subprogram: Some(subprogram),
-            reading: stop.options().reading,
-            limits: *stop.limits(),
-            meter: Some(stop.meter()),
-            ..Context::new(stop.arena())
-        };
-        then(&Scene { context, legacy })
+        self.follow_pointers(&contents, ty, within, types, &mut found.lane_types);
+        Ok(contents)
     }
 
     /// The expression that is the location here, as it stands in the file; nothing if there are several or none.
     fn only_expression(
         &self,
         attribute: &LocationAttribute<'p>,
-        scene: &Scene<'_, 'p, 'a>,
+        within: &VariableContext<'_, 'p, 'a>,
     ) -> Result<Option<ExpressionBytes<'p>>> {
         match *attribute {
             LocationAttribute::Expression(expression) => Ok(Some(expression)),
             LocationAttribute::List { unit, offset } => {
                 let stop = self.frame.stop;
                 let info: &'p DebugInfo<'a> = stop.program().info();
-                let pc = scene.context.pc.unwrap_or(0);
+                let pc = within.context.pc.unwrap_or(0);
                 let mut spend = |entries: u32| stop.meter().work(entries.into());
                 let mut expressions = (&info).matching(unit, offset, pc, &mut spend)?;
                 Ok(if expressions.len() == 1 {
@@ -584,7 +526,7 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
         expression: &ExpressionBytes<'p>,
         object: ObjectShape,
         legacy: &LegacyReader<'_, 'p, 'a>,
-        scene: &Scene<'_, 'p, 'a>,
+        within: &VariableContext<'_, 'p, 'a>,
         found: &mut Found,
     ) -> Result<Contents<'p>> {
         let meanings = legacy.meaning(expression, Some(object))?;
@@ -592,7 +534,7 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
         let mut contents: Option<Contents<'p>> = None;
         for reading in meanings.readings {
             let attribute = LocationAttribute::Expression(reading);
-            let read = locate_lanes(&attribute, &scene.context)
+            let read = locate_lanes(&attribute, &within.context)
                 .and_then(|locations| self.fetch(locations, object.bits))?;
             contents = Some(match contents {
                 Some(contents) => self.agreed(contents, &read),

@@ -7,6 +7,33 @@
 //! it for an assembler. Reading it back is left to
 //! [`inspect`](crate::inspect), deciding about control flow to the back end.
 //!
+//! `r = a > b ? a + b : a - b`, from a back end that saved EXEC in `s4`:
+//!
+//! ```
+//! use hetdwarf::arch::WaveSize;
+//! use hetdwarf::lane_pc::{AssemblyFunction, Function, Label, MaskPlace, Program, Region, assembly};
+//!
+//! let range = |from: u64, to: u64| Label::from(from)..Label::from(to);
+//! // Lanes of `else` wait at 0x08 while `then` runs; those of `then` wait at 0x1c while `else` does.
+//! let choice = Region::if_then_else(
+//!     0x08.into(),
+//!     (range(0x0c, 0x14), vec![]),
+//!     (range(0x14, 0x1c), vec![]),
+//!     0x1c.into(),
+//!     MaskPlace::Scalar(4),
+//! );
+//! let program = Program::new(&Function {
+//!     code: range(0, 0x24),
+//!     wave_size: WaveSize::Wave32,
+//!     regions: vec![choice],
+//!     whole_wave: vec![],
+//! })?;
+//! let function = AssemblyFunction { name: "choose", start: "choose", end: ".Lend", program: &program };
+//! let text = assembly("choose.c", &[function]);
+//! assert!(text.contains(".debug_info"));
+//! # Ok::<(), hetdwarf::Error>(())
+//! ```
+//!
 //! The scheme is that of USAGE `DW_AT_LLVM_lane_pc`, with two corrections (`spec-notes/lane-pc.md`): a
 //! DWARF procedure for each region that a lane can wait in, built upon that of the region around it; the
 //! active lanes are overlaid with the program counter.

@@ -9,6 +9,23 @@
 //! ([`LaneSelect::Each`]). That is how a variable in a vector register costs one evaluation and one read
 //! for 64 lanes.
 //!
+//! ```
+//! use hetdwarf::arch::{Lane, Register, WaveSize};
+//! use hetdwarf::location::{Access, Location, read};
+//! use hetdwarf::wave::Snapshot;
+//!
+//! let v0 = Register::v::<0>(WaveSize::Wave32);
+//! let mut wave = Snapshot::new("gfx1100", WaveSize::Wave32, 0);
+//! wave.set_lanes(v0, &core::array::from_fn::<_, 32, _>(|lane| Some(10 + lane as u32)))?;
+//!
+//! // Lane 0's dword of v0; moved by 32 bits it is lane 1's.
+//! let access = Access { wave: &wave, lane: Some(Lane(0)), max_bits: 64 };
+//! let arena = hetdwarf::location::Arena::new();
+//! let of_lane_1 = Location::register(v0).offset_by_bits(32, &arena)?;
+//! assert_eq!(read(&of_lane_1, 32, &access)?.bytes, [11, 0, 0, 0]);
+//! # Ok::<(), hetdwarf::Error>(())
+//! ```
+//!
 //! Sources: HET A.2.5.3 (location descriptions), A.2.5.4.4 (the kinds of storage).
 
 mod arena;

@@ -262,6 +262,18 @@ impl CoreDocument {
         found: &[FoundObject],
         group_by: GroupBy,
     ) -> CoreDocument {
+        CoreDocument::with_progress(core, programs, found, group_by, &mut |_| {})
+    }
+
+    /// The same; `progress` is told how many waves have been asked where they are, which is what takes its time.
+    #[must_use]
+    pub fn with_progress(
+        core: &GpuCore<'_>,
+        programs: &Programs<'_>,
+        found: &[FoundObject],
+        group_by: GroupBy,
+        progress: &mut dyn FnMut(usize),
+    ) -> CoreDocument {
         let process = programs.process();
         let mut places = Places::new(core);
         let dispatches: Vec<DispatchDocument> = (1..)
@@ -270,7 +282,10 @@ impl CoreDocument {
             .collect();
         let waves: Vec<CoreWaveDocument> = core
             .waves()
-            .map(|wave| CoreWaveDocument::new(&wave, programs, &dispatches, &mut places))
+            .map(|wave| {
+                progress(wave.index());
+                CoreWaveDocument::new(&wave, programs, &dispatches, &mut places)
+            })
             .collect();
         let header = core.header();
         let (major, minor) = header.kfd;

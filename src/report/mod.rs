@@ -48,8 +48,8 @@ pub use unwind::{
     CfaDocument, FrameDocument, RegisterDocument, RegisterValue, UnwindDocument, UnwindLane,
 };
 pub use vars::{
-    AllVarsDocument, ChildDocument, DeclarationDocument, FrameVariables, LaneChoice, LaneDocument,
-    NameFilter, VariableDocument, VarsDocument, VarsFrame, VarsRequest,
+    AllVarsDocument, ChildDocument, DeclarationDocument, FrameVariables, IN_PROLOGUE, LaneChoice,
+    LaneDocument, NameFilter, VariableDocument, VarsDocument, VarsFrame, VarsRequest, lane_message,
 };
 pub use verify::{
     Baseline, BaselineEntry, CheckedFile, ExcerptDocument, FindingDocument, FindingGroup,

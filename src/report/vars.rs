@@ -32,7 +32,7 @@ const PER_LANE: u64 = 8;
 const NOT_SAID: &str = "the wave does not say what is there";
 
 /// What is said beside values in memory before the prologue is over.
-const IN_PROLOGUE: &str = "the prologue is not over: it may not have been written yet";
+pub const IN_PROLOGUE: &str = "the prologue is not over: it may not have been written yet";
 
 /// The document of one frame.
 #[non_exhaustive]
@@ -526,33 +526,21 @@ impl<'w> Writer<'w> {
         let state = value.state(lane);
         let work_item = frame.stop().wave().work_item(lane);
         let mut document = LaneDocument::of_state(lane, work_item, state.name());
-        if state == LaneState::Partial {
-            document.message = doubts(value).map(Untrusted::from);
+        document.message = lane_message(value, &state).map(Untrusted::from);
+        if let LaneState::Error(error) = &state {
+            self.completeness.note(error);
         }
-        match state {
-            LaneState::Ok | LaneState::Partial => {
-                if let Err(error) = self.value(value, lane, &mut document) {
-                    self.completeness.note(&error);
-                    document.state = "error";
-                    document.message = Some(error.to_string().into());
-                } else if let Some(what) = value.not_understood() {
-                    document.message = Some(what.to_owned().into());
-                } else if let Err(error) = self.children(frame, value, lane, &mut document) {
-                    self.completeness.note(&error);
-                    document.message = Some(format!("its parts are not listed: {error}").into());
-                }
-            }
-            LaneState::Ambiguous(reason) => document.message = Some(reason.to_string().into()),
-            LaneState::Unsupported { what } => document.message = Some(what.into()),
-            LaneState::Error(error) => {
+        if matches!(state, LaneState::Ok | LaneState::Partial) {
+            if let Err(error) = self.value(value, lane, &mut document) {
                 self.completeness.note(&error);
+                document.state = "error";
                 document.message = Some(error.to_string().into());
+            } else if value.not_understood().is_none()
+                && let Err(error) = self.children(frame, value, lane, &mut document)
+            {
+                self.completeness.note(&error);
+                document.message = Some(format!("its parts are not listed: {error}").into());
             }
-            LaneState::OptimizedOut => document.message = Some(reason(value).into()),
-            LaneState::Unavailable => {
-                document.message = Some(NOT_SAID.into());
-            }
-            LaneState::Inactive => {}
         }
         document
     }
@@ -607,6 +595,24 @@ impl<'w> Writer<'w> {
         document.undefined = pairs(undefined);
         document.unavailable = pairs(unavailable);
         Ok(())
+    }
+}
+
+/// What there is to say of a lane of a variable, for people; nothing where the state says it all.
+///
+/// * `state`: that of the lane.
+#[must_use]
+pub fn lane_message(value: &VariableValue<'_>, state: &LaneState) -> Option<String> {
+    let not_understood = || value.not_understood().map(str::to_owned);
+    match state {
+        LaneState::Ok => not_understood(),
+        LaneState::Partial => not_understood().or_else(|| doubts(value)),
+        LaneState::Ambiguous(reason) => Some(reason.to_string()),
+        LaneState::Unsupported { what } => Some(what.clone()),
+        LaneState::Error(error) => Some(error.to_string()),
+        LaneState::OptimizedOut => Some(reason(value).to_owned()),
+        LaneState::Unavailable => Some(NOT_SAID.to_owned()),
+        LaneState::Inactive => None,
     }
 }
 

@@ -2,6 +2,43 @@
 //!
 //! [`Wave`] is the whole integration: a debugger implements it over its process access. [`Snapshot`] is
 //! the same in a file. Neither knows anything of DWARF.
+//!
+//! A wave that knows two scalar registers and nothing else:
+//!
+//! ```
+//! use core::ops::Range;
+//! use hetdwarf::arch::{Register, WaveSize};
+//! use hetdwarf::location::{Access, Location, read};
+//! use hetdwarf::wave::{AccessError, Memory, Wave};
+//!
+//! struct Two;
+//!
+//! impl Wave for Two {
+//!     fn wave_size(&self) -> WaveSize {
+//!         WaveSize::Wave32
+//!     }
+//!
+//!     fn read_register(&self, register: Register, bits: Range<u32>, out: &mut [u8]) -> Result<(), AccessError> {
+//!         let value: u32 = match register.index() {
+//!             Some(4) => 0x1122_3344,
+//!             Some(5) => 7,
+//!             _ => return Err(AccessError::Unavailable),
+//!         };
+//!         let bytes = bits.start as usize / 8..bits.end as usize / 8;
+//!         out.copy_from_slice(value.to_le_bytes().get(bytes).ok_or(AccessError::Unavailable)?);
+//!         Ok(())
+//!     }
+//!
+//!     fn read_memory(&self, _: Memory, _: u64, _: &mut [u8]) -> Result<(), AccessError> {
+//!         Err(AccessError::Unavailable)
+//!     }
+//! }
+//!
+//! let access = Access { wave: &Two, lane: None, max_bits: 64 };
+//! let bits = read(&Location::register(Register::s::<4>()), 16, &access)?;
+//! assert_eq!(bits.bytes, [0x44, 0x33]);
+//! # Ok::<(), hetdwarf::Error>(())
+//! ```
 
 mod dispatch;
 mod recorder;

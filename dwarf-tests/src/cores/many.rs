@@ -78,37 +78,13 @@ pub fn built(count: u32) -> Built {
 fn wave(n: u32, engine: u32, slot: u32, flat_scratch: u64, copied: &[Copied]) -> WaveSpec {
     WaveSpec {
         seed: n,
-        lanes: 32,
         vgprs: 32,
-        agprs: 0,
-        shared: 0,
-        sgprs: 128,
-        lds: 0,
-        is_first: true,
-        is_last: true,
-        has_scratch: true,
         engine,
         slot,
-        pc: 0,
-        exec: 0,
-        vcc: 0,
         flat_scratch,
-        status: 0,
-        trapsts: 0,
-        mode: 0,
-        state_priv: 0,
-        excp_priv: 0,
-        excp_user: 0,
-        trap_ctrl: 0,
-        is_stopped: false,
-        was_halted: false,
-        was_in_handler: true,
-        is_marked: false,
-        trap_id: 0,
-        packet_index: 0,
         workgroup: [n, 0, 0],
-        wave_in_group: 0,
         copied: Some(copied[n as usize % copied.len()].clone()),
+        ..WaveSpec::of_gfx11()
     }
 }
 

@@ -1,5 +1,6 @@
 //! Core files: those among the fixtures, and a writer of others.
 
+pub mod demo;
 pub mod generation;
 pub mod many;
 pub mod writer;

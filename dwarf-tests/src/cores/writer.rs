@@ -146,6 +146,45 @@ impl Copied {
 pub const TRAP_HANDLER: u64 = 0x7fff_0000_1000;
 
 impl WaveSpec {
+    /// A wave of 32 lanes on gfx11, the only one of its workgroup, that is at 0 and runs no lane.
+    #[must_use]
+    pub fn of_gfx11() -> WaveSpec {
+        WaveSpec {
+            seed: 0,
+            lanes: 32,
+            vgprs: 8,
+            agprs: 0,
+            shared: 0,
+            sgprs: 128,
+            lds: 0,
+            is_first: true,
+            is_last: true,
+            has_scratch: true,
+            engine: 0,
+            slot: 0,
+            pc: 0,
+            exec: 0,
+            vcc: 0,
+            flat_scratch: 0,
+            status: 0,
+            trapsts: 0,
+            mode: 0,
+            state_priv: 0,
+            excp_priv: 0,
+            excp_user: 0,
+            trap_ctrl: 0,
+            is_stopped: false,
+            was_halted: false,
+            was_in_handler: true,
+            is_marked: false,
+            trap_id: 0,
+            packet_index: 0,
+            workgroup: [0, 0, 0],
+            wave_in_group: 0,
+            copied: None,
+        }
+    }
+
     /// What a register has, or a byte of LDS or scratch.
     #[must_use]
     pub fn value(&self, kind: &str, number: u32, lane: u32) -> u32 {
@@ -167,7 +206,7 @@ impl WaveSpec {
         self.value("m0", 0, 0)
     }
 
-    fn record(&self, generation: Generation, version: u32) -> Vec<u8> {
+    pub(super) fn record(&self, generation: Generation, version: u32) -> Vec<u8> {
         if let Some(copied) = &self.copied {
             return copied.record(self);
         }

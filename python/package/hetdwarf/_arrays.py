@@ -10,15 +10,23 @@ if TYPE_CHECKING:
 
 def _dtype(ty: Type) -> str | None:
     """The dtype of a scalar type; None of any other."""
-    while ty.kind in ("typedef", "qualified"):
-        target = ty.target
+    # Typedefs of a damaged file may go in a circle.
+    for _ in range(64):
+        target = ty.target if ty.kind in ("typedef", "qualified") else None
         if target is None:
-            return None
+            break
         ty = target
     if ty.kind in ("pointer", "enumeration"):
         is_signed = ty.kind == "enumeration" and ty.target is not None and (_dtype(ty.target) or "").startswith("<i")
         return f"<{'i' if is_signed else 'u'}{ty.size}" if ty.size in (1, 2, 4, 8) else None
     return ty.dtype
+
+
+def _is_numeric(value: Any) -> bool:
+    """Whether a value is a list of numbers, or of such lists. An array of characters can be text in another lane."""
+    if isinstance(value, list) and value:
+        return all(_is_numeric(part) or isinstance(part, (bool, int, float)) for part in value)
+    return False
 
 
 def array(variable: Variable) -> Any:
@@ -33,9 +41,8 @@ def array(variable: Variable) -> Any:
         for lane, value in values.items():
             data[lane] = value
         return numpy.ma.MaskedArray(data, mask=mask)
-    first = next(iter(values.values()), None)
-    if isinstance(first, list) and first and not isinstance(first[0], (dict, str, bytes)):
-        blank = numpy.zeros_like(numpy.array(first))
+    if values and all(_is_numeric(value) for value in values.values()):
+        blank = numpy.zeros_like(numpy.array(next(iter(values.values()))))
         data = numpy.stack([numpy.array(values[lane]) if lane in values else blank for lane in range(variable.wave_size)])
         wide = numpy.zeros(data.shape, dtype=bool)
         wide[mask] = True

@@ -52,6 +52,18 @@ pub enum RegisterClass {
     Agpr,
 }
 
+/// A register of a number that is checked when the program is built.
+#[expect(
+    clippy::panic,
+    reason = "in constants only, where it is an error of the compiler's"
+)]
+const fn found(register: Option<Register>) -> Register {
+    match register {
+        Some(register) => register,
+        None => panic!("there is no register of this number"),
+    }
+}
+
 impl Register {
     /// The program counter of a 32-bit process. No `amdgcn` processor has one.
     pub const PC_32: Register = Register(0);
@@ -198,6 +210,28 @@ impl Register {
     #[must_use]
     pub const fn agpr(n: u16, wave_size: WaveSize) -> Option<Register> {
         find(RegisterClass::Agpr, n, wave_size)
+    }
+
+    /// The scalar register `sN`, of a number that is known when the program is built; one that no register has does not compile.
+    ///
+    /// ```
+    /// use hetdwarf::arch::Register;
+    ///
+    /// const STACK_POINTER: Register = Register::s::<32>();
+    /// assert_eq!(Some(STACK_POINTER), Register::sgpr(32));
+    /// ```
+    #[must_use]
+    pub const fn s<const N: u16>() -> Register {
+        const { found(Register::sgpr(N)) }
+    }
+
+    /// The vector register `vN` of a wave of this size, as [`s`](Register::s).
+    #[must_use]
+    pub const fn v<const N: u16>(wave_size: WaveSize) -> Register {
+        match wave_size {
+            WaveSize::Wave32 => const { found(Register::vgpr(N, WaveSize::Wave32)) },
+            WaveSize::Wave64 => const { found(Register::vgpr(N, WaveSize::Wave64)) },
+        }
     }
 
     /// The execution mask of a wave of this size.

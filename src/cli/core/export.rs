@@ -4,6 +4,7 @@ use core::ops::Range;
 use std::path::Path;
 
 use super::super::failure::Failure;
+use super::super::progress::Progress;
 use super::super::save::save;
 use super::stop::Opened;
 use crate::gpu_core::{CoreWave, GpuCore};
@@ -29,7 +30,9 @@ pub(super) fn export(opened: &Opened<'_>, folder: &Path, all: bool) -> Result<()
             write(folder, &format!("object-{index}.hsaco"), image)?;
         }
     }
+    let mut progress = Progress::new(opened.core.waves().len(), "waves");
     for wave in opened.core.waves() {
+        progress.show(wave.index());
         let number = wave.index().saturating_add(1);
         let snapshot = snapshot(opened, &wave, all)
             .map_err(|error| Failure::new(format!("--export: wave {number}: {error}")))?;

@@ -6,8 +6,8 @@ mod page;
 mod stop;
 mod text;
 
-pub(crate) use stop::{Chosen, ask_all_waves, with_chosen};
-pub(crate) use text::numbers;
+pub(crate) use stop::{Chosen, Opened, ask_all_waves, with_bytes, with_chosen};
+pub(crate) use text::{Printer, numbers};
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -19,6 +19,7 @@ use crate::untrusted::Untrusted;
 use super::arguments::{CoreArguments, CoreObjectChoice, Format, GroupByName, MemoryName};
 use super::contents::Contents;
 use super::failure::{Exit, Failure};
+use super::progress::Progress;
 use crate::limits::Limits;
 use stop::{in_files, with_core};
 
@@ -40,7 +41,11 @@ pub(crate) fn run(
         |opened| {
             let (core, programs, found) = (opened.core, opened.programs, opened.found);
             let by = group_by(arguments.group_by);
-            let mut document = CoreDocument::new(core, programs, &found.objects, by);
+            let mut progress = Progress::new(core.waves().len(), "waves");
+            let mut show = |done| progress.show(done);
+            let objects = &found.objects;
+            let mut document = CoreDocument::with_progress(core, programs, objects, by, &mut show);
+            drop(progress);
             let process = programs.process();
             document.problems.extend(objects::lost(process, found));
             document.problems.extend(found.problems.iter().cloned());

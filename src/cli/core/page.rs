@@ -7,7 +7,8 @@ use crate::untrusted::Untrusted;
 
 use super::super::arguments::CoreArguments;
 use super::super::failure::Failure;
-use super::super::save::save_with;
+use super::super::progress::Progress;
+use super::super::save::save;
 use super::super::sources::Sources;
 use super::names;
 use super::stop::Opened;
@@ -45,7 +46,10 @@ pub(super) fn write(
     if arguments.all {
         page = page.with_all_waves();
     }
-    let written = save_with(path, |out| page.write(out, &mut |_| {}));
-    written.map_err(|error| Failure::in_file(path, error))?;
-    Ok(())
+    // It is made before anything is written, so that whoever stops the command finds nothing half done.
+    let mut bytes = Vec::new();
+    let mut progress = Progress::new(document.waves.len(), "waves");
+    page.write(&mut bytes, &mut |done| progress.show(done))?;
+    drop(progress);
+    save(path, &bytes).map_err(|error| Failure::in_file(path, error))
 }

@@ -14,6 +14,7 @@ use super::super::arguments::{CoreChoice, CoreObjects, ObjectArguments, StopArgu
 use super::super::contents::Contents;
 use super::super::failure::Failure;
 use super::super::input::{check_lengths, read_file, read_wave_of, with_program};
+use super::super::progress::Progress;
 use super::objects;
 
 /// A wave that arguments choose.
@@ -86,9 +87,9 @@ pub(crate) fn first_file(core: &CoreChoice) -> &Path {
 }
 
 /// A core with its code objects, as arguments choose them.
-pub(super) struct Opened<'c> {
-    pub(super) core: &'c GpuCore<'c>,
-    pub(super) programs: &'c Programs<'c>,
+pub(crate) struct Opened<'c> {
+    pub(crate) core: &'c GpuCore<'c>,
+    pub(crate) programs: &'c Programs<'c>,
     pub(super) found: &'c objects::Found<'c>,
 }
 
@@ -106,16 +107,34 @@ pub(super) fn with_core<T>(
         .collect::<Result<Vec<Contents>, Failure>>()?;
     let bytes: Vec<&[u8]> = contents.iter().map(|contents| &**contents).collect();
     let core = GpuCore::open(&bytes, limits).map_err(|error| in_files(files, error))?;
-    let found = objects::find(&core, wanted)?;
-    let process = Process::open(&core, &found.images);
-    let programs = Programs::new(&process).reading(reading);
-    let answer = then(&Opened {
-        core: &core,
-        programs: &programs,
-        found: &found,
-    })?;
+    let answer = with_objects(&core, wanted, reading, then)?;
     check_lengths(files.iter().map(PathBuf::as_path).zip(&contents))?;
     Ok(answer)
+}
+
+/// The same with a core whose bytes are there, and the code objects in it.
+pub(crate) fn with_bytes<T>(
+    bytes: &[u8],
+    then: impl FnOnce(&Opened<'_>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let core = GpuCore::open(&[bytes], &Limits::default())?;
+    with_objects(&core, &CoreObjects::default(), Reading::Tolerant, then)
+}
+
+fn with_objects<T>(
+    core: &GpuCore<'_>,
+    wanted: &CoreObjects,
+    reading: Reading,
+    then: impl FnOnce(&Opened<'_>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let found = objects::find(core, wanted)?;
+    let process = Process::open(core, &found.images);
+    let programs = Programs::new(&process).reading(reading);
+    then(&Opened {
+        core,
+        programs: &programs,
+        found: &found,
+    })
 }
 
 /// Something is wrong with a core.
@@ -175,7 +194,9 @@ pub(crate) fn ask_all_waves<T: serde::Serialize>(
     let file = first_file(choice);
     with_core(&choice.core, &choice.objects, reading, limits, |opened| {
         let mut groups = crate::report::WaveGroups::default();
+        let mut progress = Progress::new(opened.core.waves().len(), "waves");
         for wave in opened.core.waves() {
+            progress.show(wave.index());
             let arena = Arena::new();
             let answer = match opened.programs.stop(&wave, &arena) {
                 Some(stop) => ask(&stop, file).map_err(|failure| failure.to_string()),

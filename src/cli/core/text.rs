@@ -42,19 +42,11 @@ pub(super) fn print(
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let chosen = arguments.agents || arguments.queues || arguments.dispatches;
-    let mut printer = Printer {
-        document,
-        core,
-        programs,
-        sources: Sources::new(&arguments.sources.source_dirs),
-        without_source: BTreeSet::new(),
-        all: arguments.all,
-        width,
-    };
+    let sources = Sources::new(&arguments.sources.source_dirs);
+    let mut printer = Printer::new(document, core, programs, sources, width);
+    printer.all = arguments.all;
     if !chosen {
-        printer.summary(out)?;
-        printer.stopped(out)?;
-        printer.groups(out)?;
+        printer.first(out)?;
     }
     if arguments.all && !chosen {
         printer.waves(out)?;
@@ -71,7 +63,8 @@ pub(super) fn print(
     printer.problems(out)
 }
 
-struct Printer<'p, 'r, 'c, 'data> {
+/// Prints parts of a document.
+pub(crate) struct Printer<'p, 'r, 'c, 'data> {
     document: &'p CoreDocument,
     core: &'c GpuCore<'data>,
     programs: &'p Programs<'r>,
@@ -91,7 +84,32 @@ struct Alike<'p> {
     others: Vec<usize>,
 }
 
-impl<'p> Printer<'p, '_, '_, '_> {
+impl<'p, 'r, 'c, 'data> Printer<'p, 'r, 'c, 'data> {
+    pub(crate) fn new(
+        document: &'p CoreDocument,
+        core: &'c GpuCore<'data>,
+        programs: &'p Programs<'r>,
+        sources: Sources,
+        width: usize,
+    ) -> Printer<'p, 'r, 'c, 'data> {
+        Printer {
+            document,
+            core,
+            programs,
+            sources,
+            without_source: BTreeSet::new(),
+            all: false,
+            width,
+        }
+    }
+
+    /// What a person wants first: the waves that stopped, and then all in groups.
+    pub(crate) fn first(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
+        self.summary(out)?;
+        self.stopped(out)?;
+        self.groups(out)
+    }
+
     fn summary(&self, out: &mut dyn Write) -> Result<(), Failure> {
         let waves = &self.document.waves;
         let count = |state: WaveState| {
@@ -184,7 +202,7 @@ impl<'p> Printer<'p, '_, '_, '_> {
         )?;
         for reason in wave.stops().iter() {
             let late = match reason.is_late() {
-                true => "; it is noticed late, the instruction at fault is before the pc",
+                true => "\n  it is noticed late: the instruction at fault is before the pc",
                 false => "",
             };
             writeln!(out, "  {FAINT}{}{late}{FAINT:#}", reason.text())?;
@@ -263,24 +281,27 @@ impl<'p> Printer<'p, '_, '_, '_> {
         writeln!(out, "\n{BOLD}Waves that are alike{BOLD:#}")?;
         for group in &self.document.groups {
             let mut stack = group.stack.iter();
-            let at = or_unknown(stack.next());
-            let callers: Vec<String> = stack.map(ToString::to_string).collect();
-            let from = match callers.is_empty() {
-                true => String::new(),
-                false => format!(" {FAINT}← {}{FAINT:#}", callers.join(" ← ")),
+            let start = format!("  {:>5} {:<8} ", group.waves.len(), group.state);
+            let kernel = or_unknown(group.kernel.as_ref()).to_string();
+            let at = format!(": {}", or_unknown(stack.next()));
+            let from: String = stack.map(|caller| format!(" ← {caller}")).collect();
+            let plural = if group.waves.len() == 1 { "" } else { "s" };
+            let numbers = numbers(&group.waves, self.all);
+            let end = format!("  wave{plural} {numbers}");
+            // Callers are what can be left out.
+            let taken = [&start, &kernel, &at, &end].map(|text| text.chars().count());
+            let room = self.width.saturating_sub(taken.iter().sum());
+            let from = match self.all || from.chars().count() <= room {
+                true => from,
+                false => from
+                    .chars()
+                    .take(room.saturating_sub(1))
+                    .chain(['…'])
+                    .collect(),
             };
-            let kernel = or_unknown(group.kernel.as_ref());
             writeln!(
                 out,
-                "  {:>5} {:<8} {BOLD}{kernel}{BOLD:#}: {at}{from}  {FAINT}{} {}{FAINT:#}",
-                group.waves.len(),
-                group.state,
-                if group.waves.len() == 1 {
-                    "wave"
-                } else {
-                    "waves"
-                },
-                numbers(&group.waves, self.all)
+                "{start}{BOLD}{kernel}{BOLD:#}{at}{FAINT}{from}{end}{FAINT:#}"
             )?;
         }
         Ok(())
@@ -442,7 +463,7 @@ fn place(wave: &CoreWaveDocument) -> String {
     }
 }
 
-/// The lanes that are active, and their work-items.
+/// The lanes that are active, and their work-items by their places in the grid.
 fn lanes(wave: &CoreWave<'_, '_>) -> String {
     let exec = wave.exec();
     let active: Vec<u8> = wave
@@ -452,8 +473,8 @@ fn lanes(wave: &CoreWave<'_, '_>) -> String {
         .map(|lane| lane.0)
         .collect();
     let item = |lane: Option<&u8>| {
-        let [x, y, z] = wave.work_item(Lane(*lane?))?;
-        Some(format!("[{x},{y},{z}]"))
+        let [x, y, z] = Wave::work_item(wave, Lane(*lane?))?;
+        Some(format!("({x},{y},{z})"))
     };
     let Some(first) = active.first() else {
         return "no lane is active".to_owned();

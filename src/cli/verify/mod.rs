@@ -8,14 +8,14 @@ mod files;
 mod judged;
 mod text;
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use super::arguments::{VerifyArguments, VerifyFormat};
 use super::contents::{Contents, Input};
 use super::failure::{Exit, Failure};
+use super::progress::Progress;
 use super::save::save;
 use crate::limits::Limits;
 use crate::object::code_objects_with;
@@ -123,7 +123,7 @@ fn check(
         .or_else(|| std::thread::available_parallelism().ok())
         .map_or(1, NonZeroUsize::get);
     let targets: Vec<(&String, &Target)> = files.targets.iter().collect();
-    let mut progress = Progress::new(targets.len());
+    let mut progress = Progress::new(targets.len(), "files");
     // Where there are fewer files than threads, several check the same one.
     let files_at_once = jobs.min(targets.len()).max(1);
     let threads = jobs
@@ -136,7 +136,7 @@ fn check(
         |(name, target)| check_target(name, target, selection, limits, threads),
         |done| progress.show(done),
     );
-    progress.clear();
+    drop(progress);
     files.note_unchecked(&checked);
     let outside = CheckedFile {
         objects: Vec::new(),
@@ -169,42 +169,6 @@ fn check_target(
         }
     }
     checked
-}
-
-/// A line on the terminal that says how far a long run is; it is gone at the end.
-struct Progress {
-    total: usize,
-    start: Instant,
-    is_wanted: bool,
-    is_shown: bool,
-}
-
-impl Progress {
-    /// A run that takes no longer than that needs no line.
-    const PATIENCE: Duration = Duration::from_secs(1);
-
-    fn new(total: usize) -> Progress {
-        Progress {
-            total,
-            start: Instant::now(),
-            is_wanted: std::io::stderr().is_terminal(),
-            is_shown: false,
-        }
-    }
-
-    fn show(&mut self, done: usize) {
-        if self.is_wanted && self.start.elapsed() > Progress::PATIENCE {
-            self.is_shown = true;
-            // It is only for show: nothing depends on it.
-            let _ = write!(std::io::stderr(), "\r{done} of {} files", self.total);
-        }
-    }
-
-    fn clear(&self) {
-        if self.is_shown {
-            let _ = write!(std::io::stderr(), "\r\x1b[K");
-        }
-    }
 }
 
 fn read_baseline(path: &Path) -> Result<Baseline, Failure> {

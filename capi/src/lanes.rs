@@ -1,0 +1,146 @@
+//! Where each lane of a frame is, also those that do not execute.
+
+use core::ffi::c_char;
+use core::mem::size_of;
+
+use hetdwarf::inspect::Recovery;
+use hetdwarf::report::{Hex, LanePcDocument, LanePcLane};
+
+use crate::handle::with;
+use crate::plain::{self, sized};
+use crate::status::{Answer, Fault, guard, hetdwarf_status};
+use crate::stop::{StopData, hetdwarf_stop};
+
+/// Where `DW_AT_LLVM_lane_pc` does not say where a lane is, the machine code is asked.
+pub const HETDWARF_RECOVER_WHERE_MISSING: u32 = 0;
+/// Only `DW_AT_LLVM_lane_pc` is asked.
+pub const HETDWARF_RECOVER_NEVER: u32 = 1;
+/// Only the machine code is asked.
+pub const HETDWARF_RECOVER_ALWAYS: u32 = 2;
+
+/// Where a lane is. Strings belong to the stop; NULL if there is none. Addresses are those of the process; `UINT64_MAX` if
+/// they are not known.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hetdwarf_lane_place {
+    /// `sizeof(hetdwarf_lane_place)`, set by the caller in each.
+    pub size: usize,
+    /// `active`, `waiting`, `elsewhere` (not active on entry to the function) or `unknown`.
+    pub state: *const c_char,
+    /// Of a waiting lane who says where it is: `dwarf` or `recovered`.
+    pub origin: *const c_char,
+    /// Why it is not known where it is, or `not-dispatched` of a lane that the dispatch did not start.
+    pub reason: *const c_char,
+    /// The lane's program location.
+    pub pc: u64,
+    /// Where that was recovered, the instruction that switched the lane off.
+    pub left: u64,
+    /// And the first instruction that executes with the lane on again.
+    pub resumes: u64,
+    /// The file of the source at `pc` without directories.
+    pub file: *const c_char,
+    /// The line at `pc`; 0 if it is not known.
+    pub line: u64,
+    /// The function of the frame where the lane is instead, if it was not active on entry.
+    pub caller_function: *const c_char,
+    /// The lane's program location there; `UINT64_MAX` if it is not known that it is in a caller.
+    pub caller_pc: u64,
+    /// The level of that frame.
+    pub caller_level: u64,
+    /// The file there.
+    pub caller_file: *const c_char,
+    /// The line there.
+    pub caller_line: u64,
+    /// The work-item that the lane is, by its place in the grid: x, y and z.
+    pub work_item: [u32; 3],
+    /// Whether `work_item` is known: 1 or 0.
+    pub has_work_item: u32,
+    /// Whether the lane is active: 1 or 0.
+    pub is_active: u32,
+    /// Zero.
+    pub padding: u32,
+    /// Zero.
+    pub reserved: [u64; 4],
+}
+
+sized! { hetdwarf_lane_place }
+
+fn address(address: Option<Hex>) -> u64 {
+    address
+        .and_then(|Hex(address)| u64::try_from(address).ok())
+        .unwrap_or(u64::MAX)
+}
+
+fn place(lane: &LanePcLane, data: &StopData) -> hetdwarf_lane_place {
+    let texts = &data.texts;
+    let caller = lane.caller.as_ref();
+    let raw = |text: &Option<hetdwarf::Untrusted<'static>>| {
+        texts.keep_if(text.as_ref().map(|text| text.raw()))
+    };
+    hetdwarf_lane_place {
+        size: 0,
+        state: texts.keep(lane.state),
+        origin: texts.keep_if(lane.origin),
+        reason: texts.keep_if(lane.reason),
+        pc: address(lane.pc),
+        left: address(lane.left.flatten()),
+        resumes: address(lane.resumes.flatten()),
+        file: raw(&lane.file),
+        line: lane.line.unwrap_or(0),
+        caller_function: caller.map_or(core::ptr::null(), |caller| raw(&caller.function)),
+        caller_pc: address(caller.map(|caller| caller.pc)),
+        caller_level: caller.map_or(0, |caller| caller.frame as u64),
+        caller_file: caller.map_or(core::ptr::null(), |caller| raw(&caller.file)),
+        caller_line: caller.and_then(|caller| caller.line).unwrap_or(0),
+        work_item: lane.work_item.unwrap_or_default(),
+        has_work_item: lane.work_item.is_some().into(),
+        is_active: lane.active.into(),
+        padding: 0,
+        reserved: [0; 4],
+    }
+}
+
+/// Where each lane of a frame is.
+///
+/// * `level`: 0 for the innermost frame.
+/// * `recovery`: `HETDWARF_RECOVER_…`.
+/// * `places`: an array of the caller, an entry for each lane, lane 0 first, each with its `size` set.
+/// * `count`: how many entries it has. 64 is always enough; one for each lane of the wave must be there.
+///
+/// Errors: `HETDWARF_NOT_FOUND` if there is no such frame; `HETDWARF_UNAVAILABLE` if the debugger does not know the active
+/// lanes; `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`; `HETDWARF_TOO_SMALL`.
+///
+/// # Safety
+/// Pointers are NULL or as said above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_stop_lanes(
+    stop: *const hetdwarf_stop,
+    level: usize,
+    recovery: u32,
+    places: *mut hetdwarf_lane_place,
+    count: usize,
+) -> hetdwarf_status {
+    // SAFETY: as the caller says.
+    guard(|| unsafe {
+        with(stop, |data, _| {
+            let recovery = match recovery {
+                HETDWARF_RECOVER_WHERE_MISSING => Recovery::WhereMissing,
+                HETDWARF_RECOVER_NEVER => Recovery::Never,
+                HETDWARF_RECOVER_ALWAYS => Recovery::Always,
+                other => return Err(Fault::argument(format!("there is no recovery {other}"))),
+            };
+            let document = LanePcDocument::by(&data.frame(level)?, recovery)?;
+            if count < document.lanes.len() {
+                let message = format!("{} entries are needed", document.lanes.len());
+                return Err(Fault::new(hetdwarf_status::HETDWARF_TOO_SMALL, message));
+            }
+            let stride = plain::size_at(places)?;
+            // Entries of a version with more fields are farther apart.
+            (document.lanes.iter().enumerate()).try_for_each(|(at, lane)| -> Answer<()> {
+                let offset = at.saturating_mul(stride);
+                debug_assert!(stride >= size_of::<hetdwarf_lane_place>());
+                plain::write(places.byte_add(offset), &place(lane, data))
+            })
+        })
+    })
+}

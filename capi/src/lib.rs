@@ -1,0 +1,47 @@
+//! The C interface of hetdwarf.
+//!
+//! Functions take opaque handles and give a [`hetdwarf_status`]; the header, `include/hetdwarf.h`, is generated from this
+//! crate and says for each what it owns, when it fails and which threads may call it. Nothing here knows any DWARF: each
+//! function turns its arguments into those of the library, and the answer into plain structs.
+//!
+//! What is `unsafe` of the whole project is in this crate: pointers of C, and handles that own what they borrow from.
+#![expect(
+    non_camel_case_types,
+    reason = "types and functions have the names of the header"
+)]
+#![warn(clippy::arithmetic_side_effects)]
+
+mod bits;
+mod evaluate;
+mod handle;
+mod lanes;
+mod object;
+mod owned;
+mod plain;
+mod status;
+mod stop;
+mod text;
+mod values;
+mod wave;
+
+pub use bits::hetdwarf_bits;
+pub use evaluate::*;
+pub use handle::hetdwarf_free;
+pub use lanes::*;
+pub use object::*;
+pub use status::*;
+pub use stop::*;
+pub use text::hetdwarf_escape;
+pub use values::*;
+pub use wave::*;
+
+use handle::Kind;
+
+/// What the memory of every kind of handle begins with.
+const KINDS: &[u64] = &[
+    hetdwarf_object::MAGIC,
+    hetdwarf_result::MAGIC,
+    hetdwarf_snapshot::MAGIC,
+    hetdwarf_stop::MAGIC,
+    hetdwarf_values::MAGIC,
+];

@@ -1,0 +1,397 @@
+//! Code objects: opened, and asked what they are and where their code comes from.
+
+use core::ffi::c_char;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use hetdwarf::object::{ObjectInfo, Selector, code_object};
+use hetdwarf::report::{ObjectDocument, to_json};
+
+use crate::handle::{Lock, give, handles, with};
+use crate::owned::LoadedProgram;
+use crate::plain::{self, sized};
+use crate::status::{Answer, Fault, guard, hetdwarf_status};
+use crate::text::{Texts, given, given_if};
+
+/// What is behind a handle of an object.
+pub(crate) struct Object {
+    pub(crate) loaded: Arc<LoadedProgram>,
+    info: ObjectInfo,
+    texts: Texts,
+}
+
+/// A code object with its debugging information. Free it with `hetdwarf_free`.
+#[derive(Debug)]
+pub struct hetdwarf_object {
+    _private: [u8; 0],
+}
+
+handles! { hetdwarf_object: Object = b"hdwobj\0\x01"; }
+
+/// What a code object is. Strings belong to the object.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hetdwarf_object_info {
+    /// `sizeof(hetdwarf_object_info)`, set by the caller.
+    pub size: usize,
+    /// The target ID, `gfx90a:xnack+` for example.
+    pub target: *const c_char,
+    /// The operating system, `amdhsa` for example.
+    pub os: *const c_char,
+    /// Lanes of a wave, 32 or 64; 0 if the kernels differ, or if there is none.
+    pub wave_size: u32,
+    /// `e_flags` of the ELF file.
+    pub flags: u32,
+    /// How many kernels there are.
+    pub kernel_count: usize,
+    /// How many functions have a symbol, the code of kernels included.
+    pub function_count: usize,
+    /// Zero.
+    pub reserved: [u64; 4],
+}
+
+/// A kernel. Strings belong to the object. Numbers that are not known are `UINT64_MAX`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hetdwarf_kernel {
+    /// `sizeof(hetdwarf_kernel)`, set by the caller.
+    pub size: usize,
+    /// The name as the linker sees it.
+    pub name: *const c_char,
+    /// The address of the first instruction in the object.
+    pub entry: u64,
+    /// Lanes of a wave, 32 or 64.
+    pub wave_size: u64,
+    /// Scalar registers of a wave.
+    pub sgprs: u64,
+    /// Vector registers of a lane, with the accumulation registers where both share one file.
+    pub vgprs: u64,
+    /// Local memory of a work-group, in bytes.
+    pub local_size: u64,
+    /// Scratch of a lane, in bytes.
+    pub scratch_size: u64,
+    /// The memory for arguments, in bytes.
+    pub kernarg_size: u64,
+    /// Zero.
+    pub reserved: [u64; 4],
+}
+
+/// A function. Strings belong to the object; NULL if there is none.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hetdwarf_function {
+    /// `sizeof(hetdwarf_function)`, set by the caller.
+    pub size: usize,
+    /// The name in the source.
+    pub name: *const c_char,
+    /// The name as the linker sees it.
+    pub linkage_name: *const c_char,
+    /// Its lowest address in the object.
+    pub low_pc: u64,
+    /// How many calls are inlined at the address that was asked for.
+    pub inlined_count: usize,
+    /// Zero.
+    pub reserved: [u64; 4],
+}
+
+/// A line of the source. Strings belong to the object.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hetdwarf_line {
+    /// `sizeof(hetdwarf_line)`, set by the caller.
+    pub size: usize,
+    /// The file's name without directories; NULL if it is not known.
+    pub file: *const c_char,
+    /// Its path as the line table has it; NULL if it is not known.
+    pub path: *const c_char,
+    /// The line, from 1; 0 for code that belongs to no line.
+    pub line: u64,
+    /// The column, from 1; 0 for the line as a whole.
+    pub column: u64,
+    /// The addresses of the row in the object: from the first …
+    pub low_pc: u64,
+    /// … up to this one, which is not of it.
+    pub high_pc: u64,
+    /// Zero.
+    pub reserved: [u64; 4],
+}
+
+sized! { hetdwarf_object_info hetdwarf_kernel hetdwarf_function hetdwarf_line }
+
+/// The one that is meant of the code objects of a file.
+fn open(file: &[u8], choose: Option<&str>) -> Answer<(Arc<Lock>, Object)> {
+    let selector = choose.map_or(Selector::Only, Selector::parse);
+    let chosen = code_object(file, &selector)?;
+    let bytes: Arc<[u8]> = match chosen.data {
+        Cow::Borrowed(bytes) => bytes.into(),
+        Cow::Owned(bytes) => bytes.into(),
+    };
+    #[expect(
+        clippy::arc_with_non_send_sync,
+        reason = "the lock lets one thread at a time use it"
+    )]
+    let loaded = Arc::new(LoadedProgram::load(bytes)?);
+    let object = Object {
+        info: ObjectInfo::of(loaded.program().object())?,
+        loaded,
+        texts: Texts::default(),
+    };
+    Ok((Arc::default(), object))
+}
+
+/// Opens the code object of a file in memory. The bytes are copied.
+///
+/// * `bytes`, `length`: a code object, or a file that holds some: a bundle, an archive, a host object or program.
+/// * `choose`: which of them: its number from 0 (as text) or its target ID, as `hetdwarf info` lists them; NULL if there is
+///   only one.
+/// * `object`: gets the handle, to be freed by the caller; NULL if there is an error.
+///
+/// Errors: `HETDWARF_MALFORMED`; `HETDWARF_NOT_FOUND` if nothing, or more than one, fits `choose` (the message lists what
+/// there is); `HETDWARF_LIMIT`. It can be called from any thread; the handle too, and other threads wait.
+///
+/// # Safety
+/// Pointers are NULL or as said above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_object_open(
+    bytes: *const u8,
+    length: usize,
+    choose: *const c_char,
+    object: *mut *mut hetdwarf_object,
+) -> hetdwarf_status {
+    guard(|| {
+        // SAFETY: as the caller says.
+        unsafe {
+            give(object, || {
+                open(
+                    plain::bytes(bytes, length, "bytes")?,
+                    given_if(choose, "choose")?,
+                )
+            })
+        }
+    })
+}
+
+/// The same for a file.
+///
+/// * `path`: its path, UTF-8. It is read whole, and closed.
+///
+/// Errors: also `HETDWARF_IO`.
+///
+/// # Safety
+/// Pointers are NULL or as said above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_object_open_file(
+    path: *const c_char,
+    choose: *const c_char,
+    object: *mut *mut hetdwarf_object,
+) -> hetdwarf_status {
+    guard(|| {
+        // SAFETY: as the caller says.
+        unsafe {
+            give(object, || {
+                open(&read_file(path)?, given_if(choose, "choose")?)
+            })
+        }
+    })
+}
+
+/// The contents of a file.
+///
+/// # Safety
+/// `path` is NULL or a string that ends with a NUL.
+pub(crate) unsafe fn read_file(path: *const c_char) -> Answer<Vec<u8>> {
+    // SAFETY: as the caller says.
+    let path = unsafe { given(path, "path") }?;
+    std::fs::read(path).map_err(|error| {
+        let path = hetdwarf::Untrusted::from(path);
+        Fault::new(hetdwarf_status::HETDWARF_IO, format!("{path}: {error}"))
+    })
+}
+
+/// What an object is.
+///
+/// * `info`: its `size` is set; the rest is written.
+///
+/// Errors: those of arguments.
+///
+/// # Safety
+/// Pointers are NULL or as said above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_object_get_info(
+    object: *const hetdwarf_object,
+    info: *mut hetdwarf_object_info,
+) -> hetdwarf_status {
+    // SAFETY: as the caller says.
+    guard(|| unsafe {
+        with(object, |object, _| {
+            let kernels = &object.info.kernels;
+            let mut sizes = kernels.iter().map(|kernel| kernel.wave_size);
+            let first = sizes.next().flatten();
+            let wave_size = first.filter(|_| sizes.all(|other| other == first));
+            let value = hetdwarf_object_info {
+                size: 0,
+                target: object.texts.keep(&object.info.target),
+                os: object.texts.keep(object.info.os),
+                wave_size: wave_size.unwrap_or(0),
+                flags: object.info.flags,
+                kernel_count: kernels.len(),
+                function_count: object.info.functions,
+                reserved: [0; 4],
+            };
+            plain::write(info, &value)
+        })
+    })
+}
+
+/// What `hetdwarf info --format json` says of an object: its sections, units and producers too.
+///
+/// * `json`: gets a string that belongs to the object.
+///
+/// Errors: `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
+///
+/// # Safety
+/// Pointers are NULL or as said above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_object_info_json(
+    object: *const hetdwarf_object,
+    json: *mut *const c_char,
+) -> hetdwarf_status {
+    // SAFETY: as the caller says.
+    guard(|| unsafe {
+        with(object, |object, _| {
+            let document = ObjectDocument::new(object.loaded.program().object(), 0)?;
+            let text = to_json(&document);
+            let text = text.map_err(|error| Fault::argument(error.to_string()))?;
+            plain::put(json, object.texts.keep(&text), "json")
+        })
+    })
+}
+
+/// A kernel of an object.
+///
+/// * `index`: below `kernel_count`; kernels are sorted by name.
+/// * `kernel`: its `size` is set; the rest is written.
+///
+/// Errors: `HETDWARF_NOT_FOUND`.
+///
+/// # Safety
+/// Pointers are NULL or as said above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_object_kernel(
+    object: *const hetdwarf_object,
+    index: usize,
+    kernel: *mut hetdwarf_kernel,
+) -> hetdwarf_status {
+    // SAFETY: as the caller says.
+    guard(|| unsafe {
+        with(object, |object, _| {
+            let known = object.info.kernels.get(index);
+            let known =
+                known.ok_or_else(|| Fault::not_found(format!("there is no kernel {index}")))?;
+            let or_max = |number: Option<u64>| number.unwrap_or(u64::MAX);
+            let value = hetdwarf_kernel {
+                size: 0,
+                name: object.texts.keep(known.name.raw()),
+                entry: or_max(known.entry),
+                wave_size: or_max(known.wave_size.map(Into::into)),
+                sgprs: or_max(known.sgprs_used.or(known.sgprs_allocated.map(Into::into))),
+                vgprs: or_max(known.vgprs_used.or(known.vgprs_allocated.map(Into::into))),
+                local_size: or_max(known.group_segment_size),
+                scratch_size: or_max(known.private_segment_size),
+                kernarg_size: or_max(known.kernarg_size),
+                reserved: [0; 4],
+            };
+            plain::write(kernel, &value)
+        })
+    })
+}
+
+/// The function at an address, and the calls that are inlined there.
+///
+/// * `pc`: an address in the object, not in the process.
+/// * `function`: its `size` is set; the rest is written.
+/// * `inlined`, `capacity`: get the names of the functions inlined at `pc`, the innermost first, as many as there is room
+///   for; strings belong to the object, an empty one is a function without a name. NULL and 0 if they are not wanted.
+///
+/// Errors: `HETDWARF_NOT_FOUND` if no function is there; `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
+///
+/// # Safety
+/// Pointers are NULL or as said above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_object_function_at(
+    object: *const hetdwarf_object,
+    pc: u64,
+    function: *mut hetdwarf_function,
+    inlined: *mut *const c_char,
+    capacity: usize,
+) -> hetdwarf_status {
+    // SAFETY: as the caller says.
+    guard(|| unsafe {
+        with(object, |object, _| {
+            plain::size_at(function)?;
+            let info = object.loaded.program().info();
+            let found = info.find_function(pc)?;
+            let found =
+                found.ok_or_else(|| Fault::not_found(format!("no function is at {pc:#x}")))?;
+            let calls = info.inlined_chain(&found, pc)?;
+            if inlined.is_null() && capacity > 0 {
+                return Err(Fault::argument("inlined is NULL"));
+            }
+            for (at, call) in calls.iter().take(capacity).enumerate() {
+                let name = call.name.as_deref().unwrap_or_default();
+                inlined.add(at).write(object.texts.keep(name));
+            }
+            let value = hetdwarf_function {
+                size: 0,
+                name: object.texts.keep_if(found.name.as_deref()),
+                linkage_name: object.texts.keep_if(found.linkage_name.as_deref()),
+                low_pc: found
+                    .ranges
+                    .iter()
+                    .map(|range| range.start)
+                    .min()
+                    .unwrap_or(pc),
+                inlined_count: calls.len(),
+                reserved: [0; 4],
+            };
+            plain::write(function, &value)
+        })
+    })
+}
+
+/// The line of the source at an address.
+///
+/// * `pc`: an address in the object, not in the process.
+/// * `line`: its `size` is set; the rest is written.
+///
+/// Errors: `HETDWARF_NOT_FOUND` if the line table says nothing of it; `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
+///
+/// # Safety
+/// Pointers are NULL or as said above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_object_line_at(
+    object: *const hetdwarf_object,
+    pc: u64,
+    line: *mut hetdwarf_line,
+) -> hetdwarf_status {
+    // SAFETY: as the caller says.
+    guard(|| unsafe {
+        with(object, |object, _| {
+            plain::size_at(line)?;
+            let found = object.loaded.program().info().line_at(pc)?;
+            let found = found.ok_or_else(|| Fault::not_found(format!("no line is at {pc:#x}")))?;
+            let file = found.file.as_ref();
+            let value = hetdwarf_line {
+                size: 0,
+                file: object.texts.keep_if(file.map(|file| file.name())),
+                path: object.texts.keep_if(file.map(|file| &*file.path)),
+                line: found.line,
+                column: found.column,
+                low_pc: found.range.start,
+                high_pc: found.range.end,
+                reserved: [0; 4],
+            };
+            plain::write(line, &value)
+        })
+    })
+}

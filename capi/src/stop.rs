@@ -1,0 +1,304 @@
+//! Stops: a wave that has stopped in an object, its call frames, and the registers of each.
+
+use core::ffi::c_char;
+use std::sync::Arc;
+
+use hetdwarf::arch::Lane;
+use hetdwarf::eval::Reading;
+use hetdwarf::inspect::{Program, Stop as LibraryStop, StopFrame, StopOptions};
+use hetdwarf::location::Arena;
+use hetdwarf::wave::Wave;
+
+use crate::handle::{Lock, give, handles, with};
+use crate::object::hetdwarf_object;
+use crate::owned::{LoadedProgram, Pinned};
+use crate::plain::{self, sized};
+use crate::status::{Answer, Fault, guard, hetdwarf_status};
+use crate::text::Texts;
+use crate::wave::{CallbackWave, hetdwarf_wave};
+
+/// What a stop's program and wave belong to.
+pub(crate) enum Source {
+    /// An object, and callbacks.
+    Callbacks {
+        wave: Pinned<CallbackWave>,
+        _object: Arc<LoadedProgram>,
+    },
+}
+
+/// A stop with all that it borrows from, in the order in which it must be dropped.
+pub(crate) struct StopData {
+    stop: LibraryStop<'static, 'static>,
+    _arena: Pinned<Arena<'static>>,
+    source: Source,
+    pub(crate) texts: Texts,
+}
+
+pub(crate) type SharedStop = Arc<StopData>;
+
+/// A stopped wave in an object. Free it with `hetdwarf_free`.
+///
+/// It is good for as long as the wave stands still: what is read of the wave may be kept until it is freed.
+#[derive(Debug)]
+pub struct hetdwarf_stop {
+    _private: [u8; 0],
+}
+
+handles! { hetdwarf_stop: SharedStop = b"hdwstop\x01"; }
+
+/// What is known of a stop. Strings belong to the stop.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hetdwarf_stop_info {
+    /// `sizeof(hetdwarf_stop_info)`, set by the caller.
+    pub size: usize,
+    /// How many call frames there are, at least one.
+    pub frame_count: usize,
+    /// Why there are no more: `return-address-undefined` for a whole stack, or what `stopped` is in the documents of
+    /// `hetdwarf unwind`.
+    pub stopped: *const c_char,
+    /// The same for people.
+    pub message: *const c_char,
+    /// Lanes of the wave.
+    pub wave_size: u32,
+    /// Zero.
+    pub padding: u32,
+    /// Zero.
+    pub reserved: [u64; 4],
+}
+
+/// A call frame. Strings belong to the stop; NULL if there is none.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hetdwarf_frame {
+    /// `sizeof(hetdwarf_frame)`, set by the caller.
+    pub size: usize,
+    /// The program location or return address, an address of the process.
+    pub pc: u64,
+    /// The function, not an inlined one.
+    pub function: *const c_char,
+    /// Its name as the linker sees it.
+    pub linkage_name: *const c_char,
+    /// The file of the source without directories.
+    pub file: *const c_char,
+    /// Its path as the line table has it.
+    pub path: *const c_char,
+    /// The line, from 1; 0 if it is not known.
+    pub line: u64,
+    /// The column, from 1; 0 for the line as a whole.
+    pub column: u64,
+    /// How many calls are inlined here.
+    pub inlined_count: usize,
+    /// The address space of the canonical frame address by its name, `private_wave` for example; NULL if the address is not
+    /// known.
+    pub cfa_space: *const c_char,
+    /// The canonical frame address.
+    pub cfa: u64,
+    /// The lanes that execute, a bit each.
+    pub exec: u64,
+    /// Whether `exec` is known: 1 or 0.
+    pub has_exec: u32,
+    /// Zero.
+    pub padding: u32,
+    /// Zero.
+    pub reserved: [u64; 4],
+}
+
+sized! { hetdwarf_stop_info hetdwarf_frame }
+
+impl StopData {
+    fn of_callbacks(object: &Arc<LoadedProgram>, wave: CallbackWave) -> StopData {
+        let arena = Pinned::new(Arena::new());
+        let wave = Pinned::new(wave);
+        let program: *const Program<'static> = object.program();
+        // SAFETY: arena, wave and program are dropped after the stop, which is the only one to have them.
+        let (arena_ref, wave_ref, program) = unsafe { (arena.borrow(), wave.borrow(), &*program) };
+        let given = wave_ref.given();
+        let mut options = StopOptions::loaded_at(given.load_address);
+        if wave_ref.is_strict() {
+            options = options.reading(Reading::Strict);
+        }
+        StopData {
+            stop: LibraryStop::new(program, wave_ref, given.pc, options, arena_ref),
+            _arena: arena,
+            source: Source::Callbacks {
+                wave,
+                _object: Arc::clone(object),
+            },
+            texts: Texts::default(),
+        }
+    }
+
+    /// The stop; what it lends must not outlive this.
+    pub(crate) fn stop(&self) -> &LibraryStop<'static, 'static> {
+        &self.stop
+    }
+
+    /// A frame by its level.
+    pub(crate) fn frame(&self, level: usize) -> Answer<StopFrame<'_, 'static, 'static>> {
+        let frame = self.stop.frame(level);
+        frame.ok_or_else(|| Fault::not_found(format!("there is no frame {level}")))
+    }
+
+    /// The wave to write through.
+    pub(crate) fn writer(&self) -> Option<Box<dyn Wave>> {
+        match &self.source {
+            Source::Callbacks { wave, .. } => {
+                // SAFETY: it is used here only.
+                let wave = unsafe { wave.borrow() };
+                Some(Box::new(wave.writer()))
+            }
+        }
+    }
+}
+
+/// A lane of a wave by its number; nothing for `HETDWARF_NO_LANE`.
+pub(crate) fn lane_of(number: i32, wave: &dyn Wave) -> Answer<Option<Lane>> {
+    if number == crate::wave::HETDWARF_NO_LANE {
+        return Ok(None);
+    }
+    let lanes = wave.wave_size().lanes();
+    let found = u8::try_from(number)
+        .ok()
+        .filter(|lane| u32::from(*lane) < lanes);
+    let found =
+        found.ok_or_else(|| Fault::argument(format!("there is no lane {number} of {lanes}")))?;
+    Ok(Some(Lane(found)))
+}
+
+/// Stops a wave in an object: unwinds its call stack.
+///
+/// * `object`: the code object that the wave is in. It may be freed before the stop.
+/// * `wave`: what the debugger knows; it is copied. Its callbacks are called while functions with the stop, or with what is
+///   made of it, are running, on the thread that runs them.
+/// * `stop`: gets the handle, to be freed by the caller; NULL if there is an error.
+///
+/// Errors: those of arguments. What cannot be unwound is said by the stop.
+///
+/// # Safety
+/// Pointers are NULL or as said above; callbacks are as their types say.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_object_stop(
+    object: *const hetdwarf_object,
+    wave: *const hetdwarf_wave,
+    stop: *mut *mut hetdwarf_stop,
+) -> hetdwarf_status {
+    // SAFETY: as the caller says.
+    guard(|| unsafe {
+        with(object, |object, lock| {
+            give(stop, || {
+                let wave = CallbackWave::new(plain::read(wave)?)?;
+                #[expect(
+                    clippy::arc_with_non_send_sync,
+                    reason = "the lock lets one thread at a time use it"
+                )]
+                let data = Arc::new(StopData::of_callbacks(&object.loaded, wave));
+                Ok((Arc::<Lock>::clone(lock), data))
+            })
+        })
+    })
+}
+
+/// What is known of a stop.
+///
+/// * `info`: its `size` is set; the rest is written.
+///
+/// Errors: those of arguments.
+///
+/// # Safety
+/// Pointers are NULL or as said above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_stop_get_info(
+    stop: *const hetdwarf_stop,
+    info: *mut hetdwarf_stop_info,
+) -> hetdwarf_status {
+    // SAFETY: as the caller says.
+    guard(|| unsafe {
+        with(stop, |data, _| {
+            let stop = data.stop();
+            let stopped = stop.stopped();
+            let message = match stop.stack().error() {
+                Some(error) => error.to_string(),
+                None => stopped.text().to_owned(),
+            };
+            let value = hetdwarf_stop_info {
+                size: 0,
+                frame_count: stop.frames().len(),
+                stopped: data.texts.keep(stopped.name()),
+                message: data.texts.keep(&message),
+                wave_size: stop.wave().wave_size().lanes(),
+                padding: 0,
+                reserved: [0; 4],
+            };
+            plain::write(info, &value)
+        })
+    })
+}
+
+/// A call frame of a stop.
+///
+/// * `level`: 0 for the innermost, below `frame_count`.
+/// * `frame`: its `size` is set; the rest is written.
+/// * `inlined`, `capacity`: get the names of the functions inlined here, the innermost first, as many as there is room for;
+///   strings belong to the stop, an empty one is a function without a name. NULL and 0 if they are not wanted.
+///
+/// Errors: `HETDWARF_NOT_FOUND` if there is no such frame; `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
+///
+/// # Safety
+/// Pointers are NULL or as said above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_stop_frame(
+    stop: *const hetdwarf_stop,
+    level: usize,
+    frame: *mut hetdwarf_frame,
+    inlined: *mut *const c_char,
+    capacity: usize,
+) -> hetdwarf_status {
+    // SAFETY: as the caller says.
+    guard(|| unsafe {
+        with(stop, |data, _| {
+            plain::size_at(frame)?;
+            if inlined.is_null() && capacity > 0 {
+                return Err(Fault::argument("inlined is NULL"));
+            }
+            let found = data.frame(level)?;
+            let function = found.function()?;
+            let line = found.line()?;
+            let calls = match &function {
+                Some(function) => found.inlined(function)?,
+                None => Vec::new(),
+            };
+            for (at, call) in calls.iter().take(capacity).enumerate() {
+                inlined
+                    .add(at)
+                    .write(data.texts.keep(call.name.as_deref().unwrap_or_default()));
+            }
+            let call_frame = found.call_frame();
+            let cfa = hetdwarf::eval::Frame::cfa(&call_frame).ok();
+            let cfa = cfa.and_then(|cfa| cfa.byte_address());
+            let file = line.as_ref().and_then(|line| line.file.as_ref());
+            let function = function.as_ref();
+            let texts = &data.texts;
+            let exec = found.exec();
+            let value = hetdwarf_frame {
+                size: 0,
+                pc: call_frame.pc(),
+                function: texts.keep_if(function.and_then(|function| function.name.as_deref())),
+                linkage_name: texts
+                    .keep_if(function.and_then(|function| function.linkage_name.as_deref())),
+                file: texts.keep_if(file.map(|file| file.name())),
+                path: texts.keep_if(file.map(|file| &*file.path)),
+                line: line.as_ref().map_or(0, |line| line.line),
+                column: line.as_ref().map_or(0, |line| line.column),
+                inlined_count: calls.len(),
+                cfa_space: texts.keep_if(cfa.map(|(space, _)| space.name())),
+                cfa: cfa.map_or(0, |(_, address)| address),
+                exec: exec.unwrap_or(0),
+                has_exec: exec.is_some().into(),
+                padding: 0,
+                reserved: [0; 4],
+            };
+            plain::write(frame, &value)
+        })
+    })
+}

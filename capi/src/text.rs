@@ -1,0 +1,139 @@
+//! Text for C.
+
+use core::cell::RefCell;
+use core::ffi::{CStr, c_char};
+use std::collections::BTreeSet;
+use std::ffi::CString;
+
+use crate::status::{Answer, Fault, hetdwarf_status};
+
+/// Text that ends with a NUL. A NUL within, which C would take for the end, is replaced.
+pub(crate) fn c_string(text: &str) -> CString {
+    match CString::new(text) {
+        Ok(text) => text,
+        Err(_) => CString::new(text.replace('\0', "\u{fffd}")).unwrap_or_default(),
+    }
+}
+
+/// Texts that live as long as a handle. The same text is kept once, so that asking again costs no memory.
+#[derive(Debug, Default)]
+pub(crate) struct Texts {
+    texts: RefCell<BTreeSet<CString>>,
+    bytes: RefCell<BTreeSet<Box<[u8]>>>,
+}
+
+impl Texts {
+    /// The text at a place where it stays until this is dropped.
+    pub(crate) fn keep(&self, text: &str) -> *const c_char {
+        let text = c_string(text);
+        let mut all = self.texts.borrow_mut();
+        if let Some(known) = all.get(&text) {
+            return known.as_ptr();
+        }
+        // The bytes of a CString stay where they are when it moves.
+        let place = text.as_ptr();
+        all.insert(text);
+        place
+    }
+
+    /// The same for bytes.
+    pub(crate) fn keep_bytes(&self, bytes: &[u8]) -> *const u8 {
+        let mut all = self.bytes.borrow_mut();
+        if let Some(known) = all.get(bytes) {
+            return known.as_ptr();
+        }
+        let bytes: Box<[u8]> = bytes.into();
+        let place = bytes.as_ptr();
+        all.insert(bytes);
+        place
+    }
+
+    /// The same; NULL for what is not there.
+    pub(crate) fn keep_if(&self, text: Option<&str>) -> *const c_char {
+        text.map_or(core::ptr::null(), |text| self.keep(text))
+    }
+}
+
+/// Text that the caller gave.
+///
+/// # Safety
+/// `text` is NULL or a string that ends with a NUL and stays as it is for `'a`.
+pub(crate) unsafe fn given<'a>(text: *const c_char, name: &str) -> Answer<&'a str> {
+    // SAFETY: as the caller says.
+    unsafe { given_if(text, name) }?.ok_or_else(|| Fault::argument(format!("{name} is NULL")))
+}
+
+/// The same; nothing for NULL.
+///
+/// # Safety
+/// As [`given`].
+pub(crate) unsafe fn given_if<'a>(text: *const c_char, name: &str) -> Answer<Option<&'a str>> {
+    if text.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: it is not NULL; the rest is the caller's.
+    let text = unsafe { CStr::from_ptr(text) };
+    let text = text.to_str();
+    text.map(Some)
+        .map_err(|_| Fault::argument(format!("{name} is not UTF-8")))
+}
+
+/// Copies text into the caller's buffer, with its NUL.
+///
+/// * `length`: gets the length without the NUL; may be NULL.
+///
+/// # Safety
+/// `buffer` has room for `capacity` bytes, or `capacity` is 0; `length` is NULL or can be written.
+pub(crate) unsafe fn copy_out(
+    text: &str,
+    buffer: *mut c_char,
+    capacity: usize,
+    length: *mut usize,
+) -> Answer<()> {
+    let text = c_string(text);
+    let bytes = text.as_bytes_with_nul();
+    if !length.is_null() {
+        // SAFETY: the caller says that it can be written.
+        unsafe { length.write(text.as_bytes().len()) };
+    }
+    if bytes.len() > capacity {
+        return Err(Fault::new(
+            hetdwarf_status::HETDWARF_TOO_SMALL,
+            format!("{} bytes are needed, and there are {capacity}", bytes.len()),
+        ));
+    }
+    if buffer.is_null() {
+        return Err(Fault::argument("the buffer is NULL"));
+    }
+    // SAFETY: there is room, as was compared; the bytes are ours, so that they do not overlap.
+    unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr().cast(), buffer, bytes.len()) };
+    Ok(())
+}
+
+/// Writes text as it can be shown: what a terminal would obey is written by its number.
+///
+/// Names and messages are given as the file has them; who prints them calls this.
+///
+/// * `text`: UTF-8.
+/// * `buffer`, `capacity`: where the answer goes, with a NUL.
+/// * `length`: gets the answer's length without the NUL; may be NULL.
+///
+/// Errors: `HETDWARF_TOO_SMALL`; `HETDWARF_INVALID_ARGUMENT`. It can be called from any thread.
+///
+/// # Safety
+/// Pointers are NULL or as said above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_escape(
+    text: *const c_char,
+    buffer: *mut c_char,
+    capacity: usize,
+    length: *mut usize,
+) -> hetdwarf_status {
+    crate::status::guard(|| {
+        // SAFETY: as the caller says.
+        let text = unsafe { given(text, "text") }?;
+        let text = hetdwarf::Untrusted::from(text).to_string();
+        // SAFETY: as the caller says.
+        unsafe { copy_out(&text, buffer, capacity, length) }
+    })
+}

@@ -1,0 +1,656 @@
+//! Values: the variables of a frame, and expressions of C, in all lanes at once.
+
+use core::cell::RefCell;
+use core::ffi::c_char;
+use std::ffi::CString;
+use std::sync::Arc;
+
+use hetdwarf::arch::{Lane, WaveSize};
+use hetdwarf::debug_info::VariableKind;
+use hetdwarf::debug_info::types::{TypeId, TypeTable};
+use hetdwarf::display::Options;
+use hetdwarf::inspect::{LaneState, Stop as LibraryStop, StopFrame, VariableValue};
+use hetdwarf::location::Bits;
+use hetdwarf::query::{Answer as QueryAnswer, LaneAnswer, NoValue, Query, QueryErrorKind};
+use hetdwarf::report::{IN_PROLOGUE, lane_message};
+
+use crate::bits;
+use crate::handle::{give, handles, with};
+use crate::plain::{self, sized};
+use crate::status::hetdwarf_status::*;
+use crate::status::{Answer, Fault, guard, hetdwarf_status};
+use crate::stop::{SharedStop, hetdwarf_stop};
+use crate::text::{Texts, c_string, given};
+
+/// All of the value is known.
+pub const HETDWARF_LANE_OK: u8 = 0;
+/// Nothing of it: it was optimised away here.
+pub const HETDWARF_LANE_OPTIMIZED_OUT: u8 = 1;
+/// Some of it.
+pub const HETDWARF_LANE_PARTIAL: u8 = 2;
+/// Nothing of it: the debugger does not have the bytes.
+pub const HETDWARF_LANE_UNAVAILABLE: u8 = 3;
+/// Nothing of it: its location can be read in several ways, and nothing decides.
+pub const HETDWARF_LANE_AMBIGUOUS: u8 = 4;
+/// Something that changes the value is not understood.
+pub const HETDWARF_LANE_UNSUPPORTED: u8 = 5;
+/// It cannot be evaluated.
+pub const HETDWARF_LANE_ERROR: u8 = 6;
+/// The lane does not execute here.
+pub const HETDWARF_LANE_INACTIVE: u8 = 7;
+
+/// The numbers of states, by the names that documents have.
+const STATES: [&str; 8] = [
+    "ok",
+    "optimized-out",
+    "partial",
+    "unavailable",
+    "ambiguous",
+    "unsupported",
+    "error",
+    "inactive",
+];
+
+fn state_number(name: &str) -> u8 {
+    let at = STATES.iter().position(|known| *known == name);
+    at.and_then(|at| u8::try_from(at).ok())
+        .unwrap_or(HETDWARF_LANE_ERROR)
+}
+
+/// The name of a state as documents have it, `optimized-out` for example; `?` for numbers that are none. It is valid for
+/// ever.
+///
+/// * `state`: `HETDWARF_LANE_…`.
+#[unsafe(no_mangle)]
+pub extern "C" fn hetdwarf_lane_state_name(state: u8) -> *const c_char {
+    let name = match state {
+        HETDWARF_LANE_OK => c"ok",
+        HETDWARF_LANE_OPTIMIZED_OUT => c"optimized-out",
+        HETDWARF_LANE_PARTIAL => c"partial",
+        HETDWARF_LANE_UNAVAILABLE => c"unavailable",
+        HETDWARF_LANE_AMBIGUOUS => c"ambiguous",
+        HETDWARF_LANE_UNSUPPORTED => c"unsupported",
+        HETDWARF_LANE_ERROR => c"error",
+        HETDWARF_LANE_INACTIVE => c"inactive",
+        _ => c"?",
+    };
+    name.as_ptr()
+}
+
+/// Where the values come from.
+enum Content {
+    Variables {
+        values: Vec<VariableValue<'static>>,
+        types: TypeTable,
+        in_prologue: bool,
+    },
+    Expression {
+        text: String,
+        answer: QueryAnswer,
+        query: Box<Query<'static, 'static, 'static>>,
+    },
+}
+
+/// What is behind a handle of values. It is dropped before the stop, from which it borrows.
+pub(crate) struct Values {
+    content: Content,
+    wave_size: WaveSize,
+    level: usize,
+    texts: Texts,
+    /// The text of each value in each lane, where it was asked for.
+    lane_texts: RefCell<Vec<Vec<Option<CString>>>>,
+    stop: SharedStop,
+}
+
+/// The variables of a frame, or the value of an expression. Free it with `hetdwarf_free`.
+#[derive(Debug)]
+pub struct hetdwarf_values {
+    _private: [u8; 0],
+}
+
+handles! { hetdwarf_values: Values = b"hdwvals\x01"; }
+
+/// A variable, or an expression. Strings belong to the values; NULL if there is none.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hetdwarf_value_info {
+    /// `sizeof(hetdwarf_value_info)`, set by the caller.
+    pub size: usize,
+    /// The name, or the text of the expression; empty for a variable without a name.
+    pub name: *const c_char,
+    /// `parameter`, `variable`, `constant`, `global` or `expression`.
+    pub kind: *const c_char,
+    /// The type's name as C writes it.
+    pub type_name: *const c_char,
+    /// The size of its type in bytes; 0 if it is not known, or differs from lane to lane.
+    pub byte_size: u64,
+    /// The function or namespace that it is in.
+    pub scope: *const c_char,
+    /// The file of its declaration without directories.
+    pub file: *const c_char,
+    /// The line of its declaration; 0 if it is not known.
+    pub line: u64,
+    /// The offset of its entry in the section; `UINT64_MAX` of an expression.
+    pub entry: u64,
+    /// How its location was read: `dwarf` or `legacy-llvm`.
+    pub reading: *const c_char,
+    /// What else there is to know of its value, in all lanes.
+    pub note: *const c_char,
+    /// Zero.
+    pub reserved: [u64; 4],
+}
+
+/// Where a value's lanes go: arrays of the caller, each NULL if it is not wanted, with an entry for each lane of the wave.
+/// Entries of lanes that are not asked for stay as they are. Strings belong to the values.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hetdwarf_lanes {
+    /// `sizeof(hetdwarf_lanes)`.
+    pub size: usize,
+    /// The lanes that are asked for, a bit each. Bits of lanes that the wave does not have are ignored.
+    pub lanes: u64,
+    /// How many entries the arrays have; those of lanes behind are not written. 64 is always enough.
+    pub count: usize,
+    /// Get the states, `HETDWARF_LANE_…`.
+    pub states: *mut u8,
+    /// Gets the bytes, as in memory, those that are missing 0; lane n's start at n times `stride`. Of a lane without a value
+    /// all are 0. A value that is larger than `stride` is cut; one that is smaller is followed by 0.
+    pub bytes: *mut u8,
+    /// Gets a 1 for each bit that was optimised away, in the same layout.
+    pub undefined: *mut u8,
+    /// Gets a 1 for each bit that the debugger does not know, in the same layout.
+    pub unavailable: *mut u8,
+    /// How many bytes a lane has in these three.
+    pub stride: usize,
+    /// Get the number of bytes of the value; 0 if there is none.
+    pub byte_sizes: *mut u64,
+    /// Get the value as a debugger of C prints it; NULL if there is none.
+    pub texts: *mut *const c_char,
+    /// Get why there is no value, or not all of it, for people; NULL if there is nothing to say.
+    pub messages: *mut *const c_char,
+    /// Zero.
+    pub reserved: [u64; 4],
+}
+
+sized! { hetdwarf_value_info hetdwarf_lanes }
+
+/// A lane of a value.
+struct LaneValue {
+    state: u8,
+    /// The bits, where there are some.
+    bits: Option<Bits>,
+    message: Option<String>,
+}
+
+fn of_variable(value: &VariableValue<'_>, lane: Lane, with_message: bool) -> LaneValue {
+    let state = value.state(lane);
+    let bits = match state {
+        LaneState::Ok | LaneState::Partial => value.bits(lane).ok().flatten(),
+        _ => None,
+    };
+    LaneValue {
+        state: state_number(state.name()),
+        bits,
+        message: with_message.then(|| lane_message(value, &state)).flatten(),
+    }
+}
+
+fn of_answer(answer: &LaneAnswer) -> LaneValue {
+    let state = answer.state();
+    let is_readable = matches!(state, "ok" | "partial");
+    let message = match &answer.value {
+        Err(NoValue::Inactive) => None,
+        Err(reason) => Some(reason.to_string()),
+        Ok(_) if is_readable => None,
+        Ok(bits) if bits.unavailable.is_empty() => Some(NoValue::OptimizedOut.to_string()),
+        Ok(_) => Some(NoValue::Unavailable.to_string()),
+    };
+    LaneValue {
+        state: state_number(state),
+        bits: answer.value.as_ref().ok().filter(|_| is_readable).cloned(),
+        message,
+    }
+}
+
+impl Values {
+    fn new(content: Content, level: usize, stop: &SharedStop) -> Values {
+        Values {
+            content,
+            wave_size: stop.stop().wave().wave_size(),
+            level,
+            texts: Texts::default(),
+            lane_texts: RefCell::default(),
+            stop: Arc::clone(stop),
+        }
+    }
+
+    fn count(&self) -> usize {
+        match &self.content {
+            Content::Variables { values, .. } => values.len(),
+            Content::Expression { .. } => 1,
+        }
+    }
+
+    fn no_value(index: usize) -> Fault {
+        Fault::not_found(format!("there is no value {index}"))
+    }
+
+    /// The variable with this index; nothing of an expression.
+    fn variable(&self, index: usize) -> Answer<Option<&VariableValue<'static>>> {
+        match &self.content {
+            Content::Variables { values, .. } => {
+                let value = values.get(index);
+                value.map(Some).ok_or_else(|| Values::no_value(index))
+            }
+            Content::Expression { .. } if index == 0 => Ok(None),
+            Content::Expression { .. } => Err(Values::no_value(index)),
+        }
+    }
+
+    /// The lane of an expression.
+    fn lane_answer(&self, lane: Lane) -> Option<&LaneAnswer> {
+        match &self.content {
+            Content::Variables { .. } => None,
+            Content::Expression { answer, .. } => {
+                let mut lanes = answer.lanes.iter();
+                lanes.find(|answer| answer.lane == lane)
+            }
+        }
+    }
+
+    fn types(&self) -> &TypeTable {
+        match &self.content {
+            Content::Variables { types, .. } => types,
+            Content::Expression { query, .. } => query.types(),
+        }
+    }
+
+    fn name(&self, index: usize) -> Answer<&str> {
+        let variable = self.variable(index)?;
+        Ok(match (&self.content, variable) {
+            (Content::Expression { text, .. }, _) => text,
+            (_, Some(value)) => value.variable.name.as_deref().unwrap_or_default(),
+            (_, None) => "",
+        })
+    }
+
+    /// Where a variable is in a lane.
+    pub(crate) fn location(
+        &self,
+        index: usize,
+        lane: Lane,
+    ) -> Answer<Option<hetdwarf::location::Location<'static>>> {
+        Ok(self.variable(index)?.and_then(|value| value.location(lane)))
+    }
+
+    pub(crate) fn stop(&self) -> &SharedStop {
+        &self.stop
+    }
+
+    /// What is known of a value in a lane; nothing of a lane for which an expression was not evaluated.
+    fn lane(&self, index: usize, lane: Lane, with_message: bool) -> Answer<Option<LaneValue>> {
+        Ok(match self.variable(index)? {
+            Some(value) => Some(of_variable(value, lane, with_message)),
+            None => self.lane_answer(lane).map(of_answer),
+        })
+    }
+
+    /// The text of a value in a lane, which lives as long as this.
+    fn text(&self, index: usize, lane: Lane) -> Answer<*const c_char> {
+        let mut all = self.lane_texts.borrow_mut();
+        if all.len() <= index {
+            all.resize(index.saturating_add(1), Vec::new());
+        }
+        let at = usize::from(lane.0);
+        let lanes = all.get_mut(index).ok_or_else(|| Values::no_value(index))?;
+        if lanes.is_empty() {
+            lanes.resize(self.wave_size.lanes() as usize, None);
+        }
+        let slot = lanes.get_mut(at).ok_or_else(|| Values::no_value(index))?;
+        if slot.is_none() {
+            let options = Options::default();
+            *slot = match (self.variable(index)?, &self.content) {
+                (Some(value), Content::Variables { types, .. }) => {
+                    value.text(lane, types, &options)
+                }
+                (None, Content::Expression { query, .. }) => {
+                    let answer = self.lane_answer(lane);
+                    answer.and_then(|answer| query.text(answer, &options))
+                }
+                _ => None,
+            }
+            .map(|text| c_string(&text));
+        }
+        Ok(slot
+            .as_ref()
+            .map_or(core::ptr::null(), |text| text.as_ptr()))
+    }
+
+    /// What else there is to know of a variable, in all lanes.
+    fn note(&self, value: &VariableValue<'_>) -> Answer<Option<&'static str>> {
+        let Content::Variables {
+            in_prologue: true, ..
+        } = &self.content
+        else {
+            return Ok(None);
+        };
+        let frame = self.stop.frame(self.level)?;
+        let mut lanes = self.wave_size.all_lanes();
+        let is_written = lanes.any(|lane| {
+            matches!(value.state(lane), LaneState::Ok | LaneState::Partial)
+                && frame.is_written_by_prologue(value, lane)
+        });
+        Ok(is_written.then_some(IN_PROLOGUE))
+    }
+
+    fn info(&self, index: usize) -> Answer<hetdwarf_value_info> {
+        let texts = &self.texts;
+        let value = self.variable(index)?;
+        let (ty, type_name, kind): (TypeId, &str, &str) = match (&self.content, value) {
+            (Content::Expression { answer, .. }, _) => (answer.ty, &answer.type_name, "expression"),
+            (_, Some(value)) => {
+                let kind = match value.variable.kind {
+                    VariableKind::Parameter => "parameter",
+
+                    VariableKind::Constant => "constant",
+                    VariableKind::Global => "global",
+                    _ => "variable",
+                };
+                (value.ty, &value.type_name, kind)
+            }
+            (_, None) => return Err(Values::no_value(index)),
+        };
+        let variable = value.map(|value| &value.variable);
+        let file = variable.and_then(|variable| variable.declaration.file.as_ref());
+        let note = value.map(|value| self.note(value)).transpose()?.flatten();
+        Ok(hetdwarf_value_info {
+            size: 0,
+            name: texts.keep(self.name(index)?),
+            kind: texts.keep(kind),
+            type_name: texts.keep(type_name),
+            byte_size: self.types().get(ty).byte_size.unwrap_or(0),
+            scope: texts.keep_if(variable.and_then(|variable| variable.scope.as_deref())),
+            file: texts.keep_if(file.map(|file| file.name())),
+            line: variable
+                .and_then(|variable| variable.declaration.line)
+                .unwrap_or(0),
+            entry: variable.map_or(u64::MAX, |variable| variable.die.offset),
+            reading: texts.keep_if(value.map(|value| value.reading.name())),
+            note: texts.keep_if(note),
+            reserved: [0; 4],
+        })
+    }
+
+    /// Writes the lanes of a value to arrays of the caller.
+    ///
+    /// # Safety
+    /// `out` is as `hetdwarf_lanes` says.
+    unsafe fn read(&self, index: usize, out: &hetdwarf_lanes) -> Answer<()> {
+        self.variable(index)?;
+        for lane in self.wave_size.all_lanes() {
+            let at = usize::from(lane.0);
+            if at >= out.count || out.lanes >> lane.0 & 1 == 0 {
+                continue;
+            }
+            let value = self.lane(index, lane, !out.messages.is_null())?;
+            let Some(value) = value else {
+                return Err(Fault::not_found(format!(
+                    "the expression was not evaluated for lane {at}"
+                )));
+            };
+            // SAFETY: arrays are NULL or have `count` entries, and `at` is below.
+            unsafe {
+                put(out.states, at, value.state);
+                let size = value.bits.as_ref().map_or(0, |bits| bits.bytes.len());
+                put(out.byte_sizes, at, size as u64);
+                put_bits(out, at, value.bits.as_ref());
+                if !out.texts.is_null() {
+                    let text = match value.bits {
+                        Some(_) => self.text(index, lane)?,
+                        None => core::ptr::null(),
+                    };
+                    put(out.texts, at, text);
+                }
+                put(
+                    out.messages,
+                    at,
+                    self.texts.keep_if(value.message.as_deref()),
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Writes an entry of an array of the caller; nothing happens if it is NULL.
+///
+/// # Safety
+/// `array` is NULL or has an entry `at`.
+unsafe fn put<T>(array: *mut T, at: usize, value: T) {
+    if !array.is_null() {
+        // SAFETY: there is such an entry, as the caller says.
+        unsafe { array.add(at).write(value) };
+    }
+}
+
+/// Writes the bytes of a lane and what is missing of them.
+///
+/// # Safety
+/// The three arrays are NULL or have `stride` bytes for lane `at`.
+unsafe fn put_bits(out: &hetdwarf_lanes, at: usize, bits: Option<&Bits>) {
+    let Some(start) = at.checked_mul(out.stride) else {
+        return;
+    };
+    let of_lane = |array: *mut u8| match array.is_null() {
+        true => array,
+        false => array.wrapping_add(start),
+    };
+    let known = bits.map_or(&[][..], |bits| &bits.bytes);
+    let known = known.get(..out.stride).unwrap_or(known);
+    let rest = out.stride.saturating_sub(known.len());
+    // SAFETY: there are `stride` bytes from `start` on.
+    unsafe {
+        let bytes = of_lane(out.bytes);
+        if !bytes.is_null() {
+            bits::copy(known, bytes);
+            bytes.add(known.len()).write_bytes(0, rest);
+        }
+        let none = hetdwarf::location::Mask::new();
+        let masks = bits.map_or((&none, &none), |bits| (&bits.undefined, &bits.unavailable));
+        bits::put_mask(masks.0, out.stride, of_lane(out.undefined));
+        bits::put_mask(masks.1, out.stride, of_lane(out.unavailable));
+    }
+}
+
+/// A frame that lives as long as the stop that the values keep.
+///
+/// # Safety
+/// What is made of it must be dropped before `stop`.
+unsafe fn lasting(stop: &SharedStop, level: usize) -> Answer<StopFrame<'static, 'static, 'static>> {
+    let whole: *const LibraryStop<'static, 'static> = stop.stop();
+    // SAFETY: it stays where it is as long as `stop` has an owner, as the caller says.
+    let frame = unsafe { &*whole }.frame(level);
+    frame.ok_or_else(|| Fault::not_found(format!("there is no frame {level}")))
+}
+
+/// The variables of a frame, innermost scope first, then in the order of their declarations; those of file scope last.
+///
+/// * `level`: 0 for the innermost frame.
+/// * `values`: gets the handle, to be freed by the caller; NULL if there is an error. The stop may be freed before.
+///
+/// A variable that cannot be read says so itself. Registers and memory are read by this call, for all lanes at once.
+///
+/// Errors: `HETDWARF_NOT_FOUND` if there is no such frame; `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
+///
+/// # Safety
+/// Pointers are NULL or as said above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_stop_variables(
+    stop: *const hetdwarf_stop,
+    level: usize,
+    values: *mut *mut hetdwarf_values,
+) -> hetdwarf_status {
+    // SAFETY: as the caller says; `Values` keeps the stop.
+    guard(|| unsafe {
+        with(stop, |stop, lock| {
+            give(values, || {
+                let frame = lasting(stop, level)?;
+                let mut types = TypeTable::default();
+                let values = frame.variables(&mut types)?;
+                let content = Content::Variables {
+                    in_prologue: !values.is_empty() && frame.is_in_prologue()?,
+                    values,
+                    types,
+                };
+                Ok((Arc::clone(lock), Values::new(content, level, stop)))
+            })
+        })
+    })
+}
+
+/// The value of an expression of C in a frame, as `hetdwarf print` has it: `p->x[2] + 1`.
+///
+/// * `level`: 0 for the innermost frame.
+/// * `text`: the expression, UTF-8.
+/// * `lanes`: the lanes that it is evaluated for, a bit each; bits of lanes that the wave does not have are ignored.
+/// * `values`: gets the handle, with one value; NULL if there is an error. To be freed by the caller.
+///
+/// Errors: `HETDWARF_MALFORMED` if the text is no expression or its operands do not fit; `HETDWARF_NOT_FOUND` if it names
+/// what there is not, or if there is no such frame; `HETDWARF_LIMIT`. What is wrong in one lane only is said by the value.
+///
+/// # Safety
+/// Pointers are NULL or as said above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_stop_print(
+    stop: *const hetdwarf_stop,
+    level: usize,
+    text: *const c_char,
+    lanes: u64,
+    values: *mut *mut hetdwarf_values,
+) -> hetdwarf_status {
+    // SAFETY: as the caller says; `Values` keeps the stop.
+    guard(|| unsafe {
+        with(stop, |stop, lock| {
+            give(values, || {
+                let text = given(text, "text")?;
+                let frame = lasting(stop, level)?;
+                let wanted = frame.wave_size().all_lanes();
+                let wanted: Vec<Lane> = wanted.filter(|lane| lanes >> lane.0 & 1 == 1).collect();
+                let mut query = Box::new(Query::new(frame)?);
+                let answer = query.evaluate(text, &wanted);
+                let answer = answer.map_err(|error| {
+                    let status = match &error.kind {
+                        QueryErrorKind::UnknownName { .. } => HETDWARF_NOT_FOUND,
+                        QueryErrorKind::DebugInfo(error) => crate::status::status_of(error.kind()),
+                        _ => HETDWARF_MALFORMED,
+                    };
+                    Fault::new(
+                        status,
+                        format!("{} (at offset {})", error.kind, error.offset),
+                    )
+                })?;
+                let content = Content::Expression {
+                    text: text.to_owned(),
+                    answer,
+                    query,
+                };
+                Ok((Arc::clone(lock), Values::new(content, level, stop)))
+            })
+        })
+    })
+}
+
+/// How many values there are.
+///
+/// * `count`: gets the number.
+///
+/// Errors: those of arguments.
+///
+/// # Safety
+/// Pointers are NULL or as said above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_values_count(
+    values: *const hetdwarf_values,
+    count: *mut usize,
+) -> hetdwarf_status {
+    // SAFETY: as the caller says.
+    guard(|| unsafe {
+        with(values, |values, _| {
+            plain::put(count, values.count(), "count")
+        })
+    })
+}
+
+/// The innermost variable of a name.
+///
+/// * `name`: as the source has it.
+/// * `index`: gets its index.
+///
+/// Errors: `HETDWARF_NOT_FOUND`.
+///
+/// # Safety
+/// Pointers are NULL or as said above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_values_find(
+    values: *const hetdwarf_values,
+    name: *const c_char,
+    index: *mut usize,
+) -> hetdwarf_status {
+    // SAFETY: as the caller says.
+    guard(|| unsafe {
+        with(values, |values, _| {
+            let name = given(name, "name")?;
+            let is_meant = |at: &usize| values.name(*at).is_ok_and(|known| known == name);
+            let found = (0..values.count()).find(is_meant);
+            let no_such = || {
+                let name = hetdwarf::Untrusted::from(name);
+                Fault::not_found(format!("there is no variable {name}"))
+            };
+            plain::put(index, found.ok_or_else(no_such)?, "index")
+        })
+    })
+}
+
+/// What a value is, whatever the lane.
+///
+/// * `index`: below the count.
+/// * `info`: its `size` is set; the rest is written.
+///
+/// Errors: `HETDWARF_NOT_FOUND`.
+///
+/// # Safety
+/// Pointers are NULL or as said above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_values_get_info(
+    values: *const hetdwarf_values,
+    index: usize,
+    info: *mut hetdwarf_value_info,
+) -> hetdwarf_status {
+    // SAFETY: as the caller says.
+    guard(|| unsafe {
+        with(values, |values, _| {
+            plain::size_at(info)?;
+            plain::write(info, &values.info(index)?)
+        })
+    })
+}
+
+/// A value in as many lanes as are asked for.
+///
+/// * `index`: below the count.
+/// * `lanes`: says which lanes, and where the answers go.
+///
+/// Errors: `HETDWARF_NOT_FOUND` if there is no such value, or if an expression was not evaluated for a lane. That a lane has
+/// no value is its state, and no error.
+///
+/// # Safety
+/// Pointers are NULL or as `hetdwarf_lanes` says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_values_read(
+    values: *const hetdwarf_values,
+    index: usize,
+    lanes: *const hetdwarf_lanes,
+) -> hetdwarf_status {
+    // SAFETY: as the caller says.
+    guard(|| unsafe { with(values, |values, _| values.read(index, &plain::read(lanes)?)) })
+}

@@ -1,0 +1,526 @@
+//! Waves: what a debugger knows of one, by its callbacks; and snapshots, which answer in its place.
+
+use core::ffi::{c_char, c_void};
+use core::ops::Range;
+use std::sync::Arc;
+
+use hetdwarf::arch::{Apertures, Register, WaveSize};
+use hetdwarf::error::ErrorKind;
+use hetdwarf::wave::{AccessError, Dispatch, Memory, Snapshot, Wave};
+
+use crate::handle::{Lock, give, handles, with};
+use crate::object::read_file;
+use crate::plain::{self, sized};
+use crate::status::hetdwarf_status::*;
+use crate::status::{Answer, Fault, guard, hetdwarf_status};
+
+/// In place of a lane: the whole register, or no lane.
+pub const HETDWARF_NO_LANE: i32 = -1;
+
+/// Global memory; addresses of 64 bits.
+pub const HETDWARF_MEMORY_GLOBAL: u32 = 0;
+/// The region (GDS) memory; addresses of 32 bits.
+pub const HETDWARF_MEMORY_REGION: u32 = 1;
+/// The work-group's local memory (LDS); address 0 is the group's first byte.
+pub const HETDWARF_MEMORY_LOCAL: u32 = 2;
+/// The wave's scratch, not swizzled; address 0 is its first byte.
+pub const HETDWARF_MEMORY_PRIVATE_WAVE: u32 = 3;
+
+/// `shared_base` and `private_base` of a wave are known.
+pub const HETDWARF_WAVE_HAS_APERTURES: u32 = 1;
+/// `workgroup_id` and what follows of a wave are known.
+pub const HETDWARF_WAVE_HAS_DISPATCH: u32 = 2;
+/// The wave is read by the letter of the specification, not as real producers need it.
+pub const HETDWARF_WAVE_STRICT: u32 = 4;
+
+/// Reads a register: copies `bit_count` bits from `first_bit` on to `out`, the lowest first. Both are multiples of 8.
+///
+/// * `user`: that of the wave.
+/// * `number`: the DWARF number. The wave size is in it: `v0` is 1536 of a wave of 32 lanes and 2560 of one of 64.
+/// * `lane`: the lane of a vector register whose 32 bits `first_bit` counts from; or `HETDWARF_NO_LANE`, and it counts from
+///   the start of the register, which has 32 bits for each lane, lane 0 lowest, if it is a vector register.
+///
+/// It gives `HETDWARF_OK`, or `HETDWARF_UNAVAILABLE` for what is not known, or another status. It must not throw, nor call
+/// functions with the handle that calls it, which are refused with `HETDWARF_BUSY`.
+pub type hetdwarf_read_register = Option<
+    unsafe extern "C" fn(
+        user: *mut c_void,
+        number: u32,
+        lane: i32,
+        first_bit: u32,
+        bit_count: u32,
+        out: *mut c_void,
+    ) -> i32,
+>;
+
+/// Reads memory: copies `size` bytes at `address` to `out`. See `hetdwarf_read_register` for the rest.
+///
+/// * `memory`: `HETDWARF_MEMORY_GLOBAL` or another. Only real memories are asked for: addresses of a lane's private memory
+///   and generic ones are translated before, which is why no lane is named.
+pub type hetdwarf_read_memory = Option<
+    unsafe extern "C" fn(
+        user: *mut c_void,
+        memory: u32,
+        address: u64,
+        size: usize,
+        out: *mut c_void,
+    ) -> i32,
+>;
+
+/// Writes a register; the mirror of `hetdwarf_read_register`.
+pub type hetdwarf_write_register = Option<
+    unsafe extern "C" fn(
+        user: *mut c_void,
+        number: u32,
+        lane: i32,
+        first_bit: u32,
+        bit_count: u32,
+        bytes: *const c_void,
+    ) -> i32,
+>;
+
+/// Writes memory; the mirror of `hetdwarf_read_memory`.
+pub type hetdwarf_write_memory = Option<
+    unsafe extern "C" fn(
+        user: *mut c_void,
+        memory: u32,
+        address: u64,
+        size: usize,
+        bytes: *const c_void,
+    ) -> i32,
+>;
+
+/// A stopped wave, as far as the debugger knows it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hetdwarf_wave {
+    /// `sizeof(hetdwarf_wave)`.
+    pub size: usize,
+    /// The debugger's own; callbacks get it. It is not looked at.
+    pub user: *mut c_void,
+    /// Reads registers.
+    pub read_register: hetdwarf_read_register,
+    /// Reads memory.
+    pub read_memory: hetdwarf_read_memory,
+    /// Writes registers; NULL if the debugger does not.
+    pub write_register: hetdwarf_write_register,
+    /// Writes memory; NULL if the debugger does not.
+    pub write_memory: hetdwarf_write_memory,
+    /// Where it stopped, an address of the process.
+    pub pc: u64,
+    /// Where the object is loaded: added to its addresses to get those of the process.
+    pub load_address: u64,
+    /// 32 or 64.
+    pub wave_size: u32,
+    /// `HETDWARF_WAVE_…`, added.
+    pub flags: u32,
+    /// The generic address of the first byte of local memory.
+    pub shared_base: u64,
+    /// The generic address of the first byte of private memory.
+    pub private_base: u64,
+    /// The wave's work-group, counted in work-groups: x, y and z.
+    pub workgroup_id: [u32; 3],
+    /// The size of a work-group, in work-items.
+    pub workgroup_size: [u32; 3],
+    /// The size of the dispatch, in work-items.
+    pub grid_size: [u32; 3],
+    /// Which wave of its work-group it is, from 0.
+    pub wave_in_group: u32,
+    /// Zero.
+    pub reserved: [u64; 4],
+}
+
+sized! { hetdwarf_wave }
+
+/// A wave that callbacks know.
+pub(crate) struct CallbackWave {
+    given: hetdwarf_wave,
+    wave_size: WaveSize,
+}
+
+/// What a callback's status says, if it is none that the library has a word for.
+fn failed(callback: &str, status: i32) -> AccessError {
+    AccessError::Failed(format!("the debugger's {callback} gave status {status}").into())
+}
+
+fn access(callback: &str, status: i32) -> Result<(), AccessError> {
+    match status {
+        s if s == HETDWARF_OK as i32 => Ok(()),
+        s if s == HETDWARF_UNAVAILABLE as i32 => Err(AccessError::Unavailable),
+        s if s == HETDWARF_READ_ONLY as i32 => Err(AccessError::ReadOnly),
+        other => Err(failed(callback, other)),
+    }
+}
+
+fn memory_number(memory: Memory) -> u32 {
+    match memory {
+        Memory::Global => HETDWARF_MEMORY_GLOBAL,
+        Memory::Region => HETDWARF_MEMORY_REGION,
+        Memory::Local => HETDWARF_MEMORY_LOCAL,
+        Memory::PrivateWave => HETDWARF_MEMORY_PRIVATE_WAVE,
+    }
+}
+
+/// How a callback is told which bits of a register are meant: the lane, and the first bit.
+fn lane_of(register: Register, bits: &Range<u32>) -> (i32, u32) {
+    let (first, last) = (bits.start / 32, bits.end.saturating_sub(1) / 32);
+    if register.is_vector() && first == last && bits.start < bits.end {
+        return (
+            i32::try_from(first).unwrap_or(HETDWARF_NO_LANE),
+            bits.start % 32,
+        );
+    }
+    (HETDWARF_NO_LANE, bits.start)
+}
+
+impl CallbackWave {
+    pub(crate) fn new(given: hetdwarf_wave) -> Answer<CallbackWave> {
+        let wave_size = WaveSize::from_lanes(given.wave_size.into());
+        let wave_size = wave_size.ok_or_else(|| {
+            Fault::argument(format!(
+                "a wave has 32 or 64 lanes, not {}",
+                given.wave_size
+            ))
+        })?;
+        if given.read_register.is_none() || given.read_memory.is_none() {
+            return Err(Fault::argument(
+                "read_register and read_memory must not be NULL",
+            ));
+        }
+        let known = HETDWARF_WAVE_HAS_APERTURES | HETDWARF_WAVE_HAS_DISPATCH | HETDWARF_WAVE_STRICT;
+        if given.flags & !known != 0 {
+            return Err(Fault::argument(format!(
+                "unknown flags of a wave: {:#x}",
+                given.flags
+            )));
+        }
+        Ok(CallbackWave { given, wave_size })
+    }
+
+    pub(crate) fn given(&self) -> &hetdwarf_wave {
+        &self.given
+    }
+
+    /// The same once more, to be written through.
+    pub(crate) fn writer(&self) -> CallbackWave {
+        CallbackWave {
+            given: self.given,
+            wave_size: self.wave_size,
+        }
+    }
+
+    pub(crate) fn is_strict(&self) -> bool {
+        self.given.flags & HETDWARF_WAVE_STRICT != 0
+    }
+}
+
+impl Wave for CallbackWave {
+    fn wave_size(&self) -> WaveSize {
+        self.wave_size
+    }
+
+    fn read_register(
+        &self,
+        register: Register,
+        bits: Range<u32>,
+        out: &mut [u8],
+    ) -> Result<(), AccessError> {
+        let Some(read) = self.given.read_register else {
+            return Err(AccessError::Unavailable);
+        };
+        let (lane, first) = lane_of(register, &bits);
+        let count = bits.end.saturating_sub(bits.start);
+        let number = register.number().into();
+        let out = out.as_mut_ptr().cast();
+        // SAFETY: the caller of `hetdwarf_object_stop` says what it is; `out` has room for the bits, as `Wave` says.
+        let status = unsafe { read(self.given.user, number, lane, first, count, out) };
+        access("read_register", status)
+    }
+
+    fn read_memory(&self, memory: Memory, address: u64, out: &mut [u8]) -> Result<(), AccessError> {
+        let Some(read) = self.given.read_memory else {
+            return Err(AccessError::Unavailable);
+        };
+        let memory = memory_number(memory);
+        let size = out.len();
+        // SAFETY: as above; `out` has room for `size` bytes.
+        let status = unsafe {
+            read(
+                self.given.user,
+                memory,
+                address,
+                size,
+                out.as_mut_ptr().cast(),
+            )
+        };
+        access("read_memory", status)
+    }
+
+    fn write_register(
+        &mut self,
+        register: Register,
+        bits: Range<u32>,
+        bytes: &[u8],
+    ) -> Result<(), AccessError> {
+        let write = self.given.write_register.ok_or(AccessError::ReadOnly)?;
+        let (lane, first) = lane_of(register, &bits);
+        let count = bits.end.saturating_sub(bits.start);
+        let number = register.number().into();
+        let bytes = bytes.as_ptr().cast();
+        // SAFETY: as above; there are as many bytes as the bits have.
+        let status = unsafe { write(self.given.user, number, lane, first, count, bytes) };
+        access("write_register", status)
+    }
+
+    fn write_memory(
+        &mut self,
+        memory: Memory,
+        address: u64,
+        bytes: &[u8],
+    ) -> Result<(), AccessError> {
+        let write = self.given.write_memory.ok_or(AccessError::ReadOnly)?;
+        let memory = memory_number(memory);
+        let size = bytes.len();
+        // SAFETY: as above.
+        let status = unsafe {
+            write(
+                self.given.user,
+                memory,
+                address,
+                size,
+                bytes.as_ptr().cast(),
+            )
+        };
+        access("write_memory", status)
+    }
+
+    fn apertures(&self) -> Option<Apertures> {
+        let is_known = self.given.flags & HETDWARF_WAVE_HAS_APERTURES != 0;
+        is_known.then_some(Apertures {
+            shared_base: self.given.shared_base,
+            private_base: self.given.private_base,
+        })
+    }
+
+    fn dispatch(&self) -> Option<Dispatch> {
+        let is_known = self.given.flags & HETDWARF_WAVE_HAS_DISPATCH != 0;
+        is_known.then(|| {
+            let mut dispatch = Dispatch::default();
+            dispatch.workgroup_id = self.given.workgroup_id;
+            dispatch.workgroup_size = self.given.workgroup_size;
+            dispatch.grid_size = self.given.grid_size;
+            dispatch.wave_in_group = self.given.wave_in_group;
+            dispatch
+        })
+    }
+}
+
+/// A stopped wave in a file, `hetdwarf-wave/1`. Free it with `hetdwarf_free`.
+#[derive(Debug)]
+pub struct hetdwarf_snapshot {
+    _private: [u8; 0],
+}
+
+handles! { hetdwarf_snapshot: Snapshot = b"hdwsnap\x01"; }
+
+fn snapshot(text: &[u8]) -> Answer<(Arc<Lock>, Snapshot)> {
+    Ok((Arc::default(), Snapshot::from_json(text)?))
+}
+
+/// Opens a snapshot in memory.
+///
+/// * `text`, `length`: the JSON document.
+/// * `snapshot`: gets the handle, to be freed by the caller; NULL if there is an error.
+///
+/// Errors: `HETDWARF_MALFORMED`.
+///
+/// # Safety
+/// Pointers are NULL or as said above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_snapshot_open(
+    text: *const u8,
+    length: usize,
+    snapshot: *mut *mut hetdwarf_snapshot,
+) -> hetdwarf_status {
+    // SAFETY: as the caller says.
+    guard(|| unsafe {
+        give(snapshot, || {
+            self::snapshot(plain::bytes(text, length, "text")?)
+        })
+    })
+}
+
+/// The same for a file.
+///
+/// * `path`: its path, UTF-8.
+///
+/// Errors: also `HETDWARF_IO`.
+///
+/// # Safety
+/// Pointers are NULL or as said above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_snapshot_open_file(
+    path: *const c_char,
+    snapshot: *mut *mut hetdwarf_snapshot,
+) -> hetdwarf_status {
+    // SAFETY: as the caller says.
+    guard(|| unsafe { give(snapshot, || self::snapshot(&read_file(path)?)) })
+}
+
+/// The wave of a snapshot: where it is and what it is a part of, with callbacks that read the snapshot.
+///
+/// * `wave`: its `size` is set; the rest is written. `user` is the snapshot, which must live as long as the wave is used.
+///
+/// Errors: those of arguments.
+///
+/// # Safety
+/// Pointers are NULL or as said above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_snapshot_wave(
+    snapshot: *mut hetdwarf_snapshot,
+    wave: *mut hetdwarf_wave,
+) -> hetdwarf_status {
+    // SAFETY: as the caller says.
+    guard(|| unsafe {
+        with(snapshot.cast_const(), |known, _| {
+            let apertures = known.apertures();
+            let dispatch = known.dispatch();
+            let flag = |is_known: bool, flag: u32| if is_known { flag } else { 0 };
+            let place = dispatch.unwrap_or_default();
+            let value = hetdwarf_wave {
+                size: 0,
+                user: snapshot.cast(),
+                read_register: Some(hetdwarf_snapshot_read_register),
+                read_memory: Some(hetdwarf_snapshot_read_memory),
+                write_register: None,
+                write_memory: None,
+                pc: known.pc(),
+                load_address: known.load_address,
+                wave_size: known.wave_size().lanes(),
+                flags: flag(apertures.is_some(), HETDWARF_WAVE_HAS_APERTURES)
+                    | flag(dispatch.is_some(), HETDWARF_WAVE_HAS_DISPATCH),
+                shared_base: apertures.map_or(0, |apertures| apertures.shared_base),
+                private_base: apertures.map_or(0, |apertures| apertures.private_base),
+                workgroup_id: place.workgroup_id,
+                workgroup_size: place.workgroup_size,
+                grid_size: place.grid_size,
+                wave_in_group: place.wave_in_group,
+                reserved: [0; 4],
+            };
+            plain::write(wave, &value)
+        })
+    })
+}
+
+fn access_fault(error: AccessError) -> Fault {
+    match error {
+        AccessError::Unavailable => Fault::new(HETDWARF_UNAVAILABLE, "not available"),
+        AccessError::ReadOnly => Fault::new(HETDWARF_READ_ONLY, "read-only"),
+        other => Fault::from(hetdwarf::Error::from(ErrorKind::Access(other.to_string()))),
+    }
+}
+
+/// A place for bytes of the caller.
+///
+/// # Safety
+/// `out` is NULL or has room for `size` bytes.
+unsafe fn room<'a>(out: *mut c_void, size: usize) -> Answer<&'a mut [u8]> {
+    if size == 0 {
+        return Ok(&mut []);
+    }
+    if out.is_null() || isize::try_from(size).is_err() {
+        return Err(Fault::argument("there is no room at out"));
+    }
+    // SAFETY: bytes need not be initialised to be zeroed; there is room, as the caller says.
+    unsafe {
+        out.cast::<u8>().write_bytes(0, size);
+        Ok(core::slice::from_raw_parts_mut(out.cast(), size))
+    }
+}
+
+/// Reads a register of a snapshot: a `hetdwarf_read_register`, for callbacks of one's own to call.
+///
+/// * `snapshot`: the handle.
+///
+/// Errors: `HETDWARF_UNAVAILABLE`.
+///
+/// # Safety
+/// As `hetdwarf_read_register` says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_snapshot_read_register(
+    snapshot: *mut c_void,
+    number: u32,
+    lane: i32,
+    first_bit: u32,
+    bit_count: u32,
+    out: *mut c_void,
+) -> i32 {
+    // SAFETY: as the caller says.
+    let status = guard(|| unsafe {
+        with(
+            snapshot.cast_const().cast::<hetdwarf_snapshot>(),
+            |known, _| {
+                let wrong = || {
+                    Fault::argument(format!(
+                        "register {number}, lane {lane} has no bits {first_bit}+{bit_count}"
+                    ))
+                };
+                let register = Register::from_number(number.into()).ok_or_else(wrong)?;
+                let size = register.size_in_bits().ok_or_else(wrong)?;
+                let skip = match u32::try_from(lane) {
+                    Ok(lane) => lane.checked_mul(32).ok_or_else(wrong)?,
+                    Err(_) if lane == HETDWARF_NO_LANE => 0,
+                    Err(_) => return Err(wrong()),
+                };
+                let start = skip.checked_add(first_bit).ok_or_else(wrong)?;
+                let end = start.checked_add(bit_count).ok_or_else(wrong)?;
+                if end > size || start % 8 != 0 || end % 8 != 0 {
+                    return Err(wrong());
+                }
+                let out = room(out, usize::try_from(bit_count / 8).map_err(|_| wrong())?)?;
+                known
+                    .read_register(register, start..end, out)
+                    .map_err(access_fault)
+            },
+        )
+    });
+    status as i32
+}
+
+/// Reads memory of a snapshot: a `hetdwarf_read_memory`, for callbacks of one's own to call.
+///
+/// * `snapshot`: the handle.
+///
+/// Errors: `HETDWARF_UNAVAILABLE`.
+///
+/// # Safety
+/// As `hetdwarf_read_memory` says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_snapshot_read_memory(
+    snapshot: *mut c_void,
+    memory: u32,
+    address: u64,
+    size: usize,
+    out: *mut c_void,
+) -> i32 {
+    // SAFETY: as the caller says.
+    let status = guard(|| unsafe {
+        with(
+            snapshot.cast_const().cast::<hetdwarf_snapshot>(),
+            |known, _| {
+                let memory = match memory {
+                    HETDWARF_MEMORY_GLOBAL => Memory::Global,
+                    HETDWARF_MEMORY_REGION => Memory::Region,
+                    HETDWARF_MEMORY_LOCAL => Memory::Local,
+                    HETDWARF_MEMORY_PRIVATE_WAVE => Memory::PrivateWave,
+                    other => return Err(Fault::argument(format!("there is no memory {other}"))),
+                };
+                let out = room(out, size)?;
+                known
+                    .read_memory(memory, address, out)
+                    .map_err(access_fault)
+            },
+        )
+    });
+    status as i32
+}

@@ -1,0 +1,136 @@
+//! What programs were built against: the functions of the library, and the layout of its structs.
+//!
+//! `abi.txt` is changed by additions alone, until the number in the library's file name changes.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test"
+)]
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs;
+use std::process::Command;
+
+fn header() -> String {
+    fs::read_to_string(common::root().join("include/hetdwarf.h")).unwrap()
+}
+
+/// The lines of the header that are no comments.
+fn code(header: &str) -> impl Iterator<Item = &str> {
+    header
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"))
+}
+
+/// The functions that the header declares.
+fn functions(header: &str) -> BTreeSet<String> {
+    let lines = code(header).filter(|line| !line.starts_with(' ') && !line.starts_with("typedef"));
+    let starts = lines.filter_map(|line| line.split_once('('));
+    let names = starts.filter_map(|(before, _)| before.rsplit([' ', '*']).next());
+    names
+        .filter(|name| name.starts_with("hetdwarf_"))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// The structs with their fields.
+fn structs(header: &str) -> Vec<(String, Vec<String>)> {
+    let mut found: Vec<(String, Vec<String>)> = Vec::new();
+    let mut inside = false;
+    for line in code(header) {
+        if let Some(name) = line
+            .strip_prefix("typedef struct ")
+            .and_then(|line| line.strip_suffix(" {"))
+        {
+            found.push((name.to_owned(), Vec::new()));
+            inside = true;
+        } else if line.starts_with('}') {
+            inside = false;
+        } else if inside {
+            let field = line.trim().trim_end_matches(';');
+            let field = field.split('[').next().unwrap();
+            let field = field.rsplit([' ', '*']).next().unwrap();
+            found.last_mut().unwrap().1.push(field.to_owned());
+        }
+    }
+    found
+}
+
+/// Constants and members of enumerations.
+fn numbers(header: &str) -> Vec<String> {
+    let defined = code(header).filter_map(|line| line.strip_prefix("#define HETDWARF_"));
+    let defined = defined.filter(|line| line.contains(' '));
+    let members = code(header).filter_map(|line| line.strip_prefix("  HETDWARF_"));
+    let names = defined
+        .chain(members)
+        .filter_map(|line| line.split(' ').next());
+    names.map(|name| format!("HETDWARF_{name}")).collect()
+}
+
+/// What gcc says of them.
+fn layout(header: &str) -> String {
+    let mut source = String::from("#include <hetdwarf.h>\n#include <stdio.h>\nint main(void) {\n");
+    for (name, fields) in structs(header) {
+        writeln!(source, "printf(\"struct {name} %zu\\n\", sizeof({name}));").unwrap();
+        for field in fields {
+            writeln!(
+                source,
+                "printf(\"  {field} %zu+%zu\\n\", offsetof({name}, {field}), sizeof((({name} *)0)->{field}));"
+            )
+            .unwrap();
+        }
+    }
+    for name in numbers(header) {
+        writeln!(source, "printf(\"{name} %lld\\n\", (long long){name});").unwrap();
+    }
+    source.push_str("return 0; }\n");
+    let folder = tempfile::tempdir().unwrap();
+    let (file, program) = (folder.path().join("layout.c"), folder.path().join("layout"));
+    fs::write(&file, source).unwrap();
+    common::compile("gcc", &file, &program, &[]);
+    String::from_utf8(common::run(&mut Command::new(program)).stdout).unwrap()
+}
+
+#[test]
+fn the_library_has_the_functions_of_the_header_and_no_others() {
+    if !common::has("nm") {
+        eprintln!("skipped: there is no nm");
+        return;
+    }
+    let library = common::libraries().join("libhetdwarf_capi.so");
+    let mut nm = Command::new("nm");
+    let output = common::run(nm.args(["-D", "--defined-only", "-P"]).arg(library));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let symbols: BTreeSet<String> = text
+        .lines()
+        .map(|line| line.split(' ').next().unwrap().to_owned())
+        .collect();
+    assert_eq!(symbols, functions(&header()));
+}
+
+#[test]
+fn the_layout_is_what_programs_were_built_against() {
+    if !common::has("gcc") {
+        eprintln!("skipped: there is no gcc");
+        return;
+    }
+    let header = header();
+    let mut found = layout(&header);
+    for name in functions(&header) {
+        writeln!(found, "function {name}").unwrap();
+    }
+    let path = common::root().join("tests/abi.txt");
+    if std::env::var_os("HETDWARF_WRITE_HEADER").is_some() {
+        fs::write(&path, &found).unwrap();
+    }
+    let kept = fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(
+        found, kept,
+        "tests/abi.txt: if it is meant, run this test with HETDWARF_WRITE_HEADER=1"
+    );
+}

@@ -1,0 +1,118 @@
+//! What tests that compile C share.
+#![allow(dead_code, reason = "each test program uses a part")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test"
+)]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// The folder of this package.
+pub fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Where cargo puts the libraries: beside this test.
+pub fn libraries() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    test.parent().unwrap().to_owned()
+}
+
+/// Whether a program is there.
+pub fn has(program: &str) -> bool {
+    Command::new(program).arg("--version").output().is_ok()
+}
+
+/// The compilers of C, or of C++, that are there. Tests say by name which are not.
+pub fn compilers(cpp: bool) -> Vec<&'static str> {
+    let all = match cpp {
+        false => ["gcc", "clang", "clang-22"],
+        true => ["g++", "clang++", "clang++-22"],
+    };
+    let (found, missing): (Vec<_>, Vec<_>) = all.into_iter().partition(|compiler| has(compiler));
+    if found.is_empty() {
+        eprintln!("skipped: there is none of {}", missing.join(", "));
+    }
+    found
+}
+
+/// Compiles a program against the shared library, with all warnings as errors.
+pub fn compile(compiler: &str, source: &Path, out: &Path, extra: &[&str]) {
+    let is_cpp = source
+        .extension()
+        .is_some_and(|extension| extension == "cpp");
+    let libraries = libraries();
+    let mut command = Command::new(compiler);
+    command.arg(if is_cpp { "-std=c++17" } else { "-std=c11" });
+    command.args([
+        "-O1",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-pedantic",
+        "-pthread",
+    ]);
+    command.arg("-I").arg(root().join("include"));
+    command.arg(source).arg("-o").arg(out);
+    command.arg("-L").arg(&libraries).arg("-lhetdwarf_capi");
+    command.arg(format!("-Wl,-rpath,{}", libraries.to_str().unwrap()));
+    command.args(extra);
+    run(&mut command);
+}
+
+/// Runs a command that must succeed.
+pub fn run(command: &mut Command) -> Output {
+    let output = command.output().unwrap();
+    assert!(
+        output.status.success(),
+        "{command:?}\n{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    output
+}
+
+/// What the command prints as JSON.
+pub fn hetdwarf(arguments: &[&str]) -> serde_json::Value {
+    let mut out = Vec::new();
+    let mut err = Vec::new();
+    let all = std::iter::once("hetdwarf").chain(arguments.iter().copied());
+    hetdwarf::cli::run(all.map(Into::into), &mut out, &mut err);
+    let text = String::from_utf8(out).unwrap();
+    let problem = String::from_utf8_lossy(&err);
+    serde_json::from_str(&text).unwrap_or_else(|_| panic!("{arguments:?}: {text}{problem}"))
+}
+
+/// The waves of the repository: object and snapshot.
+pub fn waves() -> Vec<(PathBuf, PathBuf)> {
+    let folder = root().join("../dwarf-tests/fixtures/waves");
+    // For those who have more of them.
+    let folder = std::env::var_os("HETDWARF_WAVES").map_or(folder, PathBuf::from);
+    let mut found = Vec::new();
+    for case in std::fs::read_dir(folder).unwrap() {
+        let case = case.unwrap().path();
+        if !case.is_dir() {
+            continue;
+        }
+        let names: Vec<PathBuf> = std::fs::read_dir(&case)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect();
+        let is = |path: &Path, end: &str| path.to_str().unwrap().ends_with(end);
+        let objects = names.iter().filter(|path| is(path, ".hsaco"));
+        for object in objects {
+            let waves = names.iter().filter(|path| {
+                let name = path.file_name().unwrap().to_str().unwrap();
+                name.starts_with('w') && name.ends_with(".json")
+            });
+            found.extend(waves.map(|wave| (object.clone(), wave.clone())));
+        }
+    }
+    found.sort();
+    assert!(found.len() > 100, "{} waves", found.len());
+    found
+}

@@ -1,0 +1,60 @@
+//! The header is what cbindgen makes of the crate; and what programs were built with stays as it was.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test"
+)]
+
+use std::fs;
+use std::path::Path;
+
+/// The header as cbindgen makes it now.
+fn generated() -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let config = cbindgen::Config::from_file(root.join("cbindgen.toml")).unwrap();
+    let builder = cbindgen::Builder::new()
+        .with_config(config)
+        .with_src(root.join("src/lib.rs"));
+    let mut text = Vec::new();
+    builder.generate().unwrap().write(&mut text);
+    let text = String::from_utf8(text).unwrap();
+    tidy(&text)
+}
+
+/// What Rust's documentation says to Rust alone is left out.
+fn tidy(text: &str) -> String {
+    let mut lines: Vec<&str> = Vec::new();
+    let mut rest = text.lines().peekable();
+    while let Some(line) = rest.next() {
+        if line.trim() == "// # Safety" {
+            while rest
+                .peek()
+                .is_some_and(|line| line.trim_start().starts_with("//"))
+            {
+                rest.next();
+            }
+            while lines.last().is_some_and(|line| line.trim() == "//") {
+                lines.pop();
+            }
+            continue;
+        }
+        lines.push(line);
+    }
+    lines.join("\n") + "\n"
+}
+
+#[test]
+fn the_header_is_the_crate_s() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("include/hetdwarf.h");
+    let generated = generated();
+    if std::env::var_os("HETDWARF_WRITE_HEADER").is_some() {
+        fs::write(&path, &generated).unwrap();
+    }
+    let kept = fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        kept == generated,
+        "include/hetdwarf.h is not that of the crate: run this test with HETDWARF_WRITE_HEADER=1"
+    );
+}
