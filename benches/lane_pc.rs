@@ -37,7 +37,7 @@ fn main() {
     divan::main();
 }
 
-/// Decisions with `else`, four in one another, one such nest behind the other.
+/// Decisions with `else`, four in one another, one such nest after the other.
 fn function(regions: u64) -> Function {
     /// Bytes of one nest.
     const SIZE: u64 = 16 * DEPTH + 16;
@@ -99,7 +99,7 @@ fn generate_and_write(bencher: Bencher<'_, '_>, regions: u64) {
     });
 }
 
-/// The regions, from a graph: decisions one behind the other, with a jump over each.
+/// The regions, from a graph: decisions one after the other, with a jump over each.
 #[divan::bench(args = REGIONS)]
 fn recover_from_a_graph(bencher: Bencher<'_, '_>, regions: u64) {
     let mut graph = DiGraph::new();

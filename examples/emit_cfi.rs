@@ -11,7 +11,7 @@ use hetdwarf::frame::write::{
 use hetdwarf::frame::{FramePrinter, FrameSection};
 
 /// What the toy back end emitted, with the size of each instruction: a function with a frame, a loop that
-/// diverges, an epilogue in the middle, and a block laid out behind it.
+/// diverges, an epilogue in the middle, and a block laid out after it.
 const CODE: &[(&str, u64)] = &[
     ("s_mov_b32 s6, s33", 4),
     ("s_mov_b32 s33, s32", 4),
@@ -70,7 +70,7 @@ fn describe(target: Target) -> hetdwarf::Result<FunctionFrame> {
         .restored(exec)?
         .restored(fp)?
         .cfa_from_stack_pointer(sp)?;
-    // The block behind it belongs to the body.
+    // The block after it belongs to the body.
     frame.at(after(10))?.restore()?;
     Ok(frame)
 }

@@ -9,6 +9,7 @@
 use core::fmt;
 
 use crate::arch::{AddressSpace, Register};
+pub use crate::limits::Limit;
 use crate::untrusted::Untrusted;
 
 /// The result of everything in this crate that can fail.
@@ -307,56 +308,6 @@ impl fmt::Display for Ambiguity {
             Ambiguity::IllFormed => f.write_str("the location of this part is malformed"),
         }
     }
-}
-
-/// Makes the limits: the name in Rust, the name in options and messages, and what is bounded.
-macro_rules! limits {
-    ($($name:ident $text:literal $about:literal;)*) => {
-        /// A limit on work or memory, so that no input can make either endless.
-        #[non_exhaustive]
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum Limit { $(#[doc = concat!("`", $text, "`: ", $about, ".")] $name,)* }
-
-        impl Limit {
-            /// All of them.
-            pub const ALL: [Limit; [$($text),*].len()] = [$(Limit::$name,)*];
-
-            /// The limit's name, as options spell it.
-            #[must_use]
-            pub fn name(self) -> &'static str {
-                match self { $(Limit::$name => $text,)* }
-            }
-
-            /// What is bounded, in a few words.
-            #[must_use]
-            pub fn text(self) -> &'static str {
-                match self { $(Limit::$name => $about,)* }
-            }
-        }
-    };
-}
-
-limits! {
-    Steps "steps"
-        "operations executed in one evaluation";
-    Stack "stack"
-        "entries on the stack of an evaluation";
-    Depth "depth"
-        "nested calls, entry values and composites";
-    Parts "parts"
-        "parts of one composite";
-    Bits "bits"
-        "bits read at once";
-    Frames "frames"
-        "call frames unwound";
-    Work "work"
-        "steps that a question may take about any file";
-    WorkPerByte "work-per-byte"
-        "steps more for each byte of that file";
-    Memory "memory"
-        "bytes that a question may hold about any file";
-    MemoryPerByte "memory-per-byte"
-        "bytes more for each byte of that file";
 }
 
 impl ErrorKind {

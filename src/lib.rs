@@ -48,6 +48,7 @@ pub mod query;
 #[cfg(feature = "serde")]
 pub mod report;
 pub mod rule;
+mod sync;
 pub mod untrusted;
 pub mod verify;
 pub mod wave;

@@ -4,111 +4,104 @@
 //! Nothing in a file is trusted: what it makes a reader do is bounded, always. The defaults are far above what
 //! real code needs; who needs more sets more.
 
-use crate::error::{Error, ErrorKind, Limit};
-
-/// A bound for each [`Limit`], which says what it bounds. What reaches one fails with [`ErrorKind::Limit`], which says
-/// which and its number.
-///
-/// The limits of a file ([`CodeObject::parse_with`](crate::object::CodeObject::parse_with)) are those of all that
-/// is read of it and of the waves that run it; an expression by itself has those of its
-/// [`Context`](crate::eval::Context).
-#[non_exhaustive]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// [`Limit::Steps`].
-    pub steps: u32,
-    /// [`Limit::Stack`].
-    pub stack: u32,
-    /// [`Limit::Depth`]; each level needs some of the thread's stack, so that there is a [`MOST_DEPTH`].
-    pub depth: u16,
-    /// [`Limit::Parts`].
-    pub parts: u32,
-    /// [`Limit::Bits`].
-    pub bits: u64,
-    /// [`Limit::Frames`].
-    pub frames: u32,
-    /// [`Limit::Work`].
-    pub work: u64,
-    /// [`Limit::WorkPerByte`].
-    pub work_per_byte: u64,
-    /// [`Limit::Memory`].
-    pub memory: u64,
-    /// [`Limit::MemoryPerByte`].
-    pub memory_per_byte: u64,
-}
+use crate::error::{Error, ErrorKind};
 
 /// The largest [`Limits::depth`] that is safe on a thread with a stack of 2 MiB, the default of Rust's: a level takes up
 /// to 36 KiB of it in a build without optimization.
 pub const MOST_DEPTH: u16 = 40;
 
-impl Limits {
-    /// Those that hold where nothing else is said.
-    ///
-    /// At 108,366 stops in 153 code objects a call stack takes at most 4,019 steps of expressions and 1,194 entries,
-    /// and the variables of a frame 12,946 steps (`dwarf-tests/tests/sweep.rs`). To check a file takes at most a tenth of
-    /// its steps, and a hundredth of its bytes (`dwarf-tests/tests/hostile/growth.rs`).
-    pub const DEFAULT: Limits = Limits {
-        steps: 1 << 17,
-        stack: 1 << 12,
-        depth: 32,
-        parts: 1 << 16,
-        bits: 1 << 24,
-        frames: 1 << 10,
-        work: 1 << 22,
-        work_per_byte: 1 << 5,
-        memory: 256 << 20,
-        memory_per_byte: 1 << 5,
+/// The table of limits: the name in Rust, the field with its type, the default, the most that it can be set to, the name in
+/// options and messages, and what is bounded.
+macro_rules! limits {
+    ($($name:ident $field:ident: $int:ident = $default:expr, $most:expr, $text:literal $about:literal;)*) => {
+        /// A limit on work or memory, so that no input can make either endless.
+        #[non_exhaustive]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Limit { $(#[doc = concat!("`", $text, "`: ", $about, ".")] $name,)* }
+
+        impl Limit {
+            /// All of them.
+            pub const ALL: [Limit; [$($text),*].len()] = [$(Limit::$name,)*];
+
+            /// The limit's name, as options spell it.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self { $(Limit::$name => $text,)* }
+            }
+
+            /// What is bounded, in a few words.
+            #[must_use]
+            pub fn text(self) -> &'static str {
+                match self { $(Limit::$name => $about,)* }
+            }
+        }
+
+        /// A bound for each [`Limit`], which says what it bounds. What reaches one fails with [`ErrorKind::Limit`], which says
+        /// which and its number.
+        ///
+        /// The limits of a file ([`CodeObject::parse_with`](crate::object::CodeObject::parse_with)) are those of all that
+        /// is read of it and of the waves that run it; an expression by itself has those of its
+        /// [`Context`](crate::eval::Context).
+        #[non_exhaustive]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct Limits {
+            $(#[doc = concat!("[`Limit::", stringify!($name), "`]: ", $about, ".")] pub $field: $int,)*
+        }
+
+        impl Limits {
+            /// Those that hold where nothing else is said.
+            ///
+            /// At 108,366 stops in 153 code objects a call stack takes at most 4,019 steps of expressions and 1,194 entries,
+            /// and the variables of a frame 12,946 steps (`dwarf-tests/tests/sweep.rs`). To check a file takes at most a tenth
+            /// of its steps, and a hundredth of its bytes (`dwarf-tests/tests/hostile/growth.rs`).
+            pub const DEFAULT: Limits = Limits { $($field: $default,)* };
+
+            /// The bound for `limit`.
+            #[must_use]
+            pub fn get(&self, limit: Limit) -> u64 {
+                match limit { $(Limit::$name => u64::from(self.$field),)* }
+            }
+
+            /// The most that the bound for `limit` can be set to.
+            #[must_use]
+            pub fn most(limit: Limit) -> u64 {
+                match limit { $(Limit::$name => u64::from($most),)* }
+            }
+
+            /// Sets the bound for `limit`; to [`most`](Limits::most), if `value` is more.
+            pub fn set(&mut self, limit: Limit, value: u64) {
+                let value = value.min(Limits::most(limit));
+                match limit { $(Limit::$name => self.$field = $int::try_from(value).unwrap_or($most),)* }
+            }
+        }
     };
+}
 
-    /// The bound for `limit`.
-    #[must_use]
-    pub fn get(&self, limit: Limit) -> u64 {
-        match limit {
-            Limit::Steps => self.steps.into(),
-            Limit::Stack => self.stack.into(),
-            Limit::Depth => self.depth.into(),
-            Limit::Parts => self.parts.into(),
-            Limit::Bits => self.bits,
-            Limit::Frames => self.frames.into(),
-            Limit::Work => self.work,
-            Limit::WorkPerByte => self.work_per_byte,
-            Limit::Memory => self.memory,
-            Limit::MemoryPerByte => self.memory_per_byte,
-        }
-    }
+limits! {
+    Steps steps: u32 = 1 << 17, u32::MAX, "steps"
+        "operations executed in one evaluation";
+    Stack stack: u32 = 1 << 12, u32::MAX, "stack"
+        "entries on the stack of an evaluation";
+    // Each level needs some of the thread's stack.
+    Depth depth: u16 = 32, MOST_DEPTH, "depth"
+        "nested calls, entry values and composites";
+    Parts parts: u32 = 1 << 16, u32::MAX, "parts"
+        "parts of one composite";
+    Bits bits: u64 = 1 << 24, u64::MAX, "bits"
+        "bits read at once";
+    Frames frames: u32 = 1 << 10, u32::MAX, "frames"
+        "call frames unwound";
+    Work work: u64 = 1 << 22, u64::MAX, "work"
+        "steps that a question may take about any file";
+    WorkPerByte work_per_byte: u64 = 1 << 5, u64::MAX, "work-per-byte"
+        "steps more for each byte of that file";
+    Memory memory: u64 = 256 << 20, u64::MAX, "memory"
+        "bytes that a question may hold about any file";
+    MemoryPerByte memory_per_byte: u64 = 1 << 5, u64::MAX, "memory-per-byte"
+        "bytes more for each byte of that file";
+}
 
-    /// The most that the bound for `limit` can be set to.
-    #[must_use]
-    pub fn most(limit: Limit) -> u64 {
-        match limit {
-            Limit::Depth => MOST_DEPTH.into(),
-            Limit::Steps | Limit::Stack | Limit::Parts | Limit::Frames => u32::MAX.into(),
-            Limit::Bits
-            | Limit::Work
-            | Limit::WorkPerByte
-            | Limit::Memory
-            | Limit::MemoryPerByte => u64::MAX,
-        }
-    }
-
-    /// Sets the bound for `limit`; to [`most`](Limits::most), if `value` is more.
-    pub fn set(&mut self, limit: Limit, value: u64) {
-        let value = value.min(Limits::most(limit));
-        let narrow = u32::try_from(value).unwrap_or(u32::MAX);
-        match limit {
-            Limit::Steps => self.steps = narrow,
-            Limit::Stack => self.stack = narrow,
-            Limit::Depth => self.depth = u16::try_from(value).unwrap_or(MOST_DEPTH),
-            Limit::Parts => self.parts = narrow,
-            Limit::Bits => self.bits = value,
-            Limit::Frames => self.frames = narrow,
-            Limit::Work => self.work = value,
-            Limit::WorkPerByte => self.work_per_byte = value,
-            Limit::Memory => self.memory = value,
-            Limit::MemoryPerByte => self.memory_per_byte = value,
-        }
-    }
-
+impl Limits {
     /// The error of what reaches `limit`.
     pub(crate) fn reached(&self, limit: Limit) -> Error {
         reached(limit, self.get(limit))

@@ -92,6 +92,13 @@ impl Meter {
         }
     }
 
+    /// A meter for what is read before anybody has to have it, to be kept: a quarter of what the file may cost, and nothing when
+    /// half of that is gone, so that there is enough for what has to be read.
+    pub(crate) fn ahead(&self) -> Option<Meter> {
+        let is_left = self.steps() <= self.most_steps / 2 && self.bytes() <= self.most_bytes / 2;
+        is_left.then(|| Meter::of(&self.limits, self.most_steps / 4, self.most_bytes / 4))
+    }
+
     /// A meter for a thread that does a part of the question: it starts with what was used until now.
     pub(crate) fn fork(&self) -> Meter {
         let fork = Meter::of(&self.limits, self.most_steps, self.most_bytes);

@@ -5,6 +5,7 @@
 
 mod evaluators;
 mod heterogeneous;
+mod lookup;
 mod objects;
 mod stops;
 
@@ -49,6 +50,7 @@ fn makers() -> Vec<Maker> {
     makers.extend(heterogeneous::makers());
     makers.extend(stops::makers());
     makers.extend(objects::makers());
+    makers.extend(lookup::makers());
     makers
 }
 

@@ -2,6 +2,7 @@
 
 use hetdwarf::arch::{Register, WaveSize};
 use hetdwarf::debug_info::types::TypeTable;
+use hetdwarf::display::Options;
 use hetdwarf::inspect::{Program, Stop, StopOptions};
 use hetdwarf::limits::Limits;
 use hetdwarf::location::Arena;
@@ -31,6 +32,18 @@ pub(super) fn makers() -> Vec<Maker> {
             }));
         }
     }
+    for file in OPTIMISED {
+        makers.push(maker(
+            format!("wave/all frames, variables and texts, {file}"),
+            move || {
+                let program = program("calls-O2", file);
+                let wave = keep(wave_of("calls-O2", "w06.json"));
+                let mut text = String::new();
+                assert!(texts(program, wave, &mut text) >= 17);
+                Case::new(move || texts(program, wave, &mut String::new()))
+            },
+        ));
+    }
     for (name, most) in [("one step", 2), ("10 frames", 16)] {
         makers.push(maker(format!("unwind/{name}"), move || {
             let mut limits = Limits::DEFAULT;
@@ -44,7 +57,7 @@ pub(super) fn makers() -> Vec<Maker> {
     }
     makers.push(maker("unwind/row of an address", || {
         let program = program("recursion", "recursion.rocm.hsaco");
-        // In the body of `sum`, behind 38 rows.
+        // In the body of `sum`, after 38 rows.
         let row = move || program.cfi().row_at(0x1cdc).unwrap().unwrap().1;
         assert!(row().rules().len() > 20);
         Case::new(row)
@@ -74,6 +87,24 @@ fn variables(program: &'static Program<'static>, wave: &'static Snapshot) -> usi
     frame.variables(&mut types).unwrap().len()
 }
 
+/// What a debugger shows of one of many waves: every variable of every frame, as text in every lane; how many variables. `text` is used again for each.
+fn texts(program: &'static Program<'static>, wave: &'static Snapshot, text: &mut String) -> usize {
+    let arena = Arena::new();
+    let stop = Stop::new(program, wave, wave.pc(), options(wave), &arena);
+    let mut types = TypeTable::default();
+    let mut count = 0;
+    for frame in stop.frames() {
+        for value in frame.variables(&mut types).unwrap() {
+            count += 1;
+            for lane in wave.wave_size().all_lanes() {
+                text.clear();
+                std::hint::black_box(value.write_text(lane, &types, &Options::default(), text));
+            }
+        }
+    }
+    count
+}
+
 fn frames(program: &'static Program<'static>, wave: &'static Snapshot) -> usize {
     let arena = Arena::new();
     Stop::new(program, wave, wave.pc(), options(wave), &arena)
@@ -83,7 +114,7 @@ fn frames(program: &'static Program<'static>, wave: &'static Snapshot) -> usize 
 
 /// The stop `w06` of `recursion`, which is six frames deep, with four more calls of `sum` by itself.
 ///
-/// Each call has 0xa00 bytes of the wave's scratch, 0x50 of each of 32 lanes. In them are, 2048 bytes behind the CFA, the
+/// Each call has 0xa00 bytes of the wave's scratch, 0x50 of each of 32 lanes. In them are, 2048 bytes after the CFA, the
 /// 32 lanes of the caller's v41; of these, lane 28 is the frame pointer (s33) of the caller's caller.
 fn ten_frames() -> Snapshot {
     const FRAME: usize = 0xa00;

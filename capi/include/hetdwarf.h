@@ -16,6 +16,69 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// The CFA is what `register` holds now, the stack or the frame pointer, plus `offset`, in the units of the register.
+#define HETDWARF_CFI_CFA_FROM_REGISTER 0
+
+// The CFA is in lane `lane` of `holder`.
+#define HETDWARF_CFI_CFA_FROM_LANE 1
+
+// The function is a kernel: its CFA is the start of the wave's scratch, and nobody called it.
+#define HETDWARF_CFI_KERNEL_ENTRY 2
+
+// The caller's stack pointer, `register`, is the CFA.
+#define HETDWARF_CFI_STACK_POINTER_FROM_CFA 3
+
+// The return address is in `register` and the next.
+#define HETDWARF_CFI_RETURN_ADDRESS_IN_PAIR 4
+
+// The return address is in lane `lane` of `holder`, and the next.
+#define HETDWARF_CFI_RETURN_ADDRESS_IN_LANES 5
+
+// There is no return address: this is the outermost frame.
+#define HETDWARF_CFI_RETURN_ADDRESS_UNDEFINED 6
+
+// `register` was copied to `holder`.
+#define HETDWARF_CFI_SAVED_IN_REGISTER 7
+
+// `register` was written to lane `lane` of `holder`; one of 64 bits to this lane and the next.
+#define HETDWARF_CFI_SAVED_IN_LANE 8
+
+// The vector register `register` was copied to `holder` for the lanes of the mask.
+#define HETDWARF_CFI_SAVED_IN_VECTOR 9
+
+// The vector register `register` was stored to scratch for the lanes of the mask, `offset` bytes of a lane from the CFA.
+#define HETDWARF_CFI_SAVED_TO_SCRATCH 10
+
+// The same for all lanes.
+#define HETDWARF_CFI_SAVED_TO_SCRATCH_WHOLE 11
+
+// The same for the lanes that are not in the mask; the value of the others is lost.
+#define HETDWARF_CFI_INACTIVE_SAVED_TO_SCRATCH 12
+
+// `register` was overwritten, and its value is nowhere else.
+#define HETDWARF_CFI_CLOBBERED 13
+
+// `register` was reloaded: it is where it was on entry.
+#define HETDWARF_CFI_RESTORED 14
+
+// What holds here is remembered.
+#define HETDWARF_CFI_REMEMBER 15
+
+// What was remembered last holds from here on.
+#define HETDWARF_CFI_RESTORE 16
+
+// Instructions as bytes, `bytes` and `length`, for what has no event.
+#define HETDWARF_CFI_ESCAPE 17
+
+// The mask is EXEC as it was on entry to the function.
+#define HETDWARF_MASK_EXEC_ON_ENTRY 0
+
+// The mask is in `mask_register`: EXEC, VCC, or scalar registers, of which this is the lower.
+#define HETDWARF_MASK_REGISTER 1
+
+// The mask is in lane `mask_lane` of `mask_register`, of 64 lanes also in the next.
+#define HETDWARF_MASK_LANE 2
+
 // A result of either kind.
 #define HETDWARF_RESULT_ANY 0
 
@@ -78,6 +141,15 @@
 
 // The lane does not execute here.
 #define HETDWARF_LANE_INACTIVE 7
+
+// Debuggers show what is wrong.
+#define HETDWARF_SEVERITY_ERROR 0
+
+// Debuggers may show what is wrong, or nothing.
+#define HETDWARF_SEVERITY_WARNING 1
+
+// Unusual, or could be better.
+#define HETDWARF_SEVERITY_NOTE 2
 
 // In place of a lane: the whole register, or no lane.
 #define HETDWARF_NO_LANE -1
@@ -156,6 +228,12 @@ typedef int32_t hetdwarf_status;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
+// Writes call frame information. Free it with `hetdwarf_free`.
+typedef struct hetdwarf_cfi hetdwarf_cfi;
+
+// A core file of a process with GPUs. Free it with `hetdwarf_free`.
+typedef struct hetdwarf_core hetdwarf_core;
+
 // A code object with its debugging information. Free it with `hetdwarf_free`.
 typedef struct hetdwarf_object hetdwarf_object;
 
@@ -172,6 +250,121 @@ typedef struct hetdwarf_stop hetdwarf_stop;
 
 // The variables of a frame, or the value of an expression. Free it with `hetdwarf_free`.
 typedef struct hetdwarf_values hetdwarf_values;
+
+// Something that an instruction did to the caller's registers. Registers are DWARF numbers; fields that a kind does not name
+// are zero.
+typedef struct hetdwarf_cfi_event {
+  // `sizeof(hetdwarf_cfi_event)`.
+  size_t size;
+  // From where on it holds: the end of the instruction, in bytes from the start of the function. Events come in this order.
+  uint64_t code_offset;
+  // `HETDWARF_CFI_…`.
+  uint32_t kind;
+  // The register that it is about.
+  uint32_t register_number;
+  // The register that holds it.
+  uint32_t holder;
+  // The lane of that.
+  uint32_t lane;
+  // See the kinds.
+  int64_t offset;
+  // `HETDWARF_MASK_…`.
+  uint32_t mask;
+  // Where the mask is.
+  uint32_t mask_register;
+  // Where the mask is.
+  uint32_t mask_lane;
+  // Zero.
+  uint32_t padding;
+  // See `HETDWARF_CFI_ESCAPE`.
+  const uint8_t *bytes;
+  // How many bytes.
+  size_t length;
+  // Zero.
+  uint64_t reserved[4];
+} hetdwarf_cfi_event;
+
+// A field that takes an address, of `size` bytes: symbol and addend, absolute. Strings belong to the writer.
+typedef struct hetdwarf_relocation {
+  // The offset of the field in the section, in bytes.
+  uint64_t offset;
+  // What is added to the address.
+  uint64_t addend;
+  // The symbol; NULL for the start of this section in the one that the linker makes of all.
+  const char *symbol;
+  // The size of the field, in bytes: 4 or 8.
+  uint64_t size;
+} hetdwarf_relocation;
+
+// A section. Its arrays belong to the writer, and are valid until it is written anew or freed.
+typedef struct hetdwarf_section {
+  // `sizeof(hetdwarf_section)`, set by the caller.
+  size_t size;
+  // Its contents. Fields with a relocation hold its addend.
+  const uint8_t *bytes;
+  // How many bytes.
+  size_t length;
+  // Where addresses must be filled in, by ascending offset.
+  const struct hetdwarf_relocation *relocations;
+  // How many.
+  size_t relocation_count;
+  // Zero.
+  uint64_t reserved[4];
+} hetdwarf_section;
+
+// A file in memory: a half of a core, or a code object in place of one that the core has lost.
+typedef struct hetdwarf_file {
+  // `sizeof(hetdwarf_file)`, the same in all entries of an array.
+  size_t size;
+  // Its bytes, which are copied; NULL if `path` is given.
+  const uint8_t *bytes;
+  // How many.
+  size_t length;
+  // Its path, UTF-8; NULL if `bytes` is given.
+  const char *path;
+  // Of a code object where it is loaded; 0 of a core.
+  uint64_t load_address;
+  // Zero.
+  uint64_t reserved[4];
+} hetdwarf_file;
+
+// What is known of a core.
+typedef struct hetdwarf_core_info {
+  // `sizeof(hetdwarf_core_info)`, set by the caller.
+  size_t size;
+  // How many waves it has.
+  size_t wave_count;
+  // How many things of it could not be read: 0 if it is whole.
+  size_t problem_count;
+  // Zero.
+  uint64_t reserved[4];
+} hetdwarf_core_info;
+
+// A wave of a core. Strings belong to the core. Numbers that are not known are `UINT64_MAX`, or `UINT32_MAX`.
+typedef struct hetdwarf_core_wave {
+  // `sizeof(hetdwarf_core_wave)`, set by the caller.
+  size_t size;
+  // Where it is, an address of the process.
+  uint64_t pc;
+  // The lanes that execute, a bit each.
+  uint64_t exec;
+  // Lanes of the wave.
+  uint32_t wave_size;
+  // Which wave of its work-group it is, from 0.
+  uint32_t wave_in_group;
+  // Its work-group, counted in work-groups: x, y and z.
+  uint32_t workgroup[3];
+  // Whether `workgroup` is known: 1 or 0.
+  uint32_t has_workgroup;
+  // The packet of its dispatch in the queue.
+  uint64_t packet_id;
+  // `running`, `stopped` or `unsure`.
+  const char *state;
+  // Why it stopped, by the names of `hetdwarf core`, separated by commas; empty if a debugger stopped it, or it runs.
+  const char *reasons;
+  // Zero.
+  uint64_t reserved[4];
+} hetdwarf_core_wave;
 
 // An expression, and what it is evaluated in.
 typedef struct hetdwarf_evaluation {
@@ -599,9 +792,142 @@ typedef struct hetdwarf_lanes {
   uint64_t reserved[4];
 } hetdwarf_lanes;
 
+// A finding. Strings are valid until the callback returns; NULL if there is none. Numbers that are not known are
+// `UINT64_MAX`.
+typedef struct hetdwarf_finding {
+  // `sizeof(hetdwarf_finding)` of the library.
+  size_t size;
+  // The rule's name, `cfi-incomplete` for example.
+  const char *rule;
+  // `HETDWARF_SEVERITY_…`.
+  uint32_t severity;
+  // Zero.
+  uint32_t padding;
+  // What is wrong, with the numbers that show it.
+  const char *message;
+  // What should be there instead.
+  const char *help;
+  // The section at fault.
+  const char *section;
+  // The offset in the section, in bytes.
+  uint64_t offset;
+  // The first address in the object at which it matters.
+  uint64_t pc;
+  // The function that this address is in.
+  const char *function;
+  // The path of the source file there.
+  const char *file;
+  // The line there.
+  uint64_t line;
+  // The section of the specification that states the rule.
+  const char *spec;
+  // Zero.
+  uint64_t reserved[4];
+} hetdwarf_finding;
+
+// Gets a finding. It gives `HETDWARF_OK` to get the next, or anything else to end. It must not throw, nor call functions
+// with the object.
+//
+// * `user`: what the caller of `hetdwarf_object_verify` gave.
+typedef int32_t (*hetdwarf_on_finding)(void *user, const struct hetdwarf_finding *finding);
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
+
+// Makes a writer of call frame information.
+//
+// * `target`: the target ID, `gfx90a` for example.
+// * `wave_size`: lanes of the waves, 32 or 64.
+// * `cfi`: gets the handle, to be freed by the caller; NULL if there is an error.
+//
+// Errors: `HETDWARF_MALFORMED` for a target that there is not; `HETDWARF_UNSUPPORTED` if it has no such waves or no scratch.
+hetdwarf_status hetdwarf_cfi_new(const char *target,
+                                 uint32_t wave_size,
+                                 struct hetdwarf_cfi **cfi);
+
+// Begins a function: the events that follow are of it.
+//
+// * `symbol`: the symbol at its first instruction.
+// * `size`: the size of its code, in bytes.
+//
+// Errors: those of arguments, and `HETDWARF_MALFORMED`.
+hetdwarf_status hetdwarf_cfi_function(struct hetdwarf_cfi *cfi, const char *symbol, uint64_t size);
+
+// Says what an instruction of the function did.
+//
+// * `event`: what.
+//
+// Errors: `HETDWARF_NOT_FOUND` if no function has been begun; `HETDWARF_MALFORMED`, `HETDWARF_FAILED` if the event does not
+// fit: registers of the wrong kind, offsets that go back. The function is then as it was before, but for its code offset.
+hetdwarf_status hetdwarf_cfi_add(struct hetdwarf_cfi *cfi,
+                                 const struct hetdwarf_cfi_event *event);
+
+// The section `.debug_frame` of all functions.
+//
+// * `section`: its `size` is set; the rest is written.
+//
+// Errors: `HETDWARF_LIMIT` or `HETDWARF_MALFORMED` if it is too large.
+hetdwarf_status hetdwarf_cfi_write(struct hetdwarf_cfi *cfi, struct hetdwarf_section *section);
+
+// The same as directives of the assembler (`.cfi_…`), function by function.
+//
+// * `text`: gets a string that belongs to the writer.
+//
+// Errors: `HETDWARF_UNSUPPORTED` for what the assembler cannot say.
+hetdwarf_status hetdwarf_cfi_text(struct hetdwarf_cfi *cfi, const char **text);
+
+// Opens a core file: the merged one, or the GPU's and the host's in either order.
+//
+// * `cores`, `core_count`: the file or files.
+// * `objects`, `object_count`: code objects in place of lost ones, with their load addresses; NULL and 0 if there are none.
+// * `core`: gets the handle, to be freed by the caller; NULL if there is an error.
+//
+// Errors: `HETDWARF_MALFORMED` if it is no such core; `HETDWARF_IO`; `HETDWARF_LIMIT`. What of it cannot be read is a problem
+// of the core.
+hetdwarf_status hetdwarf_core_open(const struct hetdwarf_file *cores,
+                                   size_t core_count,
+                                   const struct hetdwarf_file *objects,
+                                   size_t object_count,
+                                   struct hetdwarf_core **core);
+
+// What is known of a core.
+//
+// * `info`: its `size` is set; the rest is written.
+//
+// Errors: those of arguments.
+hetdwarf_status hetdwarf_core_get_info(const struct hetdwarf_core *core,
+                                       struct hetdwarf_core_info *info);
+
+// What of a core could not be read, in words.
+//
+// * `index`: below `problem_count`.
+// * `text`: gets a string that belongs to the core.
+//
+// Errors: `HETDWARF_NOT_FOUND`.
+hetdwarf_status hetdwarf_core_problem(const struct hetdwarf_core *core,
+                                      size_t index,
+                                      const char **text);
+
+// A wave of a core.
+//
+// * `index`: below `wave_count`; the command counts from 1.
+// * `wave`: its `size` is set; the rest is written.
+//
+// Errors: `HETDWARF_NOT_FOUND`.
+hetdwarf_status hetdwarf_core_get_wave(const struct hetdwarf_core *core,
+                                       size_t index,
+                                       struct hetdwarf_core_wave *wave);
+
+// The stop of a wave of a core, in the code object that its pc is in.
+//
+// * `index`: below `wave_count`.
+// * `stop`: gets the handle, to be freed by the caller; NULL if there is an error. The core may be freed before.
+//
+// Errors: `HETDWARF_NOT_FOUND` if there is no such wave; `HETDWARF_UNAVAILABLE` if it is in no code object that was found.
+hetdwarf_status hetdwarf_core_stop(const struct hetdwarf_core *core,
+                                   size_t index,
+                                   struct hetdwarf_stop **stop);
 
 // Evaluates an expression of DWARF.
 //
@@ -928,6 +1254,21 @@ hetdwarf_status hetdwarf_values_get_info(const struct hetdwarf_values *values,
 hetdwarf_status hetdwarf_values_read(const struct hetdwarf_values *values,
                                      size_t index,
                                      const struct hetdwarf_lanes *lanes);
+
+// Checks the debugging information of an object against its rules: what `hetdwarf verify --each` finds, in its order.
+//
+// * `rules`: the rules, or what their names begin with (`cfi-*`), separated by commas; NULL for all.
+// * `jobs`: how many threads check, at least 1; all else is done by the thread that calls.
+// * `on_finding`: is called for each finding, by the thread that calls.
+// * `user`: is given to it.
+//
+// Errors: `HETDWARF_NOT_FOUND` for a rule that there is not; `HETDWARF_CALLBACK_FAILED` if the callback has ended it. That
+// something is wrong with the object is no error: it is found.
+hetdwarf_status hetdwarf_object_verify(const struct hetdwarf_object *object,
+                                       const char *rules,
+                                       uint32_t jobs,
+                                       hetdwarf_on_finding on_finding,
+                                       void *user);
 
 // Opens a snapshot in memory.
 //

@@ -783,13 +783,11 @@ pub unsafe extern "C" fn hetdwarf_result_write(
             let read_only = || Fault::new(HETDWARF_READ_ONLY, "the wave cannot be written to");
             let mut wave = writer.ok_or_else(read_only)?;
             let lane = result.lane(lane)?;
-            Ok(write(
-                &result.location()?,
-                bytes,
-                bit_size,
-                lane,
-                &mut *wave,
-            )?)
+            let written = write(&result.location()?, bytes, bit_size, lane, &mut wave);
+            written.map_err(|error| match wave.is_refused() {
+                true => read_only(),
+                false => error.into(),
+            })
         })
     })
 }

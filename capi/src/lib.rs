@@ -12,6 +12,8 @@
 #![warn(clippy::arithmetic_side_effects)]
 
 mod bits;
+mod cfi;
+mod core;
 mod evaluate;
 mod handle;
 mod lanes;
@@ -22,9 +24,12 @@ mod status;
 mod stop;
 mod text;
 mod values;
+mod verify;
 mod wave;
 
+pub use self::core::*;
 pub use bits::hetdwarf_bits;
+pub use cfi::*;
 pub use evaluate::*;
 pub use handle::hetdwarf_free;
 pub use lanes::*;
@@ -33,12 +38,15 @@ pub use status::*;
 pub use stop::*;
 pub use text::hetdwarf_escape;
 pub use values::*;
+pub use verify::*;
 pub use wave::*;
 
 use handle::Kind;
 
 /// What the memory of every kind of handle begins with.
 const KINDS: &[u64] = &[
+    hetdwarf_cfi::MAGIC,
+    hetdwarf_core::MAGIC,
     hetdwarf_object::MAGIC,
     hetdwarf_result::MAGIC,
     hetdwarf_snapshot::MAGIC,

@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use hetdwarf::arch::Lane;
 use hetdwarf::eval::Reading;
-use hetdwarf::inspect::{Program, Stop as LibraryStop, StopFrame, StopOptions};
+use hetdwarf::gpu_core::CoreWave;
+use hetdwarf::inspect::{Program, Programs, Stop as LibraryStop, StopFrame, StopOptions};
 use hetdwarf::location::Arena;
 use hetdwarf::wave::Wave;
 
+use crate::core::LoadedCore;
 use crate::handle::{Lock, give, handles, with};
 use crate::object::hetdwarf_object;
 use crate::owned::{LoadedProgram, Pinned};
@@ -23,6 +25,11 @@ pub(crate) enum Source {
     Callbacks {
         wave: Pinned<CallbackWave>,
         _object: Arc<LoadedProgram>,
+    },
+    /// A core.
+    Core {
+        _wave: Pinned<CoreWave<'static, 'static>>,
+        _core: Arc<LoadedCore>,
     },
 }
 
@@ -129,6 +136,28 @@ impl StopData {
         }
     }
 
+    /// The stop of a wave of a core; nothing if it is in no code object that was found.
+    pub(crate) fn of_core(
+        core: &Arc<LoadedCore>,
+        wave: CoreWave<'static, 'static>,
+    ) -> Option<StopData> {
+        let arena = Pinned::new(Arena::new());
+        let wave = Pinned::new(wave);
+        let programs: *const Programs<'static> = core.programs();
+        // SAFETY: arena, wave and core are dropped after the stop, which is the only one to have them.
+        let (arena_ref, wave_ref, programs) =
+            unsafe { (arena.borrow(), wave.borrow(), &*programs) };
+        Some(StopData {
+            stop: programs.stop(wave_ref, arena_ref)?,
+            _arena: arena,
+            source: Source::Core {
+                _wave: wave,
+                _core: Arc::clone(core),
+            },
+            texts: Texts::default(),
+        })
+    }
+
     /// The stop; what it lends must not outlive this.
     pub(crate) fn stop(&self) -> &LibraryStop<'static, 'static> {
         &self.stop
@@ -141,13 +170,14 @@ impl StopData {
     }
 
     /// The wave to write through.
-    pub(crate) fn writer(&self) -> Option<Box<dyn Wave>> {
+    pub(crate) fn writer(&self) -> Option<CallbackWave> {
         match &self.source {
             Source::Callbacks { wave, .. } => {
                 // SAFETY: it is used here only.
                 let wave = unsafe { wave.borrow() };
-                Some(Box::new(wave.writer()))
+                Some(wave.writer())
             }
+            Source::Core { .. } => None,
         }
     }
 }

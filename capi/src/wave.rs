@@ -1,5 +1,6 @@
 //! Waves: what a debugger knows of one, by its callbacks; and snapshots, which answer in its place.
 
+use core::cell::Cell;
 use core::ffi::{c_char, c_void};
 use core::ops::Range;
 use std::sync::Arc;
@@ -136,6 +137,8 @@ sized! { hetdwarf_wave }
 pub(crate) struct CallbackWave {
     given: hetdwarf_wave,
     wave_size: WaveSize,
+    /// Whether something could not be written because the wave is read-only.
+    is_refused: Cell<bool>,
 }
 
 /// What a callback's status says, if it is none that the library has a word for.
@@ -194,7 +197,11 @@ impl CallbackWave {
                 given.flags
             )));
         }
-        Ok(CallbackWave { given, wave_size })
+        Ok(CallbackWave {
+            given,
+            wave_size,
+            is_refused: Cell::new(false),
+        })
     }
 
     pub(crate) fn given(&self) -> &hetdwarf_wave {
@@ -206,7 +213,21 @@ impl CallbackWave {
         CallbackWave {
             given: self.given,
             wave_size: self.wave_size,
+            is_refused: Cell::new(false),
         }
+    }
+
+    /// Whether something could not be written because the wave is read-only.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.is_refused.get()
+    }
+
+    /// The same error, which is remembered.
+    fn written(&self, answer: Result<(), AccessError>) -> Result<(), AccessError> {
+        if matches!(answer, Err(AccessError::ReadOnly)) {
+            self.is_refused.set(true);
+        }
+        answer
     }
 
     pub(crate) fn is_strict(&self) -> bool {
@@ -262,14 +283,16 @@ impl Wave for CallbackWave {
         bits: Range<u32>,
         bytes: &[u8],
     ) -> Result<(), AccessError> {
-        let write = self.given.write_register.ok_or(AccessError::ReadOnly)?;
+        let Some(write) = self.given.write_register else {
+            return self.written(Err(AccessError::ReadOnly));
+        };
         let (lane, first) = lane_of(register, &bits);
         let count = bits.end.saturating_sub(bits.start);
         let number = register.number().into();
         let bytes = bytes.as_ptr().cast();
         // SAFETY: as above; there are as many bytes as the bits have.
         let status = unsafe { write(self.given.user, number, lane, first, count, bytes) };
-        access("write_register", status)
+        self.written(access("write_register", status))
     }
 
     fn write_memory(
@@ -278,7 +301,9 @@ impl Wave for CallbackWave {
         address: u64,
         bytes: &[u8],
     ) -> Result<(), AccessError> {
-        let write = self.given.write_memory.ok_or(AccessError::ReadOnly)?;
+        let Some(write) = self.given.write_memory else {
+            return self.written(Err(AccessError::ReadOnly));
+        };
         let memory = memory_number(memory);
         let size = bytes.len();
         // SAFETY: as above.
@@ -291,7 +316,7 @@ impl Wave for CallbackWave {
                 bytes.as_ptr().cast(),
             )
         };
-        access("write_memory", status)
+        self.written(access("write_memory", status))
     }
 
     fn apertures(&self) -> Option<Apertures> {

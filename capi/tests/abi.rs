@@ -129,8 +129,12 @@ fn the_layout_is_what_programs_were_built_against() {
         fs::write(&path, &found).unwrap();
     }
     let kept = fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(
-        found, kept,
-        "tests/abi.txt: if it is meant, run this test with HETDWARF_WRITE_HEADER=1"
+    let differs = found
+        .lines()
+        .zip(kept.lines())
+        .find(|(one, other)| one != other);
+    assert!(
+        found == kept,
+        "tests/abi.txt: {differs:?}; if it is meant, run this test with HETDWARF_WRITE_HEADER=1"
     );
 }

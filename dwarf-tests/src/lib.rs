@@ -24,7 +24,12 @@ pub fn package() -> &'static Path {
 /// A file or folder among the fixtures.
 #[must_use]
 pub fn fixture(path: &str) -> PathBuf {
-    package().join("fixtures").join(path)
+    // Those that tests in the library read stand there, so that its package is complete.
+    let folder = match path.starts_with("debug_info/") {
+        true => "../tests",
+        false => "fixtures",
+    };
+    package().join(folder).join(path)
 }
 
 /// Every file of the corpus that is a code object by itself, in a fixed order.

@@ -39,7 +39,7 @@ fn v(n: u16, target: Target) -> Register {
 
 /// A function with everything: the frame pointer in a scalar register, EXEC saved before a branch, the
 /// return address and a scalar register in lanes of v40, v41 in scratch for the lanes active on entry, v40
-/// for those that were not, v42 for all; an epilogue in the middle, and a block behind it.
+/// for those that were not, v42 for all; an epilogue in the middle, and a block after it.
 fn helper(target: Target, start: Start) -> hetdwarf::Result<FunctionFrame> {
     let exec = Register::exec(target.wave_size);
     let (v40, v41, v42) = (v(40, target), v(41, target), v(42, target));
@@ -622,7 +622,7 @@ fn unwinding_by_what_was_written_recovers_the_caller() {
         let section = program(target).unwrap().write().unwrap();
         let section = section.resolved(address_of).unwrap();
         let index = FrameIndex::new(FrameSection::debug_frame(&section));
-        // In the body, and in the block behind the epilogue.
+        // In the body, and in the block after the epilogue.
         for pc in [0x1a80, 0x1b40] {
             let wave = stopped_in_helper(target, processor, pc);
             let arena = Arena::new();

@@ -163,7 +163,7 @@ fn files(folder: &Path) -> Vec<(String, Vec<u8>, PathBuf)> {
     .into()
 }
 
-/// Each file cut off behind every `step`th byte.
+/// Each file cut off after every `step`th byte.
 fn prefixes(step: usize) {
     let _alone = ALONE.lock().unwrap();
     let folder = Folder::new(&format!("prefixes-{step}"));

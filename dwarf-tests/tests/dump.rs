@@ -74,7 +74,7 @@ const EXCEPTIONS: &[Exception] = &[
         explains: |theirs, ours| theirs.contains("\"restrict \"") && ours.ends_with("restrict\")"),
     },
     Exception {
-        reason: "of an array of pointers to functions, what stands behind the brackets is left out",
+        reason: "of an array of pointers to functions, what stands after the brackets is left out",
         explains: |theirs, ours| {
             theirs.contains("(*[")
                 && theirs
@@ -97,7 +97,7 @@ fn undecoded(theirs: &str, ours: &str, code: &str, name: &str) -> bool {
 }
 
 /// This object has a section for every function, all at address 0 for llvm-dwarfdump; we place them one
-/// behind the other, so that addresses are told apart.
+/// after the other, so that addresses are told apart.
 const SECTIONS: &str = "calls-gfx90a-O2-et-rel-sections.o";
 
 /// Every code object there is, and the `.dwo` file.

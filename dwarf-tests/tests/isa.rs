@@ -203,7 +203,7 @@ fn words(count: usize, seed: u64) -> impl Iterator<Item = u32> {
             1 => next() & next(),
             _ => next() & next() & next(),
         };
-        // What stands behind the first dword of an instruction of three operands names vector registers.
+        // What stands after the first dword of an instruction of three operands names vector registers.
         let word = word | std::mem::take(&mut sources);
         match n % 3 {
             0 => {

@@ -51,7 +51,7 @@ fn nested(offset: u64, entry: u64, c1: u64, c2: u64) -> Vec<Group> {
     let (start_1, start_1_1, end_1_1, end_1) = (0x10, 0x20, 0x34, 0x48);
     match offset {
         0x00..0x14 | 0x48..0x50 => vec![(entry, offset)],
-        // b, and behind the inner ENDIF.
+        // b, and after the inner ENDIF.
         0x14..0x24 | 0x34..0x3c => vec![(outer, offset), (others, start_1)],
         // c: those of d wait where it is decided, those of f too.
         0x24..0x2c => vec![
@@ -59,13 +59,13 @@ fn nested(offset: u64, entry: u64, c1: u64, c2: u64) -> Vec<Group> {
             (outer & !c2, start_1_1),
             (others, start_1),
         ],
-        // d: those of c are behind it.
+        // d: those of c are after it.
         0x2c..0x34 => vec![
             (outer & !c2, offset),
             (outer & c2, end_1_1),
             (others, start_1),
         ],
-        // f: all others are behind the whole.
+        // f: all others are after the whole.
         0x3c..0x48 => vec![(others, offset), (outer, end_1)],
         _ => panic!("{offset:#x} is no place of `nested`"),
     }

@@ -94,7 +94,7 @@ fn lanes(document: &Document<'_>) -> BTreeMap<String, u64> {
     found
 }
 
-/// Where lanes are by the source: those of `else` run, those of `then` are behind the inner decision, those of the
+/// Where lanes are by the source: those of `else` run, those of `then` are after the inner decision, those of the
 /// outer `else` are where that is decided.
 fn expected() -> BTreeMap<String, u64> {
     let outer = ENTERED & A_IS_GREATER;

@@ -263,7 +263,7 @@ fn a_size_that_all_lanes_share_is_in_the_name_of_the_type() {
     assert_eq!(lanes[2], "{200, 201}");
 }
 
-/// `struct { int x; int y; }` of 16 bytes by an expression, in which y is n dwords behind the start: the object's
+/// `struct { int x; int y; }` of 16 bytes by an expression, in which y is n dwords after the start: the object's
 /// location is on the stack; the lane's dword of v0, deref_size 4, lit4, mul, LLVM_offset.
 #[test]
 fn a_member_may_be_where_an_expression_says() {

@@ -93,7 +93,7 @@ fn read<'a>(bytes: &'a [u8]) -> Vec<Instruction<'a>> {
     found
 }
 
-/// A section with a function that does what those of the instructions do that make sense behind each other, and
+/// A section with a function that does what those of the instructions do that make sense after each other, and
 /// these.
 fn write<'a>(instructions: &[Instruction<'a>]) -> (Vec<u8>, Vec<Instruction<'a>>) {
     let target = Target {
@@ -159,7 +159,7 @@ proptest! {
 
     #[test]
     fn call_frame_information(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        // One that begins at each eighth byte, and those behind it.
+        // One that begins at each eighth byte, and those after it.
         let starts = (0..bytes.len()).step_by(8).filter_map(|start| bytes.get(start..));
         let instructions: Vec<_> = starts.flat_map(read).take(60).collect();
         let (section, taken) = write(&instructions);

@@ -140,7 +140,7 @@ fn by_the_letter() {
 
 /// Where following LLVM's tables leads to a caller that there was not, as `truth.json` has it, and why.
 const LEAVES_TRUTH: &[&str] = &[
-    // A block behind the epilogue keeps the epilogue's CFA, although the stack pointer was not moved there.
+    // A block after the epilogue keeps the epilogue's CFA, although the stack pointer was not moved there.
     "loops-gfx90a/w05.json",
     "loops-gfx90a/w06.json",
     "loops/w05.json",
@@ -148,7 +148,7 @@ const LEAVES_TRUTH: &[&str] = &[
     // The return address is said to be in lanes of a register that the epilogue has reloaded.
     "manyargs/w11.json",
     "manyargs/w12.json",
-    // The caller's frame pointer has no rule yet, behind the copy of the stack pointer into it.
+    // The caller's frame pointer has no rule yet, after the copy of the stack pointer into it.
     "recursion/w04.json",
     // The caller's frame pointer is said to be in a lane of a register that the epilogue has reloaded.
     "recursion/w08.json",

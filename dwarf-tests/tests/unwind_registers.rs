@@ -45,7 +45,7 @@ fn section() -> Vec<u8> {
     .concat()
 }
 
-/// What the CFA is of the outermost frame behind `pc`: an address of the default space, or an error.
+/// What the CFA is of the outermost frame after `pc`: an address of the default space, or an error.
 fn outermost_cfa(pc: u64, reading: Reading) -> Result<u64, ErrorKind> {
     let section = section();
     let index = FrameIndex::new(FrameSection::debug_frame(&section));
@@ -68,7 +68,7 @@ fn outermost_cfa(pc: u64, reading: Reading) -> Result<u64, ErrorKind> {
     }
 }
 
-/// 32 bits are no address of 64 by the letter; tolerant they are, whatever lies behind the place where they were
+/// 32 bits are no address of 64 by the letter; tolerant they are, whatever lies after the place where they were
 /// saved.
 #[test]
 fn a_narrow_register_that_was_saved_is_no_wider_in_memory() {

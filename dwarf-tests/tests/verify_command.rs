@@ -46,7 +46,7 @@ fn damaged() -> Vec<u8> {
     file
 }
 
-/// A static archive, as ar writes it: a magic, and members behind headers of 60 characters.
+/// A static archive, as ar writes it: a magic, and members after headers of 60 characters.
 fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
     let mut bytes = b"!<arch>\n".to_vec();
     for (name, data) in members {
@@ -177,7 +177,7 @@ fn an_unreadable_file_does_not_stop_the_others() {
         .file("bad.hsaco", damaged())
         .file("half.hsaco", &good()[..100])
         .file("text", "no object");
-    for format in ["text", "json", "sarif", "github"] {
+    for format in ["text", "json", "sarif", "github", "lines", "junit"] {
         let format = format!("--format={format}");
         let ran = folder.verify(&[
             "TMP/bad.hsaco",
@@ -274,7 +274,7 @@ fn the_same_bytes_for_any_number_of_threads() {
     // Files are shared out first; the threads that are left share what is in one.
     let paths = ["corpus", "corpus/gcc12/offload-gfx906-O1.hsaco"].map(fixture);
     for (path, format) in paths.iter().flat_map(|path| {
-        let formats = ["text", "json", "sarif", "github"];
+        let formats = ["text", "json", "sarif", "github", "lines", "junit"];
         formats.map(|format| (path.to_str().unwrap(), format))
     }) {
         let run =
@@ -314,16 +314,28 @@ fn only_what_a_baseline_does_not_know_counts() {
         .file("o/new.hsaco", good());
     let less = folder.verify(&["TMP/o", RULES, "--baseline=TMP/known.json"]);
     assert_eq!(less.status, 0);
-    assert!(
-        less.err
-            .starts_with("no longer found: TMP/o/bad.hsaco: cfi-"),
-        "{}",
-        less.err
+    assert_eq!(
+        less.err,
+        "no longer found: cfi-cie-pointer (unknown): o/bad.hsaco\n\
+         --write-baseline makes a baseline without them\n"
     );
     // Of a file that was not to be checked, nothing is known.
     let other = folder.verify(&["TMP/o/new.hsaco", RULES, "--baseline=TMP/known.json"]);
     assert_eq!((other.status, other.err.as_str()), (0, ""));
 
+    // Written again, it says what is different.
+    folder.file("o/new.hsaco", damaged());
+    let write = ["TMP/o", RULES, "--write-baseline=TMP/known.json"];
+    assert_eq!(
+        folder.verify(&write).err,
+        "new in it: cfi-cie-pointer (unknown): o/new.hsaco\n\
+         no longer in it: cfi-cie-pointer (unknown): o/bad.hsaco\n\
+         TMP/known.json: 1 findings are known now\n"
+    );
+    assert_eq!(
+        folder.verify(&write).err,
+        "TMP/known.json: 1 findings are known now\n"
+    );
     let missing = folder.verify(&["TMP/o", "--baseline=TMP/none.json"]);
     assert_eq!(missing.status, 2);
     assert!(missing.err.contains("--write-baseline"), "{}", missing.err);
@@ -465,6 +477,7 @@ fn document() -> VerifyDocument {
         registers: vec!["s33".to_owned()],
         cause: Some(0x1a04_u64.into()),
         kind: "scalar".to_owned(),
+        is_example: false,
         group: None,
     };
     let bare = FindingDocument {
@@ -548,6 +561,40 @@ fn sarif_schema() -> Value {
     schema
 }
 
+/// One schema of the several that there are: that of Jenkins' xUnit plugin.
+#[test]
+fn junit_is_what_its_schema_says() {
+    let Ok(version) = Command::new("xmllint").arg("--version").output() else {
+        eprintln!("SKIPPED: xmllint is not installed, so no schema is looked at");
+        return;
+    };
+    assert!(version.status.success());
+    let folder = Folder::new("junit");
+    let schema = fixture("junit/junit-10.xsd");
+    let valid = |text: &str| {
+        folder.file("report.xml", text);
+        let ran = Command::new("xmllint")
+            .args(["--noout", "--nonet", "--schema"])
+            .args([&schema, &folder.0.join("report.xml")])
+            .output()
+            .unwrap();
+        (
+            ran.status.success(),
+            String::from_utf8_lossy(&ran.stderr).into_owned(),
+        )
+    };
+    let corpus = fixture("corpus");
+    let real = hetdwarf(["verify", corpus.to_str().unwrap(), "--format=junit"]).out;
+    for text in [&real, &hetdwarf::report::junit(&document())] {
+        let (is_valid, said) = valid(text);
+        assert!(is_valid, "{said}");
+    }
+    // The check can fail.
+    for (right, wrong) in [("<failure ", "<failed "), (" failures=", " fails=")] {
+        assert!(!valid(&real.replace(right, wrong)).0, "{wrong}");
+    }
+}
+
 #[test]
 fn sarif_is_what_its_schema_says() {
     let schema = sarif_schema();
@@ -601,7 +648,10 @@ fn every_form_has_every_finding() {
     assert!(annotations.lines().all(|line| line.starts_with("::")));
     let log = serde_json::to_value(SarifLog::new(&document, "/src")).unwrap();
     let results = log["runs"][0]["results"].as_array().unwrap();
-    for (result, (_, finding)) in results.iter().zip(document.findings()) {
+    // Worst first, which is not the order of the document.
+    let mut findings: Vec<_> = document.findings().collect();
+    findings.sort_by_key(|(_, finding)| core::cmp::Reverse(finding.severity));
+    for (result, (_, finding)) in results.iter().zip(findings) {
         assert_eq!(result["ruleId"], finding.rule);
         assert_eq!(result["level"], finding.severity.name());
         assert!(

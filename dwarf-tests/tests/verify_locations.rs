@@ -142,7 +142,7 @@ fn functions_without_frame_base_are_those_of_llvm_dwarfdump() {
     assert!(functions >= 10, "{functions}");
 }
 
-/// LLVM leaves out the parts behind the last one that it knows: as many times as llvm-dwarfdump shows a location with
+/// LLVM leaves out the parts after the last one that it knows: as many times as llvm-dwarfdump shows a location with
 /// one part only, and `verify` says it once for a unit.
 #[test]
 fn parts_left_out_are_counted_once_for_a_unit() {
@@ -187,7 +187,7 @@ fn parts_left_out_are_counted_once_for_a_unit() {
     assert!(all > 15, "{all}");
 }
 
-/// ROCm's form of the dword of a lane, behind `DW_OP_regx` and the number: `push_lane, lit4, mul, offset`.
+/// ROCm's form of the dword of a lane, after `DW_OP_regx` and the number: `push_lane, lit4, mul, offset`.
 const LANE_OF_REGISTER: [u8; 6] = [0xe9, 0x03, 0x34, 0x1e, 0xe9, 0x04];
 
 /// A byte of it to change, what into, and the rule that says so.
@@ -262,7 +262,7 @@ fn damaged_objects_are_checked_to_the_end() {
     }
 }
 
-/// The faults that `made.s` has on purpose, each with a comment there: a reference behind the unit, a
+/// The faults that `made.s` has on purpose, each with a comment there: a reference after the unit, a
 /// signature that no type unit has, two entries that complete each other.
 #[test]
 fn faults_made_on_purpose_are_found_and_no_others() {

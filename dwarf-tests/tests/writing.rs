@@ -611,7 +611,7 @@ fn a_write_reaches_every_place() {
         let model = Model::Many(models);
         let result = check(&location, &model, bits, Some(lane), &mut wave, random);
         assert_eq!(result, Ok(true), "seed {seed}: {model:?}");
-        // As the second part of a composite, behind a register.
+        // As the second part of a composite, after a register.
         let text = format!(
             "DW_OP_regx 33, DW_OP_bit_piece 17 3, DW_OP_push_object_address, DW_OP_bit_piece {bits} 0"
         );

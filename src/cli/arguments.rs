@@ -320,6 +320,10 @@ pub(crate) enum VerifyFormat {
     Sarif,
     /// Annotations of a GitHub workflow.
     Github,
+    /// A line for each finding, which stays the same when code only moves: for `FileCheck` and grep.
+    Lines,
+    /// `JUnit` XML, for other CIs.
+    Junit,
 }
 
 /// How the answer is printed.

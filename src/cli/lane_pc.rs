@@ -145,6 +145,28 @@ pub(crate) fn print(document: &LanePcDocument, out: &mut dyn Write) -> Result<()
     Ok(())
 }
 
+/// Where lanes are that are not active, a line for each place.
+pub(crate) fn print_inactive(
+    document: &LanePcDocument,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let mut places: BTreeMap<(u128, String), Vec<u8>> = BTreeMap::new();
+    for lane in document.lanes.iter().filter(|lane| !lane.active) {
+        let (Some(pc), Ok(number)) = (lane.pc, u8::try_from(lane.lane)) else {
+            continue;
+        };
+        let text = match (&lane.file, lane.line) {
+            (Some(file), Some(line)) if line != 0 => format!("waiting at {file}:{line}"),
+            (_, _) => format!("waiting at {:#x}", pc.0),
+        };
+        places.entry((pc.0, text)).or_default().push(number);
+    }
+    for ((_, text), lanes) in places {
+        writeln!(out, "lanes {}: {text}", ranges(&lanes))?;
+    }
+    print_others(document, out)
+}
+
 /// Lanes that are in no row, by what is known of them.
 fn print_others(document: &LanePcDocument, out: &mut dyn Write) -> Result<(), Failure> {
     let mut callers: BTreeMap<(usize, String), Vec<u8>> = BTreeMap::new();

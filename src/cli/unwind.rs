@@ -6,13 +6,14 @@ use std::path::Path;
 use crate::arch::{Lane, WaveSize};
 use crate::inspect::Stop;
 use crate::report::{
-    AllWavesDocument, FrameDocument, RegisterValue, UnwindDocument, UnwindLane, WaveGroup,
-    to_json_pretty,
+    AllWavesDocument, FrameDocument, LanePcDocument, RegisterValue, UnwindDocument, UnwindLane,
+    WaveGroup, to_json_pretty,
 };
 
 use super::arguments::{Format, UnwindArguments};
 use super::core::{Chosen, ask_all_waves, with_chosen};
 use super::failure::{Exit, Failure, print_limit};
+use super::lane_pc;
 use super::lanes::{chosen_lanes, item_text, work_items};
 use super::or_unknown;
 
@@ -43,9 +44,20 @@ fn answer(
         Format::Text => {
             let lanes = chosen.unwrap_or_else(|| stop.wave().wave_size().all_lanes().collect());
             print(&document, arguments.registers.then_some(&lanes), out)?;
+            print_waiting(stop, out)?;
         }
     }
     Ok(Exit::Done.unless_limited(&document.completeness))
+}
+
+/// Where the lanes are that are not active: `lane-pc` has it as a document. The call stack is worth having also where nothing can be
+/// said of them.
+pub(crate) fn print_waiting(stop: &Stop<'_, '_>, out: &mut dyn Write) -> Result<(), Failure> {
+    let places = (stop.frame(0)).and_then(|frame| LanePcDocument::new(&frame).ok());
+    match places.filter(|places| places.known) {
+        Some(places) => lane_pc::print_inactive(&places, out),
+        None => Ok(()),
+    }
 }
 
 /// The first of the lanes says which value a scalar register has that was saved in per-lane memory.

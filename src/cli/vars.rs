@@ -11,14 +11,15 @@ use crate::arch::Lane;
 use crate::display::Options;
 use crate::inspect::{Stop, StopFrame};
 use crate::report::{
-    AllVarsDocument, FrameVariables, LaneChoice, NameFilter, VarsDocument, VarsRequest,
-    to_json_pretty,
+    AllVarsDocument, FrameVariables, LaneChoice, LanePcDocument, NameFilter, VarsDocument,
+    VarsRequest, to_json_pretty,
 };
 
 use super::arguments::{Format, FrameChoice, VarsArguments};
 use super::core::{Chosen, with_chosen};
 use super::failure::{Exit, Failure, print_limit};
 use super::input::frame_at;
+use super::lane_pc;
 use super::lanes::{chosen_lanes, ranges};
 use super::pattern::pattern;
 
@@ -156,24 +157,33 @@ impl Answer<'_, '_, '_> {
     }
 }
 
-/// Says why lanes are missing that [`StopFrame::readable_lanes`] leaves out.
+/// Says where lanes are that wait, or that are not in the frame; and of a caller, without it, why lanes are missing that
+/// [`StopFrame::readable_lanes`] leaves out.
 pub(crate) fn print_unsure(
     shown: &[Lane],
     frame: &StopFrame<'_, '_, '_>,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let hidden: Vec<u8> = frame
-        .wave_size()
-        .all_lanes()
-        .filter(|lane| !shown.contains(lane))
+    let all = || frame.wave_size().all_lanes();
+    let hidden: Vec<u8> = (all().filter(|lane| !shown.contains(lane)))
         .map(|lane| lane.0)
         .collect();
-    if frame.exec().is_none() && !hidden.is_empty() {
-        let (lanes, faint) = (ranges(&hidden), anstyle::Style::new().dimmed());
+    let faint = anstyle::Style::new().dimmed();
+    let is_unsure = frame.exec().is_none() && !hidden.is_empty();
+    if !is_unsure && all().all(|lane| frame.is_active(lane)) {
+        return Ok(());
+    }
+    // Without a place they are said not to be active, or below.
+    let places = LanePcDocument::new(frame).ok();
+    if is_unsure && places.as_ref().is_none_or(|found| !found.tells_all()) {
+        let lanes = ranges(&hidden);
         writeln!(
             out,
             "{faint}lanes {lanes} may be active too: EXEC has no rule here{faint:#}"
         )?;
     }
-    Ok(())
+    match places.filter(|found| found.known) {
+        Some(found) => lane_pc::print_inactive(&found, out),
+        None => Ok(()),
+    }
 }

@@ -3,9 +3,9 @@
 //! gimli parses them; this decides when, and keeps the work in proportion to the section. Source:
 //! DWARF 5 §7.5.3.
 
-use core::cell::{Cell, OnceCell};
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use gimli::{Abbreviations, DebugAbbrev, DebugAbbrevOffset, Reader as _};
 
@@ -24,14 +24,14 @@ const MADE: u64 = 24;
 #[derive(Debug)]
 pub(super) struct AbbreviationTables {
     tables: BTreeMap<usize, Table>,
-    overlapping: Cell<u32>,
+    overlapping: AtomicU32,
 }
 
 #[derive(Debug)]
 struct Table {
     /// Where the next table that a unit refers to starts, or the section ends.
     end: usize,
-    parsed: OnceCell<Result<gimli::Result<Arc<Abbreviations>>>>,
+    parsed: OnceLock<Result<gimli::Result<Arc<Abbreviations>>>>,
 }
 
 impl AbbreviationTables {
@@ -46,13 +46,13 @@ impl AbbreviationTables {
             .copied()
             .zip(ends)
             .map(|(offset, end)| {
-                let parsed = OnceCell::new();
+                let parsed = OnceLock::new();
                 (offset, Table { end, parsed })
             })
             .collect();
         AbbreviationTables {
             tables,
-            overlapping: Cell::new(0),
+            overlapping: AtomicU32::new(0),
         }
     }
 
@@ -78,10 +78,8 @@ impl AbbreviationTables {
             match whole(Bytes::new(window, gimli::LittleEndian)) {
                 Ok(Err(gimli::Error::UnexpectedEof(_)))
                     if window.len() < section.slice().len()
-                        && self.overlapping.get() < OVERLAPPING =>
+                        && self.overlapping.fetch_add(1, Ordering::Relaxed) < OVERLAPPING =>
                 {
-                    self.overlapping
-                        .set(self.overlapping.get().saturating_add(1));
                     whole(section)
                 }
                 result => result,

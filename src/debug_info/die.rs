@@ -217,7 +217,7 @@ impl<'a> DebugInfo<'a> {
         self.walk(id).map(Dies::new)
     }
 
-    /// The unit that holds `offset` of a section, if the offset is behind the unit's header.
+    /// The unit that holds `offset` of a section, if the offset is after the unit's header.
     pub(super) fn find_die(&self, file: usize, section: SectionId, offset: usize) -> Option<DieId> {
         let types = section == SectionId::DebugTypes;
         let key = |entry: &UnitEntry<'a>| {

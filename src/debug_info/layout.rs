@@ -26,7 +26,7 @@ pub(crate) enum Question<'a> {
     Value(ExpressionBytes<'a>),
     /// The number of so many bytes that is where an expression or a location list says.
     Stored(LocationAttribute<'a>, u64),
-    /// How many bits behind an object the location is that an expression computes from the object's.
+    /// How many bits after an object the location is that an expression computes from the object's.
     Member(ExpressionBytes<'a>),
 }
 

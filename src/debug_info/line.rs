@@ -3,9 +3,8 @@
 //! gimli decodes line programs and executes their instructions; this module keeps the rows in an order
 //! that can be searched. The names of files are left to `source_file`. Source: DWARF 5 §6.2.
 
-use core::cell::OnceCell;
 use core::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use gimli::{DebugLineOffset, LineInstruction, LineRow, SectionId};
 
@@ -16,6 +15,7 @@ use super::unit::UnitId;
 use super::{Bytes, DebugInfo};
 use crate::error::{Error, Result};
 use crate::meter::Held;
+use crate::sync::lock;
 
 /// How many times its section all line table headers together may be large. Tables are read once each,
 /// so they fit in once unless they overlap.
@@ -65,7 +65,7 @@ pub struct Row {
     pub prologue_end: bool,
     /// Whether the epilogue of a function starts here.
     pub epilogue_begin: bool,
-    /// Whether it is the first address behind a sequence of instructions, and no row of its own.
+    /// Whether it is the first address after a sequence of instructions, and no row of its own.
     pub end_sequence: bool,
 }
 
@@ -75,7 +75,7 @@ pub struct LineTable<'a> {
     pub(super) program: gimli::IncompleteLineProgram<Bytes<'a>>,
     /// The number of the file with the table.
     pub(super) file: usize,
-    rows: OnceCell<Rows<'a>>,
+    rows: OnceLock<Rows<'a>>,
     /// What the rows take.
     held: Held,
 }
@@ -152,7 +152,7 @@ impl<'a> DebugInfo<'a> {
         let Some(unit) = self.find_unit(pc)? else {
             return Ok(None);
         };
-        let Some(table) = self.line_table(unit)? else {
+        let Some(table) = self.lines_of(unit)? else {
             return Ok(None);
         };
         let Some((row, range)) = table.find(pc) else {
@@ -178,17 +178,27 @@ impl<'a> DebugInfo<'a> {
     /// If the header of the table is malformed. Faults in the program are no error; see
     /// [`LineTable::problem`].
     pub fn line_table(&self, unit: UnitId) -> Result<Option<Arc<LineTable<'a>>>> {
-        let Some((unit, offset)) = self.line_offset(unit)? else {
-            return Ok(None);
+        self.lines_of(unit).map(|table| table.map(Arc::clone))
+    }
+
+    /// The same, lent.
+    pub(super) fn lines_of(&self, unit: UnitId) -> Result<Option<&Arc<LineTable<'a>>>> {
+        let read = || {
+            let Some((unit, offset)) = self.line_offset(unit)? else {
+                return Ok(None);
+            };
+            let key = (self.entry(unit)?.file, offset);
+            let mut known = lock(&self.lines);
+            if let Some(table) = known.tables.get(&key) {
+                return table.clone().map(Some);
+            }
+            let table = self.read_line_table(unit, offset, &mut known.bytes);
+            let table = table.map(Arc::new);
+            known.tables.insert(key, table.clone());
+            table.map(Some)
         };
-        let entry = self.entry(unit)?;
-        let key = (entry.file, offset);
-        if let Some(table) = self.lines.borrow().get(&key) {
-            return table.clone().map(Some);
-        }
-        let table = self.read_line_table(unit, offset).map(Arc::new);
-        self.lines.borrow_mut().insert(key, table.clone());
-        table.map(Some)
+        let table = self.entry(unit)?.lines.get_or_init(read);
+        table.as_ref().map(Option::as_ref).map_err(Clone::clone)
     }
 
     /// The unit that has the line table of `unit`, and where the table is.
@@ -203,7 +213,13 @@ impl<'a> DebugInfo<'a> {
         Ok(offset.map(|offset| (partner, offset)))
     }
 
-    fn read_line_table(&self, unit: UnitId, offset: usize) -> Result<LineTable<'a>> {
+    /// `read` is how many bytes all headers had that were read before.
+    fn read_line_table(
+        &self,
+        unit: UnitId,
+        offset: usize,
+        read: &mut usize,
+    ) -> Result<LineTable<'a>> {
         let entry = self.entry(unit)?;
         let file = self.file(entry)?;
         let error = |error| file.error("line table", SectionId::DebugLine, offset, error);
@@ -212,8 +228,7 @@ impl<'a> DebugInfo<'a> {
             Error::malformed("line table", reason).within(section, offset as u64)
         };
         let size = gimli::Section::reader(&file.dwarf.debug_line).slice().len();
-        let read = self.lines_read.get();
-        if read > size.saturating_mul(OVERLAP) {
+        if *read > size.saturating_mul(OVERLAP) {
             return Err(place("too many line tables overlap"));
         }
         let program = file
@@ -227,7 +242,7 @@ impl<'a> DebugInfo<'a> {
             )
             .map_err(error)?;
         let length = program.header().header_length();
-        self.lines_read.set(read.saturating_add(length));
+        *read = read.saturating_add(length);
         let held = Held::new(Arc::clone(self.meter()));
         held.meter().pass(length)?;
         let header = program.header();
@@ -237,7 +252,7 @@ impl<'a> DebugInfo<'a> {
         Ok(LineTable {
             program,
             file: entry.file,
-            rows: OnceCell::new(),
+            rows: OnceLock::new(),
             held,
         })
     }

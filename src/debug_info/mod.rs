@@ -49,7 +49,9 @@ mod read_type;
 mod representation;
 mod resolver;
 mod scope;
+mod scope_tree;
 mod source_file;
+mod source_frame;
 mod split;
 pub mod type_attribute;
 mod type_entry;
@@ -62,10 +64,9 @@ mod value;
 mod variable;
 mod walk;
 
-use core::cell::{Cell, OnceCell, RefCell};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock};
 
 pub use convention::{AddressSpaceNumbering, LocationConvention, UnitConvention};
 pub use die::{Die, DieId};
@@ -76,6 +77,7 @@ pub use line::{LineTable, Row, SourceLine};
 pub use location_list::{LocationEntries, LocationEntry, LocationRange};
 pub use scope::InlinedCall;
 pub use source_file::SourceFile;
+pub use source_frame::{SourceFrame, SourceFrames};
 pub use type_name::type_name;
 pub use unit::{Language, UnitId, UnitInfo, UnitKind};
 pub use value::DieValue;
@@ -93,8 +95,14 @@ use unit::UnitEntry;
 /// Bytes of a section, as gimli reads them. AMDGPU is little-endian.
 pub type Bytes<'a> = gimli::EndianSlice<'a, gimli::LittleEndian>;
 
-/// Line tables by file and offset.
-type LineTables<'a> = BTreeMap<(usize, usize), Result<Arc<LineTable<'a>>>>;
+/// The line tables that were read.
+#[derive(Debug, Default)]
+struct LineTables<'a> {
+    /// By file and offset.
+    tables: BTreeMap<(usize, usize), Result<Arc<LineTable<'a>>>>,
+    /// The bytes of all their headers.
+    bytes: usize,
+}
 
 /// The debugging information of a code object, and of the `.dwo` files that belong to it.
 #[derive(Debug)]
@@ -110,11 +118,9 @@ pub struct DebugInfo<'a> {
     held: Held,
     /// Type units by file and signature.
     signatures: BTreeMap<(usize, u64), DieId>,
-    addresses: OnceCell<AddressIndex>,
-    aranges: OnceCell<AddressIndex>,
-    lines: RefCell<LineTables<'a>>,
-    /// The bytes of all their headers.
-    lines_read: Cell<usize>,
+    addresses: OnceLock<AddressIndex>,
+    aranges: OnceLock<AddressIndex>,
+    lines: Mutex<LineTables<'a>>,
 }
 
 impl<'a> DebugInfo<'a> {
@@ -150,10 +156,9 @@ impl<'a> DebugInfo<'a> {
             dialect: Dialect::default(),
             held: Held::new(meter),
             signatures: BTreeMap::new(),
-            addresses: OnceCell::new(),
-            aranges: OnceCell::new(),
-            lines: RefCell::new(BTreeMap::new()),
-            lines_read: Cell::new(0),
+            addresses: OnceLock::new(),
+            aranges: OnceLock::new(),
+            lines: Mutex::default(),
         };
         info.add_file(file);
         info
@@ -188,6 +193,15 @@ impl<'a> DebugInfo<'a> {
     fn hold_all<T>(&self, count: usize) -> Result<()> {
         let size = size_of::<T>() as u64;
         self.held.hold(size.saturating_mul(count as u64))
+    }
+
+    /// Reads what makes later questions faster, and is kept; nothing if it cannot be read, or is not worth what it costs.
+    fn read_ahead<T>(&self, read: impl FnOnce(&Meter) -> Result<T>) -> Option<T> {
+        let meter = self.meter().ahead()?;
+        let read = read(&meter);
+        self.meter().work(meter.steps()).ok()?;
+        self.held.hold(meter.bytes()).ok()?;
+        read.ok()
     }
 
     /// The limits that it is read within.

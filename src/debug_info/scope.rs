@@ -89,9 +89,21 @@ impl<'a> DebugInfo<'a> {
         pc: u64,
         meter: &Meter,
     ) -> Result<Vec<InlinedCall<'a>>> {
+        let mut calls = Vec::new();
+        if let Some(tree) = self.scope_tree(function.die) {
+            let mut inner = tree.innermost_function(pc);
+            while let Some(outer) = tree.caller_of(inner) {
+                meter.work(PER_CALL)?;
+                meter.hold_all::<InlinedCall<'a>>(1)?;
+                if let Some(scope) = tree.scope(inner) {
+                    calls.push(self.inlined_call(&self.die(scope.id)?, meter));
+                }
+                inner = outer;
+            }
+            return Ok(calls);
+        }
         let scopes = self.scopes_at(function.die, pc, meter)?.scopes;
         // Scopes that overlap without nesting contradict each other; the last one counts.
-        let mut calls = Vec::new();
         let mut next = deepest(&scopes);
         while let Some(scope) = next.and_then(|number| scopes.get(number)) {
             if scope.die.tag() == DW_TAG_inlined_subroutine {

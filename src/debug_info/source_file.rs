@@ -3,7 +3,7 @@
 //! Reading the table is left to `line`. Sources: DWARF 5 §6.2.4; HET A.6.2.4.1 (`DW_LNCT_LLVM_source`).
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use gimli::SectionId;
 
@@ -42,21 +42,31 @@ impl<'a> DebugInfo<'a> {
     /// # Errors
     /// If the header of the table is malformed.
     pub fn source_file(&self, unit: UnitId, index: u64) -> Result<Option<SourceFile>> {
-        let Some(table) = self.line_table(unit)? else {
+        let path = self.source_path(unit, index)?;
+        Ok(path.map(|path| SourceFile { index, path }))
+    }
+
+    /// The path of such a file.
+    pub(super) fn source_path(&self, unit: UnitId, index: u64) -> Result<Option<Arc<str>>> {
+        let Some(table) = self.lines_of(unit)? else {
             return Ok(None);
         };
         // Units that share a table need not share the directory it counts from.
-        let paths = &self.entry(unit)?.paths;
-        let known = paths.borrow().get(&index).cloned();
-        let path = match known {
-            Some(path) => path,
-            None => {
-                let path = self.path(unit, &table, index)?;
-                paths.borrow_mut().insert(index, path.clone());
-                path
-            }
+        let paths = self.entry(unit)?.paths.get_or_init(|| {
+            // Numbers start at 1 before DWARF 5.
+            let numbers = 0..=table.file_count();
+            numbers.map(|_| OnceLock::new()).collect()
+        });
+        let number = usize::try_from(index).unwrap_or(usize::MAX);
+        // What the program of the table adds is rare enough to be made each time.
+        let Some(known) = paths.get(number) else {
+            return self.path(unit, table, index);
         };
-        Ok(path.map(|path| SourceFile { index, path }))
+        if let Some(path) = known.get() {
+            return Ok(path.clone());
+        }
+        let path = self.path(unit, table, index)?;
+        Ok(known.get_or_init(|| path).clone())
     }
 
     /// The text of a source file, where the line table carries it (`DW_LNCT_LLVM_source`). A file that is

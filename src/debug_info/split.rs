@@ -4,8 +4,8 @@
 //! split unit leaves to it. Packages (`.dwp`) are not read. Sources: DWARF 5 §3.1.2, §3.1.3, §7.3.2, and
 //! GNU's extension of DWARF 4 (`DW_AT_GNU_dwo_id`).
 
-use core::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use super::DebugInfo;
 use super::file::File;
@@ -30,8 +30,8 @@ impl<'a> DebugInfo<'a> {
             file.dwarf.make_dwo(&main.dwarf);
         }
         let first = self.add_file(file);
-        self.addresses = OnceCell::new();
-        self.aranges = OnceCell::new();
+        self.addresses = OnceLock::new();
+        self.aranges = OnceLock::new();
         let skeletons: BTreeMap<u64, UnitId> = self
             .unit_ids()
             .take(first)
@@ -56,10 +56,11 @@ impl<'a> DebugInfo<'a> {
         if let Some(entry) = self.units.get_mut(unit.0 as usize) {
             entry.partner = Some(partner);
             // What was read before the partner was known lacks its bases.
-            entry.contents = OnceCell::new();
-            entry.index = OnceCell::new();
-            entry.constants = OnceCell::new();
-            entry.paths = RefCell::default();
+            entry.contents = OnceLock::new();
+            entry.index = OnceLock::new();
+            entry.constants = OnceLock::new();
+            entry.lines = OnceLock::new();
+            entry.paths = OnceLock::new();
         }
     }
 

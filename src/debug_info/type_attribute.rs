@@ -140,7 +140,7 @@ rows! {
     Ext(Extension::AddressSpace),         "DW_AT_LLVM_address_space",         POINTERS,          ReadIfConstant, "HET A.5.3",         "where an address points";
     Std(DW_AT_address_class),             "DW_AT_address_class",              POINTERS,          ReadIfConstant, "DWARF 5 §5.3",      "where an address points";
     Std(DW_AT_type),                      "DW_AT_type",                       POINTERS,          Read,           "DWARF 5 §5.3",      "what an implicit pointer stands for is of it";
-    Std(DW_AT_type),                      "DW_AT_type",                       STRIDED,           Read,           "DWARF 5 §5.5",      "the elements; the number behind an enumeration or subrange";
+    Std(DW_AT_type),                      "DW_AT_type",                       STRIDED,           Read,           "DWARF 5 §5.5",      "the elements; the number after an enumeration or subrange";
     Std(DW_AT_type),                      "DW_AT_type",                       MEMBER_AND_BASE,   Read,           "DWARF 5 §5.7.3",    "what a member is";
     Std(DW_AT_type),                      "DW_AT_type",                       STRING,            Read,           "DWARF 5 §5.11",     "the characters";
     Std(DW_AT_type),                      "DW_AT_type",                       VARIANT_PART,      Unsupported,    "DWARF 5 §5.7.10",   "that no member tells which variant is present";

@@ -3,10 +3,8 @@
 //! gimli reads headers and abbreviations. What functions and types a unit has is left to the modules
 //! that ask. Sources: DWARF 5 §3.1, §7.5.1; HET A.3.1.1, A.7.12.
 
-use core::cell::{OnceCell, RefCell};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use gimli::{
     AttributeValue, DebugLocListsBase, DebugRngListsBase, DebugStrOffsetsBase, DwAt, DwarfFileType,
@@ -19,6 +17,7 @@ use super::convention::UnitConvention;
 use super::die::{Die, DieId};
 use super::file::File;
 use super::index_table::{IndexTables, index_of};
+use super::line::LineTable;
 use super::unit_index::UnitIndex;
 use super::{Bytes, DebugInfo};
 use crate::error::{Error, Result};
@@ -129,6 +128,9 @@ impl UnitInfo<'_> {
     }
 }
 
+/// Paths of files that were asked for, by their numbers.
+type Paths = Box<[OnceLock<Option<Arc<str>>>]>;
+
 /// A unit, and what has been read of it so far.
 #[derive(Debug)]
 pub(super) struct UnitEntry<'a> {
@@ -136,12 +138,14 @@ pub(super) struct UnitEntry<'a> {
     /// The number of its file: 0 is the code object.
     pub(super) file: usize,
     pub(super) partner: Option<UnitId>,
-    pub(super) contents: OnceCell<Result<Unit<'a>>>,
-    pub(super) index: OnceCell<Result<UnitIndex<'a>>>,
-    pub(super) constants: OnceCell<Result<Constants>>,
-    pub(super) convention: OnceCell<Result<UnitConvention>>,
-    /// Paths of files that were asked for, by their numbers.
-    pub(super) paths: RefCell<BTreeMap<u64, Option<Arc<str>>>>,
+    pub(super) contents: OnceLock<Result<Unit<'a>>>,
+    pub(super) index: OnceLock<Result<UnitIndex<'a>>>,
+    pub(super) constants: OnceLock<Result<Constants>>,
+    pub(super) convention: OnceLock<Result<UnitConvention>>,
+    /// The table of its lines, which several units can share.
+    pub(super) lines: OnceLock<Result<Option<Arc<LineTable<'a>>>>>,
+    /// Paths of the files of that table, by their numbers.
+    pub(super) paths: OnceLock<Paths>,
 }
 
 /// A unit with its abbreviations and first entry.
@@ -163,11 +167,12 @@ impl<'a> UnitEntry<'a> {
             header,
             file,
             partner: None,
-            contents: OnceCell::new(),
-            index: OnceCell::new(),
-            constants: OnceCell::new(),
-            convention: OnceCell::new(),
-            paths: RefCell::new(BTreeMap::new()),
+            contents: OnceLock::new(),
+            index: OnceLock::new(),
+            constants: OnceLock::new(),
+            convention: OnceLock::new(),
+            lines: OnceLock::new(),
+            paths: OnceLock::new(),
         }
     }
 

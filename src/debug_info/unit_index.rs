@@ -4,14 +4,18 @@
 //! It notes where entries are and leaves reading them to others. Sources: DWARF 5 §3.1 to §3.3, §5.7.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 use gimli::{DwTag, constants::*};
 
 use super::attribute;
 use super::die::{Die, DieId};
+use super::function::Function;
 use super::index_table::index_of;
 use super::range_map::RangeMap;
+use super::scope_tree::ScopeTree;
 use super::unit::UnitId;
+use super::variable::Variable;
 use super::{Bytes, DebugInfo, lossy};
 use crate::error::{Error, Result};
 
@@ -23,15 +27,28 @@ const QUALIFIERS: usize = 32;
 pub(super) struct UnitIndex<'a> {
     /// Numbers in `function_entries`, by address.
     pub(super) functions: RangeMap<u32>,
-    /// Every subprogram with code, in the order of the section.
-    pub(super) function_entries: Vec<DieId>,
+    /// Every subprogram with code, in the order of the section; after those of the unit itself come those of the units it imports.
+    pub(super) function_entries: Vec<FunctionEntry<'a>>,
+    /// How many are of the unit itself.
+    own_functions: usize,
     /// Every variable and constant of file scope or in a namespace, in the order of the section.
     pub(super) globals: Vec<DieId>,
+    /// What has been read of those.
+    pub(super) read_globals: OnceLock<Option<Box<[Variable<'a>]>>>,
     /// What ended the walk before the end of the unit.
     pub(super) broken: Option<Error>,
     scopes: Vec<ScopeName<'a>>,
     /// The scopes of entries that are not at the top of the unit.
     scope_of: BTreeMap<DieId, u32>,
+}
+
+/// A subprogram with code, and what has been read of it.
+#[derive(Debug)]
+pub(super) struct FunctionEntry<'a> {
+    pub(super) id: DieId,
+    pub(super) function: OnceLock<Box<Function<'a>>>,
+    /// Its scopes; nothing if they have to be walked over.
+    pub(super) tree: OnceLock<Option<Box<ScopeTree<'a>>>>,
 }
 
 /// A namespace, structure, class or union that qualifies the names of what is in it.
@@ -42,7 +59,14 @@ struct ScopeName<'a> {
     name: Option<Bytes<'a>>,
 }
 
-impl UnitIndex<'_> {
+impl<'a> UnitIndex<'a> {
+    /// The function of the unit itself whose entry is at `id`.
+    pub(super) fn function_at(&self, id: DieId) -> Option<&FunctionEntry<'a>> {
+        let own = self.function_entries.get(..self.own_functions)?;
+        let at = own.binary_search_by_key(&id.offset, |entry| entry.id.offset);
+        own.get(at.ok()?).filter(|entry| entry.id == id)
+    }
+
     /// The scopes that an entry is in, as `a::b`; nothing at the top of the unit.
     fn qualifier(&self, id: DieId) -> Option<String> {
         let mut names = Vec::new();
@@ -105,7 +129,9 @@ impl<'d, 'a> IndexBuilder<'d, 'a> {
             index: UnitIndex {
                 functions: RangeMap::new(Vec::new()),
                 function_entries: Vec::new(),
+                own_functions: 0,
                 globals: Vec::new(),
+                read_globals: OnceLock::new(),
                 broken: None,
                 scopes: Vec::new(),
                 scope_of: BTreeMap::new(),
@@ -113,9 +139,12 @@ impl<'d, 'a> IndexBuilder<'d, 'a> {
             imports: vec![unit],
             seen: BTreeSet::from([unit]),
         };
-        while let Some(unit) = builder.imports.pop() {
-            if let Err(error) = builder.walk(unit) {
+        while let Some(walked) = builder.imports.pop() {
+            if let Err(error) = builder.walk(walked) {
                 builder.index.broken.get_or_insert(error);
+            }
+            if walked == unit {
+                builder.index.own_functions = builder.index.function_entries.len();
             }
         }
         builder.index.functions = RangeMap::new(builder.ranges);
@@ -184,8 +213,18 @@ impl<'d, 'a> IndexBuilder<'d, 'a> {
         if let Err(error) = result.and(full) {
             self.index.broken.get_or_insert(error);
         }
-        if self.ranges.len() > before {
-            self.index.function_entries.push(die.id());
+        if self.ranges.len() == before {
+            return;
+        }
+        if let Err(error) = self.info.hold_all::<FunctionEntry<'a>>(1) {
+            self.ranges.truncate(before);
+            self.index.broken.get_or_insert(error);
+        } else {
+            self.index.function_entries.push(FunctionEntry {
+                id: die.id(),
+                function: OnceLock::new(),
+                tree: OnceLock::new(),
+            });
         }
     }
 

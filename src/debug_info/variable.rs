@@ -13,6 +13,7 @@ use gimli::constants::{
     DW_AT_location, DW_AT_name, DW_AT_specification, DW_AT_start_scope, DW_TAG_constant,
     DW_TAG_formal_parameter,
 };
+use smallvec::SmallVec;
 
 use super::DebugInfo;
 use super::attribute::Extension;
@@ -44,7 +45,7 @@ pub enum VariableKind {
 /// Where a variable's scope starts, if not at the start of its block (`DW_AT_start_scope`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StartScope {
-    /// So many bytes behind the first address of its block.
+    /// So many bytes after the first address of its block.
     Offset(u64),
     /// It is in scope in these addresses.
     Ranges(Vec<Range<u64>>),
@@ -153,7 +154,21 @@ impl<'a> DebugInfo<'a> {
         meter: &Meter,
         variables: &mut Vec<Variable<'a>>,
     ) -> Result<()> {
-        let found = self.scopes_at(function.die, pc, meter)?;
+        if self.known_variables(function.die, pc, meter, variables)? {
+            return Ok(());
+        }
+        self.walked_variables(function.die, pc, meter, variables)
+    }
+
+    /// The same, read anew in a walk over the entries of the function.
+    pub(super) fn walked_variables(
+        &self,
+        function: DieId,
+        pc: u64,
+        meter: &Meter,
+        variables: &mut Vec<Variable<'a>>,
+    ) -> Result<()> {
+        let found = self.scopes_at(function, pc, meter)?;
         let names = self.function_names(&found.scopes);
         let mut objects: Vec<Vec<Die<'a>>> = found.scopes.iter().map(|_| Vec::new()).collect();
         for (number, die) in found.objects {
@@ -165,9 +180,64 @@ impl<'a> DebugInfo<'a> {
         scopes.sort_by_key(|((scope, _), _)| core::cmp::Reverse(scope.depth));
         let mut reading = Reading::new(meter);
         for ((scope, name), objects) in scopes {
-            self.variables_of_scope(scope, &name, &objects, variables, &mut reading)?;
+            self.variables_of_scope(&scope.die, &name, &objects, variables, &mut reading)?;
         }
-        self.globals_within(function.die.unit, meter, variables)
+        self.globals_within(function.unit, meter, variables)
+    }
+
+    /// The same for a function whose scopes are kept; false for any other.
+    fn known_variables(
+        &self,
+        function: DieId,
+        pc: u64,
+        meter: &Meter,
+        variables: &mut Vec<Variable<'a>>,
+    ) -> Result<bool> {
+        let Some(tree) = self.scope_tree(function) else {
+            return Ok(false);
+        };
+        let Some(globals) = self.kept_globals(function.unit) else {
+            return Ok(false);
+        };
+        let mut scopes: SmallVec<[&[Variable<'a>]; 8]> = SmallVec::new();
+        for number in tree.around(pc) {
+            let Some(found) = self.scope_variables(tree, number) else {
+                return Ok(false);
+            };
+            scopes.push(found);
+        }
+        scopes.push(globals);
+        for scope in scopes {
+            meter.work(scope.len() as u64)?;
+            meter.hold_all::<Variable<'a>>(scope.len())?;
+            variables.extend_from_slice(scope);
+        }
+        Ok(true)
+    }
+
+    /// The variables of file scope of a unit, read once; nothing if they cannot be read, or not be kept.
+    fn kept_globals(&self, unit: UnitId) -> Option<&[Variable<'a>]> {
+        let read = |meter: &Meter| {
+            let mut globals = Vec::new();
+            self.globals_within(unit, meter, &mut globals)?;
+            Ok(globals.into_boxed_slice())
+        };
+        let globals = &self.index(unit).ok()?.read_globals;
+        globals.get_or_init(|| self.read_ahead(read)).as_deref()
+    }
+
+    /// Reads the variables of the scope at `id`, which declares `objects` and is in the function `name`.
+    pub(super) fn read_scope_variables(
+        &self,
+        id: DieId,
+        name: &Option<Cow<'a, str>>,
+        objects: &[Die<'a>],
+        meter: &Meter,
+    ) -> Result<Vec<Variable<'a>>> {
+        let mut variables = Vec::new();
+        let mut reading = Reading::new(meter);
+        self.variables_of_scope(&self.die(id)?, name, objects, &mut variables, &mut reading)?;
+        Ok(variables)
     }
 
     /// The variables of file scope of a unit, and those in its namespaces, in the order of the entries.
@@ -230,10 +300,10 @@ impl<'a> DebugInfo<'a> {
         Ok(())
     }
 
-    /// Appends the variables of one scope, which declares `objects` and is in the function `name`.
+    /// Appends the variables of the scope `scope`, which declares `objects` and is in the function `name`.
     fn variables_of_scope(
         &self,
-        scope: &Scope<'a>,
+        scope: &Die<'a>,
         name: &Option<Cow<'a, str>>,
         objects: &[Die<'a>],
         variables: &mut Vec<Variable<'a>>,
@@ -246,7 +316,7 @@ impl<'a> DebugInfo<'a> {
             let mut variable = self.variable(die, meter);
             pay_for_names(meter, &variable)?;
             variable.scope.clone_from(name);
-            variable.scope_die = Some(scope.die.id());
+            variable.scope_die = Some(scope.id());
             variable.is_omitted = is_omitted;
             variables.push(variable);
             Ok::<_, Error>(())
@@ -256,8 +326,8 @@ impl<'a> DebugInfo<'a> {
             present.extend(origins.entries().map(Die::id));
             add(die, false)?;
         }
-        let origin = scope.die.attribute(DW_AT_abstract_origin);
-        let origin = origin.and_then(|origin| self.target(&scope.die, origin).ok()?);
+        let origin = scope.attribute(DW_AT_abstract_origin);
+        let origin = origin.and_then(|origin| self.target(scope, origin).ok()?);
         if let Some(origin) = origin {
             for die in self.own_variables(origin, reading)?.iter() {
                 if !present.contains(&die.id()) {

@@ -152,7 +152,7 @@ pub(crate) struct Value<'v> {
 impl Value<'_> {
     /// [`print_with()`] as a part of a question: what types make of few characters, like looking for one of a million
     /// enumerators, is paid for. The text ends in `...` where nothing is left to pay with.
-    fn print(&self, meter: &Meter, out: &mut dyn fmt::Write) -> fmt::Result {
+    pub(crate) fn print(&self, meter: &Meter, out: &mut dyn fmt::Write) -> fmt::Result {
         let mut printer = self.printer(meter, out);
         let printed = printer.whole(self.id);
         printer.out.finish(printed)

@@ -23,7 +23,7 @@ pub struct Vendor<'a> {
     pub major: u32,
     /// The minor version.
     pub minor: u32,
-    /// What stands behind the version; empty if nothing does.
+    /// What stands after the version; empty if nothing does.
     pub options: &'a str,
 }
 

@@ -1,18 +1,52 @@
 //! Finding the FDE of an address: an index built once, when it is first asked.
 
-use core::cell::OnceCell;
+use std::sync::{Arc, Mutex, OnceLock};
 
-use super::entry::{Fde, FrameSection};
+use foldhash::HashMap;
+
+use super::entry::{Cie, Fde, FrameSection};
 use super::row::{Row, Rows};
 use crate::error::Result;
 use crate::meter::Meter;
+use crate::sync::lock;
+
+/// A row, and the CIE it goes with.
+#[derive(Debug)]
+pub(super) struct KnownRow<'a> {
+    pub(super) cie: Cie<'a>,
+    pub(super) row: Row<'a>,
+}
+
+/// Rows of addresses that were asked for: the frames of a recursion, and the waves of a kernel, are at the same few.
+#[derive(Debug, Default)]
+struct KnownRows<'a> {
+    rows: HashMap<u64, Arc<KnownRow<'a>>>,
+    rules: usize,
+}
+
+impl<'a> KnownRows<'a> {
+    /// Keeps a row. There is no end of addresses, so that it starts anew when it has become large.
+    fn keep(&mut self, pc: u64, row: &Arc<KnownRow<'a>>) {
+        /// How many rules there may be, and rows, each of which counts as some of them: some 4 MiB.
+        const MOST: usize = 1 << 17;
+        const ROW: usize = 16;
+        self.rules = self
+            .rules
+            .saturating_add(row.row.rules().len().saturating_add(ROW));
+        if self.rules > MOST {
+            *self = KnownRows::default();
+        }
+        self.rows.insert(pc, Arc::clone(row));
+    }
+}
 
 /// The FDEs of a section, by address.
 #[derive(Clone, Debug)]
 pub struct FrameIndex<'a> {
     section: FrameSection<'a>,
     /// First address, first address past the end, and the offset of the entry; by first address.
-    ranges: OnceCell<Vec<(u64, u64, u64)>>,
+    ranges: OnceLock<Arc<[(u64, u64, u64)]>>,
+    known: Arc<Mutex<KnownRows<'a>>>,
 }
 
 impl<'a> FrameIndex<'a> {
@@ -21,7 +55,8 @@ impl<'a> FrameIndex<'a> {
     pub fn new(section: FrameSection<'a>) -> FrameIndex<'a> {
         FrameIndex {
             section,
-            ranges: OnceCell::new(),
+            ranges: OnceLock::new(),
+            known: Arc::default(),
         }
     }
 
@@ -31,7 +66,7 @@ impl<'a> FrameIndex<'a> {
         self.ranges.get_or_init(|| {
             let mut ranges = self.section.code_ranges();
             ranges.sort_unstable();
-            ranges
+            ranges.into()
         })
     }
 
@@ -95,5 +130,34 @@ impl<'a> FrameIndex<'a> {
         };
         let row = Rows::new(&fde, self.section.name())?.row_within(pc, meter)?;
         Ok(row.map(|row| (fde, row)))
+    }
+}
+
+/// What unwinding asks for. An index remembers rows, so that nobody may take it for one of a shorter lifetime; what it gives may.
+pub(super) trait RowSource<'a> {
+    /// The row that holds at an address, which all share that ask for it; what is read is paid for.
+    fn known_row(&self, pc: u64, meter: Option<&Meter>) -> Result<Option<Arc<KnownRow<'a>>>>;
+
+    /// Where the rows are from.
+    fn section(&self) -> FrameSection<'a>;
+}
+
+impl<'a, 'f: 'a> RowSource<'a> for FrameIndex<'f> {
+    fn known_row(&self, pc: u64, meter: Option<&Meter>) -> Result<Option<Arc<KnownRow<'a>>>> {
+        let known = lock(&self.known).rows.get(&pc).cloned();
+        if let Some(known) = known {
+            meter.map_or(Ok(()), |meter| meter.work(1))?;
+            return Ok(Some(known));
+        }
+        let Some((fde, row)) = self.row_within(pc, meter)? else {
+            return Ok(None);
+        };
+        let known = Arc::new(KnownRow { cie: fde.cie, row });
+        lock(&self.known).keep(pc, &known);
+        Ok(Some(known))
+    }
+
+    fn section(&self) -> FrameSection<'a> {
+        self.section
     }
 }

@@ -105,7 +105,7 @@ pub struct Rows<'a> {
     /// Rules of this row that are not in it yet: compilers write those of a prologue in groups of ascending registers,
     /// which are put where they belong together.
     group: Vec<(u64, RegisterRule<'a>)>,
-    /// The rules behind the initial instructions, for `DW_CFA_restore`.
+    /// The rules after the initial instructions, for `DW_CFA_restore`.
     initial: Row<'a>,
     remembered: Vec<Row<'a>>,
     /// The start of the row that comes next.

@@ -5,9 +5,9 @@
 
 use core::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use super::entry::Cie;
-use super::index::FrameIndex;
+use super::index::{FrameIndex, KnownRow, RowSource};
 use super::row::{CfaRule, RegisterRule, Row};
 use super::stop::Stopped;
 use crate::arch::{AddressSpace, Processor, Register, ScratchAddressing};
@@ -28,7 +28,7 @@ pub struct Unwind<'c, 'a> {
     /// The stopped wave.
     pub wave: &'c dyn Wave,
     /// The call frame information of the code object.
-    pub cfi: &'c FrameIndex<'a>,
+    cfi: &'c dyn RowSource<'a>,
     /// Where the code object is loaded.
     pub load_address: u64,
     /// The processor: its calling convention is used where the reading is tolerant.
@@ -58,9 +58,9 @@ impl core::fmt::Debug for Unwind<'_, '_> {
 impl<'c, 'a> Unwind<'c, 'a> {
     /// By the letter, with no lane and the default limits.
     #[must_use]
-    pub fn new(
+    pub fn new<'f: 'a>(
         wave: &'c dyn Wave,
-        cfi: &'c FrameIndex<'a>,
+        cfi: &'c FrameIndex<'f>,
         load_address: u64,
         arena: &'a Arena<'a>,
     ) -> Unwind<'c, 'a> {
@@ -98,7 +98,7 @@ pub struct CallStack<'c, 'a> {
 struct Activation<'a> {
     /// As an address of the code object: the program counter, or the return address.
     pc: u64,
-    row: Option<(Cie<'a>, Row<'a>)>,
+    row: Option<Arc<KnownRow<'a>>>,
     /// The CFA, once somebody has asked; while it is computed, the error for who asks again.
     cfa: RefCell<Option<Result<Location<'a>>>>,
     /// Where the return address was found.
@@ -186,13 +186,13 @@ impl<'c, 'a> CallStack<'c, 'a> {
         }
         let level = self.frames.len();
         let lookup = if level == 0 { pc } else { pc.wrapping_sub(1) };
-        let row = self.unwind.cfi.row_within(lookup, self.unwind.meter);
+        let row = self.unwind.cfi.known_row(lookup, self.unwind.meter);
         let (row, error) = match row {
-            Ok(row) => (row.map(|(fde, row)| (fde.cie, row)), None),
+            Ok(row) => (row, None),
             Err(error) => (None, Some(error)),
         };
-        let known = row.as_ref().is_some_and(|(_, row)| !row.is_empty());
-        let column = row.as_ref().and_then(|(cie, _)| cie.return_address());
+        let known = row.as_ref().is_some_and(|known| !known.row.is_empty());
+        let column = row.as_ref().and_then(|known| known.cie.return_address());
         self.frames.push(Activation {
             pc,
             row,
@@ -283,7 +283,7 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
     pub fn row(&self) -> Option<&Row<'a>> {
         self.activation()
             .and_then(|activation| activation.row.as_ref())
-            .map(|(_, row)| row)
+            .map(|known| &known.row)
     }
 
     /// The frame that this one called.
@@ -319,7 +319,7 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
         let address_size = self
             .activation()
             .and_then(|activation| activation.row.as_ref())
-            .map_or(8, |(cie, _)| cie.address_size);
+            .map_or(8, |known| known.cie.address_size);
         Encoding {
             address_size,
             offset_size: 4,

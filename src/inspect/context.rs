@@ -2,6 +2,7 @@
 
 use super::legacy::{LegacyReader, UnitReader};
 use super::stop::StopFrame;
+use super::waiting::Seen;
 use crate::debug_info::{DebugInfo, Function, Iterations, UnitId};
 use crate::error::Result;
 use crate::eval::{
@@ -13,6 +14,7 @@ use crate::eval::{
 /// information as the unit means it.
 pub struct FrameContext<'s, 'p, 'a> {
     frame: StopFrame<'s, 'p, 'a>,
+    registers: Seen<'s, 'p>,
     info: &'p DebugInfo<'a>,
     unit: Option<UnitId>,
     subprogram: Option<Subprogram<'p>>,
@@ -86,6 +88,7 @@ impl<'s, 'p, 'a> FrameContext<'s, 'p, 'a> {
         });
         FrameContext {
             frame,
+            registers: frame.seen(),
             info: frame.stop().program().info(),
             unit,
             subprogram,
@@ -105,8 +108,8 @@ impl<'s, 'p, 'a> FrameContext<'s, 'p, 'a> {
             wave: Some(stop.wave()),
             processor: Some(stop.program().processor()),
             lane: LaneFocus::All,
-            frame: Some(&self.frame.frame),
-            pc: Some(self.frame.frame.lookup_address()),
+            frame: Some(&self.registers),
+            pc: Some(self.frame.lookup_address()),
             load_address: stop.options().load_address,
             resolver: Some(resolver),
             subprogram: self.subprogram,

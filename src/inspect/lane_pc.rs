@@ -136,6 +136,14 @@ impl<'p> StopFrame<'_, 'p, '_> {
     /// If an expression cannot be evaluated, or the mask of active lanes is not available.
     pub fn lane_pcs_by(&self, recovery: Recovery) -> Result<LanePcs> {
         self.stop.begin_question();
+        self.lane_pcs_within(recovery)
+    }
+
+    /// The same as a part of another question.
+    pub(crate) fn lane_pcs_within(&self, recovery: Recovery) -> Result<LanePcs> {
+        if self.is_of_waiting_lanes() {
+            return self.for_wave().lane_pcs_within(recovery);
+        }
         let said = match recovery {
             Recovery::Always => None,
             Recovery::WhereMissing | Recovery::Never => self.lane_pcs_said(recovery)?,

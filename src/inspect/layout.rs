@@ -280,7 +280,7 @@ impl<'p> Reader<'_, '_, 'p, '_> {
     }
 }
 
-/// How many bits behind `object` a member is, in the same storage.
+/// How many bits after `object` a member is, in the same storage.
 fn distance(object: &Location<'_>, member: &Location<'_>) -> Result<i128> {
     let elsewhere = || Error::from(ErrorKind::Unsupported("a member outside of its object"));
     let (Some(from), Some(to)) = (object.single(), member.single()) else {

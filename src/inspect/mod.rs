@@ -49,6 +49,7 @@ mod prologue;
 mod stop;
 mod undescribed;
 mod variable;
+mod waiting;
 
 pub use context::FrameContext;
 pub use lane_pc::{LaneInCaller, LaneOrigin, LanePcs, LanePlace, Recovery, UnknownLane};

@@ -1,8 +1,7 @@
 //! A code object, ready to be asked.
 
-use core::cell::OnceCell;
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::arch::{Processor, WaveSize};
 use crate::debug_info::{DebugInfo, Function};
@@ -21,10 +20,10 @@ pub struct Program<'a> {
     info: DebugInfo<'a>,
     cfi: FrameIndex<'a>,
     /// The machine code as the lanes of waves of each size go through it, made when it is first asked for.
-    lane_flows: [OnceCell<LaneFlow<'a>>; 2],
+    lane_flows: [OnceLock<LaneFlow<'a>>; 2],
 }
 
-/// What a program is loaded from. Other threads can load it too: what a [`Program`] has read belongs to one.
+/// What a program is loaded from. Threads that each count what they do load it for themselves.
 #[derive(Clone, Debug)]
 pub(crate) struct Source<'a> {
     object: &'a CodeObject<'a>,

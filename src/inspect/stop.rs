@@ -1,14 +1,17 @@
 //! A stopped wave: its call frames and where they are in the source.
 
-use core::cell::OnceCell;
+use core::cell::{OnceCell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
 
+use super::lane_pc::{LanePlace, Recovery};
 use super::program::Program;
 use crate::arch::{Lane, Register, WaveSize};
 use crate::debug_info::{Function, InlinedCall, SourceLine};
 use crate::error::Result;
 use crate::eval::{Frame, LaneFocus, Reading};
 use crate::frame::{CallFrame, CallStack, Stopped, Unwind, unwind};
-use crate::lane_flow::StopLanes;
+use crate::lane_flow::{Changed, StopLanes};
 use crate::limits::Limits;
 use crate::location::{Access, Arena, read_value};
 use crate::meter::Meter;
@@ -62,6 +65,8 @@ pub struct Stop<'p, 'a> {
     arena: &'p Arena<'p>,
     /// Where the lanes are by the machine code, when that has been asked for.
     recovered: OnceCell<Result<StopLanes>>,
+    /// The registers that have changed for lanes that wait, by the program locations of the frame and of the lanes.
+    changed: RefCell<BTreeMap<(u64, u64), Rc<Changed>>>,
     meter: &'p Meter,
 }
 
@@ -86,15 +91,13 @@ impl<'p, 'a> Stop<'p, 'a> {
         arena: &'p Arena<'p>,
     ) -> Stop<'p, 'a> {
         let meter = arena.meter(program.object().meter().question());
-        let start = Unwind {
-            processor: Some(program.processor()),
-            reading: options.reading,
-            limits: *program.limits(),
-            meter: Some(meter),
-            lane: LaneFocus::All,
-            dialect: program.dialect(),
-            ..Unwind::new(wave, program.cfi(), options.load_address, arena)
-        };
+        let mut start = Unwind::new(wave, program.cfi(), options.load_address, arena);
+        start.processor = Some(program.processor());
+        start.reading = options.reading;
+        start.limits = *program.limits();
+        start.meter = Some(meter);
+        start.lane = LaneFocus::All;
+        start.dialect = program.dialect();
         let stack = unwind(start, pc);
         Stop {
             program,
@@ -103,6 +106,7 @@ impl<'p, 'a> Stop<'p, 'a> {
             wave: WaveRef(wave),
             arena,
             recovered: OnceCell::new(),
+            changed: RefCell::default(),
             meter,
         }
     }
@@ -125,7 +129,7 @@ impl<'p, 'a> Stop<'p, 'a> {
         &self.options
     }
 
-    /// Why there is no frame behind the last. Code that is in no function has no call frame information
+    /// Why there is no frame after the last. Code that is in no function has no call frame information
     /// either; that it is in none says more.
     #[must_use]
     pub fn stopped(&self) -> Stopped {
@@ -173,11 +177,14 @@ impl<'p, 'a> Stop<'p, 'a> {
         &self.recovered
     }
 
+    /// The registers that have changed for lanes that wait, as far as that has been asked for.
+    pub(super) fn changed(&self) -> &RefCell<BTreeMap<(u64, u64), Rc<Changed>>> {
+        &self.changed
+    }
+
     /// The frames, the innermost first. Inlined calls are part of the frame they are in.
     pub fn frames(&self) -> impl ExactSizeIterator<Item = StopFrame<'_, 'p, 'a>> {
-        self.stack
-            .frames()
-            .map(|frame| StopFrame { stop: self, frame })
+        self.stack.frames().map(|frame| StopFrame::new(self, frame))
     }
 
     /// A frame by its level; 0 is the innermost.
@@ -185,7 +192,7 @@ impl<'p, 'a> Stop<'p, 'a> {
     pub fn frame(&self, level: usize) -> Option<StopFrame<'_, 'p, 'a>> {
         self.stack
             .frame(level)
-            .map(|frame| StopFrame { stop: self, frame })
+            .map(|frame| StopFrame::new(self, frame))
     }
 }
 
@@ -194,9 +201,71 @@ impl<'p, 'a> Stop<'p, 'a> {
 pub struct StopFrame<'s, 'p, 'a> {
     pub(super) stop: &'s Stop<'p, 'a>,
     pub(super) frame: CallFrame<'s, 'p, 'p>,
+    /// Set if it is seen from where lanes of it wait.
+    pub(super) waiting: Option<Waiting>,
+}
+
+/// Lanes of a frame that wait in the same place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Waiting {
+    /// Where, in the code object.
+    pub(super) address: u64,
+    /// Which, a bit each.
+    pub(super) lanes: u64,
 }
 
 impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
+    fn new(stop: &'s Stop<'p, 'a>, frame: CallFrame<'s, 'p, 'p>) -> StopFrame<'s, 'p, 'a> {
+        StopFrame {
+            stop,
+            frame,
+            waiting: None,
+        }
+    }
+
+    /// The same frame as lanes see it that wait in it at `pc`, an address of the process: with the line, the scopes and the
+    /// locations of variables there. What is in registers is what the frame has; scalar registers that the wave may have
+    /// written since are undefined.
+    ///
+    /// * `lanes`: which lanes, a bit each: they count as those that execute.
+    #[must_use]
+    pub fn for_waiting(&self, pc: u64, lanes: u64) -> StopFrame<'s, 'p, 'a> {
+        let address = pc.wrapping_sub(self.stop.options.load_address);
+        StopFrame {
+            waiting: Some(Waiting { address, lanes }),
+            ..*self
+        }
+    }
+
+    /// The same frame seen from where the wave is.
+    #[must_use]
+    pub fn for_wave(&self) -> StopFrame<'s, 'p, 'a> {
+        StopFrame::new(self.stop, self.frame)
+    }
+
+    /// The program location, in the process: the frame's, or that of the waiting lanes.
+    #[must_use]
+    pub fn pc(&self) -> u64 {
+        match self.waiting {
+            Some(waiting) => waiting.address.wrapping_add(self.stop.options.load_address),
+            None => self.frame.pc(),
+        }
+    }
+
+    /// Whether it is [seen from where lanes wait](Self::for_waiting).
+    #[must_use]
+    pub fn is_of_waiting_lanes(&self) -> bool {
+        self.waiting.is_some()
+    }
+
+    /// Where to look up what is at the program location, in the code object.
+    pub(super) fn lookup_address(&self) -> u64 {
+        match self.waiting {
+            Some(waiting) => waiting.address,
+            None => self.frame.lookup_address(),
+        }
+    }
+
     /// The stop that it belongs to.
     #[must_use]
     pub fn stop(&self) -> &'s Stop<'p, 'a> {
@@ -217,7 +286,7 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
         self.stop
             .program
             .info()
-            .find_function(self.frame.lookup_address())
+            .find_function(self.lookup_address())
     }
 
     /// The inlined calls that contain the program location, the innermost first.
@@ -235,7 +304,7 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
         meter: &Meter,
     ) -> Result<Vec<InlinedCall<'a>>> {
         let info = self.stop.program.info();
-        info.inlined_within(function, self.frame.lookup_address(), meter)
+        info.inlined_within(function, self.lookup_address(), meter)
     }
 
     /// The source line.
@@ -243,10 +312,7 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
     /// # Errors
     /// If the line table is malformed.
     pub fn line(&self) -> Result<Option<SourceLine>> {
-        self.stop
-            .program
-            .info()
-            .line_at(self.frame.lookup_address())
+        self.stop.program.info().line_at(self.lookup_address())
     }
 
     /// The lanes that execute, as a mask: EXEC in this frame.
@@ -255,6 +321,9 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
     /// lanes that have diverged since were active at the call. By the letter EXEC is then the same.
     #[must_use]
     pub fn exec(&self) -> Option<u64> {
+        if let Some(waiting) = self.waiting {
+            return Some(waiting.lanes);
+        }
         let wave = self.stop.wave();
         let exec = Register::exec(wave.wave_size());
         let location = match self.frame.callee() {
@@ -277,7 +346,7 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
     }
 
     /// Lanes that are known to execute, as a mask: EXEC in this frame, or where that is not known in the
-    /// nearest frame called from here where it is. There may be others, which diverged behind the call.
+    /// nearest frame called from here where it is. There may be others, which diverged after the call.
     #[must_use]
     pub fn surely_active(&self) -> Option<u64> {
         (0..=self.frame.level())
@@ -285,16 +354,24 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
             .find_map(|level| self.stop.frame(level)?.exec())
     }
 
-    /// The lanes that a reader is shown who did not choose: all, but only those that were surely active at the call
-    /// if the frame is a caller's of which nobody knows what EXEC was. The others may hold anything.
+    /// The lanes that a reader is shown who did not choose: all, but only those that were active at the call if the frame is a
+    /// caller's of which no rule says what EXEC was: as the machine code has it, or if that does not tell it of every lane
+    /// those that surely were. The others may hold anything.
     #[must_use]
     pub fn readable_lanes(&self) -> Vec<Lane> {
         let mask = match self.exec() {
             Some(_) => None,
-            None => self.surely_active(),
+            None => self.active_by_code().or_else(|| self.surely_active()),
         };
         let shown = |lane: &Lane| is_active(mask, *lane);
         self.wave_size().all_lanes().filter(shown).collect()
+    }
+
+    /// The lanes that are active, a bit each, as attributes or the machine code say; nothing if one is not known.
+    fn active_by_code(&self) -> Option<u64> {
+        let found = self.lane_pcs_within(Recovery::default()).ok()?;
+        let is_known = |place: &LanePlace| !matches!(place, LanePlace::Unknown(_));
+        (found.is_known && found.places.iter().all(is_known)).then_some(found.active)
     }
 
     /// Whether a lane executes; all do where EXEC is not available.

@@ -116,7 +116,7 @@ impl StopFrame<'_, '_, '_> {
     /// If the debugging information is malformed.
     pub fn undescribed(&self) -> Result<Option<Undescribed>> {
         let program = self.stop().program();
-        let address = self.call_frame().lookup_address();
+        let address = self.lookup_address();
         let ranges = code_ranges(program);
         // An object without section headers does not say where its code is.
         if !ranges.is_empty() && !ranges.iter().any(|range| range.contains(&address)) {

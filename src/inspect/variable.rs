@@ -19,7 +19,7 @@ use crate::location::{
 };
 use crate::meter::Meter;
 
-/// The most bytes of a variable that are read for each lane; what is behind them is not shown.
+/// The most bytes of a variable that are read for each lane; what is after them is not shown.
 pub(crate) const MOST_BYTES: u64 = 1 << 16;
 
 /// How a variable's location was read.
@@ -278,7 +278,34 @@ impl<'a> VariableValue<'a> {
         options: &Options,
         meter: &Meter,
     ) -> Option<String> {
-        let bits = self.bits(lane).ok()??;
+        let mut text = String::new();
+        self.write_within(lane, types, options, meter, &mut text)
+            .then_some(text)
+    }
+
+    /// Appends the same to a text, which can be used again for many; whether there are bits.
+    pub fn write_text(
+        &self,
+        lane: Lane,
+        types: &TypeTable,
+        options: &Options,
+        text: &mut String,
+    ) -> bool {
+        let meter = Meter::new(&Limits::DEFAULT, MOST_BYTES);
+        self.write_within(lane, types, options, &meter, text)
+    }
+
+    fn write_within(
+        &self,
+        lane: Lane,
+        types: &TypeTable,
+        options: &Options,
+        meter: &Meter,
+        text: &mut String,
+    ) -> bool {
+        let Ok(Some(bits)) = self.bits(lane) else {
+            return false;
+        };
         let value = TypedBytes {
             bytes: &bits.bytes,
             undefined: &bits.undefined,
@@ -291,7 +318,9 @@ impl<'a> VariableValue<'a> {
             pointees: self.lane_types.pointees(lane),
             options,
         };
-        Some(value.text(meter))
+        // A `String` takes everything.
+        let _ = value.print(meter, text);
+        true
     }
 
     /// The type in a lane, with the bounds and the places of members that it has there.
@@ -329,7 +358,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
             return Ok((Vec::new(), None));
         };
         let mut variables = Vec::new();
-        let address = self.frame.lookup_address();
+        let address = self.lookup_address();
         let mut limit = match info.variables_within(&function, address, meter, &mut variables) {
             Err(error) if !error.is_limit() => return Err(error),
             found => found.err(),

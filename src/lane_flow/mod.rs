@@ -47,6 +47,7 @@
 //! conditions of branches say.
 
 mod answer;
+mod changed;
 mod code;
 mod contents;
 mod dataflow;
@@ -72,6 +73,7 @@ mod walk;
 use core::fmt;
 
 pub use answer::{FrameLanes, LaneState, StopLanes};
+pub use changed::Changed;
 pub use place::{Place, Slot};
 pub use plan::{ActiveLanes, LanePlan, PlacePlan, RangePlan};
 pub use stop::{Function, LaneFlow};

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 
 use super::Reason;
 use super::answer::{FrameLanes, LaneState, StopLanes};
+use super::changed::Changed;
 use super::contents::{Caller, Contents, Frame, read};
 use super::function::FunctionFlow;
 use super::place::Place;
@@ -220,6 +221,22 @@ impl<'a> LaneFlow<'a> {
         let off = left.and_then(|left| self.find(left, false).ok());
         gap.extend(off.into_iter().flat_map(|at| at.flow.around(at.index)));
         gap
+    }
+
+    /// The registers that may have other contents in the frame of a waiting lane than where it waits, since the wave has gone on
+    /// for others or will do so.
+    ///
+    /// * `wave`: the frame's program location, `waiting`: the lane's; both in the code object.
+    #[must_use]
+    pub fn changed_between(&self, wave: u64, waiting: u64) -> Changed {
+        let places = [wave, waiting].map(|pc| self.find(pc, false));
+        match places {
+            [Ok(wave), Ok(waiting)] if core::ptr::eq(wave.flow, waiting.flow) => {
+                let indices = [waiting.index, wave.index];
+                (wave.flow).changed_between(&self.callees, self.wave_size, indices)
+            }
+            [_, _] => Changed::all(),
+        }
     }
 
     fn read_exec(&self, wave: &dyn Wave) -> Result<u64> {

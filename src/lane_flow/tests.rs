@@ -445,3 +445,21 @@ proptest! {
         prop_assert_eq!(found.frames[0].lanes.len(), wave_size.lanes() as usize);
     }
 }
+
+/// Scalar registers that are written between the two places are not the waiting lane's; its own lane of a vector register is.
+#[test]
+fn scalar_registers_change_for_lanes_that_wait() {
+    let code = bytes(&IF_ELSE);
+    let flow = flow("gfx1100", WaveSize::Wave32, &[kernel(&code)]);
+    let [s0, v1] = [Register::sgpr(0), Register::vgpr(1, WaveSize::Wave32)].map(Option::unwrap);
+    let vcc = Register::vcc(WaveSize::Wave32);
+    // The wave is in `else`, and lanes of `then` wait for the join: s0 holds still until then.
+    let ahead = flow.changed_between(0x1010, 0x1018);
+    assert!(!ahead.contains(s0) && !ahead.contains(v1) && !ahead.contains(vcc));
+    assert!(ahead.contains(Register::EXEC_32));
+    // They are said to be where they were switched off, at 100c, which has written s0.
+    let behind = flow.changed_between(0x1010, 0x100c);
+    assert!(behind.contains(s0) && !behind.contains(v1) && !behind.contains(vcc));
+    // What is in no function is not known.
+    assert!(flow.changed_between(0x1010, 0x2000).contains(v1));
+}

@@ -18,7 +18,7 @@ pub struct AssemblyFunction<'p> {
     pub name: &'p str,
     /// The symbol at its first instruction.
     pub start: &'p str,
-    /// The symbol behind its last instruction.
+    /// The symbol after its last instruction.
     pub end: &'p str,
     /// What is said of its lanes.
     pub program: &'p Program,

@@ -385,7 +385,7 @@ impl Maker {
     }
 }
 
-/// Plans regions that lie one behind the other.
+/// Plans regions that lie one after the other.
 fn push_regions<'f>(
     regions: &'f [Region],
     prefix: &str,
@@ -408,7 +408,7 @@ fn push_regions<'f>(
 fn check_order(from: &Label, to: &Label) -> Result<()> {
     match (from, to) {
         (Label::Offset(from), Label::Offset(to)) if from > to => {
-            let reason = format!("code at {to:#x} comes behind {from:#x}, which is already taken");
+            let reason = format!("code at {to:#x} comes after {from:#x}, which is already taken");
             Err(Error::malformed("region", reason))
         }
         (_, _) => Ok(()),

@@ -9,7 +9,7 @@ use crate::arch::WaveSize;
 /// A point in the code of a function.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Label {
-    /// So many bytes behind the function's first address.
+    /// So many bytes after the function's first address.
     Offset(u64),
     /// A symbol, for back ends that print assembly.
     Symbol(Arc<str>),
@@ -45,7 +45,7 @@ pub struct Function {
 /// A section of whole or quad wavefront mode: EXEC says which lanes run, and not which are active.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WholeWave {
-    /// The code that runs with another mask, from behind the instruction that sets it.
+    /// The code that runs with another mask, from after the instruction that sets it.
     pub code: Range<Label>,
     /// Where the mask of active lanes is meanwhile.
     pub active: MaskPlace,
@@ -67,7 +67,7 @@ pub struct Region {
 pub struct Phase {
     /// What names of procedures end in: `then`, `else`, `loop`, …
     pub name: &'static str,
-    /// The code, from behind the instruction that changes EXEC.
+    /// The code, from after the instruction that changes EXEC.
     pub code: Range<Label>,
     /// Where lanes wait that are in the region and not active; nothing where that is not known.
     pub wait: Option<Label>,
@@ -111,7 +111,7 @@ impl Region {
     /// `if (c) then`: the lanes for which the condition is false wait where it is decided.
     ///
     /// * `start`: the instruction that narrows EXEC.
-    /// * `then`: the code behind it, up to the instruction that restores EXEC, inclusive.
+    /// * `then`: the code after it, up to the instruction that restores EXEC, inclusive.
     /// * `mask`: where EXEC was saved.
     #[must_use]
     pub fn if_then(
@@ -128,9 +128,9 @@ impl Region {
     }
 
     /// `if (c) then else`: while the first part runs, the lanes of the second wait where the condition is
-    /// decided; while the second runs, those of the first wait behind it.
+    /// decided; while the second runs, those of the first wait after it.
     ///
-    /// * `end`: behind the instruction that restores EXEC.
+    /// * `end`: after the instruction that restores EXEC.
     #[must_use]
     pub fn if_then_else(
         start: Label,
@@ -151,10 +151,10 @@ impl Region {
         )
     }
 
-    /// A loop: lanes that have left it wait behind it.
+    /// A loop: lanes that have left it wait after it.
     ///
     /// * `body`: the code that runs again and again, with the instruction that restores EXEC.
-    /// * `end`: behind that instruction.
+    /// * `end`: after that instruction.
     #[must_use]
     pub fn repeat(body: Range<Label>, end: Label, mask: MaskPlace, regions: Vec<Region>) -> Region {
         Region::new(

@@ -75,7 +75,7 @@ use crate::meter::Meter;
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use hetdwarf::object::{CodeObject, Selector, code_object};
 ///
-/// let file = std::fs::read("dwarf-tests/fixtures/object/ccob3.hipfb")?;
+/// let file = std::fs::read("tests/bundle.hipfb")?;
 /// let embedded = code_object(&file, &Selector::parse("gfx90a"))?;
 /// let object = CodeObject::parse(&embedded.data)?;
 ///

@@ -174,6 +174,14 @@ impl LanePcDocument {
     }
 }
 
+impl LanePcDocument {
+    /// Whether it says of every lane where it is.
+    #[must_use]
+    pub fn tells_all(&self) -> bool {
+        self.lanes.iter().all(|lane| lane.state != "unknown")
+    }
+}
+
 fn lanes(frame: &StopFrame<'_, '_, '_>) -> impl Iterator<Item = Lane> + use<> {
     frame.wave_size().all_lanes()
 }

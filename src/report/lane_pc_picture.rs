@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::inspect::StopFrame;
 use crate::untrusted::Untrusted;
 
-/// Source lines that are shown before and behind those with lanes.
+/// Source lines that are shown before and after those with lanes.
 const AROUND: u64 = 3;
 /// Characters of a source line that are shown.
 const WIDTH: usize = 160;

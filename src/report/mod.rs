@@ -52,10 +52,10 @@ pub use vars::{
     LaneDocument, NameFilter, VariableDocument, VarsDocument, VarsFrame, VarsRequest, lane_message,
 };
 pub use verify::{
-    Baseline, BaselineEntry, CheckedFile, ExcerptDocument, FindingDocument, FindingGroup,
-    OtherPlace, RuleDocument, RuleSummary, RulesDocument, SarifLog, SourceDocument,
+    Baseline, BaselineEntry, BaselineKey, CheckedFile, ExcerptDocument, FindingDocument,
+    FindingGroup, OtherPlace, RuleDocument, RuleSummary, RulesDocument, SarifLog, SourceDocument,
     SummaryDocument, UnreadableFile, VerifiedFile, VerifyDocument, VerifySummary, WIDESPREAD,
-    check_file, check_file_with, check_file_within, github_annotations,
+    check_file, check_file_with, check_file_within, github_annotations, junit, lines,
 };
 
 use crate::error::Error;

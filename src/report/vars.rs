@@ -2,6 +2,7 @@
 
 mod children;
 mod empty;
+mod places;
 
 use core::ops::Range;
 
@@ -21,6 +22,7 @@ use crate::untrusted::Untrusted;
 pub use children::ChildDocument;
 use children::{Lister, Value, is_none};
 use empty::Reason;
+use places::Places;
 
 /// As how many letters or entries a line of output counts.
 pub(super) const PER_LINE: u64 = 64;
@@ -30,6 +32,9 @@ const PER_LANE: u64 = 8;
 
 /// What is said where the debugger does not have the bytes.
 const NOT_SAID: &str = "the wave does not say what is there";
+
+/// What is said of a lane that waits.
+const NOT_WAITING: &str = "it has no location where the lane waits, or one in registers that the wave has used for other lanes since";
 
 /// What is said beside values in memory before the prologue is over.
 pub const IN_PROLOGUE: &str = "the prologue is not over: it may not have been written yet";
@@ -68,10 +73,13 @@ pub struct AllVarsDocument {
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct FrameVariables {
-    /// The frame's program location, in the process.
+    /// The frame's program location, in the process; that of the lanes if they wait.
     pub pc: Hex,
     /// Where that is in the source.
     pub frame: VarsFrame,
+    /// Set if the lanes wait there: EXEC has switched them off, and their variables are those of where they wait.
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    pub waiting: bool,
     /// Why no variable could be read: `outside-code`, `no-debug-info`, `no-dwo`, `no-unit`, `lines-only`, `no-function`
     /// (see [`Undescribed`](crate::inspect::Undescribed)), `no-variables`, `no-match`, `inactive`, `optimized-out`,
     /// `unavailable`, or `unreadable` where the variables say it, each for itself.
@@ -85,6 +93,9 @@ pub struct FrameVariables {
     pub completeness: Completeness,
     /// The variables, the innermost scope first.
     pub variables: Vec<VariableDocument>,
+    /// Of lanes that were chosen and wait elsewhere in the frame: their variables there, by program location.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub waiting_lanes: Vec<FrameVariables>,
 }
 
 /// What is asked of the variables of a frame.
@@ -273,7 +284,8 @@ impl FrameVariables {
     /// Whether a variable has a value in a lane.
     #[must_use]
     pub fn is_readable(&self) -> bool {
-        let variables = self.variables.iter();
+        let places = core::iter::once(self).chain(&self.waiting_lanes);
+        let variables = places.flat_map(|place| &place.variables);
         let mut lanes = variables.flat_map(|variable| &variable.lanes);
         lanes.any(LaneDocument::is_readable)
     }
@@ -414,6 +426,32 @@ impl<'w> Writer<'w> {
     }
 
     fn frame(&mut self, frame: &StopFrame<'_, '_, '_>) -> Result<FrameVariables> {
+        let lanes = match self.request.lanes {
+            LaneChoice::All => frame.wave_size().all_lanes().collect(),
+            LaneChoice::Readable => frame.readable_lanes(),
+            LaneChoice::These(lanes) => {
+                let Places { first, waiting } = Places::of(*frame, lanes.to_vec());
+                let mut found = self.place(&first.0, &first.1)?;
+                for (frame, lanes) in &waiting {
+                    if !found.completeness.complete {
+                        break;
+                    }
+                    let place = self.place(frame, lanes);
+                    if let Some(place) = found.completeness.accept(place)? {
+                        if !place.completeness.complete {
+                            found.completeness = place.completeness.clone();
+                        }
+                        found.waiting_lanes.push(place);
+                    }
+                }
+                return Ok(found);
+            }
+        };
+        self.place(frame, &lanes)
+    }
+
+    /// The variables of lanes that are in the same place.
+    fn place(&mut self, frame: &StopFrame<'_, '_, '_>, lanes: &[Lane]) -> Result<FrameVariables> {
         self.completeness = Completeness::default();
         // It is what the answer is about, and comes first where there is not enough for all.
         let place = VarsFrame::within(frame, self.meter)?;
@@ -433,18 +471,13 @@ impl<'w> Writer<'w> {
             names.flatten().map(str::to_owned).collect()
         };
         values.retain(&wanted);
-        let lanes = match self.request.lanes {
-            LaneChoice::All => frame.wave_size().all_lanes().collect(),
-            LaneChoice::Readable => frame.readable_lanes(),
-            LaneChoice::These(lanes) => lanes.to_vec(),
-        };
         let in_prologue = match values.is_empty() {
             true => None,
             false => self.completeness.accept(frame.is_in_prologue())?,
         };
         let mut variables = Vec::new();
         for value in &values {
-            let read = self.variable(frame, value, &lanes);
+            let read = self.variable(frame, value, lanes);
             let Some(mut variable) = self.completeness.accept(read)? else {
                 break;
             };
@@ -469,12 +502,14 @@ impl<'w> Writer<'w> {
             None => (None, None),
         };
         Ok(FrameVariables {
-            pc: Hex::from(frame.call_frame().pc()),
+            pc: Hex::from(frame.pc()),
             frame: place,
+            waiting: frame.is_of_waiting_lanes(),
             reason,
             message,
             completeness: self.completeness.clone(),
             variables,
+            waiting_lanes: Vec::new(),
         })
     }
 
@@ -526,7 +561,11 @@ impl<'w> Writer<'w> {
         let state = value.state(lane);
         let work_item = frame.stop().wave().work_item(lane);
         let mut document = LaneDocument::of_state(lane, work_item, state.name());
-        document.message = lane_message(value, &state).map(Untrusted::from);
+        let is_waiting = frame.is_of_waiting_lanes() && value.variable.location.is_some();
+        document.message = match is_waiting && state == LaneState::OptimizedOut {
+            true => Some(NOT_WAITING.into()),
+            false => lane_message(value, &state).map(Untrusted::from),
+        };
         if let LaneState::Error(error) = &state {
             self.completeness.note(error);
         }

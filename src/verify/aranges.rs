@@ -251,7 +251,8 @@ impl<'c, 'p, 'a> Check<'c, 'p, 'a> {
             if count > 1 {
                 message = format!("{message}; {} more of this rule", count.saturating_sub(1));
             }
-            self.findings.add(Finding::new(&NO_SET, SECTION, message));
+            self.findings
+                .add(Finding::new(&NO_SET, SECTION, message).example());
         }
         self.overlaps(&claimed);
     }

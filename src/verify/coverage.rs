@@ -182,6 +182,7 @@ fn check_empty(fdes: &[Fde<'_>], section: &'static str, findings: &mut Findings)
     );
     findings.add(
         Finding::new(&EMPTY, section, message)
+            .example()
             .at(offset)
             .pc(pc)
             .help("LLVM 22 writes such entries for every function, LLVM 24 writes their rules"),

@@ -31,6 +31,8 @@ pub struct Finding {
     pub message: Untrusted<'static>,
     /// What should be there instead, where that is known.
     pub help: Option<Untrusted<'static>>,
+    /// Whether it is one of many of its unit or section that is told for all: then its place and function are an example.
+    pub is_example: bool,
     /// What the machine code contradicts, of the rules that read it.
     pub contradiction: Option<Box<Contradiction>>,
 }
@@ -73,6 +75,7 @@ impl Finding {
             excerpt: None,
             message: message.into(),
             help: None,
+            is_example: false,
             contradiction: None,
         }
     }
@@ -101,6 +104,14 @@ impl Finding {
     pub(crate) fn help(self, help: impl Into<Untrusted<'static>>) -> Finding {
         Finding {
             help: Some(help.into()),
+            ..self
+        }
+    }
+
+    /// It is told for all of its unit or section.
+    pub(super) fn example(self) -> Finding {
+        Finding {
+            is_example: true,
             ..self
         }
     }

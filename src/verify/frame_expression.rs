@@ -161,6 +161,7 @@ impl<'a> Expressions<'a> {
         known.sort_unstable_by_key(|(key, _)| *key);
         for (_, known) in known {
             for mut finding in known.findings {
+                finding.is_example = true;
                 match known.more {
                     0 => {}
                     1 => finding.add_to_message(", here and once more"),

@@ -46,6 +46,9 @@ pub fn compile(compiler: &str, source: &Path, out: &Path, extra: &[&str]) {
         .extension()
         .is_some_and(|extension| extension == "cpp");
     let libraries = libraries();
+    // The name that the library has for programs.
+    let name = libraries.join("libhetdwarf.so.0");
+    let _ = std::os::unix::fs::symlink("libhetdwarf_capi.so", name);
     let mut command = Command::new(compiler);
     command.arg(if is_cpp { "-std=c++17" } else { "-std=c11" });
     command.args([
@@ -59,6 +62,8 @@ pub fn compile(compiler: &str, source: &Path, out: &Path, extra: &[&str]) {
     command.arg("-I").arg(root().join("include"));
     command.arg(source).arg("-o").arg(out);
     command.arg("-L").arg(&libraries).arg("-lhetdwarf_capi");
+    // Before the path of cargo, which may lead to an older build.
+    command.arg("-Wl,--disable-new-dtags");
     command.arg(format!("-Wl,-rpath,{}", libraries.to_str().unwrap()));
     command.args(extra);
     run(&mut command);

@@ -130,7 +130,7 @@ impl Case {
         Case::generate(Random::new(seed))
     }
 
-    /// The case whose choices are made by bytes, one after the other; a fixed seed makes those behind the
+    /// The case whose choices are made by bytes, one after the other; a fixed seed makes those after the
     /// last byte. A change of a byte is a change of a choice.
     #[must_use]
     pub fn from_choices(choices: &[u8]) -> Case {

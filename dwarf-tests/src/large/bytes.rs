@@ -86,7 +86,7 @@ impl Bytes {
         }
     }
 
-    /// Appends bytes behind their number as an unsigned LEB128.
+    /// Appends bytes after their number as an unsigned LEB128.
     pub fn block(&mut self, bytes: &[u8]) -> &mut Bytes {
         self.uleb(bytes.len() as u64).raw(bytes)
     }

@@ -131,7 +131,7 @@ pub const BRANCH: Instruction = ("s_cbranch_execz 0", &[0xbfa5_0000]);
 /// Behind the block.
 pub const CONVERGE: Instruction = ("s_or_b32 exec_lo, exec_lo, s5", &[0x8c7e_057e]);
 
-/// A call; the literal is the distance from behind the first instruction.
+/// A call; the literal is the distance from after the first instruction.
 pub const CALL: &[Instruction] = &[
     ("s_getpc_b64 s[16:17]", &[0xbe90_4700]),
     (
@@ -166,9 +166,9 @@ pub struct Code {
     pub words: Vec<u32>,
     /// The body: numbers of instructions.
     pub body: core::ops::Range<usize>,
-    /// Where lanes are switched off: offsets behind the instruction that does it and the one that undoes it.
+    /// Where lanes are switched off: offsets after the instruction that does it and the one that undoes it.
     pub divergent: Vec<(u32, u32)>,
-    /// The offset behind the call: the address it returns to.
+    /// The offset after the call: the address it returns to.
     pub returns_to: Option<u32>,
 }
 

@@ -101,7 +101,7 @@ fn register(to: &mut Bytes, dialect: Dialect, scalar: bool, number: u64) {
     }
 }
 
-/// In the frame, so many bytes of one lane behind its start.
+/// In the frame, so many bytes of one lane after its start.
 fn in_scratch(to: &mut Bytes, dialect: Dialect, offset: i64) {
     match dialect {
         Dialect::Legacy => {
@@ -131,7 +131,7 @@ const OFFSET_PAIR: u8 = 4;
 /// What the addresses of a list are relative to.
 #[derive(Clone, Copy, Debug)]
 pub enum Base {
-    /// To the start of the unit; the function starts so many bytes behind it.
+    /// To the start of the unit; the function starts so many bytes after it.
     Unit(u32),
     /// To the entry of `.debug_addr` that holds the start of the function.
     Function(u64),

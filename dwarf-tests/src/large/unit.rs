@@ -53,7 +53,7 @@ pub struct Function {
 pub struct Unit {
     /// Where its entries are in `.debug_info`: header and all.
     pub entries: Range<u64>,
-    /// Where the entries behind the first are.
+    /// Where the entries after the first are.
     pub children: u64,
     /// Its functions, by address.
     pub functions: Vec<Function>,

@@ -11,7 +11,7 @@ use super::source::{Condition, Decisions, Trips};
 /// A statement with the addresses of its code, as a lane goes through it.
 #[derive(Clone, Debug)]
 pub enum Placed {
-    /// Instructions one behind the other.
+    /// Instructions one after the other.
     Straight(Range<u64>),
     /// A decision. Both sides end with what goes to the end.
     If {

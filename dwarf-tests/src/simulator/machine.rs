@@ -64,7 +64,7 @@ pub enum Instruction {
     WriteLane(u16, u8, Scalar, Half),
     /// A lane of a vector register into a half.
     ReadLane(Scalar, Half, u16, u8),
-    /// A half into scratch, so many bytes behind the base.
+    /// A half into scratch, so many bytes after the base.
     Store(u64, Scalar, Half),
     /// A half from scratch.
     Load(Scalar, Half, u64),

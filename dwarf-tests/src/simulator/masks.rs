@@ -25,7 +25,7 @@ pub enum Place {
     Scalar(u16),
     /// In a lane of a vector register and, of 64 lanes, the next lane.
     VectorLane(u16, u8),
-    /// In scratch, so many bytes behind the base.
+    /// In scratch, so many bytes after the base.
     Scratch(u64),
     /// Known when the program is compiled.
     Constant(u64),

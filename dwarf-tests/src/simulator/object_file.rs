@@ -70,7 +70,7 @@ impl RelocateWriter for SectionBytes {
     }
 }
 
-/// Where functions start in their section, and the bytes behind the last.
+/// Where functions start in their section, and the bytes after the last.
 #[must_use]
 pub fn starts(functions: &[Function<'_>]) -> (Vec<u64>, u64) {
     let mut next = ALIGNMENT;

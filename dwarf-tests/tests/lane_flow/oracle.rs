@@ -374,7 +374,7 @@ impl<M: Machine> Walker<'_, M> {
         self.bit(value[own - first])
     }
 
-    /// Whether the lane is on behind an instruction; nothing if that is not known.
+    /// Whether the lane is on after an instruction; nothing if that is not known.
     fn step(&mut self, step: &Step) -> Option<bool> {
         let operand = |n: usize| step.operands.get(n).copied().unwrap_or(Operand::Other);
         let (dst, a, b) = (operand(0), operand(1), operand(2));
@@ -488,7 +488,7 @@ impl<M: Machine> Walker<'_, M> {
         })
     }
 
-    /// What the calling convention gives to a callee is not known behind it.
+    /// What the calling convention gives to a callee is not known after it.
     fn call(&mut self) {
         for n in 0..SCALARS {
             let kept = matches!(n, 32..=39 | 48..=55 | 64..=71 | 80..=87 | 96..=105);
@@ -608,7 +608,7 @@ impl<M: Machine> Walker<'_, M> {
             }
         }
         if name.starts_with("v_dual") {
-            // The second half names its destination behind `::`; nothing of it is a mask.
+            // The second half names its destination after `::`; nothing of it is a mask.
             for register in 0..1024 {
                 let text_has_it = operands
                     .iter()

@@ -517,7 +517,7 @@ fn arrays() -> Vec<Case> {
             "{97, 98}",
             "\"ab\"",
         ),
-        // What is behind the elements belongs to the object, too.
+        // What is after the elements belongs to the object, too.
         case(
             on_array(DW_AT_byte_size),
             two(&[(DW_AT_byte_size, n(12))], &[]),

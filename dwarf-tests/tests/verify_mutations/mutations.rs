@@ -27,7 +27,7 @@ pub fn any<'t, T>(list: &'t [T], random: &mut Random) -> Option<&'t T> {
     }
 }
 
-/// Puts bytes into any frame description entry, `at` bytes behind its start.
+/// Puts bytes into any frame description entry, `at` bytes after its start.
 fn in_fde(
     subject: &Subject,
     random: &mut Random,
@@ -39,7 +39,7 @@ fn in_fde(
     Some(subject.put(fde.offset + at, &bytes(fde)))
 }
 
-/// Puts bytes into any common information entry, `at` bytes behind its start.
+/// Puts bytes into any common information entry, `at` bytes after its start.
 fn in_cie(subject: &Subject, random: &mut Random, at: u64, bytes: &[u8]) -> Option<Vec<u8>> {
     let cies = subject.cies();
     Some(subject.put(any(&cies, random)?.offset + at, bytes))
@@ -156,7 +156,7 @@ pub const ENTRIES: &[Mutation] = &[
     Mutation {
         what: "the augmentation is unknown",
         rules: &["cfi-augmentation"],
-        // The fields behind it are read from the bytes behind it, which does not matter.
+        // The fields after it are read from the bytes after it, which does not matter.
         apply: |subject, random| in_cie(subject, random, 9, b"x\0"),
     },
     Mutation {
@@ -263,7 +263,7 @@ pub const INSTRUCTIONS: &[Mutation] = &[
         },
     },
     Mutation {
-        what: "a row starts behind the function",
+        what: "a row starts after the function",
         rules: &["cfi-row-outside-range"],
         apply: |subject, random| {
             change_one(subject, random, |instruction| match instruction {

@@ -40,18 +40,31 @@ impl Printer {
         }
     }
 
-    /// Prints a frame; what is of file scope only if no frame before had it.
+    /// Prints a frame, and after it the places in it where other lanes wait; what is of file scope only if no frame before had it.
     pub(crate) fn print(
+        &mut self,
+        content: &FrameVariables,
+        out: &mut dyn Write,
+    ) -> Result<(), Failure> {
+        self.print_place(content, out)?;
+        for place in &content.waiting_lanes {
+            self.print_place(place, out)?;
+        }
+        Ok(())
+    }
+
+    fn print_place(
         &mut self,
         content: &FrameVariables,
         out: &mut dyn Write,
     ) -> Result<(), Failure> {
         writeln!(
             out,
-            "#{} {BOLD}{}{BOLD:#} (pc {:#x}){}",
+            "#{} {BOLD}{}{BOLD:#} (pc {:#x}){}{}",
             content.frame.index,
             frame_text(&content.frame),
             content.pc.0,
+            waiting_text(content),
             one_lane(content)
         )?;
         if content.variables.is_empty() {
@@ -119,6 +132,19 @@ fn print_notes(variables: &[&VariableDocument], out: &mut dyn Write) -> Result<(
     Ok(())
 }
 
+/// Which lanes wait, if it is they that a place is about.
+fn waiting_text(content: &FrameVariables) -> String {
+    let lanes = content.variables.first().map(|variable| &variable.lanes);
+    match lanes {
+        Some(lanes) if content.waiting => {
+            let numbers: Vec<u8> = lanes.iter().map(|lane| lane.lane).collect();
+            let verb = if numbers.len() == 1 { "waits" } else { "wait" };
+            format!(", where {} {verb}", numbered(&numbers))
+        }
+        Some(_) | None => String::new(),
+    }
+}
+
 /// Which lane and work-item a frame is about, if it is only one that has a work-item.
 fn one_lane(content: &FrameVariables) -> String {
     let lanes = content
@@ -165,7 +191,7 @@ enum Extent {
 /// A variable, ready to be laid out.
 struct Entry<'d> {
     variable: &'d VariableDocument,
-    /// What stands before and behind the name in its declaration.
+    /// What stands before and after the name in its declaration.
     declaration: (String, String),
     /// The lanes that execute.
     lanes: Vec<&'d LaneDocument>,
@@ -253,7 +279,7 @@ impl<'d> Entry<'d> {
     fn new(variable: &'d VariableDocument, with_line: bool) -> Entry<'d> {
         let ty = variable.ty.to_string();
         let (before, mut after) = match ty.split_once('[') {
-            // Lengths stand behind the name; types within parentheses are left as they are.
+            // Lengths stand after the name; types within parentheses are left as they are.
             Some((element, lengths)) if !ty.contains('(') => {
                 (format!("{element} "), format!("[{lengths}"))
             }
@@ -476,7 +502,7 @@ fn print_matrix(entries: &[Entry<'_>], width: usize, out: &mut dyn Write) -> Res
         .chain(items.iter().map(|items| items.label.len()))
         .max()
         .unwrap_or(0);
-    // Every column is two spaces behind the one before.
+    // Every column is two spaces after the one before.
     let widths: Vec<usize> = (0..first.lanes.len())
         .map(|column| {
             let cells = entries.iter().filter_map(|entry| entry.lanes.get(column));

@@ -175,7 +175,7 @@ fn within(folder: &Path, named: &Path) -> Result<PathBuf, String> {
 }
 
 /// The path without `..` and `.`, by its text alone.
-fn normal(path: &Path) -> PathBuf {
+pub(super) fn normal(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for component in path.components() {
         match component {

@@ -1,9 +1,9 @@
 //! Of which findings of a baseline it is known whether they are still there.
 
 use std::collections::{BTreeSet, HashSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::files::name;
+use super::config::normal;
 use crate::report::VerifyDocument;
 
 /// The paths that were to be checked and could be.
@@ -13,19 +13,28 @@ pub(super) struct Judged {
 }
 
 impl Judged {
-    pub(super) fn new(asked: &[PathBuf], document: &VerifyDocument) -> Judged {
+    /// * `here`: the folder that relative paths count from, absolute.
+    pub(super) fn new(asked: &[PathBuf], here: &Path, document: &VerifyDocument) -> Judged {
+        let name = |path: &Path| text(&normal(&here.join(path)));
         let unreadable = document.unreadable.iter();
         Judged {
             asked: asked.iter().map(|path| name(path)).collect(),
-            unreadable: unreadable.map(|file| file.path.raw().to_owned()).collect(),
+            unreadable: unreadable
+                .map(|file| name(Path::new(file.path.raw())))
+                .collect(),
         }
     }
 
-    /// Whether what has this path was.
-    pub(super) fn holds(&self, path: &str) -> bool {
-        let is_here = self.asked.names.contains(".") && !path.starts_with('/');
-        (is_here || self.asked.hold(path)) && !self.unreadable.hold(path)
+    /// Whether what has this absolute path was.
+    pub(super) fn holds(&self, path: &Path) -> bool {
+        let path = text(path);
+        self.asked.hold(&path) && !self.unreadable.hold(&path)
     }
+}
+
+/// A path without the `/` that only the root ends with.
+fn text(path: &Path) -> String {
+    path.to_string_lossy().trim_end_matches('/').to_owned()
 }
 
 /// Files and folders, and all that is in them. There can be as many as there are paths to look up, so that looking up

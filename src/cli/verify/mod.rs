@@ -3,6 +3,7 @@
 //! Which files there are is found here; what is in them is found by [`check_file_with`]. Files are checked by several
 //! threads, and nothing is printed before all are: the output is the same for any number of threads.
 
+mod baseline;
 mod config;
 mod files;
 mod judged;
@@ -16,18 +17,16 @@ use super::arguments::{VerifyArguments, VerifyFormat};
 use super::contents::{Contents, Input};
 use super::failure::{Exit, Failure};
 use super::progress::Progress;
-use super::save::save;
 use crate::limits::Limits;
 use crate::object::code_objects_with;
 use crate::report::{
-    Baseline, CheckedFile, RulesDocument, SarifLog, SummaryDocument, VerifyDocument,
-    check_file_with, github_annotations, to_json_pretty,
+    CheckedFile, RulesDocument, SarifLog, SummaryDocument, VerifyDocument, check_file_with,
+    github_annotations, junit, lines, to_json_pretty,
 };
-use crate::untrusted::Untrusted;
 use crate::verify::{Choice, Rule, Selection, UnknownRule, queue};
+use baseline::Place;
 use config::Config;
 use files::{Files, Target};
-use judged::Judged;
 
 pub(crate) fn run(
     arguments: &VerifyArguments,
@@ -47,11 +46,14 @@ pub(crate) fn run(
     let config = Config::load(arguments.config.as_deref(), &folder)?;
     let selection = selection(arguments, &config)?;
     // What cannot be read is said before the work, not after it.
-    let baseline = match &arguments.write_baseline {
+    let known = match &arguments.write_baseline {
         Some(_) => None,
         None => arguments.baseline.as_ref().or(config.baseline.as_ref()),
     };
-    let baseline = baseline.map(|path| read_baseline(path)).transpose()?;
+    let known = known.map(|path| Place::new(path, &folder));
+    let known = known
+        .map(|place| place.read().map(|baseline| (place, baseline)))
+        .transpose()?;
 
     let mut files = Files::find(&arguments.paths, &config);
     let limits = arguments.limits.limits();
@@ -60,12 +62,10 @@ pub(crate) fn run(
         Failure::new(format!("{}: {}", file.path, file.message)).report(err);
     }
     if let Some(path) = &arguments.write_baseline {
-        write_baseline(path, &mut document, err)?;
+        Place::new(path, &folder).write(&mut document, err)?;
     }
-    if let Some(baseline) = baseline {
-        let judged = Judged::new(&arguments.paths, &document);
-        baseline.apply(&mut document, |path| judged.holds(path.raw()));
-        report_stale(&document, err)?;
+    if let Some((place, baseline)) = &known {
+        place.apply(baseline, &arguments.paths, &mut document, err)?;
     }
     if !arguments.each {
         document = document.grouped();
@@ -171,49 +171,6 @@ fn check_target(
     checked
 }
 
-fn read_baseline(path: &Path) -> Result<Baseline, Failure> {
-    let bytes = Contents::open(path, Input::Baseline).map_err(|error| {
-        Failure::in_file(path, format!("{error}; --write-baseline makes a baseline"))
-    })?;
-    Baseline::from_json(&bytes).map_err(|error| Failure::in_file(path, error))
-}
-
-/// Writes all findings; from then on they are known.
-fn write_baseline(
-    path: &Path,
-    document: &mut VerifyDocument,
-    err: &mut dyn Write,
-) -> Result<(), Failure> {
-    let baseline = Baseline::of(document);
-    save(path, baseline.to_json()?.as_bytes()).map_err(|error| Failure::in_file(path, error))?;
-    baseline.apply(document, |_| true);
-    let known = document.summary.known;
-    let path = Untrusted::from(path);
-    writeln!(err, "{path}: {known} findings are known now")?;
-    Ok(())
-}
-
-/// A baseline that lists what is repaired would let it come back.
-fn report_stale(document: &VerifyDocument, err: &mut dyn Write) -> Result<(), Failure> {
-    /// Nobody reads more.
-    const MOST: usize = 20;
-    let stale = &document.stale;
-    for entry in stale.iter().take(MOST) {
-        writeln!(
-            err,
-            "no longer found: {}: {}: {}",
-            entry.path, entry.rule, entry.message
-        )?;
-    }
-    if stale.len() > MOST {
-        writeln!(err, "and {} more", stale.len().saturating_sub(MOST))?;
-    }
-    if !stale.is_empty() {
-        writeln!(err, "--write-baseline makes a baseline without them")?;
-    }
-    Ok(())
-}
-
 fn print(
     format: VerifyFormat,
     document: &VerifyDocument,
@@ -232,6 +189,8 @@ fn print(
             let text = github_annotations(document, &folder.to_string_lossy());
             out.write_all(text.as_bytes())?;
         }
+        VerifyFormat::Lines => out.write_all(lines(document).as_bytes())?,
+        VerifyFormat::Junit => out.write_all(junit(document).as_bytes())?,
     }
     Ok(())
 }
@@ -249,7 +208,7 @@ fn print_summary(
             text::print_table(document, out)?;
             text::print_numbers(document, out)?;
         }
-        VerifyFormat::Sarif | VerifyFormat::Github => {
+        VerifyFormat::Sarif | VerifyFormat::Github | VerifyFormat::Lines | VerifyFormat::Junit => {
             return Err(Failure::new(
                 "--summary: the table is printed as text or json",
             ));
@@ -293,7 +252,7 @@ fn print_rules(
             }
         }
         VerifyFormat::Text => text::list(&document, out)?,
-        VerifyFormat::Sarif | VerifyFormat::Github => {
+        VerifyFormat::Sarif | VerifyFormat::Github | VerifyFormat::Lines | VerifyFormat::Junit => {
             return Err(Failure::new(format!(
                 "{option}: rules are printed as text or json"
             )));

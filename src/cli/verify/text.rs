@@ -50,8 +50,7 @@ pub(super) fn print(document: &VerifyDocument, out: &mut dyn Write) -> Result<()
             print_table(document, out)?;
             writeln!(out)?;
         }
-        let size = |finding: &FindingDocument| finding.group.as_ref().map_or(1, |g| g.count);
-        causes.sort_by_key(|(_, finding)| Reverse((finding.severity, size(finding))));
+        causes.sort_by_key(|(_, finding)| Reverse((finding.severity, finding.count())));
         for (file, finding) in causes {
             let mut text = String::with_capacity(USUAL);
             // Writing to a string does not fail.

@@ -6,6 +6,7 @@
 mod hostile;
 mod made;
 mod real;
+mod scopes;
 mod views;
 
 use std::collections::HashMap;
@@ -22,7 +23,7 @@ pub(super) type Sections = HashMap<String, Vec<u8>>;
 /// Reads a fixture. The `object` layer of this crate is not used: these tests are about what comes after
 /// it.
 pub(super) fn sections(name: &str) -> Sections {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("dwarf-tests/fixtures/debug_info");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/debug_info");
     let bytes = std::fs::read(folder.join(name)).unwrap();
     let file = ::object::File::parse(bytes.as_slice()).unwrap();
     file.sections()

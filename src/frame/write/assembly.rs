@@ -1,5 +1,5 @@
 //! The same as assembler directives: `.cfi_*` where the assembler writes the same bytes, else
-//! `.cfi_escape`; each with what it says behind it.
+//! `.cfi_escape`; each with what it says after it.
 //!
 //! The directives are made from the instructions that were written, so that nothing is decided twice.
 

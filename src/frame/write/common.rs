@@ -69,7 +69,7 @@ impl Format {
         }
     }
 
-    /// Makes an entry of its body: the length before it, and `DW_CFA_nop` behind it up to a multiple of the
+    /// Makes an entry of its body: the length before it, and `DW_CFA_nop` after it up to a multiple of the
     /// size of an address.
     pub(super) fn entry(self, mut body: Vec<u8>) -> Result<Vec<u8>> {
         let size = body.len().saturating_add(self.length_size().into());

@@ -322,7 +322,7 @@ impl FunctionFrame {
     }
 
     /// The return address is somewhere: on entry in a pair of scalar registers, in between perhaps in lanes
-    /// of a vector register, and behind the reload in the pair again.
+    /// of a vector register, and after the reload in the pair again.
     ///
     /// # Errors
     /// If the registers are not of the kind, or a wave has no such lane.
@@ -351,7 +351,7 @@ impl FunctionFrame {
         })
     }
 
-    /// A register was reloaded: it has the rule again that it had on entry, at offset 0. Said right behind
+    /// A register was reloaded: it has the rule again that it had on entry, at offset 0. Said right after
     /// the reload, no rule points to a place that the epilogue overwrites next.
     ///
     /// # Errors

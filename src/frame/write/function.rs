@@ -195,7 +195,7 @@ impl FunctionFrame {
         self.raw(Instruction::RememberState)
     }
 
-    /// Puts all rules back that were remembered last: at the start of the block behind the epilogue.
+    /// Puts all rules back that were remembered last: at the start of the block after the epilogue.
     ///
     /// # Errors
     /// If nothing was remembered.

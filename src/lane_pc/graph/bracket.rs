@@ -236,7 +236,7 @@ impl<'g> Maker<'g> {
             && self.flow.encloses(point, close)
     }
 
-    /// Whether EXEC is the mask of `save` where a loop is entered, and becomes it again at `close` behind it.
+    /// Whether EXEC is the mask of `save` where a loop is entered, and becomes it again at `close` after it.
     fn is_loop(&self, save: Point, inner: usize, close: Point) -> bool {
         let Some(header) = self.flow.header(inner) else {
             return false;

@@ -158,7 +158,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The node behind an event.
+    /// The node after an event.
     fn event(&mut self, point: Point, change: &Change, here: Option<usize>) -> Option<usize> {
         match change {
             Change::Or { .. } | Change::AndNot { .. } => {
@@ -314,12 +314,12 @@ impl Walk<'_> {
     }
 
     /// Lanes leave regions: of all that they were taken out of, the next one around must be one in which
-    /// lanes wait behind its end.
+    /// lanes wait after its end.
     fn leave(&mut self, point: Point, here: Option<usize>, taken_out: &[MaskId]) {
         let mut left = 0_usize;
         let mut at = here;
         while let Some(Node { parent, inside }) = self.found.node(at) {
-            let (bracket, waits_behind) = match inside {
+            let (bracket, waits_after) = match inside {
                 Inside::Refused(part) => (self.brackets.enclosing.get(part), true),
                 Inside::Region { region, phase } => {
                     let bracket = self.brackets.all.get(region);
@@ -334,7 +334,7 @@ impl Walk<'_> {
             let is_out = |mask: &MaskId| taken_out.contains(mask);
             let with_gone = bracket.gone.as_ref().is_some_and(is_out);
             if !is_out(&bracket.mask) && !with_gone {
-                if !waits_behind {
+                if !waits_after {
                     self.contradict(Reason::Left, &[point], taken_out);
                 }
                 break;

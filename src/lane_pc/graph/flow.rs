@@ -232,7 +232,7 @@ impl Flow {
         }
     }
 
-    /// The blocks that can be reached, each behind the one that dominates it.
+    /// The blocks that can be reached, each after the one that dominates it.
     pub(super) fn order(&self) -> &[usize] {
         &self.dominators.order
     }

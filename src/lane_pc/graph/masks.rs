@@ -21,7 +21,7 @@ pub(super) struct Operand {
 /// What is known at a point, whichever way the wave came there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct State {
-    /// Places with the masks in them, those written last behind the others.
+    /// Places with the masks in them, those written last after the others.
     held: Vec<(MaskPlace, MaskId)>,
     /// The masks that EXEC is equal to.
     equal: Vec<MaskId>,
@@ -298,12 +298,12 @@ impl Masks {
             .map_or(usize::MAX, |first| first.saturating_add(point.event))
     }
 
-    /// The mask that the event behind a point makes.
+    /// The mask that the event after a point makes.
     pub(super) fn made_at(&self, point: Point) -> MaskId {
         self.number(point)
     }
 
-    /// What the event behind a point reads.
+    /// What the event after a point reads.
     pub(super) fn operand(&self, point: Point) -> Option<Operand> {
         self.operands.get(self.number(point)).copied().flatten()
     }
@@ -322,7 +322,7 @@ impl Masks {
         self.after.get(block).cloned().flatten().unwrap_or_default()
     }
 
-    /// What is known behind an event, from what is known before it.
+    /// What is known after an event, from what is known before it.
     pub(super) fn pass_event(&self, point: Point, change: &Change, state: &mut State) {
         self.apply(self.number(point), change, self.operand(point), state);
     }

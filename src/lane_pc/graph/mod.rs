@@ -132,7 +132,7 @@ fn smallest(
     best.map(|(number, _)| number)
 }
 
-/// Whether a point lies behind where a mask is saved and not behind where it is restored.
+/// Whether a point lies after where a mask is saved and not after where it is restored.
 fn is_within(flow: &Flow, bracket: &Bracket, point: Point) -> bool {
     let (save, close) = (bracket.save, bracket.close);
     let is_over = match close.block == point.block {
@@ -183,11 +183,11 @@ fn describe(
     }
 }
 
-/// The code from behind where a mask is saved to behind where it is restored.
+/// The code from after where a mask is saved to after where it is restored.
 fn code_of(graph: &DiGraph<Block, ()>, bracket: &Bracket) -> Option<Range<Label>> {
-    let behind = |point: Point| {
+    let after = |point: Point| {
         let events = &graph.node_weight(NodeIndex::new(point.block))?.events;
         events.get(point.event).map(|event| event.code.end.clone())
     };
-    Some(behind(bracket.save)?..behind(bracket.close)?)
+    Some(after(bracket.save)?..after(bracket.close)?)
 }

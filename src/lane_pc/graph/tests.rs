@@ -22,7 +22,7 @@ fn flip(from: u16) -> Change {
     Change::Flip { from: s(from) }
 }
 
-/// A graph of blocks with their events and the blocks behind them. Each event is an instruction of four bytes, and
+/// A graph of blocks with their events and the blocks after them. Each event is an instruction of four bytes, and
 /// so is what ends a block.
 fn graph(blocks: &[(&str, &[Change], &[&str])]) -> DiGraph<Block, ()> {
     let mut graph = DiGraph::new();
@@ -130,7 +130,7 @@ fn the_example_of_usage_is_recovered() {
 #[test]
 fn loops_are_recovered_from_where_they_begin() {
     // `do { if (c) break; } while (d)`, as LLVM lowers it: lanes that left are collected in a mask that is
-    // cleared before the loop, and added to EXEC behind it.
+    // cleared before the loop, and added to EXEC after it.
     let found = recovered(&[
         ("before", &[save(4)], &["body"]),                         // 0, 4
         ("body", &[save(6), Change::And], &["work"]),              // 8, 12, 16
@@ -220,7 +220,7 @@ fn a_jump_into_a_region_is_refused_and_what_is_around_it_is_not() {
 #[test]
 fn an_edge_back_into_a_region_that_is_over_is_refused() {
     // The decision at the start dominates the end of its region, which post-dominates it; but the wave also comes
-    // into the region from behind it.
+    // into the region from after it.
     let blocks: [(&str, &[Change], &[&str]); 4] = [
         ("if", &[save(4), Change::And], &["then", "end"]),
         ("then", &[], &["end"]),
@@ -252,7 +252,7 @@ fn a_restore_on_one_way_only_is_refused_and_what_is_around_it_is_not() {
         good!("behind", "last"),                               // 40 … 52
         ("last", &[], &[]),                                    // 56
     ]);
-    // The `if` has no one end. What saves EXEC before it and restores it behind it is its region then, which
+    // The `if` has no one end. What saves EXEC before it and restores it after it is its region then, which
     // ends too early on one way.
     assert_eq!(refused(&found), [(Reason::Restored, "with".to_owned())]);
     assert_eq!(

@@ -1,51 +1,69 @@
 //! What was found before, so that only what is new counts.
+//!
+//! A finding is known by its rule, the family of compilers, the function and the kind of its cause. Registers, addresses,
+//! offsets, versions and paths are not in it: a baseline stays true when code moves, when it is built with another level of
+//! optimisation or for another target, and when the folder has another name.
 
 use core::fmt::Write;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::fingerprint::without_addresses;
-use super::{FindingDocument, VerifiedFile, VerifyDocument};
+use super::producer::family;
+use super::{FindingDocument, VerifiedFile, VerifyDocument, count};
 use crate::error::{Error, Result};
 use crate::untrusted::Untrusted;
 
-const FORMAT: &str = "hetdwarf-baseline/1";
+const FORMAT: &str = "hetdwarf-baseline/2";
 
 /// Findings that are known.
 ///
-/// The file form has a line for each, sorted, so that a change of it is read easily. Addresses are not in it: it
-/// stays true when code only moves.
+/// The file form has a line for each, sorted, so that a change of it is read easily.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Baseline {
-    known: BTreeMap<Key, u64>,
+    known: BTreeMap<BaselineKey, Known>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
-    path: Untrusted<'static>,
-    rule: Untrusted<'static>,
-    function: Option<Untrusted<'static>>,
-    message: Untrusted<'static>,
+/// What makes two findings of different builds the same one.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct BaselineKey {
+    /// The rule's name.
+    pub rule: Untrusted<'static>,
+    /// The family of compilers: `LLVM`, `GCC`.
+    pub producer: Untrusted<'static>,
+    /// The linkage name of the function.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub function: Option<Untrusted<'static>>,
+    /// The kind of cause, of what machine code contradicts.
+    #[serde(default, skip_serializing_if = "Untrusted::is_empty")]
+    pub kind: Untrusted<'static>,
+    /// The code object, for what is in no function and is not a habit of the compiler.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<Untrusted<'static>>,
+}
+
+/// How often something is known, and where.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Known {
+    /// The most in one code object.
+    count: u64,
+    files: BTreeSet<Untrusted<'static>>,
 }
 
 /// Findings that look alike.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct BaselineEntry {
-    /// The code object.
-    pub path: Untrusted<'static>,
-    /// The rule's name.
-    pub rule: Untrusted<'static>,
-    /// The function.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub function: Option<Untrusted<'static>>,
-    /// The message, with `0x…` in place of addresses.
-    pub message: Untrusted<'static>,
-    /// How many there are.
+    /// What they have in common.
+    #[serde(flatten)]
+    pub key: BaselineKey,
+    /// In how many functions of one code object they are, at most; without a function, how many there are.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub count: u64,
+    /// The code objects in which they were seen. What is in another one is known all the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<Untrusted<'static>>,
 }
 
 fn one() -> u64 {
@@ -63,25 +81,84 @@ struct File {
     findings: Vec<BaselineEntry>,
 }
 
-impl Key {
-    fn of(file: &VerifiedFile, finding: &FindingDocument) -> Key {
-        Key {
-            path: file.path.clone(),
+impl BaselineKey {
+    /// * `path`: what the code object is called in the baseline.
+    fn of(
+        file: &VerifiedFile,
+        finding: &FindingDocument,
+        path: impl FnOnce() -> Untrusted<'static>,
+    ) -> BaselineKey {
+        let function = finding.function.clone().filter(|_| !finding.is_example);
+        let is_anonymous = function.is_none() && !finding.is_example;
+        BaselineKey {
             rule: finding.rule.into(),
-            function: finding.function.clone(),
-            message: without_addresses(finding.message.raw()).into(),
+            producer: family(file),
+            function,
+            kind: finding.kind.clone().into(),
+            path: is_anonymous.then(path),
+        }
+    }
+
+    /// What is counted of a key in a code object: of what machine code contradicts the functions, since there can be several
+    /// of one name, of what is in no function each finding.
+    fn unit(&self, finding: &FindingDocument) -> Unit {
+        match (&self.path, self.kind.is_empty()) {
+            (Some(_), _) => Unit::Each,
+            (None, false) => Unit::Function(finding.offset.map(|offset| offset.0)),
+            (None, true) => Unit::All,
         }
     }
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Unit {
+    Each,
+    Function(Option<u128>),
+    All,
+}
+
+/// The units of each key in a code object.
+#[derive(Default)]
+struct Counter {
+    seen: BTreeMap<BaselineKey, BTreeMap<Unit, u64>>,
+}
+
+impl Counter {
+    /// Which unit of its key this is, from 1.
+    fn number(&mut self, key: &BaselineKey, unit: Unit) -> u64 {
+        let units = self.seen.entry(key.clone()).or_default();
+        let next = count(units.len()).saturating_add(1);
+        let number = units.entry(unit).or_insert(next);
+        let found = *number;
+        if unit == Unit::Each {
+            *number = number.saturating_add(1);
+        }
+        found
+    }
+}
+
 impl Baseline {
-    /// Takes everything in a document as known.
+    /// Takes everything in a document that is not grouped as known.
+    ///
+    /// * `name`: what the baseline calls the code object at a path.
     #[must_use]
-    pub fn of(document: &VerifyDocument) -> Baseline {
-        let mut known = BTreeMap::new();
-        for (file, finding) in document.findings() {
-            let count: &mut u64 = known.entry(Key::of(file, finding)).or_default();
-            *count = count.saturating_add(1);
+    pub fn of(
+        document: &VerifyDocument,
+        name: impl Fn(&Untrusted<'static>) -> Untrusted<'static>,
+    ) -> Baseline {
+        let mut known: BTreeMap<BaselineKey, Known> = BTreeMap::new();
+        for file in &document.files {
+            let path = name(&file.path);
+            let mut counter = Counter::default();
+            for finding in &file.findings {
+                let key = BaselineKey::of(file, finding, || path.clone());
+                let number = counter.number(&key, key.unit(finding));
+                let known = known.entry(key).or_default();
+                known.count = known.count.max(number);
+                if !known.files.contains(&path) {
+                    known.files.insert(path.clone());
+                }
+            }
         }
         Baseline { known }
     }
@@ -95,20 +172,15 @@ impl Baseline {
         let file: File = serde_json::from_slice(bytes).map_err(|error| bad(error.to_string()))?;
         if file.format != FORMAT {
             return Err(bad(format!(
-                "its format is `{}`; expected `{FORMAT}`",
+                "its format is `{}`; expected `{FORMAT}`, which --write-baseline writes",
                 Untrusted::from(file.format)
             )));
         }
-        let mut known = BTreeMap::new();
+        let mut known: BTreeMap<BaselineKey, Known> = BTreeMap::new();
         for entry in file.findings {
-            let key = Key {
-                path: entry.path,
-                rule: entry.rule,
-                function: entry.function,
-                message: entry.message,
-            };
-            let count: &mut u64 = known.entry(key).or_default();
-            *count = count.saturating_add(entry.count);
+            let known = known.entry(entry.key).or_default();
+            known.count = known.count.max(entry.count);
+            known.files.extend(entry.files);
         }
         Ok(Baseline { known })
     }
@@ -128,48 +200,81 @@ impl Baseline {
         Ok(text)
     }
 
-    /// The entries, by path, rule, function and message.
+    /// The entries, by rule, producer, function, kind and path.
     pub fn entries(&self) -> impl Iterator<Item = BaselineEntry> + '_ {
-        self.known.iter().map(|(key, count)| BaselineEntry {
-            path: key.path.clone(),
-            rule: key.rule.clone(),
-            function: key.function.clone(),
-            message: key.message.clone(),
-            count: *count,
+        self.known.iter().map(|(key, known)| BaselineEntry {
+            key: key.clone(),
+            count: known.count,
+            files: known.files.iter().cloned().collect(),
         })
     }
 
-    /// Takes known findings out of a document and counts them in its summary. Of findings that look alike the first
-    /// ones are taken.
+    /// The entries that `other` does not have, or has less often.
+    #[must_use]
+    pub fn beyond(&self, other: &Baseline) -> Baseline {
+        let more = |(key, known): &(&BaselineKey, &Known)| {
+            let before = other.known.get(*key).map_or(0, |known| known.count);
+            known.count > before
+        };
+        let known = self.known.iter().filter(more);
+        Baseline {
+            known: known
+                .map(|(key, known)| (key.clone(), known.clone()))
+                .collect(),
+        }
+    }
+
+    /// Takes known findings out of a document that is not grouped and counts them in its summary. Of findings that look
+    /// alike the first ones are taken.
     ///
     /// What is listed and was not found becomes [`stale`](VerifyDocument::stale).
     ///
-    /// * `checked`: whether what has this path was to be checked; of other paths nothing can be said.
-    pub fn apply(&self, document: &mut VerifyDocument, checked: impl Fn(&Untrusted<'_>) -> bool) {
-        let mut left = self.known.clone();
+    /// * `name`: as in [`of`](Baseline::of);
+    /// * `checked`: whether what the baseline calls so was to be checked; of other paths nothing can be said.
+    pub fn apply(
+        &self,
+        document: &mut VerifyDocument,
+        name: impl Fn(&Untrusted<'static>) -> Untrusted<'static>,
+        checked: impl Fn(&Untrusted<'_>) -> bool,
+    ) {
+        let mut found: BTreeMap<BaselineKey, u64> = BTreeMap::new();
         let mut taken: u64 = 0;
         for file in &mut document.files {
+            let path = name(&file.path);
+            let mut counter = Counter::default();
             let findings = core::mem::take(&mut file.findings);
             file.findings = findings
                 .into_iter()
-                .filter(|finding| match left.get_mut(&Key::of(file, finding)) {
-                    Some(count) if *count > 0 => {
-                        *count = count.saturating_sub(1);
-                        taken = taken.saturating_add(1);
-                        false
+                .filter(|finding| {
+                    let key = BaselineKey::of(file, finding, || path.clone());
+                    let Some(known) = self.known.get(&key) else {
+                        return true;
+                    };
+                    let number = counter.number(&key, key.unit(finding));
+                    let most = found.entry(key).or_default();
+                    *most = (*most).max(number);
+                    if number > known.count {
+                        return true;
                     }
-                    Some(_) | None => true,
+                    taken = taken.saturating_add(1);
+                    false
                 })
                 .collect();
         }
         // What is the same as another code object was not looked at by itself.
-        let same: BTreeSet<&str> = (document.files.iter())
-            .flat_map(|file| file.same.iter().map(Untrusted::raw))
+        let same: BTreeSet<Untrusted<'_>> = (document.files.iter())
+            .flat_map(|file| file.same.iter().map(&name))
             .collect();
-        left.retain(|key, count| {
-            *count > 0 && !same.contains(key.path.raw()) && checked(&key.path)
+        let stale = self.entries().filter_map(|mut entry| {
+            let now = found.get(&entry.key).copied().unwrap_or(0);
+            let is_checked = |path| !same.contains(path) && checked(path);
+            if now >= entry.count || !entry.files.iter().all(is_checked) {
+                return None;
+            }
+            entry.count = entry.count.saturating_sub(now);
+            Some(entry)
         });
-        document.stale = Baseline { known: left }.entries().collect();
+        document.stale = stale.collect();
         document.summary.known = document.summary.known.saturating_add(taken);
         document.count();
     }

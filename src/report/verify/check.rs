@@ -46,7 +46,7 @@ impl CheckedFile {
 /// use hetdwarf::report::{VerifyDocument, check_file};
 /// use hetdwarf::verify::Selection;
 ///
-/// let path = "dwarf-tests/fixtures/corpus/bundle/ccob3.hipfb";
+/// let path = "tests/bundle.hipfb";
 /// let checked = check_file(path, &std::fs::read(path)?, &Selection::default());
 /// let targets: Vec<_> = checked.objects.iter().map(|object| object.target.raw()).collect();
 /// assert_eq!(targets, ["gfx90a", "gfx1100"]);

@@ -10,7 +10,11 @@ use super::{FindingDocument, VerifiedFile, VerifyDocument};
 use crate::untrusted::Untrusted;
 use crate::verify::Severity;
 
-/// A line for each finding and each file that could not be read.
+/// How many annotations of a level GitHub shows of one step. Source: GitHub, "Usage limits for annotations".
+const MOST: usize = 10;
+
+/// A line for each finding and each file that could not be read, worst first; of each level at most ten, since no more are
+/// shown: of more, the last says how many there are.
 ///
 /// A finding is shown at its source line or, if that is not known or not below the folder, at the code object. What is
 /// not below the folder is named in the message alone.
@@ -18,37 +22,82 @@ use crate::verify::Severity;
 /// * `folder`: the folder that is checked, an absolute path; paths are given as they are seen from there.
 #[must_use]
 pub fn github_annotations(document: &VerifyDocument, folder: &str) -> String {
-    let mut text = String::new();
+    let mut levels = Levels::default();
     for file in &document.unreadable {
-        let mut properties = Vec::new();
-        let mut message = file.message.to_string();
-        match place(&file.path, folder) {
-            Some(path) => properties.push(("file", path)),
-            None => message = format!("{}: {message}", file.path),
-        }
-        properties.push(("title", "cannot be checked".to_owned()));
-        line(&mut text, "error", &properties, &message);
-    }
-    for (file, finding) in document.findings() {
-        let mut properties = Vec::new();
-        let source = finding
-            .line()
-            .and_then(|(path, line)| Some((place(path, folder)?, line)));
-        match source {
-            Some((path, line)) => {
-                properties.extend([("file", path), ("line", line.to_string())]);
+        levels.add("error", || {
+            let mut properties = Vec::new();
+            let mut message = file.message.to_string();
+            match place(&file.path, folder) {
+                Some(path) => properties.push(("file", path)),
+                None => message = format!("{}: {message}", file.path),
             }
-            None => properties.extend(place(file.file(), folder).map(|path| ("file", path))),
-        }
-        properties.push(("title", finding.rule.to_owned()));
-        line(
-            &mut text,
-            command(finding.severity),
-            &properties,
-            &message(file, finding),
-        );
+            properties.push(("title", "cannot be checked".to_owned()));
+            (properties, message)
+        });
     }
-    text
+    for (file, finding) in document.worst_first() {
+        levels.add(command(finding.severity), || {
+            let mut properties = Vec::new();
+            let source = finding
+                .line()
+                .and_then(|(path, line)| Some((place(path, folder)?, line)));
+            match source {
+                Some((path, line)) => {
+                    properties.extend([("file", path), ("line", line.to_string())]);
+                }
+                None => properties.extend(place(file.file(), folder).map(|path| ("file", path))),
+            }
+            properties.push(("title", finding.rule.to_owned()));
+            (properties, message(file, finding))
+        });
+    }
+    levels.finish()
+}
+
+/// The properties of an annotation, and its message.
+type Annotation = (Vec<(&'static str, String)>, String);
+
+/// Annotations by their level, in the order in which the first of each came.
+#[derive(Default)]
+struct Levels {
+    /// The command, the first annotations, and how many there are.
+    levels: Vec<(&'static str, Vec<Annotation>, usize)>,
+}
+
+impl Levels {
+    fn add(&mut self, command: &'static str, annotation: impl FnOnce() -> Annotation) {
+        let found = self.levels.iter_mut().find(|level| level.0 == command);
+        let (_, annotations, count) = match found {
+            Some(level) => level,
+            None => {
+                self.levels.push((command, Vec::new(), 0));
+                let Some(level) = self.levels.last_mut() else {
+                    return;
+                };
+                level
+            }
+        };
+        *count = count.saturating_add(1);
+        if annotations.len() < MOST {
+            annotations.push(annotation());
+        }
+    }
+
+    fn finish(self) -> String {
+        let mut text = String::new();
+        for (command, mut annotations, count) in self.levels {
+            if count > MOST {
+                annotations.truncate(MOST.saturating_sub(1));
+                let more = count.saturating_sub(annotations.len());
+                let message = format!("{more} more; the summary of the step counts them by rule");
+                annotations.push((vec![("title", "hetdwarf verify".to_owned())], message));
+            }
+            for (properties, message) in annotations {
+                line(&mut text, command, &properties, &message);
+            }
+        }
+        text
+    }
 }
 
 /// A path below the folder, as it is seen from there.
@@ -76,6 +125,9 @@ fn message(file: &VerifiedFile, finding: &FindingDocument) -> String {
     }
     if let Some(function) = &finding.function {
         let _ = write!(text, " in {function}");
+    }
+    if let Some(numbers) = finding.numbers() {
+        let _ = write!(text, "\n{numbers}");
     }
     if let Some(help) = &finding.help {
         let _ = write!(text, "\n{help}");

@@ -98,7 +98,7 @@ mod tests {
             ),
             (
                 "the entry for 0x10..0x18 is empty",
-                "the entry for ….… is empty",
+                "the entry for …..… is empty",
             ),
             ("", ""),
             ("`", "…"),

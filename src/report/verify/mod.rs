@@ -9,18 +9,24 @@ mod check;
 mod fingerprint;
 mod github;
 mod group;
+mod junit;
 mod kind;
+mod lines;
 mod place;
 mod producer;
 mod sarif;
 mod summary;
 
-pub use baseline::{Baseline, BaselineEntry};
+pub use baseline::{Baseline, BaselineEntry, BaselineKey};
 pub use check::{CheckedFile, check_file, check_file_with, check_file_within};
 pub use github::github_annotations;
 pub use group::WIDESPREAD;
+pub use junit::junit;
+pub use lines::lines;
 pub use sarif::SarifLog;
 pub use summary::{RuleSummary, SummaryDocument};
+
+use core::cmp::Reverse;
 
 use serde::Serialize;
 
@@ -115,6 +121,9 @@ pub struct FindingDocument {
     /// `vector,lanes-inactive` for example. No register, address or offset is in it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub kind: String,
+    /// Whether it is told for all of its unit or section: then its place and function are an example.
+    #[serde(skip)]
+    pub is_example: bool,
     /// The others of the same cause, if the document is [grouped](VerifyDocument::grouped).
     #[serde(flatten)]
     pub group: Option<FindingGroup>,
@@ -273,6 +282,13 @@ impl VerifyDocument {
             .flat_map(|file| file.findings.iter().map(move |finding| (file, finding)))
     }
 
+    /// The same, worst first: errors before warnings, and what stands for more findings first.
+    fn worst_first(&self) -> Vec<(&VerifiedFile, &FindingDocument)> {
+        let mut findings: Vec<_> = self.findings().collect();
+        findings.sort_by_key(|(_, finding)| Reverse((finding.severity, finding.count())));
+        findings
+    }
+
     fn count(&mut self) {
         let known = self.summary.known;
         let mut summary = VerifySummary {
@@ -333,7 +349,39 @@ impl VerifiedFile {
     }
 }
 
+/// `713 findings`, `1 file`.
+fn number(count: u64, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
+}
+
+impl FindingGroup {
+    /// How much it stands for, if that is more than one finding: `713 findings in 12 functions of 31 code objects`.
+    #[must_use]
+    pub fn numbers(&self) -> Option<String> {
+        (self.count > 1).then(|| {
+            format!(
+                "{} in {} of {}",
+                number(self.count, "finding"),
+                number(self.functions, "function"),
+                number(self.files, "code object")
+            )
+        })
+    }
+}
+
 impl FindingDocument {
+    /// [`FindingGroup::numbers`], if the document is grouped.
+    fn numbers(&self) -> Option<String> {
+        self.group.as_ref().and_then(FindingGroup::numbers)
+    }
+
+    /// How many findings it stands for.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.group.as_ref().map_or(1, |group| group.count)
+    }
+
     fn new(path: &str, finding: &Finding) -> FindingDocument {
         let contradiction = finding.contradiction.as_deref();
         FindingDocument {
@@ -358,6 +406,7 @@ impl FindingDocument {
             registers: contradiction.and_then(kind::register).into_iter().collect(),
             cause: contradiction.map(|found| Hex::from(found.cause_pc)),
             kind: contradiction.map(kind::of).unwrap_or_default(),
+            is_example: finding.is_example,
             group: None,
         }
     }

@@ -52,6 +52,7 @@ struct Tool {
 #[serde(rename_all = "camelCase")]
 struct Driver {
     name: &'static str,
+    information_uri: &'static str,
     semantic_version: &'static str,
     rules: Vec<Descriptor>,
 }
@@ -100,7 +101,8 @@ struct Invocation {
 struct Notification {
     level: &'static str,
     message: Message,
-    locations: [Location; 1],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    locations: Vec<Location>,
 }
 
 /// 3.27
@@ -112,7 +114,9 @@ struct SarifResult {
     rule_index: Option<usize>,
     level: &'static str,
     message: Message,
-    analysis_target: ArtifactLocation,
+    /// Where the result was found, if it is shown elsewhere (3.27.13).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    analysis_target: Option<ArtifactLocation>,
     locations: [Location; 1],
     partial_fingerprints: BTreeMap<&'static str, String>,
     properties: ResultProperties,
@@ -132,8 +136,7 @@ struct Location {
 #[serde(rename_all = "camelCase")]
 struct PhysicalLocation {
     artifact_location: ArtifactLocation,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    region: Option<Region>,
+    region: Region,
 }
 
 /// 3.4
@@ -145,10 +148,15 @@ struct ArtifactLocation {
 }
 
 /// 3.30
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Region {
-    start_line: u64,
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(untagged)]
+enum Region {
+    /// A line of a text.
+    #[serde(rename_all = "camelCase")]
+    Line { start_line: u64 },
+    /// The start of a binary file: where in it something is, the properties say, in the words of its own format.
+    #[serde(rename_all = "camelCase")]
+    Start { byte_offset: u64, byte_length: u64 },
 }
 
 /// 3.33
@@ -175,7 +183,8 @@ struct ResultProperties {
 impl SarifLog {
     /// The same findings.
     ///
-    /// A result is located at its source line or, if that is not known, at the code object.
+    /// A result is located at its source line or, if that is not known, at the code object. The worst come first, and there
+    /// are at most 5,000; a notification says how many more there are.
     ///
     /// * `folder`: the folder that is checked, an absolute path; what is below it is located as it is seen from there. It is
     ///   not named in the log.
@@ -183,10 +192,23 @@ impl SarifLog {
     pub fn new(document: &VerifyDocument, folder: &str) -> SarifLog {
         let rules: Vec<&Rule> = Rule::all().collect();
         let mut seen = BTreeMap::new();
-        let results = document
-            .findings()
+        let worst_first = document.worst_first();
+        let left_out = worst_first.len().saturating_sub(MOST_RESULTS);
+        let results = (worst_first.into_iter().take(MOST_RESULTS))
             .map(|(file, finding)| result(file, finding, folder, &rules, &mut seen))
             .collect();
+        let mut notifications: Vec<Notification> = (document.unreadable.iter())
+            .map(|file| notification(file, folder))
+            .collect();
+        if left_out > 0 {
+            notifications.push(Notification {
+                level: "note",
+                message: message(format!(
+                    "{left_out} more results are left out; these are the worst"
+                )),
+                locations: Vec::new(),
+            });
+        }
         SarifLog {
             schema: "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
             version: "2.1.0",
@@ -194,17 +216,14 @@ impl SarifLog {
                 tool: Tool {
                     driver: Driver {
                         name: "hetdwarf",
+                        information_uri: "https://docs.rs/hetdwarf",
                         semantic_version: env!("CARGO_PKG_VERSION"),
                         rules: rules.iter().map(|rule| descriptor(rule)).collect(),
                     },
                 },
                 invocations: [Invocation {
                     execution_successful: document.unreadable.is_empty(),
-                    tool_execution_notifications: document
-                        .unreadable
-                        .iter()
-                        .map(|file| notification(file, folder))
-                        .collect(),
+                    tool_execution_notifications: notifications,
                 }],
                 original_uri_base_ids: bases(),
                 results,
@@ -212,6 +231,9 @@ impl SarifLog {
         }
     }
 }
+
+/// How many results GitHub takes of a run. Source: GitHub, "SARIF support for code scanning", "Validating your SARIF file".
+const MOST_RESULTS: usize = 5000;
 
 /// What paths below the folder that is checked count from; the name is the usual one.
 const FOLDER: &str = "%SRCROOT%";
@@ -274,7 +296,7 @@ fn notification(file: &UnreadableFile, folder: &str) -> Notification {
     Notification {
         level: "error",
         message: message(file.message.to_string()),
-        locations: [location(artifact(&file.path, folder), None, None)],
+        locations: vec![location(artifact(&file.path, folder), None, None)],
     }
 }
 
@@ -286,7 +308,13 @@ fn location(
     Location {
         physical_location: PhysicalLocation {
             artifact_location,
-            region: line.map(|start_line| Region { start_line }),
+            region: match line {
+                Some(start_line) => Region::Line { start_line },
+                None => Region::Start {
+                    byte_offset: 0,
+                    byte_length: 0,
+                },
+            },
         },
         logical_locations: function
             .map(|name| LogicalLocation {
@@ -307,6 +335,9 @@ fn result(
     seen: &mut BTreeMap<String, u64>,
 ) -> SarifResult {
     let mut text = finding.message.to_string();
+    if let Some(numbers) = finding.numbers() {
+        let _ = write!(text, "\n{numbers}");
+    }
     if let Some(help) = &finding.help {
         let _ = write!(text, "\n{help}");
     }
@@ -322,7 +353,7 @@ fn result(
         rule_index: rules.iter().position(|rule| rule.id == finding.rule),
         level: level(finding.severity),
         message: message(text),
-        analysis_target: artifact(file.file(), folder),
+        analysis_target: line.is_some().then(|| artifact(file.file(), folder)),
         locations: [location(
             artifact(path, folder),
             line,

@@ -144,10 +144,14 @@ fn sarif_says_the_same() {
     assert_eq!(location["physicalLocation"]["region"]["startLine"], 12);
     assert_eq!(location["logicalLocations"][0]["name"], "helper");
     assert_eq!(results[0]["analysisTarget"]["uri"], "k.hsaco");
+    assert!(results[1].get("analysisTarget").is_none());
     assert_eq!(results[0]["properties"]["offset"], "0x68");
     assert_eq!(
         results[1]["locations"][0]["physicalLocation"],
-        serde_json::json!({"artifactLocation": {"uri": "lib.a", "uriBaseId": "%SRCROOT%"}})
+        serde_json::json!({
+            "artifactLocation": {"uri": "lib.a", "uriBaseId": "%SRCROOT%"},
+            "region": {"byteOffset": 0, "byteLength": 0},
+        })
     );
     assert_eq!(
         (&results[1]["level"], &results[2]["level"]),
@@ -236,33 +240,85 @@ fn a_fingerprint_survives_that_code_moves() {
     assert_ne!(FindingDocument::new("k", &moved).fingerprint, before);
 }
 
+fn same(path: &Untrusted<'static>) -> Untrusted<'static> {
+    path.clone()
+}
+
 #[test]
 fn a_baseline_takes_what_is_known_and_leaves_what_is_new() {
-    let known = Baseline::of(&sample());
+    let known = Baseline::of(&sample(), same);
     let text = known.to_json().unwrap();
     // A line for each entry; two findings are alike.
     assert_eq!(text.lines().count(), 2 + 2);
-    assert!(text.contains("a, b at 0x…\"}"), "{text}");
+    assert!(!text.contains("0x") && !text.contains("it: a"), "{text}");
     let read = Baseline::from_json(text.as_bytes()).unwrap();
     assert_eq!(read, known);
 
-    let mut same = sample();
-    read.apply(&mut same, |_| true);
-    assert_eq!(same.findings().count(), 0);
-    assert_eq!((same.summary.known, same.summary.errors), (3, 0));
-    assert!(same.stale.is_empty());
+    let mut again = sample();
+    read.apply(&mut again, same, |_| true);
+    assert_eq!(again.findings().count(), 0);
+    assert_eq!((again.summary.known, again.summary.errors), (3, 0));
+    assert!(again.stale.is_empty());
 
     // A third of a kind of which two are known.
     let mut more = VerifyDocument::new([checked("lib.a(x.o)", None, &[bare(), bare(), bare()])]);
-    read.apply(&mut more, |path| path == "lib.a(x.o)");
+    read.apply(&mut more, same, |path| path == "lib.a(x.o)");
     assert_eq!((more.summary.known, more.summary.errors), (2, 1));
     assert!(more.stale.is_empty(), "k.hsaco was not checked");
 
     // One is repaired.
     let mut less = VerifyDocument::new([checked("lib.a(x.o)", None, &[bare()])]);
-    read.apply(&mut less, |_| true);
-    let stale: Vec<_> = less.stale.iter().map(|e| (e.path.raw(), e.count)).collect();
-    assert_eq!(stale, [("k.hsaco", 1), ("lib.a(x.o)", 1)]);
+    read.apply(&mut less, same, |_| true);
+    let stale: Vec<_> = (less.stale.iter())
+        .map(|entry| (entry.files[0].raw(), entry.count))
+        .collect();
+    assert_eq!(stale, [("lib.a(x.o)", 1), ("k.hsaco", 1)]);
+    assert_eq!(read.beyond(&Baseline::of(&less, same)), read);
+    assert_eq!(read.beyond(&read), Baseline::default());
+}
+
+/// What is in a function is known wherever the function is; what is in none is known in its file.
+#[test]
+fn a_baseline_knows_a_function_in_another_file() {
+    let known = Baseline::of(&sample(), same);
+    let mut moved = full().at(0x70).pc(0x2b08);
+    moved.message = "another one".into();
+    let mut document =
+        VerifyDocument::new([checked("other.hsaco", None, &[moved.clone(), bare()])]);
+    known.apply(&mut document, same, |_| true);
+    let left: Vec<_> = document.findings().map(|(_, one)| one.rule).collect();
+    assert_eq!(left, ["cfi-cie-pointer"]);
+    // Of another compiler it is not known.
+    let mut document = VerifyDocument::new([checked("other.hsaco", None, &[moved])]);
+    document.files[0].producers = vec!["GNU C17".into()];
+    known.apply(&mut document, same, |_| true);
+    assert_eq!(document.findings().count(), 1);
+}
+
+/// Two functions of one name, of which one was known; registers and causes in one are not counted.
+#[test]
+fn a_baseline_counts_functions() {
+    let contradiction = |offset: u64| {
+        let mut document = VerifyDocument::new([checked("k.hsaco", None, &[full().at(offset)])]);
+        let mut finding = document.files[0].findings.pop().unwrap();
+        finding.kind = "scalar".to_owned();
+        finding
+    };
+    let document = |offsets: &[u64]| {
+        let mut document = VerifyDocument::new([checked("k.hsaco", None, &[])]);
+        document.files[0].findings = offsets.iter().map(|one| contradiction(*one)).collect();
+        document
+    };
+    let known = Baseline::of(&document(&[0x68]), same);
+    for (offsets, new) in [
+        (&[0x68, 0x68][..], 0),
+        (&[0x90, 0x90], 0),
+        (&[0x68, 0x90, 0x68], 1),
+    ] {
+        let mut document = document(offsets);
+        known.apply(&mut document, same, |_| true);
+        assert_eq!(document.findings().count(), new, "{offsets:x?}");
+    }
 }
 
 #[test]
@@ -271,9 +327,9 @@ fn a_baseline_of_something_else_is_an_error() {
         "",
         "{}",
         "[1]",
-        r#"{"format": "hetdwarf-baseline/2", "findings": []}"#,
-        r#"{"format": "hetdwarf-baseline/1", "findings": [{"path": "a"}]}"#,
-        r#"{"format": "hetdwarf-baseline/1", "findings": [], "more": 1}"#,
+        r#"{"format": "hetdwarf-baseline/1", "findings": []}"#,
+        r#"{"format": "hetdwarf-baseline/2", "findings": [{"path": "a"}]}"#,
+        r#"{"format": "hetdwarf-baseline/2", "findings": [], "more": 1}"#,
     ] {
         assert!(Baseline::from_json(text.as_bytes()).is_err(), "{text}");
     }
@@ -282,6 +338,89 @@ fn a_baseline_of_something_else_is_an_error() {
         Baseline::from_json(none.as_bytes()),
         Ok(Baseline::default())
     );
+}
+
+/// GitHub shows ten of a level: the worst nine, and one that counts the others.
+#[test]
+fn there_are_no_more_annotations_than_are_shown() {
+    let annotations = |count: usize| {
+        let mut note = bare();
+        note.severity = Severity::Note;
+        let findings: Vec<Finding> = (0..count).map(|_| bare()).chain([note]).collect();
+        let document = VerifyDocument::new([checked("k.hsaco", None, &findings)]);
+        github_annotations(&document, "/repo")
+    };
+    let ten = annotations(10);
+    assert_eq!(ten.matches("::error ").count(), 10);
+    assert!(!ten.contains(" more;"), "{ten}");
+    let many = annotations(25);
+    assert_eq!(many.matches("::error ").count(), 10);
+    assert!(
+        many.contains("\n::error title=hetdwarf verify::16 more; "),
+        "{many}"
+    );
+    assert_eq!(many.matches("::notice ").count(), 1);
+}
+
+/// GitHub takes 5,000 results; the worst are kept, and the others counted.
+#[test]
+fn sarif_has_no_more_results_than_are_taken() {
+    let mut note = bare();
+    note.severity = Severity::Note;
+    let findings: Vec<Finding> = core::iter::once(note)
+        .chain((0..5001).map(|_| bare()))
+        .collect();
+    let log = json(SarifLog::new(
+        &VerifyDocument::new([checked("k.hsaco", None, &findings)]),
+        "/repo",
+    ));
+    let run = &log["runs"][0];
+    let results = run["results"].as_array().unwrap();
+    assert_eq!(results.len(), 5000);
+    assert!(results.iter().all(|result| result["level"] == "error"));
+    let said = &run["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"];
+    assert!(
+        said.as_str().unwrap().starts_with("2 more results"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_line_has_no_address_in_it() {
+    assert_eq!(
+        lines(&sample().grouped()),
+        "z.hsaco: error: unreadable: -: gone\n\
+         k.hsaco: error: cfi-entry: helper: 50% of\\u{a}it: a, b at 0x…\n\
+         lib.a(x.o): error: cfi-cie-pointer: -: nothing there\n\
+         lib.a(x.o): note: cfi-cie-pointer: -: nothing there\n"
+    );
+    let two = VerifyDocument::new([checked("k.hsaco", None, &[full(), full()])]);
+    let text = lines(&two.grouped());
+    assert!(
+        text.ends_with(" [2 findings in 1 function of 1 code object]\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn junit_has_a_suite_for_each_code_object() {
+    let mut document = sample();
+    document.files[0].findings[0].message = "<a> & \"b\"\u{1}\u{ffff}".into();
+    document
+        .files
+        .push(checked("clean.hsaco", None, &[]).objects.remove(0));
+    let text = junit(&document);
+    for part in [
+        "<testsuites name=\"hetdwarf verify\" tests=\"5\" failures=\"2\" errors=\"1\">",
+        "<error type=\"unreadable\" message=\"gone\"/>",
+        "<testsuite name=\"k.hsaco\" tests=\"1\" failures=\"1\" errors=\"0\">",
+        "<failure type=\"cfi-entry\" message=\"&lt;a&gt; &amp; &quot;b&quot;\\u{1}\\u{ffff}\">k.hsaco: .debug_frame+0x68",
+        "<testsuite name=\"lib.a(x.o)\" tests=\"2\" failures=\"1\" errors=\"0\">",
+        "<system-out>note: nothing there\n",
+        "<testcase name=\"verify\" classname=\"clean.hsaco\"/>",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
 }
 
 /// Files come from several threads in any order.

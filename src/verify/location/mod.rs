@@ -212,7 +212,7 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
             self.kept.references.give_up();
         }
         while let Some(scope) = self.scopes.pop() {
-            scope.summary.finish("function", self.findings);
+            scope.summary.finish(Summary::FUNCTION, self.findings);
         }
         self.summary.finish("unit", self.findings);
         references.add(self.section, self.span, &self.kept.references);
@@ -243,7 +243,7 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
                 .is_some_and(|scope| scope.depth >= die.depth())
             {
                 if let Some(scope) = self.scopes.pop() {
-                    scope.summary.finish("function", self.findings);
+                    scope.summary.finish(Summary::FUNCTION, self.findings);
                 }
             }
             if die.tag() == DW_TAG_subprogram {

@@ -14,6 +14,9 @@ pub(super) struct Summary {
 }
 
 impl Summary {
+    /// The scope of what is counted in each function; in others the function of the first is an example.
+    pub(super) const FUNCTION: &str = "function";
+
     /// Counts a finding of a rule. Whether it is the first, which then is to be given to
     /// [`set`](Summary::set): all others need not be made.
     pub(super) fn count(&mut self, rule: &'static Rule) -> bool {
@@ -39,6 +42,7 @@ impl Summary {
             let same = |(rule, _): &&(&Rule, u64)| core::ptr::eq(*rule, finding.rule);
             let count = self.found.iter().find(same).map_or(1, |(_, count)| *count);
             let more = count.saturating_sub(1);
+            finding.is_example = scope != Summary::FUNCTION;
             if more > 0 {
                 let count = format!("; {more} more of this rule in this {scope}");
                 finding.add_to_message(&count);

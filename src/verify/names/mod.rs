@@ -176,6 +176,6 @@ impl<'c> Check<'c, '_> {
             message = format!("{message}; {more} more of this rule");
         }
         self.findings
-            .add(Finding::new(&rule::UNIT_WITHOUT, SECTION, message));
+            .add(Finding::new(&rule::UNIT_WITHOUT, SECTION, message).example());
     }
 }

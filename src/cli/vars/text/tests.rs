@@ -48,10 +48,12 @@ fn variable(
     }
 }
 
-/// The lines behind the first.
+/// The lines after the first.
 fn lines(variables: Vec<VariableDocument>) -> Vec<String> {
     let content = FrameVariables {
         pc: Hex(0x10),
+        waiting: false,
+        waiting_lanes: Vec::new(),
         frame: VarsFrame {
             index: 0,
             function: Some("f".into()),
@@ -170,6 +172,8 @@ fn one_lane_is_a_line_for_each_variable() {
 fn what_is_of_the_file_is_said_in_the_first_frame_only() {
     let frame = |index, function: &str| FrameVariables {
         pc: Hex(0x10),
+        waiting: false,
+        waiting_lanes: Vec::new(),
         frame: VarsFrame {
             index,
             function: Some(function.to_owned().into()),

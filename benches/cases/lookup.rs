@@ -1,0 +1,150 @@
+//! From an address to its place in the source: function, inlined calls and lines, by this crate and by addr2line.
+//!
+//! Both get the same sections, and are asked for the same addresses; names, paths, lines and columns of all frames are read. "Warm" is one
+//! of many questions to the same program, "cold" the first one to a program that has just been opened. What both find is compared
+//! when a case is made.
+
+use gimli::{EndianSlice, LittleEndian};
+use hetdwarf::debug_info::DebugInfo;
+use hetdwarf::object::CodeObject;
+
+use super::{Case, Maker, fixture, keep, maker};
+
+/// Objects of GCC, 1.1 MB, and of LLVM.
+const OBJECTS: [&str; 3] = [
+    "corpus/gcc12/offload-gfx906-O1.hsaco",
+    "corpus/llvm22/inlined-gfx942-O2.hsaco",
+    "corpus/llvm24/pressure-gfx90a-O2.hsaco",
+];
+/// How many addresses are asked for, one after the other.
+const ADDRESSES: u32 = 256;
+
+pub(super) fn makers() -> Vec<Maker> {
+    let mut makers = Vec::new();
+    for path in OBJECTS {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        makers.push(maker(format!("lookup/{name}, warm/hetdwarf"), move || {
+            let world = World::new(path);
+            let info = keep(world.info());
+            world.check(info);
+            Case::repeated(ADDRESSES, move || world.sum(|pc| ours(info, pc)))
+        }));
+        makers.push(maker(format!("lookup/{name}, warm/addr2line"), move || {
+            let world = World::new(path);
+            let context = keep(world.context());
+            world.check(&world.info());
+            Case::repeated(ADDRESSES, move || world.sum(|pc| theirs(context, pc)))
+        }));
+        makers.push(maker(format!("lookup/{name}, cold/hetdwarf"), move || {
+            let world = World::new(path);
+            Case::new(move || ours(&world.info(), world.addresses[0]))
+        }));
+        makers.push(maker(format!("lookup/{name}, cold/addr2line"), move || {
+            let world = World::new(path);
+            Case::new(move || theirs(&world.context(), world.addresses[0]))
+        }));
+    }
+    makers
+}
+
+type Bytes = EndianSlice<'static, LittleEndian>;
+
+/// A code object, and addresses of its code in no order.
+struct World {
+    object: &'static CodeObject<'static>,
+    addresses: Vec<u64>,
+}
+
+impl World {
+    fn new(path: &str) -> &'static World {
+        let object = keep(CodeObject::parse(fixture(path)).unwrap());
+        let section = |name: &str| object.section(name).unwrap().unwrap_or_default();
+        let info = DebugInfo::load(|name| Ok(section(name))).unwrap();
+        let functions = info
+            .unit_ids()
+            .flat_map(|unit| info.functions(unit).unwrap());
+        let ranges: Vec<_> = functions.flat_map(|function| function.ranges).collect();
+        // A generator of numbers that look like no order (Knuth's constants).
+        let mut state: u64 = 1;
+        let mut next = move |below: u64| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        let addresses = (0..ADDRESSES).map(|_| {
+            let number = usize::try_from(next(ranges.len() as u64)).unwrap();
+            let range = &ranges[number];
+            range.start + next(range.end - range.start)
+        });
+        keep(World {
+            object,
+            addresses: addresses.collect(),
+        })
+    }
+
+    fn section(&'static self, name: &str) -> &'static [u8] {
+        self.object.section(name).unwrap().unwrap_or_default()
+    }
+
+    fn info(&'static self) -> DebugInfo<'static> {
+        DebugInfo::load(|name| Ok(self.section(name))).unwrap()
+    }
+
+    fn context(&'static self) -> addr2line::Context<Bytes> {
+        let load = |id: gimli::SectionId| {
+            Ok::<_, gimli::Error>(EndianSlice::new(self.section(id.name()), LittleEndian))
+        };
+        addr2line::Context::from_dwarf(gimli::Dwarf::load(load).unwrap()).unwrap()
+    }
+
+    /// Both find the same.
+    fn check(&'static self, info: &DebugInfo<'static>) {
+        let context = self.context();
+        for pc in &self.addresses {
+            assert_eq!(ours(info, *pc), theirs(&context, *pc), "{pc:#x}");
+        }
+    }
+
+    fn sum(&self, ask: impl Fn(u64) -> Found) -> usize {
+        self.addresses.iter().map(|pc| ask(*pc).frames).sum()
+    }
+}
+
+/// What of all frames together both can say: addr2line prefers the names that linkers use, so that only their presence is compared.
+#[derive(Debug, Default, PartialEq)]
+struct Found {
+    frames: usize,
+    names: usize,
+    path_bytes: usize,
+    lines: u64,
+    columns: u64,
+}
+
+fn ours(info: &DebugInfo<'_>, pc: u64) -> Found {
+    let mut found = Found::default();
+    for frame in info.source_frames(pc).unwrap() {
+        found.frames += 1;
+        found.names += usize::from(frame.name().is_some());
+        found.path_bytes += frame.file().map_or(0, |file| file.path.len());
+        found.lines += frame.line().unwrap_or(0);
+        found.columns += frame.column().unwrap_or(0);
+    }
+    found
+}
+
+fn theirs(context: &addr2line::Context<Bytes>, pc: u64) -> Found {
+    let mut found = Found::default();
+    let mut frames = context.find_frames(pc).skip_all_loads().unwrap();
+    while let Some(frame) = frames.next().unwrap() {
+        found.frames += 1;
+        let name = frame.function.as_ref().map(|name| name.raw_name().unwrap());
+        found.names += usize::from(name.is_some());
+        if let Some(place) = frame.location {
+            found.path_bytes += place.file.map_or(0, str::len);
+            found.lines += u64::from(place.line.unwrap_or(0));
+            found.columns += u64::from(place.column.unwrap_or(0));
+        }
+    }
+    found
+}

@@ -1,0 +1,414 @@
+// hetdwarf for C++17: hetdwarf.h with handles that free themselves. Header only. SPDX-License-Identifier: MIT OR Apache-2.0
+//
+// Nothing throws across the library: functions give a result<T>, which has a value or an error, and callbacks are noexcept.
+// What hetdwarf.h says of ownership and threads holds here too; strings and arrays live as long as the object they came from.
+
+#ifndef HETDWARF_HPP
+#define HETDWARF_HPP
+
+#include "hetdwarf.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace hetdwarf {
+
+/// Why there is no answer.
+struct failure {
+  hetdwarf_status status;
+  std::string message;
+
+  const char *name() const noexcept { return hetdwarf_status_name(static_cast<std::int32_t>(status)); }
+};
+
+/// The error of the call that this thread has made last.
+inline failure last_error(hetdwarf_status status) {
+  const char *message = hetdwarf_last_error();
+  return failure{status, message ? message : ""};
+}
+
+/// A value, or an error: as std::expected of C++23.
+template <class T> class result {
+  std::variant<T, failure> content;
+
+public:
+  result(T value) : content(std::in_place_index<0>, std::move(value)) {}
+  result(failure why) : content(std::in_place_index<1>, std::move(why)) {}
+
+  bool has_value() const noexcept { return content.index() == 0; }
+  explicit operator bool() const noexcept { return has_value(); }
+  /// The value; there must be one.
+  T &operator*() & { return *std::get_if<0>(&content); }
+  const T &operator*() const & { return *std::get_if<0>(&content); }
+  T &&operator*() && { return std::move(*std::get_if<0>(&content)); }
+  T *operator->() { return std::get_if<0>(&content); }
+  const T *operator->() const { return std::get_if<0>(&content); }
+  /// The error; there must be one.
+  const failure &error() const { return *std::get_if<1>(&content); }
+};
+
+/// The answer of functions that give nothing.
+using outcome = result<std::monostate>;
+
+/// Some of an array.
+template <class T> class span {
+  T *first = nullptr;
+  std::size_t count = 0;
+
+public:
+  constexpr span() = default;
+  constexpr span(T *first, std::size_t count) : first(first), count(count) {}
+  template <class C, class = decltype(std::declval<C &>().data())>
+  constexpr span(C &container) : first(container.data()), count(container.size()) {}
+  constexpr T *data() const { return first; }
+  constexpr std::size_t size() const { return count; }
+  constexpr T *begin() const { return first; }
+  constexpr T *end() const { return first + count; }
+  constexpr T &operator[](std::size_t at) const { return first[at]; }
+};
+
+namespace detail {
+struct deleter {
+  void operator()(void *handle) const noexcept { hetdwarf_free(handle); }
+};
+template <class T> using owner = std::unique_ptr<T, deleter>;
+
+inline outcome checked(hetdwarf_status status) {
+  if (status != HETDWARF_OK)
+    return last_error(status);
+  return std::monostate{};
+}
+
+/// A struct that begins with its size.
+template <class T> T sized() {
+  T value{};
+  value.size = sizeof(T);
+  return value;
+}
+} // namespace detail
+
+/// What a debugger knows of a stopped wave: derive from it. It must live as long as the stops that are made with it.
+class wave {
+public:
+  virtual ~wave() = default;
+  /// See hetdwarf_read_register.
+  virtual std::int32_t read_register(std::uint32_t number, std::int32_t lane, std::uint32_t first_bit,
+                                     std::uint32_t bit_count, void *out) noexcept = 0;
+  /// See hetdwarf_read_memory.
+  virtual std::int32_t read_memory(std::uint32_t memory, std::uint64_t address, std::size_t size, void *out) noexcept = 0;
+  /// See hetdwarf_write_register.
+  virtual std::int32_t write_register(std::uint32_t, std::int32_t, std::uint32_t, std::uint32_t, const void *) noexcept {
+    return HETDWARF_READ_ONLY;
+  }
+  /// See hetdwarf_write_memory.
+  virtual std::int32_t write_memory(std::uint32_t, std::uint64_t, std::size_t, const void *) noexcept {
+    return HETDWARF_READ_ONLY;
+  }
+
+  /// Where it is and what else is known without asking for it; `user` and the callbacks are filled in.
+  hetdwarf_wave description = detail::sized<hetdwarf_wave>();
+
+  /// The same with the callbacks of this object.
+  hetdwarf_wave described() noexcept {
+    hetdwarf_wave all = description;
+    all.size = sizeof all;
+    all.user = this;
+    all.read_register = [](void *user, std::uint32_t number, std::int32_t lane, std::uint32_t first_bit,
+                           std::uint32_t bit_count, void *out) noexcept {
+      return static_cast<wave *>(user)->read_register(number, lane, first_bit, bit_count, out);
+    };
+    all.read_memory = [](void *user, std::uint32_t memory, std::uint64_t address, std::size_t size, void *out) noexcept {
+      return static_cast<wave *>(user)->read_memory(memory, address, size, out);
+    };
+    all.write_register = [](void *user, std::uint32_t number, std::int32_t lane, std::uint32_t first_bit,
+                            std::uint32_t bit_count, const void *bytes) noexcept {
+      return static_cast<wave *>(user)->write_register(number, lane, first_bit, bit_count, bytes);
+    };
+    all.write_memory = [](void *user, std::uint32_t memory, std::uint64_t address, std::size_t size,
+                          const void *bytes) noexcept {
+      return static_cast<wave *>(user)->write_memory(memory, address, size, bytes);
+    };
+    return all;
+  }
+};
+
+/// What an expression denotes.
+class location {
+  detail::owner<hetdwarf_result> handle;
+
+public:
+  explicit location(hetdwarf_result *handle) : handle(handle) {}
+  hetdwarf_result *get() const noexcept { return handle.get(); }
+
+  /// Evaluates an expression of DWARF.
+  static result<location> evaluate(const hetdwarf_evaluation &evaluation) {
+    hetdwarf_result *made = nullptr;
+    if (auto status = hetdwarf_evaluate(&evaluation, &made); status != HETDWARF_OK)
+      return last_error(status);
+    return location(made);
+  }
+
+  result<hetdwarf_result_info> info() const {
+    auto info = detail::sized<hetdwarf_result_info>();
+    if (auto status = hetdwarf_result_get_info(get(), &info); status != HETDWARF_OK)
+      return last_error(status);
+    return info;
+  }
+
+  result<hetdwarf_place> place(std::size_t index) const {
+    auto place = detail::sized<hetdwarf_place>();
+    if (auto status = hetdwarf_result_place(get(), index, &place); status != HETDWARF_OK)
+      return last_error(status);
+    return place;
+  }
+
+  /// The part of a composite that has a bit of it.
+  result<std::pair<hetdwarf_part, location>> part(std::size_t index, std::uint64_t bit) const {
+    auto part = detail::sized<hetdwarf_part>();
+    hetdwarf_result *made = nullptr;
+    if (auto status = hetdwarf_result_part(get(), index, bit, &part, &made); status != HETDWARF_OK)
+      return last_error(status);
+    return std::make_pair(part, location(made));
+  }
+
+  /// The bits there, if all of them are known.
+  outcome read(span<std::uint8_t> bytes, std::uint64_t bit_size, std::int32_t lane = HETDWARF_NO_LANE) const {
+    auto bits = detail::sized<hetdwarf_bits>();
+    bits.bytes = bytes.data();
+    bits.capacity = bytes.size();
+    if (auto status = hetdwarf_result_read(get(), lane, bit_size, &bits); status != HETDWARF_OK)
+      return last_error(status);
+    if (!bits.is_complete)
+      return failure{HETDWARF_UNAVAILABLE, "some of the bits are missing"};
+    return std::monostate{};
+  }
+
+  outcome write(span<const std::uint8_t> bytes, std::uint64_t bit_size, std::int32_t lane = HETDWARF_NO_LANE) const {
+    if (bytes.size() < (bit_size + 7) / 8)
+      return failure{HETDWARF_INVALID_ARGUMENT, "there are not so many bits"};
+    return detail::checked(hetdwarf_result_write(get(), lane, bytes.data(), bit_size));
+  }
+};
+
+/// A value in all lanes of a wave.
+struct lane_values {
+  std::array<std::uint8_t, 64> states{};
+  std::array<std::uint64_t, 64> byte_sizes{};
+  /// The value as a debugger of C prints it; null where there is none. They belong to the values.
+  std::array<const char *, 64> texts{};
+  /// Why there is no value; null where there is nothing to say.
+  std::array<const char *, 64> messages{};
+  /// The bytes of each lane, `stride` apart.
+  std::vector<std::uint8_t> bytes;
+  std::size_t stride = 0;
+};
+
+/// The variables of a frame, or the value of an expression.
+class values {
+  detail::owner<hetdwarf_values> handle;
+
+public:
+  explicit values(hetdwarf_values *handle) : handle(handle) {}
+  hetdwarf_values *get() const noexcept { return handle.get(); }
+
+  std::size_t size() const noexcept {
+    std::size_t count = 0;
+    hetdwarf_values_count(get(), &count);
+    return count;
+  }
+
+  /// The innermost variable of a name.
+  result<std::size_t> find(const char *name) const {
+    std::size_t index = 0;
+    if (auto status = hetdwarf_values_find(get(), name, &index); status != HETDWARF_OK)
+      return last_error(status);
+    return index;
+  }
+
+  result<hetdwarf_value_info> info(std::size_t index) const {
+    auto info = detail::sized<hetdwarf_value_info>();
+    if (auto status = hetdwarf_values_get_info(get(), index, &info); status != HETDWARF_OK)
+      return last_error(status);
+    return info;
+  }
+
+  /// A value in as many lanes as are asked for, in one call.
+  result<lane_values> read(std::size_t index, std::uint64_t lanes = UINT64_MAX, std::size_t stride = 8) const {
+    lane_values found;
+    found.stride = stride;
+    found.bytes.resize(stride * 64);
+    auto wanted = detail::sized<hetdwarf_lanes>();
+    wanted.lanes = lanes;
+    wanted.count = 64;
+    wanted.states = found.states.data();
+    wanted.bytes = found.bytes.data();
+    wanted.stride = stride;
+    wanted.byte_sizes = found.byte_sizes.data();
+    wanted.texts = found.texts.data();
+    wanted.messages = found.messages.data();
+    if (auto status = hetdwarf_values_read(get(), index, &wanted); status != HETDWARF_OK)
+      return last_error(status);
+    return found;
+  }
+
+  /// Where a variable is in a lane.
+  result<location> location_in(std::size_t index, std::uint32_t lane) const {
+    hetdwarf_result *made = nullptr;
+    if (auto status = hetdwarf_values_location(get(), index, lane, &made); status != HETDWARF_OK)
+      return last_error(status);
+    return location(made);
+  }
+};
+
+/// A stopped wave in an object.
+class stop {
+  detail::owner<hetdwarf_stop> handle;
+
+public:
+  explicit stop(hetdwarf_stop *handle) : handle(handle) {}
+  hetdwarf_stop *get() const noexcept { return handle.get(); }
+
+  result<hetdwarf_stop_info> info() const {
+    auto info = detail::sized<hetdwarf_stop_info>();
+    if (auto status = hetdwarf_stop_get_info(get(), &info); status != HETDWARF_OK)
+      return last_error(status);
+    return info;
+  }
+
+  result<hetdwarf_frame> frame(std::size_t level) const {
+    auto frame = detail::sized<hetdwarf_frame>();
+    if (auto status = hetdwarf_stop_frame(get(), level, &frame, nullptr, 0); status != HETDWARF_OK)
+      return last_error(status);
+    return frame;
+  }
+
+  result<values> variables(std::size_t level) const {
+    hetdwarf_values *made = nullptr;
+    if (auto status = hetdwarf_stop_variables(get(), level, &made); status != HETDWARF_OK)
+      return last_error(status);
+    return values(made);
+  }
+
+  /// The value of an expression of C.
+  result<values> print(std::size_t level, const char *text, std::uint64_t lanes = UINT64_MAX) const {
+    hetdwarf_values *made = nullptr;
+    if (auto status = hetdwarf_stop_print(get(), level, text, lanes, &made); status != HETDWARF_OK)
+      return last_error(status);
+    return values(made);
+  }
+
+  /// Where each lane is.
+  result<std::vector<hetdwarf_lane_place>> lanes(std::size_t level,
+                                                 std::uint32_t recovery = HETDWARF_RECOVER_WHERE_MISSING) const {
+    std::vector<hetdwarf_lane_place> places(64, detail::sized<hetdwarf_lane_place>());
+    if (auto status = hetdwarf_stop_lanes(get(), level, recovery, places.data(), places.size()); status != HETDWARF_OK)
+      return last_error(status);
+    if (auto known = info())
+      places.resize(known->wave_size);
+    return places;
+  }
+};
+
+/// A code object.
+class object {
+  detail::owner<hetdwarf_object> handle;
+
+  explicit object(hetdwarf_object *handle) : handle(handle) {}
+
+public:
+  hetdwarf_object *get() const noexcept { return handle.get(); }
+
+  static result<object> open(span<const std::uint8_t> bytes, const char *choose = nullptr) {
+    hetdwarf_object *made = nullptr;
+    if (auto status = hetdwarf_object_open(bytes.data(), bytes.size(), choose, &made); status != HETDWARF_OK)
+      return last_error(status);
+    return object(made);
+  }
+
+  static result<object> open_file(const char *path, const char *choose = nullptr) {
+    hetdwarf_object *made = nullptr;
+    if (auto status = hetdwarf_object_open_file(path, choose, &made); status != HETDWARF_OK)
+      return last_error(status);
+    return object(made);
+  }
+
+  result<hetdwarf_object_info> info() const {
+    auto info = detail::sized<hetdwarf_object_info>();
+    if (auto status = hetdwarf_object_get_info(get(), &info); status != HETDWARF_OK)
+      return last_error(status);
+    return info;
+  }
+
+  /// A wave that has stopped in it, which must live as long as the stop.
+  result<hetdwarf::stop> stop(wave &wave) const {
+    hetdwarf_stop *made = nullptr;
+    hetdwarf_wave described = wave.described();
+    if (auto status = hetdwarf_object_stop(get(), &described, &made); status != HETDWARF_OK)
+      return last_error(status);
+    return hetdwarf::stop(made);
+  }
+
+  /// Calls `on_finding`, which must not throw, with each finding.
+  template <class F> outcome verify(F on_finding, const char *rules = nullptr, std::uint32_t jobs = 1) const {
+    auto call = [](void *user, const hetdwarf_finding *finding) noexcept -> std::int32_t {
+      (*static_cast<F *>(user))(*finding);
+      return HETDWARF_OK;
+    };
+    return detail::checked(hetdwarf_object_verify(get(), rules, jobs, call, &on_finding));
+  }
+};
+
+/// Writes call frame information.
+class cfi {
+  detail::owner<hetdwarf_cfi> handle;
+
+  explicit cfi(hetdwarf_cfi *handle) : handle(handle) {}
+
+public:
+  hetdwarf_cfi *get() const noexcept { return handle.get(); }
+
+  static result<cfi> make(const char *target, std::uint32_t wave_size) {
+    hetdwarf_cfi *made = nullptr;
+    if (auto status = hetdwarf_cfi_new(target, wave_size, &made); status != HETDWARF_OK)
+      return last_error(status);
+    return cfi(made);
+  }
+
+  /// Begins a function.
+  outcome function(const char *symbol, std::uint64_t size) {
+    return detail::checked(hetdwarf_cfi_function(get(), symbol, size));
+  }
+
+  /// Says what an instruction of it did; the size is filled in.
+  outcome add(hetdwarf_cfi_event event) {
+    event.size = sizeof event;
+    return detail::checked(hetdwarf_cfi_add(get(), &event));
+  }
+
+  result<hetdwarf_section> write() {
+    auto section = detail::sized<hetdwarf_section>();
+    if (auto status = hetdwarf_cfi_write(get(), &section); status != HETDWARF_OK)
+      return last_error(status);
+    return section;
+  }
+
+  /// As directives of the assembler.
+  result<std::string_view> text() {
+    const char *text = nullptr;
+    if (auto status = hetdwarf_cfi_text(get(), &text); status != HETDWARF_OK)
+      return last_error(status);
+    return std::string_view(text);
+  }
+};
+
+} // namespace hetdwarf
+
+#endif // HETDWARF_HPP

@@ -1,0 +1,367 @@
+//! Core files of processes with GPUs: their waves, each a stop.
+
+use core::ffi::c_char;
+use std::sync::Arc;
+
+use hetdwarf::Limits;
+use hetdwarf::gpu_core::{CoreWave, GpuCore, Image, Process, StopReason};
+use hetdwarf::inspect::Programs;
+
+use crate::handle::{Lock, give, handles, with};
+use crate::object::read_file;
+use crate::owned::{Pinned, borrow_bytes};
+use crate::plain::{self, sized};
+use crate::status::hetdwarf_status::HETDWARF_UNAVAILABLE;
+use crate::status::{Answer, Fault, guard, hetdwarf_status};
+use crate::stop::{StopData, hetdwarf_stop};
+use crate::text::Texts;
+
+/// A core with its programs, in the order in which they must be dropped.
+pub(crate) struct LoadedCore {
+    programs: Programs<'static>,
+    _process: Pinned<Process<'static>>,
+    _images: Pinned<Vec<Image<'static>>>,
+    core: Pinned<GpuCore<'static>>,
+    _files: Vec<Arc<[u8]>>,
+}
+
+impl LoadedCore {
+    fn open(files: Vec<Arc<[u8]>>, objects: &[(u64, Arc<[u8]>)]) -> Answer<LoadedCore> {
+        // SAFETY: `_files` owns them, and those of objects, until all else is dropped.
+        let bytes: Vec<&'static [u8]> = files
+            .iter()
+            .map(|file| unsafe { borrow_bytes(file) })
+            .collect();
+        let core = Pinned::new(GpuCore::open(&bytes, &Limits::default())?);
+        // SAFETY: `core` is dropped after what borrows from it.
+        let opened = unsafe { core.borrow() };
+        let mut images = opened.images();
+        for (address, bytes) in objects {
+            // SAFETY: as for the files.
+            let data = unsafe { borrow_bytes(bytes) };
+            let loaded = opened.code_objects().iter().zip(&mut images);
+            let mut chosen = loaded.filter(|(object, _)| object.load_address == *address);
+            match chosen.next() {
+                Some((_, image)) => image.1 = Some(data.into()),
+                None => images.push((*address, Some(data.into()))),
+            }
+        }
+        let images = Pinned::new(images);
+        // SAFETY: `_images` is dropped after the process, and that after the programs.
+        let process = Pinned::new(Process::open(opened, unsafe { images.borrow() }));
+        // SAFETY: as above.
+        let programs = Programs::new(unsafe { process.borrow() });
+        let owned = objects.iter().map(|(_, bytes)| Arc::clone(bytes));
+        Ok(LoadedCore {
+            programs,
+            _process: process,
+            _images: images,
+            core,
+            _files: files.into_iter().chain(owned).collect(),
+        })
+    }
+
+    pub(crate) fn programs(&self) -> &Programs<'static> {
+        &self.programs
+    }
+
+    /// # Safety
+    /// What is borrowed must not be used after this is dropped.
+    unsafe fn core(&self) -> &'static GpuCore<'static> {
+        // SAFETY: as the caller says.
+        unsafe { self.core.borrow() }
+    }
+
+    /// # Safety
+    /// As `core`.
+    unsafe fn wave(&self, index: usize) -> Answer<CoreWave<'static, 'static>> {
+        // SAFETY: as the caller says.
+        let wave = unsafe { self.core() }.wave(index);
+        wave.ok_or_else(|| Fault::not_found(format!("the core has no wave {index}")))
+    }
+}
+
+/// What is behind a handle of a core.
+pub(crate) struct Core {
+    loaded: Arc<LoadedCore>,
+    texts: Texts,
+}
+
+/// A core file of a process with GPUs. Free it with `hetdwarf_free`.
+#[derive(Debug)]
+pub struct hetdwarf_core {
+    _private: [u8; 0],
+}
+
+handles! { hetdwarf_core: Core = b"hdwcore\x01"; }
+
+/// A file in memory: a half of a core, or a code object in place of one that the core has lost.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hetdwarf_file {
+    /// `sizeof(hetdwarf_file)`, the same in all entries of an array.
+    pub size: usize,
+    /// Its bytes, which are copied; NULL if `path` is given.
+    pub bytes: *const u8,
+    /// How many.
+    pub length: usize,
+    /// Its path, UTF-8; NULL if `bytes` is given.
+    pub path: *const c_char,
+    /// Of a code object where it is loaded; 0 of a core.
+    pub load_address: u64,
+    /// Zero.
+    pub reserved: [u64; 4],
+}
+
+/// What is known of a core.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hetdwarf_core_info {
+    /// `sizeof(hetdwarf_core_info)`, set by the caller.
+    pub size: usize,
+    /// How many waves it has.
+    pub wave_count: usize,
+    /// How many things of it could not be read: 0 if it is whole.
+    pub problem_count: usize,
+    /// Zero.
+    pub reserved: [u64; 4],
+}
+
+/// A wave of a core. Strings belong to the core. Numbers that are not known are `UINT64_MAX`, or `UINT32_MAX`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hetdwarf_core_wave {
+    /// `sizeof(hetdwarf_core_wave)`, set by the caller.
+    pub size: usize,
+    /// Where it is, an address of the process.
+    pub pc: u64,
+    /// The lanes that execute, a bit each.
+    pub exec: u64,
+    /// Lanes of the wave.
+    pub wave_size: u32,
+    /// Which wave of its work-group it is, from 0.
+    pub wave_in_group: u32,
+    /// Its work-group, counted in work-groups: x, y and z.
+    pub workgroup: [u32; 3],
+    /// Whether `workgroup` is known: 1 or 0.
+    pub has_workgroup: u32,
+    /// The packet of its dispatch in the queue.
+    pub packet_id: u64,
+    /// `running`, `stopped` or `unsure`.
+    pub state: *const c_char,
+    /// Why it stopped, by the names of `hetdwarf core`, separated by commas; empty if a debugger stopped it, or it runs.
+    pub reasons: *const c_char,
+    /// Zero.
+    pub reserved: [u64; 4],
+}
+
+sized! { hetdwarf_file hetdwarf_core_info hetdwarf_core_wave }
+
+/// The files of an array.
+///
+/// # Safety
+/// `files` is NULL or an array of `count` entries.
+unsafe fn files(files: *const hetdwarf_file, count: usize) -> Answer<Vec<(u64, Arc<[u8]>)>> {
+    let mut found = Vec::new();
+    let mut at = files;
+    for _ in 0..count {
+        // SAFETY: as the caller says; entries are as far apart as each is large.
+        unsafe {
+            let file = plain::read(at)?;
+            let bytes: Arc<[u8]> = match (file.path.is_null(), file.length) {
+                (true, _) => plain::bytes(file.bytes, file.length, "bytes")?.into(),
+                (false, 0) => read_file(file.path)?.into(),
+                (false, _) => return Err(Fault::argument("path and bytes are given")),
+            };
+            found.push((file.load_address, bytes));
+            at = at.byte_add(file.size);
+        }
+    }
+    Ok(found)
+}
+
+/// Opens a core file: the merged one, or the GPU's and the host's in either order.
+///
+/// * `cores`, `core_count`: the file or files.
+/// * `objects`, `object_count`: code objects in place of lost ones, with their load addresses; NULL and 0 if there are none.
+/// * `core`: gets the handle, to be freed by the caller; NULL if there is an error.
+///
+/// Errors: `HETDWARF_MALFORMED` if it is no such core; `HETDWARF_IO`; `HETDWARF_LIMIT`. What of it cannot be read is a problem
+/// of the core.
+///
+/// # Safety
+/// Pointers are NULL or as said above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_core_open(
+    cores: *const hetdwarf_file,
+    core_count: usize,
+    objects: *const hetdwarf_file,
+    object_count: usize,
+    core: *mut *mut hetdwarf_core,
+) -> hetdwarf_status {
+    // SAFETY: as the caller says.
+    guard(|| unsafe {
+        give(core, || {
+            if core_count == 0 {
+                return Err(Fault::argument("there is no file"));
+            }
+            let cores = files(cores, core_count)?
+                .into_iter()
+                .map(|(_, bytes)| bytes);
+            let objects = files(objects, object_count)?;
+            let loaded = LoadedCore::open(cores.collect(), &objects)?;
+            #[expect(
+                clippy::arc_with_non_send_sync,
+                reason = "the lock lets one thread at a time use it"
+            )]
+            let core = Core {
+                loaded: Arc::new(loaded),
+                texts: Texts::default(),
+            };
+            Ok((Arc::default(), core))
+        })
+    })
+}
+
+/// What is known of a core.
+///
+/// * `info`: its `size` is set; the rest is written.
+///
+/// Errors: those of arguments.
+///
+/// # Safety
+/// Pointers are NULL or as said above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_core_get_info(
+    core: *const hetdwarf_core,
+    info: *mut hetdwarf_core_info,
+) -> hetdwarf_status {
+    // SAFETY: as the caller says.
+    guard(|| unsafe {
+        with(core, |core, _| {
+            let problems = problems(core);
+            let value = hetdwarf_core_info {
+                size: 0,
+                wave_count: core.loaded.core().waves().len(),
+                problem_count: problems.count(),
+                reserved: [0; 4],
+            };
+            plain::write(info, &value)
+        })
+    })
+}
+
+/// What could not be read, in words.
+fn problems(core: &Core) -> impl Iterator<Item = String> + '_ {
+    // SAFETY: it is used while the core is.
+    let opened = unsafe { core.loaded.core() };
+    let process = core.loaded.programs().process();
+    opened
+        .problems()
+        .iter()
+        .chain(process.problems())
+        .map(|problem| problem.to_string())
+}
+
+/// What of a core could not be read, in words.
+///
+/// * `index`: below `problem_count`.
+/// * `text`: gets a string that belongs to the core.
+///
+/// Errors: `HETDWARF_NOT_FOUND`.
+///
+/// # Safety
+/// Pointers are NULL or as said above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_core_problem(
+    core: *const hetdwarf_core,
+    index: usize,
+    text: *mut *const c_char,
+) -> hetdwarf_status {
+    // SAFETY: as the caller says.
+    guard(|| unsafe {
+        with(core, |core, _| {
+            let problem = problems(core).nth(index);
+            let problem =
+                problem.ok_or_else(|| Fault::not_found(format!("there is no problem {index}")))?;
+            plain::put(text, core.texts.keep(&problem), "text")
+        })
+    })
+}
+
+/// A wave of a core.
+///
+/// * `index`: below `wave_count`; the command counts from 1.
+/// * `wave`: its `size` is set; the rest is written.
+///
+/// Errors: `HETDWARF_NOT_FOUND`.
+///
+/// # Safety
+/// Pointers are NULL or as said above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_core_get_wave(
+    core: *const hetdwarf_core,
+    index: usize,
+    wave: *mut hetdwarf_core_wave,
+) -> hetdwarf_status {
+    // SAFETY: as the caller says.
+    guard(|| unsafe {
+        with(core, |core, _| {
+            plain::size_at(wave)?;
+            let found = core.loaded.wave(index)?;
+            let reasons: Vec<&str> = found.stops().iter().map(StopReason::name).collect();
+            let value = hetdwarf_core_wave {
+                size: 0,
+                pc: found.pc(),
+                exec: found.exec(),
+                wave_size: hetdwarf::wave::Wave::wave_size(&found).lanes(),
+                wave_in_group: found.wave_in_group().unwrap_or(u32::MAX),
+                workgroup: found.workgroup().unwrap_or_default(),
+                has_workgroup: found.workgroup().is_some().into(),
+                packet_id: found.packet_id().unwrap_or(u64::MAX),
+                state: core.texts.keep(found.state().name()),
+                reasons: core.texts.keep(&reasons.join(",")),
+                reserved: [0; 4],
+            };
+            plain::write(wave, &value)
+        })
+    })
+}
+
+/// The stop of a wave of a core, in the code object that its pc is in.
+///
+/// * `index`: below `wave_count`.
+/// * `stop`: gets the handle, to be freed by the caller; NULL if there is an error. The core may be freed before.
+///
+/// Errors: `HETDWARF_NOT_FOUND` if there is no such wave; `HETDWARF_UNAVAILABLE` if it is in no code object that was found.
+///
+/// # Safety
+/// Pointers are NULL or as said above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_core_stop(
+    core: *const hetdwarf_core,
+    index: usize,
+    stop: *mut *mut hetdwarf_stop,
+) -> hetdwarf_status {
+    // SAFETY: as the caller says; the stop keeps the core.
+    guard(|| unsafe {
+        with(core, |core, lock| {
+            give(stop, || {
+                let wave = core.loaded.wave(index)?;
+                let pc = wave.pc();
+                let data = StopData::of_core(&core.loaded, wave);
+                let outside = || {
+                    let message =
+                        format!("the wave is at {pc:#x}, in no code object that was found");
+                    Fault::new(HETDWARF_UNAVAILABLE, message)
+                };
+                #[expect(
+                    clippy::arc_with_non_send_sync,
+                    reason = "the lock lets one thread at a time use it"
+                )]
+                let data = Arc::new(data.ok_or_else(outside)?);
+                Ok((Arc::<Lock>::clone(lock), data))
+            })
+        })
+    })
+}

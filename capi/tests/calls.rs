@@ -1,0 +1,705 @@
+//! The functions themselves: evaluation and cores against the command, writing, handles that are in use, nonsense, threads.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::undocumented_unsafe_blocks,
+    reason = "a test, which calls as C does"
+)]
+
+mod common;
+
+use core::ffi::{CStr, c_char, c_void};
+use core::mem::zeroed;
+use core::ptr::{null, null_mut};
+use std::collections::BTreeSet;
+use std::ffi::CString;
+use std::path::Path;
+
+use hetdwarf_capi::hetdwarf_status::*;
+use hetdwarf_capi::*;
+
+/// A struct of zeros with its size.
+macro_rules! sized {
+    ($name:ident) => {{
+        let mut value: $name = unsafe { zeroed() };
+        value.size = size_of::<$name>();
+        value
+    }};
+}
+
+fn text(place: *const c_char) -> String {
+    assert!(!place.is_null());
+    unsafe { CStr::from_ptr(place) }
+        .to_str()
+        .unwrap()
+        .to_owned()
+}
+
+fn ok(status: hetdwarf_status) {
+    let message = hetdwarf_last_error();
+    assert!(status == HETDWARF_OK, "{status:?}: {}", text(message));
+}
+
+fn c(text: &str) -> CString {
+    CString::new(text).unwrap()
+}
+
+fn case(name: &str) -> (String, String) {
+    let folder = common::root()
+        .join("../dwarf-tests/fixtures/waves")
+        .join(name);
+    let path = |path: &Path| path.to_str().unwrap().to_owned();
+    (
+        path(&folder.join(format!("{name}.rocm.hsaco"))),
+        path(&folder.join("w09.json")),
+    )
+}
+
+fn open_object(path: &str) -> *mut hetdwarf_object {
+    let mut object = null_mut();
+    ok(unsafe { hetdwarf_object_open_file(c(path).as_ptr(), null(), &mut object) });
+    object
+}
+
+fn open_snapshot(path: &str) -> *mut hetdwarf_snapshot {
+    let mut snapshot = null_mut();
+    ok(unsafe { hetdwarf_snapshot_open_file(c(path).as_ptr(), &mut snapshot) });
+    snapshot
+}
+
+/// A stop of a wave whose snapshot answers.
+fn open_stop(
+    object: *const hetdwarf_object,
+    snapshot: *mut hetdwarf_snapshot,
+) -> *mut hetdwarf_stop {
+    let mut wave = sized!(hetdwarf_wave);
+    ok(unsafe { hetdwarf_snapshot_wave(snapshot, &mut wave) });
+    let mut stop = null_mut();
+    ok(unsafe { hetdwarf_object_stop(object, &wave, &mut stop) });
+    stop
+}
+
+fn free<T>(handle: *mut T) {
+    ok(unsafe { hetdwarf_free(handle.cast()) });
+}
+
+/// What an object, a snapshot and a stop are needed for; they are freed in an order that nobody would choose.
+fn with_stop(then: impl FnOnce(*mut hetdwarf_stop)) {
+    let (object, wave) = case("calls");
+    let (object, snapshot) = (open_object(&object), open_snapshot(&wave));
+    let stop = open_stop(object, snapshot);
+    free(object);
+    then(stop);
+    free(stop);
+    free(snapshot);
+}
+
+fn evaluate(
+    stop: *const hetdwarf_stop,
+    expression: &str,
+    lane: i32,
+) -> Result<*mut hetdwarf_result, hetdwarf_status> {
+    let expression = c(expression);
+    let mut given = sized!(hetdwarf_evaluation);
+    given.text = expression.as_ptr();
+    given.stop = stop;
+    given.unit_offset = HETDWARF_UNIT_OF_FRAME;
+    given.lane = lane;
+    // A number is a value then; lane 5 is for what is written to.
+    given.result = if lane == 5 {
+        HETDWARF_RESULT_LOCATION
+    } else {
+        HETDWARF_RESULT_ANY
+    };
+    let mut result = null_mut();
+    match unsafe { hetdwarf_evaluate(&given, &mut result) } {
+        HETDWARF_OK => Ok(result),
+        other => {
+            assert!(result.is_null());
+            Err(other)
+        }
+    }
+}
+
+/// A result as `hetdwarf eval` writes it.
+fn document(result: *const hetdwarf_result) -> serde_json::Value {
+    let mut info = sized!(hetdwarf_result_info);
+    ok(unsafe { hetdwarf_result_get_info(result, &mut info) });
+    if info.place_count == 0 {
+        let length = (info.bit_size as usize).div_ceil(8);
+        return serde_json::json!({
+            "kind": "value",
+            "type": {"encoding": text(info.encoding), "bit_size": info.bit_size},
+            "bytes": hex(&info.bytes[..length]),
+        });
+    }
+    let places: Vec<_> = (0..info.place_count).map(|at| place(result, at)).collect();
+    serde_json::json!({"kind": "location", "places": places})
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn place(result: *const hetdwarf_result, at: usize) -> serde_json::Value {
+    let mut place = sized!(hetdwarf_place);
+    ok(unsafe { hetdwarf_result_place(result, at, &mut place) });
+    let bit_offset = u128::from(place.byte_offset) * 8 + u128::from(place.bit);
+    let as_hex = format!("{bit_offset:#x}");
+    match place.storage {
+        HETDWARF_STORAGE_UNDEFINED => serde_json::json!({"storage": "undefined"}),
+        HETDWARF_STORAGE_MEMORY => {
+            let mut memory = serde_json::json!({
+                "storage": "memory", "address_space": text(place.name), "bit_offset": as_hex,
+            });
+            if place.lane != HETDWARF_NO_LANE {
+                memory["lane"] = place.lane.into();
+            }
+            memory
+        }
+        HETDWARF_STORAGE_REGISTER => serde_json::json!({
+            "storage": "register", "register": text(place.name), "dwarf": place.register_number,
+            "bit_offset": u64::try_from(bit_offset).unwrap(),
+        }),
+        HETDWARF_STORAGE_IMPLICIT => {
+            let length = (place.bit_size as usize).div_ceil(8);
+            let bytes = unsafe { core::slice::from_raw_parts(place.bytes, length) };
+            serde_json::json!({
+                "storage": "implicit", "bytes": hex(bytes), "bit_size": place.bit_size,
+                "bit_offset": u64::try_from(bit_offset).unwrap(),
+            })
+        }
+        HETDWARF_STORAGE_COMPOSITE => {
+            let (mut parts, mut bit) = (Vec::new(), 0);
+            while bit < place.bit_size {
+                let mut part = sized!(hetdwarf_part);
+                let mut location = null_mut();
+                ok(unsafe { hetdwarf_result_part(result, at, bit, &mut part, &mut location) });
+                assert_eq!(part.start, bit);
+                bit += part.bit_size;
+                parts.push(serde_json::json!({
+                    "bit_size": format!("{:#x}", part.bit_size), "places": document(location)["places"],
+                }));
+                free(location);
+            }
+            let bit_size = format!("{:#x}", place.bit_size);
+            serde_json::json!({"storage": "composite", "bit_size": bit_size, "bit_offset": as_hex, "parts": parts})
+        }
+        other => panic!("{other}"),
+    }
+}
+
+/// JSON has numbers up to 2^53 as they are, and larger ones as text: both are compared as text.
+fn plain(value: &serde_json::Value) -> serde_json::Value {
+    let mut text = value.to_string();
+    for name in ["bit_size", "bit_offset"] {
+        text = text.replace(&format!("\"{name}\":\"0x"), &format!("\"{name}\":\"0X"));
+    }
+    serde_json::from_str(&text).unwrap()
+}
+
+#[test]
+fn results_are_those_of_the_command() {
+    let (object, wave) = case("calls");
+    with_stop(|stop| {
+        for expression in [
+            "DW_OP_lit6, DW_OP_lit7, DW_OP_mul",
+            "DW_OP_regx VGPR1",
+            "DW_OP_regx SGPR4, DW_OP_piece 0x4, DW_OP_regx SGPR5, DW_OP_piece 0x4",
+            "DW_OP_regx VGPR42, DW_OP_LLVM_push_lane, DW_OP_lit4, DW_OP_mul, DW_OP_LLVM_offset",
+            "DW_OP_call_frame_cfa",
+            "DW_OP_lit8, DW_OP_stack_value, DW_OP_piece 0x4, DW_OP_piece 0x2",
+            "DW_OP_lit1, DW_OP_lit0, DW_OP_div",
+            "DW_OP_plus",
+            "DW_OP_constu 0x40, DW_OP_lit5, DW_OP_LLVM_form_aspace_address",
+        ] {
+            let arguments = [
+                "--expr", expression, "--object", &object, "--wave", &wave, "--lane", "3",
+            ];
+            let arguments = [
+                &["eval"],
+                &arguments[..],
+                &["--tolerant", "--format", "json"],
+            ]
+            .concat();
+            let lane = &common::hetdwarf(&arguments)["lanes"][0];
+            match evaluate(stop, expression, 3) {
+                Ok(result) => {
+                    assert_eq!(
+                        plain(&document(result)),
+                        plain(&lane["result"]),
+                        "{expression}"
+                    );
+                    free(result);
+                }
+                Err(status) => {
+                    let kind = lane["error"]["kind"].as_str().unwrap();
+                    let wanted = match kind {
+                        "stack-underflow" => HETDWARF_MALFORMED,
+                        "divide-by-zero" => HETDWARF_FAILED,
+                        other => panic!("{expression}: {other}"),
+                    };
+                    assert_eq!(status, wanted, "{expression}");
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn a_result_can_be_the_object_of_another() {
+    with_stop(|stop| {
+        let vector = evaluate(stop, "DW_OP_regx VGPR1", 3).unwrap();
+        let mut given = sized!(hetdwarf_evaluation);
+        let expression = c("DW_OP_push_object_address, DW_OP_lit4, DW_OP_LLVM_offset");
+        given.text = expression.as_ptr();
+        given.stop = stop;
+        given.unit_offset = HETDWARF_UNIT_OF_FRAME;
+        given.lane = 3;
+        given.object = vector;
+        let mut result = null_mut();
+        ok(unsafe { hetdwarf_evaluate(&given, &mut result) });
+        free(vector);
+        let found = document(result);
+        assert_eq!(found["places"][0]["register"], "v1");
+        assert_eq!(found["places"][0]["bit_offset"], 32);
+        free(result);
+    });
+    // Without a stop too.
+    let one = evaluate(null(), "DW_OP_lit20", HETDWARF_NO_LANE).unwrap();
+    let expression = c("DW_OP_lit22, DW_OP_plus");
+    let initial = [one.cast_const()];
+    let mut given = sized!(hetdwarf_evaluation);
+    given.text = expression.as_ptr();
+    given.lane = HETDWARF_NO_LANE;
+    given.initial = initial.as_ptr();
+    given.initial_count = 1;
+    let mut sum = null_mut();
+    ok(unsafe { hetdwarf_evaluate(&given, &mut sum) });
+    assert_eq!(document(sum)["bytes"], "2a00000000000000");
+    free(one);
+    free(sum);
+}
+
+/// A debugger whose registers are an array, 256 bytes each.
+struct Registers {
+    bytes: Vec<u8>,
+    stop: *const hetdwarf_stop,
+    statuses: Vec<hetdwarf_status>,
+}
+
+unsafe extern "C" fn read_register(
+    user: *mut c_void,
+    number: u32,
+    lane: i32,
+    first: u32,
+    count: u32,
+    out: *mut c_void,
+) -> i32 {
+    let registers = unsafe { &mut *user.cast::<Registers>() };
+    if !registers.stop.is_null() {
+        let mut info = sized!(hetdwarf_stop_info);
+        registers
+            .statuses
+            .push(unsafe { hetdwarf_stop_get_info(registers.stop, &mut info) });
+        registers
+            .statuses
+            .push(unsafe { hetdwarf_free(registers.stop.cast_mut().cast()) });
+    }
+    let at = number as usize * 256 + lane.max(0) as usize * 4 + first as usize / 8;
+    let found = &registers.bytes[at..at + count as usize / 8];
+    unsafe { core::ptr::copy_nonoverlapping(found.as_ptr(), out.cast(), found.len()) };
+    0
+}
+
+unsafe extern "C" fn write_register(
+    user: *mut c_void,
+    number: u32,
+    lane: i32,
+    first: u32,
+    count: u32,
+    bytes: *const c_void,
+) -> i32 {
+    let registers = unsafe { &mut *user.cast::<Registers>() };
+    let at = number as usize * 256 + lane.max(0) as usize * 4 + first as usize / 8;
+    let length = count as usize / 8;
+    let given = unsafe { core::slice::from_raw_parts(bytes.cast::<u8>(), length) };
+    registers.bytes[at..at + length].copy_from_slice(given);
+    0
+}
+
+unsafe extern "C" fn no_memory(_: *mut c_void, _: u32, _: u64, _: usize, _: *mut c_void) -> i32 {
+    HETDWARF_UNAVAILABLE as i32
+}
+
+fn with_registers(then: impl FnOnce(*mut hetdwarf_stop, *mut Registers)) {
+    let (object, _) = case("calls");
+    let object = open_object(&object);
+    let registers = Registers {
+        bytes: vec![0; 4096 * 256],
+        stop: null(),
+        statuses: Vec::new(),
+    };
+    let registers = Box::into_raw(Box::new(registers));
+    let mut wave = sized!(hetdwarf_wave);
+    wave.user = registers.cast();
+    wave.read_register = Some(read_register);
+    wave.read_memory = Some(no_memory);
+    wave.write_register = Some(write_register);
+    wave.wave_size = 32;
+    let mut stop = null_mut();
+    ok(unsafe { hetdwarf_object_stop(object, &wave, &mut stop) });
+    then(stop, registers);
+    free(stop);
+    free(object);
+    drop(unsafe { Box::from_raw(registers) });
+}
+
+#[test]
+fn what_is_written_is_read_back() {
+    with_registers(|stop, registers| {
+        // v2 of 32 lanes is 1538; a lane's dword from its second byte on, and s4, as one object.
+        let expression = "DW_OP_regx VGPR2, DW_OP_lit21, DW_OP_LLVM_offset, DW_OP_piece 0x2, DW_OP_regx SGPR4, DW_OP_piece 0x2";
+        let result = evaluate(stop, expression, 5).unwrap();
+        ok(unsafe { hetdwarf_result_write(result, HETDWARF_NO_LANE, [1, 2, 3, 4].as_ptr(), 32) });
+        let bytes = unsafe { &(*registers).bytes };
+        assert_eq!(&bytes[1538 * 256 + 20..1538 * 256 + 24], [0, 1, 2, 0]);
+        assert_eq!(&bytes[36 * 256..36 * 256 + 4], [3, 4, 0, 0]);
+        let mut found = [0; 4];
+        let mut bits = sized!(hetdwarf_bits);
+        bits.bytes = found.as_mut_ptr();
+        bits.capacity = 4;
+        ok(unsafe { hetdwarf_result_read(result, HETDWARF_NO_LANE, 32, &mut bits) });
+        assert_eq!(
+            (found, bits.bit_size, bits.is_complete),
+            ([1, 2, 3, 4], 32, 1)
+        );
+        bits.capacity = 3;
+        let status = unsafe { hetdwarf_result_read(result, HETDWARF_NO_LANE, 32, &mut bits) };
+        assert_eq!((status, bits.bit_size), (HETDWARF_TOO_SMALL, 32));
+        // Memory is not known, and cannot be written.
+        let memory = evaluate(stop, "DW_OP_lit16", 5).unwrap();
+        let (mut undefined, mut unavailable) = ([9; 4], [9; 4]);
+        bits.capacity = 4;
+        bits.undefined = undefined.as_mut_ptr();
+        bits.unavailable = unavailable.as_mut_ptr();
+        ok(unsafe { hetdwarf_result_read(memory, HETDWARF_NO_LANE, 32, &mut bits) });
+        assert_eq!(
+            (undefined, unavailable, bits.is_complete),
+            ([0; 4], [0xff; 4], 0)
+        );
+        let status =
+            unsafe { hetdwarf_result_write(memory, HETDWARF_NO_LANE, [0; 4].as_ptr(), 32) };
+        assert_eq!(status, HETDWARF_READ_ONLY);
+        free(memory);
+        free(result);
+    });
+}
+
+#[test]
+fn a_callback_that_calls_back_is_refused() {
+    with_registers(|stop, registers| {
+        let result = evaluate(stop, "DW_OP_regx SGPR4", HETDWARF_NO_LANE).unwrap();
+        unsafe { (*registers).stop = stop };
+        let mut word = [0; 4];
+        let mut bits = sized!(hetdwarf_bits);
+        bits.bytes = word.as_mut_ptr();
+        bits.capacity = 4;
+        ok(unsafe { hetdwarf_result_read(result, HETDWARF_NO_LANE, 32, &mut bits) });
+        unsafe { (*registers).stop = null() };
+        let statuses = unsafe { &(*registers).statuses };
+        assert_eq!(statuses.as_slice(), [HETDWARF_BUSY, HETDWARF_BUSY]);
+        free(result);
+    });
+}
+
+#[test]
+fn a_core_s_waves_are_where_the_command_has_them() {
+    let folder = common::root().join("../dwarf-tests/fixtures/cores/gfx1100");
+    let unpacked = tempfile::tempdir().unwrap();
+    let mut cores = Vec::new();
+    let mut paths = Vec::new();
+    for name in ["gpucore.4242", "core.4242"] {
+        let packed = std::fs::File::open(folder.join(format!("{name}.gz"))).unwrap();
+        let path = unpacked.path().join(name);
+        let mut out = std::fs::File::create(&path).unwrap();
+        std::io::copy(&mut flate2::read::GzDecoder::new(packed), &mut out).unwrap();
+        paths.push(path);
+    }
+    let texts: Vec<CString> = paths.iter().map(|path| c(path.to_str().unwrap())).collect();
+    for path in &texts {
+        let mut file = sized!(hetdwarf_file);
+        file.path = path.as_ptr();
+        cores.push(file);
+    }
+    assert!(!cores.is_empty());
+    let mut core = null_mut();
+    ok(unsafe { hetdwarf_core_open(cores.as_ptr(), cores.len(), null(), 0, &mut core) });
+    let mut arguments = vec!["core"];
+    arguments.extend(paths.iter().map(|path| path.to_str().unwrap()));
+    arguments.extend(["--format", "json"]);
+    let document = common::hetdwarf(&arguments);
+    let waves = document["waves"].as_array().unwrap();
+    let mut info = sized!(hetdwarf_core_info);
+    ok(unsafe { hetdwarf_core_get_info(core, &mut info) });
+    assert_eq!(info.wave_count, waves.len());
+    assert_eq!(
+        info.problem_count,
+        document["problems"].as_array().unwrap().len()
+    );
+    let mut stops = Vec::new();
+    for (at, wave) in waves.iter().enumerate() {
+        let mut known = sized!(hetdwarf_core_wave);
+        ok(unsafe { hetdwarf_core_get_wave(core, at, &mut known) });
+        assert_eq!(format!("{:#x}", known.pc), wave["pc"].as_str().unwrap());
+        assert_eq!(text(known.state), wave["state"].as_str().unwrap());
+        let mut stop = null_mut();
+        ok(unsafe { hetdwarf_core_stop(core, at, &mut stop) });
+        stops.push((stop, wave));
+    }
+    free(core);
+    for (stop, wave) in stops {
+        let mut frame = sized!(hetdwarf_frame);
+        ok(unsafe { hetdwarf_stop_frame(stop, 0, &mut frame, null_mut(), 0) });
+        assert_eq!(text(frame.function), wave["function"].as_str().unwrap());
+        assert_eq!(frame.line, wave["line"].as_u64().unwrap());
+        free(stop);
+    }
+}
+
+/// The functions that the header declares.
+fn declared() -> BTreeSet<String> {
+    let header = std::fs::read_to_string(common::root().join("include/hetdwarf.h")).unwrap();
+    let lines = header
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"));
+    let lines = lines.filter(|line| !line.starts_with(' ') && !line.starts_with("typedef"));
+    let starts = lines.filter_map(|line| line.split_once('('));
+    let names = starts.filter_map(|(before, _)| before.rsplit([' ', '*']).next());
+    names
+        .filter(|name| name.starts_with("hetdwarf_"))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Calls every function with each of these as the handle; all else is NULL.
+fn call_all(handle: *mut c_void) -> Vec<(&'static str, hetdwarf_status)> {
+    let as_status = |status: i32| match status {
+        1 => HETDWARF_INVALID_ARGUMENT,
+        2 => HETDWARF_INVALID_HANDLE,
+        other => panic!("{other}"),
+    };
+    macro_rules! calls {
+        ($($name:ident($($argument:expr),*);)*) => {
+            vec![$((stringify!($name), unsafe { $name($($argument),*) })),*]
+        };
+    }
+    let h = handle;
+    let mut all = calls! {
+        hetdwarf_cfi_add(h.cast(), null());
+        hetdwarf_cfi_function(h.cast(), null(), 0);
+        hetdwarf_cfi_new(null(), 0, null_mut());
+        hetdwarf_cfi_text(h.cast(), null_mut());
+        hetdwarf_cfi_write(h.cast(), null_mut());
+        hetdwarf_core_get_info(h.cast(), null_mut());
+        hetdwarf_core_get_wave(h.cast(), 0, null_mut());
+        hetdwarf_core_open(null(), 1, null(), 1, null_mut());
+        hetdwarf_core_problem(h.cast(), 0, null_mut());
+        hetdwarf_core_stop(h.cast(), 0, null_mut());
+        hetdwarf_escape(null(), null_mut(), 0, null_mut());
+        hetdwarf_evaluate(null(), null_mut());
+        hetdwarf_object_function_at(h.cast(), 0, null_mut(), null_mut(), 1);
+        hetdwarf_object_get_info(h.cast(), null_mut());
+        hetdwarf_object_info_json(h.cast(), null_mut());
+        hetdwarf_object_kernel(h.cast(), 0, null_mut());
+        hetdwarf_object_line_at(h.cast(), 0, null_mut());
+        hetdwarf_object_open(null(), 1, null(), null_mut());
+        hetdwarf_object_open_file(null(), null(), null_mut());
+        hetdwarf_object_stop(h.cast(), null(), null_mut());
+        hetdwarf_object_verify(h.cast(), null(), 0, None, null_mut());
+        hetdwarf_result_get_info(h.cast(), null_mut());
+        hetdwarf_result_part(h.cast(), 0, 0, null_mut(), null_mut());
+        hetdwarf_result_place(h.cast(), 0, null_mut());
+        hetdwarf_result_read(h.cast(), 0, 0, null_mut());
+        hetdwarf_result_write(h.cast(), 0, null(), 8);
+        hetdwarf_snapshot_open(null(), 1, null_mut());
+        hetdwarf_snapshot_open_file(null(), null_mut());
+        hetdwarf_snapshot_wave(h.cast(), null_mut());
+        hetdwarf_stop_frame(h.cast(), 0, null_mut(), null_mut(), 1);
+        hetdwarf_stop_get_info(h.cast(), null_mut());
+        hetdwarf_stop_lanes(h.cast(), 0, 77, null_mut(), 64);
+        hetdwarf_stop_print(h.cast(), 0, null(), 0, null_mut());
+        hetdwarf_stop_register(h.cast(), 0, 0, 99, null_mut());
+        hetdwarf_stop_variables(h.cast(), 0, null_mut());
+        hetdwarf_values_count(h.cast(), null_mut());
+        hetdwarf_values_find(h.cast(), null(), null_mut());
+        hetdwarf_values_get_info(h.cast(), 0, null_mut());
+        hetdwarf_values_location(h.cast(), 0, 99, null_mut());
+        hetdwarf_values_read(h.cast(), 0, null());
+    };
+    let read = unsafe { hetdwarf_snapshot_read_register(h, 0, -5, 0, 8, null_mut()) };
+    all.push(("hetdwarf_snapshot_read_register", as_status(read)));
+    let read = unsafe { hetdwarf_snapshot_read_memory(h, 99, 0, 1, null_mut()) };
+    all.push(("hetdwarf_snapshot_read_memory", as_status(read)));
+    all
+}
+
+#[test]
+fn nonsense_is_refused_by_every_function() {
+    let is_refused = |status| matches!(status, HETDWARF_INVALID_ARGUMENT | HETDWARF_INVALID_HANDLE);
+    let (object, wave) = case("calls");
+    let (object, snapshot) = (open_object(&object), open_snapshot(&wave));
+    let stop = open_stop(object, snapshot);
+    let mut values = null_mut();
+    ok(unsafe { hetdwarf_stop_variables(stop, 0, &mut values) });
+    let result = evaluate(stop, "DW_OP_lit1", 0).unwrap();
+    let mut cfi = null_mut();
+    ok(unsafe { hetdwarf_cfi_new(c"gfx90a".as_ptr(), 64, &mut cfi) });
+    let mut words = [0x5555_5555_5555_5555_u64; 8];
+    let handles: [*mut c_void; 9] = [
+        null_mut(),
+        words.as_mut_ptr().cast(),
+        words.as_mut_ptr().cast::<u8>().wrapping_add(1).cast(),
+        object.cast(),
+        snapshot.cast(),
+        stop.cast(),
+        values.cast(),
+        result.cast(),
+        cfi.cast(),
+    ];
+    let mut called = BTreeSet::new();
+    for handle in handles {
+        for (name, status) in call_all(handle) {
+            // Nothing else is wrong with a right handle here than that there is no such kernel.
+            assert!(
+                is_refused(status) || status == HETDWARF_NOT_FOUND,
+                "{name}: {status:?}"
+            );
+            assert!(!hetdwarf_last_error().is_null(), "{name}");
+            called.insert(name.to_owned());
+        }
+    }
+    // What is not a handle is not freed, and these take any number.
+    let status = unsafe { hetdwarf_free(words.as_mut_ptr().cast()) };
+    assert_eq!(status, HETDWARF_INVALID_HANDLE);
+    ok(unsafe { hetdwarf_free(null_mut()) });
+    assert_eq!(text(hetdwarf_status_name(-1)), "?");
+    assert_eq!(text(hetdwarf_lane_state_name(200)), "?");
+    assert_eq!(text(hetdwarf_version()), env!("CARGO_PKG_VERSION"));
+    assert!(hetdwarf_last_error().is_null());
+    let rest = [
+        "free",
+        "last_error",
+        "status_name",
+        "lane_state_name",
+        "version",
+    ];
+    called.extend(rest.map(|name| format!("hetdwarf_{name}")));
+    assert_eq!(called, declared());
+    for handle in &handles[3..] {
+        free(*handle);
+    }
+}
+
+#[test]
+fn structs_of_wrong_sizes_are_refused() {
+    with_stop(|stop| {
+        let mut frame = sized!(hetdwarf_frame);
+        let size = frame.size;
+        for wrong in [0, 1, size - 8, size + 1, usize::MAX, usize::MAX - 7] {
+            frame.size = wrong;
+            let status = unsafe { hetdwarf_stop_frame(stop, 0, &mut frame, null_mut(), 0) };
+            assert_eq!(status, HETDWARF_INVALID_ARGUMENT, "{wrong}");
+        }
+        // A later version of the header: what the library does not know becomes zero.
+        let mut later = [(sized!(hetdwarf_frame), [7_u64; 4])];
+        later[0].0.size = size + 32;
+        ok(unsafe { hetdwarf_stop_frame(stop, 0, (&raw mut later).cast(), null_mut(), 0) });
+        assert_eq!(later[0].1, [0; 4]);
+        // An input with something in what is reserved.
+        let mut lanes = sized!(hetdwarf_lanes);
+        lanes.reserved[3] = 1;
+        let mut values = null_mut();
+        ok(unsafe { hetdwarf_stop_variables(stop, 0, &mut values) });
+        let status = unsafe { hetdwarf_values_read(values, 0, &lanes) };
+        assert_eq!(status, HETDWARF_INVALID_ARGUMENT);
+        free(values);
+    });
+}
+
+/// All texts of all variables of the innermost frame.
+fn texts(stop: *const hetdwarf_stop) -> Vec<String> {
+    let mut values = null_mut();
+    ok(unsafe { hetdwarf_stop_variables(stop, 0, &mut values) });
+    let mut count = 0;
+    ok(unsafe { hetdwarf_values_count(values, &mut count) });
+    let mut found = Vec::new();
+    for at in 0..count {
+        let mut texts = [null(); 64];
+        let mut lanes = sized!(hetdwarf_lanes);
+        lanes.lanes = u64::MAX;
+        lanes.count = 64;
+        lanes.texts = texts.as_mut_ptr();
+        ok(unsafe { hetdwarf_values_read(values, at, &lanes) });
+        found.extend(
+            texts
+                .iter()
+                .filter(|place| !place.is_null())
+                .map(|place| text(*place)),
+        );
+    }
+    free(values);
+    found
+}
+
+#[test]
+fn eight_threads_use_handles_of_their_own_and_one_together() {
+    #[derive(Clone, Copy)]
+    struct Shared(
+        *mut hetdwarf_object,
+        *mut hetdwarf_snapshot,
+        *mut hetdwarf_stop,
+    );
+    unsafe impl Send for Shared {}
+    unsafe impl Sync for Shared {}
+
+    let (path, wave) = case("calls");
+    let (object, snapshot) = (open_object(&path), open_snapshot(&wave));
+    let stop = open_stop(object, snapshot);
+    let expected = texts(stop);
+    assert!(expected.len() > 30);
+    let shared = Shared(object, snapshot, stop);
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            let (path, wave, expected, shared) = (&path, &wave, &expected, &shared);
+            scope.spawn(move || {
+                for round in 0..6 {
+                    // The same stop as all others.
+                    assert_eq!(&texts(shared.2), expected);
+                    // One of its own in the same object.
+                    let stop = open_stop(shared.0, shared.1);
+                    assert_eq!(&texts(stop), expected);
+                    free(stop);
+                    if (thread + round) % 4 == 0 {
+                        // All its own.
+                        let (object, snapshot) = (open_object(path), open_snapshot(wave));
+                        let stop = open_stop(object, snapshot);
+                        free(object);
+                        assert_eq!(&texts(stop), expected);
+                        free(stop);
+                        free(snapshot);
+                    }
+                    // An error is this thread's.
+                    let status = unsafe { hetdwarf_object_stop(shared.0, null(), null_mut()) };
+                    assert_ne!(status, HETDWARF_OK);
+                    assert!(!hetdwarf_last_error().is_null());
+                }
+            });
+        }
+    });
+    free(stop);
+    free(snapshot);
+    free(object);
+}

@@ -1,0 +1,226 @@
+//! What `vars` and `unwind` say of lanes that wait: their variables are those of where they wait, and each has a place.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "helpers of tests: a failure here is a failure of the test"
+)]
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use dwarf_tests::{fixture, hetdwarf, json, number};
+use serde_json::Value;
+
+fn cases() -> Vec<(PathBuf, Value)> {
+    let mut cases: Vec<_> = std::fs::read_dir(fixture("lanes"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_dir())
+        .collect();
+    cases.sort();
+    assert!(cases.len() >= 44, "the lanes are missing");
+    let with_truth = |case: PathBuf| {
+        let truth = json(&case.join("truth.json"));
+        (case, truth)
+    };
+    cases.into_iter().map(with_truth).collect()
+}
+
+/// The file that a snapshot is unpacked to; each test has its own.
+fn unpacked(packed: &Path, test: &str) -> PathBuf {
+    let mut text = Vec::new();
+    let file = std::fs::File::open(packed).unwrap();
+    flate2::read::GzDecoder::new(file)
+        .read_to_end(&mut text)
+        .unwrap();
+    let name = format!("hetdwarf-waiting-{test}-{}.json", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+fn ask(command: &str, object: &Path, wave: &Path, options: &[&str]) -> Value {
+    let mut arguments = vec![command.into(), object.as_os_str().to_owned()];
+    arguments.extend(["--wave".into(), wave.as_os_str().to_owned()]);
+    arguments.extend(options.iter().chain(&["--format", "json"]).map(Into::into));
+    let ran = hetdwarf(arguments);
+    assert_eq!(ran.err, "", "{}", object.display());
+    serde_json::from_str(&ran.out).unwrap()
+}
+
+/// The values of a variable by lane, at one place.
+fn values(place: &Value, name: &str) -> BTreeMap<u64, i64> {
+    let variables = place["variables"].as_array().unwrap();
+    let named = variables.iter().filter(|variable| variable["name"] == name);
+    let lanes = named.flat_map(|variable| variable["lanes"].as_array().unwrap());
+    let readable = lanes.filter(|lane| lane["state"] == "ok");
+    let value = |lane: &Value| {
+        let text = lane["value"].as_str().unwrap();
+        (lane["lane"].as_u64().unwrap(), text.parse().unwrap())
+    };
+    readable.map(value).collect()
+}
+
+/// The values that `r` of `ifelse.cl` takes one after the other in a work-item, as far as nothing but `x` and `id` decides.
+fn values_of_r(x: i64, id: i64) -> Vec<i64> {
+    let mut values = vec![1];
+    let mut next = |value: &dyn Fn(i64) -> i64| {
+        let last = values[values.len() - 1];
+        values.push(value(last));
+    };
+    if x & 1 != 0 {
+        next(&|r| r + x * 3);
+        match (x & 2, x & 4) {
+            (0, _) => next(&|r| r - x),
+            (_, 0) => {
+                next(&|r| r ^ 5);
+                next(&|r| r - 7);
+                next(&|r| r * 2);
+            }
+            (_, _) => next(&|r| r ^ 5),
+        }
+    } else {
+        if x & 8 != 0 {
+            next(&|r| r + 100);
+        }
+        next(&|r| r * 7 + id);
+    }
+    values
+}
+
+/// In every lane that waits, `id` is the work-item. Of `ifelse.cl` at -O0 the other variables are known too: `x` is what other stops
+/// have, at which the lane was active, and `r` is one of the values that the source gives it.
+#[test]
+fn waiting_lanes_have_the_variables_of_where_they_wait() {
+    let (mut ids, mut others, mut places_seen) = (0, 0, 0);
+    for (case, truth) in cases() {
+        let object = case.join(truth["object"].as_str().unwrap());
+        let is_known = truth["source"] == "ifelse.cl" && truth["optimisation"] == "-O0";
+        let mut x: BTreeMap<u64, i64> = BTreeMap::new();
+        let stops = truth["snapshots"].as_array().unwrap();
+        for stop in stops.iter().step_by(if is_known { 1 } else { 3 }) {
+            let at = format!("{} {}", truth["case"], stop["wave"]);
+            let wave = unpacked(&case.join(stop["wave"].as_str().unwrap()), "vars");
+            let document = ask("vars", &object, &wave, &["--lane", "all"]);
+            let mut places: Vec<&Value> = Vec::new();
+            if document["waiting"] == true {
+                places.push(&document);
+            } else if is_known {
+                x.extend(values(&document, "x"));
+            }
+            let others_here = document["waiting_lanes"].as_array();
+            places.extend(others_here.into_iter().flatten());
+            for place in places {
+                places_seen += 1;
+                for (lane, id) in values(place, "id") {
+                    assert_eq!(id, lane as i64, "{at}");
+                    ids += 1;
+                }
+                if !is_known {
+                    continue;
+                }
+                for (lane, value) in values(place, "x") {
+                    // Before it is read it is anything.
+                    let line = place["frame"]["line"].as_u64().unwrap();
+                    assert!(line == 0 || line > 6, "{at} {line}");
+                    assert_eq!(*x.entry(lane).or_insert(value), value, "{at} lane {lane}");
+                }
+                for (lane, r) in values(place, "r") {
+                    let x = x[&lane];
+                    // `in[…]` is added.
+                    let is_open = if x & 1 != 0 { x & 6 == 6 } else { x > 40 };
+                    let known = values_of_r(x, lane as i64);
+                    assert!(
+                        is_open || known.contains(&r),
+                        "{at} {lane} {x} {r} {known:?}"
+                    );
+                    others += usize::from(!is_open);
+                }
+            }
+            std::fs::remove_file(&wave).unwrap();
+        }
+    }
+    println!("{places_seen} places, {ids} times id, {others} times r");
+    assert!(places_seen > 200 && ids > 1000 && others > 350);
+}
+
+/// `vars --lane N` of one lane that waits is about where it waits.
+#[test]
+fn one_waiting_lane_is_shown_where_it_waits() {
+    let case = fixture("lanes/ifelse-gfx1100-O0");
+    let object = case.join("ifelse-gfx1100-O0.hsaco");
+    let wave = unpacked(&case.join("w03.json.gz"), "one");
+    let truth = json(&case.join("truth.json"));
+    let stop = &truth["snapshots"][3];
+    let load_address = number(&json(&wave)["load_address"]);
+    for group in stop["groups"].as_array().unwrap() {
+        for lane in group["lanes"].as_array().unwrap() {
+            let document = ask("vars", &object, &wave, &["--lane", &lane.to_string()]);
+            assert_eq!(document["waiting"], true);
+            let pc = number(&document["pc"]) - load_address;
+            let is_right = group["right"].as_array().unwrap().iter().any(|run| {
+                let [first, last] = [&run[0], &run[1]].map(number);
+                (first..=last).contains(&pc)
+            });
+            assert!(is_right, "{pc:#x} {group}");
+            assert_ne!(document["pc"], stop["pc"]);
+        }
+    }
+    // One that is active is shown where the wave is, as ever.
+    let active = number(&stop["active"]).trailing_zeros().to_string();
+    let document = ask("vars", &object, &wave, &["--lane", &active]);
+    assert!(document.get("waiting").is_none() && document["pc"] == stop["pc"]);
+    std::fs::remove_file(&wave).unwrap();
+}
+
+/// `unwind` says of every lane that waits in which frame it does, also in callers that no call frame information leads to.
+#[test]
+fn the_call_stack_says_where_waiting_lanes_are() {
+    let mut waiting = 0;
+    for (case, truth) in cases() {
+        if truth["source"] != "divcalls.cl" {
+            continue;
+        }
+        let object = case.join(truth["object"].as_str().unwrap());
+        for stop in truth["snapshots"].as_array().unwrap() {
+            let at = format!("{} {}", truth["case"], stop["wave"]);
+            let wave = unpacked(&case.join(stop["wave"].as_str().unwrap()), "unwind");
+            let arguments = ["unwind".into(), object.clone().into_os_string()];
+            let arguments = arguments
+                .into_iter()
+                .chain(["--wave".into(), wave.clone().into()]);
+            let text = hetdwarf(arguments).out;
+            for group in stop["groups"].as_array().unwrap() {
+                let place = match group["frame"].as_u64().unwrap() {
+                    0 => "waiting at ".to_owned(),
+                    frame => format!("in frame {frame}, "),
+                };
+                let lines: Vec<&str> =
+                    (text.lines().filter_map(|line| line.strip_prefix("lanes ")))
+                        .filter(|line| line.contains(&place))
+                        .collect();
+                for lane in group["lanes"].as_array().unwrap() {
+                    let lane = lane.as_u64().unwrap();
+                    let is_there = lines.iter().any(|line| numbers(line).contains(&lane));
+                    assert!(is_there, "{at}: {lane} {group}\n{text}");
+                    waiting += 1;
+                }
+            }
+            std::fs::remove_file(&wave).unwrap();
+        }
+    }
+    assert!(waiting > 1400, "{waiting}");
+}
+
+/// The lanes at the start of a line: `3, 12-14: …`.
+fn numbers(line: &str) -> Vec<u64> {
+    let (lanes, _) = line.split_once(':').unwrap();
+    let ranges = lanes.split(", ").map(|range| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        first.parse::<u64>().unwrap()..=last.parse().unwrap()
+    });
+    ranges.flatten().collect()
+}

@@ -1,0 +1,179 @@
+//! The file of a baseline: where it is, what it calls code objects, and what is said when it changes.
+
+use std::io::Write;
+use std::path::{Component, Path, PathBuf};
+
+use super::super::contents::{Contents, Input};
+use super::super::failure::Failure;
+use super::super::save::save;
+use super::config::normal;
+use super::judged::Judged;
+use crate::report::{Baseline, BaselineEntry, VerifyDocument};
+use crate::untrusted::Untrusted;
+
+/// How many entries are listed; nobody reads more.
+const MOST: usize = 20;
+
+/// Where a baseline is. Code objects are called in it as they are seen from its folder.
+pub(super) struct Place<'p> {
+    path: &'p Path,
+    /// Its folder, absolute.
+    folder: PathBuf,
+    /// The folder in which the command runs, absolute.
+    here: &'p Path,
+}
+
+impl<'p> Place<'p> {
+    pub(super) fn new(path: &'p Path, here: &'p Path) -> Place<'p> {
+        let absolute = normal(&here.join(path));
+        Place {
+            path,
+            folder: absolute.parent().unwrap_or(Path::new("/")).to_owned(),
+            here,
+        }
+    }
+
+    /// What the baseline calls what has this path here.
+    fn name(&self, path: &Untrusted<'_>) -> Untrusted<'static> {
+        let absolute = normal(&self.here.join(path.raw()));
+        from_folder(&absolute, &self.folder)
+            .to_string_lossy()
+            .into_owned()
+            .into()
+    }
+
+    /// The absolute path of what the baseline calls so.
+    fn absolute(&self, name: &Untrusted<'_>) -> PathBuf {
+        normal(&self.folder.join(name.raw()))
+    }
+
+    pub(super) fn read(&self) -> Result<Baseline, Failure> {
+        let bytes = Contents::open(self.path, Input::Baseline).map_err(|error| {
+            Failure::in_file(
+                self.path,
+                format!("{error}; --write-baseline makes a baseline"),
+            )
+        })?;
+        Baseline::from_json(&bytes).map_err(|error| Failure::in_file(self.path, error))
+    }
+
+    /// Writes all findings; from then on they are known. What differs from the baseline that was there is said.
+    pub(super) fn write(
+        &self,
+        document: &mut VerifyDocument,
+        err: &mut dyn Write,
+    ) -> Result<(), Failure> {
+        let name = |path: &Untrusted<'static>| self.name(path);
+        let baseline = Baseline::of(document, name);
+        let old = self.path.symlink_metadata().is_ok().then(|| self.read());
+        save(self.path, baseline.to_json()?.as_bytes())
+            .map_err(|error| Failure::in_file(self.path, error))?;
+        baseline.apply(document, name, |_| true);
+        let known = document.summary.known;
+        let path = Untrusted::from(self.path);
+        match old {
+            None => {}
+            Some(Ok(old)) => {
+                list(err, "new in it", baseline.beyond(&old).entries())?;
+                list(err, "no longer in it", old.beyond(&baseline).entries())?;
+            }
+            Some(Err(_)) => writeln!(
+                err,
+                "{path}: what was there was no baseline of this version"
+            )?,
+        }
+        writeln!(err, "{path}: {known} findings are known now")?;
+        Ok(())
+    }
+
+    /// Takes what the baseline knows out of a document, and says what it lists that is not found any more: it would let that
+    /// come back.
+    pub(super) fn apply(
+        &self,
+        baseline: &Baseline,
+        asked: &[PathBuf],
+        document: &mut VerifyDocument,
+        err: &mut dyn Write,
+    ) -> Result<(), Failure> {
+        let judged = Judged::new(asked, self.here, document);
+        let name = |path: &Untrusted<'static>| self.name(path);
+        baseline.apply(document, name, |name| judged.holds(&self.absolute(name)));
+        list(err, "no longer found", document.stale.iter().cloned())?;
+        if !document.stale.is_empty() {
+            writeln!(err, "--write-baseline makes a baseline without them")?;
+        }
+        Ok(())
+    }
+}
+
+/// A path as it is seen from a folder; both are absolute and without `..`.
+fn from_folder(path: &Path, folder: &Path) -> PathBuf {
+    let mut names = path.components().peekable();
+    let mut above = folder.components().peekable();
+    while names.peek().is_some() && names.peek() == above.peek() {
+        names.next();
+        above.next();
+    }
+    above.map(|_| Component::ParentDir).chain(names).collect()
+}
+
+/// A line for each of the first entries.
+fn list(
+    err: &mut dyn Write,
+    what: &str,
+    entries: impl Iterator<Item = BaselineEntry>,
+) -> Result<(), Failure> {
+    let mut more: usize = 0;
+    for (number, entry) in entries.enumerate() {
+        if number >= MOST {
+            more = more.saturating_add(1);
+            continue;
+        }
+        let BaselineEntry { key, files, .. } = entry;
+        write!(err, "{what}: {}", key.rule)?;
+        if let Some(function) = &key.function {
+            write!(err, " in {function}")?;
+        }
+        write!(err, " ({}", key.producer)?;
+        if !key.kind.is_empty() {
+            write!(err, ", {}", key.kind)?;
+        }
+        write!(err, ")")?;
+        if let Some(file) = files.first() {
+            write!(err, ": {file}")?;
+        }
+        match files.len() {
+            0 | 1 => {}
+            others => write!(err, " and {} more", others.saturating_sub(1))?,
+        }
+        writeln!(err)?;
+    }
+    if more > 0 {
+        writeln!(err, "{what}: {more} more")?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_count_from_the_folder_of_the_baseline() {
+        for (baseline, path, expected) in [
+            ("known.json", "build/k.hsaco", "build/k.hsaco"),
+            ("ci/known.json", "build/k.hsaco", "../build/k.hsaco"),
+            ("build/known.json", "build/lib.a(x.o)", "lib.a(x.o)"),
+            ("/x/known.json", "k.hsaco", "../repo/k.hsaco"),
+            ("known.json", "/repo/./a/../k.hsaco", "k.hsaco"),
+        ] {
+            let place = Place::new(Path::new(baseline), Path::new("/repo"));
+            let name = place.name(&path.into());
+            assert_eq!(name, expected);
+            assert_eq!(
+                place.absolute(&name),
+                normal(&Path::new("/repo").join(path))
+            );
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! The scopes of a function, read once: which of them contain an address is then a search, where [`scope`](super::scope) walks over
+//! the entries of the function.
+//!
+//! Of each scope only its place is noted; its name and what it declares are read when they are first asked for. Functions whose scopes overlap
+//! without nesting, which contradict DWARF 5 §3.5, have no tree, and neither has what the meter of the file refuses: there
+//! the walk answers.
+
+use core::ops::Range;
+use std::borrow::Cow;
+use std::sync::OnceLock;
+
+use gimli::constants::{
+    DW_AT_call_column, DW_AT_call_file, DW_AT_call_line, DW_AT_name,
+    DW_TAG_GNU_formal_parameter_pack, DW_TAG_inlined_subroutine, DW_TAG_lexical_block,
+};
+
+use super::DebugInfo;
+use super::die::{Die, DieId};
+use super::range_map::RangeMap;
+use super::scope::{is_block, is_object};
+use super::variable::Variable;
+use crate::error::Result;
+use crate::meter::Meter;
+
+/// The number of the function among its scopes.
+const FUNCTION: u32 = 0;
+
+/// The scopes of a function.
+#[derive(Debug)]
+pub(super) struct ScopeTree<'a> {
+    /// In the order of the section; the function comes first.
+    scopes: Vec<ScopeNode<'a>>,
+    /// The innermost scope of each address. The function itself is not in it: it contains all that is asked of it.
+    by_address: RangeMap<u32>,
+    /// Parameters, variables and constants: the numbers of their scopes and their offsets, in this order.
+    objects: Vec<(u32, u64)>,
+}
+
+/// A function, block or inlined call.
+#[derive(Debug)]
+pub(super) struct ScopeNode<'a> {
+    pub(super) id: DieId,
+    /// The scope around it; the function is in itself.
+    parent: u32,
+    /// The nearest function, inlined or not, that it is or is in.
+    function: u32,
+    pub(super) call: CallPlace,
+    name: OnceLock<Option<Cow<'a, str>>>,
+    variables: OnceLock<Option<Box<[Variable<'a>]>>>,
+}
+
+/// Where an inlined call is in the source, by the numbers of its attributes; 0 for what is not said.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct CallPlace {
+    /// The number of the file in the table of the unit; nothing if it is not said, as 0 is a file of DWARF 5.
+    pub(super) file: Option<u64>,
+    pub(super) line: u64,
+    pub(super) column: u64,
+}
+
+impl<'a> ScopeTree<'a> {
+    /// The innermost scope that contains `pc`, by its number.
+    fn innermost(&self, pc: u64) -> u32 {
+        self.by_address.get(pc).unwrap_or(FUNCTION)
+    }
+
+    /// The innermost function, inlined or not, that contains `pc`.
+    pub(super) fn innermost_function(&self, pc: u64) -> u32 {
+        self.function_of(self.innermost(pc))
+    }
+
+    /// The numbers of the scopes that contain `pc`, the innermost first and the function last.
+    pub(super) fn around(&self, pc: u64) -> impl Iterator<Item = u32> + '_ {
+        core::iter::successors(Some(self.innermost(pc)), |number| {
+            let parent = self.scope(*number)?.parent;
+            (parent < *number).then_some(parent)
+        })
+    }
+
+    /// The nearest function, inlined or not, that a scope is or is in.
+    fn function_of(&self, number: u32) -> u32 {
+        self.scope(number).map_or(FUNCTION, |scope| scope.function)
+    }
+
+    /// The function around an inlined one; nothing around the function itself.
+    pub(super) fn caller_of(&self, number: u32) -> Option<u32> {
+        let parent = self.scope(number)?.parent;
+        (number != FUNCTION).then(|| self.function_of(parent))
+    }
+
+    /// A scope by its number.
+    pub(super) fn scope(&self, number: u32) -> Option<&ScopeNode<'a>> {
+        self.scopes.get(number as usize)
+    }
+
+    /// The offsets of what a scope declares, in the order of the section.
+    pub(super) fn objects(&self, number: u32) -> impl Iterator<Item = u64> + '_ {
+        let first = self.objects.partition_point(|(scope, _)| *scope < number);
+        let objects = self.objects.get(first..).unwrap_or_default().iter();
+        objects
+            .take_while(move |(scope, _)| *scope == number)
+            .map(|(_, offset)| *offset)
+    }
+}
+
+impl<'a> DebugInfo<'a> {
+    /// The scopes of the function at `id`; nothing if they have to be walked over.
+    pub(super) fn scope_tree(&self, id: DieId) -> Option<&ScopeTree<'a>> {
+        let entry = self.index(id.unit).ok()?.function_at(id)?;
+        let read = || self.read_ahead(|meter| self.read_scope_tree(id, meter));
+        let tree = entry.tree.get_or_init(|| read().flatten());
+        tree.as_deref()
+    }
+
+    /// The name of the function that a scope is or is in.
+    pub(super) fn scope_name<'t>(
+        &self,
+        tree: &'t ScopeTree<'a>,
+        number: u32,
+    ) -> Option<&'t Cow<'a, str>> {
+        let scope = tree.scope(tree.function_of(number))?;
+        let read = || self.chain_string(&self.chain(self.die(scope.id).ok()?), DW_AT_name);
+        scope.name.get_or_init(read).as_ref()
+    }
+
+    /// The variables of a scope, read once; nothing if they cannot be read, or not be kept.
+    pub(super) fn scope_variables<'t>(
+        &self,
+        tree: &'t ScopeTree<'a>,
+        number: u32,
+    ) -> Option<&'t [Variable<'a>]> {
+        let scope = tree.scope(number)?;
+        let read = |meter: &Meter| {
+            let name = self.scope_name(tree, number).cloned();
+            let mut objects = Vec::new();
+            for offset in tree.objects(number) {
+                meter.work(1)?;
+                objects.push(self.die(DieId { offset, ..scope.id })?);
+            }
+            let variables = self.read_scope_variables(scope.id, &name, &objects, meter)?;
+            Ok(variables.into_boxed_slice())
+        };
+        let variables = &scope.variables;
+        let variables = variables.get_or_init(|| self.read_ahead(read));
+        variables.as_deref()
+    }
+
+    /// Reads the scopes of a function; nothing if they do not nest.
+    fn read_scope_tree(&self, id: DieId, meter: &Meter) -> Result<Option<Box<ScopeTree<'a>>>> {
+        let mut walk = self.walk(id)?;
+        let mut scopes: Vec<ScopeNode<'a>> = Vec::new();
+        let mut objects = Vec::new();
+        let mut covered: Vec<(Range<u64>, u32)> = Vec::new();
+        // The entries the walk is inside of: their depths, and the scopes that declarations belong to.
+        let mut open: Vec<(isize, u32)> = Vec::new();
+        while walk.next_entry()?.is_some() {
+            walk.pay(meter)?;
+            let entry = walk.entry();
+            let (depth, tag) = (entry.depth(), entry.tag());
+            while open.last().is_some_and(|(outer, _)| *outer >= depth) {
+                open.pop();
+            }
+            let outer = open.last().map(|(_, scope)| *scope);
+            let Some(scope) = outer.filter(|_| tag != DW_TAG_GNU_formal_parameter_pack) else {
+                open.push((depth, outer.unwrap_or(FUNCTION)));
+                if outer.is_none() {
+                    meter.hold_all::<ScopeNode<'a>>(1)?;
+                    scopes.push(ScopeNode::new(&walk.die(), FUNCTION, FUNCTION));
+                }
+                continue;
+            };
+            if is_object(tag) {
+                meter.hold_all::<(u32, u64)>(1)?;
+                objects.push((scope, walk.id().offset));
+                walk.skip_children()?;
+                continue;
+            }
+            if !is_block(tag) && tag != DW_TAG_inlined_subroutine {
+                walk.skip_children()?;
+                continue;
+            }
+            let die = walk.die();
+            if tag == DW_TAG_lexical_block && !self.says_ranges(&die) {
+                open.push((depth, scope));
+                continue;
+            }
+            let Ok(number) = u32::try_from(scopes.len()) else {
+                return Ok(None);
+            };
+            let mut ranges = self.ranges_within(&die, meter)?;
+            merge(&mut ranges);
+            if ranges.is_empty() {
+                // No address is in it, nor in what it contains.
+                walk.skip_children()?;
+                continue;
+            }
+            meter.hold_all::<(Range<u64>, u32)>(ranges.len())?;
+            meter.hold_all::<ScopeNode<'a>>(1)?;
+            covered.extend(ranges.into_iter().map(|range| (range, number)));
+            open.push((depth, number));
+            let function = match scopes.get(scope as usize) {
+                Some(around) if is_block(tag) => around.function,
+                Some(_) | None => number,
+            };
+            scopes.push(ScopeNode::new(&die, scope, function));
+        }
+        let parent = |number: u32| scopes.get(number as usize).map(|scope| scope.parent);
+        if !nest(&mut covered, parent) {
+            return Ok(None);
+        }
+        objects.sort_unstable();
+        Ok(Some(Box::new(ScopeTree {
+            scopes,
+            by_address: RangeMap::new(covered),
+            objects,
+        })))
+    }
+}
+
+impl<'a> ScopeNode<'a> {
+    fn new(die: &Die<'a>, parent: u32, function: u32) -> ScopeNode<'a> {
+        let number = |name| die.unsigned(name).unwrap_or(0);
+        ScopeNode {
+            id: die.id(),
+            parent,
+            function,
+            call: CallPlace {
+                file: die.unsigned(DW_AT_call_file),
+                line: number(DW_AT_call_line),
+                column: number(DW_AT_call_column),
+            },
+            name: OnceLock::new(),
+            variables: OnceLock::new(),
+        }
+    }
+}
+
+/// Sorts ranges, and joins those that touch.
+fn merge(ranges: &mut Vec<Range<u64>>) {
+    ranges.sort_unstable_by_key(|range| (range.start, range.end));
+    ranges.dedup_by(|next, range| {
+        let touch = next.start <= range.end;
+        if touch {
+            range.end = range.end.max(next.end);
+        }
+        touch
+    });
+}
+
+/// Whether each of the ranges, with the numbers of their scopes, lies within one of the scope around it, and in no other scope beside it. Then
+/// the scopes of an address are one within the other, and the range that starts last is of the innermost.
+fn nest(covered: &mut [(Range<u64>, u32)], parent: impl Fn(u32) -> Option<u32>) -> bool {
+    covered.sort_by_key(|(range, number)| (range.start, core::cmp::Reverse(range.end), *number));
+    let mut open: Vec<(u64, u32)> = Vec::new();
+    covered.iter().all(|(range, number)| {
+        while open.last().is_some_and(|(end, _)| *end <= range.start) {
+            open.pop();
+        }
+        let (end, around) = open.last().copied().unwrap_or((u64::MAX, FUNCTION));
+        open.push((range.end, *number));
+        range.end <= end && parent(*number) == Some(around)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Scopes as (first address, end, parent), numbered from 1; one whose parent is 0 is in the function.
+    fn nested(scopes: &[(u64, u64, u32)]) -> bool {
+        let mut covered: Vec<_> = (1..)
+            .zip(scopes)
+            .map(|(number, (start, end, _))| (*start..*end, number))
+            .collect();
+        nest(&mut covered, |number| Some(scopes[number as usize - 1].2))
+    }
+
+    #[test]
+    fn scopes_nest_if_each_is_within_its_own_parent() {
+        // One in the other, the last as large as the one around it; and one after them.
+        assert!(nested(&[
+            (10, 50, 0),
+            (10, 20, 1),
+            (30, 40, 1),
+            (30, 40, 3),
+            (50, 60, 0)
+        ]));
+        // Two beside each other overlap, or are equal.
+        assert!(!nested(&[(10, 20, 0), (15, 25, 0)]));
+        assert!(!nested(&[(10, 20, 0), (10, 20, 0)]));
+        // One reaches out of the one that it is in, starts before it, or is elsewhere.
+        assert!(!nested(&[(10, 20, 0), (15, 21, 1)]));
+        assert!(!nested(&[(10, 20, 0), (9, 20, 1)]));
+        assert!(!nested(&[(10, 20, 0), (30, 40, 1)]));
+        // One is within another than the one that it is in.
+        assert!(!nested(&[(10, 20, 0), (10, 15, 0), (12, 13, 1)]));
+    }
+
+    #[test]
+    fn ranges_that_touch_are_one() {
+        let mut ranges = vec![30..40, 0..10, 10..20, 15..18, 50..60];
+        merge(&mut ranges);
+        assert_eq!(ranges, [0..20, 30..40, 50..60]);
+    }
+}

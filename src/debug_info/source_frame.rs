@@ -1,0 +1,199 @@
+//! Where an address is in the source: the function that contains it, and the calls that the compiler replaced by bodies.
+//!
+//! What [`find_function`](DebugInfo::find_function), [`inlined_chain`](DebugInfo::inlined_chain) and
+//! [`line_at`](DebugInfo::line_at) say together, as far as a backtrace needs it; names and paths are read when they are asked for.
+//! Source: DWARF 5 §3.3.8.
+
+use std::borrow::Cow;
+
+use super::DebugInfo;
+use super::die::DieId;
+use super::scope_tree::ScopeTree;
+use super::source_file::SourceFile;
+use super::unit::UnitId;
+use crate::error::Result;
+
+/// A function at an address, inlined or not, and the place in it.
+#[derive(Clone, Debug)]
+pub struct SourceFrame<'d, 'a> {
+    info: &'d DebugInfo<'a>,
+    function: Option<FrameFunction<'d, 'a>>,
+    place: Option<Place>,
+}
+
+/// The function of a frame.
+#[derive(Clone, Debug)]
+enum FrameFunction<'d, 'a> {
+    /// A scope, whose name is read when it is asked for.
+    Scope(&'d ScopeTree<'a>, u32),
+    Read(DieId, Option<Cow<'a, str>>),
+}
+
+/// A place in the source, by the numbers that stand for it.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    /// The unit whose line table has the file.
+    unit: UnitId,
+    file: Option<u64>,
+    line: u64,
+    column: u64,
+}
+
+impl<'d, 'a> SourceFrame<'d, 'a> {
+    /// The entry of the function or of the inlined call; nothing if the address has a line but no function.
+    #[must_use]
+    pub fn die(&self) -> Option<DieId> {
+        match self.function.as_ref()? {
+            FrameFunction::Scope(tree, number) => Some(tree.scope(*number)?.id),
+            FrameFunction::Read(id, _) => Some(*id),
+        }
+    }
+
+    /// The name of the function in the source, without namespace or class.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        match self.function.as_ref()? {
+            FrameFunction::Scope(tree, number) => {
+                self.info.scope_name(tree, *number).map(AsRef::as_ref)
+            }
+            FrameFunction::Read(_, name) => name.as_deref(),
+        }
+    }
+
+    /// The file: of the innermost frame that of the address, of the others that of the call.
+    #[must_use]
+    pub fn file(&self) -> Option<SourceFile> {
+        let place = self.place?;
+        self.info.source_file(place.unit, place.file?).ok()?
+    }
+
+    /// The line there, from 1; nothing for code that belongs to no line.
+    #[must_use]
+    pub fn line(&self) -> Option<u64> {
+        self.place.map(|place| place.line).filter(|line| *line != 0)
+    }
+
+    /// The column there, from 1; nothing for the line as a whole, or if there is no line.
+    #[must_use]
+    pub fn column(&self) -> Option<u64> {
+        let place = self.place.filter(|place| place.line != 0)?;
+        Some(place.column).filter(|column| *column != 0)
+    }
+}
+
+/// The frames at an address, the innermost first; see [`DebugInfo::source_frames`].
+#[derive(Clone, Debug)]
+pub struct SourceFrames<'d, 'a> {
+    info: &'d DebugInfo<'a>,
+    /// The place of the next frame.
+    place: Option<Place>,
+    rest: Rest<'d, 'a>,
+}
+
+/// The frames that are still to come.
+#[derive(Clone, Debug)]
+enum Rest<'d, 'a> {
+    /// Nothing but a line.
+    NoFunction,
+    /// The next scope.
+    Scopes(&'d ScopeTree<'a>, u32),
+    Read(std::vec::IntoIter<SourceFrame<'d, 'a>>),
+    None,
+}
+
+impl<'a> DebugInfo<'a> {
+    /// Where `pc`, an address of the code object, is in the source: the innermost inlined call first, the function that has the
+    /// code last. For a return address look up the address before it.
+    ///
+    /// # Errors
+    /// If nothing is found, but something that might have led to it could not be read.
+    pub fn source_frames(&self, pc: u64) -> Result<SourceFrames<'_, 'a>> {
+        let place = self.place_of(pc)?;
+        let frames = |rest| SourceFrames {
+            info: self,
+            place,
+            rest,
+        };
+        let Some(entry) = self.function_entry(pc)? else {
+            return Ok(frames(match place {
+                Some(_) => Rest::NoFunction,
+                None => Rest::None,
+            }));
+        };
+        if let Some(tree) = self.scope_tree(entry.id) {
+            return Ok(frames(Rest::Scopes(tree, tree.innermost_function(pc))));
+        }
+        let function = self.function(entry.id)?;
+        let calls = self.inlined_chain(&function, pc)?;
+        let mut place = place;
+        let mut read = Vec::with_capacity(calls.len().saturating_add(1));
+        let mut add = |function, place| {
+            read.push(SourceFrame {
+                info: self,
+                function: Some(function),
+                place,
+            });
+        };
+        for call in calls {
+            add(FrameFunction::Read(call.die, call.name), place);
+            place = Some(Place {
+                unit: call.die.unit,
+                file: call.call_file.map(|file| file.index),
+                line: call.call_line.unwrap_or(0),
+                column: call.call_column.unwrap_or(0),
+            });
+        }
+        add(FrameFunction::Read(function.die, function.name), place);
+        Ok(frames(Rest::Read(read.into_iter())))
+    }
+
+    /// The place of the row of `pc`.
+    fn place_of(&self, pc: u64) -> Result<Option<Place>> {
+        let Some(unit) = self.find_unit(pc)? else {
+            return Ok(None);
+        };
+        let row = self.lines_of(unit)?.and_then(|table| table.find(pc));
+        Ok(row.map(|(row, _)| Place {
+            unit,
+            file: Some(row.file),
+            line: row.line,
+            column: row.column,
+        }))
+    }
+}
+
+impl<'d, 'a> Iterator for SourceFrames<'d, 'a> {
+    type Item = SourceFrame<'d, 'a>;
+
+    fn next(&mut self) -> Option<SourceFrame<'d, 'a>> {
+        let frame = |function| SourceFrame {
+            info: self.info,
+            function,
+            place: self.place,
+        };
+        match &mut self.rest {
+            Rest::None => None,
+            Rest::NoFunction => {
+                let frame = frame(None);
+                self.rest = Rest::None;
+                Some(frame)
+            }
+            Rest::Scopes(tree, number) => {
+                let frame = frame(Some(FrameFunction::Scope(tree, *number)));
+                let scope = tree.scope(*number)?;
+                self.place = Some(Place {
+                    unit: scope.id.unit,
+                    file: scope.call.file,
+                    line: scope.call.line,
+                    column: scope.call.column,
+                });
+                match tree.caller_of(*number) {
+                    Some(caller) => *number = caller,
+                    None => self.rest = Rest::None,
+                }
+                Some(frame)
+            }
+            Rest::Read(frames) => frames.next(),
+        }
+    }
+}

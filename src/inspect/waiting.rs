@@ -1,0 +1,70 @@
+//! A frame as lanes see it that wait in it: EXEC has switched them off, and their own registers hold still.
+
+use std::rc::Rc;
+
+use super::stop::StopFrame;
+use crate::arch::Register;
+use crate::error::Result;
+use crate::eval::Frame;
+use crate::frame::CallFrame;
+use crate::lane_flow::Changed;
+use crate::location::Location;
+
+/// A frame without the registers that have changed for waiting lanes.
+#[derive(Debug)]
+pub(super) struct Seen<'s, 'p> {
+    frame: CallFrame<'s, 'p, 'p>,
+    changed: Option<Rc<Changed>>,
+}
+
+impl<'p> Frame<'p> for Seen<'_, 'p> {
+    fn register(&self, register: Register) -> Result<Location<'p>> {
+        match &self.changed {
+            Some(changed) if changed.contains(register) => Ok(Location::UNDEFINED),
+            Some(_) | None => self.frame.register(register),
+        }
+    }
+
+    fn entry_register(&self, register: Register) -> Result<Location<'p>> {
+        self.frame.entry_register(register)
+    }
+
+    fn cfa(&self) -> Result<Location<'p>> {
+        self.frame.cfa()
+    }
+
+    fn with_caller(
+        &self,
+        visit: &mut dyn FnMut(&dyn Frame<'p>, u64) -> Result<()>,
+    ) -> Result<bool> {
+        self.frame.with_caller(visit)
+    }
+
+    fn is_assumed_in_caller(&self, register: Register) -> bool {
+        self.frame.is_assumed_in_caller(register)
+    }
+}
+
+impl<'s, 'p> StopFrame<'s, 'p, '_> {
+    /// The frame's registers: those of where the wave is, or of where lanes wait.
+    pub(super) fn seen(&self) -> Seen<'s, 'p> {
+        Seen {
+            frame: self.frame,
+            changed: self.changed_since_waiting(),
+        }
+    }
+
+    /// The registers that are not those of the waiting lanes any more, or not yet; nothing if it is seen from where the wave is.
+    fn changed_since_waiting(&self) -> Option<Rc<Changed>> {
+        let waiting = self.waiting?;
+        let load_address = self.stop.options().load_address;
+        let wave = self.frame.pc().wrapping_sub(load_address);
+        let find = || {
+            let flow = self.stop.program().lane_flow(self.wave_size());
+            Rc::new(flow.changed_between(wave, waiting.address))
+        };
+        let key = (wave, waiting.address);
+        let mut known = self.stop.changed().borrow_mut();
+        Some(Rc::clone(known.entry(key).or_insert_with(find)))
+    }
+}

@@ -1,0 +1,172 @@
+//! Which registers may not have for a waiting lane what they had, or will have, where it waits: the wave goes on for
+//! other lanes meanwhile, and scalar registers belong to all of them.
+
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "of most instructions only the registers that they write matter"
+)]
+
+use std::collections::BTreeSet;
+
+use super::code::{Code, Edge};
+use super::function::FunctionFlow;
+use super::state::Exec;
+use crate::abi::Callees;
+use crate::arch::{Register, WaveSize};
+use crate::isa::{Effect, MachineRegister, Writes};
+
+/// Registers of a frame that may have changed between the place of a waiting lane and that of the wave.
+///
+/// A vector register is among them if lanes of it are used for scalar values, or if it is written while more lanes execute than
+/// those that are active. What else is in a lane of a vector register stays while the lane is off.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Changed {
+    registers: BTreeSet<MachineRegister>,
+    /// Not even which ones is known.
+    all: bool,
+    wave_size: Option<WaveSize>,
+}
+
+impl Changed {
+    /// All of them: nothing is known.
+    pub(super) fn all() -> Changed {
+        Changed {
+            all: true,
+            ..Changed::default()
+        }
+    }
+
+    /// Whether a register is one of them, or a part of it is.
+    #[must_use]
+    pub fn contains(&self, register: Register) -> bool {
+        // The program location is not among what instructions write; nobody asks for it of a waiting lane.
+        let is_part = |one: &MachineRegister| {
+            let wave_size = self.wave_size.unwrap_or(WaveSize::Wave64);
+            one.dwarf(wave_size)
+                .is_some_and(|(whole, _)| whole == register)
+        };
+        self.all || self.registers.iter().any(is_part)
+    }
+
+    fn insert(&mut self, register: MachineRegister) {
+        self.registers.insert(register);
+    }
+}
+
+impl FunctionFlow {
+    /// The registers that may be written between two instructions, whichever the wave comes to first: on the ways from one to
+    /// the other, and back.
+    pub(super) fn changed_between(
+        &self,
+        callees: &Callees<'_>,
+        wave_size: WaveSize,
+        [one, other]: [usize; 2],
+    ) -> Changed {
+        let code = self.code();
+        let mut changed = Changed {
+            wave_size: Some(wave_size),
+            ..Changed::default()
+        };
+        let predecessors = Predecessors::of(code);
+        for (from, to) in [(one, other), (other, one)] {
+            let ahead = reached(from, code.instructions.len(), |at, next| {
+                next.extend(code.edges(at).filter_map(|edge| match edge {
+                    Edge::To(to) => Some(to),
+                    Edge::Leaves | Edge::Ends | Edge::Lost => None,
+                }));
+            });
+            let behind = reached(to, code.instructions.len(), |at, next| {
+                next.extend(predecessors.before(at));
+            });
+            let is_loop = from != to && predecessors.before(to).any(|one| is_in(&ahead, one));
+            for index in (0..code.instructions.len())
+                .filter(|index| is_in(&ahead, *index) && is_in(&behind, *index))
+                // What is at the end is executed only if the wave comes there again.
+                .filter(|index| *index != to || is_loop)
+            {
+                self.add_writes(callees, index, &mut changed);
+            }
+        }
+        changed
+    }
+
+    fn add_writes(&self, callees: &Callees<'_>, index: usize, changed: &mut Changed) {
+        let code = self.code();
+        let Some(instruction) = code.instructions.get(index) else {
+            return;
+        };
+        if instruction.writes.is_indirect() {
+            changed.all = true;
+        }
+        if let Effect::Call { .. } = instruction.effect {
+            let writes = code.callee(index).and_then(|callee| callees.writes(callee));
+            let scalars = (0..106).map(MachineRegister::Sgpr);
+            let named = [MachineRegister::VccLo, MachineRegister::VccHi];
+            for register in scalars.chain(named).chain(code.vectors_with_lanes()) {
+                let is_kept = code.convention.preserves(register)
+                    || writes.is_some_and(|writes| !writes.contains(register));
+                if !is_kept {
+                    changed.insert(register);
+                }
+            }
+        }
+        for register in registers(&instruction.writes) {
+            let is_changed = match register {
+                MachineRegister::Vgpr(_) | MachineRegister::Agpr(_) => {
+                    code.has_lanes(register)
+                        || matches!(instruction.effect, Effect::WriteLane { .. })
+                        || self.exec(callees, index) != Exec::Active
+                }
+                _ => true,
+            };
+            if is_changed {
+                changed.insert(register);
+            }
+        }
+    }
+}
+
+fn registers(writes: &Writes) -> impl Iterator<Item = MachineRegister> {
+    writes.spans().iter().flat_map(|span| span.registers())
+}
+
+/// The instructions that control comes from.
+struct Predecessors(Vec<Vec<usize>>);
+
+impl Predecessors {
+    fn of(code: &Code) -> Predecessors {
+        let mut before = vec![Vec::new(); code.instructions.len()];
+        for index in 0..code.instructions.len() {
+            for edge in code.edges(index) {
+                if let Edge::To(to) = edge
+                    && let Some(before) = before.get_mut(to)
+                {
+                    before.push(index);
+                }
+            }
+        }
+        Predecessors(before)
+    }
+
+    fn before(&self, index: usize) -> impl Iterator<Item = usize> {
+        self.0.get(index).into_iter().flatten().copied()
+    }
+}
+
+fn is_in(set: &[bool], index: usize) -> bool {
+    set.get(index).copied().unwrap_or(false)
+}
+
+/// The instructions that are reached from one, itself included; `next` adds those after one.
+fn reached(from: usize, count: usize, next: impl Fn(usize, &mut Vec<usize>)) -> Vec<bool> {
+    let mut found = vec![false; count];
+    let mut open = vec![from];
+    while let Some(at) = open.pop() {
+        match found.get_mut(at) {
+            Some(seen @ false) => *seen = true,
+            Some(true) | None => continue,
+        }
+        next(at, &mut open);
+    }
+    found
+}

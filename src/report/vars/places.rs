@@ -1,0 +1,56 @@
+//! Where the lanes are whose variables are asked for: those that wait see others, with other locations.
+
+use std::collections::BTreeMap;
+
+use crate::arch::Lane;
+use crate::inspect::{LanePlace, Recovery, StopFrame};
+
+/// Chosen lanes by where they are.
+pub(super) struct Places<'s, 'p, 'a> {
+    /// The frame as those see it that are to be shown first, and which.
+    pub(super) first: (StopFrame<'s, 'p, 'a>, Vec<Lane>),
+    /// The frame as others see it that wait, by their program location.
+    pub(super) waiting: Vec<(StopFrame<'s, 'p, 'a>, Vec<Lane>)>,
+}
+
+impl<'s, 'p, 'a> Places<'s, 'p, 'a> {
+    /// All of some lanes where the frame is, and besides those of them that wait where they wait. If all wait, the frame's
+    /// own program location is of no interest.
+    pub(super) fn of(frame: StopFrame<'s, 'p, 'a>, lanes: Vec<Lane>) -> Places<'s, 'p, 'a> {
+        let is_sure = frame.exec().is_some() && lanes.iter().all(|lane| frame.is_active(*lane));
+        let found = match is_sure {
+            true => None,
+            // Where it cannot be told the lanes are shown as not active.
+            false => frame.lane_pcs_within(Recovery::default()).ok(),
+        };
+        let mut by_pc: BTreeMap<u64, Vec<Lane>> = BTreeMap::new();
+        for lane in &lanes {
+            let places = found.as_ref().map(|found| &found.places);
+            let place = places.and_then(|places| places.get(usize::from(lane.0)));
+            if let Some(LanePlace::Waiting { pc, .. }) = place {
+                by_pc.entry(*pc).or_default().push(*lane);
+            }
+        }
+        let all_wait = by_pc.values().map(Vec::len).sum::<usize>() == lanes.len();
+        let seen = |(pc, lanes): (u64, Vec<Lane>)| {
+            let bit = |lane: &Lane| 1_u64.checked_shl(lane.0.into()).unwrap_or(0);
+            let mask = lanes.iter().fold(0, |mask, lane| mask | bit(lane));
+            (frame.for_waiting(pc, mask), lanes)
+        };
+        let mut waiting = by_pc.into_iter().map(seen);
+        let first = match waiting.next() {
+            Some(first) if all_wait => first,
+            other => {
+                let waiting = other.into_iter().chain(waiting).collect();
+                return Places {
+                    first: (frame, lanes),
+                    waiting,
+                };
+            }
+        };
+        Places {
+            first,
+            waiting: waiting.collect(),
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! A line for each finding, which stays the same when code only moves: for `FileCheck`, `grep` and `diff`.
+
+use core::fmt::Write;
+
+use super::VerifyDocument;
+use super::fingerprint::without_addresses;
+use crate::untrusted::Untrusted;
+
+/// `PATH: LEVEL: RULE: FUNCTION: MESSAGE`, in the order of the document; `-` where no function is known, and at the end in
+/// brackets how many findings it stands for. Addresses in messages are `0x…`.
+#[must_use]
+pub fn lines(document: &VerifyDocument) -> String {
+    let mut text = String::new();
+    // Writing to a string does not fail.
+    for file in &document.unreadable {
+        let _ = writeln!(
+            text,
+            "{}: error: unreadable: -: {}",
+            file.path, file.message
+        );
+    }
+    for (file, finding) in document.findings() {
+        let _ = write!(
+            text,
+            "{}: {}: {}: ",
+            file.path, finding.severity, finding.rule
+        );
+        let _ = match &finding.function {
+            Some(function) => write!(text, "{function}"),
+            None => write!(text, "-"),
+        };
+        let message = Untrusted::from(without_addresses(finding.message.raw()));
+        let _ = write!(text, ": {message}");
+        if let Some(numbers) = finding.numbers() {
+            let _ = write!(text, " [{numbers}]");
+        }
+        text.push('\n');
+    }
+    text
+}
