@@ -270,7 +270,12 @@ pub fn configurations() -> Vec<Vec<u8>> {
 #[must_use]
 pub fn baselines() -> Vec<Vec<u8>> {
     use hetdwarf::report::{Baseline, VerifyDocument, check_file};
-    let text = |document: &VerifyDocument| Baseline::of(document).to_json().unwrap().into_bytes();
+    let text = |document: &VerifyDocument| {
+        Baseline::of(document, Clone::clone)
+            .to_json()
+            .unwrap()
+            .into_bytes()
+    };
     let of = |data: &Vec<u8>| {
         let checked = check_file("made.elf", data, &hetdwarf::verify::Selection::default());
         text(&VerifyDocument::new([checked]))
