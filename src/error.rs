@@ -552,7 +552,10 @@ impl fmt::Display for ErrorKind {
                 write!(f, "expected {}, found {}", shown(expected), shown(found))
             }
             ErrorKind::Selection { wanted, candidates } => {
-                write!(f, "{}; choose one of:", shown(wanted))?;
+                write!(f, "{}", shown(wanted))?;
+                if !candidates.is_empty() {
+                    f.write_str("; choose one of:")?;
+                }
                 let mut candidates = candidates.iter();
                 candidates.try_for_each(|candidate| write!(f, "\n  {}", shown(candidate)))
             }

@@ -3,6 +3,7 @@
 //! A case is made once, from files or text; what is measured is [`Case::run`], which does all of what its name says and
 //! keeps nothing. What the cases give is checked when they are made.
 
+mod cores;
 mod evaluators;
 mod heterogeneous;
 mod lookup;
@@ -50,6 +51,7 @@ fn makers() -> Vec<Maker> {
     makers.extend(heterogeneous::makers());
     makers.extend(stops::makers());
     makers.extend(objects::makers());
+    makers.extend(cores::makers());
     makers.extend(lookup::makers());
     makers
 }

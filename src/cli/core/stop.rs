@@ -145,6 +145,17 @@ pub(super) fn in_files(files: &[PathBuf], error: impl core::fmt::Display) -> Fai
     }
 }
 
+/// Where there are no waves there is nothing to choose from, and nobody to ask.
+fn check_waves(core: &GpuCore<'_>, files: &[PathBuf]) -> Result<(), Failure> {
+    match core.waves().len() {
+        0 => Err(in_files(
+            files,
+            "no wave was found in it; hetdwarf core says what could not be read",
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// Chooses a wave of a core and calls `then` with its stop. Without a choice it is the first wave that faulted.
 fn with_stop<T>(
     choice: &CoreChoice,
@@ -165,6 +176,7 @@ fn with_stop<T>(
     };
     let files = &choice.core;
     with_core(files, &choice.objects, reading, limits, |opened| {
+        check_waves(opened.core, files)?;
         let selected = opened.core.select(selector);
         let wave = selected.map_err(|error| in_files(files, error))?;
         let arena = Arena::new();
@@ -193,6 +205,7 @@ pub(crate) fn ask_all_waves<T: serde::Serialize>(
 ) -> Result<Vec<crate::report::WaveGroup<T>>, Failure> {
     let file = first_file(choice);
     with_core(&choice.core, &choice.objects, reading, limits, |opened| {
+        check_waves(opened.core, &choice.core)?;
         let mut groups = crate::report::WaveGroups::default();
         let mut progress = Progress::new(opened.core.waves().len(), "waves");
         for wave in opened.core.waves() {

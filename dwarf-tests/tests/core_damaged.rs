@@ -1,0 +1,222 @@
+//! Core files with one thing wrong, through every command: what is whole is answered as if nothing were wrong, and what
+//! is not is said.
+
+use dwarf_tests::cores::{Folder, truth};
+use dwarf_tests::{Ran, fixture, hetdwarf, without_work_items};
+use serde_json::Value;
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().unwrap()
+}
+
+/// A command about the merged core of a case.
+fn of_core(folder: &Folder, command: &str, more: &[&str]) -> Ran {
+    let core = folder.path("merged.core").display().to_string();
+    let start: &[&str] = match command {
+        "core" => &["core", &core],
+        command => &[command, "--core", &core],
+    };
+    hetdwarf(start.iter().chain(more).map(|&text| text.to_owned()))
+}
+
+/// The same command about the snapshot that a wave was made of.
+fn of_snapshot(wave: &Value, command: &str, more: &[&str]) -> Value {
+    let path = |name: &str| fixture(wave[name].as_str().unwrap()).display().to_string();
+    let (object, snapshot) = (path("object"), path("snapshot"));
+    let start = [command, &object, "--wave", &snapshot, "--format", "json"];
+    answer(&hetdwarf(
+        start.iter().chain(more).map(|&text| text.to_owned()),
+    ))
+}
+
+fn of_wave(folder: &Folder, command: &str, number: usize, more: &[&str]) -> Value {
+    let number = number.to_string();
+    let more = [&["--wave", &number, "--format", "json"], more].concat();
+    answer(&of_core(folder, command, &more))
+}
+
+/// A document without what the dispatch says, which the core of a case has differently.
+fn answer(ran: &Ran) -> Value {
+    let mut document: Value =
+        serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {}", ran.err));
+    without_work_items(&mut document);
+    document
+}
+
+/// Whether the snapshot saw the same global memory.
+fn has_same_memory(wave: &Value) -> bool {
+    list(&wave["global_memory_differs"]).is_empty()
+}
+
+/// Every command that asks a wave, with what it needs besides.
+const QUESTIONS: [(&str, &[&str]); 8] = [
+    ("vars", &[]),
+    ("vars", &["--frame", "all"]),
+    ("unwind", &[]),
+    ("unwind", &["--all-waves"]),
+    ("lane-pc", &[]),
+    ("print", &["$pc"]),
+    ("print", &["$pc", "--all-waves"]),
+    ("eval", &["--expr", "lit1"]),
+];
+
+#[test]
+fn a_circle_of_code_objects_costs_no_answer() {
+    whole_answers("bad-link-cycle");
+}
+
+#[test]
+fn an_unknown_dispatch_costs_work_items_only() {
+    whole_answers("bad-packet-out");
+}
+
+/// Stacks, variables and places of lanes are those of the snapshots.
+fn whole_answers(case: &str) {
+    let folder = Folder::of(case);
+    let mut compared = 0;
+    for (number, wave) in (1..).zip(list(&truth(case)["waves"])) {
+        let unwound = of_wave(&folder, "unwind", number, &[]);
+        assert_eq!(unwound, of_snapshot(wave, "unwind", &[]), "{case} {number}");
+        if has_same_memory(wave) {
+            let more = ["--frame", "all"];
+            let expected = of_snapshot(wave, "vars", &more);
+            assert_eq!(of_wave(&folder, "vars", number, &more), expected);
+            compared += 1;
+        }
+        let places = |document: &Value| {
+            let lanes = list(&document["lanes"]).iter();
+            lanes.map(|lane| lane["pc"].clone()).collect::<Vec<_>>()
+        };
+        let found = of_wave(&folder, "lane-pc", number, &[]);
+        assert_eq!(places(&found), places(&of_snapshot(wave, "lane-pc", &[])));
+    }
+    assert!(compared > 2);
+    for (command, more) in QUESTIONS {
+        let ran = of_core(&folder, command, more);
+        assert_eq!(
+            (ran.status, ran.err.as_str()),
+            (0, ""),
+            "{command} {more:?}"
+        );
+    }
+}
+
+/// Without scratch a variable is what it was, or said not to be available; never another value.
+#[test]
+fn lost_scratch_costs_what_was_in_it() {
+    let case = "bad-scratch-missing";
+    let folder = Folder::of(case);
+    let (mut known, mut lost) = (0, 0);
+    for (number, wave) in (1..).zip(list(&truth(case)["waves"])) {
+        let (found, expected) = (
+            of_wave(&folder, "unwind", number, &[]),
+            of_snapshot(wave, "unwind", &[]),
+        );
+        let (found, expected) = (&found["frames"][0], &expected["frames"][0]);
+        for field in ["pc", "function", "file", "line"] {
+            assert_eq!(found[field], expected[field], "{number} {field}");
+        }
+        if !has_same_memory(wave) {
+            continue;
+        }
+        let (found, expected) = (
+            of_wave(&folder, "vars", number, &[]),
+            of_snapshot(wave, "vars", &[]),
+        );
+        let (found, expected) = (list(&found["variables"]), list(&expected["variables"]));
+        assert_eq!(found.len(), expected.len());
+        for (found, expected) in found.iter().zip(expected) {
+            assert_eq!(found["name"], expected["name"]);
+            for (found, expected) in list(&found["lanes"]).iter().zip(list(&expected["lanes"])) {
+                match found["state"].as_str().unwrap() {
+                    "unavailable" => lost += 1,
+                    _ => {
+                        assert_eq!(found, expected);
+                        known += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(lost > 100 && known > 0, "{known} are known, {lost} are not");
+    let ran = of_core(&folder, "core", &["--format", "json"]);
+    assert!(ran.out.contains("scratch"), "{}", ran.out);
+}
+
+/// A file without waves is opened, says why there are none, and every question about one is an error that says where to
+/// look.
+#[test]
+fn a_core_without_waves_says_so() {
+    for case in ["bad-save-area-missing", "bad-file-cut"] {
+        let folder = Folder::of(case);
+        for (command, more) in QUESTIONS {
+            let ran = of_core(&folder, command, more);
+            assert_eq!((ran.status, ran.out.as_str()), (2, ""), "{case} {command}");
+            let said = ran
+                .err
+                .contains("no wave was found in it; hetdwarf core says what");
+            assert!(said, "{case} {command}: {}", ran.err);
+        }
+        let ran = of_core(&folder, "core", &[]);
+        assert_eq!(ran.status, 1);
+        let text = "queue 1: the save area at 0x7fb100000000 is not in the file";
+        assert!(ran.out.contains(text), "{}", ran.out);
+    }
+}
+
+/// What does not ask a wave works as far as the code object is there; a page and exported files are made of any core.
+#[test]
+fn code_objects_pages_and_exports_come_from_damaged_cores_too() {
+    for (case, has_object, waves) in [
+        ("bad-link-cycle", true, 6),
+        ("bad-packet-out", true, 6),
+        ("bad-scratch-missing", true, 6),
+        ("bad-save-area-missing", true, 0),
+        ("bad-file-cut", false, 0),
+    ] {
+        let folder = Folder::of(case);
+        let object = fixture("waves/calls/calls.rocm.hsaco");
+        for command in ["info", "dump"] {
+            let ran = of_core(&folder, command, &[]);
+            if has_object {
+                assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{case} {command}");
+            } else {
+                assert_eq!((ran.status, ran.out.as_str()), (2, ""), "{case} {command}");
+                assert!(ran.err.contains("--object-path"), "{}", ran.err);
+            }
+        }
+        let path = |name: &str| folder.path(name).display().to_string();
+        let (page, export) = (path("page.html"), path("export"));
+        let ran = of_core(&folder, "core", &["--html", &page, "--export", &export]);
+        assert_eq!((ran.status, ran.err.as_str()), (1, ""), "{case}");
+        let page = std::fs::read_to_string(page).unwrap();
+        assert!(page.ends_with("</html>\n"));
+        assert_eq!(page.matches("id=\"wave-").count(), waves, "{case}");
+        let files = std::fs::read_dir(&export).unwrap().count();
+        assert_eq!(files, waves + usize::from(has_object), "{case}");
+        if has_object {
+            let exported = std::fs::read(folder.path("export/object-0.hsaco")).unwrap();
+            assert!(exported == std::fs::read(object).unwrap());
+        }
+    }
+}
+
+#[test]
+fn another_version_of_the_note_is_named_by_every_command() {
+    let folder = Folder::of("bad-note-version");
+    let others: [(&str, &[&str]); 4] = [
+        ("core", &[]),
+        ("core", &["--html", "/none/page.html"]),
+        ("info", &[]),
+        ("dump", &[]),
+    ];
+    for (command, more) in QUESTIONS.into_iter().chain(others) {
+        let ran = of_core(&folder, command, more);
+        assert_eq!((ran.status, ran.out.as_str()), (2, ""), "{command}");
+        assert!(
+            ran.err.contains("it is of version 2"),
+            "{command}: {}",
+            ran.err
+        );
+    }
+}
