@@ -20,7 +20,13 @@ const NAMES_INDEX: usize = 0x3e;
 const ELF_HEADER: usize = 64;
 const SECTION_HEADER: usize = 64;
 
+const KIND: usize = 0x10;
+const ET_REL: u16 = 1;
+/// Of a symbol, in bytes.
+const SYMBOL: usize = 24;
+
 const SHT_NULL: u32 = 0;
+const SHT_SYMTAB: u32 = 2;
 const SHT_PROGBITS: u32 = 1;
 const SHT_NOBITS: u32 = 8;
 const SHF_ALLOC: u64 = 2;
@@ -134,6 +140,62 @@ pub(super) fn with_sections(file: &[u8], new: Vec<NewSection>) -> Result<Vec<u8>
     lay_out(file, headers, &changed)
 }
 
+/// A section: its number, its name, and what it has.
+pub(super) type NamedSection<'f> = (usize, &'f [u8], &'f [u8]);
+
+/// The sections of a file that are in it.
+///
+/// # Errors
+/// If headers are malformed.
+pub(super) fn named_sections(file: &[u8]) -> Result<Vec<NamedSection<'_>>> {
+    let cut = || malformed("its headers are cut off");
+    let headers = read_headers(file)?;
+    let names_index = usize::from(u16_at(file, NAMES_INDEX).ok_or_else(cut)?);
+    let names = headers.get(names_index).ok_or_else(cut)?;
+    let names = contents(file, names).ok_or_else(cut)?;
+    let sections = headers
+        .iter()
+        .enumerate()
+        .filter(|(_, one)| one.is_in_file());
+    let sections = sections
+        .map(|(index, header)| Some((index, name_of(names, header)?, contents(file, header)?)));
+    sections.collect::<Option<Vec<_>>>().ok_or_else(cut)
+}
+
+/// Whether nothing of a file is loaded as it is, since it has still to be linked.
+pub(super) fn is_relocatable(file: &[u8]) -> bool {
+    u16_at(file, KIND) == Some(ET_REL)
+}
+
+/// A relocatable object with other contents of sections, by their numbers; the symbols of the whole of one have its new size.
+///
+/// # Errors
+/// If headers are malformed, or a symbol is within such a section.
+pub(super) fn with_contents(file: &[u8], changed: &BTreeMap<usize, Vec<u8>>) -> Result<Vec<u8>> {
+    let cut = || malformed("its headers are cut off");
+    let headers = read_headers(file)?;
+    let mut changed = changed.clone();
+    let tables = headers.iter().enumerate();
+    for (index, table) in tables.filter(|(_, header)| header.kind == SHT_SYMTAB) {
+        let mut symbols = contents(file, table).ok_or_else(cut)?.to_vec();
+        for symbol in symbols.chunks_exact_mut(SYMBOL) {
+            let section = usize::from(u16_at(symbol, 6).unwrap_or(0));
+            let (Some(new), Some(header)) = (changed.get(&section), headers.get(section)) else {
+                continue;
+            };
+            let [value, size] = [8, 16].map(|at| u64_at(symbol, at).unwrap_or(0));
+            if value != 0 {
+                return Err(malformed("a symbol is within the device code"));
+            }
+            if size == header.size {
+                set(symbol, 16, &(new.len() as u64).to_le_bytes());
+            }
+        }
+        changed.insert(index, symbols);
+    }
+    lay_out(file, headers, &changed)
+}
+
 /// The header of a section that is added, whose name starts at an offset of the names.
 fn added(name: usize) -> Header {
     Header {
@@ -180,6 +242,9 @@ fn name_of<'n>(names: &'n [u8], header: &Header) -> Option<&'n [u8]> {
 /// The end of what is loaded, or says what is.
 fn loaded_end(file: &[u8], headers: &[Header]) -> Option<u64> {
     let mut end = ELF_HEADER as u64;
+    if is_relocatable(file) {
+        return Some(end);
+    }
     let start = u64_at(file, PROGRAM_HEADERS)?;
     let size = u64::from(u16_at(file, PROGRAM_HEADER_SIZE)?);
     let count = u64::from(u16_at(file, PROGRAM_HEADER_COUNT)?);
@@ -215,7 +280,7 @@ fn lay_out(
             continue;
         };
         let new = changed.get(&index);
-        if header.is_loaded() && new.is_some() {
+        if header.is_loaded() && new.is_some() && !is_relocatable(file) {
             return Err(malformed("a section with debugging information is loaded"));
         }
         // What lies among what is loaded stays there.
@@ -242,13 +307,13 @@ fn lay_out(
     Ok(out)
 }
 
-fn set(out: &mut [u8], at: usize, bytes: &[u8]) {
+pub(super) fn set(out: &mut [u8], at: usize, bytes: &[u8]) {
     let places = out.iter_mut().skip(at);
     places.zip(bytes).for_each(|(place, byte)| *place = *byte);
 }
 
 /// Fills up to a multiple.
-fn align(out: &mut Vec<u8>, alignment: u64) -> Result<()> {
+pub(super) fn align(out: &mut Vec<u8>, alignment: u64) -> Result<()> {
     /// More than sections ask for that are not loaded.
     const MOST: u64 = 1 << 12;
     if alignment > MOST {

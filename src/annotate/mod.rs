@@ -17,6 +17,8 @@
 //! # Ok::<(), hetdwarf::Error>(())
 //! ```
 
+mod archive;
+mod container;
 mod elf;
 mod expression;
 mod lists;
@@ -35,6 +37,7 @@ use crate::inspect::Program;
 use crate::lane_flow::{ActiveLanes, LaneFlow, RangePlan};
 use crate::limits::Limits;
 use crate::object::{CodeObject, CompressionMethod, Kernel};
+pub use container::annotate_file;
 use elf::NewSection;
 use expression::Expressions;
 use lists::{Entry, ListKind, Lists};

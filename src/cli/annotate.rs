@@ -9,8 +9,8 @@ use super::input::{check_lengths, read_file};
 use super::or_unknown;
 use super::pattern::pattern;
 use super::save::save;
-use crate::annotate::{Annotated, annotate};
-use crate::object::{CodeObject, code_objects_with};
+use crate::annotate::annotate_file;
+use crate::object::{code_objects_with, may_hold_code_objects};
 use crate::report::{AnnotateDocument, AnnotateFunction, to_json_pretty};
 
 pub(crate) fn run(arguments: &AnnotateArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
@@ -29,21 +29,11 @@ pub(crate) fn run(arguments: &AnnotateArguments, out: &mut dyn Write) -> Result<
     let wanted = |name: &str| glob.as_ref().is_none_or(|glob| glob.is_match(name));
     let data = read_file(input)?;
     let limits = arguments.limits.limits();
-    let found = match CodeObject::parse_with(&data, &limits) {
-        Ok(_) => annotate(&data, &limits, &wanted).map_err(place)?,
-        Err(_) => {
-            let inside = code_objects_with(&data, &limits).map_err(place)?;
-            let count = inside.len();
-            let note = format!(
-                "it contains {count} code objects: only a code object by itself is rewritten"
-            );
-            Annotated {
-                file: data.to_vec(),
-                functions: Vec::new(),
-                notes: vec![note],
-            }
-        }
-    };
+    if !may_hold_code_objects(&data) {
+        // It says what the file is.
+        code_objects_with(&data, &limits).map_err(place)?;
+    }
+    let found = annotate_file(&data, &limits, &wanted).map_err(place)?;
     check_lengths([(input.as_path(), &data)])?;
     save(&arguments.output, &found.file)
         .map_err(|error| Failure::in_file(&arguments.output, error))?;

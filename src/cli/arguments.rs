@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::limits::LimitArguments;
 use crate::arch::WaveSize;
+use crate::verify::Profile;
 
 /// Reads the DWARF of GPU code: variables of stopped waves, lane by lane, call stacks, locations.
 #[derive(Debug, Parser)]
@@ -277,6 +278,9 @@ pub(crate) struct VerifyArguments {
     /// Make what this rule finds an error
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     pub(crate) deny: Vec<String>,
+    /// Who asks, and so what counts; without it what hetdwarf.toml says, or else compiler
+    #[arg(long, value_enum, value_name = "WHO")]
+    pub(crate) profile: Option<ProfileName>,
     /// How many threads check files and their parts; by default as many as there are processors
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
@@ -306,6 +310,28 @@ pub(crate) struct VerifyArguments {
     /// How to print
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: VerifyFormat,
+}
+
+/// Who asks for a check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum ProfileName {
+    /// Who works on a compiler, an assembler or a linker: everything.
+    Compiler,
+    /// Who ships code objects: errors and warnings.
+    Release,
+    /// Who takes the compiler as it is: errors are notes that say what a debugger shows wrongly.
+    Application,
+}
+
+impl From<ProfileName> for Profile {
+    fn from(name: ProfileName) -> Profile {
+        match name {
+            ProfileName::Compiler => Profile::Compiler,
+            ProfileName::Release => Profile::Release,
+            ProfileName::Application => Profile::Application,
+        }
+    }
 }
 
 /// How findings are printed.
@@ -623,7 +649,7 @@ pub(crate) struct LanePcArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct AnnotateArguments {
-    /// The code object
+    /// The code object, or a bundle, relocatable host object or archive with some
     #[arg(value_name = "IN")]
     pub(crate) input: PathBuf,
     /// The file that is written: another one

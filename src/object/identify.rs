@@ -5,7 +5,7 @@ use super::elf;
 
 /// What a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FileKind {
+pub(crate) enum FileKind {
     /// An ELF64 file for AMDGPU.
     CodeObject,
     /// Any other ELF64 little-endian file.
@@ -33,15 +33,15 @@ pub(super) enum FileKind {
 }
 
 /// The first bytes of a plain bundle.
-pub(super) const BUNDLE_MAGIC: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
+pub(crate) const BUNDLE_MAGIC: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
 /// The first bytes of a compressed bundle.
-pub(super) const CCOB_MAGIC: &[u8] = b"CCOB";
+pub(crate) const CCOB_MAGIC: &[u8] = b"CCOB";
 /// The first bytes of LLVM's offload binary.
 pub(super) const OFFLOAD_MAGIC: &[u8] = &[0x10, 0xff, 0x10, 0xad];
 
 impl FileKind {
     /// Tells by the first bytes.
-    pub(super) fn of(data: &[u8]) -> FileKind {
+    pub(crate) fn of(data: &[u8]) -> FileKind {
         const MAGICS: &[(&[u8], FileKind)] = &[
             (b"\x7fELF\x01", FileKind::Elf32),
             (b"\x7fELF\x02\x02", FileKind::BigEndianElf),

@@ -40,6 +40,7 @@ mod target;
 )]
 pub(crate) mod testing;
 
+pub(crate) use bytes::{slice_at, u16_at, u32_at, u64_at};
 pub use compression::Method as CompressionMethod;
 pub use containers::{
     EmbeddedCodeObject, Place, Selector, code_object, code_object_with, code_objects,
@@ -48,6 +49,7 @@ pub use containers::{
 pub use descriptor::KernelDescriptor;
 pub use elf::OsAbi;
 pub(crate) use elf::is_amdgpu;
+pub(crate) use identify::{BUNDLE_MAGIC, CCOB_MAGIC, FileKind};
 pub use info::{DebugSectionInfo, KernelInfo, ObjectInfo};
 pub use kernel::Kernel;
 pub use metadata::{KernelMetadata, Metadata};

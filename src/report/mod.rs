@@ -52,10 +52,11 @@ pub use vars::{
     LaneDocument, NameFilter, VariableDocument, VarsDocument, VarsFrame, VarsRequest, lane_message,
 };
 pub use verify::{
-    Baseline, BaselineEntry, BaselineKey, CheckedFile, ExcerptDocument, FindingDocument,
-    FindingGroup, OtherPlace, RuleDocument, RuleSummary, RulesDocument, SarifLog, SourceDocument,
-    SummaryDocument, UnreadableFile, VerifiedFile, VerifyDocument, VerifySummary, WIDESPREAD,
-    check_file, check_file_with, check_file_within, github_annotations, junit, lines,
+    Baseline, BaselineEntry, BaselineKey, CheckedFile, CodeDocument, EvidenceDocument,
+    ExcerptDocument, FindingDocument, FindingGroup, OtherPlace, RemedyDocument, RuleDocument,
+    RuleSummary, RulesDocument, SarifLog, SourceDocument, SummaryDocument, UnreadableFile,
+    VerifiedFile, VerifyDocument, VerifySummary, WIDESPREAD, check_file, check_file_with,
+    check_file_within, github_annotations, junit, lines,
 };
 
 use crate::error::Error;

@@ -2,6 +2,7 @@
 
 use core::ops::Range;
 
+use super::evidence::Evidence;
 use crate::cfi_check::Contradiction;
 use crate::meter::Meter;
 use crate::rule::{Rule, Severity};
@@ -35,6 +36,9 @@ pub struct Finding {
     pub is_example: bool,
     /// What the machine code contradicts, of the rules that read it.
     pub contradiction: Option<Box<Contradiction>>,
+    /// The instructions around the cause and what should be written, for the first findings of what machine code
+    /// contradicts.
+    pub evidence: Option<Box<Evidence>>,
 }
 
 /// A line of text of which a part is at fault.
@@ -77,6 +81,7 @@ impl Finding {
             help: None,
             is_example: false,
             contradiction: None,
+            evidence: None,
         }
     }
 

@@ -14,6 +14,7 @@
 mod aranges;
 mod coverage;
 mod dependency;
+mod evidence;
 mod expression;
 mod finding;
 mod frame_expression;
@@ -23,6 +24,7 @@ mod location;
 mod machine_code;
 mod meaning;
 mod names;
+mod profile;
 pub(crate) mod queue;
 mod register;
 mod rule;
@@ -34,7 +36,9 @@ mod target;
 mod tests;
 
 pub use crate::rule::{Rule, Severity};
+pub use evidence::{CodeLine, Evidence, Remedy};
 pub use finding::{Excerpt, Finding};
+pub use profile::Profile;
 pub use selection::{Choice, MACHINE_CODE, Selection, UnknownRule};
 
 use std::num::NonZeroUsize;
@@ -44,6 +48,7 @@ use crate::cfi_check;
 use crate::error::Error;
 use crate::inspect::Program;
 use crate::meter::Meter;
+use crate::untrusted::Untrusted;
 use finding::Findings;
 use subject::Subject;
 
@@ -136,6 +141,17 @@ pub(crate) fn verify_within(
                 .map(|symbol| symbol.name.clone().into_owned().into());
         }
         finding.source = subject.source_at(pc);
+        if selection.profile() == Profile::Application && finding.contradiction.is_some() {
+            let name = finding
+                .function
+                .as_ref()
+                .map_or("this function", Untrusted::raw);
+            let text = format!(
+                "debugging `{name}` will show wrong callers, or wrong values in them, after {pc:#x}"
+            );
+            finding.help = Some(text.into());
+        }
     }
+    evidence::add(&subject, &mut verdict.findings);
     verdict
 }

@@ -7,6 +7,7 @@ use core::fmt;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Verdict;
+use super::profile::Profile;
 use crate::cfi_check;
 use crate::nearest::nearest;
 use crate::rule::{Rule, Severity};
@@ -44,9 +45,22 @@ pub struct Selection {
     chosen: BTreeMap<&'static str, Choice>,
     /// The only rules that count, whatever else was chosen; nothing if all do.
     only: Option<BTreeSet<&'static str>>,
+    /// Who asks: what counts of the rules nobody chose something for.
+    profile: Profile,
 }
 
 impl Selection {
+    /// Says who asks. What is chosen for a rule goes before it.
+    pub fn set_profile(&mut self, profile: Profile) {
+        self.profile = profile;
+    }
+
+    /// Who asks.
+    #[must_use]
+    pub fn profile(&self) -> Profile {
+        self.profile
+    }
+
     /// Keeps only the findings of these rules, whatever else is chosen, before or after.
     ///
     /// # Errors
@@ -94,7 +108,7 @@ impl Selection {
             return None;
         }
         match self.chosen.get(rule.id) {
-            None => Some(rule.severity),
+            None => self.profile.severity(rule.severity),
             Some(Choice::Allow) => None,
             Some(Choice::Warn) => Some(Severity::Warning),
             Some(Choice::Deny) => Some(Severity::Error),
@@ -112,7 +126,10 @@ impl Selection {
             .findings
             .retain_mut(|finding| match self.chosen.get(finding.rule.id) {
                 // A family may have made this one less bad than others of its rule.
-                None => self.is_kept(finding.rule),
+                None => (self.profile.severity(finding.severity))
+                    .filter(|_| self.is_kept(finding.rule))
+                    .map(|severity| finding.severity = severity)
+                    .is_some(),
                 Some(_) => self
                     .severity(finding.rule)
                     .map(|severity| finding.severity = severity)

@@ -7,6 +7,7 @@ use globset::GlobSet;
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::super::arguments::ProfileName;
 use super::super::contents::{Contents, Input};
 use super::super::failure::Failure;
 use super::super::pattern::patterns;
@@ -38,6 +39,7 @@ struct File {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Table {
+    profile: Option<ProfileName>,
     allow: Vec<Spanned<String>>,
     deny: Vec<Spanned<String>>,
     warn: Vec<Spanned<String>>,
@@ -89,6 +91,9 @@ impl Config {
             .iter()
             .flat_map(|(names, choice)| names.iter().map(|name| (name, *choice)));
         let mut selection = Selection::default();
+        if let Some(profile) = table.profile {
+            selection.set_profile(profile.into());
+        }
         selection
             .choose(
                 choices

@@ -89,6 +89,9 @@ pub(crate) fn run(
 /// What the configuration chose, and over it what the arguments choose.
 fn selection(arguments: &VerifyArguments, config: &Config) -> Result<Selection, Failure> {
     let mut selection = config.selection.clone();
+    if let Some(profile) = arguments.profile {
+        selection.set_profile(profile.into());
+    }
     if !arguments.rules.is_empty() {
         let only = selection.only(&arguments.rules);
         only.map_err(|error| in_option("--rules", &error))?;

@@ -10,8 +10,8 @@ use comfy_table::{Cell, Color};
 use super::super::failure::Failure;
 use super::super::table::{bold, cells, table};
 use crate::report::{
-    ExcerptDocument, FindingDocument, FindingGroup, RuleDocument, RulesDocument, VerifiedFile,
-    VerifyDocument, VerifySummary,
+    EvidenceDocument, ExcerptDocument, FindingDocument, FindingGroup, RuleDocument, RulesDocument,
+    VerifiedFile, VerifyDocument, VerifySummary,
 };
 use crate::untrusted::{Escaper, Untrusted};
 use crate::verify::Severity;
@@ -178,6 +178,9 @@ fn write_finding(text: &mut String, file: &VerifiedFile, finding: &FindingDocume
     if let Some(excerpt) = &finding.excerpt {
         write_excerpt(text, excerpt, style)?;
     }
+    if let Some(evidence) = &finding.evidence {
+        write_evidence(text, evidence, style)?;
+    }
     if let Some(group) = finding.group.as_ref().filter(|group| group.count > 1) {
         write!(text, "  {FAINT}={FAINT:#} {BOLD}also{BOLD:#}: ")?;
         write_group(text, finding, group)?;
@@ -187,6 +190,45 @@ fn write_finding(text: &mut String, file: &VerifiedFile, finding: &FindingDocume
         writeln!(text, "  {FAINT}={FAINT:#} {BOLD}help{BOLD:#}: {help}")?;
     }
     text.push('\n');
+    Ok(())
+}
+
+/// The instructions, with `>` at the cause, and what to write.
+fn write_evidence(text: &mut String, evidence: &EvidenceDocument, style: Style) -> fmt::Result {
+    for line in &evidence.code {
+        let mark = match line.is_cause {
+            true => format!("{style}>{style:#}"),
+            false => " ".to_owned(),
+        };
+        writeln!(
+            text,
+            "  {FAINT}|{FAINT:#} {mark} {:#x}: {}",
+            line.pc.0, line.text
+        )?;
+    }
+    let mut last = None;
+    for remedy in evidence.directives.iter().take(MOST_NAMES) {
+        if last != Some(remedy.pc) {
+            last = Some(remedy.pc);
+            writeln!(
+                text,
+                "  {FAINT}={FAINT:#} {BOLD}write{BOLD:#} before {:#x}:",
+                remedy.pc.0
+            )?;
+        }
+        writeln!(
+            text,
+            "      {}  {FAINT}// {}{FAINT:#}",
+            remedy.text, remedy.meaning
+        )?;
+    }
+    let more = evidence.directives.len().saturating_sub(MOST_NAMES);
+    if more > 0 {
+        writeln!(
+            text,
+            "      {FAINT}// and {more} more: --format json{FAINT:#}"
+        )?;
+    }
     Ok(())
 }
 
@@ -284,7 +326,12 @@ pub(super) fn explain(
         rule.rule, rule.severity, rule.summary
     )?;
     writeln!(out, "Source: {}\n", rule.spec)?;
-    writeln!(out, "{}", wrapped(rule.explanation, width))?;
+    writeln!(out, "{}\n", wrapped(rule.explanation, width))?;
+    writeln!(
+        out,
+        "{}",
+        wrapped(&format!("Who can repair it: {}.", rule.repaired_by), width)
+    )?;
     Ok(())
 }
 

@@ -33,7 +33,7 @@ use serde::Serialize;
 use super::number::Hex;
 use crate::inspect::Program;
 use crate::untrusted::Untrusted;
-use crate::verify::{Finding, Rule, Severity, Verdict};
+use crate::verify::{Evidence, Finding, Rule, Severity, Verdict};
 
 /// The document.
 #[non_exhaustive]
@@ -114,6 +114,10 @@ pub struct FindingDocument {
     /// The registers of the caller that a debugger gets wrong.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub registers: Vec<String>,
+    /// The instructions around that one, and the directives that would say what is right; of what machine code contradicts,
+    /// and of many that are alike those of the first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<EvidenceDocument>,
     /// The address of the instruction that caused it.
     #[serde(rename = "cause_pc", skip_serializing_if = "Option::is_none")]
     pub cause: Option<Hex>,
@@ -127,6 +131,59 @@ pub struct FindingDocument {
     /// The others of the same cause, if the document is [grouped](VerifyDocument::grouped).
     #[serde(flatten)]
     pub group: Option<FindingGroup>,
+}
+
+/// What shows that a row contradicts the code.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct EvidenceDocument {
+    /// The instruction that caused it, with some before and after.
+    pub code: Vec<CodeDocument>,
+    /// What to write, for this finding and the others of its cause in the function.
+    pub directives: Vec<RemedyDocument>,
+}
+
+/// An instruction.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CodeDocument {
+    /// Its address in the code object.
+    pub pc: Hex,
+    /// Mnemonic and operands.
+    pub text: String,
+    /// Whether it is the cause.
+    pub is_cause: bool,
+}
+
+/// A directive of the assembler.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RemedyDocument {
+    /// The address of the instruction that it stands before.
+    pub pc: Hex,
+    /// What the assembler reads.
+    pub text: String,
+    /// What it says.
+    pub meaning: String,
+}
+
+impl EvidenceDocument {
+    fn new(evidence: &Evidence) -> EvidenceDocument {
+        let code = evidence.code.iter().map(|line| CodeDocument {
+            pc: line.pc.into(),
+            text: line.text.clone(),
+            is_cause: line.is_cause,
+        });
+        let directives = evidence.directives.iter().map(|remedy| RemedyDocument {
+            pc: remedy.pc.into(),
+            text: remedy.text.clone(),
+            meaning: remedy.meaning.clone(),
+        });
+        EvidenceDocument {
+            code: code.collect(),
+            directives: directives.collect(),
+        }
+    }
 }
 
 /// What a finding stands for.
@@ -404,6 +461,7 @@ impl FindingDocument {
             spec: finding.rule.spec,
             fingerprint: fingerprint::of(path, finding),
             registers: contradiction.and_then(kind::register).into_iter().collect(),
+            evidence: finding.evidence.as_deref().map(EvidenceDocument::new),
             cause: contradiction.map(|found| Hex::from(found.cause_pc)),
             kind: contradiction.map(kind::of).unwrap_or_default(),
             is_example: finding.is_example,
@@ -443,6 +501,8 @@ pub struct RuleDocument {
     pub summary: &'static str,
     /// What a debugger makes of it, and what to do.
     pub explanation: &'static str,
+    /// Who can repair it.
+    pub repaired_by: &'static str,
 }
 
 impl RulesDocument {
@@ -459,6 +519,7 @@ impl RulesDocument {
                     spec: rule.spec,
                     summary: rule.summary,
                     explanation: rule.explanation,
+                    repaired_by: rule.repaired_by(),
                 })
                 .collect(),
         }

@@ -26,6 +26,7 @@ fn finding(severity: Severity, excerpt: Option<(&str, [usize; 2])>) -> FindingDo
         registers: Vec::new(),
         cause: None,
         kind: String::new(),
+        evidence: None,
         is_example: false,
         group: None,
     }

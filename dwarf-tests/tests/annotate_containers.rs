@@ -1,0 +1,289 @@
+//! `hetdwarf annotate` of files that hold code objects: what is in them is annotated as it would be by itself, and nothing else of them
+//! is another.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "helpers of tests: a failure here is a failure of the test"
+)]
+
+use std::process::Command;
+
+use dwarf_tests::{fixture, hetdwarf, llvm_tool};
+use hetdwarf::Limits;
+use hetdwarf::annotate::{Annotated, annotate, annotate_file};
+use hetdwarf::object::{EmbeddedCodeObject, code_objects};
+use object::{Object, ObjectSection, ObjectSymbol};
+
+fn annotated(file: &[u8]) -> Annotated {
+    annotate_file(file, &Limits::default(), &|_| true).unwrap()
+}
+
+fn alone(object: &EmbeddedCodeObject<'_>) -> Vec<u8> {
+    let found = annotate(&object.data, &Limits::default(), &|_| true).unwrap();
+    found.file
+}
+
+/// Annotates a container, and compares what is found in it then with what was; gives the file and how many code objects changed.
+fn check(file: &[u8], name: &str) -> (Annotated, usize) {
+    let found = annotated(file);
+    let [before, after] = [file, &found.file].map(|file| code_objects(file).unwrap());
+    assert_eq!(before.len(), after.len(), "{name}");
+    let mut changed = 0;
+    for (before, after) in before.iter().zip(&after) {
+        assert_eq!(
+            (&before.id, &before.target),
+            (&after.id, &after.target),
+            "{name}"
+        );
+        assert_eq!(before.place.section, after.place.section, "{name}");
+        if before.place.compression.is_some() {
+            assert!(before.data == after.data, "{name}");
+            continue;
+        }
+        assert!(alone(before) == after.data.as_ref(), "{name} {}", before.id);
+        changed += usize::from(before.data != after.data);
+    }
+    let again = annotated(&found.file);
+    assert!(again.file == found.file, "{name}");
+    (found, changed)
+}
+
+#[test]
+fn bundles_hold_annotated_code_objects() {
+    let file = std::fs::read(fixture("corpus/bundle/plain.hipfb")).unwrap();
+    let (found, changed) = check(&file, "plain.hipfb");
+    assert_eq!(changed, 2);
+    // Entries are at pages, as the bundler puts them.
+    for object in code_objects(&found.file).unwrap() {
+        assert_eq!(object.place.offset % 4096, 0, "{}", object.id);
+    }
+    // The bundler finds the same.
+    let Some(tool) = llvm_tool("clang-offload-bundler") else {
+        return;
+    };
+    let folder = std::env::temp_dir();
+    let [bundle, entry] = ["bundle", "entry"]
+        .map(|name| folder.join(format!("hetdwarf-containers-{}-{name}", std::process::id())));
+    std::fs::write(&bundle, &found.file).unwrap();
+    for object in code_objects(&found.file).unwrap() {
+        let ran = Command::new(&tool)
+            .args(["--type=o", "--unbundle", "--allow-missing-bundles"])
+            .arg(format!("--targets={}", object.id))
+            .arg(format!("--input={}", bundle.display()))
+            .arg(format!("--output={}", entry.display()))
+            .output()
+            .unwrap();
+        assert!(ran.status.success(), "{ran:?}");
+        assert!(std::fs::read(&entry).unwrap() == object.data.as_ref());
+    }
+    for file in [bundle, entry] {
+        std::fs::remove_file(file).unwrap();
+    }
+}
+
+/// Compressed ones have a hash of their contents, and are left alone.
+#[test]
+fn compressed_bundles_are_left_alone() {
+    for name in ["ccob1-zlib", "ccob2", "ccob2-zlib", "ccob3", "ccob3-zlib"] {
+        let path = fixture("corpus/bundle").join(format!("{name}.hipfb"));
+        let file = std::fs::read(path).unwrap();
+        let found = annotated(&file);
+        assert!(found.file == file, "{name}");
+        assert!(
+            found.notes.iter().any(|note| note.contains("compressed")),
+            "{name}"
+        );
+    }
+}
+
+/// Relocatable host objects: every other section, and every symbol, is as it was.
+#[test]
+fn host_objects_hold_annotated_code_objects() {
+    for name in ["host-fatbin.o", "object-with-bundle.o"] {
+        let file = std::fs::read(fixture("corpus/bundle").join(name)).unwrap();
+        let (found, changed) = check(&file, name);
+        assert!(changed >= 2, "{name}: {changed}");
+        let [before, after] =
+            [&file, &found.file].map(|file| object::File::parse(file.as_slice()).unwrap());
+        let [sections, new_sections] = [&before, &after].map(|file| file.sections());
+        for (old, new) in sections.zip(new_sections) {
+            let title = old.name().unwrap();
+            assert_eq!(title, new.name().unwrap(), "{name}");
+            assert_eq!(old.align(), new.align(), "{name} {title}");
+            assert_eq!(
+                new.file_range()
+                    .map_or(0, |(at, _)| at % new.align().max(1)),
+                0
+            );
+            let holds = title.starts_with("__CLANG") || title == ".hip_fatbin";
+            assert!(
+                holds || old.data().unwrap() == new.data().unwrap(),
+                "{name} {title}"
+            );
+        }
+        let symbols = |file: &object::File<'_>| -> Vec<(String, u64, u64)> {
+            let symbols = file.symbols();
+            let symbol =
+                symbols.map(|one| (one.name().unwrap().to_owned(), one.address(), one.size()));
+            symbol.collect()
+        };
+        assert_eq!(symbols(&before), symbols(&after), "{name}");
+    }
+}
+
+/// A program that is linked has its device code where it is loaded.
+#[test]
+fn linked_programs_are_left_alone() {
+    let mut file = std::fs::read(fixture("corpus/bundle/host-fatbin.o")).unwrap();
+    // ET_DYN.
+    file[16] = 3;
+    let found = annotated(&file);
+    assert!(found.file == file);
+    assert!(
+        found.notes.iter().any(|note| note.contains("linked")),
+        "{:?}",
+        found.notes
+    );
+}
+
+/// An archive's member, with the header that `ar` writes.
+fn member(name: &str, contents: &[u8]) -> Vec<u8> {
+    let mut member = format!(
+        "{name:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n",
+        0,
+        0,
+        0,
+        644,
+        contents.len()
+    )
+    .into_bytes();
+    assert_eq!(member.len(), 60);
+    member.extend(contents);
+    if contents.len() % 2 == 1 {
+        member.push(b'\n');
+    }
+    member
+}
+
+#[test]
+fn archives_hold_annotated_members_and_find_their_symbols() {
+    let read = |name: &str| std::fs::read(fixture("corpus/bundle").join(name)).unwrap();
+    let [host, bundle] = ["object-with-bundle.o", "plain.hipfb"].map(read);
+    // The second member has the symbol; it moves, since the first grows.
+    let first = member("a.hipfb/", &bundle);
+    let symbols_size = 4 + 4 + 5;
+    let second_at = 8 + 60 + symbols_size + symbols_size % 2 + first.len();
+    let mut symbols = 1_u32.to_be_bytes().to_vec();
+    symbols.extend((second_at as u32).to_be_bytes());
+    symbols.extend(b"main\0");
+    let mut file = b"!<arch>\n".to_vec();
+    file.extend(member("/", &symbols));
+    file.extend(first);
+    assert_eq!(file.len(), second_at);
+    file.extend(member("b.o/", &host));
+    file.extend(member("text/", b"odd"));
+    let (found, changed) = check(&file, "archive");
+    assert_eq!(changed, 4);
+    let archive = object::read::archive::ArchiveFile::parse(found.file.as_slice()).unwrap();
+    let symbol = archive.symbols().unwrap().unwrap().next().unwrap().unwrap();
+    assert_eq!(symbol.name(), b"main");
+    let member = archive.member(symbol.offset()).unwrap();
+    assert_eq!(member.name(), b"b.o");
+    let last = archive.members().last().unwrap().unwrap();
+    assert_eq!(last.data(found.file.as_slice()).unwrap(), b"odd");
+}
+
+/// An offload binary of one entry: header, entry, no strings, image.
+#[test]
+fn offload_binaries_hold_annotated_images() {
+    let path = fixture("lanes/ifelse-gfx1100-O2/ifelse-gfx1100-O2.hsaco");
+    let image = std::fs::read(path).unwrap();
+    let binary = || {
+        let mut binary = vec![0x10, 0xff, 0x10, 0xad];
+        binary.extend(1_u32.to_le_bytes());
+        let size = (72 + image.len()).next_multiple_of(8) as u64;
+        // The whole, where the entry is, and its size.
+        for number in [size, 32, 40] {
+            binary.extend(number.to_le_bytes());
+        }
+        // An object for HIP, no flags; strings, how many, image, its size.
+        binary.extend([1, 0, 4, 0, 0, 0, 0, 0]);
+        for number in [72, 0, 72, image.len() as u64] {
+            binary.extend(number.to_le_bytes());
+        }
+        binary.extend(&image);
+        binary.resize(size as usize, 0);
+        binary
+    };
+    let two = [binary(), binary()].concat();
+    let (_, changed) = check(&two, "offload binaries");
+    assert_eq!(changed, 2);
+}
+
+/// Cut and damaged containers give an error or a file, and no panic.
+#[test]
+fn damaged_containers_are_survived() {
+    for name in ["plain.hipfb", "object-with-bundle.o", "host-fatbin.o"] {
+        let file = std::fs::read(fixture("corpus/bundle").join(name)).unwrap();
+        for cut in [
+            0,
+            1,
+            20,
+            31,
+            40,
+            63,
+            64,
+            100,
+            200,
+            4096,
+            5000,
+            file.len() - 1,
+        ] {
+            let _ = annotate_file(&file[..cut], &Limits::default(), &|_| false);
+        }
+        for seed in 0..400_usize {
+            let mut damaged = file.clone();
+            // Headers are at the start, section headers at the end.
+            let length = damaged.len();
+            let at = match seed % 2 {
+                0 => seed * 7 % 300,
+                _ => length - 1 - seed * 13 % 1400,
+            };
+            damaged[at] = damaged[at].wrapping_add(1 + (seed / 3) as u8);
+            let _ = annotate_file(&damaged, &Limits::default(), &|_| false);
+        }
+    }
+}
+
+/// The command says in which part something was left alone.
+#[test]
+fn the_command_takes_containers() {
+    let input = fixture("corpus/bundle/host-fatbin.o");
+    let output = std::env::temp_dir().join(format!("hetdwarf-containers-{}", std::process::id()));
+    let arguments = [
+        "annotate".into(),
+        input.clone().into_os_string(),
+        "-o".into(),
+        output.clone().into(),
+    ];
+    let ran = hetdwarf(arguments);
+    assert_eq!((ran.status, ran.err.as_str()), (0, ""));
+    assert!(
+        ran.out.contains("functions say where their lanes are"),
+        "{}",
+        ran.out
+    );
+    let found = annotated(&std::fs::read(&input).unwrap());
+    assert!(std::fs::read(&output).unwrap() == found.file);
+    assert!(
+        found
+            .notes
+            .iter()
+            .any(|note| note.starts_with("section .hip_fatbin is left alone: it is compressed")),
+        "{:?}",
+        found.notes
+    );
+    std::fs::remove_file(output).unwrap();
+}

@@ -1,0 +1,226 @@
+//! What `verify` proposes to write is right: put into the function and assembled by LLVM, nothing is wrong any more.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "helpers of tests: a failure here is a failure of the test"
+)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use dwarf_tests::{fixture, llvm_tool};
+use fallible_iterator::FallibleIterator as _;
+use hetdwarf::cfi_check::RowRule;
+use hetdwarf::frame::write::{Common, FrameTable, FunctionFrame, Start, Target};
+use hetdwarf::frame::{Instruction, Instructions};
+use hetdwarf::inspect::Program;
+use hetdwarf::object::CodeObject;
+use hetdwarf::verify::{Finding, MACHINE_CODE, Selection, Severity, Verdict, verify_with};
+
+fn check(file: &[u8]) -> Verdict {
+    let object = CodeObject::parse(file).unwrap();
+    let program = Program::load(&object).unwrap();
+    let mut selection = Selection::default();
+    selection.only([MACHINE_CODE]).unwrap();
+    verify_with(&program, &selection, std::num::NonZeroUsize::MIN)
+}
+
+/// A function of an object: its code, and the directives at each offset.
+struct Function {
+    code: Vec<u8>,
+    directives: BTreeMap<u64, Vec<String>>,
+    processor: String,
+}
+
+impl Function {
+    fn read(file: &[u8], pc: u64) -> Function {
+        let object = CodeObject::parse(file).unwrap();
+        let program = Program::load(&object).unwrap();
+        let fde = program.cfi().find(pc).unwrap().expect("a function");
+        let wave_size = program.processor().default_wave_size().unwrap();
+        let target = Target::of(program.processor(), wave_size).unwrap();
+        let size = fde.address_range;
+        let mut frame =
+            FunctionFrame::new(target, &Common::new(), Start::symbol("f"), size).unwrap();
+        let mut offset = 0;
+        // What GCC has in its CIE is said at the start.
+        for bytes in [fde.cie.initial_instructions, fde.instructions] {
+            let mut items = Instructions::new(bytes, 0, 8, ".debug_frame");
+            while let Some(item) = items.next().unwrap() {
+                // The assembler counts by four bytes, GCC by one.
+                let delta = match item.instruction {
+                    Instruction::AdvanceLoc { delta }
+                    | Instruction::AdvanceLoc1 { delta }
+                    | Instruction::AdvanceLoc2 { delta }
+                    | Instruction::AdvanceLoc4 { delta } => delta,
+                    Instruction::Nop => continue,
+                    other => {
+                        frame.at(offset).unwrap().raw(other).unwrap();
+                        continue;
+                    }
+                };
+                offset += delta * fde.cie.code_alignment_factor;
+            }
+        }
+        let mut table = FrameTable::new();
+        table.add(frame);
+        let blocks = table.directives().unwrap().remove(0).blocks;
+        let texts = |block: hetdwarf::frame::write::DirectiveBlock| {
+            let directives = block.directives.into_iter();
+            (block.offset, directives.map(|one| one.text).collect())
+        };
+        let start = fde.initial_location;
+        let code = object
+            .read_image(start, usize::try_from(size).unwrap())
+            .unwrap();
+        Function {
+            code: code.to_vec(),
+            directives: blocks.into_iter().map(texts).collect(),
+            processor: program.processor().name().to_owned(),
+        }
+    }
+
+    /// The assembler's text. What belongs behind an instruction stands before the next one.
+    fn text(&self) -> String {
+        let mut text = format!(
+            ".amdgcn_target \"amdgcn-amd-amdhsa--{}\"\n.text\n.cfi_sections .debug_frame\n.globl f\n.p2align 8\n.type f,@function\nf:\n.cfi_startproc\n",
+            self.processor
+        );
+        for (n, dword) in self.code.chunks(4).enumerate() {
+            for directive in self.directives.get(&(4 * n as u64)).into_iter().flatten() {
+                writeln!(text, "{directive}").unwrap();
+            }
+            let dword = u32::from_le_bytes(dword.try_into().unwrap());
+            writeln!(text, ".long {dword:#x}").unwrap();
+        }
+        text.push_str(".cfi_endproc\n.Lend:\n.size f, .Lend-f\n");
+        text
+    }
+
+    fn assemble(&self, assembler: &Path, folder: &Path) -> Vec<u8> {
+        let (source, object) = (folder.join("f.s"), folder.join("f.o"));
+        std::fs::write(&source, self.text()).unwrap();
+        let ran = Command::new(assembler)
+            .args([
+                "-triple=amdgcn-amd-amdhsa",
+                "-filetype=obj",
+                "-mcpu",
+                &self.processor,
+            ])
+            .arg(&source)
+            .arg("-o")
+            .arg(&object)
+            .output()
+            .unwrap();
+        assert!(
+            ran.status.success(),
+            "{}",
+            String::from_utf8_lossy(&ran.stderr)
+        );
+        std::fs::read(&object).unwrap()
+    }
+}
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Folder {
+        let path = std::env::temp_dir().join(format!("hetdwarf-remedies-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// What is left of a function's findings after what is proposed was put in, round by round: rows follow one another, and
+/// one that is right shows what is wrong behind it.
+///
+/// * `rule`: is found at first.
+fn repair(assembler: &Path, folder: &Path, file: &[u8], pc: u64, rule: &str) -> Vec<Finding> {
+    const ROUNDS: usize = 64;
+    let mut function = Function::read(file, pc);
+    let mut left = Vec::new();
+    for round in 0..ROUNDS {
+        left = check(&function.assemble(assembler, folder)).findings;
+        let is_found = left.iter().any(|finding| finding.rule.id == rule);
+        assert!(round > 0 || is_found, "{rule} is not found any more");
+        let mut said = 0;
+        for remedy in left
+            .iter()
+            .filter_map(|finding| finding.evidence.as_ref())
+            .flat_map(|evidence| &evidence.directives)
+        {
+            let block = function.directives.entry(remedy.pc).or_default();
+            if !block.contains(&remedy.text) {
+                block.push(remedy.text.clone());
+                said += 1;
+            }
+        }
+        if said == 0 {
+            break;
+        }
+    }
+    left
+}
+
+/// Whether it is no error, and nobody knows what would be right.
+fn is_past_help(finding: &Finding) -> bool {
+    let expected = finding.contradiction.as_ref().map(|found| &found.expected);
+    finding.severity < Severity::Error && expected == Some(&RowRule::Other)
+}
+
+/// For each rule of machine code that the corpus breaks there is a function that what is proposed makes clean, or for two
+/// of them one in which no error is left and of what is left the right value is not known.
+#[test]
+fn what_is_proposed_is_right() {
+    let Some(assembler) = llvm_tool("llvm-mc") else {
+        return;
+    };
+    let folder = Folder::new();
+    let mut tried: BTreeMap<&str, Vec<Vec<Finding>>> = BTreeMap::new();
+    for name in [
+        "llvm24/calls-gfx90a-O0.hsaco",
+        "llvm24/calls-gfx90a-O2.hsaco",
+        "llvm24/calls-gfx1100-O2.hsaco",
+        "llvm24/divergent-gfx906-O0.hsaco",
+        "llvm24/pressure-gfx90a-O0.hsaco",
+        "llvm24/pressure-gfx1201-O1.hsaco",
+        "gcc12/offload-gfx906-O1.hsaco",
+    ] {
+        let file = std::fs::read(fixture(&format!("corpus/{name}"))).unwrap();
+        let mut done: BTreeSet<(&str, u64)> = BTreeSet::new();
+        for finding in &check(&file).findings {
+            let rule = finding.rule.id;
+            let tried = tried.entry(rule).or_default();
+            let is_new = done.insert((rule, finding.offset.unwrap()));
+            if is_new && tried.len() < 4 && !tried.iter().any(Vec::is_empty) {
+                let pc = finding.pc.unwrap();
+                tried.push(repair(&assembler, &folder.0, &file, pc, rule));
+            }
+        }
+    }
+    let mut clean = BTreeSet::new();
+    for (rule, tried) in &tried {
+        if tried.iter().any(Vec::is_empty) {
+            clean.insert(*rule);
+            continue;
+        }
+        let is_repaired = |left: &Vec<Finding>| {
+            let others = left.iter().all(is_past_help);
+            others && left.iter().all(|finding| finding.rule.id != *rule)
+        };
+        assert!(tried.iter().any(is_repaired), "{rule}: {tried:#?}");
+    }
+    // All rules that the corpus breaks.
+    assert_eq!(tried.len(), 10, "{:?}", tried.keys());
+    assert!(clean.len() >= 8, "{clean:?}");
+}

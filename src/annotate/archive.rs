@@ -1,0 +1,114 @@
+//! A static archive with other contents of its members, as GNU and LLVM write it: the table of symbols at its start says where the
+//! members are that have them, and follows.
+
+use super::container::Writer;
+use crate::error::{Error, Result};
+use crate::object::slice_at;
+
+const MAGIC: &[u8] = b"!<arch>\n";
+/// Of a member's header, in bytes; the size is in ten digits of it.
+const HEADER: u64 = 60;
+const SIZE: u64 = 48;
+const SIZE_DIGITS: u64 = 10;
+
+/// A member: where its header is, and what it has.
+struct Member<'f> {
+    at: u64,
+    header: &'f [u8],
+    contents: &'f [u8],
+}
+
+fn malformed() -> Error {
+    Error::malformed("archive", "a member's header is not one")
+}
+
+fn members(file: &[u8]) -> Result<Vec<Member<'_>>> {
+    let mut found = Vec::new();
+    let mut at = MAGIC.len() as u64;
+    while at < file.len() as u64 {
+        let header = slice_at(file, at, HEADER).ok_or_else(malformed)?;
+        let digits = slice_at(header, SIZE, SIZE_DIGITS).unwrap_or_default();
+        let size = core::str::from_utf8(digits).map_err(|_| malformed())?;
+        let size: u64 = size.trim_end().parse().map_err(|_| malformed())?;
+        let start = at.saturating_add(HEADER);
+        let contents = slice_at(file, start, size).ok_or_else(malformed)?;
+        found.push(Member {
+            at,
+            header,
+            contents,
+        });
+        let end = start.saturating_add(size);
+        at = end.saturating_add(end % 2);
+    }
+    Ok(found)
+}
+
+/// The archive with its members as they are written.
+pub(super) fn rewritten(file: &[u8], writer: &mut Writer<'_>) -> Result<Vec<u8>> {
+    let mut out = MAGIC.to_vec();
+    // Of each member where its header was, and where it is.
+    let mut moved: Vec<(u64, u64)> = Vec::new();
+    // The table of symbols: where its contents are, and how many bytes its numbers have.
+    let mut symbols: Option<(usize, usize)> = None;
+    for member in members(file)? {
+        let name = String::from_utf8_lossy(member.header.get(..16).unwrap_or_default());
+        let name = name.trim_end();
+        moved.push((member.at, out.len() as u64));
+        let start = out
+            .len()
+            .saturating_add(usize::try_from(HEADER).unwrap_or(0));
+        let written = match name {
+            "/" => {
+                symbols = Some((start, 4));
+                member.contents.into()
+            }
+            "/SYM64/" => {
+                symbols = Some((start, 8));
+                member.contents.into()
+            }
+            "//" => member.contents.into(),
+            _ => writer.within(&format!("member {name}"), |writer| {
+                writer.file(member.contents)
+            })?,
+        };
+        let size = format!("{:<10}", written.len());
+        if size.len() > 10 {
+            return Err(Error::malformed("archive", "a member is too long for it"));
+        }
+        let mut header = member.header.to_vec();
+        super::elf::set(&mut header, 48, size.as_bytes());
+        out.extend(header);
+        out.extend(written.iter());
+        if out.len() % 2 == 1 {
+            out.push(b'\n');
+        }
+    }
+    if let Some((start, size)) = symbols {
+        move_symbols(&mut out, start, size, &moved).ok_or_else(malformed)?;
+    }
+    Ok(out)
+}
+
+/// Sets where members are in the table of symbols: a number of them, and an offset for each, all big-endian.
+fn move_symbols(out: &mut [u8], start: usize, size: usize, moved: &[(u64, u64)]) -> Option<()> {
+    let read = |bytes: &[u8]| {
+        bytes
+            .iter()
+            .fold(0_u64, |number, byte| number << 8 | u64::from(*byte))
+    };
+    let end = start.checked_add(size)?;
+    let count = usize::try_from(read(out.get(start..end)?)).ok()?;
+    let table = out.get_mut(end..)?;
+    let table = table.get_mut(..count.checked_mul(size)?)?;
+    for field in table.chunks_exact_mut(size) {
+        let old = read(field);
+        let (_, new) = moved.iter().find(|(at, _)| *at == old)?;
+        let bytes = new.to_be_bytes();
+        let (upper, lower) = bytes.split_at_checked(8_usize.checked_sub(size)?)?;
+        if upper.iter().any(|byte| *byte != 0) {
+            return None;
+        }
+        field.copy_from_slice(lower);
+    }
+    Some(())
+}
