@@ -61,6 +61,7 @@ fn main() -> ExitCode {
     let names = names.iter().filter(|name| name.contains(&filter));
     let counts: Counts = names.map(|name| (name.clone(), count(name))).collect();
     print_targets(&counts);
+    print_lookups(&counts);
     print_evaluators(&counts);
     print_others(&counts);
     match against {
@@ -166,6 +167,24 @@ fn print_targets(counts: &Counts) {
     println!();
 }
 
+fn print_lookups(counts: &Counts) {
+    println!(
+        "| instructions | addr2line | hetdwarf | ratio, target at most 2 | |\n|---|--:|--:|--:|---|"
+    );
+    for subject in subjects(counts, "lookup") {
+        let of = |who: &str| counts[&format!("lookup/{subject}/{who}")];
+        let (theirs, ours) = (of("addr2line"), of("hetdwarf"));
+        let ratio = ratio(ours, theirs);
+        let holds = if ratio <= 2.0 {
+            "holds"
+        } else {
+            "**does not hold**"
+        };
+        println!("| lookup: {subject} | {theirs} | {ours} | {ratio:.2} | {holds} |");
+    }
+    println!();
+}
+
 fn print_evaluators(counts: &Counts) {
     println!(
         "| instructions | hetdwarf, at a stop | hetdwarf | gimli | gimli, arrays |\n|---|--:|--:|--:|--:|"
@@ -186,7 +205,8 @@ fn print_evaluators(counts: &Counts) {
 fn print_others(counts: &Counts) {
     println!("| case | instructions | a byte of debug sections |\n|---|--:|--:|");
     for name in cases::names() {
-        let several = name.starts_with("evaluate/") || name.starts_with("decode/");
+        let several = ["evaluate/", "decode/", "lookup/"];
+        let several = several.iter().any(|group| name.starts_with(group));
         let Some(count) = counts.get(&name).filter(|_| !several) else {
             continue;
         };

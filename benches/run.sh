@@ -9,5 +9,5 @@ if ! command -v valgrind >/dev/null; then
     exit 2
 fi
 cargo test --quiet -p dwarf-tests --test allocations
-cargo bench --quiet --profile dist --bench counts -- "$@"
-cargo bench --quiet --profile dist --bench time
+cargo bench --quiet --no-default-features --features serde --profile dist --bench counts -- "$@"
+cargo bench --quiet --no-default-features --features serde --profile dist --bench time

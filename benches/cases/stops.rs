@@ -1,5 +1,7 @@
 //! What a debugger waits for at a stop: variables and call stacks of emulated waves.
 
+use std::cell::RefCell;
+
 use hetdwarf::arch::{Register, WaveSize};
 use hetdwarf::debug_info::types::TypeTable;
 use hetdwarf::display::Options;
@@ -38,9 +40,9 @@ pub(super) fn makers() -> Vec<Maker> {
             move || {
                 let program = program("calls-O2", file);
                 let wave = keep(wave_of("calls-O2", "w06.json"));
-                let mut text = String::new();
-                assert!(texts(program, wave, &mut text) >= 17);
-                Case::new(move || texts(program, wave, &mut String::new()))
+                let kept = RefCell::new(Kept::default());
+                assert!(texts(program, wave, &mut kept.borrow_mut()) >= 17);
+                Case::new(move || texts(program, wave, &mut kept.borrow_mut()))
             },
         ));
     }
@@ -87,18 +89,25 @@ fn variables(program: &'static Program<'static>, wave: &'static Snapshot) -> usi
     frame.variables(&mut types).unwrap().len()
 }
 
-/// What a debugger shows of one of many waves: every variable of every frame, as text in every lane; how many variables. `text` is used again for each.
-fn texts(program: &'static Program<'static>, wave: &'static Snapshot, text: &mut String) -> usize {
+/// What is used again for every wave.
+#[derive(Default)]
+struct Kept {
+    types: TypeTable,
+    text: String,
+}
+
+/// What a debugger shows of one of many waves: every variable of every frame, as text in every lane; how many variables.
+fn texts(program: &'static Program<'static>, wave: &'static Snapshot, kept: &mut Kept) -> usize {
     let arena = Arena::new();
     let stop = Stop::new(program, wave, wave.pc(), options(wave), &arena);
-    let mut types = TypeTable::default();
+    let Kept { types, text } = kept;
     let mut count = 0;
     for frame in stop.frames() {
-        for value in frame.variables(&mut types).unwrap() {
+        for value in frame.variables(types).unwrap() {
             count += 1;
             for lane in wave.wave_size().all_lanes() {
                 text.clear();
-                std::hint::black_box(value.write_text(lane, &types, &Options::default(), text));
+                std::hint::black_box(value.write_text(lane, types, &Options::default(), text));
             }
         }
     }

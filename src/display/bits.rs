@@ -37,7 +37,9 @@ impl State {
 pub(super) struct Bits<'a> {
     bytes: Cow<'a, [u8]>,
     undefined: &'a Mask,
-    unavailable: Mask,
+    /// What is unavailable of the bytes.
+    unavailable: &'a Mask,
+    /// How many bits the bytes have.
     size: u64,
 }
 
@@ -46,15 +48,18 @@ fn range(offset: u64, size: u64) -> Range<u64> {
     offset..offset.saturating_add(size)
 }
 
+/// Counts a range of bits from `start`.
+fn from(start: u64) -> impl Fn(Range<u64>) -> Range<u64> {
+    move |bits| bits.start.saturating_sub(start)..bits.end.saturating_sub(start)
+}
+
 impl<'a> Bits<'a> {
     pub(super) fn new(value: &TypedBytes<'a>) -> Bits<'a> {
         let size = u64::try_from(value.bytes.len()).map_or(u64::MAX, |n| n.saturating_mul(8));
-        let mut unavailable = value.unavailable.clone();
-        unavailable.insert(size..u64::MAX);
         Bits {
             bytes: Cow::Borrowed(value.bytes),
             undefined: value.undefined,
-            unavailable,
+            unavailable: value.unavailable,
             size,
         }
     }
@@ -62,12 +67,10 @@ impl<'a> Bits<'a> {
     /// A number that is known, as bits in their usual order.
     pub(super) fn of_number(number: u128) -> Bits<'a> {
         const NONE: &Mask = &Mask::new();
-        let mut unavailable = Mask::new();
-        unavailable.insert(128..u64::MAX);
         Bits {
             bytes: Cow::Owned(number.to_le_bytes().to_vec()),
             undefined: NONE,
-            unavailable,
+            unavailable: NONE,
             size: 128,
         }
     }
@@ -91,7 +94,10 @@ impl<'a> Bits<'a> {
     pub(super) fn state(&self, offset: u64, size: u64) -> State {
         if self.undefined.overlaps(range(offset, size)) {
             State::OptimizedOut
-        } else if self.unavailable.overlaps(range(offset, size)) {
+        } else if size > 0
+            && (offset.saturating_add(size) > self.size
+                || self.unavailable.overlaps(range(offset, size)))
+        {
             State::Unavailable
         } else {
             State::Known
@@ -104,7 +110,7 @@ impl<'a> Bits<'a> {
             State::Known
         } else if self.undefined.covers(range(offset, size)) {
             State::OptimizedOut
-        } else if self.unavailable.covers(range(offset, size)) {
+        } else if (self.unavailable).covers(offset..offset.saturating_add(size).min(self.size)) {
             State::Unavailable
         } else {
             State::Known
@@ -127,9 +133,25 @@ impl<'a> Bits<'a> {
             .to_le_bytes()[0]
     }
 
+    /// `size` bits at `offset` as the bytes that they are; nothing if they are none, or are not all there.
+    fn whole_bytes(&self, offset: u64, size: u64) -> Option<&[u8]> {
+        if !offset.is_multiple_of(8) || !size.is_multiple_of(8) {
+            return None;
+        }
+        let index = |bit: u64| usize::try_from(bit / 8).ok();
+        self.bytes
+            .get(index(offset)?..index(offset.checked_add(size)?)?)
+    }
+
     /// `size` bits at `offset`, at most 128 of them, zero-extended.
     pub(super) fn unsigned(&self, offset: u64, size: u64) -> u128 {
         let mut bytes = [0; 16];
+        if let Some(whole) = self.whole_bytes(offset, size)
+            && let Some(start) = bytes.get_mut(..whole.len())
+        {
+            start.copy_from_slice(whole);
+            return u128::from_le_bytes(bytes);
+        }
         for (byte, at) in bytes
             .iter_mut()
             .zip((offset..offset.saturating_add(size)).step_by(8))
@@ -196,14 +218,18 @@ impl<'a> Bits<'a> {
 
     /// Whether `size` bits at `a` and at `b` are missing alike, and equal.
     fn same(&self, a: u64, b: u64, size: u64) -> bool {
-        let same_shape = |mask: &Mask| {
-            let from = |start: u64| {
-                mask.within(range(start, size))
-                    .map(move |r| r.start.saturating_sub(start)..r.end.saturating_sub(start))
-            };
-            mask.is_empty() || from(a).eq(from(b))
-        };
-        same_shape(self.undefined) && same_shape(&self.unavailable) && self.same_bits(a, b, size)
+        let undefined = |start: u64| self.undefined.within(range(start, size)).map(from(start));
+        undefined(a).eq(undefined(b))
+            && self.unavailable_from(a, size) == self.unavailable_from(b, size)
+            && self.same_bits(a, b, size)
+    }
+
+    /// What is unavailable of `size` bits at `start`, past the last byte too, counted from `start`.
+    fn unavailable_from(&self, start: u64, size: u64) -> Mask {
+        let within = self.unavailable.within(range(start, size));
+        let mut unavailable: Mask = within.map(from(start)).collect();
+        unavailable.insert(self.size.saturating_sub(start).min(size)..size);
+        unavailable
     }
 
     /// Whether `size` bits at `a` and at `b` are equal, taking those past the end as zero.

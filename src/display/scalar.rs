@@ -71,9 +71,17 @@ impl Printer<'_> {
         } else if size > MAX_DECIMAL_BITS {
             self.hexadecimal(offset, size)
         } else if signed {
-            write!(self.out, "{}", self.bits.signed(offset, size))
+            let number = self.bits.signed(offset, size);
+            match u64::try_from(number.unsigned_abs()) {
+                Ok(magnitude) => self.out.put_decimal(number < 0, magnitude),
+                Err(_) => write!(self.out, "{number}"),
+            }
         } else {
-            write!(self.out, "{}", self.bits.unsigned(offset, size))
+            let number = self.bits.unsigned(offset, size);
+            match u64::try_from(number) {
+                Ok(magnitude) => self.out.put_decimal(false, magnitude),
+                Err(_) => write!(self.out, "{number}"),
+            }
         }
     }
 

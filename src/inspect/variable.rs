@@ -189,6 +189,32 @@ impl<'a> Contents<'a> {
         }
     }
 
+    /// The same, lent.
+    fn lent(&self, lane: Lane) -> Result<Option<TypedBytes<'_>>> {
+        fn of_bits(bits: &Bits) -> TypedBytes<'_> {
+            TypedBytes {
+                bytes: &bits.bytes,
+                undefined: &bits.undefined,
+                unavailable: &bits.unavailable,
+            }
+        }
+        match self {
+            Contents::None => Ok(None),
+            Contents::Constant(bits) => Ok(Some(of_bits(bits))),
+            Contents::Lanes { bits, .. } => Ok(Some(TypedBytes {
+                bytes: bits.bytes(lane),
+                undefined: bits.undefined(lane),
+                unavailable: bits.unavailable(lane),
+            })),
+            Contents::Each(lanes) => match lanes.get(usize::from(lane.0)) {
+                Some(Ok((bits, _))) => Ok(Some(of_bits(bits))),
+                Some(Err(error)) => Err(error.clone()),
+                None => Ok(None),
+            },
+            Contents::Failed(error) => Err(error.clone()),
+        }
+    }
+
     /// Where the bits of a lane are.
     pub(super) fn location(&self, lane: Lane) -> Option<Location<'a>> {
         match self {
@@ -303,13 +329,8 @@ impl<'a> VariableValue<'a> {
         meter: &Meter,
         text: &mut String,
     ) -> bool {
-        let Ok(Some(bits)) = self.bits(lane) else {
+        let Ok(Some(value)) = self.contents.lent(lane) else {
             return false;
-        };
-        let value = TypedBytes {
-            bytes: &bits.bytes,
-            undefined: &bits.undefined,
-            unavailable: &bits.unavailable,
         };
         let value = display::Value {
             table: types,

@@ -6,12 +6,12 @@ use crate::debug_info::function::Function;
 /// Objects of each compiler, optimised, with inlined calls, blocks and split units.
 const OBJECTS: [&str; 7] = [
     "units-gfx90a.hsaco",
-    "../corpus/llvm22/inlined-gfx942-O2.hsaco",
-    "../corpus/llvm22/inlined-gfx1100-O1-dwarf4.hsaco",
-    "../corpus/llvm24/pressure-gfx90a-O0.hsaco",
-    "../corpus/rocm-style/calls-gfx90a-O2.hsaco",
-    "../corpus/clang18/hip-gfx90a-O2.hsaco",
-    "../corpus/gcc12/offload-gfx906-O1.hsaco",
+    "inlined-gfx942-O2.hsaco",
+    "inlined-gfx1100-O1-dwarf4.hsaco",
+    "llvm24-pressure-gfx90a-O0.hsaco",
+    "rocm-calls-gfx90a-O2.hsaco",
+    "clang18-hip-gfx90a-O2.hsaco",
+    "gcc12-offload-gfx906-O1.hsaco",
 ];
 
 /// Addresses at which the scopes of a function change, and those before and after.

@@ -137,8 +137,7 @@ fn alone<'a>(
 /// Takes the steps of all pieces, if nothing can go wrong: they fit, and there are so many steps. Whether it is so.
 #[inline(always)]
 fn take_all_steps(pieces: &Pieces, context: &Context<'_, '_>, budget: &mut Budget) -> bool {
-    let fits =
-        |piece: &Piece| u32::from(piece.bit_size) <= piece.register.size_in_bits().unwrap_or(0);
+    let fits = |piece: &Piece| fits(piece.register, piece.bit_size);
     // Two for each of a few.
     let steps = u32::try_from(pieces.len().saturating_mul(2)).unwrap_or(u32::MAX);
     pieces.iter().all(fits)
@@ -154,7 +153,9 @@ fn in_frame<'a>(
     budget: &mut Budget,
 ) -> Result<&'a Composite<'a>> {
     let (bounds, arena) = (bounds(&context.limits), context.arena);
-    let composite = Incomplete::above(None, arena);
+    // Where the frame has them in registers, as the innermost one has, nothing needs to be put together.
+    let mut whole = Pieces::new();
+    let mut composite: Option<&'a mut Incomplete<'a>> = None;
     for (number, piece) in pieces.iter().enumerate() {
         let in_register = |error| at(expression, error, number, 0);
         budget.charge(1, context).map_err(in_register)?;
@@ -162,11 +163,37 @@ fn in_frame<'a>(
         let mut append = || {
             budget.charge(1, context)?;
             budget.charge_places(&location, context)?;
+            if composite.is_none()
+                && let Some(register) = location.whole_register()
+                && fits(register, piece.bit_size)
+            {
+                let bit_size = piece.bit_size;
+                whole.push(Piece { register, bit_size });
+                return Ok(());
+            }
+            let composite = composite.get_or_insert_with(|| Incomplete::above(None, arena));
+            for piece in whole.drain(..) {
+                let location = Location::register(piece.register);
+                composite.append(&location, piece.bit_size.into(), bounds, arena)?;
+            }
             composite.append(&location, piece.bit_size.into(), bounds, arena)
         };
         append().map_err(|error| at(expression, error, number, 1))?;
     }
-    Ok(composite.complete().0)
+    Ok(match composite {
+        Some(composite) => composite.complete().0,
+        None => {
+            let pieces = whole.iter().map(|piece| (piece.register, piece.bit_size));
+            let composite = Composite::of_registers(pieces, arena);
+            arena.composites.alloc(composite)
+        }
+    })
+}
+
+/// Whether a register has so many bits.
+#[inline(always)]
+fn fits(register: Register, bit_size: u16) -> bool {
+    u32::from(bit_size) <= register.size_in_bits().unwrap_or(0)
 }
 
 /// Says where an error is: in the register (0) or the size (1) of a piece.
