@@ -4,6 +4,7 @@
 //! their seeds and on every input that once broke something.
 
 pub mod call_frames;
+pub mod capi;
 pub mod choices;
 pub mod containers;
 pub mod damage;
@@ -63,6 +64,11 @@ pub const TARGETS: &[Target] = &[
     Target {
         name: "damage",
         check: damage::check,
+        seeds: seeds::damages,
+    },
+    Target {
+        name: "capi",
+        check: capi::check,
         seeds: seeds::damages,
     },
     Target {
