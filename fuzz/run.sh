@@ -27,7 +27,7 @@ max_len() {
     case $1 in
     object | containers) echo 16384 ;;
     call_frames | snapshot) echo 4096 ;;
-    damage) echo 97 ;;
+    damage | capi) echo 97 ;;
     machine_code) echo 40 ;;
     *) echo 256 ;;
     esac
@@ -36,7 +36,7 @@ max_len() {
 # Where the length says nothing of what an input does, long ones are tried at once.
 len_control() {
     case $1 in
-    damage | gimli | gpu_core | machine_code) echo 0 ;;
+    damage | capi | gimli | gpu_core | machine_code) echo 0 ;;
     *) echo 100 ;;
     esac
 }

@@ -109,6 +109,24 @@
 // In place of a unit's offset: the unit of the frame's function, or none without a stop.
 #define HETDWARF_UNIT_OF_FRAME UINT64_MAX
 
+// The mask is in EXEC itself.
+#define HETDWARF_LANES_EXEC 0
+
+// The mask is in scalar register `number` and, of 64 lanes, the next.
+#define HETDWARF_LANES_SCALAR 1
+
+// The mask is in lane `value` of vector register `number` and, of 64 lanes, the next.
+#define HETDWARF_LANES_VECTOR_LANE 2
+
+// The mask is in scratch, at the address of the wave in scalar register `number` plus `value`.
+#define HETDWARF_LANES_SCRATCH 3
+
+// The mask is always `value`.
+#define HETDWARF_LANES_CONSTANT 4
+
+// Lanes that are inactive wait where `wait` says.
+#define HETDWARF_PHASE_WAITS 1
+
 // Where `DW_AT_LLVM_lane_pc` does not say where a lane is, the machine code is asked.
 #define HETDWARF_RECOVER_WHERE_MISSING 0
 
@@ -233,6 +251,12 @@ typedef struct hetdwarf_cfi hetdwarf_cfi;
 
 // A core file of a process with GPUs. Free it with `hetdwarf_free`.
 typedef struct hetdwarf_core hetdwarf_core;
+
+// Writes where lanes wait. Free it with `hetdwarf_free`.
+//
+// A function is begun, then its regions in the order of the code, each with its masks and its phases, which can have regions
+// in them; what is begun is ended, the last first.
+typedef struct hetdwarf_lane_pcs hetdwarf_lane_pcs;
 
 // A code object with its debugging information. Free it with `hetdwarf_free`.
 typedef struct hetdwarf_object hetdwarf_object;
@@ -477,6 +501,42 @@ typedef struct hetdwarf_bits {
   // Zero.
   uint64_t reserved[4];
 } hetdwarf_bits;
+
+// Code: from `start` up to `end`, in bytes from the start of the function.
+typedef struct hetdwarf_range {
+  // The first byte.
+  uint64_t start;
+  // The byte after the last.
+  uint64_t end;
+} hetdwarf_range;
+
+// Where a mask of lanes is.
+typedef struct hetdwarf_mask {
+  // `HETDWARF_LANES_…`.
+  uint32_t kind;
+  // The number of the register, as the assembler counts.
+  uint32_t number;
+  // See the kinds.
+  uint64_t value;
+} hetdwarf_mask;
+
+// A part of a region's code during which its inactive lanes wait in one place.
+typedef struct hetdwarf_phase {
+  // `sizeof(hetdwarf_phase)`.
+  size_t size;
+  // The code, from after the instruction that changes EXEC.
+  struct hetdwarf_range code;
+  // Where lanes wait that are in the region and not active, in bytes from the start of the function.
+  uint64_t wait;
+  // `HETDWARF_PHASE_WAITS`; without it is not known where they wait.
+  uint32_t flags;
+  // Zero.
+  uint32_t padding;
+  // What names of procedures end in: `then`, `else`, `loop`, `continue` or `return`; NULL for `part`.
+  const char *name;
+  // Zero.
+  uint64_t reserved[4];
+} hetdwarf_phase;
 
 // Where a lane is. Strings belong to the stop; NULL if there is none. Addresses are those of the process; `UINT64_MAX` if
 // they are not known.
@@ -1037,6 +1097,79 @@ hetdwarf_status hetdwarf_stop_register(const struct hetdwarf_stop *stop,
 // Errors: `HETDWARF_BUSY` from within a callback that the handle has called: it is not freed; `HETDWARF_INVALID_HANDLE`
 // for a pointer that is to something else. No other thread may use the handle at the same time.
 hetdwarf_status hetdwarf_free(void *handle);
+
+// Makes a writer of lane PCs.
+//
+// * `lane_pcs`: gets the handle, to be freed by the caller; NULL if there is an error.
+//
+// Errors: those of arguments.
+hetdwarf_status hetdwarf_lane_pcs_new(struct hetdwarf_lane_pcs **lane_pcs);
+
+// Begins a function.
+//
+// * `name`: in the source.
+// * `start`, `end`: the symbols at its first instruction and after its last.
+// * `size`: the size of its code, in bytes.
+// * `wave_size`: lanes of the waves, 32 or 64.
+//
+// Errors: `HETDWARF_INVALID_ARGUMENT` also if another has not been ended.
+hetdwarf_status hetdwarf_lane_pcs_begin_function(struct hetdwarf_lane_pcs *lane_pcs,
+                                                 const char *name,
+                                                 const char *start,
+                                                 const char *end,
+                                                 uint64_t size,
+                                                 uint32_t wave_size);
+
+// Begins a region: code that lanes enter together and leave one by one. It is in the function, or in a phase.
+//
+// Errors: `HETDWARF_NOT_FOUND` if no function has been begun.
+hetdwarf_status hetdwarf_lane_pcs_begin_region(struct hetdwarf_lane_pcs *lane_pcs);
+
+// Says where the mask of the region's lanes is, active or not: those that entered it and did not leave for good.
+//
+// * `code`: for this code of the region.
+// * `place`: where the mask is.
+// * `without`: those of them that are in this mask have left; NULL if none have.
+//
+// Errors: `HETDWARF_NOT_FOUND` if no function has been begun.
+hetdwarf_status hetdwarf_lane_pcs_mask(struct hetdwarf_lane_pcs *lane_pcs,
+                                       struct hetdwarf_range code,
+                                       struct hetdwarf_mask place,
+                                       const struct hetdwarf_mask *without);
+
+// Begins a phase of the region.
+//
+// * `phase`: what is known of it.
+//
+// Errors: `HETDWARF_NOT_FOUND` if no function has been begun.
+hetdwarf_status hetdwarf_lane_pcs_begin_phase(struct hetdwarf_lane_pcs *lane_pcs,
+                                              const struct hetdwarf_phase *phase);
+
+// Says that code runs with other lanes than the source says: in whole or quad wave mode.
+//
+// * `code`: from after the instruction that sets EXEC.
+// * `active`: where the mask of active lanes is meanwhile.
+//
+// Errors: `HETDWARF_NOT_FOUND` if no function has been begun.
+hetdwarf_status hetdwarf_lane_pcs_whole_wave(struct hetdwarf_lane_pcs *lane_pcs,
+                                             struct hetdwarf_range code,
+                                             struct hetdwarf_mask active);
+
+// Ends what has been begun last: a phase, a region, or the function, which is then checked.
+//
+// Errors: `HETDWARF_NOT_FOUND` if nothing has been begun; `HETDWARF_MALFORMED`, `HETDWARF_UNSUPPORTED` if the regions of the
+// function do not fit into each other: it is dropped.
+hetdwarf_status hetdwarf_lane_pcs_end(struct hetdwarf_lane_pcs *lane_pcs);
+
+// A unit of DWARF 5 that says where the lanes of all functions that have been ended are, as text for an assembler.
+//
+// * `unit_name`: the name of the unit.
+// * `text`: gets a string that belongs to the writer.
+//
+// Errors: those of arguments.
+hetdwarf_status hetdwarf_lane_pcs_text(struct hetdwarf_lane_pcs *lane_pcs,
+                                       const char *unit_name,
+                                       const char **text);
 
 // Where each lane of a frame is.
 //

@@ -16,6 +16,7 @@ mod cfi;
 mod core;
 mod evaluate;
 mod handle;
+mod lane_pc;
 mod lanes;
 mod object;
 mod owned;
@@ -32,6 +33,7 @@ pub use bits::hetdwarf_bits;
 pub use cfi::*;
 pub use evaluate::*;
 pub use handle::hetdwarf_free;
+pub use lane_pc::*;
 pub use lanes::*;
 pub use object::*;
 pub use status::*;
@@ -47,6 +49,7 @@ use handle::Kind;
 const KINDS: &[u64] = &[
     hetdwarf_cfi::MAGIC,
     hetdwarf_core::MAGIC,
+    hetdwarf_lane_pcs::MAGIC,
     hetdwarf_object::MAGIC,
     hetdwarf_result::MAGIC,
     hetdwarf_snapshot::MAGIC,

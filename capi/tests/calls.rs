@@ -497,6 +497,12 @@ fn call_all(handle: *mut c_void) -> Vec<(&'static str, hetdwarf_status)> {
         };
     }
     let h = handle;
+    let nowhere = hetdwarf_range { start: 1, end: 0 };
+    let no_mask = hetdwarf_mask {
+        kind: 99,
+        number: 0,
+        value: 0,
+    };
     let mut all = calls! {
         hetdwarf_cfi_add(h.cast(), null());
         hetdwarf_cfi_function(h.cast(), null(), 0);
@@ -510,6 +516,14 @@ fn call_all(handle: *mut c_void) -> Vec<(&'static str, hetdwarf_status)> {
         hetdwarf_core_stop(h.cast(), 0, null_mut());
         hetdwarf_escape(null(), null_mut(), 0, null_mut());
         hetdwarf_evaluate(null(), null_mut());
+        hetdwarf_lane_pcs_begin_function(h.cast(), null(), null(), null(), 0, 0);
+        hetdwarf_lane_pcs_begin_phase(h.cast(), null());
+        hetdwarf_lane_pcs_begin_region(h.cast());
+        hetdwarf_lane_pcs_end(h.cast());
+        hetdwarf_lane_pcs_mask(h.cast(), nowhere, no_mask, null());
+        hetdwarf_lane_pcs_new(null_mut());
+        hetdwarf_lane_pcs_text(h.cast(), null(), null_mut());
+        hetdwarf_lane_pcs_whole_wave(h.cast(), nowhere, no_mask);
         hetdwarf_object_function_at(h.cast(), 0, null_mut(), null_mut(), 1);
         hetdwarf_object_get_info(h.cast(), null_mut());
         hetdwarf_object_info_json(h.cast(), null_mut());
@@ -557,8 +571,10 @@ fn nonsense_is_refused_by_every_function() {
     let result = evaluate(stop, "DW_OP_lit1", 0).unwrap();
     let mut cfi = null_mut();
     ok(unsafe { hetdwarf_cfi_new(c"gfx90a".as_ptr(), 64, &mut cfi) });
+    let mut lane_pcs = null_mut();
+    ok(unsafe { hetdwarf_lane_pcs_new(&mut lane_pcs) });
     let mut words = [0x5555_5555_5555_5555_u64; 8];
-    let handles: [*mut c_void; 9] = [
+    let handles: [*mut c_void; 10] = [
         null_mut(),
         words.as_mut_ptr().cast(),
         words.as_mut_ptr().cast::<u8>().wrapping_add(1).cast(),
@@ -568,6 +584,7 @@ fn nonsense_is_refused_by_every_function() {
         values.cast(),
         result.cast(),
         cfi.cast(),
+        lane_pcs.cast(),
     ];
     let mut called = BTreeSet::new();
     for handle in handles {

@@ -181,3 +181,85 @@ fn a_back_end_in_cpp_writes_what_one_in_rust_writes() {
         assert_eq!(entries.len(), 2);
     }
 }
+
+#[test]
+fn lane_pcs_are_those_of_the_library() {
+    use core::ptr::{null, null_mut};
+    use hetdwarf::lane_pc::{AssemblyFunction, Function, MaskPlace, Program, Region, assembly};
+    use hetdwarf_capi::hetdwarf_status::{HETDWARF_INVALID_ARGUMENT, HETDWARF_OK};
+    use hetdwarf_capi::*;
+
+    // `r = a > b ? a + b : a - b` for 32 lanes: EXEC is saved in s4 at 0, `then` is from 0xc and `else` from 0x14 on.
+    let range = |start: u64, end: u64| start.into()..end.into();
+    let (then, otherwise) = ((range(0x0c, 0x14), vec![]), (range(0x14, 0x1c), vec![]));
+    let choice = Region::if_then_else(
+        0x08.into(),
+        then,
+        otherwise,
+        0x1c.into(),
+        MaskPlace::Scalar(4),
+    );
+    let program = Program::new(&Function {
+        code: range(0, 0x24),
+        wave_size: WaveSize::Wave32,
+        regions: vec![choice.clone()],
+        whole_wave: vec![],
+    });
+    let program = program.unwrap();
+    let function = AssemblyFunction {
+        name: "choose",
+        start: "choose",
+        end: ".Lchoose_end",
+        program: &program,
+    };
+    let expected = assembly("unit", &[function]);
+
+    let label = |label: &hetdwarf::lane_pc::Label| match label {
+        hetdwarf::lane_pc::Label::Offset(offset) => *offset,
+        hetdwarf::lane_pc::Label::Symbol(_) => panic!("there are no symbols here"),
+    };
+    let code = |range: &core::ops::Range<hetdwarf::lane_pc::Label>| hetdwarf_range {
+        start: label(&range.start),
+        end: label(&range.end),
+    };
+    let ok = |status| assert_eq!(status, HETDWARF_OK);
+    // SAFETY: the handle is live, and strings end with a NUL.
+    unsafe {
+        let mut writer = null_mut();
+        ok(hetdwarf_lane_pcs_new(&mut writer));
+        let (name, end) = (c"choose".as_ptr(), c".Lchoose_end".as_ptr());
+        ok(hetdwarf_lane_pcs_begin_function(
+            writer, name, name, end, 0x24, 32,
+        ));
+        // A mask belongs to a region.
+        let scalar = hetdwarf_mask {
+            kind: HETDWARF_LANES_SCALAR,
+            number: 4,
+            value: 0,
+        };
+        let anywhere = hetdwarf_range { start: 0, end: 4 };
+        let status = hetdwarf_lane_pcs_mask(writer, anywhere, scalar, null());
+        assert_eq!(status, HETDWARF_INVALID_ARGUMENT);
+        ok(hetdwarf_lane_pcs_begin_region(writer));
+        for (range, _) in choice.masks() {
+            ok(hetdwarf_lane_pcs_mask(writer, code(range), scalar, null()));
+        }
+        for phase in choice.phases() {
+            let name = std::ffi::CString::new(phase.name).unwrap();
+            let mut given: hetdwarf_phase = core::mem::zeroed();
+            given.size = size_of::<hetdwarf_phase>();
+            given.code = code(&phase.code);
+            given.wait = label(phase.wait.as_ref().unwrap());
+            given.flags = HETDWARF_PHASE_WAITS;
+            given.name = name.as_ptr();
+            ok(hetdwarf_lane_pcs_begin_phase(writer, &given));
+            ok(hetdwarf_lane_pcs_end(writer));
+        }
+        ok(hetdwarf_lane_pcs_end(writer));
+        ok(hetdwarf_lane_pcs_end(writer));
+        let mut text = null();
+        ok(hetdwarf_lane_pcs_text(writer, c"unit".as_ptr(), &mut text));
+        assert_eq!(core::ffi::CStr::from_ptr(text).to_str().unwrap(), expected);
+        ok(hetdwarf_free(writer.cast()));
+    }
+}

@@ -74,7 +74,7 @@ macro_rules! seeds {
     };
 }
 
-seeds! { expression text evaluation gimli call_frames object damage containers snapshot machine_code gpu_core }
+seeds! { expression text evaluation gimli call_frames object damage capi containers snapshot machine_code gpu_core }
 
 fn seeds_of(name: &str) {
     let target = target(name).unwrap();

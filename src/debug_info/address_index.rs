@@ -7,8 +7,9 @@
 use gimli::SectionId;
 
 use super::DebugInfo;
+use super::id::UnitId;
 use super::range_map::RangeMap;
-use super::unit::{UnitEntry, UnitId, UnitKind};
+use super::unit::{UnitEntry, UnitKind};
 use crate::error::{Error, Result};
 
 /// Addresses that a unit covers, as they are kept.

@@ -5,8 +5,8 @@
 use gimli::constants::*;
 
 use super::DebugInfo;
+use super::alias::{HOPS, is_alias};
 use super::die::Die;
-use super::type_entry::{HOPS, is_alias};
 use super::types::Dimension;
 use crate::error::{ErrorKind, Limit, Result};
 use crate::limits::reached;

@@ -6,8 +6,9 @@ use gimli::constants::*;
 use gimli::{DwAt, DwTag};
 
 use super::DebugInfo;
-use super::die::{Die, DieId};
+use super::die::Die;
 use super::function::{Function, Iterations};
+use super::id::DieId;
 use super::value::DieValue;
 use crate::arch::Register;
 use crate::error::Result;

@@ -8,8 +8,7 @@ use std::collections::BTreeMap;
 use gimli::constants::DW_AT_const_value;
 
 use super::DebugInfo;
-use super::die::DieId;
-use super::unit::UnitId;
+use super::id::{DieId, UnitId};
 use super::value::DieValue;
 use crate::error::Result;
 use crate::meter::Meter;
@@ -72,8 +71,8 @@ impl<'a> DebugInfo<'a> {
     /// Numbers have no bytes in the section that could be lent out, so the constants of a unit are all
     /// made when one of them is first asked for, and kept.
     pub(super) fn constant_at(&self, id: DieId) -> Result<Option<&[u8]>> {
-        let entry = self.entry(id.unit)?;
-        let constants = entry.constants.get_or_init(|| self.constants(id.unit));
+        let cache = self.cache(id.unit)?;
+        let constants = cache.constants.get_or_init(|| self.constants(id.unit));
         let constants = constants.as_ref().map_err(Clone::clone)?;
         Ok(constants.get(&id).map(Vec::as_slice))
     }

@@ -11,8 +11,8 @@ use gimli::{DwAt, DwTag};
 
 use super::DebugInfo;
 use super::attribute::Extension;
-use super::die::{Die, DieId};
-use super::unit::UnitId;
+use super::die::Die;
+use super::id::{DieId, UnitId};
 use crate::arch::AddressSpace;
 use crate::error::Result;
 use crate::eval::{ExpressionBytes, LocationAttribute};
@@ -117,8 +117,8 @@ impl<'a> DebugInfo<'a> {
     /// If there is no such unit, or it is malformed; [`Limit::Work`](crate::error::Limit::Work) if it has more
     /// entries than one question may look at.
     pub fn convention(&self, unit: UnitId) -> Result<UnitConvention> {
-        let entry = self.entry(unit)?;
-        (entry.convention)
+        self.cache(unit)?
+            .convention
             .get_or_init(|| self.find_convention(unit))
             .clone()
     }

@@ -6,8 +6,7 @@
 use gimli::{AttributeValue, DwAt, DwTag, SectionId};
 
 use super::attribute::{self, Extension};
-use super::unit::{UnitEntry, UnitId};
-use super::walk::Dies;
+use super::id::{DieId, UnitId};
 use super::{Bytes, DebugInfo};
 use crate::error::{Error, Result};
 
@@ -15,16 +14,6 @@ use crate::error::{Error, Result};
 /// space in the entry, so without a bound a small file could have any number of them. Real entries have
 /// about twenty.
 const ATTRIBUTES: usize = 512;
-
-/// Where an entry is.
-#[non_exhaustive]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct DieId {
-    /// Its unit.
-    pub unit: UnitId,
-    /// Its offset in bytes from the start of the section the unit is in.
-    pub offset: u64,
-}
 
 /// An entry.
 #[derive(Clone, Debug)]
@@ -198,45 +187,6 @@ impl<'a> DebugInfo<'a> {
             .flat_map(|(number, file)| ids.map(|id| (number, file.section_name(id), id)))
             .filter(|(_, name, _)| *name == section)
             .find_map(|(number, _, id)| self.find_die(number, id, offset))
-    }
-
-    /// All entries of a unit in the order of the section, null entries too. The first has depth 0.
-    ///
-    /// # Errors
-    /// If there is no such unit, or it is malformed. The iterator ends with its first error.
-    pub fn dies(&self, unit: UnitId) -> Result<Dies<'_, 'a>> {
-        let root = self.contents(unit)?.root.id();
-        self.subtree(root)
-    }
-
-    /// The entry at `id`, depth 0, and everything below it, null entries too.
-    ///
-    /// # Errors
-    /// If there is no such unit, or it is malformed. The iterator ends with its first error.
-    pub fn subtree(&self, id: DieId) -> Result<Dies<'_, 'a>> {
-        self.walk(id).map(Dies::new)
-    }
-
-    /// The unit that holds `offset` of a section, if the offset is after the unit's header.
-    pub(super) fn find_die(&self, file: usize, section: SectionId, offset: usize) -> Option<DieId> {
-        let types = section == SectionId::DebugTypes;
-        let key = |entry: &UnitEntry<'a>| {
-            let types = entry.header.section() == SectionId::DebugTypes;
-            (entry.file, types, entry.offset())
-        };
-        let after = self
-            .units
-            .partition_point(|entry| key(entry) <= (file, types, offset));
-        let index = after.checked_sub(1)?;
-        let entry = self.units.get(index)?;
-        let inside = gimli::UnitOffset(offset.checked_sub(entry.offset())?);
-        (entry.file == file
-            && entry.header.section() == section
-            && inside.is_in_bounds(&entry.header))
-        .then_some(DieId {
-            unit: UnitId(u32::try_from(index).ok()?),
-            offset: offset as u64,
-        })
     }
 
     /// An error of gimli's about the entry at `id`.

@@ -7,7 +7,6 @@ use gimli::{Section, SectionId};
 
 use super::Bytes;
 use super::abbreviation::AbbreviationTables;
-use super::unit::UnitEntry;
 use crate::error::{Error, Result};
 use crate::meter::Held;
 
@@ -86,9 +85,12 @@ impl<'a> File<'a> {
     }
 
     /// The headers of all units, with the error that ended the reading if one did.
+    ///
+    /// * `unit_size`: what is held of each, in bytes.
     pub(super) fn headers(
         &mut self,
         held: &Held,
+        unit_size: u64,
     ) -> (Vec<gimli::UnitHeader<Bytes<'a>>>, Option<Error>) {
         /// As how many entries a header counts, and what is made of it when the unit is looked at first.
         const PER_UNIT: u64 = 8;
@@ -96,7 +98,7 @@ impl<'a> File<'a> {
         let mut broken = None;
         let pay = || {
             held.meter().work(PER_UNIT)?;
-            held.hold(size_of::<UnitEntry<'_>>() as u64)
+            held.hold(unit_size)
         };
         let mut next = 0;
         let mut info = self.dwarf.units();

@@ -12,10 +12,9 @@ use gimli::constants::{
 };
 
 use super::attribute::{DEVICE_KERNEL, Extension};
-use super::die::{Die, DieId};
+use super::die::Die;
+use super::id::DieId;
 use super::source_file::SourceFile;
-use super::unit::UnitId;
-use super::unit_index::FunctionEntry;
 use super::walk::Chain;
 use super::{Bytes, DebugInfo};
 use crate::error::{Error, Result};
@@ -105,59 +104,6 @@ pub(crate) struct FunctionCode<'a> {
 }
 
 impl<'a> DebugInfo<'a> {
-    /// The function whose code contains `pc`, an address of the code object. Of nested ones it is the
-    /// innermost; inlined calls are not functions, see [`inlined_chain`](DebugInfo::inlined_chain).
-    ///
-    /// # Errors
-    /// If none is found, but something that might have led to one could not be read.
-    pub fn find_function(&self, pc: u64) -> Result<Option<Function<'a>>> {
-        let Some(entry) = self.function_entry(pc)? else {
-            return Ok(None);
-        };
-        if let Some(function) = entry.function.get() {
-            return Ok(Some(Function::clone(function)));
-        }
-        let function = self.function(entry.id)?;
-        let kept = self.read_ahead(|meter| {
-            meter.hold_all::<Function<'a>>(1)?;
-            meter.hold_all::<Range<u64>>(function.ranges.len())?;
-            Ok(Box::new(function.clone()))
-        });
-        if let Some(kept) = kept {
-            // Another thread may have been faster.
-            let _ = entry.function.set(kept);
-        }
-        Ok(Some(function))
-    }
-
-    /// The entry of that function.
-    pub(super) fn function_entry(&self, pc: u64) -> Result<Option<&FunctionEntry<'a>>> {
-        let Some(unit) = self.find_unit(pc)? else {
-            return Ok(None);
-        };
-        let index = self.index(unit)?;
-        let number = index.functions.get(pc);
-        let entry = number.and_then(|number| index.function_entries.get(number as usize));
-        match (entry, &index.broken) {
-            (Some(entry), _) => Ok(Some(entry)),
-            (None, Some(error)) => Err(error.clone()),
-            (None, None) => Ok(None),
-        }
-    }
-
-    /// All functions with code of a unit and of the partial units it imports, in the order of their
-    /// entries.
-    ///
-    /// # Errors
-    /// If the unit cannot be read. Of one that breaks off it gives what comes before.
-    pub fn functions(&self, unit: UnitId) -> Result<Vec<Function<'a>>> {
-        let entries = &self.index(unit)?.function_entries;
-        entries
-            .iter()
-            .map(|entry| self.function(entry.id))
-            .collect()
-    }
-
     /// Reads the function whose entry is at `id`.
     ///
     /// # Errors

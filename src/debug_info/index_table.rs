@@ -11,7 +11,7 @@ use core::fmt;
 use gimli::{AttributeValue, Format, Section};
 
 use super::file::File;
-use super::unit::UnitId;
+use super::id::UnitId;
 use super::{Bytes, DebugInfo};
 use crate::error::{Error, Result};
 

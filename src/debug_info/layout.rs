@@ -7,10 +7,11 @@
 use gimli::constants::*;
 
 use super::DebugInfo;
+use super::alias::{HOPS, is_alias};
 use super::array_shape::{ArrayShape, Extent};
-use super::die::{Die, DieId};
+use super::die::Die;
+use super::id::DieId;
 use super::read_member::{is_data_member, plain_member_offset};
-use super::type_entry::{HOPS, is_alias};
 use super::types::{Dimension, TypeId, TypeKind, TypeTable};
 use super::value::DieValue;
 use crate::error::{Error, ErrorKind, Result};

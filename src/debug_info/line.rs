@@ -8,10 +8,9 @@ use std::sync::{Arc, OnceLock};
 
 use gimli::{DebugLineOffset, LineInstruction, LineRow, SectionId};
 
+use super::id::UnitId;
 use super::range_map::RangeMap;
 use super::ranges::is_discarded;
-use super::source_file::SourceFile;
-use super::unit::UnitId;
 use super::{Bytes, DebugInfo};
 use crate::error::{Error, Result};
 use crate::meter::Held;
@@ -20,26 +19,6 @@ use crate::sync::lock;
 /// How many times its section all line table headers together may be large. Tables are read once each,
 /// so they fit in once unless they overlap.
 const OVERLAP: usize = 8;
-
-/// The row of the line table that an address belongs to.
-#[non_exhaustive]
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SourceLine {
-    /// The unit whose table has the row.
-    pub unit: UnitId,
-    /// The file; nothing if the table does not have it.
-    pub file: Option<SourceFile>,
-    /// The line, from 1; 0 for code that belongs to no line.
-    pub line: u64,
-    /// The column, from 1; 0 for the line as a whole.
-    pub column: u64,
-    /// Whether the first address of the row is a recommended place for a breakpoint.
-    pub is_stmt: bool,
-    /// Which of several blocks of the same line it is; 0 if there is only one.
-    pub discriminator: u64,
-    /// The addresses of the row: up to the next row with a higher address.
-    pub range: Range<u64>,
-}
 
 /// One row of a line table. Source: DWARF 5 §6.2.2.
 #[non_exhaustive]
@@ -143,35 +122,6 @@ impl<'a> LineTable<'a> {
 }
 
 impl<'a> DebugInfo<'a> {
-    /// The row of the line table that `pc`, an address of the code object, belongs to. For a return
-    /// address look up the address before it.
-    ///
-    /// # Errors
-    /// If no row is found, but something that might have led to one could not be read.
-    pub fn line_at(&self, pc: u64) -> Result<Option<SourceLine>> {
-        let Some(unit) = self.find_unit(pc)? else {
-            return Ok(None);
-        };
-        let Some(table) = self.lines_of(unit)? else {
-            return Ok(None);
-        };
-        let Some((row, range)) = table.find(pc) else {
-            return match table.problem() {
-                Some(error) => Err(error.clone()),
-                None => Ok(None),
-            };
-        };
-        Ok(Some(SourceLine {
-            unit,
-            file: self.source_file(unit, row.file)?,
-            line: row.line,
-            column: row.column,
-            is_stmt: row.is_stmt,
-            discriminator: row.discriminator,
-            range,
-        }))
-    }
-
     /// The line table of a unit; that of its skeleton for a split unit. Units may share one.
     ///
     /// # Errors
@@ -197,7 +147,7 @@ impl<'a> DebugInfo<'a> {
             known.tables.insert(key, table.clone());
             table.map(Some)
         };
-        let table = self.entry(unit)?.lines.get_or_init(read);
+        let table = self.cache(unit)?.lines.get_or_init(read);
         table.as_ref().map(Option::as_ref).map_err(Clone::clone)
     }
 

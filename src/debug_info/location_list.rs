@@ -11,8 +11,8 @@ use fallible_iterator::FallibleIterator;
 use gimli::constants as dw;
 use gimli::{DebugAddrIndex, Expression, LocationListsOffset, RawLocListEntry, Reader, SectionId};
 
+use super::id::UnitId;
 use super::ranges::is_discarded;
-use super::unit::UnitId;
 use super::{Bytes, DebugInfo};
 use crate::error::{Error, Result};
 use crate::eval::{self, ExpressionBytes};

@@ -29,14 +29,17 @@
 mod abbreviation;
 mod address_index;
 pub(crate) mod address_ranges;
+mod alias;
 mod array_shape;
 pub mod attribute;
+mod cache;
 mod call_site;
 mod constant;
 mod convention;
 mod die;
 mod file;
 mod function;
+mod id;
 mod index_table;
 mod layout;
 mod line;
@@ -52,6 +55,7 @@ mod scope;
 mod scope_tree;
 mod source_file;
 mod source_frame;
+mod source_line;
 mod split;
 pub mod type_attribute;
 mod type_entry;
@@ -69,17 +73,19 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
 pub use convention::{AddressSpaceNumbering, LocationConvention, UnitConvention};
-pub use die::{Die, DieId};
+pub use die::Die;
 pub use function::{Declaration, Function, Iterations, Simt};
+pub use id::{DieId, UnitId};
 pub(crate) use index_table::{IndexFault, IndexTable, index_of};
 pub(crate) use layout::{Layout, Question};
-pub use line::{LineTable, Row, SourceLine};
+pub use line::{LineTable, Row};
 pub use location_list::{LocationEntries, LocationEntry, LocationRange};
 pub use scope::InlinedCall;
 pub use source_file::SourceFile;
 pub use source_frame::{SourceFrame, SourceFrames};
+pub use source_line::SourceLine;
 pub use type_name::type_name;
-pub use unit::{Language, UnitId, UnitInfo, UnitKind};
+pub use unit::{Language, UnitInfo, UnitKind};
 pub use value::DieValue;
 pub use variable::{StartScope, Variable, VariableKind};
 pub use walk::Dies;
@@ -89,11 +95,15 @@ use crate::expr::Dialect;
 use crate::limits::Limits;
 use crate::meter::{Held, Meter};
 use address_index::AddressIndex;
+use cache::UnitCache;
 use file::File;
 use unit::UnitEntry;
 
 /// Bytes of a section, as gimli reads them. AMDGPU is little-endian.
 pub type Bytes<'a> = gimli::EndianSlice<'a, gimli::LittleEndian>;
+
+/// What is held of a unit as soon as it is known, in bytes.
+const UNIT_SIZE: u64 = (size_of::<UnitEntry<'_>>() + size_of::<UnitCache<'_>>()) as u64;
 
 /// The line tables that were read.
 #[derive(Debug, Default)]
@@ -111,6 +121,8 @@ pub struct DebugInfo<'a> {
     files: Vec<File<'a>>,
     /// Sorted by file, section and offset.
     units: Vec<UnitEntry<'a>>,
+    /// What has been read of each, by the same numbers.
+    caches: Vec<UnitCache<'a>>,
     /// Why the headers could not be followed to the end of a section.
     broken: Option<Error>,
     dialect: Dialect,
@@ -152,6 +164,7 @@ impl<'a> DebugInfo<'a> {
         let mut info = DebugInfo {
             files: Vec::new(),
             units: Vec::new(),
+            caches: Vec::new(),
             broken: None,
             dialect: Dialect::default(),
             held: Held::new(meter),
@@ -214,7 +227,7 @@ impl<'a> DebugInfo<'a> {
     fn add_file(&mut self, mut file: File<'a>) -> usize {
         let number = self.files.len();
         let first = self.units.len();
-        let (headers, broken) = file.headers(&self.held);
+        let (headers, broken) = file.headers(&self.held, UNIT_SIZE);
         self.broken = self.broken.take().or(broken);
         self.files.push(file);
         for header in headers {
@@ -230,6 +243,7 @@ impl<'a> DebugInfo<'a> {
                     .or_insert(DieId { unit: id, offset });
             }
             self.units.push(entry);
+            self.caches.push(UnitCache::default());
         }
         first
     }

@@ -7,7 +7,8 @@ use core::ops::Range;
 use gimli::{DebugAddrIndex, RangeListsOffset, RawRngListEntry, constants};
 
 use super::DebugInfo;
-use super::die::{Die, DieId};
+use super::die::Die;
+use super::id::DieId;
 use super::value::DieValue;
 use crate::error::{Error, Result};
 use crate::meter::Meter;

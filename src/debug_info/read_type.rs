@@ -10,12 +10,14 @@ use std::borrow::Cow;
 use gimli::constants::*;
 
 use super::DebugInfo;
+use super::alias::is_alias;
 use super::attribute::{is_record, tag_name};
-use super::die::{Die, DieId};
+use super::die::Die;
+use super::id::DieId;
 use super::read_member::{VARIANT_PARTS, is_data_member};
 use super::representation::sized;
 use super::type_attribute::TAGS;
-use super::type_entry::{is_alias, is_pointer};
+use super::type_entry::is_pointer;
 use super::types::{
     Dimension, Enumerator, Member, PointerKind, Qualifier, RecordKind, Type, TypeId, TypeKind,
     TypeTable,

@@ -5,9 +5,9 @@
 use gimli::constants::*;
 
 use super::DebugInfo;
+use super::alias::{HOPS, is_alias};
 use super::attribute::Extension;
 use super::die::Die;
-use super::type_entry::{HOPS, is_alias};
 use super::types::{Representation, Scale, TypeKind};
 use crate::arch::AddressSpace;
 use crate::error::{Error, ErrorKind, Result};

@@ -9,9 +9,8 @@ use gimli::constants::{DW_AT_const_value, DW_AT_location, DW_AT_name, DW_TAG_bas
 use smallvec::SmallVec;
 
 use super::DebugInfo;
-use super::die::DieId;
+use super::id::{DieId, UnitId};
 use super::location_list::LocationRange;
-use super::unit::UnitId;
 use crate::arch::Register;
 use crate::error::{Error, ErrorKind, Result, SpecRule};
 use crate::eval::{

@@ -14,8 +14,9 @@ use gimli::constants::{
 };
 
 use super::DebugInfo;
-use super::die::{Die, DieId};
+use super::die::Die;
 use super::function::{Declaration, Function, Keep, Simt};
+use super::id::DieId;
 use super::source_file::SourceFile;
 use crate::error::{Error, ErrorKind, Result};
 use crate::meter::Meter;

@@ -15,7 +15,8 @@ use gimli::constants::{
 };
 
 use super::DebugInfo;
-use super::die::{Die, DieId};
+use super::die::Die;
+use super::id::DieId;
 use super::range_map::RangeMap;
 use super::scope::{is_block, is_object};
 use super::variable::Variable;

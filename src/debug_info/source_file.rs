@@ -7,9 +7,9 @@ use std::sync::{Arc, OnceLock};
 
 use gimli::SectionId;
 
+use super::id::UnitId;
 use super::index_table::{index_error, index_of};
 use super::line::LineTable;
-use super::unit::UnitId;
 use super::{Bytes, DebugInfo, lossy};
 use crate::error::{Error, Result};
 
@@ -52,7 +52,7 @@ impl<'a> DebugInfo<'a> {
             return Ok(None);
         };
         // Units that share a table need not share the directory it counts from.
-        let paths = self.entry(unit)?.paths.get_or_init(|| {
+        let paths = self.cache(unit)?.paths.get_or_init(|| {
             // Numbers start at 1 before DWARF 5.
             let numbers = 0..=table.file_count();
             numbers.map(|_| OnceLock::new()).collect()

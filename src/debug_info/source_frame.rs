@@ -7,10 +7,9 @@
 use std::borrow::Cow;
 
 use super::DebugInfo;
-use super::die::DieId;
+use super::id::{DieId, UnitId};
 use super::scope_tree::ScopeTree;
 use super::source_file::SourceFile;
-use super::unit::UnitId;
 use crate::error::Result;
 
 /// A function at an address, inlined or not, and the place in it.

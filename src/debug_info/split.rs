@@ -8,8 +8,10 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use super::DebugInfo;
+use super::cache::UnitCache;
 use super::file::File;
-use super::unit::{UnitEntry, UnitId, UnitKind};
+use super::id::UnitId;
+use super::unit::{UnitEntry, UnitKind};
 use crate::error::Result;
 
 impl<'a> DebugInfo<'a> {
@@ -57,10 +59,9 @@ impl<'a> DebugInfo<'a> {
             entry.partner = Some(partner);
             // What was read before the partner was known lacks its bases.
             entry.contents = OnceLock::new();
-            entry.index = OnceLock::new();
-            entry.constants = OnceLock::new();
-            entry.lines = OnceLock::new();
-            entry.paths = OnceLock::new();
+        }
+        if let Some(cache) = self.caches.get_mut(unit.0 as usize) {
+            *cache = UnitCache::default();
         }
     }
 

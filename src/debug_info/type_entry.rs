@@ -6,20 +6,15 @@
 use gimli::constants::*;
 
 use super::DebugInfo;
+use super::alias::{HOPS, is_alias};
 use super::array_shape::ArrayShape;
 use super::attribute::Extension;
-use super::die::{Die, DieId};
-use super::types::Representation;
+use super::die::Die;
+use super::id::DieId;
+use super::types::{NULL_POINTER_TYPES, Representation};
 use crate::arch::{AddressSpace, MemorySpace};
 use crate::error::{ErrorKind, Result};
 use crate::meter::Meter;
-
-/// How many entries may lie between a type and the one that has the size: typedefs, qualifiers, arrays.
-pub(super) const HOPS: usize = 64;
-
-/// What compilers call the type of `nullptr`: clang and gcc, and the name in the standard of C++.
-pub(super) const NULL_POINTER_TYPES: &[&str] =
-    &["decltype(nullptr)", "std::nullptr_t", "nullptr_t"];
 
 impl<'a> DebugInfo<'a> {
     /// The size of the type at `ty` in bytes, where it is known without evaluating anything.
@@ -211,22 +206,6 @@ impl<'a> DebugInfo<'a> {
     pub(super) fn number(&self, die: &Die<'a>, name: DwAt) -> Option<i128> {
         self.value(die, die.attribute(name)?).ok()?.number()
     }
-}
-
-/// Whether a type is another one under a name or with a qualifier.
-pub(super) fn is_alias(tag: DwTag) -> bool {
-    [
-        DW_TAG_typedef,
-        DW_TAG_template_alias,
-        DW_TAG_thrown_type,
-        DW_TAG_const_type,
-        DW_TAG_volatile_type,
-        DW_TAG_restrict_type,
-        DW_TAG_atomic_type,
-        DW_TAG_packed_type,
-        DW_TAG_immutable_type,
-    ]
-    .contains(&tag)
 }
 
 /// Whether a type is a pointer or reference.

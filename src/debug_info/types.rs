@@ -8,10 +8,13 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::die::DieId;
-use super::type_entry::NULL_POINTER_TYPES;
+use super::id::DieId;
 use crate::arch::{AddressSpace, MemorySpace};
 use crate::eval::BaseType;
+
+/// What compilers call the type of `nullptr`: clang and gcc, and the name in the standard of C++.
+pub(super) const NULL_POINTER_TYPES: &[&str] =
+    &["decltype(nullptr)", "std::nullptr_t", "nullptr_t"];
 
 /// How many typedefs, qualifiers and arrays may lie between a type and what it stands for.
 const HOPS: usize = 256;

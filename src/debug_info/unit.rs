@@ -8,25 +8,17 @@ use std::sync::{Arc, OnceLock};
 
 use gimli::{
     AttributeValue, DebugLocListsBase, DebugRngListsBase, DebugStrOffsetsBase, DwAt, DwarfFileType,
-    UnitType, constants,
+    SectionId, UnitType, constants,
 };
 
 use super::attribute::Extension;
-use super::constant::Constants;
-use super::convention::UnitConvention;
-use super::die::{Die, DieId};
+use super::die::Die;
 use super::file::File;
+use super::id::{DieId, UnitId};
 use super::index_table::{IndexTables, index_of};
-use super::line::LineTable;
-use super::unit_index::UnitIndex;
 use super::{Bytes, DebugInfo};
 use crate::error::{Error, Result};
 use crate::{eval, expr};
-
-/// The number of a unit in its [`DebugInfo`]: first the units of `.debug_info`, then those of
-/// `.debug_types`, then those of each `.dwo` file, each in the order of their sections.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct UnitId(pub u32);
 
 /// What kind of unit it is. Source: DWARF 5 §7.5.1, `DW_UT_*`.
 #[non_exhaustive]
@@ -128,10 +120,7 @@ impl UnitInfo<'_> {
     }
 }
 
-/// Paths of files that were asked for, by their numbers.
-type Paths = Box<[OnceLock<Option<Arc<str>>>]>;
-
-/// A unit, and what has been read of it so far.
+/// A unit: its header, and its first entry when that was asked for.
 #[derive(Debug)]
 pub(super) struct UnitEntry<'a> {
     pub(super) header: gimli::UnitHeader<Bytes<'a>>,
@@ -139,13 +128,6 @@ pub(super) struct UnitEntry<'a> {
     pub(super) file: usize,
     pub(super) partner: Option<UnitId>,
     pub(super) contents: OnceLock<Result<Unit<'a>>>,
-    pub(super) index: OnceLock<Result<UnitIndex<'a>>>,
-    pub(super) constants: OnceLock<Result<Constants>>,
-    pub(super) convention: OnceLock<Result<UnitConvention>>,
-    /// The table of its lines, which several units can share.
-    pub(super) lines: OnceLock<Result<Option<Arc<LineTable<'a>>>>>,
-    /// Paths of the files of that table, by their numbers.
-    pub(super) paths: OnceLock<Paths>,
 }
 
 /// A unit with its abbreviations and first entry.
@@ -168,11 +150,6 @@ impl<'a> UnitEntry<'a> {
             file,
             partner: None,
             contents: OnceLock::new(),
-            index: OnceLock::new(),
-            constants: OnceLock::new(),
-            convention: OnceLock::new(),
-            lines: OnceLock::new(),
-            paths: OnceLock::new(),
         }
     }
 
@@ -230,14 +207,6 @@ impl<'a> DebugInfo<'a> {
         (0..u32::try_from(self.units.len()).unwrap_or(u32::MAX)).map(UnitId)
     }
 
-    /// How many units have been walked over from end to end, to find functions or names in them: what is kept
-    /// of each grows with its entries.
-    #[must_use]
-    pub fn units_indexed(&self) -> usize {
-        let indexed = |entry: &&UnitEntry<'a>| entry.index.get().is_some();
-        self.units.iter().filter(indexed).count()
-    }
-
     /// What the header and the first entry of a unit say.
     ///
     /// # Errors
@@ -288,6 +257,28 @@ impl<'a> DebugInfo<'a> {
                 offset_size: header.format().word_size(),
                 dialect: self.dialect,
             },
+        })
+    }
+
+    /// The unit that holds `offset` of a section, if the offset is after the unit's header.
+    pub(super) fn find_die(&self, file: usize, section: SectionId, offset: usize) -> Option<DieId> {
+        let types = section == SectionId::DebugTypes;
+        let key = |entry: &UnitEntry<'a>| {
+            let types = entry.header.section() == SectionId::DebugTypes;
+            (entry.file, types, entry.offset())
+        };
+        let after = self
+            .units
+            .partition_point(|entry| key(entry) <= (file, types, offset));
+        let index = after.checked_sub(1)?;
+        let entry = self.units.get(index)?;
+        let inside = gimli::UnitOffset(offset.checked_sub(entry.offset())?);
+        (entry.file == file
+            && entry.header.section() == section
+            && inside.is_in_bounds(&entry.header))
+        .then_some(DieId {
+            unit: UnitId(u32::try_from(index).ok()?),
+            offset: offset as u64,
         })
     }
 

@@ -3,18 +3,19 @@
 //!
 //! It notes where entries are and leaves reading them to others. Sources: DWARF 5 §3.1 to §3.3, §5.7.
 
+use core::ops::Range;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use gimli::{DwTag, constants::*};
 
 use super::attribute;
-use super::die::{Die, DieId};
+use super::die::Die;
 use super::function::Function;
+use super::id::{DieId, UnitId};
 use super::index_table::index_of;
 use super::range_map::RangeMap;
 use super::scope_tree::ScopeTree;
-use super::unit::UnitId;
 use super::variable::Variable;
 use super::{Bytes, DebugInfo, lossy};
 use crate::error::{Error, Result};
@@ -40,15 +41,6 @@ pub(super) struct UnitIndex<'a> {
     scopes: Vec<ScopeName<'a>>,
     /// The scopes of entries that are not at the top of the unit.
     scope_of: BTreeMap<DieId, u32>,
-}
-
-/// A subprogram with code, and what has been read of it.
-#[derive(Debug)]
-pub(super) struct FunctionEntry<'a> {
-    pub(super) id: DieId,
-    pub(super) function: OnceLock<Box<Function<'a>>>,
-    /// Its scopes; nothing if they have to be walked over.
-    pub(super) tree: OnceLock<Option<Box<ScopeTree<'a>>>>,
 }
 
 /// A namespace, structure, class or union that qualifies the names of what is in it.
@@ -86,11 +78,72 @@ impl<'a> UnitIndex<'a> {
     }
 }
 
+/// A subprogram with code, and what has been read of it.
+#[derive(Debug)]
+pub(super) struct FunctionEntry<'a> {
+    pub(super) id: DieId,
+    pub(super) function: OnceLock<Box<Function<'a>>>,
+    /// Its scopes; nothing if they have to be walked over.
+    pub(super) tree: OnceLock<Option<Box<ScopeTree<'a>>>>,
+}
+
 impl<'a> DebugInfo<'a> {
+    /// The function whose code contains `pc`, an address of the code object. Of nested ones it is the
+    /// innermost; inlined calls are not functions, see [`inlined_chain`](DebugInfo::inlined_chain).
+    ///
+    /// # Errors
+    /// If none is found, but something that might have led to one could not be read.
+    pub fn find_function(&self, pc: u64) -> Result<Option<Function<'a>>> {
+        let Some(entry) = self.function_entry(pc)? else {
+            return Ok(None);
+        };
+        if let Some(function) = entry.function.get() {
+            return Ok(Some(Function::clone(function)));
+        }
+        let function = self.function(entry.id)?;
+        let kept = self.read_ahead(|meter| {
+            meter.hold_all::<Function<'a>>(1)?;
+            meter.hold_all::<Range<u64>>(function.ranges.len())?;
+            Ok(Box::new(function.clone()))
+        });
+        if let Some(kept) = kept {
+            // Another thread may have been faster.
+            let _ = entry.function.set(kept);
+        }
+        Ok(Some(function))
+    }
+
+    /// The entry of that function.
+    pub(super) fn function_entry(&self, pc: u64) -> Result<Option<&FunctionEntry<'a>>> {
+        let Some(unit) = self.find_unit(pc)? else {
+            return Ok(None);
+        };
+        let index = self.index(unit)?;
+        let number = index.functions.get(pc);
+        let entry = number.and_then(|number| index.function_entries.get(number as usize));
+        match (entry, &index.broken) {
+            (Some(entry), _) => Ok(Some(entry)),
+            (None, Some(error)) => Err(error.clone()),
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// All functions with code of a unit and of the partial units it imports, in the order of their
+    /// entries.
+    ///
+    /// # Errors
+    /// If the unit cannot be read. Of one that breaks off it gives what comes before.
+    pub fn functions(&self, unit: UnitId) -> Result<Vec<Function<'a>>> {
+        let entries = &self.index(unit)?.function_entries;
+        entries
+            .iter()
+            .map(|entry| self.function(entry.id))
+            .collect()
+    }
+
     /// What a unit holds at its top level; found out when it is first asked for.
     pub(super) fn index(&self, unit: UnitId) -> Result<&UnitIndex<'a>> {
-        let entry = self.entry(unit)?;
-        entry
+        self.cache(unit)?
             .index
             .get_or_init(|| IndexBuilder::build(self, unit))
             .as_ref()
@@ -105,7 +158,7 @@ impl<'a> DebugInfo<'a> {
 
 struct IndexBuilder<'d, 'a> {
     info: &'d DebugInfo<'a>,
-    ranges: Vec<(core::ops::Range<u64>, u32)>,
+    ranges: Vec<(Range<u64>, u32)>,
     index: UnitIndex<'a>,
     /// Units still to walk over, and all that were ever put there.
     imports: Vec<UnitId>,
@@ -206,7 +259,7 @@ impl<'d, 'a> IndexBuilder<'d, 'a> {
         let ranges = &mut self.ranges;
         let (info, mut full) = (self.info, Ok(()));
         let result = info.for_each_range(die, info.meter(), |range| {
-            full = info.hold_all::<(core::ops::Range<u64>, u32)>(1);
+            full = info.hold_all::<(Range<u64>, u32)>(1);
             ranges.push((range, number));
             full.is_err()
         });

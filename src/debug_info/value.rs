@@ -8,10 +8,10 @@ use std::borrow::Cow;
 
 use gimli::{AttributeValue, SectionId};
 
-use super::die::{Die, DieId};
+use super::die::Die;
 use super::file::offset_in_table;
+use super::id::{DieId, UnitId};
 use super::index_table::{index_error, index_of};
-use super::unit::UnitId;
 use super::{Bytes, DebugInfo, attribute, lossy};
 use crate::error::{Error, ErrorKind, Result};
 use crate::eval::{ExpressionBytes, LocationAttribute};

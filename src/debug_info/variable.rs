@@ -17,11 +17,11 @@ use smallvec::SmallVec;
 
 use super::DebugInfo;
 use super::attribute::Extension;
-use super::die::{Die, DieId};
+use super::die::Die;
 use super::function::{Declaration, Function, Keep};
+use super::id::{DieId, UnitId};
 use super::representation::is_big_endian;
 use super::scope::{Scope, is_block, is_object};
-use super::unit::UnitId;
 use super::value::DieValue;
 use crate::arch::MemorySpace;
 use crate::error::{Error, Result};

@@ -10,7 +10,8 @@ use gimli::{AttributeValue, DwAt, UnitOffset, constants};
 use smallvec::SmallVec;
 
 use super::attribute::Extension;
-use super::die::{Die, DieId};
+use super::die::Die;
+use super::id::{DieId, UnitId};
 use super::value::DieValue;
 use super::{Bytes, DebugInfo};
 use crate::error::{Error, Result};
@@ -228,6 +229,23 @@ impl<'a> Chain<'a> {
 }
 
 impl<'a> DebugInfo<'a> {
+    /// All entries of a unit in the order of the section, null entries too. The first has depth 0.
+    ///
+    /// # Errors
+    /// If there is no such unit, or it is malformed. The iterator ends with its first error.
+    pub fn dies(&self, unit: UnitId) -> Result<Dies<'_, 'a>> {
+        let root = self.contents(unit)?.root.id();
+        self.subtree(root)
+    }
+
+    /// The entry at `id`, depth 0, and everything below it, null entries too.
+    ///
+    /// # Errors
+    /// If there is no such unit, or it is malformed. The iterator ends with its first error.
+    pub fn subtree(&self, id: DieId) -> Result<Dies<'_, 'a>> {
+        self.walk(id).map(Dies::new)
+    }
+
     /// Starts to walk over the entry at `id` and everything below it.
     pub(super) fn walk(&self, id: DieId) -> Result<Walk<'_, 'a>> {
         let entry = self.entry(id.unit)?;

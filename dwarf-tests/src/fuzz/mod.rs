@@ -4,6 +4,7 @@
 //! their seeds and on every input that once broke something.
 
 pub mod call_frames;
+pub mod capi;
 pub mod containers;
 pub mod damage;
 pub mod evaluation;
@@ -61,6 +62,11 @@ pub const TARGETS: &[Target] = &[
     Target {
         name: "damage",
         check: damage::check,
+        seeds: seeds::damages,
+    },
+    Target {
+        name: "capi",
+        check: capi::check,
         seeds: seeds::damages,
     },
     Target {

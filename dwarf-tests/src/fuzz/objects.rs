@@ -60,14 +60,14 @@ fn limits() -> Limits {
 }
 
 /// A number that any byte changes.
-fn hash(bytes: &[u8]) -> u64 {
+pub(super) fn hash(bytes: &[u8]) -> u64 {
     bytes
         .iter()
         .fold(0, |hash, byte| mix(hash ^ u64::from(*byte)))
 }
 
 /// Addresses in functions and in ranges of call frame information, which the contents of the file choose.
-fn addresses(program: &Program<'_>, hash: u64) -> Vec<u64> {
+pub(super) fn addresses(program: &Program<'_>, hash: u64) -> Vec<u64> {
     let info = program.info();
     let mut found = vec![0];
     for unit in info.unit_ids().take(4) {

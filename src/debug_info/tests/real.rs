@@ -86,9 +86,9 @@ fn only_the_units_that_are_needed_are_read() {
     assert!(info.units.iter().all(|unit| unit.contents.get().is_none()));
     info.find_function(0x2900).unwrap().unwrap();
     let walked: Vec<_> = info
-        .units
+        .caches
         .iter()
-        .map(|unit| unit.index.get().is_some())
+        .map(|cache| cache.index.get().is_some())
         .collect();
     assert_eq!(walked, [false, true, false]);
 }

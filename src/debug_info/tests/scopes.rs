@@ -3,17 +3,15 @@
 use super::*;
 use crate::debug_info::function::Function;
 
-/// Objects of DWARF 3 to 5, optimised or not, with inlined calls, blocks and lists of ranges. Those of GCC are asked in
-/// `dwarf-tests/tests/source_frames.rs`.
-const OBJECTS: [&str; 8] = [
+/// Objects of each compiler, optimised, with inlined calls, blocks and split units.
+const OBJECTS: [&str; 7] = [
     "units-gfx90a.hsaco",
+    "inlined-gfx942-O2.hsaco",
     "inlined-gfx1100-O1-dwarf4.hsaco",
-    "cxx-v4-typeunits.hsaco",
-    "lane_pc.hsaco",
-    "rocm-small-gfx90a-O0.hsaco",
-    "small-gfx1100-O0-embed.hsaco",
-    "small-gfx90a-O0-dwarf3.hsaco",
-    "small-gfx942-O2-dwarf64v4.hsaco",
+    "llvm24-pressure-gfx90a-O0.hsaco",
+    "rocm-calls-gfx90a-O2.hsaco",
+    "clang18-hip-gfx90a-O2.hsaco",
+    "gcc12-offload-gfx906-O1.hsaco",
 ];
 
 /// Addresses at which the scopes of a function change, and those before and after.
@@ -47,7 +45,9 @@ fn a_tree_of_scopes_says_what_a_walk_says() {
         let functions = info
             .unit_ids()
             .flat_map(|unit| info.functions(unit).unwrap());
-        for function in functions {
+        // Of GCC's eleven hundred functions every tenth.
+        let step = if object.contains("gcc") { 10 } else { 1 };
+        for function in functions.step_by(step) {
             let Some(tree) = info.scope_tree(function.die) else {
                 continue;
             };
@@ -73,7 +73,7 @@ fn a_tree_of_scopes_says_what_a_walk_says() {
             }
         }
     }
-    assert!(trees > 15 && compared > 200, "{trees} {compared}");
+    assert!(trees > 50 && compared > 1000, "{trees} {compared}");
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn frames_have_what_function_calls_and_line_say() {
         let functions = info
             .unit_ids()
             .flat_map(|unit| info.functions(unit).unwrap());
-        for function in functions {
+        for function in functions.step_by(if object.contains("gcc") { 10 } else { 1 }) {
             for pc in boundaries(&info, &function) {
                 let Some(function) = info.find_function(pc).unwrap() else {
                     continue;
@@ -117,5 +117,5 @@ fn frames_have_what_function_calls_and_line_say() {
             }
         }
     }
-    assert!(inlined > 100, "{inlined}");
+    assert!(inlined > 500, "{inlined}");
 }

@@ -1,0 +1,454 @@
+//! Where lanes wait, from a back end's structured control flow: `DW_AT_LLVM_lane_pc` as text for an assembler.
+
+use core::cell::RefCell;
+use core::ffi::c_char;
+use core::ops::Range;
+use std::sync::Arc;
+
+use hetdwarf::arch::WaveSize;
+use hetdwarf::lane_pc::{
+    AssemblyFunction, Function, Label, MaskPlace, Phase, Program, Region, WholeWave, assembly,
+};
+
+use crate::handle::{give, handles, with};
+use crate::plain::{self, sized};
+use crate::status::hetdwarf_status::HETDWARF_NOT_FOUND;
+use crate::status::{Answer, Fault, guard, hetdwarf_status};
+use crate::text::{Texts, given, given_if};
+
+/// The mask is in EXEC itself.
+pub const HETDWARF_LANES_EXEC: u32 = 0;
+/// The mask is in scalar register `number` and, of 64 lanes, the next.
+pub const HETDWARF_LANES_SCALAR: u32 = 1;
+/// The mask is in lane `value` of vector register `number` and, of 64 lanes, the next.
+pub const HETDWARF_LANES_VECTOR_LANE: u32 = 2;
+/// The mask is in scratch, at the address of the wave in scalar register `number` plus `value`.
+pub const HETDWARF_LANES_SCRATCH: u32 = 3;
+/// The mask is always `value`.
+pub const HETDWARF_LANES_CONSTANT: u32 = 4;
+
+/// Where a mask of lanes is.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hetdwarf_mask {
+    /// `HETDWARF_LANES_…`.
+    pub kind: u32,
+    /// The number of the register, as the assembler counts.
+    pub number: u32,
+    /// See the kinds.
+    pub value: u64,
+}
+
+/// Code: from `start` up to `end`, in bytes from the start of the function.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hetdwarf_range {
+    /// The first byte.
+    pub start: u64,
+    /// The byte after the last.
+    pub end: u64,
+}
+
+/// Lanes that are inactive wait where `wait` says.
+pub const HETDWARF_PHASE_WAITS: u32 = 1;
+
+/// A part of a region's code during which its inactive lanes wait in one place.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hetdwarf_phase {
+    /// `sizeof(hetdwarf_phase)`.
+    pub size: usize,
+    /// The code, from after the instruction that changes EXEC.
+    pub code: hetdwarf_range,
+    /// Where lanes wait that are in the region and not active, in bytes from the start of the function.
+    pub wait: u64,
+    /// `HETDWARF_PHASE_WAITS`; without it is not known where they wait.
+    pub flags: u32,
+    /// Zero.
+    pub padding: u32,
+    /// What names of procedures end in: `then`, `else`, `loop`, `continue` or `return`; NULL for `part`.
+    pub name: *const c_char,
+    /// Zero.
+    pub reserved: [u64; 4],
+}
+
+sized! { hetdwarf_phase }
+
+/// A region or a phase that has been begun and not ended.
+enum Open {
+    Region {
+        masks: Vec<(Range<Label>, MaskPlace)>,
+        phases: Vec<Phase>,
+    },
+    Phase(Phase),
+}
+
+/// A function whose regions are known.
+struct Done {
+    name: String,
+    start: String,
+    end: String,
+    program: Program,
+}
+
+/// A function that has been begun.
+struct Begun {
+    name: String,
+    start: String,
+    end: String,
+    function: Function,
+    open: Vec<Open>,
+}
+
+/// What is behind a handle of a writer.
+#[derive(Default)]
+pub(crate) struct Writer {
+    done: RefCell<Vec<Done>>,
+    begun: RefCell<Option<Begun>>,
+    texts: Texts,
+}
+
+/// Writes where lanes wait. Free it with `hetdwarf_free`.
+///
+/// A function is begun, then its regions in the order of the code, each with its masks and its phases, which can have regions
+/// in them; what is begun is ended, the last first.
+#[derive(Debug)]
+pub struct hetdwarf_lane_pcs {
+    _private: [u8; 0],
+}
+
+handles! { hetdwarf_lane_pcs: Writer = b"hdwlnpc\x01"; }
+
+fn labels(range: hetdwarf_range) -> Answer<Range<Label>> {
+    if range.start > range.end {
+        return Err(Fault::argument(format!(
+            "{:#x} is after {:#x}",
+            range.start, range.end
+        )));
+    }
+    Ok(Label::from(range.start)..Label::from(range.end))
+}
+
+fn mask(mask: hetdwarf_mask) -> Answer<MaskPlace> {
+    let number = u16::try_from(mask.number);
+    let number =
+        || number.map_err(|_| Fault::argument(format!("there is no register {}", mask.number)));
+    Ok(match mask.kind {
+        HETDWARF_LANES_EXEC => MaskPlace::Exec,
+        HETDWARF_LANES_SCALAR => MaskPlace::Scalar(number()?),
+        HETDWARF_LANES_VECTOR_LANE => MaskPlace::VectorLane {
+            vgpr: number()?,
+            lane: u8::try_from(mask.value)
+                .ok()
+                .filter(|lane| *lane < 64)
+                .ok_or_else(|| Fault::argument(format!("there is no lane {}", mask.value)))?,
+        },
+        HETDWARF_LANES_SCRATCH => MaskPlace::Scratch {
+            base: number()?,
+            offset: mask.value,
+        },
+        HETDWARF_LANES_CONSTANT => MaskPlace::Constant(mask.value),
+        other => return Err(Fault::argument(format!("there is no mask {other}"))),
+    })
+}
+
+fn phase_name(name: Option<&str>) -> Answer<&'static str> {
+    Ok(match name {
+        None => "part",
+        Some("then") => "then",
+        Some("else") => "else",
+        Some("loop") => "loop",
+        Some("continue") => "continue",
+        Some("return") => "return",
+        Some(_) => {
+            return Err(Fault::argument(
+                "name is none of then, else, loop, continue and return",
+            ));
+        }
+    })
+}
+
+/// How deep regions can be in each other: structured code is some levels deep.
+const DEEPEST: usize = 1000;
+
+impl Writer {
+    fn with_begun<R>(&self, then: impl FnOnce(&mut Begun) -> Answer<R>) -> Answer<R> {
+        let mut begun = self.begun.borrow_mut();
+        let begun = begun.as_mut();
+        then(begun.ok_or_else(|| Fault::new(HETDWARF_NOT_FOUND, "no function has been begun"))?)
+    }
+}
+
+fn out_of_order(what: &str) -> Fault {
+    Fault::argument(format!("{what} cannot be here"))
+}
+
+/// Makes a writer of lane PCs.
+///
+/// * `lane_pcs`: gets the handle, to be freed by the caller; NULL if there is an error.
+///
+/// Errors: those of arguments.
+///
+/// # Safety
+/// Pointers are NULL or as said above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_lane_pcs_new(
+    lane_pcs: *mut *mut hetdwarf_lane_pcs,
+) -> hetdwarf_status {
+    // SAFETY: as the caller says.
+    guard(|| unsafe { give(lane_pcs, || Ok((Arc::default(), Writer::default()))) })
+}
+
+/// Begins a function.
+///
+/// * `name`: in the source.
+/// * `start`, `end`: the symbols at its first instruction and after its last.
+/// * `size`: the size of its code, in bytes.
+/// * `wave_size`: lanes of the waves, 32 or 64.
+///
+/// Errors: `HETDWARF_INVALID_ARGUMENT` also if another has not been ended.
+///
+/// # Safety
+/// Pointers are NULL or as said above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_lane_pcs_begin_function(
+    lane_pcs: *mut hetdwarf_lane_pcs,
+    name: *const c_char,
+    start: *const c_char,
+    end: *const c_char,
+    size: u64,
+    wave_size: u32,
+) -> hetdwarf_status {
+    // SAFETY: as the caller says.
+    guard(|| unsafe {
+        with(lane_pcs.cast_const(), |writer, _| {
+            let wave_size = WaveSize::from_lanes(wave_size.into());
+            let begun = Begun {
+                name: given(name, "name")?.to_owned(),
+                start: given(start, "start")?.to_owned(),
+                end: given(end, "end")?.to_owned(),
+                function: Function {
+                    code: Label::from(0)..Label::from(size),
+                    wave_size: wave_size
+                        .ok_or_else(|| Fault::argument("a wave has 32 or 64 lanes"))?,
+                    regions: Vec::new(),
+                    whole_wave: Vec::new(),
+                },
+                open: Vec::new(),
+            };
+            let mut place = writer.begun.borrow_mut();
+            if place.is_some() {
+                return Err(out_of_order("a function"));
+            }
+            *place = Some(begun);
+            Ok(())
+        })
+    })
+}
+
+/// Begins a region: code that lanes enter together and leave one by one. It is in the function, or in a phase.
+///
+/// Errors: `HETDWARF_NOT_FOUND` if no function has been begun.
+///
+/// # Safety
+/// Pointers are NULL or as said above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_lane_pcs_begin_region(
+    lane_pcs: *mut hetdwarf_lane_pcs,
+) -> hetdwarf_status {
+    // SAFETY: as the caller says.
+    guard(|| unsafe {
+        with(lane_pcs.cast_const(), |writer, _| {
+            writer.with_begun(|begun| match begun.open.last() {
+                None | Some(Open::Phase(_)) if begun.open.len() < DEEPEST => {
+                    begun.open.push(Open::Region {
+                        masks: Vec::new(),
+                        phases: Vec::new(),
+                    });
+                    Ok(())
+                }
+                _ => Err(out_of_order("a region")),
+            })
+        })
+    })
+}
+
+/// Says where the mask of the region's lanes is, active or not: those that entered it and did not leave for good.
+///
+/// * `code`: for this code of the region.
+/// * `place`: where the mask is.
+/// * `without`: those of them that are in this mask have left; NULL if none have.
+///
+/// Errors: `HETDWARF_NOT_FOUND` if no function has been begun.
+///
+/// # Safety
+/// Pointers are NULL or as said above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_lane_pcs_mask(
+    lane_pcs: *mut hetdwarf_lane_pcs,
+    code: hetdwarf_range,
+    place: hetdwarf_mask,
+    without: *const hetdwarf_mask,
+) -> hetdwarf_status {
+    // SAFETY: as the caller says.
+    guard(|| unsafe {
+        with(lane_pcs.cast_const(), |writer, _| {
+            let mut place = mask(place)?;
+            if !without.is_null() {
+                place = place.without(mask(without.read())?);
+            }
+            let code = labels(code)?;
+            writer.with_begun(|begun| match begun.open.last_mut() {
+                Some(Open::Region { masks, .. }) => {
+                    masks.push((code, place));
+                    Ok(())
+                }
+                _ => Err(out_of_order("a mask")),
+            })
+        })
+    })
+}
+
+/// Begins a phase of the region.
+///
+/// * `phase`: what is known of it.
+///
+/// Errors: `HETDWARF_NOT_FOUND` if no function has been begun.
+///
+/// # Safety
+/// Pointers are NULL or as said above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_lane_pcs_begin_phase(
+    lane_pcs: *mut hetdwarf_lane_pcs,
+    phase: *const hetdwarf_phase,
+) -> hetdwarf_status {
+    // SAFETY: as the caller says.
+    guard(|| unsafe {
+        with(lane_pcs.cast_const(), |writer, _| {
+            let phase = plain::read(phase)?;
+            if phase.flags > HETDWARF_PHASE_WAITS {
+                return Err(Fault::argument(format!(
+                    "unknown flags of a phase: {:#x}",
+                    phase.flags
+                )));
+            }
+            let name = phase_name(given_if(phase.name, "name")?)?;
+            let mut made = Phase::new(name, labels(phase.code)?, phase.wait.into());
+            if phase.flags & HETDWARF_PHASE_WAITS == 0 {
+                made.wait = None;
+            }
+            writer.with_begun(|begun| match begun.open.last() {
+                Some(Open::Region { .. }) => {
+                    begun.open.push(Open::Phase(made));
+                    Ok(())
+                }
+                _ => Err(out_of_order("a phase")),
+            })
+        })
+    })
+}
+
+/// Says that code runs with other lanes than the source says: in whole or quad wave mode.
+///
+/// * `code`: from after the instruction that sets EXEC.
+/// * `active`: where the mask of active lanes is meanwhile.
+///
+/// Errors: `HETDWARF_NOT_FOUND` if no function has been begun.
+///
+/// # Safety
+/// Pointers are NULL or as said above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_lane_pcs_whole_wave(
+    lane_pcs: *mut hetdwarf_lane_pcs,
+    code: hetdwarf_range,
+    active: hetdwarf_mask,
+) -> hetdwarf_status {
+    // SAFETY: as the caller says.
+    guard(|| unsafe {
+        with(lane_pcs.cast_const(), |writer, _| {
+            let code = labels(code)?;
+            let active = mask(active)?;
+            writer.with_begun(|begun| {
+                begun.function.whole_wave.push(WholeWave { code, active });
+                Ok(())
+            })
+        })
+    })
+}
+
+/// Ends what has been begun last: a phase, a region, or the function, which is then checked.
+///
+/// Errors: `HETDWARF_NOT_FOUND` if nothing has been begun; `HETDWARF_MALFORMED`, `HETDWARF_UNSUPPORTED` if the regions of the
+/// function do not fit into each other: it is dropped.
+///
+/// # Safety
+/// Pointers are NULL or as said above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_lane_pcs_end(
+    lane_pcs: *mut hetdwarf_lane_pcs,
+) -> hetdwarf_status {
+    // SAFETY: as the caller says.
+    guard(|| unsafe {
+        with(lane_pcs.cast_const(), |writer, _| {
+            let is_function = writer.with_begun(|begun| {
+                match begun.open.pop() {
+                    None => return Ok(true),
+                    Some(Open::Phase(phase)) => match begun.open.last_mut() {
+                        Some(Open::Region { phases, .. }) => phases.push(phase),
+                        _ => return Err(out_of_order("the end of a phase")),
+                    },
+                    Some(Open::Region { masks, phases }) => {
+                        let region = Region::new(masks, phases);
+                        match begun.open.last_mut() {
+                            Some(Open::Phase(phase)) => phase.regions.push(region),
+                            _ => begun.function.regions.push(region),
+                        }
+                    }
+                }
+                Ok(false)
+            })?;
+            if is_function && let Some(begun) = writer.begun.borrow_mut().take() {
+                writer.done.borrow_mut().push(Done {
+                    program: Program::new(&begun.function)?,
+                    name: begun.name,
+                    start: begun.start,
+                    end: begun.end,
+                });
+            }
+            Ok(())
+        })
+    })
+}
+
+/// A unit of DWARF 5 that says where the lanes of all functions that have been ended are, as text for an assembler.
+///
+/// * `unit_name`: the name of the unit.
+/// * `text`: gets a string that belongs to the writer.
+///
+/// Errors: those of arguments.
+///
+/// # Safety
+/// Pointers are NULL or as said above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hetdwarf_lane_pcs_text(
+    lane_pcs: *mut hetdwarf_lane_pcs,
+    unit_name: *const c_char,
+    text: *mut *const c_char,
+) -> hetdwarf_status {
+    // SAFETY: as the caller says.
+    guard(|| unsafe {
+        with(lane_pcs.cast_const(), |writer, _| {
+            let unit_name = given(unit_name, "unit_name")?;
+            let done = writer.done.borrow();
+            let functions = done.iter().map(|done| AssemblyFunction {
+                name: &done.name,
+                start: &done.start,
+                end: &done.end,
+                program: &done.program,
+            });
+            let functions: Vec<AssemblyFunction<'_>> = functions.collect();
+            let all = assembly(unit_name, &functions);
+            plain::put(text, writer.texts.keep(&all), "text")
+        })
+    })
+}

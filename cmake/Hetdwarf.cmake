@@ -1,0 +1,31 @@
+# hetdwarf_verify(TARGET [BASELINE FILE] [PROFILE compiler|release|application] [FILES FILE...])
+#
+# Checks the debugging information of what a target builds, after it was built; the build fails if there are errors.
+# FILES are the code objects where they are not the target's own file. HETDWARF names the command.
+find_program(HETDWARF hetdwarf DOC "hetdwarf, which checks the debugging information of GPU code")
+
+function(hetdwarf_verify target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "BASELINE;PROFILE" "FILES")
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "hetdwarf_verify: unknown arguments: ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  if(NOT HETDWARF)
+    message(WARNING "hetdwarf was not found: the debugging information of ${target} is not checked")
+    return()
+  endif()
+  set(command "${HETDWARF}" verify)
+  if(arg_FILES)
+    list(APPEND command ${arg_FILES})
+  else()
+    list(APPEND command "$<TARGET_FILE:${target}>")
+  endif()
+  if(arg_BASELINE)
+    get_filename_component(baseline "${arg_BASELINE}" ABSOLUTE)
+    list(APPEND command --baseline "${baseline}")
+  endif()
+  if(arg_PROFILE)
+    list(APPEND command --profile "${arg_PROFILE}")
+  endif()
+  add_custom_command(TARGET ${target} POST_BUILD COMMAND ${command} VERBATIM
+    COMMENT "Checking the debugging information of ${target}")
+endfunction()

@@ -1,0 +1,215 @@
+//! Damaged code objects through the C interface: what it gives is what the library gives.
+
+use core::ffi::{CStr, c_char, c_void};
+use core::ptr::{null, null_mut};
+
+use hetdwarf::arch::{Register, WaveSize};
+use hetdwarf::debug_info::types::TypeTable;
+use hetdwarf::display::Options;
+use hetdwarf::inspect::{LaneState, Program, Stop, StopOptions};
+use hetdwarf::location::Arena;
+use hetdwarf::object::CodeObject;
+use hetdwarf::wave::{Memory, Wave};
+use hetdwarf_capi::hetdwarf_status::{HETDWARF_OK, HETDWARF_UNAVAILABLE};
+use hetdwarf_capi::*;
+
+use super::objects::{addresses, hash};
+use super::wave::Scrambled;
+
+/// A struct of zeros with its size.
+macro_rules! sized {
+    ($name:ident) => {{
+        #[allow(unused_unsafe, reason = "it is used within such blocks too")]
+        // SAFETY: its fields are numbers, pointers and optional functions.
+        let mut value: $name = unsafe { core::mem::zeroed() };
+        value.size = size_of::<$name>();
+        value
+    }};
+}
+
+/// Stops a wave in the functions of a damaged object, once through each interface.
+///
+/// # Panics
+/// If they differ, or if a call fails by a mistake of the library.
+pub fn check(bytes: &[u8]) {
+    let Some(data) = super::damage::damaged(bytes) else {
+        return;
+    };
+    let mut opened = null_mut();
+    // SAFETY: there are so many bytes, and a place for the handle.
+    let status = unsafe { hetdwarf_object_open(data.as_ptr(), data.len(), null(), &mut opened) };
+    let object = CodeObject::parse(&data);
+    if status != HETDWARF_OK {
+        assert!(opened.is_null());
+        // SAFETY: the text is valid until the next call.
+        let message = unsafe { CStr::from_ptr(hetdwarf_last_error()) };
+        assert!(!message.is_empty());
+        return;
+    }
+    let object = object.expect("the C interface has opened it");
+    let program = Program::load(&object).expect("the C interface has loaded it");
+    let hash = hash(&data);
+    let size = program.processor().default_wave_size();
+    let wave = Scrambled::new(size.unwrap_or(WaveSize::Wave64), hash.to_le_bytes()[7]);
+    for pc in addresses(&program, hash).into_iter().take(2) {
+        let arena = Arena::new();
+        let stop = Stop::new(&program, &wave, pc, StopOptions::default(), &arena);
+        assert_eq!(through_c(opened, &wave, pc), directly(&stop));
+    }
+    // SAFETY: it is a handle, and is not used afterwards.
+    let status = unsafe { hetdwarf_free(opened.cast()) };
+    assert_eq!(status, HETDWARF_OK);
+}
+
+/// The state and the text of a variable in each lane.
+type Lanes = Vec<(&'static str, Option<String>)>;
+
+/// The variables of the innermost frame, by their names; nothing if they cannot be read.
+type Texts = Option<Vec<(String, Lanes)>>;
+
+fn directly(stop: &Stop<'_, '_>) -> Texts {
+    let frame = stop.frame(0)?;
+    let mut types = TypeTable::default();
+    let values = frame.variables(&mut types).ok()?;
+    frame.is_in_prologue().ok()?;
+    let lanes = |value: &hetdwarf::inspect::VariableValue<'_>| {
+        let lanes = frame.wave_size().all_lanes();
+        let lane = |lane| {
+            let state = value.state(lane);
+            let is_readable = matches!(state, LaneState::Ok | LaneState::Partial);
+            let text = is_readable.then(|| value.text(lane, &types, &Options::default()));
+            // C ends text at a NUL, which is replaced.
+            let text = text.flatten().map(|text| text.replace('\0', "\u{fffd}"));
+            (state.name(), text)
+        };
+        lanes.map(lane).collect()
+    };
+    let name = |value: &hetdwarf::inspect::VariableValue<'_>| {
+        let name = value.variable.name.as_deref().unwrap_or_default();
+        name.replace('\0', "\u{fffd}")
+    };
+    Some(
+        values
+            .iter()
+            .map(|value| (name(value), lanes(value)))
+            .collect(),
+    )
+}
+
+fn through_c(object: *const hetdwarf_object, wave: &Scrambled, pc: u64) -> Texts {
+    let mut described = sized!(hetdwarf_wave);
+    described.user = core::ptr::from_ref(wave).cast_mut().cast();
+    described.read_register = Some(read_register);
+    described.read_memory = Some(read_memory);
+    described.pc = pc;
+    described.wave_size = wave.wave_size.lanes();
+    if let Some(apertures) = wave.apertures {
+        described.flags = HETDWARF_WAVE_HAS_APERTURES;
+        described.shared_base = apertures.shared_base;
+        described.private_base = apertures.private_base;
+    }
+    let (mut stop, mut values) = (null_mut(), null_mut());
+    // SAFETY: the handles are live, the callbacks as their types say, and arrays as long as is said.
+    unsafe {
+        assert_eq!(
+            hetdwarf_object_stop(object, &described, &mut stop),
+            HETDWARF_OK
+        );
+        let mut frame = sized!(hetdwarf_frame);
+        let _ = hetdwarf_stop_frame(stop, 0, &mut frame, null_mut(), 0);
+        let status = hetdwarf_stop_variables(stop, 0, &mut values);
+        // What is made of a stop can be used without it.
+        assert_eq!(hetdwarf_free(stop.cast()), HETDWARF_OK);
+        if status != HETDWARF_OK {
+            return None;
+        }
+        let found = texts(values, wave.wave_size.lanes() as usize);
+        assert_eq!(hetdwarf_free(values.cast()), HETDWARF_OK);
+        Some(found)
+    }
+}
+
+/// # Safety
+/// `values` is a live handle.
+unsafe fn texts(values: *const hetdwarf_values, lanes: usize) -> Vec<(String, Lanes)> {
+    let text = |place: *const c_char| {
+        // SAFETY: it is NULL, or a string of the handle.
+        (!place.is_null()).then(|| {
+            unsafe { CStr::from_ptr(place) }
+                .to_str()
+                .unwrap()
+                .to_owned()
+        })
+    };
+    let mut count = 0;
+    // SAFETY: the handle is live, and arrays as long as is said.
+    unsafe {
+        assert_eq!(hetdwarf_values_count(values, &mut count), HETDWARF_OK);
+        let value = |at| {
+            let mut info = sized!(hetdwarf_value_info);
+            assert_eq!(hetdwarf_values_get_info(values, at, &mut info), HETDWARF_OK);
+            let (mut states, mut texts) = ([0; 64], [null(); 64]);
+            let mut wanted = sized!(hetdwarf_lanes);
+            wanted.lanes = u64::MAX;
+            wanted.count = 64;
+            wanted.states = states.as_mut_ptr();
+            wanted.texts = texts.as_mut_ptr();
+            assert_eq!(hetdwarf_values_read(values, at, &wanted), HETDWARF_OK);
+            let lane = |lane: usize| {
+                let state = CStr::from_ptr(hetdwarf_lane_state_name(states[lane]));
+                (state.to_str().unwrap(), text(texts[lane]))
+            };
+            (text(info.name).unwrap(), (0..lanes).map(lane).collect())
+        };
+        (0..count).map(value).collect()
+    }
+}
+
+/// # Safety
+/// As `hetdwarf_read_register` says; `user` is a [`Scrambled`].
+unsafe extern "C" fn read_register(
+    user: *mut c_void,
+    number: u32,
+    lane: i32,
+    first: u32,
+    count: u32,
+    out: *mut c_void,
+) -> i32 {
+    // SAFETY: as the caller says.
+    let (wave, out) = unsafe {
+        let out = core::slice::from_raw_parts_mut(out.cast::<u8>(), count as usize / 8);
+        (&*user.cast::<Scrambled>(), out)
+    };
+    let register = Register::from_number(number.into()).unwrap();
+    let start = first + u32::try_from(lane).map_or(0, |lane| lane * 32);
+    match wave.read_register(register, start..start + count, out) {
+        Ok(()) => HETDWARF_OK as i32,
+        Err(_) => HETDWARF_UNAVAILABLE as i32,
+    }
+}
+
+/// # Safety
+/// As `hetdwarf_read_memory` says; `user` is a [`Scrambled`].
+unsafe extern "C" fn read_memory(
+    user: *mut c_void,
+    memory: u32,
+    address: u64,
+    size: usize,
+    out: *mut c_void,
+) -> i32 {
+    // SAFETY: as the caller says.
+    let (wave, out) = unsafe {
+        let out = core::slice::from_raw_parts_mut(out.cast::<u8>(), size);
+        (&*user.cast::<Scrambled>(), out)
+    };
+    let memory = match memory {
+        HETDWARF_MEMORY_GLOBAL => Memory::Global,
+        HETDWARF_MEMORY_REGION => Memory::Region,
+        HETDWARF_MEMORY_LOCAL => Memory::Local,
+        _ => Memory::PrivateWave,
+    };
+    match wave.read_memory(memory, address, out) {
+        Ok(()) => HETDWARF_OK as i32,
+        Err(_) => HETDWARF_UNAVAILABLE as i32,
+    }
+}
