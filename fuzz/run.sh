@@ -26,7 +26,7 @@ built=fuzz/target/$(rustc +nightly -vV | sed -n 's/^host: //p')/release
 max_len() {
     case $1 in
     object | containers) echo 16384 ;;
-    call_frames | snapshot) echo 4096 ;;
+    call_frames | snapshot | bundles | archives | configuration | baseline) echo 4096 ;;
     damage | capi) echo 97 ;;
     machine_code) echo 40 ;;
     *) echo 256 ;;
@@ -36,7 +36,7 @@ max_len() {
 # Where the length says nothing of what an input does, long ones are tried at once.
 len_control() {
     case $1 in
-    damage | capi | gimli | gpu_core | machine_code) echo 0 ;;
+    damage | capi | gimli | gpu_core | machine_code | bundles | archives) echo 0 ;;
     *) echo 100 ;;
     esac
 }
@@ -49,7 +49,7 @@ for target in "${targets[@]}"; do
     "$built/$target" "fuzz/corpus/$target" \
         -artifact_prefix="fuzz/artifacts/$target/" -max_total_time="$seconds" -max_len="$(max_len "$target")" \
         -len_control="$(len_control "$target")" \
-        -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 -verbosity=1 >"$log" 2>&1 || failed+=("$target")
+        -timeout=5 -rss_limit_mb=512 -print_final_stats=1 -verbosity=1 >"$log" 2>&1 || failed+=("$target")
     summary=$(grep -aE '^#[0-9]+.*(DONE|INITED|pulse|NEW|REDUCE)' "$log" | tail -1 | tr '\t' ' ')
     echo "$target: $summary"
 done

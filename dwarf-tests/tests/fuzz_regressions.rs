@@ -74,7 +74,8 @@ macro_rules! seeds {
     };
 }
 
-seeds! { expression text evaluation gimli call_frames object damage capi containers snapshot machine_code gpu_core }
+seeds! { expression text evaluation gimli call_frames object damage capi containers snapshot machine_code gpu_core
+bundles archives configuration baseline }
 
 fn seeds_of(name: &str) {
     let target = target(name).unwrap();

@@ -39,10 +39,6 @@ pub(crate) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<Exit
         },
         (None, None) => Selection::All,
     };
-    let size = embedded
-        .data
-        .len()
-        .saturating_add(dwo_data.as_ref().map_or(0, |(_, data)| data.len()));
     let parts = parts(arguments, &selection);
     let name = path.to_string_lossy();
     let dump = Dump::new(&name, &object, dwo.as_ref())
@@ -53,8 +49,7 @@ pub(crate) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<Exit
             DumpStyle::Llvm => Naming::Llvm,
         })
         .dialect(dialect(arguments.which.dialect))
-        .json(arguments.format == Format::Json)
-        .input_size(size as u64);
+        .json(arguments.format == Format::Json);
     if let Some(offset) = arguments.die
         && !dump.has_entry(offset).map_err(place)?
     {

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
+use crate::report::Completeness;
 use crate::untrusted::{Escaper, Untrusted};
 
 /// The exit status of a command that ran.
@@ -17,6 +18,15 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
+    /// This status, or [`Incomplete`](Exit::Incomplete) if a limit was reached.
+    pub(crate) fn unless_limited(self, completeness: &Completeness) -> Exit {
+        if completeness.complete {
+            self
+        } else {
+            Exit::Incomplete
+        }
+    }
+
     pub(crate) fn code(self) -> u8 {
         match self {
             Exit::Done => 0,
@@ -24,6 +34,14 @@ impl Exit {
             Exit::Incomplete => 2,
         }
     }
+}
+
+/// Says in text that a limit was reached, if one was.
+pub(crate) fn print_limit(completeness: &Completeness, out: &mut dyn Write) -> std::io::Result<()> {
+    if completeness.complete {
+        return Ok(());
+    }
+    writeln!(out, "{completeness}")
 }
 
 /// Why a command could not run: exit status 2.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::arguments::{Format, LanePcArguments};
 use super::core::{Chosen, with_chosen};
-use super::failure::{Exit, Failure};
+use super::failure::{Exit, Failure, print_limit};
 use super::input::frame_at;
 use super::lanes::{ranges, work_items};
 use super::or_unknown;
@@ -64,7 +64,7 @@ fn show(
         Format::Json => writeln!(out, "{}", to_json_pretty(&document)?)?,
         Format::Text => print(&document, out)?,
     }
-    Ok((Exit::Done, note))
+    Ok((Exit::Done.unless_limited(&document.completeness), note))
 }
 
 /// Writes a file that was asked for.
@@ -141,6 +141,7 @@ pub(crate) fn print(document: &LanePcDocument, out: &mut dyn Write) -> Result<()
     if let Some(message) = &document.message {
         writeln!(out, "{message}")?;
     }
+    print_limit(&document.completeness, out)?;
     Ok(())
 }
 

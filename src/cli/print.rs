@@ -124,8 +124,12 @@ fn all_waves(
         Ok(document)
     })?;
     let answers = groups.iter().map(|group| group.document.as_ref());
-    let is_done = |answer: Option<&PrintDocument>| answer.is_some_and(|d| exit(d) == Exit::Done);
-    let is_done = answers.into_iter().all(is_done) && !groups.is_empty();
+    let mut exits: Vec<Exit> = answers.map(|d| d.map_or(Exit::BadNews, exit)).collect();
+    if groups.is_empty() {
+        exits.push(Exit::BadNews);
+    }
+    // The worst of them.
+    let exit = exits.into_iter().max_by_key(|exit| exit.code());
     match arguments.format {
         Format::Json => {
             let format = "hetdwarf-print/1";
@@ -142,7 +146,7 @@ fn all_waves(
             }
         }
     }
-    Ok(if is_done { Exit::Done } else { Exit::BadNews })
+    Ok(exit.unwrap_or(Exit::Done))
 }
 
 fn exit(document: &PrintDocument) -> Exit {
@@ -151,9 +155,10 @@ fn exit(document: &PrintDocument) -> Exit {
         .iter()
         .any(|expression| expression.error.is_some());
     let any = expressions.iter().any(|expression| expression.has_value());
-    if any && !failed {
+    let exit = if any && !failed {
         Exit::Done
     } else {
         Exit::BadNews
-    }
+    };
+    exit.unless_limited(&document.completeness)
 }

@@ -12,7 +12,7 @@ use crate::report::{
 
 use super::arguments::{Format, UnwindArguments};
 use super::core::{Chosen, ask_all_waves, with_chosen};
-use super::failure::{Exit, Failure};
+use super::failure::{Exit, Failure, print_limit};
 use super::lane_pc;
 use super::lanes::{chosen_lanes, item_text, work_items};
 use super::or_unknown;
@@ -47,7 +47,7 @@ fn answer(
             print_waiting(stop, out)?;
         }
     }
-    Ok(Exit::Done)
+    Ok(Exit::Done.unless_limited(&document.completeness))
 }
 
 /// Where the lanes are that are not active: `lane-pc` has it as a document. The call stack is worth having also where nothing can be
@@ -89,6 +89,10 @@ fn all_waves(arguments: &UnwindArguments, out: &mut dyn Write) -> Result<Exit, F
         Ok(document)
     })?;
     let is_bad = groups.iter().any(|group| group.document.is_none());
+    let exit = if is_bad { Exit::BadNews } else { Exit::Done };
+    let documents = groups.iter().filter_map(|group| group.document.as_ref());
+    let limits = documents.map(|document| &document.completeness);
+    let exit = limits.fold(exit, Exit::unless_limited);
     match arguments.format {
         Format::Json => {
             let format = "hetdwarf-unwind/1";
@@ -114,7 +118,7 @@ fn all_waves(arguments: &UnwindArguments, out: &mut dyn Write) -> Result<Exit, F
             }
         }
     }
-    Ok(if is_bad { Exit::BadNews } else { Exit::Done })
+    Ok(exit)
 }
 
 /// Which waves a group has, and why there is no answer, if there is none.
@@ -154,6 +158,7 @@ pub(crate) fn print(
         }
     }
     writeln!(out, "{}", document.message)?;
+    print_limit(&document.completeness, out)?;
     let has_lists = document.frames.iter().any(|frame| {
         let mut values = frame.registers.values().map(|register| &register.value);
         values.any(|value| matches!(value, Some(RegisterValue::Lanes(_))))

@@ -17,7 +17,7 @@ use crate::report::{
 
 use super::arguments::{Format, FrameChoice, VarsArguments};
 use super::core::{Chosen, with_chosen};
-use super::failure::{Exit, Failure};
+use super::failure::{Exit, Failure, print_limit};
 use super::input::frame_at;
 use super::lane_pc;
 use super::lanes::{chosen_lanes, ranges};
@@ -76,24 +76,32 @@ fn show(
         printer: Printer::new(width),
         out,
     };
-    let is_readable = match arguments.frame {
+    let (is_readable, completeness) = match arguments.frame {
         FrameChoice::One(level) => {
             let frame = frame_at(stop, level)?;
             let document = VarsDocument::new(&frame, &request).map_err(place)?;
             answer.one(&document)?;
-            document.content.is_readable()
+            (
+                document.content.is_readable(),
+                document.content.completeness,
+            )
         }
         FrameChoice::All => {
             let document = AllVarsDocument::new(stop, &request).map_err(place)?;
             answer.all(&document)?;
-            document.frames.iter().any(FrameVariables::is_readable)
+            let mut frames = document.frames.iter();
+            (
+                frames.any(FrameVariables::is_readable),
+                document.completeness,
+            )
         }
     };
-    Ok(if is_readable {
+    let exit = if is_readable {
         Exit::Done
     } else {
         Exit::BadNews
-    })
+    };
+    Ok(exit.unless_limited(&completeness))
 }
 
 fn display_options(arguments: &VarsArguments) -> Options {
@@ -116,7 +124,10 @@ impl Answer<'_, '_, '_> {
     fn one(&mut self, document: &VarsDocument) -> Result<(), Failure> {
         match self.format {
             Format::Json => writeln!(self.out, "{}", to_json_pretty(document)?)?,
-            Format::Text => self.frame(&document.content)?,
+            Format::Text => {
+                self.frame(&document.content)?;
+                print_limit(&document.content.completeness, self.out)?;
+            }
         }
         Ok(())
     }
@@ -130,6 +141,7 @@ impl Answer<'_, '_, '_> {
                     writeln!(self.out)?;
                 }
                 writeln!(self.out, "{}", document.message)?;
+                print_limit(&document.completeness, self.out)?;
             }
         }
         Ok(())

@@ -140,20 +140,24 @@ impl<'a> DebugInfo<'a> {
     /// # Errors
     /// If the entries of the function are malformed.
     pub fn variables_at(&self, function: &Function<'a>, pc: u64) -> Result<Vec<Variable<'a>>> {
-        self.variables_within(function, pc, &self.question())
+        let mut variables = Vec::new();
+        self.variables_within(function, pc, &self.question(), &mut variables)?;
+        Ok(variables)
     }
 
-    /// The same; entries that are read to find the scopes are paid for.
+    /// The same; entries that are read to find the scopes are paid for. Those that were found before an error are in
+    /// `variables` too.
     pub(crate) fn variables_within(
         &self,
         function: &Function<'a>,
         pc: u64,
         meter: &Meter,
-    ) -> Result<Vec<Variable<'a>>> {
-        if let Some(variables) = self.known_variables(function.die, pc, meter)? {
-            return Ok(variables);
+        variables: &mut Vec<Variable<'a>>,
+    ) -> Result<()> {
+        if self.known_variables(function.die, pc, meter, variables)? {
+            return Ok(());
         }
-        self.walked_variables(function.die, pc, meter)
+        self.walked_variables(function.die, pc, meter, variables)
     }
 
     /// The same, read anew in a walk over the entries of the function.
@@ -162,7 +166,8 @@ impl<'a> DebugInfo<'a> {
         function: DieId,
         pc: u64,
         meter: &Meter,
-    ) -> Result<Vec<Variable<'a>>> {
+        variables: &mut Vec<Variable<'a>>,
+    ) -> Result<()> {
         let found = self.scopes_at(function, pc, meter)?;
         let names = self.function_names(&found.scopes);
         let mut objects: Vec<Vec<Die<'a>>> = found.scopes.iter().map(|_| Vec::new()).collect();
@@ -174,45 +179,47 @@ impl<'a> DebugInfo<'a> {
         let mut scopes: Vec<_> = found.scopes.iter().zip(names).zip(objects).collect();
         scopes.sort_by_key(|((scope, _), _)| core::cmp::Reverse(scope.depth));
         let mut reading = Reading::new(meter);
-        let mut variables = Vec::new();
         for ((scope, name), objects) in scopes {
-            self.variables_of_scope(&scope.die, &name, &objects, &mut variables, &mut reading)?;
+            self.variables_of_scope(&scope.die, &name, &objects, variables, &mut reading)?;
         }
-        variables.extend(self.globals_within(function.unit, meter)?);
-        Ok(variables)
+        self.globals_within(function.unit, meter, variables)
     }
 
-    /// The same for a function whose scopes are kept; nothing for any other.
+    /// The same for a function whose scopes are kept; false for any other.
     fn known_variables(
         &self,
         function: DieId,
         pc: u64,
         meter: &Meter,
-    ) -> Result<Option<Vec<Variable<'a>>>> {
+        variables: &mut Vec<Variable<'a>>,
+    ) -> Result<bool> {
         let Some(tree) = self.scope_tree(function) else {
-            return Ok(None);
+            return Ok(false);
         };
         let Some(globals) = self.kept_globals(function.unit) else {
-            return Ok(None);
+            return Ok(false);
         };
         let mut scopes: SmallVec<[&[Variable<'a>]; 8]> = SmallVec::new();
         for number in tree.around(pc) {
-            let Some(variables) = self.scope_variables(tree, number) else {
-                return Ok(None);
+            let Some(found) = self.scope_variables(tree, number) else {
+                return Ok(false);
             };
-            scopes.push(variables);
+            scopes.push(found);
         }
         scopes.push(globals);
-        let count = scopes.iter().map(|scope| scope.len()).sum();
-        meter.work(count as u64)?;
-        meter.hold_all::<Variable<'a>>(count)?;
-        Ok(Some(scopes.concat()))
+        for scope in scopes {
+            meter.work(scope.len() as u64)?;
+            meter.hold_all::<Variable<'a>>(scope.len())?;
+            variables.extend_from_slice(scope);
+        }
+        Ok(true)
     }
 
     /// The variables of file scope of a unit, read once; nothing if they cannot be read, or not be kept.
     fn kept_globals(&self, unit: UnitId) -> Option<&[Variable<'a>]> {
         let read = |meter: &Meter| {
-            let globals = self.globals_within(unit, meter)?;
+            let mut globals = Vec::new();
+            self.globals_within(unit, meter, &mut globals)?;
             Ok(globals.into_boxed_slice())
         };
         let globals = &self.index(unit).ok()?.read_globals;
@@ -239,13 +246,35 @@ impl<'a> DebugInfo<'a> {
     /// # Errors
     /// If the unit cannot be read.
     pub fn globals(&self, unit: UnitId) -> Result<Vec<Variable<'a>>> {
-        self.globals_within(unit, &self.question())
+        let mut variables = Vec::new();
+        self.globals_within(unit, &self.question(), &mut variables)?;
+        Ok(variables)
     }
 
-    fn globals_within(&self, unit: UnitId, meter: &Meter) -> Result<Vec<Variable<'a>>> {
-        let index = self.index(unit)?;
-        let mut variables = Vec::new();
+    /// The same, paid for; those that were found before an error are in `variables` too.
+    pub(crate) fn globals_within(
+        &self,
+        unit: UnitId,
+        meter: &Meter,
+        variables: &mut Vec<Variable<'a>>,
+    ) -> Result<()> {
+        let mut globals = Vec::new();
         let mut completed = BTreeSet::new();
+        let read = self.add_globals(unit, meter, &mut globals, &mut completed);
+        globals.retain(|variable| !completed.contains(&variable.die));
+        variables.append(&mut globals);
+        read
+    }
+
+    /// * `completed`: gets the declarations that other entries complete.
+    fn add_globals(
+        &self,
+        unit: UnitId,
+        meter: &Meter,
+        variables: &mut Vec<Variable<'a>>,
+        completed: &mut BTreeSet<DieId>,
+    ) -> Result<()> {
+        let index = self.index(unit)?;
         for id in &index.globals {
             let die = self.die(*id)?;
             let specification = die.attribute(DW_AT_specification);
@@ -268,8 +297,7 @@ impl<'a> DebugInfo<'a> {
             variable.scope = qualifier.map(Cow::Owned);
             variables.push(variable);
         }
-        variables.retain(|variable| !completed.contains(&variable.die));
-        Ok(variables)
+        Ok(())
     }
 
     /// Appends the variables of the scope `scope`, which declares `objects` and is in the function `name`.

@@ -43,7 +43,7 @@ use crate::error::Error;
 use crate::expr::{Dialect, RegisterStyle};
 use crate::object::CodeObject;
 use crate::untrusted::Untrusted;
-use output::{Limited, Output};
+use output::Output;
 
 /// A part of a dump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,7 +123,6 @@ pub struct Dump<'d> {
     selection: Selection<'d>,
     style: Style,
     json: bool,
-    size: u64,
 }
 
 impl<'d> Dump<'d> {
@@ -146,7 +145,6 @@ impl<'d> Dump<'d> {
                 dialect: Dialect::User,
             },
             json: false,
-            size: 0,
         }
     }
 
@@ -182,12 +180,6 @@ impl<'d> Dump<'d> {
         Dump { json, ..self }
     }
 
-    /// How many bytes the files have, which says how much text they may ask for: 64 MiB, and a KiB for each byte.
-    #[must_use]
-    pub fn input_size(self, size: u64) -> Dump<'d> {
-        Dump { size, ..self }
-    }
-
     /// Whether an entry starts at an offset of any section of units.
     ///
     /// # Errors
@@ -196,16 +188,20 @@ impl<'d> Dump<'d> {
         unit::has_entry(&self.sources, self.style.dialect, offset)
     }
 
-    /// Writes the dump. What is malformed stands in its place; what it was is the result.
+    /// Writes the dump. What is malformed stands in its place; what it was is the result. It ends where
+    /// [`Limits::work`](crate::limits::Limits::work) is reached, which is a part of that result; a document then says `"complete": false`.
     ///
     /// A closed pipe ends the dump. If something malformed came before, that is still the result: what a file is does not
     /// hang on who reads the answer.
     ///
     /// # Errors
-    /// If it cannot be written, or is larger than [`input_size`](Dump::input_size) allows.
+    /// If it cannot be written.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<Option<String>> {
-        let mut limited = Limited::new(out, self.size);
-        let mut output = Output::new(&mut limited, self.json);
+        let files = self.sources.files.iter();
+        let steps = files.fold(0u64, |steps, (object, _)| {
+            steps.saturating_add(object.meter().most_steps())
+        });
+        let mut output = Output::new(out, self.json, steps);
         let written = self.document(&mut output);
         let problems = output.problem_text();
         match written {
@@ -224,7 +220,7 @@ impl<'d> Dump<'d> {
             writeln!(output, "{name}:\tfile format elf64-amdgpu")?;
         }
         for part in Part::ALL {
-            if self.parts.contains(&part) {
+            if self.parts.contains(&part) && !output.is_cut() {
                 self.part(part, output)?;
             }
         }
@@ -247,6 +243,7 @@ impl<'d> Dump<'d> {
         };
         match written {
             Ok(()) => Ok(()),
+            Err(_) if output.is_cut() => output.cut(),
             Err(Failure::Unreadable(error)) => output.failed(&error),
             Err(Failure::Unwritten(error)) => Err(error),
         }

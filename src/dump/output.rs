@@ -4,43 +4,13 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::error::Error;
-use crate::report::to_json;
+use crate::error::{Error, Limit};
+use crate::limits::reached;
+use crate::report::{Completeness, to_json};
 
-/// What a dump may have at least, in bytes, and more for each byte of input. Entries can refer to the
-/// same long string, list or type again and again, so that a small file could ask for endless output;
-/// dumps of real files have twenty times the size of the file.
-const AT_LEAST: u64 = 1 << 26;
-const PER_BYTE: u64 = 1 << 10;
-
-/// A stream that takes so many bytes and no more.
-pub(super) struct Limited<'o> {
-    out: &'o mut dyn Write,
-    left: u64,
-}
-
-impl<'o> Limited<'o> {
-    /// For the dump of an input of this size, in bytes.
-    pub(super) fn new(out: &'o mut dyn Write, size: u64) -> Limited<'o> {
-        let left = PER_BYTE.saturating_mul(size).saturating_add(AT_LEAST);
-        Limited { out, left }
-    }
-}
-
-impl Write for Limited<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.left = self
-            .left
-            .checked_sub(bytes.len() as u64)
-            .ok_or_else(|| io::Error::other("the input asks for more text than any real file"))?;
-        self.out.write_all(bytes)?;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
-    }
-}
+/// As many bytes of text count as a step. Entries can refer to the same long string, list or type again and again, so
+/// that a small file could ask for endless output; dumps of real files have some twenty times the size of the file.
+const BYTES_PER_STEP: u64 = 16;
 
 /// The stream of a dump.
 pub(super) struct Output<'o> {
@@ -50,17 +20,48 @@ pub(super) struct Output<'o> {
     open: Vec<(char, &'static str)>,
     problems: u64,
     first: Option<String>,
+    /// How many bytes there may still be.
+    left: u64,
+    /// How many steps all of it may take.
+    steps: u64,
+    completeness: Completeness,
+    is_cut: bool,
 }
 
 impl<'o> Output<'o> {
-    pub(super) fn new(out: &'o mut dyn Write, json: bool) -> Output<'o> {
+    /// For a dump that may take so many steps.
+    pub(super) fn new(out: &'o mut dyn Write, json: bool, steps: u64) -> Output<'o> {
         Output {
             out: io::BufWriter::with_capacity(1 << 16, out),
             json,
             open: Vec::new(),
             problems: 0,
             first: None,
+            left: steps.saturating_mul(BYTES_PER_STEP),
+            steps,
+            completeness: Completeness::default(),
+            is_cut: false,
         }
+    }
+
+    /// Takes room for so many bytes.
+    ///
+    /// # Errors
+    /// If there is no more; then the dump [is cut](Output::is_cut).
+    fn take_room(&mut self, bytes: usize) -> io::Result<()> {
+        if let Some(left) = self.left.checked_sub(bytes as u64).filter(|_| !self.is_cut) {
+            self.left = left;
+            return Ok(());
+        }
+        self.is_cut = true;
+        let error = reached(Limit::Work, self.steps);
+        self.note(&error);
+        Err(io::Error::other(error))
+    }
+
+    /// Whether the input asked for more text than any real file, so that the dump ends here.
+    pub(super) fn is_cut(&self) -> bool {
+        self.is_cut
     }
 
     /// Whether the dump is a JSON document.
@@ -71,6 +72,7 @@ impl<'o> Output<'o> {
     /// Remembers a problem, without printing it.
     pub(super) fn note(&mut self, error: &Error) {
         self.problems = self.problems.saturating_add(1);
+        self.completeness.note(error);
         if self.first.is_none() {
             self.first = Some(error.to_string());
         }
@@ -78,13 +80,18 @@ impl<'o> Output<'o> {
 
     /// A part that could not be printed, or not to its end. What it left open is closed.
     pub(super) fn failed(&mut self, error: &Error) -> io::Result<()> {
-        self.problems = self.problems.saturating_add(1);
-        if self.first.is_none() {
-            self.first = Some(error.to_string());
-        }
+        self.note(error);
+        self.break_off(error)
+    }
+
+    /// Ends the dump where there is no room for more.
+    pub(super) fn cut(&mut self) -> io::Result<()> {
+        self.break_off(&reached(Limit::Work, self.steps))
+    }
+
+    fn break_off(&mut self, error: &Error) -> io::Result<()> {
         if !self.json {
-            writeln!(self.out, "error: {error}")?;
-            return Ok(());
+            return writeln!(self.out, "error: {error}");
         }
         while self.open.len() > 1 {
             self.close()?;
@@ -118,6 +125,11 @@ impl<'o> Output<'o> {
     }
 
     pub(super) fn end_document(&mut self) -> io::Result<()> {
+        if !self.completeness.complete {
+            let text = to_json(&self.completeness)?;
+            let fields = text.trim_start_matches('{').trim_end_matches('}');
+            write!(self.out, ",{fields}")?;
+        }
         self.close()?;
         writeln!(self.out)?;
         Ok(())
@@ -151,14 +163,17 @@ impl<'o> Output<'o> {
 
     /// An element of the open array.
     pub(super) fn element(&mut self, value: &impl Serialize) -> io::Result<()> {
+        let text = to_json(value)?;
+        self.take_room(text.len())?;
         self.separate()?;
-        self.value(value)
+        self.out.write_all(text.as_bytes())
     }
 
     /// An element of the open array, an object that stays open for arrays in it.
     pub(super) fn begin_element(&mut self, fields: &impl Serialize) -> io::Result<()> {
-        self.separate()?;
         let text = to_json(fields)?;
+        self.take_room(text.len())?;
+        self.separate()?;
         write!(self.out, "{}", text.strip_suffix('}').unwrap_or(&text))?;
         self.open.push(('}', ""));
         Ok(())
@@ -167,17 +182,13 @@ impl<'o> Output<'o> {
     pub(super) fn end_element(&mut self) -> io::Result<()> {
         self.close()
     }
-
-    fn value(&mut self, value: &impl Serialize) -> io::Result<()> {
-        let text = to_json(value)?;
-        self.out.write_all(text.as_bytes())?;
-        Ok(())
-    }
 }
 
 impl Write for Output<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.out.write(bytes)
+        self.take_room(bytes.len())?;
+        self.out.write_all(bytes)?;
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {

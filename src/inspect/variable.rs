@@ -356,31 +356,45 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
     /// The variables in scope, the innermost scope first, with their values in every lane; `types` gets
     /// their types. At the end come those of file scope.
     ///
-    /// A variable that cannot be read says so itself, and costs the others nothing.
+    /// A variable that cannot be read says so itself, and costs the others nothing. Where a limit was reached there are
+    /// those that were found before it, and [`Meter::refused`] of the stop's [`meter`](super::Stop::meter) says so.
     ///
     /// # Errors
     /// If the entries of the function are malformed.
     pub fn variables(&self, types: &mut TypeTable) -> Result<Vec<VariableValue<'p>>> {
         self.stop.begin_question();
-        self.variables_within(types, self.stop.meter())
+        let (variables, _) = self.variables_within(types, self.stop.meter())?;
+        Ok(variables)
     }
 
-    /// The same as a part of a question about several frames; entries that are read to find the scopes are paid for.
+    /// The same as a part of a question about several frames; entries that are read to find the scopes are paid for. Also
+    /// gives the limit that was reached before all were read.
     pub(crate) fn variables_within(
         &self,
         types: &mut TypeTable,
         meter: &Meter,
-    ) -> Result<Vec<VariableValue<'p>>> {
+    ) -> Result<(Vec<VariableValue<'p>>, Option<Error>)> {
         let info = self.stop.program().info();
         let Some(function) = self.function()? else {
-            return Ok(Vec::new());
+            return Ok((Vec::new(), None));
         };
-        let variables = info.variables_within(&function, self.lookup_address(), meter)?;
+        let mut variables = Vec::new();
+        let address = self.lookup_address();
+        let mut limit = match info.variables_within(&function, address, meter, &mut variables) {
+            Err(error) if !error.is_limit() => return Err(error),
+            found => found.err(),
+        };
         let reader = Reader::new(*self, &function);
-        Ok(variables
-            .into_iter()
-            .map(|variable| reader.read(variable, types))
-            .collect())
+        let mut values = Vec::with_capacity(variables.len());
+        for variable in variables {
+            // Nothing could be said of the others but that.
+            if meter.steps_left() == 0 {
+                limit = limit.or_else(|| meter.work(1).err());
+                break;
+            }
+            values.push(reader.read(variable, types));
+        }
+        Ok((values, limit))
     }
 
     /// Reads one variable of `function`, which is the frame's, or one of file scope of any unit.

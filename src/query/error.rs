@@ -94,7 +94,7 @@ impl QueryErrorKind {
     }
 
     /// The error at an offset of the text.
-    pub(super) fn at(self, offset: usize) -> QueryError {
+    pub(crate) fn at(self, offset: usize) -> QueryError {
         QueryError { kind: self, offset }
     }
 }

@@ -37,7 +37,7 @@ use crate::arch::Lane;
 use crate::debug_info::type_name;
 use crate::debug_info::types::{TypeId, TypeTable};
 use crate::display::{self, Options, TypedBytes};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::inspect::{LaneState, MOST_BYTES, StopFrame};
 use crate::limits::Limits;
 use crate::location::Bits;
@@ -125,6 +125,12 @@ impl<'s, 'p, 'a> Query<'s, 'p, 'a> {
     /// # Errors
     /// If the debugging information of the frame's function is malformed.
     pub fn new(frame: StopFrame<'s, 'p, 'a>) -> Result<Query<'s, 'p, 'a>> {
+        frame.stop().begin_question();
+        Query::within(frame)
+    }
+
+    /// The same as a part of a question.
+    pub(crate) fn within(frame: StopFrame<'s, 'p, 'a>) -> Result<Query<'s, 'p, 'a>> {
         let scope = Scope::new(frame)?;
         let names = Names::new(
             frame.stop().program().info(),
@@ -159,8 +165,23 @@ impl<'s, 'p, 'a> Query<'s, 'p, 'a> {
     /// If the text is no expression, names something that there is not, or an operator does not take its
     /// operands. What is wrong in one lane only is in its [`LaneAnswer`].
     pub fn evaluate(&mut self, text: &str, lanes: &[Lane]) -> Result<Answer, QueryError> {
+        self.scope.frame.stop().begin_question();
+        self.evaluate_within(text, lanes)
+    }
+
+    /// The limit that was reached before all variables were found that names could mean.
+    #[cfg(feature = "serde")]
+    pub(crate) fn limit(&self) -> Option<&Error> {
+        self.scope.limit.as_ref()
+    }
+
+    /// [`evaluate`](Query::evaluate) as a part of a question.
+    pub(crate) fn evaluate_within(
+        &mut self,
+        text: &str,
+        lanes: &[Lane],
+    ) -> Result<Answer, QueryError> {
         let frame = self.scope.frame;
-        frame.stop().begin_question();
         let (scope, names) = (&self.scope, &mut self.names);
         let nodes = parse::parse(text, &mut |path| check_type::is_type(path, scope, names))?;
         let steps = check::check(&nodes, &mut self.scope, &mut self.names, &mut self.types)?;

@@ -8,7 +8,7 @@ use super::names::is_scope_of;
 use super::syntax::Path;
 use crate::debug_info::types::TypeTable;
 use crate::debug_info::{DieId, Function, UnitId, Variable};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::inspect::{StopFrame, VariableValue};
 use crate::nearest::Nearest;
 
@@ -19,6 +19,8 @@ pub(super) struct Scope<'s, 'p, 'a> {
     function: Option<Function<'a>>,
     /// The innermost scope first; those of file scope at the end.
     visible: Vec<Variable<'a>>,
+    /// The limit that was reached before all variables were found.
+    pub(super) limit: Option<Error>,
     /// Those of file scope of other units, once they were asked for.
     elsewhere: Option<Vec<Variable<'a>>>,
     values: BTreeMap<DieId, Rc<VariableValue<'p>>>,
@@ -28,14 +30,24 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
     pub(super) fn new(frame: StopFrame<'s, 'p, 'a>) -> Result<Scope<'s, 'p, 'a>> {
         let info = frame.stop().program().info();
         let function = frame.function()?;
+        let mut limit = None;
         let visible = match &function {
-            Some(function) => info.variables_at(function, frame.call_frame().lookup_address())?,
+            Some(function) => {
+                let (address, meter) = (frame.call_frame().lookup_address(), frame.stop().meter());
+                let mut visible = Vec::new();
+                match info.variables_within(function, address, meter, &mut visible) {
+                    Err(error) if !error.is_limit() => return Err(error),
+                    found => limit = found.err(),
+                }
+                visible
+            }
             None => Vec::new(),
         };
         Ok(Scope {
             frame,
             function,
             visible,
+            limit,
             elsewhere: None,
             values: BTreeMap::new(),
         })
@@ -75,9 +87,18 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
         if self.elsewhere.is_none() {
             let (info, own) = (self.frame.stop().program().info(), self.unit());
             let others = units.into_iter().filter(|unit| Some(*unit) != own);
-            // A unit that is malformed has none.
-            let globals = others.flat_map(|unit| info.globals(unit).unwrap_or_default());
-            self.elsewhere = Some(globals.collect());
+            let meter = self.frame.stop().meter();
+            let mut globals = Vec::new();
+            for unit in others {
+                // A unit that is malformed has none.
+                if let Err(error) = info.globals_within(unit, meter, &mut globals)
+                    && error.is_limit()
+                {
+                    self.limit = Some(error);
+                    break;
+                }
+            }
+            self.elsewhere = Some(globals);
         }
         self.best(self.elsewhere.as_deref().unwrap_or_default(), path)
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::completeness::Completeness;
 use super::number::Hex;
 use super::vars::{VarsFrame, file_name};
 use crate::arch::Lane;
@@ -27,7 +28,10 @@ pub struct LanePcDocument {
     /// What is to be said besides, for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<Untrusted<'static>>,
-    /// Each lane.
+    /// Whether a limit was reached; its fields are the document's.
+    #[serde(flatten)]
+    pub completeness: Completeness,
+    /// Each lane; none where a limit was reached before anything was known of them.
     pub lanes: Vec<LanePcLane>,
 }
 
@@ -108,7 +112,18 @@ impl LanePcDocument {
         let VarsFrame {
             index, function, ..
         } = VarsFrame::new(frame)?;
-        let found = frame.lane_pcs_by(recovery)?;
+        let mut completeness = Completeness::default();
+        let Some(found) = completeness.accept(frame.lane_pcs_by(recovery))? else {
+            return Ok(LanePcDocument {
+                format: "hetdwarf-lane-pc/1",
+                function,
+                frame: index,
+                known: false,
+                message: None,
+                completeness,
+                lanes: Vec::new(),
+            });
+        };
         let callers = frame.lanes_in_callers(&found);
         let message = match function {
             Some(_) if found.is_known => None,
@@ -116,7 +131,10 @@ impl LanePcDocument {
                 "the function has no DW_AT_LLVM_lane_pc: where inactive lanes are is not known"
                     .into(),
             ),
-            None => frame.undescribed()?.map(|reason| reason.to_string().into()),
+            None => {
+                let reason = completeness.accept(frame.undescribed())?.flatten();
+                reason.map(|reason| reason.to_string().into())
+            }
         };
         let mut lanes = Vec::with_capacity(found.pcs.len());
         // Many lanes are in the same place.
@@ -124,11 +142,11 @@ impl LanePcDocument {
         let places = found.pcs.iter().zip(&found.places).zip(&callers);
         for (lane, ((pc, place), caller)) in self::lanes(frame).zip(places) {
             let line = match pc {
-                Some(pc) => lines.of(frame, *pc)?,
+                Some(pc) => completeness.accept(lines.of(frame, *pc))?.flatten(),
                 None => None,
             };
             let caller = match caller {
-                Some(place) => Some(LanePcCaller::new(frame, *place, &mut lines)?),
+                Some(place) => completeness.accept(LanePcCaller::new(frame, *place, &mut lines))?,
                 None => None,
             };
             lanes.push(LanePcLane {
@@ -141,12 +159,16 @@ impl LanePcDocument {
                 ..LanePcLane::at(lane, *place)
             });
         }
+        if let Some(refused) = frame.stop().meter().refused() {
+            completeness.note(&refused);
+        }
         Ok(LanePcDocument {
             format: "hetdwarf-lane-pc/1",
             function,
             frame: index,
             known: found.is_known,
             message,
+            completeness,
             lanes,
         })
     }

@@ -5,6 +5,7 @@
 
 mod all_waves;
 mod annotate;
+mod completeness;
 mod core;
 mod core_page;
 mod eval;
@@ -29,6 +30,7 @@ pub use self::core::{
 };
 pub use all_waves::{AllWavesDocument, WaveGroup, WaveGroups};
 pub use annotate::{AnnotateDocument, AnnotateFunction};
+pub use completeness::Completeness;
 pub use core_page::CorePage;
 pub use eval::{
     EvalDocument, EvalLane, EvalOptions, EvalRequest, ReadDocument, ResultDocument, Source,

@@ -2,14 +2,14 @@
 
 use serde::Serialize;
 
+use super::completeness::Completeness;
 use super::number::{Hex, hex_bytes};
 use super::vars::{LaneDocument, PER_LINE, VarsFrame};
 use crate::arch::Lane;
 use crate::display::Options;
-use crate::error::Result;
 use crate::inspect::StopFrame;
 use crate::meter::Meter;
-use crate::query::{LaneAnswer, NoValue, Query, QueryError};
+use crate::query::{LaneAnswer, NoValue, Query, QueryError, QueryErrorKind};
 use crate::untrusted::Untrusted;
 
 /// The document.
@@ -22,6 +22,9 @@ pub struct PrintDocument {
     pub pc: Hex,
     /// Where that is in the source.
     pub frame: VarsFrame,
+    /// Whether a limit was reached; its fields are the document's.
+    #[serde(flatten)]
+    pub completeness: Completeness,
     /// The expressions, in the order in which they were asked for.
     pub expressions: Vec<ExpressionDocument>,
 }
@@ -75,33 +78,38 @@ impl ExpressionDocument {
 }
 
 impl PrintDocument {
-    /// Evaluates expressions in some lanes of a frame. One that cannot be evaluated has an error in its place.
+    /// Evaluates expressions in some lanes of a frame. One that cannot be evaluated has an error in its place, also if that
+    /// is because a limit was reached; all of them are one question.
     ///
     /// # Errors
-    /// If the debugging information of the frame is malformed; [`Limit::Memory`](crate::error::Limit::Memory) if the answers are longer than
-    /// any that a person reads.
+    /// If the debugging information of the frame is malformed.
     pub fn new(
         frame: &StopFrame<'_, '_, '_>,
         lanes: &[Lane],
         texts: &[String],
         options: &Options,
-    ) -> Result<PrintDocument> {
+    ) -> crate::Result<PrintDocument> {
         let meter = frame.stop().meter();
-        let count = texts.len().saturating_mul(lanes.len()) as u64;
         meter.begin_question();
-        meter.hold(count.saturating_mul(PER_LINE))?;
-        let mut query = Query::new(*frame)?;
+        let place = VarsFrame::within(frame, meter)?;
+        let mut query = Query::within(*frame)?;
         let mut writer = Writer {
             lanes,
             options,
             meter,
+            completeness: Completeness::default(),
         };
         let expressions = texts.iter().map(|text| writer.expression(&mut query, text));
-        let expressions = expressions.collect::<Result<_>>()?;
+        let expressions = expressions.collect();
+        let refused = meter.refused();
+        for limit in query.limit().into_iter().chain(&refused) {
+            writer.completeness.note(limit);
+        }
         Ok(PrintDocument {
             format: "hetdwarf-print/1",
             pc: Hex::from(frame.call_frame().pc()),
-            frame: VarsFrame::new(frame)?,
+            frame: place,
+            completeness: writer.completeness,
             expressions,
         })
     }
@@ -112,38 +120,49 @@ struct Writer<'w> {
     lanes: &'w [Lane],
     options: &'w Options,
     meter: &'w Meter,
+    completeness: Completeness,
 }
 
 impl Writer<'_> {
-    fn expression(
+    fn expression(&mut self, query: &mut Query<'_, '_, '_>, text: &str) -> ExpressionDocument {
+        let mut document = ExpressionDocument {
+            text: text.to_owned().into(),
+            ty: None,
+            lanes: None,
+            error: None,
+        };
+        if let Err(error) = self.answer(query, text, &mut document) {
+            if let QueryErrorKind::DebugInfo(error) = &error.kind {
+                self.completeness.note(error);
+            }
+            document.error = Some(QueryErrorDocument::from(&error));
+        }
+        document
+    }
+
+    fn answer(
         &mut self,
         query: &mut Query<'_, '_, '_>,
         text: &str,
-    ) -> Result<ExpressionDocument> {
-        self.meter.print(text.len())?;
-        let answer = match query.evaluate(text, self.lanes) {
-            Ok(answer) => answer,
-            Err(error) => {
-                let error = Some(QueryErrorDocument::from(&error));
-                return Ok(ExpressionDocument {
-                    text: text.to_owned().into(),
-                    ty: None,
-                    lanes: None,
-                    error,
-                });
-            }
-        };
+        document: &mut ExpressionDocument,
+    ) -> Result<(), QueryError> {
+        let fault = |error| QueryErrorKind::DebugInfo(error).at(0);
+        let lines = (self.lanes.len() as u64).saturating_mul(PER_LINE);
+        (self.meter.print(text.len()))
+            .and_then(|()| self.meter.hold(lines))
+            .map_err(fault)?;
+        let answer = query.evaluate_within(text, self.lanes)?;
         let lanes = answer.lanes.iter().map(|lane| self.lane(query, lane));
-        let lanes = lanes.collect::<Result<_>>()?;
-        Ok(ExpressionDocument {
-            text: text.to_owned().into(),
-            ty: Some(answer.type_name.into()),
-            lanes: Some(lanes),
-            error: None,
-        })
+        document.lanes = Some(lanes.collect::<crate::Result<_>>().map_err(fault)?);
+        document.ty = Some(answer.type_name.into());
+        Ok(())
     }
 
-    fn lane(&mut self, query: &Query<'_, '_, '_>, answer: &LaneAnswer) -> Result<LaneDocument> {
+    fn lane(
+        &mut self,
+        query: &Query<'_, '_, '_>,
+        answer: &LaneAnswer,
+    ) -> crate::Result<LaneDocument> {
         let work_item = query.frame().stop().wave().work_item(answer.lane);
         let mut document = LaneDocument::of_state(answer.lane, work_item, answer.state());
         let bits = match &answer.value {

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::completeness::Completeness;
 use super::number::Hex;
 use super::vars::{PER_LINE, VarsFrame};
 use crate::arch::{Lane, Register};
-use crate::error::{ErrorKind, Result};
+use crate::error::Result;
 use crate::eval::Frame;
 use crate::frame::{CallFrame, RegisterRule, Row, Stopped};
 use crate::inspect::{Stop, StopFrame, Undescribed};
@@ -32,6 +33,9 @@ pub struct UnwindDocument {
     /// Why nothing is known of the code of the last frame: a name of [`Undescribed`](crate::inspect::Undescribed).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'static str>,
+    /// Whether a limit was reached; its fields are the document's.
+    #[serde(flatten)]
+    pub completeness: Completeness,
 }
 
 /// A lane of the wave.
@@ -126,13 +130,15 @@ impl UnwindDocument {
         };
         let mut stopped = stop.stopped();
         let mut error = stop.stack().error().cloned();
+        let mut completeness = Completeness::of_stack(stop);
         for frame in stop.frames() {
             if let Some(callee) = frame.call_frame().callee() {
                 add_rules(&callee, &mut rules);
             }
-            match FrameDocument::new(&frame, lane, &rules, &mut places) {
+            match FrameDocument::new(&frame, lane, &rules, &mut places, &mut completeness) {
                 Ok(frame) => frames.push(frame),
-                Err(reason) if matches!(reason.kind(), ErrorKind::Limit { .. }) => {
+                Err(reason) if reason.is_limit() => {
+                    completeness.note(&reason);
                     stopped = Stopped::Limit;
                     error = Some(reason);
                     break;
@@ -141,9 +147,14 @@ impl UnwindDocument {
             }
         }
         let undescribed = match (stopped, stop.frames().last()) {
-            (Stopped::NoFunction | Stopped::NoCfi, Some(last)) => last.undescribed()?,
+            (Stopped::NoFunction | Stopped::NoCfi, Some(last)) => {
+                completeness.accept(last.undescribed())?.flatten()
+            }
             (_, _) => None,
         };
+        if let Some(refused) = stop.meter().refused() {
+            completeness.note(&refused);
+        }
         let undescribed = undescribed.filter(says_why_no_cfi);
         let lanes = stop.wave().wave_size().all_lanes();
         Ok(UnwindDocument {
@@ -162,6 +173,7 @@ impl UnwindDocument {
                 (None, None) => stopped.text().into(),
             },
             reason: undescribed.map(|undescribed| undescribed.name()),
+            completeness,
         })
     }
 }
@@ -216,6 +228,7 @@ impl FrameDocument {
         lane: Lane,
         rules: &Rules<'_>,
         places: &mut Places<'_>,
+        completeness: &mut Completeness,
     ) -> Result<FrameDocument> {
         let VarsFrame {
             function,
@@ -230,7 +243,7 @@ impl FrameDocument {
             address_space: space.name(),
             address: Hex::from(address),
         });
-        let registers = registers(frame, lane, rules);
+        let registers = registers(frame, lane, rules, completeness);
         Ok(FrameDocument {
             index: call_frame.level(),
             pc: Hex::from(call_frame.pc()),
@@ -249,18 +262,24 @@ fn registers(
     frame: &StopFrame<'_, '_, '_>,
     lane: Lane,
     rules: &Rules<'_>,
+    completeness: &mut Completeness,
 ) -> BTreeMap<String, RegisterDocument> {
     let mut registers = BTreeMap::new();
     for (name, (register, rule)) in rules {
-        if let Some(document) = RegisterDocument::new(frame, lane, *register, *rule) {
+        if let Some(document) = RegisterDocument::new(frame, lane, *register, *rule, completeness) {
             registers.insert(name.clone(), document);
         }
     }
     if let Some(stack_pointer) = Register::sgpr(32)
         && frame.stop().options().reading == crate::eval::Reading::Tolerant
         && frame.call_frame().callee().is_some()
-        && let Some(document) =
-            RegisterDocument::new(frame, lane, stack_pointer, RegisterRule::SameValue)
+        && let Some(document) = RegisterDocument::new(
+            frame,
+            lane,
+            stack_pointer,
+            RegisterRule::SameValue,
+            completeness,
+        )
     {
         registers
             .entry(stack_pointer.to_string())
@@ -276,6 +295,7 @@ impl RegisterDocument {
         lane: Lane,
         register: Register,
         rule: RegisterRule<'_>,
+        completeness: &mut Completeness,
     ) -> Option<RegisterDocument> {
         let callee: CallFrame<'_, '_, '_> = frame.call_frame().callee()?;
         let mut document = RegisterDocument {
@@ -290,6 +310,7 @@ impl RegisterDocument {
         let (location, assumed) = match callee.recovered(register) {
             Ok(found) => found,
             Err(error) => {
+                completeness.note(&error);
                 document.message = Some(error.to_string().into());
                 return Some(document);
             }
@@ -321,7 +342,10 @@ impl RegisterDocument {
                 document.value = Some(RegisterValue::Scalar(Hex::from(number(&bits.bytes))));
             }
             Ok(_) => document.message = Some("not available".into()),
-            Err(error) => document.message = Some(error.to_string().into()),
+            Err(error) => {
+                completeness.note(&error);
+                document.message = Some(error.to_string().into());
+            }
         }
         Some(document)
     }

@@ -8,12 +8,13 @@ use core::ops::Range;
 
 use serde::Serialize;
 
+use super::completeness::Completeness;
 use super::number::{Hex, hex_bytes};
 use crate::arch::Lane;
 use crate::debug_info::types::TypeTable;
 use crate::debug_info::{SourceFile, VariableKind};
 use crate::display::Options;
-use crate::error::{ErrorKind, Result};
+use crate::error::Result;
 use crate::eval::LocationAttribute;
 use crate::inspect::{LaneState, Stop, StopFrame, VariableValue};
 use crate::meter::Meter;
@@ -25,6 +26,9 @@ use places::Places;
 
 /// As how many letters or entries a line of output counts.
 pub(super) const PER_LINE: u64 = 64;
+
+/// As how many steps a lane of a variable counts, whatever it holds.
+const PER_LANE: u64 = 8;
 
 /// What is said where the debugger does not have the bytes.
 const NOT_SAID: &str = "the wave does not say what is there";
@@ -60,6 +64,9 @@ pub struct AllVarsDocument {
     pub stopped: &'static str,
     /// The same for people.
     pub message: Untrusted<'static>,
+    /// Whether a limit was reached; its fields are the document's.
+    #[serde(flatten)]
+    pub completeness: Completeness,
 }
 
 /// A frame and its variables.
@@ -81,6 +88,9 @@ pub struct FrameVariables {
     /// The same for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<Untrusted<'static>>,
+    /// Whether a limit was reached; its fields are those of this.
+    #[serde(flatten)]
+    pub completeness: Completeness,
     /// The variables, the innermost scope first.
     pub variables: Vec<VariableDocument>,
     /// Of lanes that were chosen and wait elsewhere in the frame: their variables there, by program location.
@@ -331,11 +341,10 @@ impl VarsFrame {
 }
 
 impl VarsDocument {
-    /// Reads the variables of a frame.
+    /// Reads the variables of a frame. Where a limit is reached, those before are given.
     ///
     /// # Errors
-    /// If the debugging information of the frame is malformed; [`Limit::Memory`](crate::error::Limit::Memory) if there are more
-    /// variables or longer names than in any program.
+    /// If the debugging information of the frame is malformed.
     pub fn new(frame: &StopFrame<'_, '_, '_>, request: &VarsRequest<'_>) -> Result<VarsDocument> {
         frame.stop().begin_question();
         let mut writer = Writer::new(frame.stop().meter(), request);
@@ -366,20 +375,32 @@ impl AllVarsDocument {
                 Some(error) => error.to_string().into(),
                 None => stop.stopped().text().into(),
             },
+            completeness: Completeness::of_stack(stop),
         };
         for frame in stop.frames() {
             if document.frames.is_empty() {
                 document.pc = Hex::from(frame.call_frame().pc());
             }
-            match writer.frame_within(&frame) {
-                Ok(frame) => document.frames.push(frame),
-                Err(error) if matches!(error.kind(), ErrorKind::Limit { .. }) => {
-                    document.stopped = crate::frame::Stopped::Limit.name();
-                    document.message = error.to_string().into();
-                    break;
-                }
-                Err(error) => return Err(error),
+            let Some(found) = document.completeness.accept(writer.frame(&frame))? else {
+                break;
+            };
+            let reached = found.completeness.clone();
+            document.frames.push(found);
+            if !reached.complete && document.completeness.complete {
+                document.completeness = reached;
             }
+            // What was refused to one frame is refused to all after it.
+            if let Some(error) = stop.meter().refused() {
+                document.completeness.note(&error);
+                break;
+            }
+        }
+        if let (Some(limit), true) = (
+            &document.completeness.limit,
+            document.frames.len() < stop.frames().len(),
+        ) {
+            document.stopped = crate::frame::Stopped::Limit.name();
+            document.message = limit.clone();
         }
         Ok(document)
     }
@@ -390,6 +411,8 @@ struct Writer<'w> {
     request: &'w VarsRequest<'w>,
     types: TypeTable,
     meter: &'w Meter,
+    /// That of the frame.
+    completeness: Completeness,
 }
 
 impl<'w> Writer<'w> {
@@ -398,16 +421,7 @@ impl<'w> Writer<'w> {
             request,
             types: TypeTable::default(),
             meter,
-        }
-    }
-
-    /// The same as [`frame`](Writer::frame) for one of several frames, which share what a stop may cost.
-    fn frame_within(&mut self, frame: &StopFrame<'_, '_, '_>) -> Result<FrameVariables> {
-        let found = self.frame(frame)?;
-        // What was refused to one variable is refused to all after it.
-        match self.meter.refused() {
-            Some(error) => Err(error),
-            None => Ok(found),
+            completeness: Completeness::default(),
         }
     }
 
@@ -419,7 +433,16 @@ impl<'w> Writer<'w> {
                 let Places { first, waiting } = Places::of(*frame, lanes.to_vec());
                 let mut found = self.place(&first.0, &first.1)?;
                 for (frame, lanes) in &waiting {
-                    found.waiting_lanes.push(self.place(frame, lanes)?);
+                    if !found.completeness.complete {
+                        break;
+                    }
+                    let place = self.place(frame, lanes);
+                    if let Some(place) = found.completeness.accept(place)? {
+                        if !place.completeness.complete {
+                            found.completeness = place.completeness.clone();
+                        }
+                        found.waiting_lanes.push(place);
+                    }
                 }
                 return Ok(found);
             }
@@ -429,7 +452,13 @@ impl<'w> Writer<'w> {
 
     /// The variables of lanes that are in the same place.
     fn place(&mut self, frame: &StopFrame<'_, '_, '_>, lanes: &[Lane]) -> Result<FrameVariables> {
-        let mut values = frame.variables_within(&mut self.types, self.meter)?;
+        self.completeness = Completeness::default();
+        // It is what the answer is about, and comes first where there is not enough for all.
+        let place = VarsFrame::within(frame, self.meter)?;
+        let (mut values, limit) = frame.variables_within(&mut self.types, self.meter)?;
+        if let Some(error) = limit {
+            self.completeness.note(&error);
+        }
         let filter = self.request.names;
         let wanted = |value: &VariableValue<'_>| {
             let name = value.variable.name.as_deref().unwrap_or_default();
@@ -442,31 +471,43 @@ impl<'w> Writer<'w> {
             names.flatten().map(str::to_owned).collect()
         };
         values.retain(&wanted);
-        let count = values.len().saturating_mul(lanes.len()) as u64;
-        self.meter.hold(count.saturating_mul(PER_LINE))?;
-        let in_prologue = !values.is_empty() && frame.is_in_prologue()?;
-        let mut variables = Vec::with_capacity(values.len());
+        let in_prologue = match values.is_empty() {
+            true => None,
+            false => self.completeness.accept(frame.is_in_prologue())?,
+        };
+        let mut variables = Vec::new();
         for value in &values {
-            let mut variable = self.variable(frame, value, lanes)?;
+            let read = self.variable(frame, value, lanes);
+            let Some(mut variable) = self.completeness.accept(read)? else {
+                break;
+            };
             let is_written = |lane: &LaneDocument| {
                 lane.is_readable() && frame.is_written_by_prologue(value, Lane(lane.lane))
             };
-            if in_prologue && variable.lanes.iter().any(is_written) {
+            if in_prologue == Some(true) && variable.lanes.iter().any(is_written) {
                 variable.note = Some(IN_PROLOGUE);
             }
             variables.push(variable);
         }
-        let empty = Reason::find(frame, &all_names, filter, &variables)?;
-        let (reason, message) = match empty {
+        if let Some(error) = self.meter.refused() {
+            self.completeness.note(&error);
+        }
+        let empty = Reason::find(frame, &all_names, filter, &variables);
+        let (reason, message) = match self.completeness.accept(empty)?.flatten() {
+            // That there are none cannot be said of what was not looked at.
+            Some(Reason { name, .. }) if name == "no-variables" && !self.completeness.complete => {
+                (None, None)
+            }
             Some(Reason { name, message }) => (Some(name), Some(message)),
             None => (None, None),
         };
         Ok(FrameVariables {
             pc: Hex::from(frame.pc()),
-            frame: VarsFrame::within(frame, self.meter)?,
+            frame: place,
             waiting: frame.is_of_waiting_lanes(),
             reason,
             message,
+            completeness: self.completeness.clone(),
             variables,
             waiting_lanes: Vec::new(),
         })
@@ -484,6 +525,9 @@ impl<'w> Writer<'w> {
         for text in [name, &value.type_name, scope.unwrap_or_default()] {
             self.meter.print(text.len())?;
         }
+        self.meter.hold_all::<LaneDocument>(lanes.len())?;
+        self.meter
+            .work((lanes.len() as u64).saturating_mul(PER_LANE))?;
         Ok(VariableDocument {
             name: name.to_owned().into(),
             kind: match variable.kind {
@@ -522,13 +566,18 @@ impl<'w> Writer<'w> {
             true => Some(NOT_WAITING.into()),
             false => lane_message(value, &state).map(Untrusted::from),
         };
+        if let LaneState::Error(error) = &state {
+            self.completeness.note(error);
+        }
         if matches!(state, LaneState::Ok | LaneState::Partial) {
             if let Err(error) = self.value(value, lane, &mut document) {
+                self.completeness.note(&error);
                 document.state = "error";
                 document.message = Some(error.to_string().into());
             } else if value.not_understood().is_none()
                 && let Err(error) = self.children(frame, value, lane, &mut document)
             {
+                self.completeness.note(&error);
                 document.message = Some(format!("its parts are not listed: {error}").into());
             }
         }

@@ -5,12 +5,14 @@
 
 pub mod call_frames;
 pub mod capi;
+pub mod choices;
 pub mod containers;
 pub mod damage;
 pub mod evaluation;
 pub mod expression;
 pub mod gpu_core;
 pub mod machine_code;
+pub mod many;
 pub mod objects;
 pub mod seeds;
 pub mod snapshots;
@@ -88,6 +90,26 @@ pub const TARGETS: &[Target] = &[
         name: "gpu_core",
         check: gpu_core::check,
         seeds: seeds::gpu_cores,
+    },
+    Target {
+        name: "bundles",
+        check: many::check_bundle,
+        seeds: seeds::entries,
+    },
+    Target {
+        name: "archives",
+        check: many::check_archive,
+        seeds: seeds::entries,
+    },
+    Target {
+        name: "configuration",
+        check: choices::configuration,
+        seeds: seeds::configurations,
+    },
+    Target {
+        name: "baseline",
+        check: choices::baseline,
+        seeds: seeds::baselines,
     },
 ];
 

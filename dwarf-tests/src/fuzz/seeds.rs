@@ -230,3 +230,61 @@ pub fn gpu_cores() -> Vec<Vec<u8>> {
     }
     seeds
 }
+
+/// Entries of bundles and members of archives: one, some that are the same, and many of every kind.
+#[must_use]
+pub fn entries() -> Vec<Vec<u8>> {
+    let mixed: Vec<u8> = (0..=255).flat_map(|number| [number, number, 0]).collect();
+    let mut found = vec![
+        vec![0, 0, 0],
+        [20, 1, 0].repeat(9),
+        [0, 0, 0, 5, 0, 0, 10, 0, 0].repeat(20),
+        mixed,
+        [21, 7, 255].repeat(1300),
+    ];
+    // Each kind of name and of contents, five times.
+    found.extend((0..32u8).map(|kind| [kind, kind, 0].repeat(5)));
+    found
+}
+
+/// What a repository may choose.
+#[must_use]
+pub fn configurations() -> Vec<Vec<u8>> {
+    [
+        "",
+        "[verify]\nallow = ['cfi-entry']\ndeny = ['cfi-*']\nwarn = ['machine-code']\n",
+        "[verify]\nexclude = ['third_party', 'out/*.o', '/top.hsaco', '{a,b{c,d}}[e-g]?']\n",
+        "[verify]\nbaseline = 'ci/known.json'\n",
+        "[verify]\nbaseline = '../../etc/passwd'\nexclude = ['**']\n",
+        "[verify]\nallow = ['*']\n",
+        "[verify]\nallow = ['cfi-entyr']\n",
+        "[verify]\nallowed = []\n[verify]\n",
+        "[verify]\nexclude = ['{{{{{{a}}}}}}', 'a[', '']\n",
+        "# a comment\n\"verify\" = { deny = [\"\"\"location-*\"\"\"] }\n",
+    ]
+    .map(|text| text.as_bytes().to_vec())
+    .into()
+}
+
+/// Baselines: an empty one, those of some objects, and one of what is not there.
+#[must_use]
+pub fn baselines() -> Vec<Vec<u8>> {
+    use hetdwarf::report::{Baseline, VerifyDocument, check_file};
+    let text = |document: &VerifyDocument| {
+        Baseline::of(document, Clone::clone)
+            .to_json()
+            .unwrap()
+            .into_bytes()
+    };
+    let of = |data: &Vec<u8>| {
+        let checked = check_file("made.elf", data, &hetdwarf::verify::Selection::default());
+        text(&VerifyDocument::new([checked]))
+    };
+    let own = std::fs::read(fixture("debug_info/made.elf")).unwrap();
+    let mut found: Vec<_> = objects().iter().take(10).map(of).collect();
+    let full = of(&own);
+    let other = String::from_utf8(full.clone()).unwrap();
+    found.push(other.replace("made.elf", "other.elf").into_bytes());
+    found.extend([full, text(&VerifyDocument::new([]))]);
+    found
+}

@@ -117,17 +117,17 @@ fn cost(file: &[u8], read: Read) -> (u64, u64, u64) {
     (steps, bytes, allocated.bytes_max.saturating_sub(most))
 }
 
-fn with(sections: &[(&str, &[u8])]) -> Vec<u8> {
+pub fn with(sections: &[(&str, &[u8])]) -> Vec<u8> {
     let text = (".text", &[0; 64][..]);
     code_object(&[&[text], sections].concat())
 }
 
-fn with_entries(entries: &[Entry]) -> Vec<u8> {
+pub fn with_entries(entries: &[Entry]) -> Vec<u8> {
     let (abbreviations, info) = debug_info(entries);
     with(&[(".debug_abbrev", &abbreviations), (".debug_info", &info)])
 }
 
-fn function(inside: impl IntoIterator<Item = Entry>) -> Vec<Entry> {
+pub fn function(inside: impl IntoIterator<Item = Entry>) -> Vec<Entry> {
     let start = [
         code(COMPILE_UNIT, 0, vec![]),
         int(1),
@@ -136,7 +136,7 @@ fn function(inside: impl IntoIterator<Item = Entry>) -> Vec<Entry> {
     start.into_iter().chain(inside).collect()
 }
 
-fn variable(location: &[u8]) -> Entry {
+pub fn variable(location: &[u8]) -> Entry {
     let attributes = vec![
         (crafted::NAME, A::name("v")),
         (crafted::TYPE, A::Entry(1)),
@@ -146,18 +146,18 @@ fn variable(location: &[u8]) -> Entry {
 }
 
 /// `DW_OP_addr`, each of its own address.
-fn address(number: usize) -> Vec<u8> {
+pub fn address(number: usize) -> Vec<u8> {
     [&[3][..], &(number as u64).to_le_bytes()].concat()
 }
 
-fn rows(count: usize) -> Vec<u8> {
+pub fn rows(count: usize) -> Vec<u8> {
     // One byte of code further, and a rule.
     let instructions = [0x41, 0x05, 33, 1].repeat(count);
     with(&[(".debug_frame", &debug_frame(&[0x0c, 33, 0], &instructions))])
 }
 
 /// Rows of machine code that does nothing, so that both are followed.
-fn code_rows(count: usize) -> Vec<u8> {
+pub fn code_rows(count: usize) -> Vec<u8> {
     // `s_nop`, and at each the rule of a vector register.
     let text = [0, 0, 0x80, 0xbf].repeat(count);
     let mut frame = debug_frame(&[0x0c, 33, 0, 0x90, 1], &[]);
@@ -172,21 +172,21 @@ fn code_rows(count: usize) -> Vec<u8> {
 }
 
 /// Rows that are for no code at all.
-fn empty_rows(count: usize) -> Vec<u8> {
+pub fn empty_rows(count: usize) -> Vec<u8> {
     with(&[(
         ".debug_frame",
         &debug_frame(&[0x0c, 33, 0], &vec![0x40; count]),
     )])
 }
 
-fn frame_entries(count: usize) -> Vec<u8> {
+pub fn frame_entries(count: usize) -> Vec<u8> {
     let mut bytes = debug_frame(&[0x0c, 33, 0], &[]);
     let fde = bytes[bytes.len() - 24..].to_vec();
     bytes.extend(fde.repeat(count));
     with(&[(".debug_frame", &bytes)])
 }
 
-fn units(count: usize) -> Vec<u8> {
+pub fn units(count: usize) -> Vec<u8> {
     // Version 4, and a first entry without attributes.
     let unit = [8, 0, 0, 0, 4, 0, 0, 0, 0, 0, 8, 1];
     let abbreviations = [1, 0x11, 0, 0, 0, 0];
@@ -196,7 +196,7 @@ fn units(count: usize) -> Vec<u8> {
     ])
 }
 
-fn abbreviations(count: usize) -> Vec<u8> {
+pub fn abbreviations(count: usize) -> Vec<u8> {
     let mut table = vec![1, 0x11, 0, 0, 0];
     for code in 2..count as u64 + 2 {
         table.extend([&uleb(code)[..], &[0x34, 0, 0, 0]].concat());
@@ -206,18 +206,18 @@ fn abbreviations(count: usize) -> Vec<u8> {
     with(&[(".debug_abbrev", &table), (".debug_info", &unit)])
 }
 
-fn entries(count: usize) -> Vec<u8> {
+pub fn entries(count: usize) -> Vec<u8> {
     with_entries(&function(vec![entry(2, crafted::VARIABLE, vec![]); count]))
 }
 
-fn many_variables(count: usize) -> Vec<u8> {
+pub fn many_variables(count: usize) -> Vec<u8> {
     with_entries(&function(
         (0..count).map(|number| variable(&address(number))),
     ))
 }
 
 /// Expressions that never end, no two of them alike.
-fn endless(count: usize) -> Vec<u8> {
+pub fn endless(count: usize) -> Vec<u8> {
     let expression = |number: usize| [&address(number)[..], &[0x13, 0x2f, 0xfd, 0xff]].concat();
     with_entries(&function(
         (0..count).map(|number| variable(&expression(number))),
@@ -225,7 +225,7 @@ fn endless(count: usize) -> Vec<u8> {
 }
 
 /// Variables, each of a type of its own.
-fn types(count: usize) -> Vec<u8> {
+pub fn types(count: usize) -> Vec<u8> {
     let types = (0..count).map(|_| crafted::named(crafted::TYPEDEF, 1, "t", 1));
     let variables = (0..count).map(|number| {
         let attributes = vec![(crafted::TYPE, A::Entry(3 + count + number))];
@@ -234,7 +234,7 @@ fn types(count: usize) -> Vec<u8> {
     with_entries(&function(variables.chain(types)))
 }
 
-fn list_entries(count: usize) -> Vec<u8> {
+pub fn list_entries(count: usize) -> Vec<u8> {
     let mut list = vec![0; 4];
     list.extend([5, 0, 8, 0, 0, 0, 0, 0]);
     // `DW_LLE_start_length`, eight bytes of code, and an expression of its own.
@@ -271,7 +271,7 @@ fn line_table(count: usize) -> Vec<u8> {
     [&length[..], &table].concat()
 }
 
-fn line_program(count: usize) -> Vec<u8> {
+pub fn line_program(count: usize) -> Vec<u8> {
     let table = line_table(count);
     let unit = code(COMPILE_UNIT, 0, vec![(0x10, A::Bytes(0x17, vec![0; 4]))]);
     let (abbreviations, info) = debug_info(&[unit]);
@@ -282,7 +282,7 @@ fn line_program(count: usize) -> Vec<u8> {
     ])
 }
 
-fn sections(count: usize) -> Vec<u8> {
+pub fn sections(count: usize) -> Vec<u8> {
     with(&vec![(".s", &[][..]); count])
 }
 
@@ -294,7 +294,7 @@ const REL: u16 = 1;
 const DYN: u16 = 3;
 
 /// Symbols that share one long name.
-fn names(count: usize) -> Vec<u8> {
+pub fn names(count: usize) -> Vec<u8> {
     let mut symbol = [0; 24];
     symbol[0] = 1;
     symbol[6] = 0xf1;
@@ -310,12 +310,12 @@ fn names(count: usize) -> Vec<u8> {
     )
 }
 
-fn many_notes(count: usize) -> Vec<u8> {
+pub fn many_notes(count: usize) -> Vec<u8> {
     let note = [4, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, b'G', b'N', b'U', 0];
     object_file(DYN, &[Section::new(".note", NOTE, &note.repeat(count))])
 }
 
-fn relocations(count: usize) -> Vec<u8> {
+pub fn relocations(count: usize) -> Vec<u8> {
     // `R_AMDGPU_ABS32` of the symbol that is always 0.
     let mut relocation = [0; 24];
     relocation[8] = 6;
@@ -331,7 +331,7 @@ fn relocations(count: usize) -> Vec<u8> {
 }
 
 /// An archive whose members are the same code object.
-fn members(count: usize) -> Vec<u8> {
+pub fn members(count: usize) -> Vec<u8> {
     let object = code_object(&[(".text", &[0; 8])]);
     let object = [&object[..], &vec![0; object.len() % 2]].concat();
     let mut archive = b"!<arch>\n".to_vec();
@@ -352,7 +352,7 @@ fn members(count: usize) -> Vec<u8> {
 }
 
 /// A bundle whose entries are all the same code object, of which there is one.
-fn bundle_entries(count: usize) -> Vec<u8> {
+pub fn bundle_entries(count: usize) -> Vec<u8> {
     const ID: &[u8] = b"hipv4-amdgcn-amd-amdhsa--gfx90a";
     let object = code_object(&[(".text", &[0; 8])]);
     let mut bundle = b"__CLANG_OFFLOAD_BUNDLE__".to_vec();
@@ -369,7 +369,7 @@ fn bundle_entries(count: usize) -> Vec<u8> {
 }
 
 /// A section in so many Zstandard frames, each of which has nothing in it.
-fn zstd_frames(count: usize) -> Vec<u8> {
+pub fn zstd_frames(count: usize) -> Vec<u8> {
     // The frame header with a size of one byte, and a last block that is raw and empty.
     let empty = [0x28, 0xb5, 0x2f, 0xfd, 0x20, 0, 1, 0, 0];
     let full = [0x28, 0xb5, 0x2f, 0xfd, 0x20, 1, 9, 0, 0, 7];
@@ -386,7 +386,7 @@ fn zstd_frames(count: usize) -> Vec<u8> {
 }
 
 /// A section of zeros, compressed.
-fn zlib(count: usize) -> Vec<u8> {
+pub fn zlib(count: usize) -> Vec<u8> {
     use std::io::Write;
     let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
     encoder.write_all(&vec![0; count]).unwrap();

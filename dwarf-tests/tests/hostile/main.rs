@@ -14,6 +14,7 @@
     reason = "a test"
 )]
 
+mod commands;
 mod crafted;
 mod elf;
 mod growth;

@@ -7,7 +7,7 @@ use std::io::Write;
 
 use anstyle::{AnsiColor, Style};
 
-use crate::cli::failure::Failure;
+use crate::cli::failure::{Failure, print_limit};
 use crate::cli::lanes::ranges;
 use crate::cli::table::{bold, faint, table};
 use crate::report::{ExpressionDocument, LaneDocument, PrintDocument, QueryErrorDocument};
@@ -46,7 +46,8 @@ pub(super) fn print(
         }
         rest = others;
     }
-    print_inactive(document, out)
+    print_inactive(document, out)?;
+    Ok(print_limit(&document.completeness, out)?)
 }
 
 /// Says which lanes do not execute, whatever the expression.

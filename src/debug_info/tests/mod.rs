@@ -1,4 +1,4 @@
-//! Tests against the objects in `dwarf-tests/fixtures/debug_info`; its README says where they come from.
+//! Tests against the objects in `tests/debug_info`; its README says where they come from.
 //!
 //! `real` holds what llvm-dwarfdump and llvm-symbolizer say of objects that compilers wrote, `made` what
 //! follows from the specification for an object written by hand, `hostile` what no input may do.

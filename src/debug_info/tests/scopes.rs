@@ -63,7 +63,9 @@ fn a_tree_of_scopes_says_what_a_walk_says() {
                 let walked: Vec<_> = walked.scopes.iter().map(|scope| scope.die.id()).collect();
                 assert_eq!(around, walked, "{object} {pc:#x}");
                 let kept = info.variables_at(&function, pc).unwrap();
-                let walked = info.walked_variables(function.die, pc, &meter).unwrap();
+                let mut walked = Vec::new();
+                info.walked_variables(function.die, pc, &meter, &mut walked)
+                    .unwrap();
                 assert_eq!(
                     format!("{kept:?}"),
                     format!("{walked:?}"),

@@ -1,7 +1,7 @@
 //! Small documents, laid out.
 
 use super::*;
-use crate::report::{DeclarationDocument, Hex};
+use crate::report::{Completeness, DeclarationDocument, Hex};
 
 /// A variable with the values of lanes; `!` is inactive, `-` optimised away, `?` an error.
 fn variable(
@@ -63,6 +63,7 @@ fn lines(variables: Vec<VariableDocument>) -> Vec<String> {
         },
         reason: None,
         message: None,
+        completeness: Completeness::default(),
         variables,
     };
     let mut out = anstream::StripStream::new(Vec::new());
@@ -182,6 +183,7 @@ fn what_is_of_the_file_is_said_in_the_first_frame_only() {
         },
         reason: None,
         message: None,
+        completeness: Completeness::default(),
         variables: vec![
             variable("int i", "variable", function, &["1", "2"]),
             VariableDocument {

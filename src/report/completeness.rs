@@ -1,0 +1,110 @@
+//! Whether an answer is all that there is, or what was found before a limit was reached.
+
+use serde::Serialize;
+
+use crate::error::{Error, Limit, Result};
+use crate::frame::Stopped;
+use crate::inspect::Stop;
+use crate::untrusted::Untrusted;
+
+/// Whether an answer is complete; its fields are the document's, and absent if it is.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Completeness {
+    /// False if a limit was reached on the way. What needed more says so in its place, or is missing.
+    #[serde(skip_serializing_if = "is_true")]
+    pub complete: bool,
+    /// The first limit that was reached, with its number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Untrusted<'static>>,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the signature that serde asks for"
+)]
+fn is_true(flag: &bool) -> bool {
+    *flag
+}
+
+impl Default for Completeness {
+    /// Of an answer that is complete.
+    fn default() -> Completeness {
+        Completeness {
+            complete: true,
+            limit: None,
+        }
+    }
+}
+
+impl Completeness {
+    /// That of a call stack.
+    pub(super) fn of_stack(stop: &Stop<'_, '_>) -> Completeness {
+        let mut completeness = Completeness::default();
+        if let Some(error) = stop.stack().error() {
+            completeness.note(error);
+        } else if stop.stack().stopped() == Stopped::Limit {
+            completeness.note(&stop.limits().reached(Limit::Frames));
+        }
+        completeness
+    }
+
+    /// Notes an error, if it is that of a limit.
+    pub(crate) fn note(&mut self, error: &Error) {
+        if error.is_limit() && self.complete {
+            self.complete = false;
+            self.limit = Some(error.to_string().into());
+        }
+    }
+
+    /// The result; nothing if a limit was reached, which is noted: then the answer is what there is without it.
+    ///
+    /// # Errors
+    /// Those that are not of a limit.
+    pub(super) fn accept<T>(&mut self, result: Result<T>) -> Result<Option<T>> {
+        match result {
+            Ok(value) => Ok(Some(value)),
+            Err(error) if error.is_limit() => {
+                self.note(&error);
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl core::fmt::Display for Completeness {
+    /// A line for people; nothing of an answer that is complete.
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match &self.limit {
+            Some(limit) => write!(f, "not complete: {limit}"),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::reached;
+
+    #[test]
+    fn the_first_limit_is_the_one_that_is_named() {
+        let mut completeness = Completeness::default();
+        assert_eq!(serde_json::to_string(&completeness).unwrap(), "{}");
+        assert_eq!(completeness.to_string(), "");
+        completeness.note(&Error::malformed("row", "it is short"));
+        assert!(completeness.accept(Ok(1)).unwrap() == Some(1) && completeness.complete);
+        let other: Result<()> = Err(Error::malformed("row", "it is short"));
+        assert!(completeness.accept(other).is_err() && completeness.complete);
+        let limit: Result<()> = Err(reached(Limit::Work, 7));
+        assert_eq!(completeness.accept(limit).unwrap(), None);
+        completeness.note(&reached(Limit::Memory, 8));
+        let text = r#"{"complete":false,"limit":"the limit `work` of 7 was reached"}"#;
+        assert_eq!(serde_json::to_string(&completeness).unwrap(), text);
+        assert_eq!(
+            completeness.to_string(),
+            "not complete: the limit `work` of 7 was reached"
+        );
+    }
+}
