@@ -37,7 +37,9 @@ use crate::arch::Lane;
 use crate::debug_info::type_name;
 use crate::debug_info::types::{TypeId, TypeTable};
 use crate::display::{self, Options, TypedBytes};
-use crate::error::{Error, Result};
+#[cfg(feature = "serde")]
+use crate::error::Error;
+use crate::error::Result;
 use crate::inspect::{LaneState, MOST_BYTES, StopFrame};
 use crate::limits::Limits;
 use crate::location::Bits;
