@@ -297,7 +297,7 @@ fn everything_can_be_done_with_keys() {
     // Where a page is opened again with the same address, the same is chosen.
     assert!(
         browser
-            .evaluate("location.hash")
+            .evaluate("new Promise(done => setTimeout(() => done(location.hash), 600))")
             .as_str()
             .unwrap()
             .starts_with("#wave=")

@@ -173,7 +173,12 @@ impl WaveDetail {
         lanes.extend(self.called_from(call.level(), frame));
         lanes.sort_unstable_by_key(|lane| lane.0);
         lanes.dedup();
-        let request = VarsRequest::default().lanes(LaneChoice::These(&lanes));
+        // Lanes that are asked for by name answer from where they wait, which is another place than the frame's.
+        let choice = match call.level() {
+            0 => LaneChoice::All,
+            _ => LaneChoice::These(&lanes),
+        };
+        let request = VarsRequest::default().lanes(choice);
         match VarsDocument::new(frame, &request) {
             Ok(document) => {
                 let content = document.content;

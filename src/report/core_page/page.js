@@ -317,9 +317,18 @@ const drawWave = () => {
     ...[drawLanes(detail), drawStack(detail), drawSource(detail), drawVariables(detail)].flat(2).filter((part) => part instanceof Node));
   panel.scrollTop = place[0];
   [...panel.querySelectorAll(".wide")].forEach((box, index) => { box.scrollLeft = place[index + 1] ?? 0; });
-  try {
-    history.replaceState(null, "", `#wave=${wave.index}${lane === null ? "" : `&lane=${lane}`}&frame=${frame}`);
-  } catch { /* A page inside of another may not. */ }
+  setAddress(`#wave=${wave.index}${lane === null ? "" : `&lane=${lane}`}&frame=${frame}`);
+};
+
+// Soon, and not at once: browsers refuse more than some 200 in 10 seconds, which a held key makes.
+let addressTimer = 0;
+const setAddress = (address) => {
+  clearTimeout(addressTimer);
+  addressTimer = setTimeout(() => {
+    try {
+      history.replaceState(null, "", address);
+    } catch { /* A page inside of another may not. */ }
+  }, 200);
 };
 
 const table = (head, rows) => make("div", { class: "wide" }, make("table", {}, make("tr", {}, head.map((text) => make("th", { class: "quiet" }, text))), rows.map((row) => make("tr", {}, row.map((text) => make("td", {}, text))))));
