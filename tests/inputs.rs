@@ -392,11 +392,11 @@ fn baseline<P: core::fmt::Display>(paths: impl IntoIterator<Item = P>) -> String
     let entries: Vec<String> = paths
         .into_iter()
         .map(|path| {
-            format!("{{\"path\": \"{path}\", \"rule\": \"cfi-entry\", \"message\": \"gone\"}}")
+            format!("{{\"rule\": \"cfi-entry\", \"producer\": \"LLVM\", \"files\": [\"{path}\"]}}")
         })
         .collect();
     let entries = entries.join(",\n");
-    format!("{{\"format\": \"hetdwarf-baseline/1\", \"findings\": [{entries}]}}")
+    format!("{{\"format\": \"hetdwarf-baseline/2\", \"findings\": [{entries}]}}")
 }
 
 #[test]
@@ -614,7 +614,7 @@ fn a_baseline_takes_the_place_of_the_old_one() {
     reader.read_to_string(&mut old).unwrap();
     assert_eq!(old, "old");
     let new = fs::read_to_string(folder.0.join("known.json")).unwrap();
-    assert!(new.starts_with("{\"format\": \"hetdwarf-baseline/1\"") && new.ends_with("]}\n"));
+    assert!(new.starts_with("{\"format\": \"hetdwarf-baseline/2\"") && new.ends_with("]}\n"));
     assert!(folder.0.join("link").is_symlink());
     let ran = folder.run(&["verify", "bad.hsaco", RULES, "--write-baseline=/dev/stdout"]);
     assert_eq!(ran.status, Some(0), "{ran:?}");

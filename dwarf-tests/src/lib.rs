@@ -25,7 +25,7 @@ pub fn package() -> &'static Path {
 #[must_use]
 pub fn fixture(path: &str) -> PathBuf {
     // Those that tests in the library read stand there, so that its package is complete.
-    let folder = match path.starts_with("debug_info/") {
+    let folder = match path.starts_with("debug_info") {
         true => "../tests",
         false => "fixtures",
     };

@@ -15,7 +15,9 @@ use serde_json::Value;
 
 fn verify(file: &Path, rules: &str) -> Vec<Value> {
     let file = file.display().to_string();
-    let ran = hetdwarf(["verify", &file, "--rules", rules, "--format", "json"]);
+    let ran = hetdwarf([
+        "verify", &file, "--rules", rules, "--each", "--format", "json",
+    ]);
     assert!(ran.status <= 1, "{file}: {}", ran.err);
     let document: Value = serde_json::from_str(&ran.out).unwrap();
     document["files"][0]["findings"].as_array().unwrap().clone()

@@ -488,7 +488,8 @@ fn what_was_asked_for_is_not_there() {
             "matches *zz*; there are ",
         ),
         (
-            format!("vars {stop} --lane 3"),
+            // The wave has 20 work-items: lane 31 is nobody's, and waits nowhere.
+            format!("vars {} --lane 31", self::stop("manyargs", "w00")),
             "inactive",
             "none of these lanes is active",
         ),

@@ -429,6 +429,10 @@ impl<'w> Writer<'w> {
         let lanes = match self.request.lanes {
             LaneChoice::All => frame.wave_size().all_lanes().collect(),
             LaneChoice::Readable => frame.readable_lanes(),
+            // The whole wave is asked where it stands, however it was named.
+            LaneChoice::These(lanes) if lanes.len() >= frame.wave_size().all_lanes().count() => {
+                lanes.to_vec()
+            }
             LaneChoice::These(lanes) => {
                 let Places { first, waiting } = Places::of(*frame, lanes.to_vec());
                 let mut found = self.place(&first.0, &first.1)?;

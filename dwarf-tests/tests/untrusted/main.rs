@@ -523,15 +523,15 @@ fn names_in_what_is_checked() {
         );
         // A baseline of another day, whose entries nobody finds any more.
         let entry = |function: &str| {
-            serde_json::json!({"path": object, "rule": files.name("rule"), "function": files.name(function),
-                "message": files.name("message")})
+            serde_json::json!({"rule": files.name("rule"), "producer": files.name("producer"),
+                "function": files.name(function), "kind": files.name("kind"), "files": [object]})
         };
-        let baseline = serde_json::json!({"format": "hetdwarf-baseline/1", "findings": [entry("f"), entry("g")]});
+        let baseline = serde_json::json!({"format": "hetdwarf-baseline/2", "findings": [entry("f"), entry("g")]});
         let baseline = files.write("baseline.json", baseline.to_string().as_bytes());
         files.both(
             &["verify", &object, "--baseline", &baseline],
-            &["path", "rule", "message"],
-            &["rule", "f", "g", "message"],
+            &["path", "rule"],
+            &["rule", "f", "g", "kind"],
         );
         let other = serde_json::json!({"format": files.name("format"), "findings": []});
         let other = files.write(&files.file_name("baseline"), other.to_string().as_bytes());
