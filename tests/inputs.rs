@@ -584,7 +584,11 @@ fn a_long_baseline_of_what_is_gone_is_read_in_linear_time() {
         .file("known.json", baseline(entries));
     let ran = folder.run(&["verify", "o", RULES, "--baseline", "known.json"]);
     assert_eq!(ran.status, Some(0), "{}", ran.err);
-    assert!(ran.err.contains("no longer found: 199980 more"), "{}", ran.err);
+    assert!(
+        ran.err.contains("no longer found: 199980 more"),
+        "{}",
+        ran.err
+    );
     // Those that could not be read are as many, and nothing is said of what was known of them.
     let gone: Vec<String> = (0..5000).map(|number| format!("o/{number:06}.o")).collect();
     let mut arguments = vec!["verify", "o", RULES, "--baseline", "known.json"];
