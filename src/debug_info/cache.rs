@@ -30,8 +30,8 @@ impl<'a> DebugInfo<'a> {
     /// of each grows with its entries.
     #[must_use]
     pub fn units_indexed(&self) -> usize {
-        let indexed = |cache: &&UnitCache<'a>| cache.index.get().is_some();
-        self.caches.iter().filter(indexed).count()
+        let caches = self.caches.iter().filter_map(OnceLock::get);
+        caches.filter(|cache| cache.index.get().is_some()).count()
     }
 
     /// What has been read of a unit.
@@ -39,6 +39,7 @@ impl<'a> DebugInfo<'a> {
         usize::try_from(id.0)
             .ok()
             .and_then(|index| self.caches.get(index))
+            .map(|cache| &**cache.get_or_init(Box::default))
             .ok_or_else(|| Error::malformed("unit number", format!("there is no unit {}", id.0)))
     }
 }

@@ -122,7 +122,7 @@ pub struct DebugInfo<'a> {
     /// Sorted by file, section and offset.
     units: Vec<UnitEntry<'a>>,
     /// What has been read of each, by the same numbers.
-    caches: Vec<UnitCache<'a>>,
+    caches: Vec<OnceLock<Box<UnitCache<'a>>>>,
     /// Why the headers could not be followed to the end of a section.
     broken: Option<Error>,
     dialect: Dialect,
@@ -230,6 +230,8 @@ impl<'a> DebugInfo<'a> {
         let (headers, broken) = file.headers(&self.held, UNIT_SIZE);
         self.broken = self.broken.take().or(broken);
         self.files.push(file);
+        self.units.reserve(headers.len());
+        self.caches.reserve(headers.len());
         for header in headers {
             let Ok(id) = u32::try_from(self.units.len()).map(UnitId) else {
                 break;
@@ -243,7 +245,7 @@ impl<'a> DebugInfo<'a> {
                     .or_insert(DieId { unit: id, offset });
             }
             self.units.push(entry);
-            self.caches.push(UnitCache::default());
+            self.caches.push(OnceLock::new());
         }
         first
     }

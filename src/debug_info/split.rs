@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use super::DebugInfo;
-use super::cache::UnitCache;
 use super::file::File;
 use super::id::UnitId;
 use super::unit::{UnitEntry, UnitKind};
@@ -61,7 +60,7 @@ impl<'a> DebugInfo<'a> {
             entry.contents = OnceLock::new();
         }
         if let Some(cache) = self.caches.get_mut(unit.0 as usize) {
-            *cache = UnitCache::default();
+            *cache = OnceLock::new();
         }
     }
 

@@ -88,7 +88,10 @@ fn only_the_units_that_are_needed_are_read() {
     let walked: Vec<_> = info
         .caches
         .iter()
-        .map(|cache| cache.index.get().is_some())
+        .map(|cache| {
+            let cache = cache.get();
+            cache.is_some_and(|cache| cache.index.get().is_some())
+        })
         .collect();
     assert_eq!(walked, [false, true, false]);
 }
