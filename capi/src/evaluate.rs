@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use hetdwarf::arch::{Lane, Register, WaveSize};
 use hetdwarf::eval::{
-    BaseTypeEncoding, Context, ExpressionBytes, Frame as _, LaneFocus, Outcome, ResultKind,
-    Subprogram, Unit, evaluate,
+    Context, ExpressionBytes, Frame as _, LaneFocus, Outcome, ResultKind, Subprogram, Unit,
+    evaluate,
 };
 use hetdwarf::expr::{Encoding, ParseOptions, parse};
 use hetdwarf::location::{
@@ -600,21 +600,6 @@ pub unsafe extern "C" fn hetdwarf_values_location(
     })
 }
 
-fn encoding_name(encoding: BaseTypeEncoding) -> &'static str {
-    match encoding {
-        BaseTypeEncoding::Generic => "generic",
-        BaseTypeEncoding::Address => "address",
-        BaseTypeEncoding::Boolean => "boolean",
-        BaseTypeEncoding::Float => "float",
-        BaseTypeEncoding::Signed => "signed",
-        BaseTypeEncoding::SignedChar => "signed_char",
-        BaseTypeEncoding::Unsigned => "unsigned",
-        BaseTypeEncoding::UnsignedChar => "unsigned_char",
-        BaseTypeEncoding::Utf => "utf",
-        _ => "other",
-    }
-}
-
 /// A result at a glance.
 ///
 /// * `info`: its `size` is set; the rest is written.
@@ -642,7 +627,7 @@ pub unsafe extern "C" fn hetdwarf_result_get_info(
             match &result.outcome {
                 Outcome::Location(location) => value.place_count = location.places().len(),
                 Outcome::Value(known) => {
-                    value.encoding = result.texts.keep(encoding_name(known.base_type.encoding));
+                    value.encoding = result.texts.keep(known.base_type.encoding.name());
                     value.bit_size = known.base_type.bit_size.into();
                     value.bytes = known.bits.to_le_bytes();
                 }

@@ -60,13 +60,24 @@ pub fn corpus() -> Vec<PathBuf> {
 /// The folders of the stopped waves.
 #[must_use]
 pub fn wave_cases() -> Vec<PathBuf> {
-    let mut cases: Vec<_> = std::fs::read_dir(fixture("waves"))
+    cases("waves", 10)
+}
+
+/// The folders of the stopped waves in which the place of every lane is known.
+#[must_use]
+pub fn lane_cases() -> Vec<PathBuf> {
+    cases("lanes", 44)
+}
+
+/// The folders in one of the fixtures', in a fixed order; there are so many at least.
+fn cases(kind: &str, at_least: usize) -> Vec<PathBuf> {
+    let mut cases: Vec<_> = std::fs::read_dir(fixture(kind))
         .unwrap()
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.is_dir())
         .collect();
     cases.sort();
-    assert!(cases.len() >= 10, "the waves are missing");
+    assert!(cases.len() >= at_least, "the {kind} are missing");
     cases
 }
 

@@ -13,7 +13,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use dwarf_tests::{corpus, fixture, hetdwarf, json, llvm_tool, number, wave_cases};
+use dwarf_tests::{corpus, fixture, hetdwarf, json, lane_cases, llvm_tool, number, wave_cases};
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
 use serde_json::Value;
 
@@ -87,18 +87,6 @@ fn lane_pc(object: &Path, wave: &Path, option: &str) -> Value {
         object.display()
     );
     serde_json::from_str(&ran.out).unwrap()
-}
-
-/// Cases of lanes: object, snapshots.
-fn lane_cases() -> Vec<PathBuf> {
-    let mut cases: Vec<_> = std::fs::read_dir(fixture("lanes"))
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.is_dir())
-        .collect();
-    cases.sort();
-    assert!(cases.len() >= 44, "the lanes are missing");
-    cases
 }
 
 /// Every object that the tests have: of the corpus, the waves and the lanes.

@@ -9,27 +9,15 @@ mod programs;
 use core::ops::Range;
 use std::collections::BTreeMap;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use dwarf_tests::disassembly::disassemble;
-use dwarf_tests::{fixture, json, llvm_tool, number, wave_cases};
+use dwarf_tests::{json, lane_cases, llvm_tool, number, wave_cases};
 use hetdwarf::arch::{Register, RegisterClass, WaveSize};
 use hetdwarf::lane_flow::{Function, LaneFlow, LaneState, Reason, StopLanes};
 use hetdwarf::object::CodeObject;
 use hetdwarf::wave::{AccessError, Memory, Snapshot, Wave};
 use serde_json::Value;
-
-/// The folders of the cases.
-fn cases() -> Vec<PathBuf> {
-    let mut cases: Vec<_> = std::fs::read_dir(fixture("lanes"))
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.is_dir())
-        .collect();
-    cases.sort();
-    assert!(cases.len() >= 44, "the lanes are missing");
-    cases
-}
 
 fn snapshot(path: &Path) -> Snapshot {
     let mut text = Vec::new();
@@ -118,7 +106,7 @@ fn compare(found: &StopLanes, group: &Value) -> (Score, Option<String>) {
 /// The scores of all cases, by what the callback makes of the case and the group of lanes.
 fn scores(mut add: impl FnMut(&Value, &Value, Score)) -> Vec<String> {
     let mut problems = Vec::new();
-    for case in cases() {
+    for case in lane_cases() {
         let truth = json(&case.join("truth.json"));
         let file = std::fs::read(case.join(truth["object"].as_str().unwrap())).unwrap();
         let object = CodeObject::parse(&file).unwrap();
@@ -372,7 +360,7 @@ fn plans_say_what_a_concrete_walk_finds() {
         return;
     };
     let mut agreement = Agreement::default();
-    for (seed, case) in (1..).zip(cases()) {
+    for (seed, case) in (1..).zip(lane_cases()) {
         let truth = json(&case.join("truth.json"));
         let path = case.join(truth["object"].as_str().unwrap());
         let wave_size = WaveSize::from_lanes(truth["wave_size"].as_u64().unwrap()).unwrap();

@@ -12,7 +12,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use dwarf_tests::{fixture, hetdwarf, json, number, wave_cases};
+use dwarf_tests::{fixture, hetdwarf, json, lane_cases, number, wave_cases};
 use serde_json::{Value, json};
 
 /// A folder that a test makes.
@@ -67,22 +67,6 @@ fn document(object: &Path, wave: &Path, options: &[&str]) -> Value {
     let mut options = options.to_vec();
     options.extend(["--format", "json"]);
     serde_json::from_str(&run(object, wave, &options)).unwrap()
-}
-
-/// The folders of the cases with the truth of each.
-fn cases() -> Vec<(PathBuf, Value)> {
-    let mut cases: Vec<_> = std::fs::read_dir(fixture("lanes"))
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.is_dir())
-        .collect();
-    cases.sort();
-    assert!(cases.len() >= 44, "the lanes are missing");
-    let with_truth = |case: PathBuf| {
-        let truth = json(&case.join("truth.json"));
-        (case, truth)
-    };
-    cases.into_iter().map(with_truth).collect()
 }
 
 /// Whether an address of the process is in runs of those of the code object.
@@ -149,7 +133,8 @@ fn check_lane(lane: &Value, group: &Value, load_address: u128, at: &str) {
 fn the_command_says_where_waiting_lanes_are() {
     let folder = Folder::new("waiting");
     let (mut waiting, mut with_line, mut expected_line) = (0, 0, 0);
-    for (case, truth) in cases() {
+    for case in lane_cases() {
+        let truth = json(&case.join("truth.json"));
         let object = case.join(truth["object"].as_str().unwrap());
         for stop in truth["snapshots"].as_array().unwrap() {
             let at = format!("{} {}", truth["case"], stop["wave"]);
@@ -270,7 +255,8 @@ fn lanes_that_did_not_take_a_call_are_in_callers() {
 fn what_is_not_available_is_said_for_the_lanes_concerned() {
     let folder = Folder::new("unavailable");
     let mut unknown = 0;
-    for (case, truth) in cases() {
+    for case in lane_cases() {
+        let truth = json(&case.join("truth.json"));
         let object = case.join(truth["object"].as_str().unwrap());
         for stop in truth["snapshots"].as_array().unwrap().iter().step_by(3) {
             let at = format!("{} {}", truth["case"], stop["wave"]);

@@ -11,23 +11,8 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use dwarf_tests::{fixture, hetdwarf, json, number};
+use dwarf_tests::{fixture, hetdwarf, json, lane_cases, number};
 use serde_json::Value;
-
-fn cases() -> Vec<(PathBuf, Value)> {
-    let mut cases: Vec<_> = std::fs::read_dir(fixture("lanes"))
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.is_dir())
-        .collect();
-    cases.sort();
-    assert!(cases.len() >= 44, "the lanes are missing");
-    let with_truth = |case: PathBuf| {
-        let truth = json(&case.join("truth.json"));
-        (case, truth)
-    };
-    cases.into_iter().map(with_truth).collect()
-}
 
 /// The file that a snapshot is unpacked to; each test has its own.
 fn unpacked(packed: &Path, test: &str) -> PathBuf {
@@ -96,7 +81,8 @@ fn values_of_r(x: i64, id: i64) -> Vec<i64> {
 #[test]
 fn waiting_lanes_have_the_variables_of_where_they_wait() {
     let (mut ids, mut others, mut places_seen) = (0, 0, 0);
-    for (case, truth) in cases() {
+    for case in lane_cases() {
+        let truth = json(&case.join("truth.json"));
         let object = case.join(truth["object"].as_str().unwrap());
         let is_known = truth["source"] == "ifelse.cl" && truth["optimisation"] == "-O0";
         let mut x: BTreeMap<u64, i64> = BTreeMap::new();
@@ -104,7 +90,8 @@ fn waiting_lanes_have_the_variables_of_where_they_wait() {
         for stop in stops.iter().step_by(if is_known { 1 } else { 3 }) {
             let at = format!("{} {}", truth["case"], stop["wave"]);
             let wave = unpacked(&case.join(stop["wave"].as_str().unwrap()), "vars");
-            let document = ask("vars", &object, &wave, &["--lane", "all"]);
+            let last = number(&truth["wave_size"]) - 1;
+            let document = ask("vars", &object, &wave, &["--lane", &format!("0-{last}")]);
             let mut places: Vec<&Value> = Vec::new();
             if document["waiting"] == true {
                 places.push(&document);
@@ -180,7 +167,8 @@ fn one_waiting_lane_is_shown_where_it_waits() {
 #[test]
 fn the_call_stack_says_where_waiting_lanes_are() {
     let mut waiting = 0;
-    for (case, truth) in cases() {
+    for case in lane_cases() {
+        let truth = json(&case.join("truth.json"));
         if truth["source"] != "divcalls.cl" {
             continue;
         }

@@ -541,8 +541,8 @@ pub(crate) struct StopArguments {
 pub(crate) struct VarsArguments {
     #[command(flatten)]
     pub(crate) stop: StopArguments,
-    /// The lanes: 3, 0-7,12 or all (the default, but text shows only lanes known to be active in a caller whose
-    /// EXEC is not known)
+    /// The lanes: 3 or 0-7,12, each where it waits, or all where the frame stands (the default, but text shows only
+    /// lanes known to be active in a caller whose EXEC is not known)
     #[arg(long, value_name = "LANES")]
     pub(crate) lane: Option<String>,
     /// The call frame, 0 for the innermost, or all

@@ -12,9 +12,14 @@ pub(crate) fn chosen_lanes(
     text.map(|text| parse(text, wave_size)).transpose()
 }
 
+/// Whether `--lane` names the wave as a whole, and no lane of it.
+pub(crate) fn is_all(text: &str) -> bool {
+    text.trim() == "all"
+}
+
 /// Reads `3`, `0-7, 12` or `all`.
 fn parse(text: &str, wave_size: WaveSize) -> Result<Vec<Lane>, Failure> {
-    if text.trim() == "all" {
+    if is_all(text) {
         return Ok(wave_size.all_lanes().collect());
     }
     let mut chosen = 0u64;

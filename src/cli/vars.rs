@@ -20,7 +20,7 @@ use super::core::{Chosen, with_chosen};
 use super::failure::{Exit, Failure, print_limit};
 use super::input::frame_at;
 use super::lane_pc;
-use super::lanes::{chosen_lanes, ranges};
+use super::lanes::{chosen_lanes, is_all, ranges};
 use super::pattern::pattern;
 
 pub(crate) fn run(
@@ -62,6 +62,7 @@ fn show(
     });
     let request = VarsRequest::default()
         .lanes(match (&chosen, arguments.format) {
+            (Some(_), _) if arguments.lane.as_deref().is_some_and(is_all) => LaneChoice::All,
             (Some(lanes), _) => LaneChoice::These(lanes),
             (None, Format::Text) => LaneChoice::Readable,
             (None, Format::Json) => LaneChoice::All,

@@ -33,6 +33,25 @@ pub enum BaseTypeEncoding {
     Other(u8),
 }
 
+impl BaseTypeEncoding {
+    /// The name, as documents spell it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            BaseTypeEncoding::Generic => "generic",
+            BaseTypeEncoding::Address => "address",
+            BaseTypeEncoding::Boolean => "boolean",
+            BaseTypeEncoding::Float => "float",
+            BaseTypeEncoding::Signed => "signed",
+            BaseTypeEncoding::SignedChar => "signed_char",
+            BaseTypeEncoding::Unsigned => "unsigned",
+            BaseTypeEncoding::UnsignedChar => "unsigned_char",
+            BaseTypeEncoding::Utf => "utf",
+            BaseTypeEncoding::Other(_) => "other",
+        }
+    }
+}
+
 /// The type of a value on the stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BaseType {

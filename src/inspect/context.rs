@@ -35,6 +35,27 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
 
     /// Evaluates an expression of the frame's function in a lane, or for the whole wave.
     ///
+    /// ```
+    /// use hetdwarf::eval::{ExpressionBytes, LaneFocus, Outcome, ResultKind, Unit};
+    /// use hetdwarf::expr::{Encoding, ParseOptions, parse};
+    /// use hetdwarf::prelude::*;
+    /// # let file = std::fs::read("src/cli/demo/calls-O2.rocm.hsaco").unwrap();
+    /// # #[cfg(feature = "serde")] {
+    /// let wave = Snapshot::from_json(&std::fs::read("src/cli/demo/stop.json").unwrap())?;
+    /// let object = CodeObject::parse(&file)?;
+    /// let program = Program::load(&object)?;
+    /// let bytes = parse("DW_OP_call_frame_cfa", &ParseOptions::default())?.encode(Encoding::AMDGPU)?;
+    /// let arena = Arena::new();
+    /// let stop = Stop::new(&program, &wave, wave.pc(), StopOptions::loaded_at(wave.load_address), &arena);
+    ///
+    /// let frame = stop.frame(0).unwrap();
+    /// let expression = ExpressionBytes::alone(arena.keep(bytes), Unit::unknown(Encoding::AMDGPU));
+    /// let found = frame.evaluate(&expression, ResultKind::Location, LaneFocus::None)?;
+    /// assert_eq!(found, Outcome::Location(frame.call_frame().cfa()?));
+    /// # }
+    /// # Ok::<(), hetdwarf::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`evaluate`]; and if the debugging information of the function is malformed.
     pub fn evaluate(

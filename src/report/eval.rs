@@ -7,9 +7,7 @@ use super::number::hex_bytes;
 use super::place::{PlaceDocument, places};
 use crate::arch::{Lane, WaveSize};
 use crate::error::{Error, Result};
-use crate::eval::{
-    BaseTypeEncoding, Context, ExpressionBytes, LaneFocus, Outcome, ResultKind, Unit, evaluate,
-};
+use crate::eval::{Context, ExpressionBytes, LaneFocus, Outcome, ResultKind, Unit, evaluate};
 use crate::expr::{Encoding, ParseOptions, parse};
 use crate::location::{Access, Bits, Location, read_within};
 use crate::meter::Meter;
@@ -422,26 +420,10 @@ fn result_document(outcome: &Outcome<'_>, lane: Option<Lane>, parts: u32) -> Res
         },
         Outcome::Value(value) => ResultDocument::Value {
             ty: TypeDocument {
-                encoding: encoding_name(value.base_type.encoding),
+                encoding: value.base_type.encoding.name(),
                 bit_size: value.base_type.bit_size,
             },
             bytes: hex_bytes(&value.to_bytes()),
         },
-    }
-}
-
-/// The name of an encoding in the documents.
-fn encoding_name(encoding: BaseTypeEncoding) -> &'static str {
-    match encoding {
-        BaseTypeEncoding::Generic => "generic",
-        BaseTypeEncoding::Address => "address",
-        BaseTypeEncoding::Boolean => "boolean",
-        BaseTypeEncoding::Float => "float",
-        BaseTypeEncoding::Signed => "signed",
-        BaseTypeEncoding::SignedChar => "signed_char",
-        BaseTypeEncoding::Unsigned => "unsigned",
-        BaseTypeEncoding::UnsignedChar => "unsigned_char",
-        BaseTypeEncoding::Utf => "utf",
-        BaseTypeEncoding::Other(_) => "other",
     }
 }

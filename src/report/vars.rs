@@ -115,12 +115,13 @@ pub struct VarsRequest<'r> {
 /// The lanes that a question is about.
 #[derive(Clone, Copy, Debug, Default)]
 pub enum LaneChoice<'r> {
-    /// All of the wave.
+    /// All of the wave, where the frame stands.
     #[default]
     All,
-    /// Those that are not known to be of no interest: [`StopFrame::readable_lanes`].
+    /// Those that are not known to be of no interest, [`StopFrame::readable_lanes`], where the frame stands; those
+    /// that wait elsewhere in it are not asked there.
     Readable,
-    /// These.
+    /// These, each where it waits.
     These(&'r [Lane]),
 }
 
@@ -429,10 +430,6 @@ impl<'w> Writer<'w> {
         let lanes = match self.request.lanes {
             LaneChoice::All => frame.wave_size().all_lanes().collect(),
             LaneChoice::Readable => frame.readable_lanes(),
-            // The whole wave is asked where it stands, however it was named.
-            LaneChoice::These(lanes) if lanes.len() >= frame.wave_size().all_lanes().count() => {
-                lanes.to_vec()
-            }
             LaneChoice::These(lanes) => {
                 let Places { first, waiting } = Places::of(*frame, lanes.to_vec());
                 let mut found = self.place(&first.0, &first.1)?;
