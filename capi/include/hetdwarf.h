@@ -16,262 +16,262 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// The CFA is what `register` holds now, the stack or the frame pointer, plus `offset`, in the units of the register.
+/// The CFA is what `register` holds now, the stack or the frame pointer, plus `offset`, in the units of the register.
 #define HETDWARF_CFI_CFA_FROM_REGISTER 0
 
-// The CFA is in lane `lane` of `holder`.
+/// The CFA is in lane `lane` of `holder`.
 #define HETDWARF_CFI_CFA_FROM_LANE 1
 
-// The function is a kernel: its CFA is the start of the wave's scratch, and nobody called it.
+/// The function is a kernel: its CFA is the start of the wave's scratch, and nobody called it.
 #define HETDWARF_CFI_KERNEL_ENTRY 2
 
-// The caller's stack pointer, `register`, is the CFA.
+/// The caller's stack pointer, `register`, is the CFA.
 #define HETDWARF_CFI_STACK_POINTER_FROM_CFA 3
 
-// The return address is in `register` and the next.
+/// The return address is in `register` and the next.
 #define HETDWARF_CFI_RETURN_ADDRESS_IN_PAIR 4
 
-// The return address is in lane `lane` of `holder`, and the next.
+/// The return address is in lane `lane` of `holder`, and the next.
 #define HETDWARF_CFI_RETURN_ADDRESS_IN_LANES 5
 
-// There is no return address: this is the outermost frame.
+/// There is no return address: this is the outermost frame.
 #define HETDWARF_CFI_RETURN_ADDRESS_UNDEFINED 6
 
-// `register` was copied to `holder`.
+/// `register` was copied to `holder`.
 #define HETDWARF_CFI_SAVED_IN_REGISTER 7
 
-// `register` was written to lane `lane` of `holder`; one of 64 bits to this lane and the next.
+/// `register` was written to lane `lane` of `holder`; one of 64 bits to this lane and the next.
 #define HETDWARF_CFI_SAVED_IN_LANE 8
 
-// The vector register `register` was copied to `holder` for the lanes of the mask.
+/// The vector register `register` was copied to `holder` for the lanes of the mask.
 #define HETDWARF_CFI_SAVED_IN_VECTOR 9
 
-// The vector register `register` was stored to scratch for the lanes of the mask, `offset` bytes of a lane from the CFA.
+/// The vector register `register` was stored to scratch for the lanes of the mask, `offset` bytes of a lane from the CFA.
 #define HETDWARF_CFI_SAVED_TO_SCRATCH 10
 
-// The same for all lanes.
+/// The same for all lanes.
 #define HETDWARF_CFI_SAVED_TO_SCRATCH_WHOLE 11
 
-// The same for the lanes that are not in the mask; the value of the others is lost.
+/// The same for the lanes that are not in the mask; the value of the others is lost.
 #define HETDWARF_CFI_INACTIVE_SAVED_TO_SCRATCH 12
 
-// `register` was overwritten, and its value is nowhere else.
+/// `register` was overwritten, and its value is nowhere else.
 #define HETDWARF_CFI_CLOBBERED 13
 
-// `register` was reloaded: it is where it was on entry.
+/// `register` was reloaded: it is where it was on entry.
 #define HETDWARF_CFI_RESTORED 14
 
-// What holds here is remembered.
+/// What holds here is remembered.
 #define HETDWARF_CFI_REMEMBER 15
 
-// What was remembered last holds from here on.
+/// What was remembered last holds from here on.
 #define HETDWARF_CFI_RESTORE 16
 
-// Instructions as bytes, `bytes` and `length`, for what has no event.
+/// Instructions as bytes, `bytes` and `length`, for what has no event.
 #define HETDWARF_CFI_ESCAPE 17
 
-// The mask is EXEC as it was on entry to the function.
+/// The mask is EXEC as it was on entry to the function.
 #define HETDWARF_MASK_EXEC_ON_ENTRY 0
 
-// The mask is in `mask_register`: EXEC, VCC, or scalar registers, of which this is the lower.
+/// The mask is in `mask_register`: EXEC, VCC, or scalar registers, of which this is the lower.
 #define HETDWARF_MASK_REGISTER 1
 
-// The mask is in lane `mask_lane` of `mask_register`, of 64 lanes also in the next.
+/// The mask is in lane `mask_lane` of `mask_register`, of 64 lanes also in the next.
 #define HETDWARF_MASK_LANE 2
 
-// A result of either kind.
+/// A result of either kind.
 #define HETDWARF_RESULT_ANY 0
 
-// A location; a value is converted where HET allows it.
+/// A location; a value is converted where HET allows it.
 #define HETDWARF_RESULT_LOCATION 1
 
-// A value; a location is converted where HET allows it.
+/// A value; a location is converted where HET allows it.
 #define HETDWARF_RESULT_VALUE 2
 
-// No value is available.
+/// No value is available.
 #define HETDWARF_STORAGE_UNDEFINED 0
 
-// The memory of an address space.
+/// The memory of an address space.
 #define HETDWARF_STORAGE_MEMORY 1
 
-// A register.
+/// A register.
 #define HETDWARF_STORAGE_REGISTER 2
 
-// A value that can only be read.
+/// A value that can only be read.
 #define HETDWARF_STORAGE_IMPLICIT 3
 
-// A pointer that was optimised away although what it points to is known.
+/// A pointer that was optimised away although what it points to is known.
 #define HETDWARF_STORAGE_IMPLICIT_POINTER 4
 
-// Parts in several places.
+/// Parts in several places.
 #define HETDWARF_STORAGE_COMPOSITE 5
 
-// In place of a unit's offset: the unit of the frame's function, or none without a stop.
+/// In place of a unit's offset: the unit of the frame's function, or none without a stop.
 #define HETDWARF_UNIT_OF_FRAME UINT64_MAX
 
-// The mask is in EXEC itself.
+/// The mask is in EXEC itself.
 #define HETDWARF_LANES_EXEC 0
 
-// The mask is in scalar register `number` and, of 64 lanes, the next.
+/// The mask is in scalar register `number` and, of 64 lanes, the next.
 #define HETDWARF_LANES_SCALAR 1
 
-// The mask is in lane `value` of vector register `number` and, of 64 lanes, the next.
+/// The mask is in lane `value` of vector register `number` and, of 64 lanes, the next.
 #define HETDWARF_LANES_VECTOR_LANE 2
 
-// The mask is in scratch, at the address of the wave in scalar register `number` plus `value`.
+/// The mask is in scratch, at the address of the wave in scalar register `number` plus `value`.
 #define HETDWARF_LANES_SCRATCH 3
 
-// The mask is always `value`.
+/// The mask is always `value`.
 #define HETDWARF_LANES_CONSTANT 4
 
-// Lanes that are inactive wait where `wait` says.
+/// Lanes that are inactive wait where `wait` says.
 #define HETDWARF_PHASE_WAITS 1
 
-// `place` gets EXEC: the mask of a region begins.
+/// `place` gets EXEC: the mask of a region begins.
 #define HETDWARF_LANES_SAVE 0
 
-// `place` gets the active lanes for which the condition that comes next is false: those of an `else`.
+/// `place` gets the active lanes for which the condition that comes next is false: those of an `else`.
 #define HETDWARF_LANES_SAVE_OTHERS 1
 
-// `place` gets no lanes: a mask of lanes that left begins.
+/// `place` gets no lanes: a mask of lanes that left begins.
 #define HETDWARF_LANES_CLEAR 2
 
-// The mask in `place` is in `to` from then on.
+/// The mask in `place` is in `to` from then on.
 #define HETDWARF_LANES_MOVE 3
 
-// `place` gets something that is no mask.
+/// `place` gets something that is no mask.
 #define HETDWARF_LANES_CLOBBER 4
 
-// The active lanes are added to the mask of lanes that left, in `place`.
+/// The active lanes are added to the mask of lanes that left, in `place`.
 #define HETDWARF_LANES_OR 5
 
-// The active lanes are taken out of the mask in `place`.
+/// The active lanes are taken out of the mask in `place`.
 #define HETDWARF_LANES_AND_NOT 6
 
-// EXEC keeps the lanes for which a condition is true.
+/// EXEC keeps the lanes for which a condition is true.
 #define HETDWARF_LANES_AND 7
 
-// EXEC gets the lanes of the mask in `place` that were not active: from `then` to `else`.
+/// EXEC gets the lanes of the mask in `place` that were not active: from `then` to `else`.
 #define HETDWARF_LANES_FLIP 8
 
-// EXEC gets the lanes of the mask in `place`: those that were saved, or those of an `else`.
+/// EXEC gets the lanes of the mask in `place`: those that were saved, or those of an `else`.
 #define HETDWARF_LANES_RESTORE 9
 
-// EXEC becomes zero: the active lanes leave the regions whose masks they were just taken out of.
+/// EXEC becomes zero: the active lanes leave the regions whose masks they were just taken out of.
 #define HETDWARF_LANES_LEAVE 10
 
-// EXEC gets lanes that are not active, for whole or quad wave mode.
+/// EXEC gets lanes that are not active, for whole or quad wave mode.
 #define HETDWARF_LANES_WHOLE_WAVE 11
 
-// Where `DW_AT_LLVM_lane_pc` does not say where a lane is, the machine code is asked.
+/// Where `DW_AT_LLVM_lane_pc` does not say where a lane is, the machine code is asked.
 #define HETDWARF_RECOVER_WHERE_MISSING 0
 
-// Only `DW_AT_LLVM_lane_pc` is asked.
+/// Only `DW_AT_LLVM_lane_pc` is asked.
 #define HETDWARF_RECOVER_NEVER 1
 
-// Only the machine code is asked.
+/// Only the machine code is asked.
 #define HETDWARF_RECOVER_ALWAYS 2
 
-// All of the value is known.
+/// All of the value is known.
 #define HETDWARF_LANE_OK 0
 
-// Nothing of it: it was optimised away here.
+/// Nothing of it: it was optimised away here.
 #define HETDWARF_LANE_OPTIMIZED_OUT 1
 
-// Some of it.
+/// Some of it.
 #define HETDWARF_LANE_PARTIAL 2
 
-// Nothing of it: the debugger does not have the bytes.
+/// Nothing of it: the debugger does not have the bytes.
 #define HETDWARF_LANE_UNAVAILABLE 3
 
-// Nothing of it: its location can be read in several ways, and nothing decides.
+/// Nothing of it: its location can be read in several ways, and nothing decides.
 #define HETDWARF_LANE_AMBIGUOUS 4
 
-// Something that changes the value is not understood.
+/// Something that changes the value is not understood.
 #define HETDWARF_LANE_UNSUPPORTED 5
 
-// It cannot be evaluated.
+/// It cannot be evaluated.
 #define HETDWARF_LANE_ERROR 6
 
-// The lane does not execute here.
+/// The lane does not execute here.
 #define HETDWARF_LANE_INACTIVE 7
 
-// Debuggers show what is wrong.
+/// Debuggers show what is wrong.
 #define HETDWARF_SEVERITY_ERROR 0
 
-// Debuggers may show what is wrong, or nothing.
+/// Debuggers may show what is wrong, or nothing.
 #define HETDWARF_SEVERITY_WARNING 1
 
-// Unusual, or could be better.
+/// Unusual, or could be better.
 #define HETDWARF_SEVERITY_NOTE 2
 
-// In place of a lane: the whole register, or no lane.
+/// In place of a lane: the whole register, or no lane.
 #define HETDWARF_NO_LANE -1
 
-// Global memory; addresses of 64 bits.
+/// Global memory; addresses of 64 bits.
 #define HETDWARF_MEMORY_GLOBAL 0
 
-// The region (GDS) memory; addresses of 32 bits.
+/// The region (GDS) memory; addresses of 32 bits.
 #define HETDWARF_MEMORY_REGION 1
 
-// The work-group's local memory (LDS); address 0 is the group's first byte.
+/// The work-group's local memory (LDS); address 0 is the group's first byte.
 #define HETDWARF_MEMORY_LOCAL 2
 
-// The wave's scratch, not swizzled; address 0 is its first byte.
+/// The wave's scratch, not swizzled; address 0 is its first byte.
 #define HETDWARF_MEMORY_PRIVATE_WAVE 3
 
-// `shared_base` and `private_base` of a wave are known.
+/// `shared_base` and `private_base` of a wave are known.
 #define HETDWARF_WAVE_HAS_APERTURES 1
 
-// `workgroup_id` and what follows of a wave are known.
+/// `workgroup_id` and what follows of a wave are known.
 #define HETDWARF_WAVE_HAS_DISPATCH 2
 
-// The wave is read by the letter of the specification, not as real producers need it.
+/// The wave is read by the letter of the specification, not as real producers need it.
 #define HETDWARF_WAVE_STRICT 4
 
-// Whether a function did what it was asked for, and if not, why. Values are never renumbered; there may be more in later
-// versions.
+/// Whether a function did what it was asked for, and if not, why. Values are never renumbered; there may be more in later
+/// versions.
 enum hetdwarf_status
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
-  // Done.
+  /// Done.
   HETDWARF_OK = 0,
-  // An argument is NULL where it must not be, a struct has a size that is none of its versions, reserved bytes are not
-  // zero, or a number is out of its range.
+  /// An argument is NULL where it must not be, a struct has a size that is none of its versions, reserved bytes are not
+  /// zero, or a number is out of its range.
   HETDWARF_INVALID_ARGUMENT = 1,
-  // A pointer is not that of a handle of the kind that is asked for.
+  /// A pointer is not that of a handle of the kind that is asked for.
   HETDWARF_INVALID_HANDLE = 2,
-  // The handle, or one that it depends on, is in use by this very thread: a callback has called back.
+  /// The handle, or one that it depends on, is in use by this very thread: a callback has called back.
   HETDWARF_BUSY = 3,
-  // There is no such thing: no function at an address, no variable of a name.
+  /// There is no such thing: no function at an address, no variable of a name.
   HETDWARF_NOT_FOUND = 4,
-  // The caller's buffer is too small; the size that is needed has been written.
+  /// The caller's buffer is too small; the size that is needed has been written.
   HETDWARF_TOO_SMALL = 5,
-  // A file cannot be read.
+  /// A file cannot be read.
   HETDWARF_IO = 6,
-  // A file, an expression or a wave breaks a rule.
+  /// A file, an expression or a wave breaks a rule.
   HETDWARF_MALFORMED = 7,
-  // A limit on work or memory was reached.
+  /// A limit on work or memory was reached.
   HETDWARF_LIMIT = 8,
-  // The debugger does not have what is asked for. Callbacks give it for registers and memory that are not known.
+  /// The debugger does not have what is asked for. Callbacks give it for registers and memory that are not known.
   HETDWARF_UNAVAILABLE = 9,
-  // There is no value: it was optimised away.
+  /// There is no value: it was optimised away.
   HETDWARF_OPTIMIZED_OUT = 10,
-  // Valid, but outside what the library does.
+  /// Valid, but outside what the library does.
   HETDWARF_UNSUPPORTED = 11,
-  // It can be read in several ways, and nothing decides.
+  /// It can be read in several ways, and nothing decides.
   HETDWARF_AMBIGUOUS = 12,
-  // The evaluation needs something that was not given: a lane, a frame, an object.
+  /// The evaluation needs something that was not given: a lane, a frame, an object.
   HETDWARF_MISSING_CONTEXT = 13,
-  // The wave cannot be written to.
+  /// The wave cannot be written to.
   HETDWARF_READ_ONLY = 14,
-  // A callback failed. Callbacks give it for failures that are not those above.
+  /// A callback failed. Callbacks give it for failures that are not those above.
   HETDWARF_CALLBACK_FAILED = 15,
-  // Any other failure of the evaluation; the message tells.
+  /// Any other failure of the evaluation; the message tells.
   HETDWARF_FAILED = 16,
-  // A mistake of the library. The handle that was used, and all that depend on it, can only be freed.
+  /// A mistake of the library. The handle that was used, and all that depend on it, can only be freed.
   HETDWARF_INTERNAL = 17,
 };
 #ifndef __cplusplus
@@ -282,472 +282,472 @@ typedef int32_t hetdwarf_status;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-// Writes call frame information. Free it with `hetdwarf_free`.
+/// Writes call frame information. Free it with `hetdwarf_free`.
 typedef struct hetdwarf_cfi hetdwarf_cfi;
 
-// A core file of a process with GPUs. Free it with `hetdwarf_free`.
+/// A core file of a process with GPUs. Free it with `hetdwarf_free`.
 typedef struct hetdwarf_core hetdwarf_core;
 
-// Writes where lanes wait. Free it with `hetdwarf_free`.
-//
-// A function is begun, then its regions in the order of the code, each with its masks and its phases, which can have regions
-// in them; what is begun is ended, the last first. Of a function of which only blocks are known `hetdwarf_lane_pcs_add_graph`
-// finds the regions.
+/// Writes where lanes wait. Free it with `hetdwarf_free`.
+///
+/// A function is begun, then its regions in the order of the code, each with its masks and its phases, which can have regions
+/// in them; what is begun is ended, the last first. Of a function of which only blocks are known `hetdwarf_lane_pcs_add_graph`
+/// finds the regions.
 typedef struct hetdwarf_lane_pcs hetdwarf_lane_pcs;
 
-// A code object with its debugging information. Free it with `hetdwarf_free`.
+/// A code object with its debugging information. Free it with `hetdwarf_free`.
 typedef struct hetdwarf_object hetdwarf_object;
 
-// What an expression denotes: a location or a value. Free it with `hetdwarf_free`.
+/// What an expression denotes: a location or a value. Free it with `hetdwarf_free`.
 typedef struct hetdwarf_result hetdwarf_result;
 
-// A stopped wave in a file, `hetdwarf-wave/1`. Free it with `hetdwarf_free`.
+/// A stopped wave in a file, `hetdwarf-wave/1`. Free it with `hetdwarf_free`.
 typedef struct hetdwarf_snapshot hetdwarf_snapshot;
 
-// A stopped wave in an object. Free it with `hetdwarf_free`.
-//
-// It is good for as long as the wave stands still: what is read of the wave may be kept until it is freed.
+/// A stopped wave in an object. Free it with `hetdwarf_free`.
+///
+/// It is good for as long as the wave stands still: what is read of the wave may be kept until it is freed.
 typedef struct hetdwarf_stop hetdwarf_stop;
 
-// The variables of a frame, or the value of an expression. Free it with `hetdwarf_free`.
+/// The variables of a frame, or the value of an expression. Free it with `hetdwarf_free`.
 typedef struct hetdwarf_values hetdwarf_values;
 
-// Something that an instruction did to the caller's registers. Registers are DWARF numbers; fields that a kind does not name
-// are zero.
+/// Something that an instruction did to the caller's registers. Registers are DWARF numbers; fields that a kind does not name
+/// are zero.
 typedef struct hetdwarf_cfi_event {
-  // `sizeof(hetdwarf_cfi_event)`.
+  /// `sizeof(hetdwarf_cfi_event)`.
   size_t size;
-  // From where on it holds: the end of the instruction, in bytes from the start of the function. Events come in this order.
+  /// From where on it holds: the end of the instruction, in bytes from the start of the function. Events come in this order.
   uint64_t code_offset;
-  // `HETDWARF_CFI_…`.
+  /// `HETDWARF_CFI_…`.
   uint32_t kind;
-  // The register that it is about.
+  /// The register that it is about.
   uint32_t register_number;
-  // The register that holds it.
+  /// The register that holds it.
   uint32_t holder;
-  // The lane of that.
+  /// The lane of that.
   uint32_t lane;
-  // See the kinds.
+  /// See the kinds.
   int64_t offset;
-  // `HETDWARF_MASK_…`.
+  /// `HETDWARF_MASK_…`.
   uint32_t mask;
-  // Where the mask is.
+  /// Where the mask is.
   uint32_t mask_register;
-  // Where the mask is.
+  /// Where the mask is.
   uint32_t mask_lane;
-  // Zero.
+  /// Zero.
   uint32_t padding;
-  // See `HETDWARF_CFI_ESCAPE`.
+  /// See `HETDWARF_CFI_ESCAPE`.
   const uint8_t *bytes;
-  // How many bytes.
+  /// How many bytes.
   size_t length;
-  // Zero.
+  /// Zero.
   uint64_t reserved[4];
 } hetdwarf_cfi_event;
 
-// A field that takes an address, of `size` bytes: symbol and addend, absolute. Strings belong to the writer.
+/// A field that takes an address, of `size` bytes: symbol and addend, absolute. Strings belong to the writer.
 typedef struct hetdwarf_relocation {
-  // The offset of the field in the section, in bytes.
+  /// The offset of the field in the section, in bytes.
   uint64_t offset;
-  // What is added to the address.
+  /// What is added to the address.
   uint64_t addend;
-  // The symbol; NULL for the start of this section in the one that the linker makes of all.
+  /// The symbol; NULL for the start of this section in the one that the linker makes of all.
   const char *symbol;
-  // The size of the field, in bytes: 4 or 8.
+  /// The size of the field, in bytes: 4 or 8.
   uint64_t size;
 } hetdwarf_relocation;
 
-// A section. Its arrays belong to the writer, and are valid until it is written anew or freed.
+/// A section. Its arrays belong to the writer, and are valid until it is written anew or freed.
 typedef struct hetdwarf_section {
-  // `sizeof(hetdwarf_section)`, set by the caller.
+  /// `sizeof(hetdwarf_section)`, set by the caller.
   size_t size;
-  // Its contents. Fields with a relocation hold its addend.
+  /// Its contents. Fields with a relocation hold its addend.
   const uint8_t *bytes;
-  // How many bytes.
+  /// How many bytes.
   size_t length;
-  // Where addresses must be filled in, by ascending offset.
+  /// Where addresses must be filled in, by ascending offset.
   const struct hetdwarf_relocation *relocations;
-  // How many.
+  /// How many.
   size_t relocation_count;
-  // Zero.
+  /// Zero.
   uint64_t reserved[4];
 } hetdwarf_section;
 
-// A file in memory: a half of a core, or a code object in place of one that the core has lost.
+/// A file in memory: a half of a core, or a code object in place of one that the core has lost.
 typedef struct hetdwarf_file {
-  // `sizeof(hetdwarf_file)`, the same in all entries of an array.
+  /// `sizeof(hetdwarf_file)`, the same in all entries of an array.
   size_t size;
-  // Its bytes, which are copied; NULL if `path` is given.
+  /// Its bytes, which are copied; NULL if `path` is given.
   const uint8_t *bytes;
-  // How many.
+  /// How many.
   size_t length;
-  // Its path, UTF-8; NULL if `bytes` is given.
+  /// Its path, UTF-8; NULL if `bytes` is given.
   const char *path;
-  // Of a code object where it is loaded; 0 of a core.
+  /// Of a code object where it is loaded; 0 of a core.
   uint64_t load_address;
-  // Zero.
+  /// Zero.
   uint64_t reserved[4];
 } hetdwarf_file;
 
-// What is known of a core.
+/// What is known of a core.
 typedef struct hetdwarf_core_info {
-  // `sizeof(hetdwarf_core_info)`, set by the caller.
+  /// `sizeof(hetdwarf_core_info)`, set by the caller.
   size_t size;
-  // How many waves it has.
+  /// How many waves it has.
   size_t wave_count;
-  // How many things of it could not be read: 0 if it is whole.
+  /// How many things of it could not be read: 0 if it is whole.
   size_t problem_count;
-  // Zero.
+  /// Zero.
   uint64_t reserved[4];
 } hetdwarf_core_info;
 
-// A wave of a core. Strings belong to the core. Numbers that are not known are `UINT64_MAX`, or `UINT32_MAX`.
+/// A wave of a core. Strings belong to the core. Numbers that are not known are `UINT64_MAX`, or `UINT32_MAX`.
 typedef struct hetdwarf_core_wave {
-  // `sizeof(hetdwarf_core_wave)`, set by the caller.
+  /// `sizeof(hetdwarf_core_wave)`, set by the caller.
   size_t size;
-  // Where it is, an address of the process.
+  /// Where it is, an address of the process.
   uint64_t pc;
-  // The lanes that execute, a bit each.
+  /// The lanes that execute, a bit each.
   uint64_t exec;
-  // Lanes of the wave.
+  /// Lanes of the wave.
   uint32_t wave_size;
-  // Which wave of its work-group it is, from 0.
+  /// Which wave of its work-group it is, from 0.
   uint32_t wave_in_group;
-  // Its work-group, counted in work-groups: x, y and z.
+  /// Its work-group, counted in work-groups: x, y and z.
   uint32_t workgroup[3];
-  // Whether `workgroup` is known: 1 or 0.
+  /// Whether `workgroup` is known: 1 or 0.
   uint32_t has_workgroup;
-  // The packet of its dispatch in the queue.
+  /// The packet of its dispatch in the queue.
   uint64_t packet_id;
-  // `running`, `stopped` or `unsure`.
+  /// `running`, `stopped` or `unsure`.
   const char *state;
-  // Why it stopped, by the names of `hetdwarf core`, separated by commas; empty if a debugger stopped it, or it runs.
+  /// Why it stopped, by the names of `hetdwarf core`, separated by commas; empty if a debugger stopped it, or it runs.
   const char *reasons;
-  // Zero.
+  /// Zero.
   uint64_t reserved[4];
 } hetdwarf_core_wave;
 
-// An expression, and what it is evaluated in.
+/// An expression, and what it is evaluated in.
 typedef struct hetdwarf_evaluation {
-  // `sizeof(hetdwarf_evaluation)`.
+  /// `sizeof(hetdwarf_evaluation)`.
   size_t size;
-  // The operations; NULL if `text` is given.
+  /// The operations; NULL if `text` is given.
   const uint8_t *bytes;
-  // How many bytes.
+  /// How many bytes.
   size_t length;
-  // Operations as llvm-dwarfdump prints them, separated by commas; NULL if `bytes` is given.
+  /// Operations as llvm-dwarfdump prints them, separated by commas; NULL if `bytes` is given.
   const char *text;
-  // The stopped wave; NULL for an expression that needs none.
+  /// The stopped wave; NULL for an expression that needs none.
   const struct hetdwarf_stop *stop;
-  // The level of the call frame; 0 is the innermost.
+  /// The level of the call frame; 0 is the innermost.
   size_t level;
-  // The unit whose entries the expression refers to: the offset of its header in `.debug_info`, or
-  // `HETDWARF_UNIT_OF_FRAME`.
+  /// The unit whose entries the expression refers to: the offset of its header in `.debug_info`, or
+  /// `HETDWARF_UNIT_OF_FRAME`.
   uint64_t unit_offset;
-  // The lane in focus; `HETDWARF_NO_LANE` if there is none.
+  /// The lane in focus; `HETDWARF_NO_LANE` if there is none.
   int32_t lane;
-  // `HETDWARF_RESULT_…`.
+  /// `HETDWARF_RESULT_…`.
   uint32_t result;
-  // The current object, a location; NULL if there is none.
+  /// The current object, a location; NULL if there is none.
   const struct hetdwarf_result *object;
-  // What is on the stack at the start, the lowest entry first; NULL if there is nothing.
+  /// What is on the stack at the start, the lowest entry first; NULL if there is nothing.
   const struct hetdwarf_result *const *initial;
-  // How many entries that are.
+  /// How many entries that are.
   size_t initial_count;
-  // Zero.
+  /// Zero.
   uint64_t reserved[4];
 } hetdwarf_evaluation;
 
-// A result at a glance. Strings belong to the result; NULL if there is none.
+/// A result at a glance. Strings belong to the result; NULL if there is none.
 typedef struct hetdwarf_result_info {
-  // `sizeof(hetdwarf_result_info)`, set by the caller.
+  /// `sizeof(hetdwarf_result_info)`, set by the caller.
   size_t size;
-  // How many places a location has, at least one; 0 of a value. An object is written to all, and read from any.
+  /// How many places a location has, at least one; 0 of a value. An object is written to all, and read from any.
   size_t place_count;
-  // Of a value how its bits are read: `generic`, `signed`, `unsigned`, `float`, `boolean`, `address`, `signed_char`,
-  // `unsigned_char`, `utf` or `other`.
+  /// Of a value how its bits are read: `generic`, `signed`, `unsigned`, `float`, `boolean`, `address`, `signed_char`,
+  /// `unsigned_char`, `utf` or `other`.
   const char *encoding;
-  // The size of a value, in bits, at most 128.
+  /// The size of a value, in bits, at most 128.
   uint64_t bit_size;
-  // Its bits, the lowest first.
+  /// Its bits, the lowest first.
   uint8_t bytes[16];
-  // Zero.
+  /// Zero.
   uint64_t reserved[4];
 } hetdwarf_result_info;
 
-// A place: what the specification calls a single location description. Strings and bytes belong to the result.
+/// A place: what the specification calls a single location description. Strings and bytes belong to the result.
 typedef struct hetdwarf_place {
-  // `sizeof(hetdwarf_place)`, set by the caller.
+  /// `sizeof(hetdwarf_place)`, set by the caller.
   size_t size;
-  // `HETDWARF_STORAGE_…`; the fields that it has none of are 0.
+  /// `HETDWARF_STORAGE_…`; the fields that it has none of are 0.
   uint32_t storage;
-  // The bit in the byte at which the object starts, 0 to 7.
+  /// The bit in the byte at which the object starts, 0 to 7.
   uint32_t bit;
-  // The byte of the storage at which the object starts: the address, of memory.
+  /// The byte of the storage at which the object starts: the address, of memory.
   uint64_t byte_offset;
-  // Of memory, and of implicit pointers: the number of the address space in DWARF.
+  /// Of memory, and of implicit pointers: the number of the address space in DWARF.
   uint32_t address_space;
-  // Of memory the lane whose memory it is; `HETDWARF_NO_LANE` if the space is not specific to a lane.
+  /// Of memory the lane whose memory it is; `HETDWARF_NO_LANE` if the space is not specific to a lane.
   int32_t lane;
-  // The name of the address space, or of the register as the assembler has it; NULL if there is none.
+  /// The name of the address space, or of the register as the assembler has it; NULL if there is none.
   const char *name;
-  // Of a register its DWARF number.
+  /// Of a register its DWARF number.
   uint32_t register_number;
-  // Zero.
+  /// Zero.
   uint32_t padding;
-  // The size of implicit values and composites, in bits; `UINT64_MAX` if it is larger than that.
+  /// The size of implicit values and composites, in bits; `UINT64_MAX` if it is larger than that.
   uint64_t bit_size;
-  // The bits of an implicit value, as many bytes as they need.
+  /// The bits of an implicit value, as many bytes as they need.
   const uint8_t *bytes;
-  // Of an implicit pointer the offset, in `.debug_info`, of the entry that describes what it points to.
+  /// Of an implicit pointer the offset, in `.debug_info`, of the entry that describes what it points to.
   uint64_t entry;
-  // Of an implicit pointer how many bytes from the start of that it points.
+  /// Of an implicit pointer how many bytes from the start of that it points.
   int64_t pointer_offset;
-  // Zero.
+  /// Zero.
   uint64_t reserved[4];
 } hetdwarf_place;
 
-// A part of a composite.
+/// A part of a composite.
 typedef struct hetdwarf_part {
-  // `sizeof(hetdwarf_part)`, set by the caller.
+  /// `sizeof(hetdwarf_part)`, set by the caller.
   size_t size;
-  // The bit of the composite at which it starts.
+  /// The bit of the composite at which it starts.
   uint64_t start;
-  // Its size, in bits; the next part is at `start + bit_size`.
+  /// Its size, in bits; the next part is at `start + bit_size`.
   uint64_t bit_size;
-  // Zero.
+  /// Zero.
   uint64_t reserved[4];
 } hetdwarf_part;
 
-// Bits that were read, the first in the lowest bit of the first byte. Those that are missing are zero.
+/// Bits that were read, the first in the lowest bit of the first byte. Those that are missing are zero.
 typedef struct hetdwarf_bits {
-  // `sizeof(hetdwarf_bits)`.
+  /// `sizeof(hetdwarf_bits)`.
   size_t size;
-  // Gets the bits: a buffer of the caller.
+  /// Gets the bits: a buffer of the caller.
   uint8_t *bytes;
-  // Gets a 1 for each bit without a value, which was optimised away: a buffer of the caller; NULL if it is not wanted.
+  /// Gets a 1 for each bit without a value, which was optimised away: a buffer of the caller; NULL if it is not wanted.
   uint8_t *undefined;
-  // Gets a 1 for each bit whose value the debugger does not know: a buffer of the caller; NULL if it is not wanted.
+  /// Gets a 1 for each bit whose value the debugger does not know: a buffer of the caller; NULL if it is not wanted.
   uint8_t *unavailable;
-  // How many bytes there is room for in each of the buffers.
+  /// How many bytes there is room for in each of the buffers.
   size_t capacity;
-  // Gets the number of bits. If there is no room for them, nothing else is written.
+  /// Gets the number of bits. If there is no room for them, nothing else is written.
   uint64_t bit_size;
-  // Gets 1 if every bit is there, else 0.
+  /// Gets 1 if every bit is there, else 0.
   uint64_t is_complete;
-  // Zero.
+  /// Zero.
   uint64_t reserved[4];
 } hetdwarf_bits;
 
-// Code: from `start` up to `end`, in bytes from the start of the function.
+/// Code: from `start` up to `end`, in bytes from the start of the function.
 typedef struct hetdwarf_range {
-  // The first byte.
+  /// The first byte.
   uint64_t start;
-  // The byte after the last.
+  /// The byte after the last.
   uint64_t end;
 } hetdwarf_range;
 
-// Where a mask of lanes is.
+/// Where a mask of lanes is.
 typedef struct hetdwarf_mask {
-  // `HETDWARF_LANES_…`.
+  /// `HETDWARF_LANES_…`.
   uint32_t kind;
-  // The number of the register, as the assembler counts.
+  /// The number of the register, as the assembler counts.
   uint32_t number;
-  // See the kinds.
+  /// See the kinds.
   uint64_t value;
 } hetdwarf_mask;
 
-// A part of a region's code during which its inactive lanes wait in one place.
+/// A part of a region's code during which its inactive lanes wait in one place.
 typedef struct hetdwarf_phase {
-  // `sizeof(hetdwarf_phase)`.
+  /// `sizeof(hetdwarf_phase)`.
   size_t size;
-  // The code, from after the instruction that changes EXEC.
+  /// The code, from after the instruction that changes EXEC.
   struct hetdwarf_range code;
-  // Where lanes wait that are in the region and not active, in bytes from the start of the function.
+  /// Where lanes wait that are in the region and not active, in bytes from the start of the function.
   uint64_t wait;
-  // `HETDWARF_PHASE_WAITS`; without it is not known where they wait.
+  /// `HETDWARF_PHASE_WAITS`; without it is not known where they wait.
   uint32_t flags;
-  // Zero.
+  /// Zero.
   uint32_t padding;
-  // What names of procedures end in: `then`, `else`, `loop`, `continue` or `return`; NULL for `part`.
+  /// What names of procedures end in: `then`, `else`, `loop`, `continue` or `return`; NULL for `part`.
   const char *name;
-  // Zero.
+  /// Zero.
   uint64_t reserved[4];
 } hetdwarf_phase;
 
-// An instruction, or a few that belong together, that changes EXEC or a saved mask.
-//
-// Instructions that do two things, `s_and_saveexec_b64` for example (`HETDWARF_LANES_SAVE`, then `HETDWARF_LANES_AND`), are two
-// events with the same code.
+/// An instruction, or a few that belong together, that changes EXEC or a saved mask.
+///
+/// Instructions that do two things, `s_and_saveexec_b64` for example (`HETDWARF_LANES_SAVE`, then `HETDWARF_LANES_AND`), are two
+/// events with the same code.
 typedef struct hetdwarf_lane_event {
-  // `sizeof(hetdwarf_lane_event)`, the same in all entries of an array.
+  /// `sizeof(hetdwarf_lane_event)`, the same in all entries of an array.
   size_t size;
-  // The instruction; of several, the one after which the change is complete.
+  /// The instruction; of several, the one after which the change is complete.
   struct hetdwarf_range code;
-  // What it does: `HETDWARF_LANES_SAVE` and those after it.
+  /// What it does: `HETDWARF_LANES_SAVE` and those after it.
   uint32_t change;
-  // Zero.
+  /// Zero.
   uint32_t padding;
-  // See the changes; zero where they do not name it.
+  /// See the changes; zero where they do not name it.
   struct hetdwarf_mask place;
-  // See the changes; zero where they do not name it.
+  /// See the changes; zero where they do not name it.
   struct hetdwarf_mask to;
-  // Zero.
+  /// Zero.
   uint64_t reserved[4];
 } hetdwarf_lane_event;
 
-// A basic block.
+/// A basic block.
 typedef struct hetdwarf_block {
-  // `sizeof(hetdwarf_block)`, the same in all entries of an array.
+  /// `sizeof(hetdwarf_block)`, the same in all entries of an array.
   size_t size;
-  // What messages call it.
+  /// What messages call it.
   const char *name;
-  // Its code.
+  /// Its code.
   struct hetdwarf_range code;
-  // What its instructions do to masks, in their order; NULL if there are none.
+  /// What its instructions do to masks, in their order; NULL if there are none.
   const struct hetdwarf_lane_event *events;
-  // How many.
+  /// How many.
   size_t event_count;
-  // The blocks that the wave can go to from here, by their indices; NULL if there are none.
+  /// The blocks that the wave can go to from here, by their indices; NULL if there are none.
   const size_t *successors;
-  // How many.
+  /// How many.
   size_t successor_count;
-  // Zero.
+  /// Zero.
   uint64_t reserved[4];
 } hetdwarf_block;
 
-// Where a lane is. Strings belong to the stop; NULL if there is none. Addresses are those of the process; `UINT64_MAX` if
-// they are not known.
+/// Where a lane is. Strings belong to the stop; NULL if there is none. Addresses are those of the process; `UINT64_MAX` if
+/// they are not known.
 typedef struct hetdwarf_lane_place {
-  // `sizeof(hetdwarf_lane_place)`, set by the caller in each.
+  /// `sizeof(hetdwarf_lane_place)`, set by the caller in each.
   size_t size;
-  // `active`, `waiting`, `elsewhere` (not active on entry to the function) or `unknown`.
+  /// `active`, `waiting`, `elsewhere` (not active on entry to the function) or `unknown`.
   const char *state;
-  // Of a waiting lane who says where it is: `dwarf` or `recovered`.
+  /// Of a waiting lane who says where it is: `dwarf` or `recovered`.
   const char *origin;
-  // Why it is not known where it is, or `not-dispatched` of a lane that the dispatch did not start.
+  /// Why it is not known where it is, or `not-dispatched` of a lane that the dispatch did not start.
   const char *reason;
-  // The lane's program location.
+  /// The lane's program location.
   uint64_t pc;
-  // Where that was recovered, the instruction that switched the lane off.
+  /// Where that was recovered, the instruction that switched the lane off.
   uint64_t left;
-  // And the first instruction that executes with the lane on again.
+  /// And the first instruction that executes with the lane on again.
   uint64_t resumes;
-  // The file of the source at `pc` without directories.
+  /// The file of the source at `pc` without directories.
   const char *file;
-  // The line at `pc`; 0 if it is not known.
+  /// The line at `pc`; 0 if it is not known.
   uint64_t line;
-  // The function of the frame where the lane is instead, if it was not active on entry.
+  /// The function of the frame where the lane is instead, if it was not active on entry.
   const char *caller_function;
-  // The lane's program location there; `UINT64_MAX` if it is not known that it is in a caller.
+  /// The lane's program location there; `UINT64_MAX` if it is not known that it is in a caller.
   uint64_t caller_pc;
-  // The level of that frame.
+  /// The level of that frame.
   uint64_t caller_level;
-  // The file there.
+  /// The file there.
   const char *caller_file;
-  // The line there.
+  /// The line there.
   uint64_t caller_line;
-  // The work-item that the lane is, by its place in the grid: x, y and z.
+  /// The work-item that the lane is, by its place in the grid: x, y and z.
   uint32_t work_item[3];
-  // Whether `work_item` is known: 1 or 0.
+  /// Whether `work_item` is known: 1 or 0.
   uint32_t has_work_item;
-  // Whether the lane is active: 1 or 0.
+  /// Whether the lane is active: 1 or 0.
   uint32_t is_active;
-  // Zero.
+  /// Zero.
   uint32_t padding;
-  // Zero.
+  /// Zero.
   uint64_t reserved[4];
 } hetdwarf_lane_place;
 
-// What a code object is. Strings belong to the object.
+/// What a code object is. Strings belong to the object.
 typedef struct hetdwarf_object_info {
-  // `sizeof(hetdwarf_object_info)`, set by the caller.
+  /// `sizeof(hetdwarf_object_info)`, set by the caller.
   size_t size;
-  // The target ID, `gfx90a:xnack+` for example.
+  /// The target ID, `gfx90a:xnack+` for example.
   const char *target;
-  // The operating system, `amdhsa` for example.
+  /// The operating system, `amdhsa` for example.
   const char *os;
-  // Lanes of a wave, 32 or 64; 0 if the kernels differ, or if there is none.
+  /// Lanes of a wave, 32 or 64; 0 if the kernels differ, or if there is none.
   uint32_t wave_size;
-  // `e_flags` of the ELF file.
+  /// `e_flags` of the ELF file.
   uint32_t flags;
-  // How many kernels there are.
+  /// How many kernels there are.
   size_t kernel_count;
-  // How many functions have a symbol, the code of kernels included.
+  /// How many functions have a symbol, the code of kernels included.
   size_t function_count;
-  // Zero.
+  /// Zero.
   uint64_t reserved[4];
 } hetdwarf_object_info;
 
-// A kernel. Strings belong to the object. Numbers that are not known are `UINT64_MAX`.
+/// A kernel. Strings belong to the object. Numbers that are not known are `UINT64_MAX`.
 typedef struct hetdwarf_kernel {
-  // `sizeof(hetdwarf_kernel)`, set by the caller.
+  /// `sizeof(hetdwarf_kernel)`, set by the caller.
   size_t size;
-  // The name as the linker sees it.
+  /// The name as the linker sees it.
   const char *name;
-  // The address of the first instruction in the object.
+  /// The address of the first instruction in the object.
   uint64_t entry;
-  // Lanes of a wave, 32 or 64.
+  /// Lanes of a wave, 32 or 64.
   uint64_t wave_size;
-  // Scalar registers of a wave.
+  /// Scalar registers of a wave.
   uint64_t sgprs;
-  // Vector registers of a lane, with the accumulation registers where both share one file.
+  /// Vector registers of a lane, with the accumulation registers where both share one file.
   uint64_t vgprs;
-  // Local memory of a work-group, in bytes.
+  /// Local memory of a work-group, in bytes.
   uint64_t local_size;
-  // Scratch of a lane, in bytes.
+  /// Scratch of a lane, in bytes.
   uint64_t scratch_size;
-  // The memory for arguments, in bytes.
+  /// The memory for arguments, in bytes.
   uint64_t kernarg_size;
-  // Zero.
+  /// Zero.
   uint64_t reserved[4];
 } hetdwarf_kernel;
 
-// A function. Strings belong to the object; NULL if there is none.
+/// A function. Strings belong to the object; NULL if there is none.
 typedef struct hetdwarf_function {
-  // `sizeof(hetdwarf_function)`, set by the caller.
+  /// `sizeof(hetdwarf_function)`, set by the caller.
   size_t size;
-  // The name in the source.
+  /// The name in the source.
   const char *name;
-  // The name as the linker sees it.
+  /// The name as the linker sees it.
   const char *linkage_name;
-  // Its lowest address in the object.
+  /// Its lowest address in the object.
   uint64_t low_pc;
-  // How many calls are inlined at the address that was asked for.
+  /// How many calls are inlined at the address that was asked for.
   size_t inlined_count;
-  // Zero.
+  /// Zero.
   uint64_t reserved[4];
 } hetdwarf_function;
 
-// A line of the source. Strings belong to the object.
+/// A line of the source. Strings belong to the object.
 typedef struct hetdwarf_line {
-  // `sizeof(hetdwarf_line)`, set by the caller.
+  /// `sizeof(hetdwarf_line)`, set by the caller.
   size_t size;
-  // The file's name without directories; NULL if it is not known.
+  /// The file's name without directories; NULL if it is not known.
   const char *file;
-  // Its path as the line table has it; NULL if it is not known.
+  /// Its path as the line table has it; NULL if it is not known.
   const char *path;
-  // The line, from 1; 0 for code that belongs to no line.
+  /// The line, from 1; 0 for code that belongs to no line.
   uint64_t line;
-  // The column, from 1; 0 for the line as a whole.
+  /// The column, from 1; 0 for the line as a whole.
   uint64_t column;
-  // The addresses of the row in the object: from the first …
+  /// The addresses of the row in the object: from the first …
   uint64_t low_pc;
-  // … up to this one, which is not of it.
+  /// … up to this one, which is not of it.
   uint64_t high_pc;
-  // Zero.
+  /// Zero.
   uint64_t reserved[4];
 } hetdwarf_line;
 
-// Reads a register: copies `bit_count` bits from `first_bit` on to `out`, the lowest first. Both are multiples of 8.
-//
-// * `user`: that of the wave.
-// * `number`: the DWARF number. The wave size is in it: `v0` is 1536 of a wave of 32 lanes and 2560 of one of 64.
-// * `lane`: the lane of a vector register whose 32 bits `first_bit` counts from; or `HETDWARF_NO_LANE`, and it counts from
-//   the start of the register, which has 32 bits for each lane, lane 0 lowest, if it is a vector register.
-//
-// It gives `HETDWARF_OK`, or `HETDWARF_UNAVAILABLE` for what is not known, or another status. It must not throw, nor call
-// functions with the handle that calls it, which are refused with `HETDWARF_BUSY`.
+/// Reads a register: copies `bit_count` bits from `first_bit` on to `out`, the lowest first. Both are multiples of 8.
+///
+/// * `user`: that of the wave.
+/// * `number`: the DWARF number. The wave size is in it: `v0` is 1536 of a wave of 32 lanes and 2560 of one of 64.
+/// * `lane`: the lane of a vector register whose 32 bits `first_bit` counts from; or `HETDWARF_NO_LANE`, and it counts from
+///   the start of the register, which has 32 bits for each lane, lane 0 lowest, if it is a vector register.
+///
+/// It gives `HETDWARF_OK`, or `HETDWARF_UNAVAILABLE` for what is not known, or another status. It must not throw, nor call
+/// functions with the handle that calls it, which are refused with `HETDWARF_BUSY`.
 typedef int32_t (*hetdwarf_read_register)(void *user,
                                           uint32_t number,
                                           int32_t lane,
@@ -755,17 +755,17 @@ typedef int32_t (*hetdwarf_read_register)(void *user,
                                           uint32_t bit_count,
                                           void *out);
 
-// Reads memory: copies `size` bytes at `address` to `out`. See `hetdwarf_read_register` for the rest.
-//
-// * `memory`: `HETDWARF_MEMORY_GLOBAL` or another. Only real memories are asked for: addresses of a lane's private memory
-//   and generic ones are translated before, which is why no lane is named.
+/// Reads memory: copies `size` bytes at `address` to `out`. See `hetdwarf_read_register` for the rest.
+///
+/// * `memory`: `HETDWARF_MEMORY_GLOBAL` or another. Only real memories are asked for: addresses of a lane's private memory
+///   and generic ones are translated before, which is why no lane is named.
 typedef int32_t (*hetdwarf_read_memory)(void *user,
                                         uint32_t memory,
                                         uint64_t address,
                                         size_t size,
                                         void *out);
 
-// Writes a register; the mirror of `hetdwarf_read_register`.
+/// Writes a register; the mirror of `hetdwarf_read_register`.
 typedef int32_t (*hetdwarf_write_register)(void *user,
                                            uint32_t number,
                                            int32_t lane,
@@ -773,424 +773,424 @@ typedef int32_t (*hetdwarf_write_register)(void *user,
                                            uint32_t bit_count,
                                            const void *bytes);
 
-// Writes memory; the mirror of `hetdwarf_read_memory`.
+/// Writes memory; the mirror of `hetdwarf_read_memory`.
 typedef int32_t (*hetdwarf_write_memory)(void *user,
                                          uint32_t memory,
                                          uint64_t address,
                                          size_t size,
                                          const void *bytes);
 
-// A stopped wave, as far as the debugger knows it.
+/// A stopped wave, as far as the debugger knows it.
 typedef struct hetdwarf_wave {
-  // `sizeof(hetdwarf_wave)`.
+  /// `sizeof(hetdwarf_wave)`.
   size_t size;
-  // The debugger's own; callbacks get it. It is not looked at.
+  /// The debugger's own; callbacks get it. It is not looked at.
   void *user;
-  // Reads registers.
+  /// Reads registers.
   hetdwarf_read_register read_register;
-  // Reads memory.
+  /// Reads memory.
   hetdwarf_read_memory read_memory;
-  // Writes registers; NULL if the debugger does not.
+  /// Writes registers; NULL if the debugger does not.
   hetdwarf_write_register write_register;
-  // Writes memory; NULL if the debugger does not.
+  /// Writes memory; NULL if the debugger does not.
   hetdwarf_write_memory write_memory;
-  // Where it stopped, an address of the process.
+  /// Where it stopped, an address of the process.
   uint64_t pc;
-  // Where the object is loaded: added to its addresses to get those of the process.
+  /// Where the object is loaded: added to its addresses to get those of the process.
   uint64_t load_address;
-  // 32 or 64.
+  /// 32 or 64.
   uint32_t wave_size;
-  // `HETDWARF_WAVE_…`, added.
+  /// `HETDWARF_WAVE_…`, added.
   uint32_t flags;
-  // The generic address of the first byte of local memory.
+  /// The generic address of the first byte of local memory.
   uint64_t shared_base;
-  // The generic address of the first byte of private memory.
+  /// The generic address of the first byte of private memory.
   uint64_t private_base;
-  // The wave's work-group, counted in work-groups: x, y and z.
+  /// The wave's work-group, counted in work-groups: x, y and z.
   uint32_t workgroup_id[3];
-  // The size of a work-group, in work-items.
+  /// The size of a work-group, in work-items.
   uint32_t workgroup_size[3];
-  // The size of the dispatch, in work-items.
+  /// The size of the dispatch, in work-items.
   uint32_t grid_size[3];
-  // Which wave of its work-group it is, from 0.
+  /// Which wave of its work-group it is, from 0.
   uint32_t wave_in_group;
-  // Zero.
+  /// Zero.
   uint64_t reserved[4];
 } hetdwarf_wave;
 
-// What is known of a stop. Strings belong to the stop.
+/// What is known of a stop. Strings belong to the stop.
 typedef struct hetdwarf_stop_info {
-  // `sizeof(hetdwarf_stop_info)`, set by the caller.
+  /// `sizeof(hetdwarf_stop_info)`, set by the caller.
   size_t size;
-  // How many call frames there are, at least one.
+  /// How many call frames there are, at least one.
   size_t frame_count;
-  // Why there are no more: `return-address-undefined` for a whole stack, or what `stopped` is in the documents of
-  // `hetdwarf unwind`.
+  /// Why there are no more: `return-address-undefined` for a whole stack, or what `stopped` is in the documents of
+  /// `hetdwarf unwind`.
   const char *stopped;
-  // The same for people.
+  /// The same for people.
   const char *message;
-  // Lanes of the wave.
+  /// Lanes of the wave.
   uint32_t wave_size;
-  // Zero.
+  /// Zero.
   uint32_t padding;
-  // Zero.
+  /// Zero.
   uint64_t reserved[4];
 } hetdwarf_stop_info;
 
-// A call frame. Strings belong to the stop; NULL if there is none.
+/// A call frame. Strings belong to the stop; NULL if there is none.
 typedef struct hetdwarf_frame {
-  // `sizeof(hetdwarf_frame)`, set by the caller.
+  /// `sizeof(hetdwarf_frame)`, set by the caller.
   size_t size;
-  // The program location or return address, an address of the process.
+  /// The program location or return address, an address of the process.
   uint64_t pc;
-  // The function, not an inlined one.
+  /// The function, not an inlined one.
   const char *function;
-  // Its name as the linker sees it.
+  /// Its name as the linker sees it.
   const char *linkage_name;
-  // The file of the source without directories.
+  /// The file of the source without directories.
   const char *file;
-  // Its path as the line table has it.
+  /// Its path as the line table has it.
   const char *path;
-  // The line, from 1; 0 if it is not known.
+  /// The line, from 1; 0 if it is not known.
   uint64_t line;
-  // The column, from 1; 0 for the line as a whole.
+  /// The column, from 1; 0 for the line as a whole.
   uint64_t column;
-  // How many calls are inlined here.
+  /// How many calls are inlined here.
   size_t inlined_count;
-  // The address space of the canonical frame address by its name, `private_wave` for example; NULL if the address is not
-  // known.
+  /// The address space of the canonical frame address by its name, `private_wave` for example; NULL if the address is not
+  /// known.
   const char *cfa_space;
-  // The canonical frame address.
+  /// The canonical frame address.
   uint64_t cfa;
-  // The lanes that execute, a bit each.
+  /// The lanes that execute, a bit each.
   uint64_t exec;
-  // Whether `exec` is known: 1 or 0.
+  /// Whether `exec` is known: 1 or 0.
   uint32_t has_exec;
-  // Zero.
+  /// Zero.
   uint32_t padding;
-  // Zero.
+  /// Zero.
   uint64_t reserved[4];
 } hetdwarf_frame;
 
-// A variable, or an expression. Strings belong to the values; NULL if there is none.
+/// A variable, or an expression. Strings belong to the values; NULL if there is none.
 typedef struct hetdwarf_value_info {
-  // `sizeof(hetdwarf_value_info)`, set by the caller.
+  /// `sizeof(hetdwarf_value_info)`, set by the caller.
   size_t size;
-  // The name, or the text of the expression; empty for a variable without a name.
+  /// The name, or the text of the expression; empty for a variable without a name.
   const char *name;
-  // `parameter`, `variable`, `constant`, `global` or `expression`.
+  /// `parameter`, `variable`, `constant`, `global` or `expression`.
   const char *kind;
-  // The type's name as C writes it.
+  /// The type's name as C writes it.
   const char *type_name;
-  // The size of its type in bytes; 0 if it is not known, or differs from lane to lane.
+  /// The size of its type in bytes; 0 if it is not known, or differs from lane to lane.
   uint64_t byte_size;
-  // The function or namespace that it is in.
+  /// The function or namespace that it is in.
   const char *scope;
-  // The file of its declaration without directories.
+  /// The file of its declaration without directories.
   const char *file;
-  // The line of its declaration; 0 if it is not known.
+  /// The line of its declaration; 0 if it is not known.
   uint64_t line;
-  // The offset of its entry in the section; `UINT64_MAX` of an expression.
+  /// The offset of its entry in the section; `UINT64_MAX` of an expression.
   uint64_t entry;
-  // How its location was read: `dwarf` or `legacy-llvm`.
+  /// How its location was read: `dwarf` or `legacy-llvm`.
   const char *reading;
-  // What else there is to know of its value, in all lanes.
+  /// What else there is to know of its value, in all lanes.
   const char *note;
-  // Zero.
+  /// Zero.
   uint64_t reserved[4];
 } hetdwarf_value_info;
 
-// Where a value's lanes go: arrays of the caller, each NULL if it is not wanted, with an entry for each lane of the wave.
-// Entries of lanes that are not asked for stay as they are. Strings belong to the values.
+/// Where a value's lanes go: arrays of the caller, each NULL if it is not wanted, with an entry for each lane of the wave.
+/// Entries of lanes that are not asked for stay as they are. Strings belong to the values.
 typedef struct hetdwarf_lanes {
-  // `sizeof(hetdwarf_lanes)`.
+  /// `sizeof(hetdwarf_lanes)`.
   size_t size;
-  // The lanes that are asked for, a bit each. Bits of lanes that the wave does not have are ignored.
+  /// The lanes that are asked for, a bit each. Bits of lanes that the wave does not have are ignored.
   uint64_t lanes;
-  // How many entries the arrays have; those of lanes behind are not written. 64 is always enough.
+  /// How many entries the arrays have; those of lanes behind are not written. 64 is always enough.
   size_t count;
-  // Get the states, `HETDWARF_LANE_…`.
+  /// Get the states, `HETDWARF_LANE_…`.
   uint8_t *states;
-  // Gets the bytes, as in memory, those that are missing 0; lane n's start at n times `stride`. Of a lane without a value
-  // all are 0. A value that is larger than `stride` is cut; one that is smaller is followed by 0.
+  /// Gets the bytes, as in memory, those that are missing 0; lane n's start at n times `stride`. Of a lane without a value
+  /// all are 0. A value that is larger than `stride` is cut; one that is smaller is followed by 0.
   uint8_t *bytes;
-  // Gets a 1 for each bit that was optimised away, in the same layout.
+  /// Gets a 1 for each bit that was optimised away, in the same layout.
   uint8_t *undefined;
-  // Gets a 1 for each bit that the debugger does not know, in the same layout.
+  /// Gets a 1 for each bit that the debugger does not know, in the same layout.
   uint8_t *unavailable;
-  // How many bytes a lane has in these three.
+  /// How many bytes a lane has in these three.
   size_t stride;
-  // Get the number of bytes of the value; 0 if there is none.
+  /// Get the number of bytes of the value; 0 if there is none.
   uint64_t *byte_sizes;
-  // Get the value as a debugger of C prints it; NULL if there is none.
+  /// Get the value as a debugger of C prints it; NULL if there is none.
   const char **texts;
-  // Get why there is no value, or not all of it, for people; NULL if there is nothing to say.
+  /// Get why there is no value, or not all of it, for people; NULL if there is nothing to say.
   const char **messages;
-  // Zero.
+  /// Zero.
   uint64_t reserved[4];
 } hetdwarf_lanes;
 
-// A finding. Strings are valid until the callback returns; NULL if there is none. Numbers that are not known are
-// `UINT64_MAX`.
+/// A finding. Strings are valid until the callback returns; NULL if there is none. Numbers that are not known are
+/// `UINT64_MAX`.
 typedef struct hetdwarf_finding {
-  // `sizeof(hetdwarf_finding)` of the library.
+  /// `sizeof(hetdwarf_finding)` of the library.
   size_t size;
-  // The rule's name, `cfi-incomplete` for example.
+  /// The rule's name, `cfi-incomplete` for example.
   const char *rule;
-  // `HETDWARF_SEVERITY_…`.
+  /// `HETDWARF_SEVERITY_…`.
   uint32_t severity;
-  // Zero.
+  /// Zero.
   uint32_t padding;
-  // What is wrong, with the numbers that show it.
+  /// What is wrong, with the numbers that show it.
   const char *message;
-  // What should be there instead.
+  /// What should be there instead.
   const char *help;
-  // The section at fault.
+  /// The section at fault.
   const char *section;
-  // The offset in the section, in bytes.
+  /// The offset in the section, in bytes.
   uint64_t offset;
-  // The first address in the object at which it matters.
+  /// The first address in the object at which it matters.
   uint64_t pc;
-  // The function that this address is in.
+  /// The function that this address is in.
   const char *function;
-  // The path of the source file there.
+  /// The path of the source file there.
   const char *file;
-  // The line there.
+  /// The line there.
   uint64_t line;
-  // The section of the specification that states the rule.
+  /// The section of the specification that states the rule.
   const char *spec;
-  // Zero.
+  /// Zero.
   uint64_t reserved[4];
 } hetdwarf_finding;
 
-// Gets a finding. It gives `HETDWARF_OK` to get the next, or anything else to end. It must not throw, nor call functions
-// with the object.
-//
-// * `user`: what the caller of `hetdwarf_object_verify` gave.
+/// Gets a finding. It gives `HETDWARF_OK` to get the next, or anything else to end. It must not throw, nor call functions
+/// with the object.
+///
+/// * `user`: what the caller of `hetdwarf_object_verify` gave.
 typedef int32_t (*hetdwarf_on_finding)(void *user, const struct hetdwarf_finding *finding);
 
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
 
-// Makes a writer of call frame information.
-//
-// * `target`: the target ID, `gfx90a` for example.
-// * `wave_size`: lanes of the waves, 32 or 64.
-// * `cfi`: gets the handle, to be freed by the caller; NULL if there is an error.
-//
-// Errors: `HETDWARF_MALFORMED` for a target that there is not; `HETDWARF_UNSUPPORTED` if it has no such waves or no scratch.
+/// Makes a writer of call frame information.
+///
+/// * `target`: the target ID, `gfx90a` for example.
+/// * `wave_size`: lanes of the waves, 32 or 64.
+/// * `cfi`: gets the handle, to be freed by the caller; NULL if there is an error.
+///
+/// Errors: `HETDWARF_MALFORMED` for a target that there is not; `HETDWARF_UNSUPPORTED` if it has no such waves or no scratch.
 hetdwarf_status hetdwarf_cfi_new(const char *target,
                                  uint32_t wave_size,
                                  struct hetdwarf_cfi **cfi);
 
-// Begins a function: the events that follow are of it.
-//
-// * `symbol`: the symbol at its first instruction.
-// * `size`: the size of its code, in bytes.
-//
-// Errors: those of arguments, and `HETDWARF_MALFORMED`.
+/// Begins a function: the events that follow are of it.
+///
+/// * `symbol`: the symbol at its first instruction.
+/// * `size`: the size of its code, in bytes.
+///
+/// Errors: those of arguments, and `HETDWARF_MALFORMED`.
 hetdwarf_status hetdwarf_cfi_function(struct hetdwarf_cfi *cfi, const char *symbol, uint64_t size);
 
-// Says what an instruction of the function did.
-//
-// * `event`: what.
-//
-// Errors: `HETDWARF_NOT_FOUND` if no function has been begun; `HETDWARF_MALFORMED`, `HETDWARF_FAILED` if the event does not
-// fit: registers of the wrong kind, offsets that go back. The function is then as it was before, but for its code offset.
+/// Says what an instruction of the function did.
+///
+/// * `event`: what.
+///
+/// Errors: `HETDWARF_NOT_FOUND` if no function has been begun; `HETDWARF_MALFORMED`, `HETDWARF_FAILED` if the event does not
+/// fit: registers of the wrong kind, offsets that go back. The function is then as it was before, but for its code offset.
 hetdwarf_status hetdwarf_cfi_add(struct hetdwarf_cfi *cfi,
                                  const struct hetdwarf_cfi_event *event);
 
-// The section `.debug_frame` of all functions.
-//
-// * `section`: its `size` is set; the rest is written.
-//
-// Errors: `HETDWARF_LIMIT` or `HETDWARF_MALFORMED` if it is too large.
+/// The section `.debug_frame` of all functions.
+///
+/// * `section`: its `size` is set; the rest is written.
+///
+/// Errors: `HETDWARF_LIMIT` or `HETDWARF_MALFORMED` if it is too large.
 hetdwarf_status hetdwarf_cfi_write(struct hetdwarf_cfi *cfi, struct hetdwarf_section *section);
 
-// The same as directives of the assembler (`.cfi_…`), function by function.
-//
-// * `text`: gets a string that belongs to the writer.
-//
-// Errors: `HETDWARF_UNSUPPORTED` for what the assembler cannot say.
+/// The same as directives of the assembler (`.cfi_…`), function by function.
+///
+/// * `text`: gets a string that belongs to the writer.
+///
+/// Errors: `HETDWARF_UNSUPPORTED` for what the assembler cannot say.
 hetdwarf_status hetdwarf_cfi_text(struct hetdwarf_cfi *cfi, const char **text);
 
-// Opens a core file: the merged one, or the GPU's and the host's in either order.
-//
-// * `cores`, `core_count`: the file or files.
-// * `objects`, `object_count`: code objects in place of lost ones, with their load addresses; NULL and 0 if there are none.
-// * `core`: gets the handle, to be freed by the caller; NULL if there is an error.
-//
-// Errors: `HETDWARF_MALFORMED` if it is no such core; `HETDWARF_IO`; `HETDWARF_LIMIT`. What of it cannot be read is a problem
-// of the core.
+/// Opens a core file: the merged one, or the GPU's and the host's in either order.
+///
+/// * `cores`, `core_count`: the file or files.
+/// * `objects`, `object_count`: code objects in place of lost ones, with their load addresses; NULL and 0 if there are none.
+/// * `core`: gets the handle, to be freed by the caller; NULL if there is an error.
+///
+/// Errors: `HETDWARF_MALFORMED` if it is no such core; `HETDWARF_IO`; `HETDWARF_LIMIT`. What of it cannot be read is a problem
+/// of the core.
 hetdwarf_status hetdwarf_core_open(const struct hetdwarf_file *cores,
                                    size_t core_count,
                                    const struct hetdwarf_file *objects,
                                    size_t object_count,
                                    struct hetdwarf_core **core);
 
-// What is known of a core.
-//
-// * `info`: its `size` is set; the rest is written.
-//
-// Errors: those of arguments.
+/// What is known of a core.
+///
+/// * `info`: its `size` is set; the rest is written.
+///
+/// Errors: those of arguments.
 hetdwarf_status hetdwarf_core_get_info(const struct hetdwarf_core *core,
                                        struct hetdwarf_core_info *info);
 
-// What of a core could not be read, in words.
-//
-// * `index`: below `problem_count`.
-// * `text`: gets a string that belongs to the core.
-//
-// Errors: `HETDWARF_NOT_FOUND`.
+/// What of a core could not be read, in words.
+///
+/// * `index`: below `problem_count`.
+/// * `text`: gets a string that belongs to the core.
+///
+/// Errors: `HETDWARF_NOT_FOUND`.
 hetdwarf_status hetdwarf_core_problem(const struct hetdwarf_core *core,
                                       size_t index,
                                       const char **text);
 
-// A wave of a core.
-//
-// * `index`: below `wave_count`; the command counts from 1.
-// * `wave`: its `size` is set; the rest is written.
-//
-// Errors: `HETDWARF_NOT_FOUND`.
+/// A wave of a core.
+///
+/// * `index`: below `wave_count`; the command counts from 1.
+/// * `wave`: its `size` is set; the rest is written.
+///
+/// Errors: `HETDWARF_NOT_FOUND`.
 hetdwarf_status hetdwarf_core_get_wave(const struct hetdwarf_core *core,
                                        size_t index,
                                        struct hetdwarf_core_wave *wave);
 
-// The stop of a wave of a core, in the code object that its pc is in.
-//
-// * `index`: below `wave_count`.
-// * `stop`: gets the handle, to be freed by the caller; NULL if there is an error. The core may be freed before.
-//
-// Errors: `HETDWARF_NOT_FOUND` if there is no such wave; `HETDWARF_UNAVAILABLE` if it is in no code object that was found.
+/// The stop of a wave of a core, in the code object that its pc is in.
+///
+/// * `index`: below `wave_count`.
+/// * `stop`: gets the handle, to be freed by the caller; NULL if there is an error. The core may be freed before.
+///
+/// Errors: `HETDWARF_NOT_FOUND` if there is no such wave; `HETDWARF_UNAVAILABLE` if it is in no code object that was found.
 hetdwarf_status hetdwarf_core_stop(const struct hetdwarf_core *core,
                                    size_t index,
                                    struct hetdwarf_stop **stop);
 
-// Evaluates an expression of DWARF.
-//
-// * `evaluation`: the expression, and what it is evaluated in. It can be freed afterwards, results in it too.
-// * `result`: gets the handle, to be freed by the caller; NULL if there is an error. The stop may be freed before.
-//
-// Errors: `HETDWARF_MALFORMED`, `HETDWARF_MISSING_CONTEXT`, `HETDWARF_UNAVAILABLE`, `HETDWARF_OPTIMIZED_OUT`,
-// `HETDWARF_UNSUPPORTED`, `HETDWARF_LIMIT`, `HETDWARF_CALLBACK_FAILED`, `HETDWARF_FAILED`; `HETDWARF_NOT_FOUND` for a frame
-// or a unit.
+/// Evaluates an expression of DWARF.
+///
+/// * `evaluation`: the expression, and what it is evaluated in. It can be freed afterwards, results in it too.
+/// * `result`: gets the handle, to be freed by the caller; NULL if there is an error. The stop may be freed before.
+///
+/// Errors: `HETDWARF_MALFORMED`, `HETDWARF_MISSING_CONTEXT`, `HETDWARF_UNAVAILABLE`, `HETDWARF_OPTIMIZED_OUT`,
+/// `HETDWARF_UNSUPPORTED`, `HETDWARF_LIMIT`, `HETDWARF_CALLBACK_FAILED`, `HETDWARF_FAILED`; `HETDWARF_NOT_FOUND` for a frame
+/// or a unit.
 hetdwarf_status hetdwarf_evaluate(const struct hetdwarf_evaluation *evaluation,
                                   struct hetdwarf_result **result);
 
-// Where a variable is in a lane, to be walked or written to.
-//
-// * `index`: below the count of the values.
-// * `lane`: the lane.
-// * `result`: gets the handle, to be freed by the caller; NULL if there is an error.
-//
-// Errors: `HETDWARF_NOT_FOUND` if there is no such value; `HETDWARF_OPTIMIZED_OUT` if it is nowhere in this lane, or is no
-// variable but an expression or a constant.
+/// Where a variable is in a lane, to be walked or written to.
+///
+/// * `index`: below the count of the values.
+/// * `lane`: the lane.
+/// * `result`: gets the handle, to be freed by the caller; NULL if there is an error.
+///
+/// Errors: `HETDWARF_NOT_FOUND` if there is no such value; `HETDWARF_OPTIMIZED_OUT` if it is nowhere in this lane, or is no
+/// variable but an expression or a constant.
 hetdwarf_status hetdwarf_values_location(const struct hetdwarf_values *values,
                                          size_t index,
                                          uint32_t lane,
                                          struct hetdwarf_result **result);
 
-// A result at a glance.
-//
-// * `info`: its `size` is set; the rest is written.
-//
-// Errors: those of arguments.
+/// A result at a glance.
+///
+/// * `info`: its `size` is set; the rest is written.
+///
+/// Errors: those of arguments.
 hetdwarf_status hetdwarf_result_get_info(const struct hetdwarf_result *result,
                                          struct hetdwarf_result_info *info);
 
-// A place of a location.
-//
-// * `index`: below `place_count`.
-// * `place`: its `size` is set; the rest is written.
-//
-// Errors: `HETDWARF_NOT_FOUND`; `HETDWARF_INVALID_ARGUMENT` of a value.
+/// A place of a location.
+///
+/// * `index`: below `place_count`.
+/// * `place`: its `size` is set; the rest is written.
+///
+/// Errors: `HETDWARF_NOT_FOUND`; `HETDWARF_INVALID_ARGUMENT` of a value.
 hetdwarf_status hetdwarf_result_place(const struct hetdwarf_result *result,
                                       size_t index,
                                       struct hetdwarf_place *place);
 
-// The part of a composite that has a bit of it. To walk over all parts, start at bit 0 and go on after each.
-//
-// * `index`: that of the composite's place.
-// * `bit`: counted from the start of the composite.
-// * `part`: its `size` is set; the rest is written.
-// * `location`: gets a handle for the location of the part, to be freed by the caller; NULL if there is an error.
-//
-// Errors: `HETDWARF_NOT_FOUND` past the end; `HETDWARF_INVALID_ARGUMENT` of a place that is no composite.
+/// The part of a composite that has a bit of it. To walk over all parts, start at bit 0 and go on after each.
+///
+/// * `index`: that of the composite's place.
+/// * `bit`: counted from the start of the composite.
+/// * `part`: its `size` is set; the rest is written.
+/// * `location`: gets a handle for the location of the part, to be freed by the caller; NULL if there is an error.
+///
+/// Errors: `HETDWARF_NOT_FOUND` past the end; `HETDWARF_INVALID_ARGUMENT` of a place that is no composite.
 hetdwarf_status hetdwarf_result_part(const struct hetdwarf_result *result,
                                      size_t index,
                                      uint64_t bit,
                                      struct hetdwarf_part *part,
                                      struct hetdwarf_result **location);
 
-// Reads bits at a location, or of a value.
-//
-// * `lane`: the lane that reads, where that matters; `HETDWARF_NO_LANE` for the one that the result was made for.
-// * `bit_size`: how many bits, at most 2^24.
-// * `bits`: says where they go.
-//
-// Errors: `HETDWARF_TOO_SMALL`; `HETDWARF_FAILED` if the storage has fewer bits; `HETDWARF_LIMIT`;
-// `HETDWARF_CALLBACK_FAILED`. Bits that are missing are no error: see `hetdwarf_bits`.
+/// Reads bits at a location, or of a value.
+///
+/// * `lane`: the lane that reads, where that matters; `HETDWARF_NO_LANE` for the one that the result was made for.
+/// * `bit_size`: how many bits, at most 2^24.
+/// * `bits`: says where they go.
+///
+/// Errors: `HETDWARF_TOO_SMALL`; `HETDWARF_FAILED` if the storage has fewer bits; `HETDWARF_LIMIT`;
+/// `HETDWARF_CALLBACK_FAILED`. Bits that are missing are no error: see `hetdwarf_bits`.
 hetdwarf_status hetdwarf_result_read(const struct hetdwarf_result *result,
                                      int32_t lane,
                                      uint64_t bit_size,
                                      struct hetdwarf_bits *bits);
 
-// Writes bits to all places of a location, through the callbacks of the wave.
-//
-// * `lane`: the lane that writes, where that matters; `HETDWARF_NO_LANE` for the one that the result was made for.
-// * `bytes`: the bits, the lowest first, `bit_size` of them.
-//
-// Nothing is written unless every bit has a place that can be written to. What has been read of the wave before, frames and
-// values, is not changed by it: ask anew.
-//
-// Errors: `HETDWARF_READ_ONLY` if the wave cannot be written to; `HETDWARF_UNSUPPORTED` for implicit parts;
-// `HETDWARF_OPTIMIZED_OUT`; `HETDWARF_FAILED` if the storage has fewer bits; `HETDWARF_CALLBACK_FAILED`.
+/// Writes bits to all places of a location, through the callbacks of the wave.
+///
+/// * `lane`: the lane that writes, where that matters; `HETDWARF_NO_LANE` for the one that the result was made for.
+/// * `bytes`: the bits, the lowest first, `bit_size` of them.
+///
+/// Nothing is written unless every bit has a place that can be written to. What has been read of the wave before, frames and
+/// values, is not changed by it: ask anew.
+///
+/// Errors: `HETDWARF_READ_ONLY` if the wave cannot be written to; `HETDWARF_UNSUPPORTED` for implicit parts;
+/// `HETDWARF_OPTIMIZED_OUT`; `HETDWARF_FAILED` if the storage has fewer bits; `HETDWARF_CALLBACK_FAILED`.
 hetdwarf_status hetdwarf_result_write(const struct hetdwarf_result *result,
                                       int32_t lane,
                                       const uint8_t *bytes,
                                       uint64_t bit_size);
 
-// Reads a register of a frame: in a caller's, as the caller will find it.
-//
-// * `level`: 0 for the innermost frame.
-// * `number`: the register's DWARF number.
-// * `lane`: the lane for which a scalar register is read that was saved in the memory of each lane; `HETDWARF_NO_LANE` for
-//   lane 0, or where it does not matter. A vector register is read whole, 32 bits for each lane, lane 0 lowest.
-// * `bits`: says where the bits go; 256 bytes are enough for every register.
-//
-// Errors: `HETDWARF_NOT_FOUND` if there is no such frame or register; `HETDWARF_TOO_SMALL`; those of evaluations. Bits
-// that are missing are no error: see `hetdwarf_bits`.
+/// Reads a register of a frame: in a caller's, as the caller will find it.
+///
+/// * `level`: 0 for the innermost frame.
+/// * `number`: the register's DWARF number.
+/// * `lane`: the lane for which a scalar register is read that was saved in the memory of each lane; `HETDWARF_NO_LANE` for
+///   lane 0, or where it does not matter. A vector register is read whole, 32 bits for each lane, lane 0 lowest.
+/// * `bits`: says where the bits go; 256 bytes are enough for every register.
+///
+/// Errors: `HETDWARF_NOT_FOUND` if there is no such frame or register; `HETDWARF_TOO_SMALL`; those of evaluations. Bits
+/// that are missing are no error: see `hetdwarf_bits`.
 hetdwarf_status hetdwarf_stop_register(const struct hetdwarf_stop *stop,
                                        size_t level,
                                        uint32_t number,
                                        int32_t lane,
                                        struct hetdwarf_bits *bits);
 
-// Frees a handle of any kind, with all strings and arrays that it owns. What depends on it, a stop on its object for
-// example, is not freed, and can still be used.
-//
-// * `handle`: NULL is allowed, and nothing happens. It must not be used afterwards, nor freed again.
-//
-// Errors: `HETDWARF_BUSY` from within a callback that the handle has called: it is not freed; `HETDWARF_INVALID_HANDLE`
-// for a pointer that is to something else. No other thread may use the handle at the same time.
+/// Frees a handle of any kind, with all strings and arrays that it owns. What depends on it, a stop on its object for
+/// example, is not freed, and can still be used.
+///
+/// * `handle`: NULL is allowed, and nothing happens. It must not be used afterwards, nor freed again.
+///
+/// Errors: `HETDWARF_BUSY` from within a callback that the handle has called: it is not freed; `HETDWARF_INVALID_HANDLE`
+/// for a pointer that is to something else. No other thread may use the handle at the same time.
 hetdwarf_status hetdwarf_free(void *handle);
 
-// Makes a writer of lane PCs.
-//
-// * `lane_pcs`: gets the handle, to be freed by the caller; NULL if there is an error.
-//
-// Errors: those of arguments.
+/// Makes a writer of lane PCs.
+///
+/// * `lane_pcs`: gets the handle, to be freed by the caller; NULL if there is an error.
+///
+/// Errors: those of arguments.
 hetdwarf_status hetdwarf_lane_pcs_new(struct hetdwarf_lane_pcs **lane_pcs);
 
-// Begins a function.
-//
-// * `name`: in the source.
-// * `start`, `end`: the symbols at its first instruction and after its last.
-// * `size`: the size of its code, in bytes.
-// * `wave_size`: lanes of the waves, 32 or 64.
-//
-// Errors: `HETDWARF_INVALID_ARGUMENT` also if another has not been ended.
+/// Begins a function.
+///
+/// * `name`: in the source.
+/// * `start`, `end`: the symbols at its first instruction and after its last.
+/// * `size`: the size of its code, in bytes.
+/// * `wave_size`: lanes of the waves, 32 or 64.
+///
+/// Errors: `HETDWARF_INVALID_ARGUMENT` also if another has not been ended.
 hetdwarf_status hetdwarf_lane_pcs_begin_function(struct hetdwarf_lane_pcs *lane_pcs,
                                                  const char *name,
                                                  const char *start,
@@ -1198,68 +1198,68 @@ hetdwarf_status hetdwarf_lane_pcs_begin_function(struct hetdwarf_lane_pcs *lane_
                                                  uint64_t size,
                                                  uint32_t wave_size);
 
-// Begins a region: code that lanes enter together and leave one by one. It is in the function, or in a phase.
-//
-// Errors: `HETDWARF_NOT_FOUND` if no function has been begun.
+/// Begins a region: code that lanes enter together and leave one by one. It is in the function, or in a phase.
+///
+/// Errors: `HETDWARF_NOT_FOUND` if no function has been begun.
 hetdwarf_status hetdwarf_lane_pcs_begin_region(struct hetdwarf_lane_pcs *lane_pcs);
 
-// Says where the mask of the region's lanes is, active or not: those that entered it and did not leave for good.
-//
-// * `code`: for this code of the region.
-// * `place`: where the mask is.
-// * `without`: those of them that are in this mask have left; NULL if none have.
-//
-// Errors: `HETDWARF_NOT_FOUND` if no function has been begun.
+/// Says where the mask of the region's lanes is, active or not: those that entered it and did not leave for good.
+///
+/// * `code`: for this code of the region.
+/// * `place`: where the mask is.
+/// * `without`: those of them that are in this mask have left; NULL if none have.
+///
+/// Errors: `HETDWARF_NOT_FOUND` if no function has been begun.
 hetdwarf_status hetdwarf_lane_pcs_mask(struct hetdwarf_lane_pcs *lane_pcs,
                                        struct hetdwarf_range code,
                                        struct hetdwarf_mask place,
                                        const struct hetdwarf_mask *without);
 
-// Begins a phase of the region.
-//
-// * `phase`: what is known of it.
-//
-// Errors: `HETDWARF_NOT_FOUND` if no function has been begun.
+/// Begins a phase of the region.
+///
+/// * `phase`: what is known of it.
+///
+/// Errors: `HETDWARF_NOT_FOUND` if no function has been begun.
 hetdwarf_status hetdwarf_lane_pcs_begin_phase(struct hetdwarf_lane_pcs *lane_pcs,
                                               const struct hetdwarf_phase *phase);
 
-// Says that code runs with other lanes than the source says: in whole or quad wave mode.
-//
-// * `code`: from after the instruction that sets EXEC.
-// * `active`: where the mask of active lanes is meanwhile.
-//
-// Errors: `HETDWARF_NOT_FOUND` if no function has been begun.
+/// Says that code runs with other lanes than the source says: in whole or quad wave mode.
+///
+/// * `code`: from after the instruction that sets EXEC.
+/// * `active`: where the mask of active lanes is meanwhile.
+///
+/// Errors: `HETDWARF_NOT_FOUND` if no function has been begun.
 hetdwarf_status hetdwarf_lane_pcs_whole_wave(struct hetdwarf_lane_pcs *lane_pcs,
                                              struct hetdwarf_range code,
                                              struct hetdwarf_mask active);
 
-// Ends what has been begun last: a phase, a region, or the function, which is then checked.
-//
-// Errors: `HETDWARF_NOT_FOUND` if nothing has been begun; `HETDWARF_MALFORMED`, `HETDWARF_UNSUPPORTED` if the regions of the
-// function do not fit into each other: it is dropped.
+/// Ends what has been begun last: a phase, a region, or the function, which is then checked.
+///
+/// Errors: `HETDWARF_NOT_FOUND` if nothing has been begun; `HETDWARF_MALFORMED`, `HETDWARF_UNSUPPORTED` if the regions of the
+/// function do not fit into each other: it is dropped.
 hetdwarf_status hetdwarf_lane_pcs_end(struct hetdwarf_lane_pcs *lane_pcs);
 
-// A unit of DWARF 5 that says where the lanes of all functions that have been ended are, as text for an assembler.
-//
-// * `unit_name`: the name of the unit.
-// * `text`: gets a string that belongs to the writer.
-//
-// Errors: those of arguments.
+/// A unit of DWARF 5 that says where the lanes of all functions that have been ended are, as text for an assembler.
+///
+/// * `unit_name`: the name of the unit.
+/// * `text`: gets a string that belongs to the writer.
+///
+/// Errors: those of arguments.
 hetdwarf_status hetdwarf_lane_pcs_text(struct hetdwarf_lane_pcs *lane_pcs,
                                        const char *unit_name,
                                        const char **text);
 
-// Adds a function of which only blocks are known: its regions are found in the graph.
-//
-// * `name`: in the source.
-// * `start`, `end`: the symbols at its first instruction and after its last.
-// * `wave_size`: lanes of the waves, 32 or 64.
-// * `blocks`, `block_count`: its blocks in the order of the code, the entry first.
-// * `refused_count`: gets in how many parts of it no regions were found, as EXEC is not changed as structured code does it. There
-//   nothing is said of lanes that are not active; `hetdwarf_lane_pcs_refused` says why. May be NULL.
-//
-// Errors: `HETDWARF_INVALID_ARGUMENT` also if another has not been ended; `HETDWARF_MALFORMED` if there are no blocks, or if EXEC
-// gets more lanes and what is active cannot be told; `HETDWARF_LIMIT` for regions that are nested too deep.
+/// Adds a function of which only blocks are known: its regions are found in the graph.
+///
+/// * `name`: in the source.
+/// * `start`, `end`: the symbols at its first instruction and after its last.
+/// * `wave_size`: lanes of the waves, 32 or 64.
+/// * `blocks`, `block_count`: its blocks in the order of the code, the entry first.
+/// * `refused_count`: gets in how many parts of it no regions were found, as EXEC is not changed as structured code does it. There
+///   nothing is said of lanes that are not active; `hetdwarf_lane_pcs_refused` says why. May be NULL.
+///
+/// Errors: `HETDWARF_INVALID_ARGUMENT` also if another has not been ended; `HETDWARF_MALFORMED` if there are no blocks, or if EXEC
+/// gets more lanes and what is active cannot be told; `HETDWARF_LIMIT` for regions that are nested too deep.
 hetdwarf_status hetdwarf_lane_pcs_add_graph(struct hetdwarf_lane_pcs *lane_pcs,
                                             const char *name,
                                             const char *start,
@@ -1269,301 +1269,301 @@ hetdwarf_status hetdwarf_lane_pcs_add_graph(struct hetdwarf_lane_pcs *lane_pcs,
                                             size_t block_count,
                                             size_t *refused_count);
 
-// Why nothing is said of a part of the graph that was added last.
-//
-// * `index`: below `refused_count`.
-// * `text`: gets a string that belongs to the writer: the reason, and the blocks by their names.
-//
-// Errors: `HETDWARF_NOT_FOUND`.
+/// Why nothing is said of a part of the graph that was added last.
+///
+/// * `index`: below `refused_count`.
+/// * `text`: gets a string that belongs to the writer: the reason, and the blocks by their names.
+///
+/// Errors: `HETDWARF_NOT_FOUND`.
 hetdwarf_status hetdwarf_lane_pcs_refused(struct hetdwarf_lane_pcs *lane_pcs,
                                           size_t index,
                                           const char **text);
 
-// Writes a unit of DWARF 5 that says where the lanes of all functions that have been ended are, as sections.
-//
-// * `unit_name`: the name of the unit.
-// * `section_count`: gets how many sections there are: `.debug_info`, `.debug_abbrev` and, where lists are needed, `.debug_loclists`.
-//
-// Errors: `HETDWARF_LIMIT` if they are too large.
+/// Writes a unit of DWARF 5 that says where the lanes of all functions that have been ended are, as sections.
+///
+/// * `unit_name`: the name of the unit.
+/// * `section_count`: gets how many sections there are: `.debug_info`, `.debug_abbrev` and, where lists are needed, `.debug_loclists`.
+///
+/// Errors: `HETDWARF_LIMIT` if they are too large.
 hetdwarf_status hetdwarf_lane_pcs_write(struct hetdwarf_lane_pcs *lane_pcs,
                                         const char *unit_name,
                                         size_t *section_count);
 
-// A section of what was written last.
-//
-// * `index`: below `section_count`.
-// * `name`: gets its name, which belongs to the writer.
-// * `section`: its `size` is set; the rest is written. The symbol of a relocation is the start of a function, or the name of a
-//   section, which begins with a dot.
-//
-// Errors: `HETDWARF_NOT_FOUND`.
+/// A section of what was written last.
+///
+/// * `index`: below `section_count`.
+/// * `name`: gets its name, which belongs to the writer.
+/// * `section`: its `size` is set; the rest is written. The symbol of a relocation is the start of a function, or the name of a
+///   section, which begins with a dot.
+///
+/// Errors: `HETDWARF_NOT_FOUND`.
 hetdwarf_status hetdwarf_lane_pcs_section(struct hetdwarf_lane_pcs *lane_pcs,
                                           size_t index,
                                           const char **name,
                                           struct hetdwarf_section *section);
 
-// Where each lane of a frame is.
-//
-// * `level`: 0 for the innermost frame.
-// * `recovery`: `HETDWARF_RECOVER_…`.
-// * `places`: an array of the caller, an entry for each lane, lane 0 first, each with its `size` set.
-// * `count`: how many entries it has. 64 is always enough; one for each lane of the wave must be there.
-//
-// Errors: `HETDWARF_NOT_FOUND` if there is no such frame; `HETDWARF_UNAVAILABLE` if the debugger does not know the active
-// lanes; `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`; `HETDWARF_TOO_SMALL`.
+/// Where each lane of a frame is.
+///
+/// * `level`: 0 for the innermost frame.
+/// * `recovery`: `HETDWARF_RECOVER_…`.
+/// * `places`: an array of the caller, an entry for each lane, lane 0 first, each with its `size` set.
+/// * `count`: how many entries it has. 64 is always enough; one for each lane of the wave must be there.
+///
+/// Errors: `HETDWARF_NOT_FOUND` if there is no such frame; `HETDWARF_UNAVAILABLE` if the debugger does not know the active
+/// lanes; `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`; `HETDWARF_TOO_SMALL`.
 hetdwarf_status hetdwarf_stop_lanes(const struct hetdwarf_stop *stop,
                                     size_t level,
                                     uint32_t recovery,
                                     struct hetdwarf_lane_place *places,
                                     size_t count);
 
-// Opens the code object of a file in memory. The bytes are copied.
-//
-// * `bytes`, `length`: a code object, or a file that holds some: a bundle, an archive, a host object or program.
-// * `choose`: which of them: its number from 0 (as text) or its target ID, as `hetdwarf info` lists them; NULL if there is
-//   only one.
-// * `object`: gets the handle, to be freed by the caller; NULL if there is an error.
-//
-// Errors: `HETDWARF_MALFORMED`; `HETDWARF_NOT_FOUND` if nothing, or more than one, fits `choose` (the message lists what
-// there is); `HETDWARF_LIMIT`. It can be called from any thread; the handle too, and other threads wait.
+/// Opens the code object of a file in memory. The bytes are copied.
+///
+/// * `bytes`, `length`: a code object, or a file that holds some: a bundle, an archive, a host object or program.
+/// * `choose`: which of them: its number from 0 (as text) or its target ID, as `hetdwarf info` lists them; NULL if there is
+///   only one.
+/// * `object`: gets the handle, to be freed by the caller; NULL if there is an error.
+///
+/// Errors: `HETDWARF_MALFORMED`; `HETDWARF_NOT_FOUND` if nothing, or more than one, fits `choose` (the message lists what
+/// there is); `HETDWARF_LIMIT`. It can be called from any thread; the handle too, and other threads wait.
 hetdwarf_status hetdwarf_object_open(const uint8_t *bytes,
                                      size_t length,
                                      const char *choose,
                                      struct hetdwarf_object **object);
 
-// The same for a file.
-//
-// * `path`: its path, UTF-8. It is read whole, and closed.
-//
-// Errors: also `HETDWARF_IO`.
+/// The same for a file.
+///
+/// * `path`: its path, UTF-8. It is read whole, and closed.
+///
+/// Errors: also `HETDWARF_IO`.
 hetdwarf_status hetdwarf_object_open_file(const char *path,
                                           const char *choose,
                                           struct hetdwarf_object **object);
 
-// What an object is.
-//
-// * `info`: its `size` is set; the rest is written.
-//
-// Errors: those of arguments.
+/// What an object is.
+///
+/// * `info`: its `size` is set; the rest is written.
+///
+/// Errors: those of arguments.
 hetdwarf_status hetdwarf_object_get_info(const struct hetdwarf_object *object,
                                          struct hetdwarf_object_info *info);
 
-// What `hetdwarf info --format json` says of an object: its sections, units and producers too.
-//
-// * `json`: gets a string that belongs to the object.
-//
-// Errors: `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
+/// What `hetdwarf info --format json` says of an object: its sections, units and producers too.
+///
+/// * `json`: gets a string that belongs to the object.
+///
+/// Errors: `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
 hetdwarf_status hetdwarf_object_info_json(const struct hetdwarf_object *object, const char **json);
 
-// A kernel of an object.
-//
-// * `index`: below `kernel_count`; kernels are sorted by name.
-// * `kernel`: its `size` is set; the rest is written.
-//
-// Errors: `HETDWARF_NOT_FOUND`.
+/// A kernel of an object.
+///
+/// * `index`: below `kernel_count`; kernels are sorted by name.
+/// * `kernel`: its `size` is set; the rest is written.
+///
+/// Errors: `HETDWARF_NOT_FOUND`.
 hetdwarf_status hetdwarf_object_kernel(const struct hetdwarf_object *object,
                                        size_t index,
                                        struct hetdwarf_kernel *kernel);
 
-// The function at an address, and the calls that are inlined there.
-//
-// * `pc`: an address in the object, not in the process.
-// * `function`: its `size` is set; the rest is written.
-// * `inlined`, `capacity`: get the names of the functions inlined at `pc`, the innermost first, as many as there is room
-//   for; strings belong to the object, an empty one is a function without a name. NULL and 0 if they are not wanted.
-//
-// Errors: `HETDWARF_NOT_FOUND` if no function is there; `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
+/// The function at an address, and the calls that are inlined there.
+///
+/// * `pc`: an address in the object, not in the process.
+/// * `function`: its `size` is set; the rest is written.
+/// * `inlined`, `capacity`: get the names of the functions inlined at `pc`, the innermost first, as many as there is room
+///   for; strings belong to the object, an empty one is a function without a name. NULL and 0 if they are not wanted.
+///
+/// Errors: `HETDWARF_NOT_FOUND` if no function is there; `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
 hetdwarf_status hetdwarf_object_function_at(const struct hetdwarf_object *object,
                                             uint64_t pc,
                                             struct hetdwarf_function *function,
                                             const char **inlined,
                                             size_t capacity);
 
-// The line of the source at an address.
-//
-// * `pc`: an address in the object, not in the process.
-// * `line`: its `size` is set; the rest is written.
-//
-// Errors: `HETDWARF_NOT_FOUND` if the line table says nothing of it; `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
+/// The line of the source at an address.
+///
+/// * `pc`: an address in the object, not in the process.
+/// * `line`: its `size` is set; the rest is written.
+///
+/// Errors: `HETDWARF_NOT_FOUND` if the line table says nothing of it; `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
 hetdwarf_status hetdwarf_object_line_at(const struct hetdwarf_object *object,
                                         uint64_t pc,
                                         struct hetdwarf_line *line);
 
-// What went wrong in the last function that this thread has called, for people; NULL if nothing did. Text of files in it
-// is escaped.
-//
-// It is valid until this thread calls another function of the library.
+/// What went wrong in the last function that this thread has called, for people; NULL if nothing did. Text of files in it
+/// is escaped.
+///
+/// It is valid until this thread calls another function of the library.
 const char *hetdwarf_last_error(void);
 
-// The name of a status, as the header spells it; `?` for numbers that are none. It is valid for ever.
-//
-// * `status`: what a function gave.
+/// The name of a status, as the header spells it; `?` for numbers that are none. It is valid for ever.
+///
+/// * `status`: what a function gave.
 const char *hetdwarf_status_name(int32_t status);
 
-// The version of the library, as `0.1.0`. It is valid for ever.
+/// The version of the library, as `0.1.0`. It is valid for ever.
 const char *hetdwarf_version(void);
 
-// Stops a wave in an object: unwinds its call stack.
-//
-// * `object`: the code object that the wave is in. It may be freed before the stop.
-// * `wave`: what the debugger knows; it is copied. Its callbacks are called while functions with the stop, or with what is
-//   made of it, are running, on the thread that runs them.
-// * `stop`: gets the handle, to be freed by the caller; NULL if there is an error.
-//
-// Errors: those of arguments. What cannot be unwound is said by the stop.
+/// Stops a wave in an object: unwinds its call stack.
+///
+/// * `object`: the code object that the wave is in. It may be freed before the stop.
+/// * `wave`: what the debugger knows; it is copied. Its callbacks are called while functions with the stop, or with what is
+///   made of it, are running, on the thread that runs them.
+/// * `stop`: gets the handle, to be freed by the caller; NULL if there is an error.
+///
+/// Errors: those of arguments. What cannot be unwound is said by the stop.
 hetdwarf_status hetdwarf_object_stop(const struct hetdwarf_object *object,
                                      const struct hetdwarf_wave *wave,
                                      struct hetdwarf_stop **stop);
 
-// What is known of a stop.
-//
-// * `info`: its `size` is set; the rest is written.
-//
-// Errors: those of arguments.
+/// What is known of a stop.
+///
+/// * `info`: its `size` is set; the rest is written.
+///
+/// Errors: those of arguments.
 hetdwarf_status hetdwarf_stop_get_info(const struct hetdwarf_stop *stop,
                                        struct hetdwarf_stop_info *info);
 
-// A call frame of a stop.
-//
-// * `level`: 0 for the innermost, below `frame_count`.
-// * `frame`: its `size` is set; the rest is written.
-// * `inlined`, `capacity`: get the names of the functions inlined here, the innermost first, as many as there is room for;
-//   strings belong to the stop, an empty one is a function without a name. NULL and 0 if they are not wanted.
-//
-// Errors: `HETDWARF_NOT_FOUND` if there is no such frame; `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
+/// A call frame of a stop.
+///
+/// * `level`: 0 for the innermost, below `frame_count`.
+/// * `frame`: its `size` is set; the rest is written.
+/// * `inlined`, `capacity`: get the names of the functions inlined here, the innermost first, as many as there is room for;
+///   strings belong to the stop, an empty one is a function without a name. NULL and 0 if they are not wanted.
+///
+/// Errors: `HETDWARF_NOT_FOUND` if there is no such frame; `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
 hetdwarf_status hetdwarf_stop_frame(const struct hetdwarf_stop *stop,
                                     size_t level,
                                     struct hetdwarf_frame *frame,
                                     const char **inlined,
                                     size_t capacity);
 
-// Writes text as it can be shown: what a terminal would obey is written by its number.
-//
-// Names and messages are given as the file has them; who prints them calls this.
-//
-// * `text`: UTF-8.
-// * `buffer`, `capacity`: where the answer goes, with a NUL.
-// * `length`: gets the answer's length without the NUL; may be NULL.
-//
-// Errors: `HETDWARF_TOO_SMALL`; `HETDWARF_INVALID_ARGUMENT`. It can be called from any thread.
+/// Writes text as it can be shown: what a terminal would obey is written by its number.
+///
+/// Names and messages are given as the file has them; who prints them calls this.
+///
+/// * `text`: UTF-8.
+/// * `buffer`, `capacity`: where the answer goes, with a NUL.
+/// * `length`: gets the answer's length without the NUL; may be NULL.
+///
+/// Errors: `HETDWARF_TOO_SMALL`; `HETDWARF_INVALID_ARGUMENT`. It can be called from any thread.
 hetdwarf_status hetdwarf_escape(const char *text, char *buffer, size_t capacity, size_t *length);
 
-// The name of a state as documents have it, `optimized-out` for example; `?` for numbers that are none. It is valid for
-// ever.
-//
-// * `state`: `HETDWARF_LANE_…`.
+/// The name of a state as documents have it, `optimized-out` for example; `?` for numbers that are none. It is valid for
+/// ever.
+///
+/// * `state`: `HETDWARF_LANE_…`.
 const char *hetdwarf_lane_state_name(uint8_t state);
 
-// The variables of a frame, innermost scope first, then in the order of their declarations; those of file scope last.
-//
-// * `level`: 0 for the innermost frame.
-// * `values`: gets the handle, to be freed by the caller; NULL if there is an error. The stop may be freed before.
-//
-// A variable that cannot be read says so itself. Registers and memory are read by this call, for all lanes at once.
-//
-// Errors: `HETDWARF_NOT_FOUND` if there is no such frame; `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
+/// The variables of a frame, innermost scope first, then in the order of their declarations; those of file scope last.
+///
+/// * `level`: 0 for the innermost frame.
+/// * `values`: gets the handle, to be freed by the caller; NULL if there is an error. The stop may be freed before.
+///
+/// A variable that cannot be read says so itself. Registers and memory are read by this call, for all lanes at once.
+///
+/// Errors: `HETDWARF_NOT_FOUND` if there is no such frame; `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
 hetdwarf_status hetdwarf_stop_variables(const struct hetdwarf_stop *stop,
                                         size_t level,
                                         struct hetdwarf_values **values);
 
-// The value of an expression of C in a frame, as `hetdwarf print` has it: `p->x[2] + 1`.
-//
-// * `level`: 0 for the innermost frame.
-// * `text`: the expression, UTF-8.
-// * `lanes`: the lanes that it is evaluated for, a bit each; bits of lanes that the wave does not have are ignored.
-// * `values`: gets the handle, with one value; NULL if there is an error. To be freed by the caller.
-//
-// Errors: `HETDWARF_MALFORMED` if the text is no expression or its operands do not fit; `HETDWARF_NOT_FOUND` if it names
-// what there is not, or if there is no such frame; `HETDWARF_LIMIT`. What is wrong in one lane only is said by the value.
+/// The value of an expression of C in a frame, as `hetdwarf print` has it: `p->x[2] + 1`.
+///
+/// * `level`: 0 for the innermost frame.
+/// * `text`: the expression, UTF-8.
+/// * `lanes`: the lanes that it is evaluated for, a bit each; bits of lanes that the wave does not have are ignored.
+/// * `values`: gets the handle, with one value; NULL if there is an error. To be freed by the caller.
+///
+/// Errors: `HETDWARF_MALFORMED` if the text is no expression or its operands do not fit; `HETDWARF_NOT_FOUND` if it names
+/// what there is not, or if there is no such frame; `HETDWARF_LIMIT`. What is wrong in one lane only is said by the value.
 hetdwarf_status hetdwarf_stop_print(const struct hetdwarf_stop *stop,
                                     size_t level,
                                     const char *text,
                                     uint64_t lanes,
                                     struct hetdwarf_values **values);
 
-// How many values there are.
-//
-// * `count`: gets the number.
-//
-// Errors: those of arguments.
+/// How many values there are.
+///
+/// * `count`: gets the number.
+///
+/// Errors: those of arguments.
 hetdwarf_status hetdwarf_values_count(const struct hetdwarf_values *values, size_t *count);
 
-// The innermost variable of a name.
-//
-// * `name`: as the source has it.
-// * `index`: gets its index.
-//
-// Errors: `HETDWARF_NOT_FOUND`.
+/// The innermost variable of a name.
+///
+/// * `name`: as the source has it.
+/// * `index`: gets its index.
+///
+/// Errors: `HETDWARF_NOT_FOUND`.
 hetdwarf_status hetdwarf_values_find(const struct hetdwarf_values *values,
                                      const char *name,
                                      size_t *index);
 
-// What a value is, whatever the lane.
-//
-// * `index`: below the count.
-// * `info`: its `size` is set; the rest is written.
-//
-// Errors: `HETDWARF_NOT_FOUND`.
+/// What a value is, whatever the lane.
+///
+/// * `index`: below the count.
+/// * `info`: its `size` is set; the rest is written.
+///
+/// Errors: `HETDWARF_NOT_FOUND`.
 hetdwarf_status hetdwarf_values_get_info(const struct hetdwarf_values *values,
                                          size_t index,
                                          struct hetdwarf_value_info *info);
 
-// A value in as many lanes as are asked for.
-//
-// * `index`: below the count.
-// * `lanes`: says which lanes, and where the answers go.
-//
-// Errors: `HETDWARF_NOT_FOUND` if there is no such value, or if an expression was not evaluated for a lane. That a lane has
-// no value is its state, and no error.
+/// A value in as many lanes as are asked for.
+///
+/// * `index`: below the count.
+/// * `lanes`: says which lanes, and where the answers go.
+///
+/// Errors: `HETDWARF_NOT_FOUND` if there is no such value, or if an expression was not evaluated for a lane. That a lane has
+/// no value is its state, and no error.
 hetdwarf_status hetdwarf_values_read(const struct hetdwarf_values *values,
                                      size_t index,
                                      const struct hetdwarf_lanes *lanes);
 
-// Checks the debugging information of an object against its rules: what `hetdwarf verify --each` finds, in its order.
-//
-// * `rules`: the rules, or what their names begin with (`cfi-*`), separated by commas; NULL for all.
-// * `jobs`: how many threads check, at least 1; all else is done by the thread that calls.
-// * `on_finding`: is called for each finding, by the thread that calls.
-// * `user`: is given to it.
-//
-// Errors: `HETDWARF_NOT_FOUND` for a rule that there is not; `HETDWARF_CALLBACK_FAILED` if the callback has ended it. That
-// something is wrong with the object is no error: it is found.
+/// Checks the debugging information of an object against its rules: what `hetdwarf verify --each` finds, in its order.
+///
+/// * `rules`: the rules, or what their names begin with (`cfi-*`), separated by commas; NULL for all.
+/// * `jobs`: how many threads check, at least 1; all else is done by the thread that calls.
+/// * `on_finding`: is called for each finding, by the thread that calls.
+/// * `user`: is given to it.
+///
+/// Errors: `HETDWARF_NOT_FOUND` for a rule that there is not; `HETDWARF_CALLBACK_FAILED` if the callback has ended it. That
+/// something is wrong with the object is no error: it is found.
 hetdwarf_status hetdwarf_object_verify(const struct hetdwarf_object *object,
                                        const char *rules,
                                        uint32_t jobs,
                                        hetdwarf_on_finding on_finding,
                                        void *user);
 
-// Opens a snapshot in memory.
-//
-// * `text`, `length`: the JSON document.
-// * `snapshot`: gets the handle, to be freed by the caller; NULL if there is an error.
-//
-// Errors: `HETDWARF_MALFORMED`.
+/// Opens a snapshot in memory.
+///
+/// * `text`, `length`: the JSON document.
+/// * `snapshot`: gets the handle, to be freed by the caller; NULL if there is an error.
+///
+/// Errors: `HETDWARF_MALFORMED`.
 hetdwarf_status hetdwarf_snapshot_open(const uint8_t *text,
                                        size_t length,
                                        struct hetdwarf_snapshot **snapshot);
 
-// The same for a file.
-//
-// * `path`: its path, UTF-8.
-//
-// Errors: also `HETDWARF_IO`.
+/// The same for a file.
+///
+/// * `path`: its path, UTF-8.
+///
+/// Errors: also `HETDWARF_IO`.
 hetdwarf_status hetdwarf_snapshot_open_file(const char *path, struct hetdwarf_snapshot **snapshot);
 
-// The wave of a snapshot: where it is and what it is a part of, with callbacks that read the snapshot.
-//
-// * `wave`: its `size` is set; the rest is written. `user` is the snapshot, which must live as long as the wave is used.
-//
-// Errors: those of arguments.
+/// The wave of a snapshot: where it is and what it is a part of, with callbacks that read the snapshot.
+///
+/// * `wave`: its `size` is set; the rest is written. `user` is the snapshot, which must live as long as the wave is used.
+///
+/// Errors: those of arguments.
 hetdwarf_status hetdwarf_snapshot_wave(struct hetdwarf_snapshot *snapshot,
                                        struct hetdwarf_wave *wave);
 
-// Reads a register of a snapshot: a `hetdwarf_read_register`, for callbacks of one's own to call.
-//
-// * `snapshot`: the handle.
-//
-// Errors: `HETDWARF_UNAVAILABLE`.
+/// Reads a register of a snapshot: a `hetdwarf_read_register`, for callbacks of one's own to call.
+///
+/// * `snapshot`: the handle.
+///
+/// Errors: `HETDWARF_UNAVAILABLE`.
 int32_t hetdwarf_snapshot_read_register(void *snapshot,
                                         uint32_t number,
                                         int32_t lane,
@@ -1571,11 +1571,11 @@ int32_t hetdwarf_snapshot_read_register(void *snapshot,
                                         uint32_t bit_count,
                                         void *out);
 
-// Reads memory of a snapshot: a `hetdwarf_read_memory`, for callbacks of one's own to call.
-//
-// * `snapshot`: the handle.
-//
-// Errors: `HETDWARF_UNAVAILABLE`.
+/// Reads memory of a snapshot: a `hetdwarf_read_memory`, for callbacks of one's own to call.
+///
+/// * `snapshot`: the handle.
+///
+/// Errors: `HETDWARF_UNAVAILABLE`.
 int32_t hetdwarf_snapshot_read_memory(void *snapshot,
                                       uint32_t memory,
                                       uint64_t address,

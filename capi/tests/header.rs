@@ -28,14 +28,14 @@ fn tidy(text: &str) -> String {
     let mut lines: Vec<&str> = Vec::new();
     let mut rest = text.lines().peekable();
     while let Some(line) = rest.next() {
-        if line.trim() == "// # Safety" {
+        if line.trim() == "/// # Safety" {
             while rest
                 .peek()
-                .is_some_and(|line| line.trim_start().starts_with("//"))
+                .is_some_and(|line| line.trim_start().starts_with("///"))
             {
                 rest.next();
             }
-            while lines.last().is_some_and(|line| line.trim() == "//") {
+            while lines.last().is_some_and(|line| line.trim() == "///") {
                 lines.pop();
             }
             continue;
