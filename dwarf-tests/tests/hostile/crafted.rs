@@ -591,8 +591,8 @@ fn arrays(depth: usize, most: u64) -> Vec<Entry> {
     entries
 }
 
-pub fn entries_and_types(scale: usize) {
-    let mut guard = Guard::new();
+/// Files whose entries and types are made to do harm.
+pub fn type_files(scale: usize) -> Vec<(&'static str, Vec<u8>)> {
     let structure = |depth: usize, members: &[usize]| {
         let mut entries = vec![entry(
             depth,
@@ -724,13 +724,21 @@ pub fn entries_and_types(scale: usize) {
             entries
         }),
     ];
-    for (name, entries) in cases {
+    let file = |(name, entries): (_, Vec<Entry>)| {
         let (abbreviations, info) = debug_info(&entries);
-        let file = code_object(&[
-            (".text", &[0; 64]),
+        let sections = [
+            (".text", &[0; 64][..]),
             (".debug_abbrev", &abbreviations),
             (".debug_info", &info),
-        ]);
+        ];
+        (name, code_object(&sections))
+    };
+    cases.into_iter().map(file).collect()
+}
+
+pub fn entries_and_types(scale: usize) {
+    let mut guard = Guard::new();
+    for (name, file) in type_files(scale) {
         guard.run(name, || {
             let object = CodeObject::parse(&file).unwrap();
             let program = hetdwarf::inspect::Program::load(&object).unwrap();
@@ -745,8 +753,8 @@ pub fn entries_and_types(scale: usize) {
     guard.finish("entries and types made to do harm");
 }
 
-/// Many variables and calls, each of which is within its own limits.
-pub fn whole_stops(scale: usize) {
+/// Files with many variables and calls, each of which is within its own limits; whether there are variables at 0x1010.
+pub fn stop_files(scale: usize) -> Vec<(&'static str, Vec<u8>, bool)> {
     // An expression that never ends, with and without asking for the lane first.
     let (endless, endless_by_lane) = ([0x2f, 0xfd, 0xff], [0xe9, 0x03, 0x2f, 0xfd, 0xff]);
     let function = |attributes| code(SUBPROGRAM, 1, attributes);
@@ -840,8 +848,7 @@ pub fn whole_stops(scale: usize) {
     // As many frames as are unwound, all in the same function.
     let rules = [0x16, 33, 3, 0x23, 16, 0x96, 0x08, 16];
     let frames = debug_frame(&[0x0c, 33, 0], &rules);
-    let mut guard = Guard::new();
-    for (name, entries, has_variables) in cases {
+    let file = |(name, entries, has_variables): (_, Vec<Entry>, _)| {
         let (abbreviations, info) = debug_info(&entries);
         let sections = [
             (".text", &[0; 64][..]),
@@ -849,7 +856,14 @@ pub fn whole_stops(scale: usize) {
             (".debug_info", &info),
             (".debug_frame", &frames),
         ];
-        let file = code_object(&sections);
+        (name, code_object(&sections), has_variables)
+    };
+    cases.into_iter().map(file).collect()
+}
+
+pub fn whole_stops(scale: usize) {
+    let mut guard = Guard::new();
+    for (name, file, has_variables) in stop_files(scale) {
         guard.run(name, || {
             let object = CodeObject::parse(&file).unwrap();
             let program = hetdwarf::inspect::Program::load(&object).unwrap();
@@ -859,6 +873,15 @@ pub fn whole_stops(scale: usize) {
         command(name, &file, &mut guard);
     }
     guard.finish("whole stops made to do harm");
+}
+
+/// A wave that has stopped at 0x1010, where the files made here have a function.
+pub fn stopped_wave() -> String {
+    let memory = "00".repeat(4096);
+    format!(
+        r#"{{"format": "hetdwarf-wave/1", "target": "gfx90a", "wave_size": 64, "pc": "0x1010", "registers": {{"exec": "0x3"}},
+            "memory": [{{"space": "none", "address": "0x1000", "bytes": "{memory}"}}]}}"#
+    )
 }
 
 /// Runs `hetdwarf vars` and `unwind` on a file.
@@ -871,12 +894,7 @@ fn command(name: &str, file: &[u8], guard: &mut Guard) {
     std::fs::create_dir_all(&folder).unwrap();
     let (object, wave) = (folder.join("object.hsaco"), folder.join("wave.json"));
     std::fs::write(&object, file).unwrap();
-    let memory = "00".repeat(4096);
-    let snapshot = format!(
-        r#"{{"format": "hetdwarf-wave/1", "target": "gfx90a", "wave_size": 64, "pc": "0x1010", "registers": {{"exec": "0x3"}},
-            "memory": [{{"space": "none", "address": "0x1000", "bytes": "{memory}"}}]}}"#
-    );
-    std::fs::write(&wave, snapshot).unwrap();
+    std::fs::write(&wave, stopped_wave()).unwrap();
     for subcommand in ["vars", "unwind"] {
         for format in ["text", "json"] {
             let arguments = [

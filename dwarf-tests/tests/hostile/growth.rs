@@ -39,7 +39,7 @@ fn verify(file: &[u8], meter: &Arc<Meter>) -> CheckedFile {
 }
 
 /// How a file is read.
-type Read = fn(&[u8], &Arc<Meter>);
+pub type Read = fn(&[u8], &Arc<Meter>);
 
 fn verified(file: &[u8], meter: &Arc<Meter>) {
     let found = verify(file, meter);
@@ -403,9 +403,9 @@ pub fn zlib(count: usize) -> Vec<u8> {
 
 /// What there is much of, how a file of so many is written and read, how many at first, and the fewest steps and bytes
 /// that each must cost.
-type Kind = (&'static str, fn(usize) -> Vec<u8>, Read, usize, f64, f64);
+pub type Kind = (&'static str, fn(usize) -> Vec<u8>, Read, usize, f64, f64);
 
-const KINDS: [Kind; 23] = [
+pub const KINDS: [Kind; 23] = [
     ("rows", rows, verified, 1000, 2.0, 0.0),
     (
         "rows and machine code",
@@ -590,12 +590,10 @@ fn what_is_too_much_is_refused_and_what_was_found_is_kept() {
     assert!(text.contains("\"complete\":false"), "{text}");
 }
 
-/// The files that took hours or gigabytes: what each may take at most, in steps and in bytes, and whether all of it was
-/// looked at.
-#[test]
-fn files_that_took_hours_or_gigabytes_do_not() {
+/// The files that took hours or gigabytes, and whether all of each is looked at.
+pub fn files_that_took() -> [(&'static str, Vec<u8>, Read, bool); 9] {
     let long_name = "n".repeat(1 << 20);
-    let cases: [(&str, Vec<u8>, Read, bool); 9] = [
+    [
         // 64 MB of rows in a file of some kilobytes.
         (
             "64 million rows",
@@ -651,8 +649,13 @@ fn files_that_took_hours_or_gigabytes_do_not() {
             attempted,
             true,
         ),
-    ];
-    for (name, file, read, is_complete) in cases {
+    ]
+}
+
+/// What each of them may take at most, in steps and in bytes.
+#[test]
+fn files_that_took_hours_or_gigabytes_do_not() {
+    for (name, file, read, is_complete) in files_that_took() {
         let meter = meter(&file);
         let mut steps_and_bytes = (0, 0);
         let allocated = allocation_counter::measure(|| {

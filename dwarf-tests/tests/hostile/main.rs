@@ -17,6 +17,7 @@
 mod commands;
 mod crafted;
 mod elf;
+mod every;
 mod growth;
 mod guard;
 mod values;
