@@ -92,7 +92,7 @@ fn with_amdgpu_registers(bytes: &[u8]) -> &'static [u8] {
     let mut changed = bytes.to_vec();
     let mut items = operations(bytes, Encoding::AMDGPU);
     while let Ok(Some(item)) = items.next() {
-        let at = usize::try_from(item.offset).unwrap();
+        let at = item.offset;
         match item.operation.opcode() {
             Opcode::Breg => changed[at] = BREG16,
             // The register is the first operand, of one byte.
