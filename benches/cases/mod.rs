@@ -12,7 +12,6 @@ mod objects;
 mod rows;
 mod stops;
 
-#[allow(unused_imports, reason = "only `counts` prints them")]
 pub(crate) use {mixes::sizes as mix_sizes, objects::dump_command};
 
 pub(crate) use objects::debug_bytes;

@@ -296,6 +296,7 @@ impl<'a> VariableValue<'a> {
     }
 
     /// The same as a part of a question.
+    #[cfg(feature = "serde")]
     pub(crate) fn text_within(
         &self,
         lane: Lane,
