@@ -36,7 +36,7 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
     /// Evaluates an expression of the frame's function in a lane, or for the whole wave.
     ///
     /// ```
-    /// use hetdwarf::eval::{ExpressionBytes, LaneFocus, Outcome, ResultKind, Unit};
+    /// use hetdwarf::eval::{ExpressionBytes, Frame, LaneFocus, Outcome, ResultKind, Unit};
     /// use hetdwarf::expr::{Encoding, ParseOptions, parse};
     /// use hetdwarf::prelude::*;
     /// # let file = std::fs::read("src/cli/demo/calls-O2.rocm.hsaco").unwrap();

@@ -1,0 +1,130 @@
+//! The arguments of `core`, and of a core in place of a code object.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::super::limits::LimitArguments;
+use super::format::Format;
+use super::object::SourceArguments;
+
+pub(super) const CORE_EXAMPLES: &str = "Examples:
+  hetdwarf core merged.core
+  hetdwarf core gpucore.4242 core.4242
+  hetdwarf core merged.core --object-path build --source-dir src
+  hetdwarf core merged.core --group-by kernel --format json
+  hetdwarf core merged.core --export waves
+
+Exit status: 0 all of it could be read, 1 a part, 2 nothing.";
+
+pub(super) const CORE_HELP: &str = "Examples:
+  hetdwarf core merged.core
+  hetdwarf core gpucore.4242 core.4242
+  hetdwarf core merged.core --object-path build --source-dir src
+  hetdwarf core merged.core --group-by kernel --format json
+  hetdwarf core merged.core --export waves
+
+What the ROCm runtime writes (gpucore.PID) has scratch, code and buffers of the GPU; what the kernel writes (core.PID) \
+has everything else, and waves are there. Give both, or what roccoremerge or rocgdb's gcore made of them.
+
+Exit status: 0 all of it could be read, 1 a part, 2 nothing.";
+
+#[derive(Debug, Args)]
+pub(crate) struct CoreArguments {
+    /// The core file; or the GPU's half and the host's, in any order
+    #[arg(value_name = "FILE", required = true, num_args = 1..=2)]
+    pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) objects: CoreObjects,
+    #[command(flatten)]
+    pub(crate) sources: SourceArguments,
+    /// Also write each wave as a snapshot, wave-INDEX.json (hetdwarf-wave/1), and each code object, object-N.hsaco
+    #[arg(long, value_name = "DIR")]
+    pub(crate) export: Option<PathBuf>,
+    /// Also write a page for a browser, one file: groups of waves, and of each wave its lanes, stack, source and variables;
+    /// with --all those of every wave, however many there are
+    #[arg(long, value_name = "OUT")]
+    pub(crate) html: Option<PathBuf>,
+    /// With --export: which memory the snapshots have besides LDS, scratch and kernel arguments
+    #[arg(long, value_enum, default_value_t, requires = "export")]
+    pub(crate) memory: MemoryName,
+    /// What the waves of a group have in common
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) group_by: GroupByName,
+    /// Every wave that stopped in full, and a line for each wave
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// The GPUs
+    #[arg(long)]
+    pub(crate) agents: bool,
+    /// The queues
+    #[arg(long)]
+    pub(crate) queues: bool,
+    /// The dispatches
+    #[arg(long)]
+    pub(crate) dispatches: bool,
+    #[command(flatten)]
+    pub(crate) limits: LimitArguments,
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+/// Which global memory is exported.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MemoryName {
+    /// What the variables of the frames reach.
+    #[default]
+    Reached,
+    /// All that the core has.
+    All,
+}
+
+/// What waves of a group have in common.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GroupByName {
+    /// The call stack.
+    #[default]
+    Stack,
+    /// The kernel.
+    Kernel,
+    /// The line they are at.
+    Line,
+    /// Nothing: each wave by itself.
+    None,
+}
+
+/// The code objects of a core that are not in it.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct CoreObjects {
+    /// A code object in place of one that is lost or stripped: where its code is found loaded, or at LOAD
+    #[arg(long = "object", value_name = "OBJ[@LOAD]")]
+    pub(crate) given: Vec<PathBuf>,
+    /// A folder to look in for code objects that are lost or stripped, and for those that are in files
+    #[arg(long = "object-path", value_name = "DIR")]
+    pub(crate) folders: Vec<PathBuf>,
+}
+
+/// A core in place of a code object, whose waves `--wave` chooses from.
+#[derive(Debug, Args)]
+pub(crate) struct CoreChoice {
+    /// A core file in place of OBJECT, or twice for the GPU's half and the host's; --wave is then the number of a wave,
+    /// QUEUE:PACKET:(x,y,z)/w, or `stopped` (the default: the first that faulted)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) core: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) objects: CoreObjects,
+}
+
+/// A core in place of a code object, which is one of its own.
+#[derive(Debug, Args)]
+pub(crate) struct CoreObjectChoice {
+    /// A core file in place of OBJECT, or twice for the GPU's half and the host's
+    #[arg(long, value_name = "FILE")]
+    pub(crate) core: Vec<PathBuf>,
+    /// Of the code objects of the core, the one with this number, from 0, as `hetdwarf core` lists them
+    #[arg(long, value_name = "N", requires = "core")]
+    pub(crate) code_object: Option<usize>,
+    #[command(flatten)]
+    pub(crate) objects: CoreObjects,
+}

@@ -1,0 +1,119 @@
+//! The arguments, by command.
+
+mod alone;
+mod core;
+mod dump;
+mod eval;
+mod format;
+mod object;
+mod stop;
+mod verify;
+
+use clap::{Parser, Subcommand};
+
+pub(crate) use self::alone::{CompletionsArguments, DemoArguments, RegsArguments};
+pub(crate) use self::core::{
+    CoreArguments, CoreChoice, CoreObjectChoice, CoreObjects, GroupByName, MemoryName,
+};
+pub(crate) use self::dump::{DumpArguments, DumpStyle};
+pub(crate) use self::eval::{EvalArguments, ResultName};
+pub(crate) use self::format::Format;
+pub(crate) use self::object::{
+    AnnotateArguments, DialectName, InfoArguments, ObjectArguments, StrictArguments,
+};
+pub(crate) use self::stop::{
+    FrameChoice, ImportArguments, LanePcArguments, PrintArguments, StopArguments, UnwindArguments,
+    VarsArguments,
+};
+pub(crate) use self::verify::{ProfileName, VerifyArguments, VerifyFormat};
+
+use self::core::{CORE_EXAMPLES, CORE_HELP};
+use self::dump::{DUMP_EXAMPLES, DUMP_JSON};
+use self::object::ANNOTATE_EXAMPLES;
+use self::stop::{IMPORT_EXAMPLES, LANE_PC_EXAMPLES, PRINT_EXAMPLES, VARS_EXAMPLES};
+use self::verify::VERIFY_EXAMPLES;
+
+/// Reads the DWARF of GPU code: variables of stopped waves, lane by lane, call stacks, locations.
+#[derive(Debug, Parser)]
+#[command(name = "hetdwarf", version, propagate_version = true)]
+#[command(
+    after_help = "Exit status: 0 done, 1 the answer is bad news, 2 the command could not run."
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Print the variables of a stopped wave, in every lane
+    #[command(
+        override_usage = "hetdwarf vars [OPTIONS] <OBJECT> --wave <FILE>\n       \
+        hetdwarf vars [OPTIONS] --core <FILE> [--wave <SEL>]",
+        after_help = VARS_EXAMPLES
+    )]
+    Vars(VarsArguments),
+    /// Evaluate expressions of C in a stopped wave, in every lane
+    #[command(
+        override_usage = "hetdwarf print [OPTIONS] <OBJECT> --wave <FILE> <EXPR>...\n       \
+        hetdwarf print [OPTIONS] --core <FILE> [--wave <SEL>] <EXPR>...",
+        after_help = PRINT_EXAMPLES
+    )]
+    Print(PrintArguments),
+    /// Evaluate an expression
+    #[command(
+        after_help = "Examples:\n  hetdwarf eval --expr 'DW_OP_lit6, DW_OP_lit7, DW_OP_mul'\n  \
+        hetdwarf eval --expr 'regx v4, push_lane, lit4, mul, offset' --wave stop.json --lane all --read 32\n  \
+        hetdwarf eval --batch vectors.jsonl --format json\n  \
+        hetdwarf eval --expr 'regx v4' --core merged.core --wave 12 --lane all --read 32"
+    )]
+    Eval(EvalArguments),
+    /// Print the call stack of a stopped wave
+    #[command(
+        override_usage = "hetdwarf unwind [OPTIONS] <OBJECT> --wave <FILE>\n       \
+        hetdwarf unwind [OPTIONS] --core <FILE> [--wave <SEL>]",
+        after_help = "Examples:\n  hetdwarf unwind kernel.hsaco --wave stop.json --registers\n  \
+        hetdwarf unwind kernel.hsaco --wave stop.json --registers --lane 0-3\n  \
+        hetdwarf unwind --core merged.core --wave 12\n  \
+        hetdwarf unwind --core gpucore.4242 --core core.4242 --all-waves"
+    )]
+    Unwind(UnwindArguments),
+    /// Show where each lane of a stopped wave is
+    #[command(
+        override_usage = "hetdwarf lane-pc [OPTIONS] <OBJECT> --wave <FILE>\n       \
+        hetdwarf lane-pc [OPTIONS] --core <FILE> [--wave <SEL>]",
+        after_help = LANE_PC_EXAMPLES
+    )]
+    LanePc(LanePcArguments),
+    /// Add to a code object where the lanes are that EXEC has switched off, for every debugger
+    #[command(after_help = ANNOTATE_EXAMPLES)]
+    Annotate(AnnotateArguments),
+    /// Show what the waves of a GPU core file were doing
+    #[command(after_help = CORE_EXAMPLES, after_long_help = CORE_HELP)]
+    Core(CoreArguments),
+    /// Make snapshots of waves out of what ROCm's debug agent printed
+    #[command(after_help = IMPORT_EXAMPLES)]
+    Import(ImportArguments),
+    /// Print what a code object is: target, kernels and their resources, debugging information
+    #[command(
+        after_help = "Examples:\n  hetdwarf info kernel.hsaco\n  hetdwarf info a.out --target gfx90a\n  \
+        hetdwarf info --core merged.core --code-object 0"
+    )]
+    Info(InfoArguments),
+    /// Print DWARF register numbers and what they stand for
+    #[command(after_help = "Examples:\n  hetdwarf regs\n  hetdwarf regs 2602\n  \
+        hetdwarf regs v0-v7 --wave-size 32\n  hetdwarf regs --target gfx90a")]
+    Regs(RegsArguments),
+    /// Show what a core file says that is built in: which wave died, where, and the variables of each lane
+    Demo(DemoArguments),
+    /// Print a script that completes the arguments in a shell
+    #[command(after_help = "Example:\n  hetdwarf completions bash > \
+        ~/.local/share/bash-completion/completions/hetdwarf")]
+    Completions(CompletionsArguments),
+    /// Print what a code object's debugging information says, as llvm-dwarfdump does
+    #[command(after_help = DUMP_EXAMPLES, after_long_help = DUMP_JSON)]
+    Dump(DumpArguments),
+    /// Check debugging information by rules, for a compiler's tests and for CI
+    #[command(after_help = VERIFY_EXAMPLES)]
+    Verify(VerifyArguments),
+}
