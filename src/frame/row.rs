@@ -1,5 +1,7 @@
 //! Rows: what the instructions say of each address. Source: HET A.6.4.1 and A.6.4.2.
 
+use std::sync::Arc;
+
 use fallible_iterator::FallibleIterator;
 
 use super::entry::{Cie, Fde};
@@ -106,12 +108,14 @@ pub struct Rows<'a> {
     /// which are put where they belong together.
     group: Vec<(u64, RegisterRule<'a>)>,
     /// The rules after the initial instructions, for `DW_CFA_restore`.
-    initial: Row<'a>,
+    initial: Arc<Row<'a>>,
     remembered: Vec<Row<'a>>,
     /// The start of the row that comes next.
     next_start: u64,
     end: u64,
     done: bool,
+    /// No more rules than this can come from the instructions.
+    most_rules: usize,
     /// What one entry may cost by itself: rules that are copied or moved.
     most: u64,
     /// What it has cost since somebody paid: instructions, and those rules.
@@ -125,7 +129,15 @@ impl<'a> Rows<'a> {
     /// # Errors
     /// If the initial instructions of its CIE are wrong.
     pub fn new(fde: &Fde<'a>, section: &'static str) -> Result<Rows<'a>> {
-        let mut rows = Rows::start(&fde.cie, section, fde.instructions.len())?;
+        let (initial, cost) = Rows::run_initial(&fde.cie, section)?;
+        let mut rows = Rows::after(fde, section, Arc::new(initial));
+        rows.unpaid = cost;
+        Ok(rows)
+    }
+
+    /// The same with what [`initial`](Rows::initial) gives for its CIE.
+    pub(super) fn after(fde: &Fde<'a>, section: &'static str, initial: Arc<Row<'a>>) -> Rows<'a> {
+        let mut rows = Rows::start(&fde.cie, fde.instructions, section, initial);
         rows.instructions = Instructions::new(
             fde.instructions,
             fde.instructions_offset,
@@ -135,7 +147,7 @@ impl<'a> Rows<'a> {
         rows.row.start = fde.initial_location;
         rows.next_start = fde.initial_location;
         rows.end = fde.end();
-        Ok(rows)
+        rows
     }
 
     /// The rules that the initial instructions of a CIE give, as a row of no address.
@@ -143,32 +155,13 @@ impl<'a> Rows<'a> {
     /// # Errors
     /// If an instruction is wrong.
     pub fn initial(cie: &Cie<'a>, section: &'static str) -> Result<Row<'a>> {
-        Rows::start(cie, section, 0).map(|rows| rows.initial)
+        Rows::run_initial(cie, section).map(|(row, _)| row)
     }
 
-    fn start(cie: &Cie<'a>, section: &'static str, more: usize) -> Result<Rows<'a>> {
-        let length = cie.initial_instructions.len().saturating_add(more);
-        let instructions = Instructions::new(
-            cie.initial_instructions,
-            cie.instructions_offset,
-            cie.address_size,
-            section,
-        );
-        let mut rows = Rows {
-            cie: cie.clone(),
-            instructions: instructions.clone(),
-            row: Row::default(),
-            group: Vec::new(),
-            initial: Row::default(),
-            remembered: Vec::new(),
-            next_start: 0,
-            end: u64::MAX,
-            done: false,
-            most: Meter::new(&Limits::DEFAULT, length as u64).most_steps(),
-            unpaid: 0,
-            cost: 0,
-        };
-        let mut items = instructions;
+    /// The same, and what it has cost.
+    fn run_initial(cie: &Cie<'a>, section: &'static str) -> Result<(Row<'a>, u64)> {
+        let mut rows = Rows::start(cie, &[], section, Arc::default());
+        let mut items = rows.instructions.clone();
         while let Some(item) = items.next()? {
             // An advance in a CIE has no address to start from; it changes nothing.
             rows.unpaid = rows.unpaid.saturating_add(1);
@@ -176,8 +169,33 @@ impl<'a> Rows<'a> {
                 .map_err(|e| e.within(section, item.offset))?;
         }
         rows.end_group();
-        rows.initial = rows.row.clone();
-        Ok(rows)
+        Ok((rows.row, rows.unpaid))
+    }
+
+    /// Nothing is executed yet, and the rules are those of `initial`. The instructions are those of the CIE; `more` are those that will follow.
+    fn start(cie: &Cie<'a>, more: &[u8], section: &'static str, initial: Arc<Row<'a>>) -> Rows<'a> {
+        let length = cie.initial_instructions.len().saturating_add(more.len());
+        Rows {
+            cie: cie.clone(),
+            instructions: Instructions::new(
+                cie.initial_instructions,
+                cie.instructions_offset,
+                cie.address_size,
+                section,
+            ),
+            row: Row::clone(&initial),
+            group: Vec::new(),
+            initial,
+            remembered: Vec::new(),
+            next_start: 0,
+            end: u64::MAX,
+            done: false,
+            // One that gives a rule has two bytes or more.
+            most_rules: length / 2,
+            most: Meter::new(&Limits::DEFAULT, length as u64).most_steps(),
+            unpaid: 0,
+            cost: 0,
+        }
     }
 
     /// The next row.
@@ -309,7 +327,7 @@ impl<'a> Rows<'a> {
     fn set(&mut self, register: u64, rule: Option<RegisterRule<'a>>) -> Result<()> {
         /// Twice as many as there are registers.
         const RULES: usize = 8192;
-        /// As many as most functions have that call others.
+        /// As many as most functions have that call others, if there are so many instructions.
         const ROOM: usize = 64;
         if self.group.last().is_some_and(|(last, _)| register <= *last) {
             self.end_group();
@@ -327,8 +345,9 @@ impl<'a> Rows<'a> {
                     return Err(reached(Limit::Parts, RULES as u64));
                 }
                 if self.group.capacity() == 0 {
-                    self.group.reserve(ROOM);
-                    self.row.rules.reserve(ROOM);
+                    let room = self.most_rules.min(ROOM);
+                    self.group.reserve(room);
+                    self.row.rules.reserve(room);
                 }
                 self.group.push((register, rule));
             }
@@ -343,6 +362,10 @@ impl<'a> Rows<'a> {
             return;
         };
         let rules = &mut self.row.rules;
+        if rules.last().is_none_or(|(register, _)| register < first) {
+            rules.append(&mut self.group);
+            return;
+        }
         let at = rules.partition_point(|(register, _)| register < first);
         if rules.get(at).is_none_or(|(register, _)| register > last) {
             rules.splice(at..at, self.group.drain(..));
