@@ -67,7 +67,7 @@ fn main() -> ExitCode {
     // Not every mix has expressions of every class.
     let names = names.filter(|name| !is_mix(name) || size_of(&sizes, name) > 0);
     let counts: Counts = names.map(|name| (name.clone(), count(name))).collect();
-    print_targets(&counts);
+    print_lanes(&counts);
     print_lookups(&counts);
     print_mixes(&counts, &sizes);
     print_rows(&counts);
@@ -150,34 +150,17 @@ fn subjects<'c>(counts: &'c Counts, group: &str) -> Vec<&'c str> {
     ours.collect()
 }
 
-fn print_targets(counts: &Counts) {
-    println!("| target | measured | |\n|---|---|---|");
-    let holds = |holds: bool| if holds { "holds" } else { "**does not hold**" };
-    for subject in subjects(counts, "evaluate") {
-        let [stop, alone, gimli] = ["hetdwarf, at a stop", "hetdwarf", "gimli"]
-            .map(|who| format!("evaluate/{subject}/{who}"));
-        let fewer = |ours: &str| ratio(counts[&gimli], counts[ours]);
-        let times = nanoseconds([&stop, &alone, &gimli]);
-        let faster = |ours: usize| times[2] / times[ours];
-        println!(
-            "| DWARF 5 at least 2× as fast as gimli: {subject} | {:.2}× in instructions, {:.2}× in time; alone {:.2}×, {:.2}× | {} |",
-            fewer(&stop),
-            faster(0),
-            fewer(&alone),
-            faster(1),
-            holds(fewer(&stop) >= 2.0 && faster(0) >= 2.0)
-        );
-    }
-    if let (Some(one), Some(all)) = (counts.get(ONE_LANE), counts.get(ALL_LANES)) {
-        let more = ratio(*all, *one);
-        let [one, all] = nanoseconds([ONE_LANE, ALL_LANES]);
-        let longer = all / one;
-        println!(
-            "| 64 lanes of a VGPR variable at most 4× one lane | {more:.2}× in instructions, {longer:.2}× in time | {} |",
-            holds(more <= 4.0 && longer <= 4.0)
-        );
-    }
-    println!();
+/// All lanes beside one, in instructions and in time.
+fn print_lanes(counts: &Counts) {
+    let (Some(one), Some(all)) = (counts.get(ONE_LANE), counts.get(ALL_LANES)) else {
+        return;
+    };
+    let more = ratio(*all, *one);
+    let [one, all] = nanoseconds([ONE_LANE, ALL_LANES]);
+    println!(
+        "64 lanes of a VGPR variable: {more:.2}× one lane in instructions, {:.2}× in time.\n",
+        all / one
+    );
 }
 
 fn print_lookups(counts: &Counts) {

@@ -107,8 +107,8 @@ pub struct Rows<'a> {
     /// Rules of this row that are not in it yet: compilers write those of a prologue in groups of ascending registers,
     /// which are put where they belong together.
     group: Vec<(u64, RegisterRule<'a>)>,
-    /// The rules after the initial instructions, for `DW_CFA_restore`.
-    initial: Arc<Row<'a>>,
+    /// The rules after the initial instructions, for `DW_CFA_restore`; nothing while those are executed.
+    initial: Option<Arc<Row<'a>>>,
     remembered: Vec<Row<'a>>,
     /// The start of the row that comes next.
     next_start: u64,
@@ -129,24 +129,19 @@ impl<'a> Rows<'a> {
     /// # Errors
     /// If the initial instructions of its CIE are wrong.
     pub fn new(fde: &Fde<'a>, section: &'static str) -> Result<Rows<'a>> {
-        let (initial, cost) = Rows::run_initial(&fde.cie, section)?;
-        let mut rows = Rows::after(fde, section, Arc::new(initial));
-        rows.unpaid = cost;
+        let mut rows = Rows::start(&fde.cie, section, fde.instructions.len(), Row::default());
+        rows.run_initial()?;
+        rows.initial = Some(Arc::new(rows.row.clone()));
+        rows.begin(fde);
         Ok(rows)
     }
 
     /// The same with what [`initial`](Rows::initial) gives for its CIE.
     pub(super) fn after(fde: &Fde<'a>, section: &'static str, initial: Arc<Row<'a>>) -> Rows<'a> {
-        let mut rows = Rows::start(&fde.cie, fde.instructions, section, initial);
-        rows.instructions = Instructions::new(
-            fde.instructions,
-            fde.instructions_offset,
-            fde.cie.address_size,
-            section,
-        );
-        rows.row.start = fde.initial_location;
-        rows.next_start = fde.initial_location;
-        rows.end = fde.end();
+        let row = Row::clone(&initial);
+        let mut rows = Rows::start(&fde.cie, section, fde.instructions.len(), row);
+        rows.initial = Some(initial);
+        rows.begin(fde);
         rows
     }
 
@@ -155,26 +150,14 @@ impl<'a> Rows<'a> {
     /// # Errors
     /// If an instruction is wrong.
     pub fn initial(cie: &Cie<'a>, section: &'static str) -> Result<Row<'a>> {
-        Rows::run_initial(cie, section).map(|(row, _)| row)
+        let mut rows = Rows::start(cie, section, 0, Row::default());
+        rows.run_initial()?;
+        Ok(rows.row)
     }
 
-    /// The same, and what it has cost.
-    fn run_initial(cie: &Cie<'a>, section: &'static str) -> Result<(Row<'a>, u64)> {
-        let mut rows = Rows::start(cie, &[], section, Arc::default());
-        let mut items = rows.instructions.clone();
-        while let Some(item) = items.next()? {
-            // An advance in a CIE has no address to start from; it changes nothing.
-            rows.unpaid = rows.unpaid.saturating_add(1);
-            rows.execute(item.instruction)
-                .map_err(|e| e.within(section, item.offset))?;
-        }
-        rows.end_group();
-        Ok((rows.row, rows.unpaid))
-    }
-
-    /// Nothing is executed yet, and the rules are those of `initial`. The instructions are those of the CIE; `more` are those that will follow.
-    fn start(cie: &Cie<'a>, more: &[u8], section: &'static str, initial: Arc<Row<'a>>) -> Rows<'a> {
-        let length = cie.initial_instructions.len().saturating_add(more.len());
+    /// The initial instructions of a CIE, of which none is executed yet; so many more bytes of instructions will follow.
+    fn start(cie: &Cie<'a>, section: &'static str, more: usize, row: Row<'a>) -> Rows<'a> {
+        let length = cie.initial_instructions.len().saturating_add(more);
         Rows {
             cie: cie.clone(),
             instructions: Instructions::new(
@@ -183,9 +166,9 @@ impl<'a> Rows<'a> {
                 cie.address_size,
                 section,
             ),
-            row: Row::clone(&initial),
+            row,
             group: Vec::new(),
-            initial,
+            initial: None,
             remembered: Vec::new(),
             next_start: 0,
             end: u64::MAX,
@@ -196,6 +179,32 @@ impl<'a> Rows<'a> {
             unpaid: 0,
             cost: 0,
         }
+    }
+
+    /// Executes the initial instructions.
+    fn run_initial(&mut self) -> Result<()> {
+        while let Some(item) = self.instructions.next()? {
+            // An advance in a CIE has no address to start from; it changes nothing.
+            self.unpaid = self.unpaid.saturating_add(1);
+            let section = self.instructions.section();
+            self.execute(item.instruction)
+                .map_err(|e| e.within(section, item.offset))?;
+        }
+        self.end_group();
+        Ok(())
+    }
+
+    /// Goes on with the instructions of an FDE.
+    fn begin(&mut self, fde: &Fde<'a>) {
+        self.instructions = Instructions::new(
+            fde.instructions,
+            fde.instructions_offset,
+            fde.cie.address_size,
+            self.instructions.section(),
+        );
+        self.row.start = fde.initial_location;
+        self.next_start = fde.initial_location;
+        self.end = fde.end();
     }
 
     /// The next row.
@@ -286,7 +295,8 @@ impl<'a> Rows<'a> {
                 self.group.clear();
             }
             Instruction::Restore { register } | Instruction::RestoreExtended { register } => {
-                self.set(register, self.initial.rule(register))?;
+                let initial = self.initial.as_ref();
+                self.set(register, initial.and_then(|initial| initial.rule(register)))?;
             }
             Instruction::DefCfa { .. }
             | Instruction::DefCfaSf { .. }
