@@ -53,11 +53,12 @@ fn in_rust(rounds: u32) -> usize {
         let mut types = TypeTable::default();
         let values = frame.variables(&mut types).unwrap();
         let value = values.first().unwrap();
+        let (options, mut buffer) = (Options::default(), String::new());
+        let mut texts = value.texts(&types, &options, &mut buffer);
         for lane in wave.wave_size().all_lanes() {
             black_box(value.state(lane));
             black_box(value.bits(lane).unwrap());
-            let text = value.text(lane, &types, &Options::default());
-            length += text.map_or(0, |text| text.len());
+            length += texts.text(lane).map_or(0, str::len);
         }
     }
     length

@@ -1,6 +1,6 @@
 //! Values: the variables of a frame, and expressions of C, in all lanes at once.
 
-use core::cell::RefCell;
+use core::cell::{OnceCell, RefCell};
 use core::ffi::c_char;
 use std::ffi::CString;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use hetdwarf::arch::{Lane, WaveSize};
 use hetdwarf::debug_info::VariableKind;
 use hetdwarf::debug_info::types::{TypeId, TypeTable};
 use hetdwarf::display::Options;
-use hetdwarf::inspect::{LaneState, Stop as LibraryStop, StopFrame, VariableValue};
+use hetdwarf::inspect::{LaneState, LaneTexts, Stop as LibraryStop, StopFrame, VariableValue};
 use hetdwarf::location::Bits;
 use hetdwarf::query::{Answer as QueryAnswer, LaneAnswer, NoValue, Query, QueryErrorKind};
 use hetdwarf::report::{IN_PROLOGUE, lane_message};
@@ -82,7 +82,8 @@ enum Content {
     Variables {
         values: Vec<VariableValue<'static>>,
         types: TypeTable,
-        in_prologue: bool,
+        /// Once somebody has asked.
+        in_prologue: OnceCell<bool>,
     },
     Expression {
         text: String,
@@ -295,8 +296,13 @@ impl Values {
         })
     }
 
-    /// The text of a value in a lane, which lives as long as this.
-    fn text(&self, index: usize, lane: Lane) -> Answer<*const c_char> {
+    /// The text of a value in a lane, which lives as long as this. Those of a variable are made by `texts`.
+    fn text(
+        &self,
+        index: usize,
+        lane: Lane,
+        texts: Option<&mut LaneTexts<'_>>,
+    ) -> Answer<*const c_char> {
         let mut all = self.lane_texts.borrow_mut();
         if all.len() <= index {
             all.resize(index.saturating_add(1), Vec::new());
@@ -308,18 +314,15 @@ impl Values {
         }
         let slot = lanes.get_mut(at).ok_or_else(|| Values::no_value(index))?;
         if slot.is_none() {
-            let options = Options::default();
-            *slot = match (self.variable(index)?, &self.content) {
-                (Some(value), Content::Variables { types, .. }) => {
-                    value.text(lane, types, &options)
-                }
+            *slot = match (texts, &self.content) {
+                (Some(texts), _) => texts.text(lane).map(c_string),
                 (None, Content::Expression { query, .. }) => {
                     let answer = self.lane_answer(lane);
-                    answer.and_then(|answer| query.text(answer, &options))
+                    let text = answer.and_then(|answer| query.text(answer, &Options::default()));
+                    text.map(|text| c_string(&text))
                 }
-                _ => None,
-            }
-            .map(|text| c_string(&text));
+                (None, Content::Variables { .. }) => None,
+            };
         }
         Ok(slot
             .as_ref()
@@ -328,13 +331,20 @@ impl Values {
 
     /// What else there is to know of a variable, in all lanes.
     fn note(&self, value: &VariableValue<'_>) -> Answer<Option<&'static str>> {
-        let Content::Variables {
-            in_prologue: true, ..
-        } = &self.content
-        else {
+        let Content::Variables { in_prologue, .. } = &self.content else {
             return Ok(None);
         };
         let frame = self.stop.frame(self.level)?;
+        let is_in_prologue = match in_prologue.get() {
+            Some(known) => *known,
+            None => {
+                let found = frame.is_in_prologue()?;
+                *in_prologue.get_or_init(|| found)
+            }
+        };
+        if !is_in_prologue {
+            return Ok(None);
+        }
         let mut lanes = self.wave_size.all_lanes();
         let is_written = lanes.any(|lane| {
             matches!(value.state(lane), LaneState::Ok | LaneState::Partial)
@@ -386,7 +396,13 @@ impl Values {
     /// # Safety
     /// `out` is as `hetdwarf_lanes` says.
     unsafe fn read(&self, index: usize, out: &hetdwarf_lanes) -> Answer<()> {
-        self.variable(index)?;
+        let (options, mut buffer) = (Options::default(), String::new());
+        let mut texts = match (self.variable(index)?, &self.content) {
+            (Some(value), Content::Variables { types, .. }) => {
+                Some(value.texts(types, &options, &mut buffer))
+            }
+            _ => None,
+        };
         for lane in self.wave_size.all_lanes() {
             let at = usize::from(lane.0);
             if at >= out.count || out.lanes >> lane.0 & 1 == 0 {
@@ -406,7 +422,7 @@ impl Values {
                 put_bits(out, at, value.bits.as_ref());
                 if !out.texts.is_null() {
                     let text = match value.bits {
-                        Some(_) => self.text(index, lane)?,
+                        Some(_) => self.text(index, lane, texts.as_mut())?,
                         None => core::ptr::null(),
                     };
                     put(out.texts, at, text);
@@ -498,7 +514,7 @@ pub unsafe extern "C" fn hetdwarf_stop_variables(
                 let mut types = TypeTable::default();
                 let values = frame.variables(&mut types)?;
                 let content = Content::Variables {
-                    in_prologue: !values.is_empty() && frame.is_in_prologue()?,
+                    in_prologue: OnceCell::new(),
                     values,
                     types,
                 };

@@ -3,6 +3,7 @@
 //! Text is the library's [`FramePrinter`]; what is here is the way through the sections, and JSON.
 //! Sources: HET A.6.4, DWARF 5 §6.4.
 
+use core::ops::ControlFlow;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
@@ -113,15 +114,21 @@ struct Frames<'a> {
 impl<'a> Frames<'a> {
     fn entries(&self, output: &mut Output<'_>) -> io::Result<()> {
         let mut entries = self.section.entries();
-        let mut text = String::new();
         loop {
             match entries.next() {
                 Ok(None) => return Ok(()),
                 Ok(Some(entry)) if output.json() => self.json(&entry, output)?,
                 Ok(Some(entry)) => {
-                    text.clear();
-                    let result = self.printer.entry(&entry, &mut text);
-                    writeln!(output, "{text}")?;
+                    let mut written = Ok(());
+                    let result = self.printer.parts(&entry, &mut |part| {
+                        written = output.write_all(part.as_bytes());
+                        match written {
+                            Ok(()) => ControlFlow::Continue(()),
+                            Err(_) => ControlFlow::Break(()),
+                        }
+                    });
+                    written?;
+                    writeln!(output)?;
                     if let Err(error) = result {
                         output.problem(&error)?;
                     }

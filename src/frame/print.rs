@@ -1,6 +1,7 @@
 //! Call frame information as text, as llvm-dwarfdump prints it.
 
 use core::fmt::Write;
+use core::ops::ControlFlow;
 
 use fallible_iterator::FallibleIterator;
 
@@ -19,6 +20,9 @@ pub struct FramePrinter<'a> {
     style: RegisterStyle,
     dialect: Dialect,
 }
+
+/// What takes the parts of a text, and says whether it wants more.
+type Put<'p> = dyn FnMut(&str) -> ControlFlow<()> + 'p;
 
 impl<'a> FramePrinter<'a> {
     /// A printer for the entries of `section`.
@@ -40,18 +44,34 @@ impl<'a> FramePrinter<'a> {
     /// # Errors
     /// If its instructions are malformed; what came before is in `out`.
     pub fn entry(&self, entry: &Entry<'a>, out: &mut String) -> Result<()> {
-        // Writing to a string does not fail.
-        match entry {
-            Entry::Cie(cie) => self.cie(cie, out),
-            Entry::Fde(fde) => self.fde(fde, out),
-            Entry::Terminator(offset) => {
-                let _ = writeln!(out, "{offset:08x} ZERO terminator");
-                Ok(())
-            }
-        }
+        self.parts(entry, &mut |part| {
+            out.push_str(part);
+            ControlFlow::Continue(())
+        })
     }
 
-    fn cie(&self, cie: &Cie<'a>, out: &mut String) -> Result<()> {
+    /// The same in parts, which are one after the other its text: the header, each instruction and each row. It ends early where
+    /// `put` wants no more, since a few bytes can be an entry of any number of them.
+    ///
+    /// # Errors
+    /// If its instructions are malformed.
+    pub fn parts(
+        &self,
+        entry: &Entry<'a>,
+        put: &mut dyn FnMut(&str) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let ended = match entry {
+            Entry::Cie(cie) => self.cie(cie, put),
+            Entry::Fde(fde) => self.fde(fde, put),
+            Entry::Terminator(offset) => Ok(put(&format!("{offset:08x} ZERO terminator\n"))),
+        };
+        // Whoever wanted no more knows it.
+        ended.map(|_| ())
+    }
+
+    fn cie(&self, cie: &Cie<'a>, put: &mut Put<'_>) -> Result<ControlFlow<()>> {
+        // Writing to a string does not fail.
+        let out = &mut String::new();
         let wide = cie.offset_size == 8;
         let length = if wide {
             format!("{:016x}", cie.length)
@@ -95,22 +115,22 @@ impl<'a> FramePrinter<'a> {
             cie.return_address_register
         );
         out.push('\n');
-        self.instructions(
-            cie,
-            cie.initial_instructions,
-            cie.instructions_offset,
-            None,
-            out,
-        )?;
-        out.push('\n');
-        let row = Rows::initial(cie, self.section.name())?;
-        if !row.is_empty() {
-            let _ = writeln!(out, "  {}", self.row(&row, cie));
+        if put(out).is_break() {
+            return Ok(ControlFlow::Break(()));
         }
-        Ok(())
+        let bytes = (cie.initial_instructions, cie.instructions_offset);
+        if self.instructions(cie, bytes, None, put)?.is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+        let row = Rows::initial(cie, self.section.name())?;
+        Ok(match row.is_empty() {
+            true => ControlFlow::Continue(()),
+            false => put(&format!("  {}\n", self.row(&row, cie))),
+        })
     }
 
-    fn fde(&self, fde: &Fde<'a>, out: &mut String) -> Result<()> {
+    fn fde(&self, fde: &Fde<'a>, put: &mut Put<'_>) -> Result<ControlFlow<()>> {
+        let out = &mut String::new();
         let cie = &fde.cie;
         let wide = cie.offset_size == 8;
         let number = |value: u64| {
@@ -135,44 +155,45 @@ impl<'a> FramePrinter<'a> {
             "  Format:       {}",
             if wide { "DWARF64" } else { "DWARF32" }
         );
-        self.instructions(
-            cie,
-            fde.instructions,
-            fde.instructions_offset,
-            Some(fde.initial_location),
-            out,
-        )?;
-        out.push('\n');
+        if put(out).is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+        let bytes = (fde.instructions, fde.instructions_offset);
+        let start = Some(fde.initial_location);
+        if self.instructions(cie, bytes, start, put)?.is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
         let mut rows = Rows::new(fde, self.section.name())?;
         while let Some(row) = rows.next()? {
             // The last row is only worth a line if it says something; one before it says at least where
             // it ends.
             if !row.is_empty() || row.end < fde.end() {
-                let _ = writeln!(out, "  {:#x}: {}", row.start, self.row(row, cie));
+                let text = format!("  {:#x}: {}\n", row.start, self.row(row, cie));
+                if put(&text).is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
             }
         }
-        Ok(())
+        Ok(ControlFlow::Continue(()))
     }
 
-    /// `start` is the address that advances count from; nothing in a CIE.
+    /// Those of an entry, and an empty line. `start` is the address that advances count from; nothing in a CIE.
     fn instructions(
         &self,
         cie: &Cie<'a>,
-        bytes: &'a [u8],
-        offset: u64,
+        (bytes, offset): (&'a [u8], u64),
         start: Option<u64>,
-        out: &mut String,
-    ) -> Result<()> {
+        put: &mut Put<'_>,
+    ) -> Result<ControlFlow<()>> {
         let mut address = start;
         let mut items = Instructions::new(bytes, offset, cie.address_size, self.section.name());
         while let Some(item) = items.next()? {
-            let _ = writeln!(
-                out,
-                "  {}",
-                self.instruction(&item.instruction, cie, &mut address)
-            );
+            let text = self.instruction(&item.instruction, cie, &mut address);
+            if put(&format!("  {text}\n")).is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
         }
-        Ok(())
+        Ok(put("\n"))
     }
 
     /// One instruction; `address` is that of the row so far, and moved by advances.
