@@ -59,9 +59,19 @@ fn main() -> ExitCode {
     }
     let names = cases::names();
     let names = names.iter().filter(|name| name.contains(&filter));
+    let is_mix = |name: &&String| name.starts_with("mix/");
+    let sizes = match names.clone().any(|name| is_mix(&name)) {
+        true => cases::mix_sizes(),
+        false => BTreeMap::new(),
+    };
+    // Not every mix has expressions of every class.
+    let names = names.filter(|name| !is_mix(name) || size_of(&sizes, name) > 0);
     let counts: Counts = names.map(|name| (name.clone(), count(name))).collect();
-    print_targets(&counts);
+    print_lanes(&counts);
     print_lookups(&counts);
+    print_mixes(&counts, &sizes);
+    print_rows(&counts);
+    print_dumps(&counts);
     print_evaluators(&counts);
     print_others(&counts);
     match against {
@@ -88,12 +98,15 @@ fn count_of_run(name: &str) -> u64 {
 
 /// All instructions of a process that runs a case.
 fn instructions(name: &str, times: u64) -> u64 {
-    let output = Command::new("valgrind")
-        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
-        .arg(std::env::current_exe().unwrap())
-        .args([RUN, name, &times.to_string()])
-        .output()
-        .expect("valgrind counts the instructions");
+    let mut command = Command::new("valgrind");
+    command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
+    command.arg(std::env::current_exe().unwrap());
+    collected(name, command.args([RUN, name, &times.to_string()]))
+}
+
+/// What callgrind says of a command that it runs.
+fn collected(name: &str, command: &mut Command) -> u64 {
+    let output = command.output().expect("valgrind counts the instructions");
     let text = String::from_utf8(output.stderr).unwrap();
     let collected = text.lines().find_map(|line| {
         let (_, number) = line.split_once("Collected :")?;
@@ -137,34 +150,17 @@ fn subjects<'c>(counts: &'c Counts, group: &str) -> Vec<&'c str> {
     ours.collect()
 }
 
-fn print_targets(counts: &Counts) {
-    println!("| target | measured | |\n|---|---|---|");
-    let holds = |holds: bool| if holds { "holds" } else { "**does not hold**" };
-    for subject in subjects(counts, "evaluate") {
-        let [stop, alone, gimli] = ["hetdwarf, at a stop", "hetdwarf", "gimli"]
-            .map(|who| format!("evaluate/{subject}/{who}"));
-        let fewer = |ours: &str| ratio(counts[&gimli], counts[ours]);
-        let times = nanoseconds([&stop, &alone, &gimli]);
-        let faster = |ours: usize| times[2] / times[ours];
-        println!(
-            "| DWARF 5 at least 2× as fast as gimli: {subject} | {:.2}× in instructions, {:.2}× in time; alone {:.2}×, {:.2}× | {} |",
-            fewer(&stop),
-            faster(0),
-            fewer(&alone),
-            faster(1),
-            holds(fewer(&stop) >= 2.0 && faster(0) >= 2.0)
-        );
-    }
-    if let (Some(one), Some(all)) = (counts.get(ONE_LANE), counts.get(ALL_LANES)) {
-        let more = ratio(*all, *one);
-        let [one, all] = nanoseconds([ONE_LANE, ALL_LANES]);
-        let longer = all / one;
-        println!(
-            "| 64 lanes of a VGPR variable at most 4× one lane | {more:.2}× in instructions, {longer:.2}× in time | {} |",
-            holds(more <= 4.0 && longer <= 4.0)
-        );
-    }
-    println!();
+/// All lanes beside one, in instructions and in time.
+fn print_lanes(counts: &Counts) {
+    let (Some(one), Some(all)) = (counts.get(ONE_LANE), counts.get(ALL_LANES)) else {
+        return;
+    };
+    let more = ratio(*all, *one);
+    let [one, all] = nanoseconds([ONE_LANE, ALL_LANES]);
+    println!(
+        "64 lanes of a VGPR variable: {more:.2}× one lane in instructions, {:.2}× in time.\n",
+        all / one
+    );
 }
 
 fn print_lookups(counts: &Counts) {
@@ -181,6 +177,62 @@ fn print_lookups(counts: &Counts) {
             "**does not hold**"
         };
         println!("| lookup: {subject} | {theirs} | {ours} | {ratio:.2} | {holds} |");
+    }
+    println!();
+}
+
+/// How many expressions a mix has, by the name of a case of it.
+fn size_of(sizes: &BTreeMap<String, usize>, name: &str) -> usize {
+    let subject = name.split('/').nth(1).unwrap_or_default();
+    sizes.get(subject).copied().unwrap_or(0)
+}
+
+/// Those of whole sections, beside those of llvm-dwarfdump, which start a process besides.
+fn print_dumps(counts: &Counts) {
+    println!("| instructions | llvm-dwarfdump | hetdwarf | ratio |\n|---|--:|--:|--:|");
+    for (name, ours) in counts {
+        let Some(mut command) = cases::dump_command(name) else {
+            continue;
+        };
+        let theirs = collected(name, &mut command);
+        let subject = name.replacen('/', ": ", 1);
+        println!(
+            "| {subject} | {theirs} | {ours} | {:.2} |",
+            ratio(*ours, theirs)
+        );
+    }
+    println!();
+}
+
+/// Call frame information, read by both.
+fn print_rows(counts: &Counts) {
+    println!("| instructions | gimli | hetdwarf | ratio |\n|---|--:|--:|--:|");
+    for subject in subjects(counts, "rows") {
+        let of = |who: &str| counts[&format!("rows/{subject}/{who}")];
+        let (theirs, ours) = (of("gimli"), of("hetdwarf"));
+        println!(
+            "| rows: {subject} | {theirs} | {ours} | {:.2} |",
+            ratio(ours, theirs)
+        );
+    }
+    println!();
+}
+
+fn print_mixes(counts: &Counts, sizes: &BTreeMap<String, usize>) {
+    println!(
+        "| instructions of an expression | gimli | hetdwarf | times as fast | expressions |\n|---|--:|--:|--:|--:|"
+    );
+    for subject in subjects(counts, "mix") {
+        let of = |who: &str| counts[&format!("mix/{subject}/{who}")];
+        let (theirs, ours) = (of("gimli"), of("hetdwarf"));
+        let fewer = ratio(theirs, ours);
+        println!(
+            "| mix: {subject} | {theirs} | {ours} | {fewer:.2} | {} |",
+            sizes[subject]
+        );
+    }
+    for (subject, count) in sizes.iter().filter(|(name, _)| name.ends_with("left out")) {
+        println!("| {subject} | | | | {count} |");
     }
     println!();
 }
@@ -205,7 +257,7 @@ fn print_evaluators(counts: &Counts) {
 fn print_others(counts: &Counts) {
     println!("| case | instructions | a byte of debug sections |\n|---|--:|--:|");
     for name in cases::names() {
-        let several = ["evaluate/", "decode/", "lookup/"];
+        let several = ["evaluate/", "decode/", "lookup/", "mix/", "rows/", "dump/"];
         let several = several.iter().any(|group| name.starts_with(group));
         let Some(count) = counts.get(&name).filter(|_| !several) else {
             continue;
@@ -240,6 +292,7 @@ fn compare(counts: &Counts, earlier: &str, tolerance: u64) -> ExitCode {
 fn before(tables: &str, name: &str) -> Option<u64> {
     let (row, column) = match name.strip_suffix("/hetdwarf") {
         Some(ours) => (ours.replacen('/', ": ", 1), 1),
+        None if name.starts_with("dump/") => (name.replacen('/', ": ", 1), 1),
         None => (name.to_owned(), 0),
     };
     let row = tables

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints the tables of BENCHMARKS.md anew. Needs valgrind; some five minutes on two cores.
+# Prints the tables of BENCHMARKS.md anew. Needs valgrind; some ten minutes on two cores.
 # With arguments, what is given to `counts`: a filter, or `--against FILE` for a comparison with an earlier output.
 set -euo pipefail
 cd "$(dirname "$0")/.."

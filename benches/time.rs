@@ -11,6 +11,11 @@
     reason = "a benchmark, in which an error is the end"
 )]
 
+#[allow(
+    dead_code,
+    unused_imports,
+    reason = "what only the tables of counts need"
+)]
 mod cases;
 
 use divan::Bencher;

@@ -641,14 +641,7 @@ fn what_is_interrupted_leaves_nothing_half_done() {
             .spawn()
             .unwrap();
         std::thread::sleep(Duration::from_millis(pause));
-        let number = child.id().to_string();
-        assert!(
-            Command::new("kill")
-                .args(["-INT", &number])
-                .status()
-                .unwrap()
-                .success()
-        );
+        signal(&child, "-INT");
         let status = child.wait().unwrap();
         let mut names: Vec<_> = fs::read_dir(&folder.0)
             .unwrap()
@@ -676,4 +669,58 @@ fn what_is_interrupted_leaves_nothing_half_done() {
         }
     }
     assert!(stopped > 0, "{stopped} stopped, {finished} finished");
+}
+
+/// Sends a signal to a process.
+fn signal(child: &std::process::Child, name: &str) {
+    let sent = Command::new("kill")
+        .args([name, &child.id().to_string()])
+        .status();
+    assert!(sent.unwrap().success());
+}
+
+/// What a command says on a terminal, if it was held up for over a second after `pause`.
+fn said_on_a_terminal(command: &mut Command, pause: Duration) -> String {
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&ours).unwrap();
+    unlockpt(&ours).unwrap();
+    let name = ptsname(&ours, Vec::new()).unwrap().into_string().unwrap();
+    let its = OpenOptions::new().write(true).open(name).unwrap();
+    let mut child = command.stdout(Stdio::null()).stderr(its).spawn().unwrap();
+    // It has a copy of the terminal's other end as long as it lives.
+    command.stderr(Stdio::null());
+    std::thread::sleep(pause);
+    signal(&child, "-STOP");
+    std::thread::sleep(Duration::from_millis(1100));
+    signal(&child, "-CONT");
+    assert!(child.wait().unwrap().success());
+    let mut said = Vec::new();
+    // At its end a terminal nobody writes to any more is an error.
+    let _ = fs::File::from(ours).read_to_end(&mut said);
+    String::from_utf8(said).unwrap()
+}
+
+/// Whoever waits for over a second is told how far it is, on a line that is gone at the end.
+#[test]
+fn a_long_run_says_how_far_it_is() {
+    let folder = Folder::new("progress");
+    fs::copy(demo().join("demo.core"), folder.0.join("demo.core")).unwrap();
+    let mut command = folder.command(&["core", "demo.core", "--html", "page.html"]);
+    let is_told = (2..80).step_by(4).any(|pause| {
+        let said = said_on_a_terminal(&mut command, Duration::from_millis(pause));
+        // The demo's core has eight waves.
+        let Some((_, line)) = said.split_once('\r') else {
+            assert_eq!(said, "");
+            return false;
+        };
+        let (done, rest) = line.split_once(" of 8 waves").unwrap();
+        assert!(done.parse::<u32>().unwrap() <= 8, "{said:?}");
+        assert!(rest.ends_with("\r\u{1b}[K"), "{said:?}");
+        true
+    });
+    assert!(is_told);
+    // Nobody looks at what is no terminal.
+    let ran = folder.run(&["core", "demo.core", "--html", "page.html"]);
+    assert_eq!((ran.status, ran.err.as_str()), (Some(0), ""), "{ran:?}");
 }

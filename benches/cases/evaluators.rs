@@ -35,11 +35,11 @@ const CONTENTS: u64 = 0x0000_7f12_3456_7890;
 /// The frame base that over half of the functions of the corpus have.
 const FRAME_BASE: &str = "DW_OP_call_frame_cfa";
 /// The CFA of the frame.
-const CFA: u64 = 0x7f00_0000_1000;
+pub(super) const CFA: u64 = 0x7f00_0000_1000;
 /// The subject in which gimli is told the frame base, instead of evaluating the expression for it as this crate does.
 const GIVEN: &str = "fbreg, gimli is given the frame base";
 /// How many expressions are evaluated with the same arena and context: a frame has about so many variables.
-const AT_A_STOP: u32 = 16;
+pub(super) const AT_A_STOP: u32 = 16;
 /// Where the entry is that `DW_OP_call4` names.
 const ENTRY: u32 = 0x30;
 

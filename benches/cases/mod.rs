@@ -7,8 +7,12 @@ mod cores;
 mod evaluators;
 mod heterogeneous;
 mod lookup;
+mod mixes;
 mod objects;
+mod rows;
 mod stops;
+
+pub(crate) use {mixes::sizes as mix_sizes, objects::dump_command};
 
 pub(crate) use objects::debug_bytes;
 
@@ -53,6 +57,8 @@ fn makers() -> Vec<Maker> {
     makers.extend(objects::makers());
     makers.extend(cores::makers());
     makers.extend(lookup::makers());
+    makers.extend(mixes::makers());
+    makers.extend(rows::makers());
     makers
 }
 
@@ -78,6 +84,11 @@ fn keep<T>(value: T) -> &'static T {
 
 /// A file of the fixtures.
 fn fixture(path: &str) -> &'static [u8] {
+    keep(std::fs::read(path_of(path)).unwrap())
+}
+
+/// Where it is.
+fn path_of(path: &str) -> std::path::PathBuf {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("dwarf-tests/fixtures");
-    keep(std::fs::read(folder.join(path)).unwrap())
+    folder.join(path)
 }

@@ -1,11 +1,14 @@
 //! Code objects: opening one, finding a function, and all that `verify` looks at.
 
+use std::process::Command;
+
+use hetdwarf::dump::{Dump, Part};
 use hetdwarf::inspect::Program;
 use hetdwarf::limits::Limits;
 use hetdwarf::object::CodeObject;
 use hetdwarf::verify::verify;
 
-use super::{Case, Maker, fixture, keep, maker};
+use super::{Case, Maker, fixture, keep, maker, path_of};
 
 /// What is opened: three functions in one unit, and 1.1 MB of GCC's.
 const OPENED: [(&str, u64); 2] = [
@@ -20,8 +23,41 @@ const VERIFIED: [&str; 3] = [
     "corpus/gcc12/offload-gfx906-O1.hsaco",
 ];
 
+/// What is dumped, and its sections as llvm-dwarfdump has them in its options.
+const DUMPED: &str = "corpus/gcc12/offload-gfx906-O1.hsaco";
+const DUMPS: [(&str, Part); 3] = [
+    ("--debug-info", Part::Info),
+    ("--debug-line", Part::Line),
+    ("--debug-loclists", Part::Loclists),
+];
+
+/// The command that prints the same as the case of a name, of those of `dump`.
+pub(crate) fn dump_command(name: &str) -> Option<Command> {
+    let (option, _) = DUMPS
+        .iter()
+        .find(|(option, _)| name == format!("dump/{option}"))?;
+    let mut command = Command::new("valgrind");
+    command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
+    command
+        .args(["llvm-dwarfdump-22", option])
+        .arg(path_of(DUMPED));
+    Some(command)
+}
+
 pub(super) fn makers() -> Vec<Maker> {
     let mut makers = Vec::new();
+    for (option, part) in DUMPS {
+        makers.push(maker(format!("dump/{option}"), move || {
+            let file = fixture(DUMPED);
+            Case::new(move || {
+                let object = CodeObject::parse(file).unwrap();
+                let mut out = std::io::sink();
+                let parts = [part];
+                let dump = Dump::new("object", &object, None).parts(&parts);
+                assert_eq!(dump.write(&mut out).unwrap(), None);
+            })
+        }));
+    }
     for (path, pc) in OPENED {
         makers.push(maker(format!("open/{}", file_name(path)), move || {
             let file = fixture(path);

@@ -105,9 +105,10 @@ fn texts(program: &'static Program<'static>, wave: &'static Snapshot, kept: &mut
     for frame in stop.frames() {
         for value in frame.variables(types).unwrap() {
             count += 1;
+            let options = Options::default();
+            let mut texts = value.texts(types, &options, text);
             for lane in wave.wave_size().all_lanes() {
-                text.clear();
-                std::hint::black_box(value.write_text(lane, types, &Options::default(), text));
+                std::hint::black_box(texts.text(lane));
             }
         }
     }

@@ -127,6 +127,42 @@
 // Lanes that are inactive wait where `wait` says.
 #define HETDWARF_PHASE_WAITS 1
 
+// `place` gets EXEC: the mask of a region begins.
+#define HETDWARF_LANES_SAVE 0
+
+// `place` gets the active lanes for which the condition that comes next is false: those of an `else`.
+#define HETDWARF_LANES_SAVE_OTHERS 1
+
+// `place` gets no lanes: a mask of lanes that left begins.
+#define HETDWARF_LANES_CLEAR 2
+
+// The mask in `place` is in `to` from then on.
+#define HETDWARF_LANES_MOVE 3
+
+// `place` gets something that is no mask.
+#define HETDWARF_LANES_CLOBBER 4
+
+// The active lanes are added to the mask of lanes that left, in `place`.
+#define HETDWARF_LANES_OR 5
+
+// The active lanes are taken out of the mask in `place`.
+#define HETDWARF_LANES_AND_NOT 6
+
+// EXEC keeps the lanes for which a condition is true.
+#define HETDWARF_LANES_AND 7
+
+// EXEC gets the lanes of the mask in `place` that were not active: from `then` to `else`.
+#define HETDWARF_LANES_FLIP 8
+
+// EXEC gets the lanes of the mask in `place`: those that were saved, or those of an `else`.
+#define HETDWARF_LANES_RESTORE 9
+
+// EXEC becomes zero: the active lanes leave the regions whose masks they were just taken out of.
+#define HETDWARF_LANES_LEAVE 10
+
+// EXEC gets lanes that are not active, for whole or quad wave mode.
+#define HETDWARF_LANES_WHOLE_WAVE 11
+
 // Where `DW_AT_LLVM_lane_pc` does not say where a lane is, the machine code is asked.
 #define HETDWARF_RECOVER_WHERE_MISSING 0
 
@@ -255,7 +291,8 @@ typedef struct hetdwarf_core hetdwarf_core;
 // Writes where lanes wait. Free it with `hetdwarf_free`.
 //
 // A function is begun, then its regions in the order of the code, each with its masks and its phases, which can have regions
-// in them; what is begun is ended, the last first.
+// in them; what is begun is ended, the last first. Of a function of which only blocks are known `hetdwarf_lane_pcs_add_graph`
+// finds the regions.
 typedef struct hetdwarf_lane_pcs hetdwarf_lane_pcs;
 
 // A code object with its debugging information. Free it with `hetdwarf_free`.
@@ -537,6 +574,47 @@ typedef struct hetdwarf_phase {
   // Zero.
   uint64_t reserved[4];
 } hetdwarf_phase;
+
+// An instruction, or a few that belong together, that changes EXEC or a saved mask.
+//
+// Instructions that do two things, `s_and_saveexec_b64` for example (`HETDWARF_LANES_SAVE`, then `HETDWARF_LANES_AND`), are two
+// events with the same code.
+typedef struct hetdwarf_lane_event {
+  // `sizeof(hetdwarf_lane_event)`, the same in all entries of an array.
+  size_t size;
+  // The instruction; of several, the one after which the change is complete.
+  struct hetdwarf_range code;
+  // What it does: `HETDWARF_LANES_SAVE` and those after it.
+  uint32_t change;
+  // Zero.
+  uint32_t padding;
+  // See the changes; zero where they do not name it.
+  struct hetdwarf_mask place;
+  // See the changes; zero where they do not name it.
+  struct hetdwarf_mask to;
+  // Zero.
+  uint64_t reserved[4];
+} hetdwarf_lane_event;
+
+// A basic block.
+typedef struct hetdwarf_block {
+  // `sizeof(hetdwarf_block)`, the same in all entries of an array.
+  size_t size;
+  // What messages call it.
+  const char *name;
+  // Its code.
+  struct hetdwarf_range code;
+  // What its instructions do to masks, in their order; NULL if there are none.
+  const struct hetdwarf_lane_event *events;
+  // How many.
+  size_t event_count;
+  // The blocks that the wave can go to from here, by their indices; NULL if there are none.
+  const size_t *successors;
+  // How many.
+  size_t successor_count;
+  // Zero.
+  uint64_t reserved[4];
+} hetdwarf_block;
 
 // Where a lane is. Strings belong to the stop; NULL if there is none. Addresses are those of the process; `UINT64_MAX` if
 // they are not known.
@@ -1170,6 +1248,59 @@ hetdwarf_status hetdwarf_lane_pcs_end(struct hetdwarf_lane_pcs *lane_pcs);
 hetdwarf_status hetdwarf_lane_pcs_text(struct hetdwarf_lane_pcs *lane_pcs,
                                        const char *unit_name,
                                        const char **text);
+
+// Adds a function of which only blocks are known: its regions are found in the graph.
+//
+// * `name`: in the source.
+// * `start`, `end`: the symbols at its first instruction and after its last.
+// * `wave_size`: lanes of the waves, 32 or 64.
+// * `blocks`, `block_count`: its blocks in the order of the code, the entry first.
+// * `refused_count`: gets in how many parts of it no regions were found, as EXEC is not changed as structured code does it. There
+//   nothing is said of lanes that are not active; `hetdwarf_lane_pcs_refused` says why. May be NULL.
+//
+// Errors: `HETDWARF_INVALID_ARGUMENT` also if another has not been ended; `HETDWARF_MALFORMED` if there are no blocks, or if EXEC
+// gets more lanes and what is active cannot be told; `HETDWARF_LIMIT` for regions that are nested too deep.
+hetdwarf_status hetdwarf_lane_pcs_add_graph(struct hetdwarf_lane_pcs *lane_pcs,
+                                            const char *name,
+                                            const char *start,
+                                            const char *end,
+                                            uint32_t wave_size,
+                                            const struct hetdwarf_block *blocks,
+                                            size_t block_count,
+                                            size_t *refused_count);
+
+// Why nothing is said of a part of the graph that was added last.
+//
+// * `index`: below `refused_count`.
+// * `text`: gets a string that belongs to the writer: the reason, and the blocks by their names.
+//
+// Errors: `HETDWARF_NOT_FOUND`.
+hetdwarf_status hetdwarf_lane_pcs_refused(struct hetdwarf_lane_pcs *lane_pcs,
+                                          size_t index,
+                                          const char **text);
+
+// Writes a unit of DWARF 5 that says where the lanes of all functions that have been ended are, as sections.
+//
+// * `unit_name`: the name of the unit.
+// * `section_count`: gets how many sections there are: `.debug_info`, `.debug_abbrev` and, where lists are needed, `.debug_loclists`.
+//
+// Errors: `HETDWARF_LIMIT` if they are too large.
+hetdwarf_status hetdwarf_lane_pcs_write(struct hetdwarf_lane_pcs *lane_pcs,
+                                        const char *unit_name,
+                                        size_t *section_count);
+
+// A section of what was written last.
+//
+// * `index`: below `section_count`.
+// * `name`: gets its name, which belongs to the writer.
+// * `section`: its `size` is set; the rest is written. The symbol of a relocation is the start of a function, or the name of a
+//   section, which begins with a dot.
+//
+// Errors: `HETDWARF_NOT_FOUND`.
+hetdwarf_status hetdwarf_lane_pcs_section(struct hetdwarf_lane_pcs *lane_pcs,
+                                          size_t index,
+                                          const char **name,
+                                          struct hetdwarf_section *section);
 
 // Where each lane of a frame is.
 //

@@ -409,6 +409,147 @@ public:
   }
 };
 
+/// A section that was written. It lives as long as its writer, until that writes anew.
+struct section {
+  std::string_view name;
+  hetdwarf_section content;
+};
+
+/// Writes where lanes wait: functions by their regions, or by their blocks.
+class lane_pcs {
+  detail::owner<hetdwarf_lane_pcs> handle;
+
+  explicit lane_pcs(hetdwarf_lane_pcs *handle) : handle(handle) {}
+
+public:
+  hetdwarf_lane_pcs *get() const noexcept { return handle.get(); }
+
+  static result<lane_pcs> make() {
+    hetdwarf_lane_pcs *made = nullptr;
+    if (auto status = hetdwarf_lane_pcs_new(&made); status != HETDWARF_OK)
+      return last_error(status);
+    return lane_pcs(made);
+  }
+
+  outcome begin_function(const char *name, const char *start, const char *end, std::uint64_t size,
+                         std::uint32_t wave_size) {
+    return detail::checked(hetdwarf_lane_pcs_begin_function(get(), name, start, end, size, wave_size));
+  }
+
+  outcome begin_region() { return detail::checked(hetdwarf_lane_pcs_begin_region(get())); }
+
+  outcome mask(hetdwarf_range code, hetdwarf_mask place, const hetdwarf_mask *without = nullptr) {
+    return detail::checked(hetdwarf_lane_pcs_mask(get(), code, place, without));
+  }
+
+  /// Begins a phase of the region; the size is filled in.
+  outcome begin_phase(hetdwarf_phase phase) {
+    phase.size = sizeof phase;
+    return detail::checked(hetdwarf_lane_pcs_begin_phase(get(), &phase));
+  }
+
+  outcome whole_wave(hetdwarf_range code, hetdwarf_mask active) {
+    return detail::checked(hetdwarf_lane_pcs_whole_wave(get(), code, active));
+  }
+
+  /// Ends the phase, the region or the function that was begun last.
+  outcome end() { return detail::checked(hetdwarf_lane_pcs_end(get())); }
+
+  /// Adds a function by its blocks; gives why nothing is said of parts of it, which is empty for structured code.
+  result<std::vector<std::string>> add_graph(const char *name, const char *start, const char *end,
+                                             std::uint32_t wave_size, span<const hetdwarf_block> blocks) {
+    std::size_t count = 0;
+    if (auto status = hetdwarf_lane_pcs_add_graph(get(), name, start, end, wave_size, blocks.data(), blocks.size(), &count);
+        status != HETDWARF_OK)
+      return last_error(status);
+    std::vector<std::string> refused;
+    for (std::size_t at = 0; at < count; at++) {
+      const char *text = nullptr;
+      if (auto status = hetdwarf_lane_pcs_refused(get(), at, &text); status != HETDWARF_OK)
+        return last_error(status);
+      refused.emplace_back(text);
+    }
+    return refused;
+  }
+
+  /// As text for an assembler.
+  result<std::string_view> text(const char *unit_name) {
+    const char *text = nullptr;
+    if (auto status = hetdwarf_lane_pcs_text(get(), unit_name, &text); status != HETDWARF_OK)
+      return last_error(status);
+    return std::string_view(text);
+  }
+
+  /// As sections with relocations.
+  result<std::vector<section>> write(const char *unit_name) {
+    std::size_t count = 0;
+    if (auto status = hetdwarf_lane_pcs_write(get(), unit_name, &count); status != HETDWARF_OK)
+      return last_error(status);
+    std::vector<section> sections;
+    for (std::size_t at = 0; at < count; at++) {
+      const char *name = nullptr;
+      auto content = detail::sized<hetdwarf_section>();
+      if (auto status = hetdwarf_lane_pcs_section(get(), at, &name, &content); status != HETDWARF_OK)
+        return last_error(status);
+      sections.push_back({name, content});
+    }
+    return sections;
+  }
+};
+
+/// A core file of a process with GPUs.
+class core {
+  detail::owner<hetdwarf_core> handle;
+
+  explicit core(hetdwarf_core *handle) : handle(handle) {}
+
+public:
+  hetdwarf_core *get() const noexcept { return handle.get(); }
+
+  /// The merged file, or the GPU's and the host's in either order; `objects` are code objects in place of lost ones. Sizes of the
+  /// entries are filled in.
+  static result<core> open(std::vector<hetdwarf_file> files, std::vector<hetdwarf_file> objects = {}) {
+    for (auto *list : {&files, &objects})
+      for (auto &file : *list)
+        file.size = sizeof file;
+    hetdwarf_core *made = nullptr;
+    if (auto status = hetdwarf_core_open(files.data(), files.size(), objects.data(), objects.size(), &made);
+        status != HETDWARF_OK)
+      return last_error(status);
+    return core(made);
+  }
+
+  result<hetdwarf_core_info> info() const {
+    auto info = detail::sized<hetdwarf_core_info>();
+    if (auto status = hetdwarf_core_get_info(get(), &info); status != HETDWARF_OK)
+      return last_error(status);
+    return info;
+  }
+
+  /// What could not be read, in words.
+  result<std::string_view> problem(std::size_t index) const {
+    const char *text = nullptr;
+    if (auto status = hetdwarf_core_problem(get(), index, &text); status != HETDWARF_OK)
+      return last_error(status);
+    return std::string_view(text);
+  }
+
+  result<hetdwarf_core_wave> wave(std::size_t index) const {
+    auto wave = detail::sized<hetdwarf_core_wave>();
+    if (auto status = hetdwarf_core_get_wave(get(), index, &wave); status != HETDWARF_OK)
+      return last_error(status);
+    return wave;
+  }
+
+  /// The stop of a wave, which may outlive this.
+  result<hetdwarf::stop> stop(std::size_t index) const {
+    hetdwarf_stop *made = nullptr;
+    if (auto status = hetdwarf_core_stop(get(), index, &made); status != HETDWARF_OK)
+      return last_error(status);
+    return hetdwarf::stop(made);
+  }
+};
+
 } // namespace hetdwarf
 
 #endif // HETDWARF_HPP

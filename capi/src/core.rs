@@ -3,83 +3,16 @@
 use core::ffi::c_char;
 use std::sync::Arc;
 
-use hetdwarf::Limits;
-use hetdwarf::gpu_core::{CoreWave, GpuCore, Image, Process, StopReason};
-use hetdwarf::inspect::Programs;
+use hetdwarf::gpu_core::{CoreWave, StopReason};
+use hetdwarf_owned::LoadedCore;
 
 use crate::handle::{Lock, give, handles, with};
 use crate::object::read_file;
-use crate::owned::{Pinned, borrow_bytes};
 use crate::plain::{self, sized};
 use crate::status::hetdwarf_status::HETDWARF_UNAVAILABLE;
 use crate::status::{Answer, Fault, guard, hetdwarf_status};
 use crate::stop::{StopData, hetdwarf_stop};
 use crate::text::Texts;
-
-/// A core with its programs, in the order in which they must be dropped.
-pub(crate) struct LoadedCore {
-    programs: Programs<'static>,
-    _process: Pinned<Process<'static>>,
-    _images: Pinned<Vec<Image<'static>>>,
-    core: Pinned<GpuCore<'static>>,
-    _files: Vec<Arc<[u8]>>,
-}
-
-impl LoadedCore {
-    fn open(files: Vec<Arc<[u8]>>, objects: &[(u64, Arc<[u8]>)]) -> Answer<LoadedCore> {
-        // SAFETY: `_files` owns them, and those of objects, until all else is dropped.
-        let bytes: Vec<&'static [u8]> = files
-            .iter()
-            .map(|file| unsafe { borrow_bytes(file) })
-            .collect();
-        let core = Pinned::new(GpuCore::open(&bytes, &Limits::default())?);
-        // SAFETY: `core` is dropped after what borrows from it.
-        let opened = unsafe { core.borrow() };
-        let mut images = opened.images();
-        for (address, bytes) in objects {
-            // SAFETY: as for the files.
-            let data = unsafe { borrow_bytes(bytes) };
-            let loaded = opened.code_objects().iter().zip(&mut images);
-            let mut chosen = loaded.filter(|(object, _)| object.load_address == *address);
-            match chosen.next() {
-                Some((_, image)) => image.1 = Some(data.into()),
-                None => images.push((*address, Some(data.into()))),
-            }
-        }
-        let images = Pinned::new(images);
-        // SAFETY: `_images` is dropped after the process, and that after the programs.
-        let process = Pinned::new(Process::open(opened, unsafe { images.borrow() }));
-        // SAFETY: as above.
-        let programs = Programs::new(unsafe { process.borrow() });
-        let owned = objects.iter().map(|(_, bytes)| Arc::clone(bytes));
-        Ok(LoadedCore {
-            programs,
-            _process: process,
-            _images: images,
-            core,
-            _files: files.into_iter().chain(owned).collect(),
-        })
-    }
-
-    pub(crate) fn programs(&self) -> &Programs<'static> {
-        &self.programs
-    }
-
-    /// # Safety
-    /// What is borrowed must not be used after this is dropped.
-    unsafe fn core(&self) -> &'static GpuCore<'static> {
-        // SAFETY: as the caller says.
-        unsafe { self.core.borrow() }
-    }
-
-    /// # Safety
-    /// As `core`.
-    unsafe fn wave(&self, index: usize) -> Answer<CoreWave<'static, 'static>> {
-        // SAFETY: as the caller says.
-        let wave = unsafe { self.core() }.wave(index);
-        wave.ok_or_else(|| Fault::not_found(format!("the core has no wave {index}")))
-    }
-}
 
 /// What is behind a handle of a core.
 pub(crate) struct Core {
@@ -210,10 +143,6 @@ pub unsafe extern "C" fn hetdwarf_core_open(
                 .map(|(_, bytes)| bytes);
             let objects = files(objects, object_count)?;
             let loaded = LoadedCore::open(cores.collect(), &objects)?;
-            #[expect(
-                clippy::arc_with_non_send_sync,
-                reason = "the lock lets one thread at a time use it"
-            )]
             let core = Core {
                 loaded: Arc::new(loaded),
                 texts: Texts::default(),
@@ -239,11 +168,10 @@ pub unsafe extern "C" fn hetdwarf_core_get_info(
     // SAFETY: as the caller says.
     guard(|| unsafe {
         with(core, |core, _| {
-            let problems = problems(core);
             let value = hetdwarf_core_info {
                 size: 0,
-                wave_count: core.loaded.core().waves().len(),
-                problem_count: problems.count(),
+                wave_count: core.loaded.with(|core, _| core.waves().len()),
+                problem_count: problems(core).len(),
                 reserved: [0; 4],
             };
             plain::write(info, &value)
@@ -252,15 +180,22 @@ pub unsafe extern "C" fn hetdwarf_core_get_info(
 }
 
 /// What could not be read, in words.
-fn problems(core: &Core) -> impl Iterator<Item = String> + '_ {
-    // SAFETY: it is used while the core is.
-    let opened = unsafe { core.loaded.core() };
-    let process = core.loaded.programs().process();
-    opened
-        .problems()
-        .iter()
-        .chain(process.problems())
-        .map(|problem| problem.to_string())
+fn problems(core: &Core) -> Vec<String> {
+    core.loaded.with(|core, programs| {
+        let problems = core.problems().iter().chain(programs.process().problems());
+        problems.map(ToString::to_string).collect()
+    })
+}
+
+/// A wave of a core by its index.
+///
+/// # Safety
+/// What is borrowed must not be used after the core is dropped.
+unsafe fn wave_at(core: &Core, index: usize) -> Answer<CoreWave<'static, 'static>> {
+    // SAFETY: as the caller says.
+    let (core, _) = unsafe { core.loaded.borrow() };
+    let wave = core.wave(index);
+    wave.ok_or_else(|| Fault::not_found(format!("the core has no wave {index}")))
 }
 
 /// What of a core could not be read, in words.
@@ -281,10 +216,11 @@ pub unsafe extern "C" fn hetdwarf_core_problem(
     // SAFETY: as the caller says.
     guard(|| unsafe {
         with(core, |core, _| {
-            let problem = problems(core).nth(index);
+            let problems = problems(core);
+            let problem = problems.get(index);
             let problem =
                 problem.ok_or_else(|| Fault::not_found(format!("there is no problem {index}")))?;
-            plain::put(text, core.texts.keep(&problem), "text")
+            plain::put(text, core.texts.keep(problem), "text")
         })
     })
 }
@@ -308,7 +244,7 @@ pub unsafe extern "C" fn hetdwarf_core_get_wave(
     guard(|| unsafe {
         with(core, |core, _| {
             plain::size_at(wave)?;
-            let found = core.loaded.wave(index)?;
+            let found = wave_at(core, index)?;
             let reasons: Vec<&str> = found.stops().iter().map(StopReason::name).collect();
             let value = hetdwarf_core_wave {
                 size: 0,
@@ -347,7 +283,7 @@ pub unsafe extern "C" fn hetdwarf_core_stop(
     guard(|| unsafe {
         with(core, |core, lock| {
             give(stop, || {
-                let wave = core.loaded.wave(index)?;
+                let wave = wave_at(core, index)?;
                 let pc = wave.pc();
                 let data = StopData::of_core(&core.loaded, wave);
                 let outside = || {

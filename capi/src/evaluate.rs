@@ -13,10 +13,10 @@ use hetdwarf::location::{
     Access, Arena, LaneSelect, Location, Place, Storage, read, read_lanes, write,
 };
 use hetdwarf::wave::{AccessError, Memory, Wave};
+use hetdwarf_owned::Pinned;
 
 use crate::bits::{self, hetdwarf_bits};
 use crate::handle::{Lock, beside, give, handles, with};
-use crate::owned::Pinned;
 use crate::plain::{self, sized};
 use crate::status::hetdwarf_status::*;
 use crate::status::{Answer, Fault, guard, hetdwarf_status};

@@ -19,7 +19,6 @@ mod handle;
 mod lane_pc;
 mod lanes;
 mod object;
-mod owned;
 mod plain;
 mod status;
 mod stop;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use hetdwarf::object::{ObjectInfo, Selector, code_object};
 use hetdwarf::report::{ObjectDocument, to_json};
+use hetdwarf_owned::LoadedProgram;
 
 use crate::handle::{Lock, give, handles, with};
-use crate::owned::LoadedProgram;
 use crate::plain::{self, sized};
 use crate::status::{Answer, Fault, guard, hetdwarf_status};
 use crate::text::{Texts, given, given_if};
@@ -126,13 +126,9 @@ fn open(file: &[u8], choose: Option<&str>) -> Answer<(Arc<Lock>, Object)> {
         Cow::Borrowed(bytes) => bytes.into(),
         Cow::Owned(bytes) => bytes.into(),
     };
-    #[expect(
-        clippy::arc_with_non_send_sync,
-        reason = "the lock lets one thread at a time use it"
-    )]
     let loaded = Arc::new(LoadedProgram::load(bytes)?);
     let object = Object {
-        info: ObjectInfo::of(loaded.program().object())?,
+        info: loaded.with(|program| ObjectInfo::of(program.object()))?,
         loaded,
         texts: Texts::default(),
     };
@@ -259,9 +255,10 @@ pub unsafe extern "C" fn hetdwarf_object_info_json(
     // SAFETY: as the caller says.
     guard(|| unsafe {
         with(object, |object, _| {
-            let document = ObjectDocument::new(object.loaded.program().object(), 0)?;
-            let text = to_json(&document);
-            let text = text.map_err(|error| Fault::argument(error.to_string()))?;
+            let text = object.loaded.with(|program| -> Answer<String> {
+                let document = ObjectDocument::new(program.object(), 0)?;
+                to_json(&document).map_err(|error| Fault::argument(error.to_string()))
+            })?;
             plain::put(json, object.texts.keep(&text), "json")
         })
     })
@@ -329,6 +326,7 @@ pub unsafe extern "C" fn hetdwarf_object_function_at(
     guard(|| unsafe {
         with(object, |object, _| {
             plain::size_at(function)?;
+            // SAFETY: it is used here only, while the object is.
             let info = object.loaded.program().info();
             let found = info.find_function(pc)?;
             let found =
@@ -378,6 +376,7 @@ pub unsafe extern "C" fn hetdwarf_object_line_at(
     guard(|| unsafe {
         with(object, |object, _| {
             plain::size_at(line)?;
+            // SAFETY: as above.
             let found = object.loaded.program().info().line_at(pc)?;
             let found = found.ok_or_else(|| Fault::not_found(format!("no line is at {pc:#x}")))?;
             let file = found.file.as_ref();

@@ -6,14 +6,13 @@ use std::sync::Arc;
 use hetdwarf::arch::Lane;
 use hetdwarf::eval::Reading;
 use hetdwarf::gpu_core::CoreWave;
-use hetdwarf::inspect::{Program, Programs, Stop as LibraryStop, StopFrame, StopOptions};
+use hetdwarf::inspect::{Stop as LibraryStop, StopFrame, StopOptions};
 use hetdwarf::location::Arena;
 use hetdwarf::wave::Wave;
+use hetdwarf_owned::{LoadedCore, LoadedProgram, Pinned};
 
-use crate::core::LoadedCore;
 use crate::handle::{Lock, give, handles, with};
 use crate::object::hetdwarf_object;
-use crate::owned::{LoadedProgram, Pinned};
 use crate::plain::{self, sized};
 use crate::status::{Answer, Fault, guard, hetdwarf_status};
 use crate::text::Texts;
@@ -117,9 +116,9 @@ impl StopData {
     fn of_callbacks(object: &Arc<LoadedProgram>, wave: CallbackWave) -> StopData {
         let arena = Pinned::new(Arena::new());
         let wave = Pinned::new(wave);
-        let program: *const Program<'static> = object.program();
         // SAFETY: arena, wave and program are dropped after the stop, which is the only one to have them.
-        let (arena_ref, wave_ref, program) = unsafe { (arena.borrow(), wave.borrow(), &*program) };
+        let (arena_ref, wave_ref, program) =
+            unsafe { (arena.borrow(), wave.borrow(), object.program()) };
         let given = wave_ref.given();
         let mut options = StopOptions::loaded_at(given.load_address);
         if wave_ref.is_strict() {
@@ -143,10 +142,9 @@ impl StopData {
     ) -> Option<StopData> {
         let arena = Pinned::new(Arena::new());
         let wave = Pinned::new(wave);
-        let programs: *const Programs<'static> = core.programs();
         // SAFETY: arena, wave and core are dropped after the stop, which is the only one to have them.
-        let (arena_ref, wave_ref, programs) =
-            unsafe { (arena.borrow(), wave.borrow(), &*programs) };
+        let (arena_ref, wave_ref, (_, programs)) =
+            unsafe { (arena.borrow(), wave.borrow(), core.borrow()) };
         Some(StopData {
             stop: programs.stop(wave_ref, arena_ref)?,
             _arena: arena,

@@ -121,7 +121,9 @@ pub unsafe extern "C" fn hetdwarf_object_verify(
                 let chosen = selection.only(&names);
                 chosen.map_err(|error| Fault::not_found(error.to_string()))?;
             }
-            let verdict = verify_with(object.loaded.program(), &selection, jobs);
+            let verdict = object
+                .loaded
+                .with(|program| verify_with(program, &selection, jobs));
             for finding in &verdict.findings {
                 let texts = Texts::default();
                 let status = on_finding(user, &describe(finding, &texts));

@@ -516,14 +516,18 @@ fn call_all(handle: *mut c_void) -> Vec<(&'static str, hetdwarf_status)> {
         hetdwarf_core_stop(h.cast(), 0, null_mut());
         hetdwarf_escape(null(), null_mut(), 0, null_mut());
         hetdwarf_evaluate(null(), null_mut());
+        hetdwarf_lane_pcs_add_graph(h.cast(), null(), null(), null(), 0, null(), 1, null_mut());
         hetdwarf_lane_pcs_begin_function(h.cast(), null(), null(), null(), 0, 0);
         hetdwarf_lane_pcs_begin_phase(h.cast(), null());
         hetdwarf_lane_pcs_begin_region(h.cast());
         hetdwarf_lane_pcs_end(h.cast());
         hetdwarf_lane_pcs_mask(h.cast(), nowhere, no_mask, null());
         hetdwarf_lane_pcs_new(null_mut());
+        hetdwarf_lane_pcs_refused(h.cast(), 0, null_mut());
+        hetdwarf_lane_pcs_section(h.cast(), 0, null_mut(), null_mut());
         hetdwarf_lane_pcs_text(h.cast(), null(), null_mut());
         hetdwarf_lane_pcs_whole_wave(h.cast(), nowhere, no_mask);
+        hetdwarf_lane_pcs_write(h.cast(), null(), null_mut());
         hetdwarf_object_function_at(h.cast(), 0, null_mut(), null_mut(), 1);
         hetdwarf_object_get_info(h.cast(), null_mut());
         hetdwarf_object_info_json(h.cast(), null_mut());

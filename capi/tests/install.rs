@@ -123,10 +123,11 @@ fn the_adapter_of_amd_dbgapi_reads_what_its_functions_give() {
 fn the_wrapper_for_cpp_reads_what_the_command_reads() {
     let folder = tempfile::tempdir().unwrap();
     let source = common::root().join("tests/wrapper.cpp");
+    let core = common::root().join("../src/cli/demo/demo.core");
     for compiler in common::compilers(true) {
         let program = folder.path().join(compiler);
         common::compile(compiler, &source, &program, &[]);
-        let output = common::run(Command::new(&program).args(case()));
+        let output = common::run(Command::new(&program).args(case()).arg(&core));
         let printed = String::from_utf8(output.stdout).unwrap();
         assert_eq!(printed.lines().collect::<Vec<_>>(), expected());
     }

@@ -30,10 +30,70 @@ int failed(const char *what) {
   return 1;
 }
 
+/// A kernel that narrows EXEC at 0 and restores it at 8, by its only block.
+int lane_pcs() {
+  auto writer = hetdwarf::lane_pcs::make();
+  if (!writer)
+    return failed("a writer of lane PCs");
+  const hetdwarf_mask saved = {HETDWARF_LANES_SCALAR, 4, 0};
+  hetdwarf_lane_event events[3] = {};
+  const std::uint32_t changes[3] = {HETDWARF_LANES_SAVE, HETDWARF_LANES_AND, HETDWARF_LANES_RESTORE};
+  const std::uint64_t starts[3] = {0, 0, 8};
+  for (int at = 0; at < 3; at++) {
+    events[at].size = sizeof events[at];
+    events[at].code = {starts[at], starts[at] + 4};
+    events[at].change = changes[at];
+    if (changes[at] != HETDWARF_LANES_AND)
+      events[at].place = saved;
+  }
+  hetdwarf_block block = {};
+  block.size = sizeof block;
+  block.name = "entry";
+  block.code = {0, 16};
+  block.events = events;
+  block.event_count = 3;
+  auto refused = writer->add_graph("kernel", "kernel", ".Lend", 64, hetdwarf::span<const hetdwarf_block>(&block, 1));
+  if (!refused || !refused->empty())
+    return failed("a graph");
+  auto text = writer->text("unit");
+  auto sections = writer->write("unit");
+  if (!text || text->find("kernel") == std::string_view::npos || !sections || sections->size() < 2)
+    return failed("what was written");
+  for (const auto &section : *sections)
+    if (section.name.substr(0, 7) != ".debug_" || section.content.length == 0)
+      return failed("a section");
+  auto misplaced = writer->end();
+  if (misplaced || misplaced.error().status != HETDWARF_NOT_FOUND)
+    return failed("an end without a start");
+  return 0;
+}
+
+/// Every wave of the core has a stop, and the wave that faulted has a call stack of three frames.
+int cores(const char *path) {
+  hetdwarf_file file = {};
+  file.path = path;
+  auto core = hetdwarf::core::open({file});
+  if (!core)
+    return failed(core.error().message.c_str());
+  auto info = core->info();
+  if (!info || info->wave_count != 8 || info->problem_count != 0 || core->problem(0))
+    return failed("a core");
+  bool is_found = false;
+  for (std::size_t at = 0; at < info->wave_count; at++) {
+    auto wave = core->wave(at);
+    auto stop = core->stop(at);
+    if (!wave || !stop || !stop->info())
+      return failed("a wave of a core");
+    if (std::string_view(wave->reasons).size() > 0)
+      is_found = stop->info()->frame_count == 3;
+  }
+  return is_found ? 0 : failed("the wave that faulted");
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
-  if (argc != 3)
+  if (argc != 4)
     return failed("usage");
   auto object = hetdwarf::object::open_file(argv[1]);
   if (!object)
@@ -82,5 +142,5 @@ int main(int argc, char **argv) {
   int findings = 0;
   if (!object->verify([&](const hetdwarf_finding &) { findings++; }))
     return failed("verify");
-  return 0;
+  return lane_pcs() || cores(argv[3]);
 }

@@ -250,6 +250,33 @@ fn without_offsets(line: &str) -> String {
     line
 }
 
+/// Of objects that differ only in the source that they were made of the smallest: the compiler, the target, the level and what else
+/// the name says are a kind. All together take ten minutes.
+fn smallest_of_each_kind(objects: Vec<PathBuf>) -> Vec<PathBuf> {
+    let mut found: BTreeMap<(String, String), (u64, PathBuf)> = BTreeMap::new();
+    for object in objects {
+        let name = object.file_name().unwrap().to_string_lossy().into_owned();
+        let folder = object.parent().unwrap().file_name().unwrap();
+        let folder = folder.to_string_lossy().into_owned();
+        // `SOURCE-TARGET-LEVEL…`; a case of waves or lanes has a folder of the same name.
+        let kind = match name.split_once('-') {
+            Some((_, kind)) => kind.to_owned(),
+            None => format!("{folder} {name}"),
+        };
+        let folder = match name.starts_with(&folder) {
+            true => "cases".to_owned(),
+            false => folder,
+        };
+        let size = object.metadata().unwrap().len();
+        let new = (size, object);
+        found
+            .entry((folder, kind))
+            .and_modify(|known| *known = known.clone().min(new.clone()))
+            .or_insert(new);
+    }
+    found.into_values().map(|(_, object)| object).collect()
+}
+
 #[test]
 fn nothing_else_changes() {
     let folder = Folder::new("rest");
@@ -263,7 +290,8 @@ fn nothing_else_changes() {
         hetdwarf::object::CodeObject::parse(&file).is_ok()
     };
     let all = objects().into_iter().filter(is_alone);
-    let (gcc, mut all): (Vec<_>, Vec<_>) = all.partition(is_gcc);
+    let (gcc, all): (Vec<_>, Vec<_>) = all.partition(is_gcc);
+    let mut all = smallest_of_each_kind(all);
     all.extend(gcc.into_iter().take(1));
     for object in all {
         let name = object.display().to_string();

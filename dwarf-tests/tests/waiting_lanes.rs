@@ -134,6 +134,73 @@ fn waiting_lanes_have_the_variables_of_where_they_wait() {
     assert!(places_seen > 200 && ids > 1000 && others > 350);
 }
 
+/// `print` of chosen lanes that wait asks each where it waits: there `id` is the work-item, `x` is what `vars` says, and expressions are made
+/// of both.
+#[test]
+fn expressions_are_those_of_where_lanes_wait() {
+    let mut seen = 0;
+    for case in lane_cases() {
+        let truth = json(&case.join("truth.json"));
+        if truth["source"] != "ifelse.cl" || truth["optimisation"] != "-O0" {
+            continue;
+        }
+        let object = case.join(truth["object"].as_str().unwrap());
+        for stop in truth["snapshots"].as_array().unwrap() {
+            let at = format!("{} {}", truth["case"], stop["wave"]);
+            let wave = unpacked(&case.join(stop["wave"].as_str().unwrap()), "print");
+            let last = number(&truth["wave_size"]) - 1;
+            let lanes = format!("0-{last}");
+            let vars = ask("vars", &object, &wave, &["--lane", &lanes]);
+            let print = ["id", "x", "x * 2 + id", "--lane", &lanes];
+            let print = ask("print", &object, &wave, &print);
+            assert_eq!(print["pc"], vars["pc"], "{at}");
+            assert_eq!(print["waiting"], vars["waiting"], "{at}");
+            // The places are the same, and so are the values there.
+            let waiting = |document: &Value| document["waiting_lanes"].as_array().cloned();
+            let [vars_at, print_at] = [&vars, &print].map(|one| waiting(one).unwrap_or_default());
+            assert_eq!(vars_at.len(), print_at.len(), "{at}");
+            for (vars, print) in vars_at.iter().zip(&print_at).chain([(&vars, &print)]) {
+                assert_eq!(print["pc"], vars["pc"], "{at}");
+                let known = values(vars, "x");
+                let answers = |n: usize| -> BTreeMap<u64, i64> {
+                    let lanes = print["expressions"][n]["lanes"].as_array().unwrap();
+                    let readable = lanes.iter().filter(|lane| lane["state"] == "ok");
+                    let value = |lane: &Value| {
+                        let text = lane["value"].as_str().unwrap();
+                        (lane["lane"].as_u64().unwrap(), text.parse().unwrap())
+                    };
+                    readable.map(value).collect()
+                };
+                for (lane, id) in answers(0) {
+                    assert_eq!(id, lane as i64, "{at}");
+                }
+                assert_eq!(answers(1), known, "{at}");
+                for (lane, sum) in answers(2) {
+                    assert_eq!(sum, known[&lane] * 2 + lane as i64, "{at}");
+                    seen += 1;
+                }
+            }
+            std::fs::remove_file(&wave).unwrap();
+        }
+    }
+    assert!(seen > 300, "{seen}");
+    // The text says where the lane is.
+    let case = fixture("lanes/ifelse-gfx1100-O0");
+    let wave = unpacked(&case.join("w03.json.gz"), "print");
+    let truth = json(&case.join("truth.json"));
+    let lane = truth["snapshots"][3]["groups"][0]["lanes"][0].to_string();
+    let object = case.join("ifelse-gfx1100-O0.hsaco").into_os_string();
+    let arguments = ["print".into(), object, "--wave".into(), wave.clone().into()];
+    let options = ["--lane", &lane, "id"].map(Into::into);
+    let text = hetdwarf(arguments.into_iter().chain(options)).out;
+    let expected = format!("lane {lane} waits in ");
+    assert!(
+        text.contains(&expected) && text.contains(&format!("id = {lane} ")),
+        "{text}"
+    );
+    std::fs::remove_file(&wave).unwrap();
+}
+
 /// `vars --lane N` of one lane that waits is about where it waits.
 #[test]
 fn one_waiting_lane_is_shown_where_it_waits() {

@@ -7,10 +7,10 @@ use pyo3::types::PyTuple;
 
 use hetdwarf::eval::Reading;
 use hetdwarf::wave::Wave;
+use hetdwarf_owned::LoadedCore;
 
 use crate::error::{Error, Failure};
 use crate::json;
-use crate::loaded::{CoreSource, new_number, with_core};
 use crate::object::{Object, read};
 use crate::stop::{Stop, StopData};
 use crate::text::shown;
@@ -19,7 +19,9 @@ use crate::wave::WaveSource;
 /// A GPU core file, or its two halves.
 #[pyclass(frozen, module = "hetdwarf")]
 pub struct Core {
-    source: Arc<CoreSource>,
+    loaded: Arc<LoadedCore>,
+    /// Code objects that the user gave, each with its load address.
+    given: Vec<(u64, Arc<[u8]>)>,
     waves: Vec<Py<CoreWave>>,
     problems: Vec<String>,
 }
@@ -45,27 +47,25 @@ pub fn open_core(
     for (object, address) in objects.unwrap_or_default() {
         given.push((address, Arc::from(read(&object)?.0)));
     }
-    let source = Arc::new(CoreSource {
-        number: new_number(),
-        files: contents,
-        objects: given,
-    });
-    let found = py.detach(|| {
-        with_core(&source, |core, programs| {
+    let found = py.detach(|| -> Result<_, Failure> {
+        let loaded = Arc::new(LoadedCore::open(contents, &given)?);
+        let (waves, problems) = loaded.with(|core, programs| {
             let problems = core.problems().iter().chain(programs.process().problems());
             let problems = problems.map(ToString::to_string).collect::<Vec<_>>();
             let waves: Vec<CoreWave> = core
                 .waves()
-                .map(|wave| CoreWave::new(&source, &wave))
+                .map(|wave| CoreWave::new(&loaded, &wave))
                 .collect();
-            Ok((waves, problems))
-        })
+            (waves, problems)
+        });
+        Ok((loaded, waves, problems))
     });
-    let (waves, problems): (Vec<CoreWave>, Vec<String>) = found?;
+    let (loaded, waves, problems) = found?;
     let waves = waves.into_iter().map(|wave| Py::new(py, wave));
     Ok(Core {
         waves: waves.collect::<PyResult<_>>()?,
-        source,
+        loaded,
+        given,
         problems,
     })
 }
@@ -88,10 +88,9 @@ impl Core {
     #[getter]
     fn objects(&self, py: Python<'_>) -> PyResult<Vec<(u64, Object)>> {
         let found = py.detach(|| {
-            with_core(&self.source, |core, _| {
+            self.loaded.with(|core, _| {
                 let given = self
-                    .source
-                    .objects
+                    .given
                     .iter()
                     .map(|(address, data)| (*address, data.to_vec()));
                 let inside = core
@@ -119,7 +118,7 @@ impl Core {
 /// A wave of a core.
 #[pyclass(frozen, module = "hetdwarf")]
 pub struct CoreWave {
-    source: Arc<CoreSource>,
+    core: Arc<LoadedCore>,
     position: usize,
     /// Its number in the list, from 1, as `--wave` takes it.
     #[pyo3(get)]
@@ -149,14 +148,14 @@ pub struct CoreWave {
 }
 
 impl CoreWave {
-    fn new(source: &Arc<CoreSource>, wave: &hetdwarf::gpu_core::CoreWave<'_, '_>) -> CoreWave {
+    fn new(core: &Arc<LoadedCore>, wave: &hetdwarf::gpu_core::CoreWave<'_, '_>) -> CoreWave {
         let names: Vec<&str> = wave
             .stops()
             .iter()
             .map(hetdwarf::gpu_core::StopReason::name)
             .collect();
         CoreWave {
-            source: Arc::clone(source),
+            core: Arc::clone(core),
             position: wave.index(),
             index: wave.index().saturating_add(1),
             pc: wave.pc(),
@@ -189,7 +188,7 @@ impl CoreWave {
         }
         let data = StopData {
             object: None,
-            wave: WaveSource::Core(Arc::clone(&self.source), self.position),
+            wave: WaveSource::Core(Arc::clone(&self.core), self.position),
             reading: Reading::Tolerant,
         };
         Stop::new(py, data)

@@ -1,14 +1,13 @@
 //! The native half of the Python package `hetdwarf`: thin classes over the library.
 //!
-//! What Python holds is owned and can be used from any thread. What borrows from a file (programs, cores) is loaded once for
-//! each thread that asks, in `loaded`, and every question runs with the interpreter released.
+//! What Python holds is owned and can be used from any thread. What borrows from a file (programs, cores) owns
+//! it by `hetdwarf_owned`, and every question runs with the interpreter released.
 
 mod core;
 mod error;
 mod evaluate;
 mod json;
 mod lanes;
-mod loaded;
 mod object;
 mod stop;
 mod text;

@@ -2,26 +2,41 @@
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use hetdwarf::arch::WaveSize;
 use hetdwarf::eval::Reading;
+use hetdwarf::inspect::Program;
 use hetdwarf::object::{CodeObject, code_objects};
 use hetdwarf::verify::{Profile, Selection, verify_with};
+use hetdwarf_owned::LoadedProgram;
 
 use crate::error::{Error, Failure};
-use crate::loaded::{new_number, with_program};
 use crate::stop::{Stop, StopData};
 use crate::text::shown;
 use crate::wave::WaveSource;
 
-/// The bytes of a code object, and the number under which threads keep what they read of it.
+/// The bytes of a code object, and its program once somebody has asked.
 pub struct ObjectData {
-    pub number: u64,
-    pub bytes: Arc<[u8]>,
+    bytes: Arc<[u8]>,
+    program: OnceLock<LoadedProgram>,
+}
+
+impl ObjectData {
+    /// Asks something of its program.
+    pub fn ask<R>(
+        &self,
+        question: impl for<'p, 'd> FnOnce(&'p Program<'d>) -> Result<R, Failure>,
+    ) -> Result<R, Failure> {
+        if let Some(program) = self.program.get() {
+            return program.with(question);
+        }
+        let loaded = LoadedProgram::load(Arc::clone(&self.bytes))?;
+        self.program.get_or_init(|| loaded).with(question)
+    }
 }
 
 /// A code object.
@@ -91,8 +106,8 @@ impl Object {
             target: object.target().to_string(),
             wave_size,
             data: Arc::new(ObjectData {
-                number: new_number(),
                 bytes: bytes.into(),
+                program: OnceLock::new(),
             }),
             path,
         })
@@ -129,7 +144,7 @@ impl Object {
     #[getter]
     fn kernels(&self, py: Python<'_>) -> PyResult<Vec<Kernel>> {
         let found = py.detach(|| {
-            with_program(self.data.number, &self.data.bytes, |program| {
+            self.data.ask(|program| {
                 let info = hetdwarf::object::ObjectInfo::of(program.object())?;
                 let kernels = program.object().kernels()?;
                 let of = |kernel: &hetdwarf::object::Kernel| {
@@ -167,7 +182,7 @@ impl Object {
     /// The function at an address of the code object.
     fn function_at(&self, py: Python<'_>, pc: u64) -> PyResult<Option<Function>> {
         let found = py.detach(|| {
-            with_program(self.data.number, &self.data.bytes, |program| {
+            self.data.ask(|program| {
                 let info = program.info();
                 let Some(function) = info.find_function(pc)? else {
                     return Ok(None);
@@ -192,7 +207,7 @@ impl Object {
     /// The file, line and column at an address of the code object.
     fn line_at(&self, py: Python<'_>, pc: u64) -> PyResult<Option<(Option<String>, u64, u64)>> {
         let found = py.detach(|| {
-            with_program(self.data.number, &self.data.bytes, |program| {
+            self.data.ask(|program| {
                 let line = program.info().line_at(pc)?;
                 Ok(line.map(|line| {
                     let file = line.file.as_ref().map(|file| file.name().to_owned());
@@ -232,7 +247,7 @@ impl Object {
                     .only(&names)
                     .map_err(|error| Failure::Other(error.to_string()))?;
             }
-            with_program(self.data.number, &self.data.bytes, |program| {
+            self.data.ask(|program| {
                 let verdict = verify_with(program, &selection, NonZeroUsize::MIN);
                 let findings = verdict.findings.into_iter();
                 Ok(findings

@@ -15,7 +15,6 @@ use hetdwarf::wave::Wave;
 use crate::error::Failure;
 use crate::json;
 use crate::lanes::LanePc;
-use crate::loaded::{with_core, with_program};
 use crate::object::ObjectData;
 use crate::text::shown;
 use crate::variable::{self, Variable};
@@ -52,8 +51,8 @@ impl StopData {
                     }
                 })
             }
-            (WaveSource::Core(source, index), _) => Ok(py.detach(|| {
-                with_core(source, |core, programs| {
+            (WaveSource::Core(core, index), _) => Ok(py.detach(|| {
+                core.with(|core, programs| {
                     let wave = core.wave(*index);
                     let wave = wave
                         .ok_or_else(|| Failure::Other(format!("the core has no wave {index}")))?;
@@ -78,7 +77,7 @@ impl StopData {
         (pc, load_address): (u64, u64),
         question: impl FnOnce(&LibraryStop<'_, '_>) -> Result<R, Failure>,
     ) -> Result<R, Failure> {
-        with_program(object.number, &object.bytes, |program| {
+        object.ask(|program| {
             let arena = Arena::new();
             let options = StopOptions::loaded_at(load_address).reading(self.reading);
             question(&LibraryStop::new(program, wave, pc, options, &arena))

@@ -10,15 +10,16 @@ use pyo3::types::{PyAny, PyBytes, PyDict};
 use hetdwarf::arch::{Apertures, Lane, Register, RegisterClass, WaveSize};
 use hetdwarf::wave::{AccessError, Dispatch, Memory, Snapshot, Wave};
 
+use hetdwarf_owned::LoadedCore;
+
 use crate::error::{Failure, Malformed, Unavailable};
-use crate::loaded::CoreSource;
 
 /// What a stop takes its registers and memory from.
 #[derive(Clone)]
 pub enum WaveSource {
     Snapshot(Arc<Snapshot>),
     Callbacks(Arc<Callbacks>),
-    Core(Arc<CoreSource>, usize),
+    Core(Arc<LoadedCore>, usize),
 }
 
 impl WaveSource {

@@ -8,13 +8,13 @@ use std::path::Path;
 use crate::arch::Lane;
 use crate::display::Options;
 use crate::inspect::Stop;
-use crate::report::{AllWavesDocument, PrintDocument, to_json_pretty};
+use crate::report::{AllWavesDocument, ExpressionDocument, PrintDocument, to_json_pretty};
 
 use super::arguments::{Format, PrintArguments};
 use super::core::{Chosen, ask_all_waves, with_chosen};
 use super::failure::{Exit, Failure};
 use super::input::frame_at;
-use super::lanes::chosen_lanes;
+use super::lanes::{chosen_lanes, is_all};
 use super::unwind::print_group;
 use super::vars;
 
@@ -72,6 +72,8 @@ struct Lanes {
     is_chosen: bool,
     /// Whether these are all there are.
     is_whole: bool,
+    /// Whether the wave was asked for, not lanes of it.
+    is_whole_wave: bool,
 }
 
 impl Lanes {
@@ -86,6 +88,7 @@ impl Lanes {
         };
         Ok(Lanes {
             is_whole: lanes.len() == size.lanes() as usize,
+            is_whole_wave: arguments.lane.as_deref().is_some_and(is_all),
             is_chosen,
             lanes,
         })
@@ -100,8 +103,13 @@ fn document(
     file: &Path,
 ) -> Result<PrintDocument, Failure> {
     let frame = frame_at(stop, arguments.frame)?;
-    PrintDocument::new(&frame, &lanes.lanes, expressions, &Options::default())
-        .map_err(|error| Failure::in_file(file, error))
+    let options = Options::default();
+    // Where lanes wait matters to who asks for them.
+    let document = match lanes.is_chosen && !lanes.is_whole_wave {
+        true => PrintDocument::of_chosen(&frame, &lanes.lanes, expressions, &options),
+        false => PrintDocument::new(&frame, &lanes.lanes, expressions, &options),
+    };
+    document.map_err(|error| Failure::in_file(file, error))
 }
 
 /// The answers of all waves of a core; without work-items, in which no two waves are equal.
@@ -117,7 +125,9 @@ fn all_waves(
     let groups = ask_all_waves(&arguments.core, reading, &limits, |stop, file| {
         let lanes = Lanes::of(arguments, stop)?;
         let mut document = document(arguments, expressions, &lanes, stop, file)?;
-        let expressions = document.expressions.iter_mut();
+        let waiting = document.waiting_lanes.iter_mut();
+        let waiting = waiting.flat_map(|place| &mut place.expressions);
+        let expressions = document.expressions.iter_mut().chain(waiting);
         for lane in expressions.filter_map(|e| e.lanes.as_mut()).flatten() {
             lane.work_item = None;
         }
@@ -150,11 +160,10 @@ fn all_waves(
 }
 
 fn exit(document: &PrintDocument) -> Exit {
-    let expressions = &document.expressions;
-    let failed = expressions
-        .iter()
-        .any(|expression| expression.error.is_some());
-    let any = expressions.iter().any(|expression| expression.has_value());
+    let mut expressions = document.places().flatten();
+    let any = expressions.any(ExpressionDocument::has_value);
+    let mut places = document.places();
+    let failed = places.any(|place| place.iter().any(|one| one.error.is_some()));
     let exit = if any && !failed {
         Exit::Done
     } else {

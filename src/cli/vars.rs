@@ -3,6 +3,7 @@
 mod text;
 
 pub(crate) use text::Printer;
+pub(super) use text::frame_text;
 
 use std::io::Write;
 use std::path::Path;

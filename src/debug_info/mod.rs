@@ -41,6 +41,7 @@ mod file;
 mod function;
 mod id;
 mod index_table;
+mod known_matches;
 mod layout;
 mod line;
 mod location_list;
@@ -97,6 +98,7 @@ use crate::meter::{Held, Meter};
 use address_index::AddressIndex;
 use cache::UnitCache;
 use file::File;
+use known_matches::KnownMatches;
 use unit::UnitEntry;
 
 /// Bytes of a section, as gimli reads them. AMDGPU is little-endian.
@@ -133,6 +135,7 @@ pub struct DebugInfo<'a> {
     addresses: OnceLock<AddressIndex>,
     aranges: OnceLock<AddressIndex>,
     lines: Mutex<LineTables<'a>>,
+    matches: KnownMatches<'a>,
 }
 
 impl<'a> DebugInfo<'a> {
@@ -172,6 +175,7 @@ impl<'a> DebugInfo<'a> {
             addresses: OnceLock::new(),
             aranges: OnceLock::new(),
             lines: Mutex::default(),
+            matches: KnownMatches::default(),
         };
         info.add_file(file);
         info
@@ -181,6 +185,7 @@ impl<'a> DebugInfo<'a> {
     #[must_use]
     pub fn with_dialect(mut self, dialect: Dialect) -> DebugInfo<'a> {
         self.dialect = dialect;
+        self.matches = KnownMatches::default();
         self
     }
 

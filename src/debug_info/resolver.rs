@@ -150,8 +150,13 @@ impl<'d> Resolver<'d> for &'d DebugInfo<'_> {
         pc: u64,
         spend: &mut dyn FnMut(u32) -> Result<()>,
     ) -> Result<SmallVec<[ExpressionBytes<'d>; 1]>> {
-        let mut bounded = SmallVec::new();
-        let mut default = SmallVec::new();
+        let question = (UnitId(unit.id), offset, pc);
+        if let Some(known) = self.matches.get(&question) {
+            spend(1)?;
+            return Ok(known.into_iter().collect());
+        }
+        let mut bounded = SmallVec::<[_; 1]>::new();
+        let mut default = SmallVec::<[_; 1]>::new();
         let mut entries = self.location_list(UnitId(unit.id), offset)?;
         while let Some(entry) = entries.next()? {
             spend(1)?;
@@ -166,7 +171,13 @@ impl<'d> Resolver<'d> for &'d DebugInfo<'_> {
                 return Err(reached(crate::error::Limit::Parts, MATCHES as u64));
             }
         }
-        Ok(if bounded.is_empty() { default } else { bounded })
+        let matches = if bounded.is_empty() { default } else { bounded };
+        if matches.len() <= 1 {
+            self.matches.keep(question, matches.first().copied());
+        }
+        // What lives as long as the file may be taken for what does not.
+        let shorter = |expression| -> ExpressionBytes<'d> { expression };
+        Ok(matches.into_iter().map(shorter).collect())
     }
 
     fn call_site(

@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 use super::DebugInfo;
 use super::file::File;
 use super::id::UnitId;
+use super::known_matches::KnownMatches;
 use super::unit::{UnitEntry, UnitKind};
 use crate::error::Result;
 
@@ -33,6 +34,7 @@ impl<'a> DebugInfo<'a> {
         let first = self.add_file(file);
         self.addresses = OnceLock::new();
         self.aranges = OnceLock::new();
+        self.matches = KnownMatches::default();
         let skeletons: BTreeMap<u64, UnitId> = self
             .unit_ids()
             .take(first)

@@ -163,7 +163,8 @@ impl Namer<'_> {
         declarator: &str,
         space: bool,
     ) -> String {
-        let mut text = String::new();
+        let length = own.len().saturating_add(declarator.len());
+        let mut text = String::with_capacity(length.saturating_add(1));
         for qualifier in waiting {
             text.push_str(keyword(*qualifier));
             text.push(' ');

@@ -14,6 +14,7 @@ mod bits;
 mod character;
 mod enumeration;
 mod float;
+mod form;
 mod output;
 mod pointer;
 mod represented;
@@ -30,6 +31,7 @@ use crate::limits::Limits;
 pub use crate::location::Mask;
 use crate::meter::Meter;
 use bits::Bits;
+pub(crate) use form::Form;
 use output::Output;
 
 /// A value: its bytes, and which of its bits are missing.

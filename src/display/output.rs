@@ -58,25 +58,6 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
-    /// Appends a number in decimal: most of what values are made of.
-    pub(super) fn put_decimal(&mut self, is_negative: bool, magnitude: u64) -> fmt::Result {
-        /// As many as `u64::MAX` has digits, and a sign.
-        const MOST: usize = 21;
-        let (mut text, mut rest) = ([b'-'; MOST], magnitude);
-        let mut length = usize::from(is_negative);
-        for digit in text.iter_mut().rev() {
-            *digit = (rest % 10).to_le_bytes()[0] | b'0';
-            length = length.saturating_add(1);
-            rest /= 10;
-            if rest == 0 {
-                break;
-            }
-        }
-        let text = text.get(MOST.saturating_sub(length)..);
-        let text = text.and_then(|text| core::str::from_utf8(text).ok());
-        self.put(text.unwrap_or_default())
-    }
-
     /// Cuts the text here.
     pub(super) fn cut(&mut self) -> fmt::Result {
         self.full = true;

@@ -72,16 +72,10 @@ impl Printer<'_> {
             self.hexadecimal(offset, size)
         } else if signed {
             let number = self.bits.signed(offset, size);
-            match u64::try_from(number.unsigned_abs()) {
-                Ok(magnitude) => self.out.put_decimal(number < 0, magnitude),
-                Err(_) => write!(self.out, "{number}"),
-            }
+            self.out.put(itoa::Buffer::new().format(number))
         } else {
             let number = self.bits.unsigned(offset, size);
-            match u64::try_from(number) {
-                Ok(magnitude) => self.out.put_decimal(false, magnitude),
-                Err(_) => write!(self.out, "{number}"),
-            }
+            self.out.put(itoa::Buffer::new().format(number))
         }
     }
 

@@ -179,6 +179,7 @@ impl<'a> FrameSection<'a> {
         Entries {
             section: *self,
             next: 0,
+            last: None,
         }
     }
 
@@ -201,13 +202,22 @@ impl<'a> FrameSection<'a> {
     /// # Errors
     /// If there is none.
     pub fn fde_at(&self, offset: u64) -> Result<Fde<'a>> {
+        self.fde_with(offset, |offset| self.cie_at(offset))
+    }
+
+    /// The same; `cie_at` gives the CIE at an offset.
+    pub(super) fn fde_with(
+        &self,
+        offset: u64,
+        cie_at: impl FnOnce(u64) -> Result<Cie<'a>>,
+    ) -> Result<Fde<'a>> {
         let header = self
             .header(offset)?
             .ok_or_else(|| self.malformed(offset, "FDE", "it lies past the end"))?;
         if self.is_cie(&header) || header.length == 0 {
             return Err(self.malformed(offset, "FDE", "there is no FDE at this offset"));
         }
-        self.fde(header)
+        self.fde(header, cie_at)
     }
 
     fn malformed(&self, offset: u64, what: &'static str, reason: &str) -> Error {
@@ -352,13 +362,22 @@ impl<'a> FrameSection<'a> {
         Ok(cie)
     }
 
-    fn fde(&self, header: Header<'a>) -> Result<Fde<'a>> {
+    /// The FDE of a header; `cie_at` gives the CIE at an offset.
+    fn fde(
+        &self,
+        header: Header<'a>,
+        cie_at: impl FnOnce(u64) -> Result<Cie<'a>>,
+    ) -> Result<Fde<'a>> {
         let offset = header.offset;
-        self.fde_fields(header)
+        self.fde_fields(header, cie_at)
             .map_err(|error| error.within(self.name(), offset))
     }
 
-    fn fde_fields(&self, header: Header<'a>) -> Result<Fde<'a>> {
+    fn fde_fields(
+        &self,
+        header: Header<'a>,
+        cie_at: impl FnOnce(u64) -> Result<Cie<'a>>,
+    ) -> Result<Fde<'a>> {
         let Header {
             offset,
             length,
@@ -369,7 +388,7 @@ impl<'a> FrameSection<'a> {
             ..
         } = header;
         let cie_offset = self.cie_offset(id, id_offset)?;
-        let cie = self.cie_at(cie_offset)?;
+        let cie = cie_at(cie_offset)?;
         let (initial_location, address_range) = self.code_of(&mut body, &cie, end)?;
         let known = cie.augmentation.is_known();
         let instructions = if known { body.rest() } else { &[] };
@@ -518,6 +537,8 @@ fn read_pointer(
 pub struct Entries<'a> {
     section: FrameSection<'a>,
     next: u64,
+    /// The CIE that was read last: nearly always the one of the next FDE.
+    last: Option<Cie<'a>>,
 }
 
 impl<'a> FallibleIterator for Entries<'a> {
@@ -538,11 +559,16 @@ impl<'a> FallibleIterator for Entries<'a> {
         if header.length == 0 {
             return Ok(Some(Entry::Terminator(offset)));
         }
-        let entry = if self.section.is_cie(&header) {
-            self.section.cie(header).map(Entry::Cie)
-        } else {
-            self.section.fde(header).map(Entry::Fde)
-        };
-        entry.map(Some)
+        if self.section.is_cie(&header) {
+            let cie = self.section.cie(header)?;
+            self.last = Some(cie.clone());
+            return Ok(Some(Entry::Cie(cie)));
+        }
+        let last = &mut self.last;
+        let fde = self.section.fde(header, |at| match last {
+            Some(cie) if cie.offset == at => Ok(cie.clone()),
+            Some(_) | None => Ok(last.insert(self.section.cie_at(at)?).clone()),
+        });
+        fde.map(|fde| Some(Entry::Fde(fde)))
     }
 }

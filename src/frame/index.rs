@@ -40,6 +40,16 @@ impl<'a> KnownRows<'a> {
     }
 }
 
+/// A CIE, and the rules after its initial instructions.
+#[derive(Debug)]
+struct KnownCie<'a> {
+    cie: Cie<'a>,
+    initial: Arc<Row<'a>>,
+}
+
+/// The CIEs of entries that were asked for: files have a few.
+type KnownCies<'a> = Vec<Arc<KnownCie<'a>>>;
+
 /// The FDEs of a section, by address.
 #[derive(Clone, Debug)]
 pub struct FrameIndex<'a> {
@@ -47,6 +57,7 @@ pub struct FrameIndex<'a> {
     /// First address, first address past the end, and the offset of the entry; by first address.
     ranges: OnceLock<Arc<[(u64, u64, u64)]>>,
     known: Arc<Mutex<KnownRows<'a>>>,
+    cies: Arc<Mutex<KnownCies<'a>>>,
 }
 
 impl<'a> FrameIndex<'a> {
@@ -57,6 +68,7 @@ impl<'a> FrameIndex<'a> {
             section,
             ranges: OnceLock::new(),
             known: Arc::default(),
+            cies: Arc::default(),
         }
     }
 
@@ -93,6 +105,14 @@ impl<'a> FrameIndex<'a> {
     /// # Errors
     /// If the entry is malformed.
     pub fn find(&self, pc: u64) -> Result<Option<Fde<'a>>> {
+        let Some(offset) = self.offset_of(pc) else {
+            return Ok(None);
+        };
+        self.section.fde_at(offset).map(Some)
+    }
+
+    /// Where the FDE is that covers an address.
+    fn offset_of(&self, pc: u64) -> Option<u64> {
         let ranges = self.ranges();
         let after = ranges.partition_point(|(start, _, _)| *start <= pc);
         // FDEs do not overlap in what compilers write; where they do, a few steps back find it.
@@ -103,12 +123,26 @@ impl<'a> FrameIndex<'a> {
             .iter()
             .rev()
             .take(OVERLAP);
-        for (_, end, offset) in candidates {
-            if pc < *end {
-                return self.section.fde_at(*offset).map(Some);
-            }
+        let mut covering = candidates.filter(|(_, end, _)| pc < *end);
+        covering.next().map(|(_, _, offset)| *offset)
+    }
+
+    /// The CIE at an offset, with the rules that it gives.
+    fn cie_at(&self, offset: u64) -> Result<Arc<KnownCie<'a>>> {
+        /// More than any compiler writes.
+        const MOST: usize = 16;
+        let mut cies = lock(&self.cies);
+        if let Some(known) = cies.iter().find(|known| known.cie.offset == offset) {
+            return Ok(Arc::clone(known));
         }
-        Ok(None)
+        let cie = self.section.cie_at(offset)?;
+        let initial = Arc::new(Rows::initial(&cie, self.section.name())?);
+        let known = Arc::new(KnownCie { cie, initial });
+        if cies.len() >= MOST {
+            cies.clear();
+        }
+        cies.push(Arc::clone(&known));
+        Ok(known)
     }
 
     /// The row that holds at an address, and its FDE.
@@ -125,10 +159,16 @@ impl<'a> FrameIndex<'a> {
         pc: u64,
         meter: Option<&Meter>,
     ) -> Result<Option<(Fde<'a>, Row<'a>)>> {
-        let Some(fde) = self.find(pc)? else {
+        let Some(offset) = self.offset_of(pc) else {
             return Ok(None);
         };
-        let row = Rows::new(&fde, self.section.name())?.row_within(pc, meter)?;
+        let mut initial = Arc::default();
+        let fde = self.section.fde_with(offset, |at| {
+            let known = self.cie_at(at)?;
+            initial = Arc::clone(&known.initial);
+            Ok(known.cie.clone())
+        })?;
+        let row = Rows::after(&fde, self.section.name(), initial).row_within(pc, meter)?;
         Ok(row.map(|row| (fde, row)))
     }
 }

@@ -167,6 +167,7 @@ macro_rules! instructions {
                 }
             }
 
+            #[inline(always)]
             fn read(cursor: &mut Cursor<'a>, address_size: u8) -> Result<Instruction<'a>> {
                 let byte = cursor.u8()?;
                 let (code, low) = if byte & 0xc0 == 0 { (byte, 0) } else { (byte & 0xc0, u64::from(byte & 0x3f)) };
@@ -321,6 +322,8 @@ impl<'a> FallibleIterator for Instructions<'a> {
     type Item = InstructionItem<'a>;
     type Error = Error;
 
+    // Where it is executed it need not be handed over.
+    #[inline(always)]
     fn next(&mut self) -> Result<Option<InstructionItem<'a>>> {
         if self.cursor.is_empty() {
             return Ok(None);

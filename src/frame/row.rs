@@ -1,5 +1,7 @@
 //! Rows: what the instructions say of each address. Source: HET A.6.4.1 and A.6.4.2.
 
+use std::sync::Arc;
+
 use fallible_iterator::FallibleIterator;
 
 use super::entry::{Cie, Fde};
@@ -105,13 +107,15 @@ pub struct Rows<'a> {
     /// Rules of this row that are not in it yet: compilers write those of a prologue in groups of ascending registers,
     /// which are put where they belong together.
     group: Vec<(u64, RegisterRule<'a>)>,
-    /// The rules after the initial instructions, for `DW_CFA_restore`.
-    initial: Row<'a>,
+    /// The rules after the initial instructions, for `DW_CFA_restore`; nothing while those are executed.
+    initial: Option<Arc<Row<'a>>>,
     remembered: Vec<Row<'a>>,
     /// The start of the row that comes next.
     next_start: u64,
     end: u64,
     done: bool,
+    /// No more rules than this can come from the instructions.
+    most_rules: usize,
     /// What one entry may cost by itself: rules that are copied or moved.
     most: u64,
     /// What it has cost since somebody paid: instructions, and those rules.
@@ -125,17 +129,20 @@ impl<'a> Rows<'a> {
     /// # Errors
     /// If the initial instructions of its CIE are wrong.
     pub fn new(fde: &Fde<'a>, section: &'static str) -> Result<Rows<'a>> {
-        let mut rows = Rows::start(&fde.cie, section, fde.instructions.len())?;
-        rows.instructions = Instructions::new(
-            fde.instructions,
-            fde.instructions_offset,
-            fde.cie.address_size,
-            section,
-        );
-        rows.row.start = fde.initial_location;
-        rows.next_start = fde.initial_location;
-        rows.end = fde.end();
+        let mut rows = Rows::start(&fde.cie, section, fde.instructions.len(), Row::default());
+        rows.run_initial()?;
+        rows.initial = Some(Arc::new(rows.row.clone()));
+        rows.begin(fde);
         Ok(rows)
+    }
+
+    /// The same with what [`initial`](Rows::initial) gives for its CIE.
+    pub(super) fn after(fde: &Fde<'a>, section: &'static str, initial: Arc<Row<'a>>) -> Rows<'a> {
+        let row = Row::clone(&initial);
+        let mut rows = Rows::start(&fde.cie, section, fde.instructions.len(), row);
+        rows.initial = Some(initial);
+        rows.begin(fde);
+        rows
     }
 
     /// The rules that the initial instructions of a CIE give, as a row of no address.
@@ -143,41 +150,61 @@ impl<'a> Rows<'a> {
     /// # Errors
     /// If an instruction is wrong.
     pub fn initial(cie: &Cie<'a>, section: &'static str) -> Result<Row<'a>> {
-        Rows::start(cie, section, 0).map(|rows| rows.initial)
+        let mut rows = Rows::start(cie, section, 0, Row::default());
+        rows.run_initial()?;
+        Ok(rows.row)
     }
 
-    fn start(cie: &Cie<'a>, section: &'static str, more: usize) -> Result<Rows<'a>> {
+    /// The initial instructions of a CIE, of which none is executed yet; so many more bytes of instructions will follow.
+    fn start(cie: &Cie<'a>, section: &'static str, more: usize, row: Row<'a>) -> Rows<'a> {
         let length = cie.initial_instructions.len().saturating_add(more);
-        let instructions = Instructions::new(
-            cie.initial_instructions,
-            cie.instructions_offset,
-            cie.address_size,
-            section,
-        );
-        let mut rows = Rows {
+        Rows {
             cie: cie.clone(),
-            instructions: instructions.clone(),
-            row: Row::default(),
+            instructions: Instructions::new(
+                cie.initial_instructions,
+                cie.instructions_offset,
+                cie.address_size,
+                section,
+            ),
+            row,
             group: Vec::new(),
-            initial: Row::default(),
+            initial: None,
             remembered: Vec::new(),
             next_start: 0,
             end: u64::MAX,
             done: false,
+            // One that gives a rule has two bytes or more.
+            most_rules: length / 2,
             most: Meter::new(&Limits::DEFAULT, length as u64).most_steps(),
             unpaid: 0,
             cost: 0,
-        };
-        let mut items = instructions;
-        while let Some(item) = items.next()? {
+        }
+    }
+
+    /// Executes the initial instructions.
+    fn run_initial(&mut self) -> Result<()> {
+        while let Some(item) = self.instructions.next()? {
             // An advance in a CIE has no address to start from; it changes nothing.
-            rows.unpaid = rows.unpaid.saturating_add(1);
-            rows.execute(item.instruction)
+            self.unpaid = self.unpaid.saturating_add(1);
+            let section = self.instructions.section();
+            self.execute(item.instruction)
                 .map_err(|e| e.within(section, item.offset))?;
         }
-        rows.end_group();
-        rows.initial = rows.row.clone();
-        Ok(rows)
+        self.end_group();
+        Ok(())
+    }
+
+    /// Goes on with the instructions of an FDE.
+    fn begin(&mut self, fde: &Fde<'a>) {
+        self.instructions = Instructions::new(
+            fde.instructions,
+            fde.instructions_offset,
+            fde.cie.address_size,
+            self.instructions.section(),
+        );
+        self.row.start = fde.initial_location;
+        self.next_start = fde.initial_location;
+        self.end = fde.end();
     }
 
     /// The next row.
@@ -268,7 +295,8 @@ impl<'a> Rows<'a> {
                 self.group.clear();
             }
             Instruction::Restore { register } | Instruction::RestoreExtended { register } => {
-                self.set(register, self.initial.rule(register))?;
+                let initial = self.initial.as_ref();
+                self.set(register, initial.and_then(|initial| initial.rule(register)))?;
             }
             Instruction::DefCfa { .. }
             | Instruction::DefCfaSf { .. }
@@ -309,7 +337,7 @@ impl<'a> Rows<'a> {
     fn set(&mut self, register: u64, rule: Option<RegisterRule<'a>>) -> Result<()> {
         /// Twice as many as there are registers.
         const RULES: usize = 8192;
-        /// As many as most functions have that call others.
+        /// As many as most functions have that call others, if there are so many instructions.
         const ROOM: usize = 64;
         if self.group.last().is_some_and(|(last, _)| register <= *last) {
             self.end_group();
@@ -327,8 +355,9 @@ impl<'a> Rows<'a> {
                     return Err(reached(Limit::Parts, RULES as u64));
                 }
                 if self.group.capacity() == 0 {
-                    self.group.reserve(ROOM);
-                    self.row.rules.reserve(ROOM);
+                    let room = self.most_rules.min(ROOM);
+                    self.group.reserve(room);
+                    self.row.rules.reserve(room);
                 }
                 self.group.push((register, rule));
             }
@@ -343,6 +372,10 @@ impl<'a> Rows<'a> {
             return;
         };
         let rules = &mut self.row.rules;
+        if rules.last().is_none_or(|(register, _)| register < first) {
+            rules.append(&mut self.group);
+            return;
+        }
         let at = rules.partition_point(|(register, _)| register < first);
         if rules.get(at).is_none_or(|(register, _)| register > last) {
             rules.splice(at..at, self.group.drain(..));

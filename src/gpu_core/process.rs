@@ -161,6 +161,23 @@ const PAGE: usize = 4096;
 pub type Image<'data> = (u64, Option<Cow<'data, [u8]>>);
 
 impl<'data> GpuCore<'data> {
+    /// [`images`](Self::images), with files that the caller has in place of those at their load addresses; one at another address is a
+    /// code object that the core does not list.
+    #[must_use]
+    pub fn images_with(
+        &self,
+        given: impl IntoIterator<Item = (u64, Cow<'data, [u8]>)>,
+    ) -> Vec<Image<'data>> {
+        let mut images = self.images();
+        for (address, file) in given {
+            match images.iter_mut().find(|(known, _)| *known == address) {
+                Some((_, image)) => *image = Some(file),
+                None => images.push((address, Some(file))),
+            }
+        }
+        images
+    }
+
     /// The files of all code objects that are in the core as a whole, in the order of
     /// [`code_objects`](Self::code_objects).
     ///

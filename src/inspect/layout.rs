@@ -38,6 +38,11 @@ impl LaneTypes {
         Ok(())
     }
 
+    /// Whether all lanes have the variable's own type, and no pointer without bits.
+    pub(super) fn is_empty(&self) -> bool {
+        self.lanes.is_empty() && self.pointees.is_empty()
+    }
+
     /// What pointers without bits stand for in a lane.
     pub(super) fn pointees(&self, lane: Lane) -> &[Pointee] {
         self.pointees

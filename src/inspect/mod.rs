@@ -40,6 +40,7 @@
 mod context;
 mod lane_pc;
 mod lane_recovery;
+mod lane_texts;
 mod layout;
 mod legacy;
 mod pointee;
@@ -53,6 +54,7 @@ mod waiting;
 
 pub use context::FrameContext;
 pub use lane_pc::{LaneInCaller, LaneOrigin, LanePcs, LanePlace, Recovery, UnknownLane};
+pub use lane_texts::LaneTexts;
 pub use process::Programs;
 pub use program::Program;
 pub use stop::{Stop, StopFrame, StopOptions};

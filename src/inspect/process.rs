@@ -1,6 +1,6 @@
 //! The programs of a process, and the stops of its waves.
 
-use core::cell::OnceCell;
+use std::sync::OnceLock;
 
 use super::{Program, Stop, StopOptions};
 use crate::error::{Error, Result};
@@ -12,7 +12,7 @@ use crate::location::Arena;
 #[derive(Debug)]
 pub struct Programs<'p> {
     process: &'p Process<'p>,
-    loaded: Vec<OnceCell<Result<Program<'p>>>>,
+    loaded: Vec<OnceLock<Result<Program<'p>>>>,
     reading: Reading,
 }
 
@@ -22,7 +22,7 @@ impl<'p> Programs<'p> {
     pub fn new(process: &'p Process<'p>) -> Programs<'p> {
         Programs {
             process,
-            loaded: process.objects().iter().map(|_| OnceCell::new()).collect(),
+            loaded: process.objects().iter().map(|_| OnceLock::new()).collect(),
             reading: Reading::Tolerant,
         }
     }

@@ -91,6 +91,17 @@ impl<'p, 'a> Stop<'p, 'a> {
         arena: &'p Arena<'p>,
     ) -> Stop<'p, 'a> {
         let meter = arena.meter(program.object().meter().question());
+        Stop::within(program, wave, pc, options, (arena, meter))
+    }
+
+    /// The same as a part of another question.
+    pub(crate) fn within(
+        program: &'p Program<'a>,
+        wave: &'p dyn Wave,
+        pc: u64,
+        options: StopOptions,
+        (arena, meter): (&'p Arena<'p>, &'p Meter),
+    ) -> Stop<'p, 'a> {
         let mut start = Unwind::new(wave, program.cfi(), options.load_address, arena);
         start.processor = Some(program.processor());
         start.reading = options.reading;

@@ -1,19 +1,19 @@
 //! The variables of a frame, and their values in every lane.
 
 use super::context::VariableContext;
+use super::lane_texts::LaneTexts;
 use super::layout::{LaneTypes, has_moving_members, is_vector_of_bytes};
 use super::legacy::{LegacyReader, UnitReader};
 use super::stop::{StopFrame, is_active};
 use crate::arch::Lane;
 use crate::debug_info::types::{TypeId, TypeTable};
 use crate::debug_info::{DebugInfo, Function, Variable, type_name};
-use crate::display::{self, Options, TypedBytes};
+use crate::display::{Options, TypedBytes};
 use crate::error::{Ambiguity, Error, ErrorKind, Result};
 use crate::eval::{
     Doubt, ExpressionBytes, LocationAttribute, MOST_FROM_ONE_DWORD, ObjectShape, PerLane, Reading,
     Resolver, locate_lanes,
 };
-use crate::limits::Limits;
 use crate::location::{
     Access, Bits, Composite, LaneBits, Location, Place, Storage, read_lanes_within, read_within,
 };
@@ -120,13 +120,13 @@ pub struct VariableValue<'a> {
     pub type_name: String,
     /// How its location was read.
     pub reading: LocationReading,
-    contents: Contents<'a>,
+    pub(super) contents: Contents<'a>,
     /// The bits whose location cannot be told; they are undefined in `contents`.
     doubts: Vec<Doubt>,
     exec: Option<u64>,
     /// The type in each lane, where it is laid out at run time; and what pointers stand for there that have no
     /// bits.
-    lane_types: LaneTypes,
+    pub(super) lane_types: LaneTypes,
     /// What of the variable or its type is not understood.
     not_understood: NotUnderstood,
 }
@@ -189,8 +189,8 @@ impl<'a> Contents<'a> {
         }
     }
 
-    /// The same, lent.
-    fn lent(&self, lane: Lane) -> Result<Option<TypedBytes<'_>>> {
+    /// The same, lent; nothing if there are none, whatever the reason.
+    pub(super) fn lent(&self, lane: Lane) -> Option<TypedBytes<'_>> {
         fn of_bits(bits: &Bits) -> TypedBytes<'_> {
             TypedBytes {
                 bytes: &bits.bytes,
@@ -199,19 +199,17 @@ impl<'a> Contents<'a> {
             }
         }
         match self {
-            Contents::None => Ok(None),
-            Contents::Constant(bits) => Ok(Some(of_bits(bits))),
-            Contents::Lanes { bits, .. } => Ok(Some(TypedBytes {
+            Contents::None | Contents::Failed(_) => None,
+            Contents::Constant(bits) => Some(of_bits(bits)),
+            Contents::Lanes { bits, .. } => Some(TypedBytes {
                 bytes: bits.bytes(lane),
                 undefined: bits.undefined(lane),
                 unavailable: bits.unavailable(lane),
-            })),
-            Contents::Each(lanes) => match lanes.get(usize::from(lane.0)) {
-                Some(Ok((bits, _))) => Ok(Some(of_bits(bits))),
-                Some(Err(error)) => Err(error.clone()),
-                None => Ok(None),
-            },
-            Contents::Failed(error) => Err(error.clone()),
+            }),
+            Contents::Each(lanes) => {
+                let (bits, _) = lanes.get(usize::from(lane.0))?.as_ref().ok()?;
+                Some(of_bits(bits))
+            }
         }
     }
 
@@ -292,11 +290,13 @@ impl<'a> VariableValue<'a> {
     /// are no bits.
     #[must_use]
     pub fn text(&self, lane: Lane, types: &TypeTable, options: &Options) -> Option<String> {
-        let meter = Meter::new(&Limits::DEFAULT, MOST_BYTES);
-        self.text_within(lane, types, options, &meter)
+        let mut text = String::new();
+        let mut texts = LaneTexts::new(self, types, options, &mut text);
+        texts.print(lane, None).then_some(text)
     }
 
     /// The same as a part of a question.
+    #[cfg(feature = "serde")]
     pub(crate) fn text_within(
         &self,
         lane: Lane,
@@ -305,43 +305,18 @@ impl<'a> VariableValue<'a> {
         meter: &Meter,
     ) -> Option<String> {
         let mut text = String::new();
-        self.write_within(lane, types, options, meter, &mut text)
-            .then_some(text)
+        let mut texts = LaneTexts::new(self, types, options, &mut text);
+        texts.print(lane, Some(meter)).then_some(text)
     }
 
-    /// Appends the same to a text, which can be used again for many; whether there are bits.
-    pub fn write_text(
-        &self,
-        lane: Lane,
-        types: &TypeTable,
-        options: &Options,
-        text: &mut String,
-    ) -> bool {
-        let meter = Meter::new(&Limits::DEFAULT, MOST_BYTES);
-        self.write_within(lane, types, options, &meter, text)
-    }
-
-    fn write_within(
-        &self,
-        lane: Lane,
-        types: &TypeTable,
-        options: &Options,
-        meter: &Meter,
-        text: &mut String,
-    ) -> bool {
-        let Ok(Some(value)) = self.contents.lent(lane) else {
-            return false;
-        };
-        let value = display::Value {
-            table: types,
-            id: self.type_in(lane),
-            value: &value,
-            pointees: self.lane_types.pointees(lane),
-            options,
-        };
-        // A `String` takes everything.
-        let _ = value.print(meter, text);
-        true
+    /// The same of many lanes, each written over the one before: `text` is used for all, and may have been for other variables.
+    pub fn texts<'t>(
+        &'t self,
+        types: &'t TypeTable,
+        options: &'t Options,
+        text: &'t mut String,
+    ) -> LaneTexts<'t> {
+        LaneTexts::new(self, types, options, text)
     }
 
     /// The type in a lane, with the bounds and the places of members that it has there.
@@ -500,10 +475,8 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
         let Some(entry) = variable.ty else {
             return Err(Error::malformed("variable", "it has no type"));
         };
-        let info = self.frame.stop.program().info();
-        let size = info
-            .size(entry, self.frame.stop.meter())
-            .filter(|_| !has_moving_members(types, ty));
+        let size = types.get(ty).byte_size;
+        let size = size.filter(|_| !has_moving_members(types, ty));
         let bit_size = size.map(|size| size.min(MOST_BYTES).saturating_mul(8));
         let within = &frame_context.of_variables();
         let expression = match reader {
@@ -528,7 +501,11 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
             };
             self.fetch_meant(&expression, object, legacy, within, found)?
         } else {
-            let attribute = within.rewrite_legacy(attribute)?;
+            // A list that has been searched is not searched again.
+            let attribute = match (within.legacy, expression) {
+                (None, Some(expression)) => LocationAttribute::Expression(expression),
+                (Some(_), _) | (None, None) => within.rewrite_legacy(attribute)?,
+            };
             let locations = locate_lanes(&attribute, &within.context)?;
             match (bit_size, &locations) {
                 (Some(bit_size), _) => self.fetch(locations, bit_size)?,

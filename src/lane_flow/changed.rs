@@ -131,10 +131,11 @@ fn registers(writes: &Writes) -> impl Iterator<Item = MachineRegister> {
 }
 
 /// The instructions that control comes from.
-struct Predecessors(Vec<Vec<usize>>);
+#[derive(Debug)]
+pub(super) struct Predecessors(Vec<Vec<usize>>);
 
 impl Predecessors {
-    fn of(code: &Code) -> Predecessors {
+    pub(super) fn of(code: &Code) -> Predecessors {
         let mut before = vec![Vec::new(); code.instructions.len()];
         for index in 0..code.instructions.len() {
             for edge in code.edges(index) {
@@ -148,7 +149,7 @@ impl Predecessors {
         Predecessors(before)
     }
 
-    fn before(&self, index: usize) -> impl Iterator<Item = usize> {
+    pub(super) fn before(&self, index: usize) -> impl Iterator<Item = usize> {
         self.0.get(index).into_iter().flatten().copied()
     }
 }

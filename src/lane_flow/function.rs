@@ -1,25 +1,29 @@
 //! One function: its graph, what is known of it from its entry on, and the plans of the places where waves
 //! stopped in it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use super::changed::Predecessors;
 use super::code::Code;
 use super::dataflow::{Returned, follow};
 use super::facts::{Facts, relate_stack_registers, row_at_stop};
 use super::gap;
 use super::liveness::Dword;
+use super::no_mask;
 use super::place::{Place, Slot};
+use super::plan::{LanePlan, PlacePlan};
+use super::possible::{self, OffLane, Right};
 use super::state::{Exec, State};
 use super::step::{Context, Follow};
-use super::switches::{Contexts, Switches};
+use super::switches::{Contexts, NEVER, Switches};
 use super::tree::{Asker, Source, Tree};
 use super::value::{Decisions, Undecided};
 use super::walk::{Answer, walk};
 use crate::abi::{Callees, addressing};
 use crate::arch::{Processor, ScratchAddressing, WaveSize};
 use crate::error::Result;
-use crate::isa::Decoder;
+use crate::isa::{Decoder, MachineRegister};
 
 /// How many instructions may be gone through for one question, for each that the function has; and the
 /// bounds of their number.
@@ -31,6 +35,9 @@ const PLANS: usize = 16;
 
 /// By the number of an instruction, and the half of the wave.
 type PerHalf<T> = BTreeMap<(usize, u8), T>;
+
+/// Some addresses; nothing if they cannot be told.
+type Addresses = Option<BTreeSet<u64>>;
 
 /// What is known of a function.
 #[derive(Debug)]
@@ -48,6 +55,12 @@ pub(super) struct FunctionFlow {
     returns: Mutex<BTreeMap<usize, Option<Arc<Returned>>>>,
     /// For each half of the wave, what switches its lanes off; nothing if it would take too long.
     switches: [OnceLock<Option<Switches>>; 2],
+    /// The same of lanes that did not enter the function.
+    never: [OnceLock<Option<Switches>>; 2],
+    /// By the address where a lane is on again and the half of the wave, where it can be before it is acted on.
+    ahead: Mutex<BTreeMap<(u64, u8), Addresses>>,
+    /// The instructions that control comes from.
+    predecessors: OnceLock<Predecessors>,
     /// The same for each place where a wave stopped.
     switches_at: Mutex<PerHalf<Arc<[PossibleSwitch]>>>,
 }
@@ -86,6 +99,9 @@ impl FunctionFlow {
             plans: Mutex::default(),
             returns: Mutex::default(),
             switches: Default::default(),
+            never: Default::default(),
+            ahead: Mutex::default(),
+            predecessors: OnceLock::new(),
             switches_at: Mutex::default(),
             stops: Mutex::default(),
         };
@@ -270,25 +286,52 @@ impl FunctionFlow {
         Arc::clone(found)
     }
 
-    fn find_switches(
+    fn find_switches(&self, callees: &Callees<'_>, at: (usize, u8)) -> Option<Vec<PossibleSwitch>> {
+        let rows = self.rows_at_entry()?;
+        let contexts = self.contexts(callees, at.1, &rows);
+        let switches = self.switches.get(usize::from(at.1))?;
+        let find = || Switches::find(&contexts, (State::at_entry(), None), self.steps());
+        let switches = switches.get_or_init(find).as_ref()?;
+        let address = |index: usize| self.code.instructions.get(index).map(|one| one.address);
+        let found = switches.before(&contexts, at.0)?;
+        let all = found.into_iter().filter_map(|(switch, state)| {
+            Some(PossibleSwitch {
+                address: address(switch?)?,
+                bits: self.bits_at_stop(callees, at.0, &rows, &state),
+            })
+        });
+        Some(all.collect())
+    }
+
+    /// Rows of scratch in terms of the entry.
+    fn rows_at_entry(&self) -> Option<Vec<Option<Slot>>> {
+        let rows = (self.facts.as_ref()?.dwords().iter()).map(|dword| match dword {
+            Dword::Register(_) => None,
+            Dword::Row(slot) => Some(*slot),
+        });
+        Some(rows.collect())
+    }
+
+    fn contexts<'c>(
+        &'c self,
+        callees: &'c Callees<'c>,
+        half: u8,
+        rows: &'c [Option<Slot>],
+    ) -> Contexts<'c> {
+        Contexts {
+            on: self.context(callees, Follow::ActiveLane(half), rows),
+            off: self.context(callees, Follow::Lane(half), rows),
+        }
+    }
+
+    /// The bits that a state in terms of the entry knows before an instruction, in places of a wave that stops there.
+    fn bits_at_stop(
         &self,
         callees: &Callees<'_>,
-        (index, half): (usize, u8),
-    ) -> Option<Vec<PossibleSwitch>> {
-        // Rows of scratch in terms of the entry.
-        let rows: Vec<Option<Slot>> = (self.facts.as_ref()?.dwords().iter())
-            .map(|dword| match dword {
-                Dword::Register(_) => None,
-                Dword::Row(slot) => Some(*slot),
-            })
-            .collect();
-        let contexts = Contexts {
-            on: self.context(callees, Follow::ActiveLane(half), &rows),
-            off: self.context(callees, Follow::Lane(half), &rows),
-        };
-        let find = || Switches::find(&contexts, State::at_entry(), self.steps());
-        let switches = self.switches.get(usize::from(half))?.get_or_init(find);
-        let found = switches.as_ref()?.before(&contexts, index)?;
+        index: usize,
+        rows: &[Option<Slot>],
+        state: &State,
+    ) -> Vec<(Place, bool)> {
         let stop = self.at_stop(callees, index);
         let place_at_stop = |place: Place| match place {
             Place::Scratch { slot, lane } => {
@@ -298,15 +341,90 @@ impl FunctionFlow {
             }
             Place::Scalar(_) | Place::Lane { .. } => Some(place),
         };
-        let address = |index: usize| self.code.instructions.get(index).map(|one| one.address);
-        let all = found.into_iter().filter_map(|(switch, state)| {
-            let bits = state.known_bits().into_iter();
-            let bits = bits.filter_map(|(place, bit)| Some((place_at_stop(place)?, bit)));
-            Some(PossibleSwitch {
-                address: address(switch)?,
-                bits: bits.collect(),
-            })
-        });
-        Some(all.collect())
+        let bits = state.known_bits().into_iter();
+        let bits = bits.filter_map(|(place, bit)| Some((place_at_stop(place)?, bit)));
+        bits.collect()
+    }
+
+    /// The lanes that may be off before an instruction, by what switched them off.
+    ///
+    /// * `plan`: what is known there.
+    pub(super) fn possible(
+        &self,
+        callees: &Callees<'_>,
+        index: usize,
+        plan: &PlacePlan,
+    ) -> Option<Vec<OffLane>> {
+        let rows = self.rows_at_entry()?;
+        let before = self.predecessors();
+        let mut found = Vec::new();
+        for (half, plan) in (0..self.halves()).zip(&plan.halves) {
+            let contexts = self.contexts(callees, half, &rows);
+            let switches = self.switches.get(usize::from(half))?;
+            let find = || Switches::find(&contexts, (State::at_entry(), None), self.steps());
+            let switches = switches.get_or_init(find).as_ref()?;
+            let never = self.never.get(usize::from(half))?.get_or_init(|| {
+                Switches::find(&contexts, (State::at_entry(), Some(NEVER)), self.steps())
+            });
+            let mut known = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut ahead = |resumes: u64| {
+                let find = || {
+                    let index = self.code.index_of(resumes)?;
+                    let states = switches.before(&contexts, index)?;
+                    let on = states.into_iter().find(|(switch, _)| switch.is_none())?;
+                    possible::ahead(&contexts, index, on.1)
+                };
+                known.entry((resumes, half)).or_insert_with(find).clone()
+            };
+            let never = never.as_ref().and_then(|one| one.before(&contexts, index));
+            let lanes = switches.before(&contexts, index)?.into_iter();
+            for (switch, state) in lanes.chain(never.into_iter().flatten()) {
+                let Some(switch) = switch else { continue };
+                let known = self.bits_at_stop(callees, index, &rows, &state);
+                let entered = switch != NEVER;
+                let left = self.code.instructions.get(switch).map(|one| one.address);
+                let behind = match left {
+                    Some(_) => possible::behind(&self.code, before, switch),
+                    None => BTreeSet::new(),
+                };
+                let ways = possible::ways(plan, &known, |way| match way {
+                    LanePlan::Resumes(resumes) => match ahead(*resumes) {
+                        Some(places) if entered => Right::Waits {
+                            resumes: *resumes,
+                            places: places.union(&behind).copied().collect(),
+                        },
+                        places => Right::Open(places),
+                    },
+                    LanePlan::Ends(end) => {
+                        let places = behind.iter().copied().chain([*end]).collect();
+                        if entered {
+                            Right::Ended { places }
+                        } else {
+                            Right::Open(Some(places))
+                        }
+                    }
+                    LanePlan::Elsewhere if !entered => Right::Elsewhere,
+                    LanePlan::Elsewhere | LanePlan::Ask { .. } => {
+                        Right::Open(Some(BTreeSet::new()))
+                    }
+                });
+                found.extend(ways.map(|ways| OffLane { half, left, ways }));
+            }
+        }
+        Some(found)
+    }
+
+    /// Whether every way to an instruction puts something into a scalar register that is no mask.
+    pub(super) fn holds_no_mask(
+        &self,
+        callees: &Callees<'_>,
+        at: (usize, MachineRegister),
+    ) -> bool {
+        let before = self.predecessors();
+        no_mask::holds_no_mask(&self.code, callees, before, at)
+    }
+
+    fn predecessors(&self) -> &Predecessors {
+        (self.predecessors).get_or_init(|| Predecessors::of(&self.code))
     }
 }

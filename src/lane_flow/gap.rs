@@ -85,7 +85,7 @@ pub(super) fn around(code: &Code, index: usize) -> Vec<u64> {
 
 /// Whether an instruction surely acts on no lane: scalar ones, branches, waits, and moves between scalar registers and
 /// lanes of vector registers.
-const fn is_control(effect: &Effect) -> bool {
+pub(super) const fn is_control(effect: &Effect) -> bool {
     matches!(
         effect,
         Effect::Scalar { .. }

@@ -57,8 +57,10 @@ mod function;
 mod gap;
 mod liveness;
 mod memory;
+mod no_mask;
 mod place;
 mod plan;
+mod possible;
 mod state;
 mod step;
 mod stop;
@@ -76,6 +78,7 @@ pub use answer::{FrameLanes, LaneState, StopLanes};
 pub use changed::Changed;
 pub use place::{Place, Slot};
 pub use plan::{ActiveLanes, LanePlan, PlacePlan, RangePlan};
+pub(crate) use possible::{OffLane, Right};
 pub use stop::{Function, LaneFlow};
 
 /// Why it cannot be told where a lane is.

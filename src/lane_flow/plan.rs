@@ -65,7 +65,7 @@ pub type RangePlan = (Range<u64>, Result<Arc<PlacePlan>, Reason>);
 
 impl LanePlan {
     /// The places that are asked for.
-    fn places(&self) -> Vec<Place> {
+    pub(super) fn places(&self) -> Vec<Place> {
         let mut found = Vec::new();
         let mut work = vec![self];
         while let Some(plan) = work.pop() {

@@ -144,21 +144,13 @@ impl State {
             .filter_map(|(n, value)| Some((Place::Scalar(numbered_scalar(n)?), *value)));
         let vectors = self.vectors.iter().flat_map(|(register, vector)| {
             let register = *register;
-            let lanes = vector.lanes.iter();
-            lanes.map(move |(lane, value)| {
-                (
-                    Place::Lane {
-                        register,
-                        lane: *lane,
-                    },
-                    *value,
-                )
-            })
+            let lanes = vector.lanes();
+            lanes.map(move |(lane, value)| (Place::Lane { register, lane }, value))
         });
         let slots = self.slots.iter().flat_map(|(slot, vector)| {
             let slot = *slot;
-            let lanes = vector.lanes.iter();
-            lanes.map(move |(lane, value)| (Place::Scratch { slot, lane: *lane }, *value))
+            let lanes = vector.lanes();
+            lanes.map(move |(lane, value)| (Place::Scratch { slot, lane }, value))
         });
         let all = scalars.chain(vectors).chain(slots);
         all.filter_map(|(place, value)| Some((place, value.own_bit()?)))
@@ -367,17 +359,24 @@ impl State {
             let [here, there] = vectors;
             here.covers(&there)
         };
-        let vectors = self.vectors.keys().chain(other.vectors.keys());
-        let slots = self.slots.keys().chain(other.slots.keys());
+        // What states share need not be looked at.
+        let same_vectors =
+            self.vectors_lost == other.vectors_lost && Arc::ptr_eq(&self.vectors, &other.vectors);
+        let same_slots =
+            self.slots_lost == other.slots_lost && Arc::ptr_eq(&self.slots, &other.slots);
         self.exec == other.exec
             && (!self.is_whole || other.is_whole)
             && self.callees_from == other.callees_from
             && (self.vectors_lost || !other.vectors_lost)
             && (self.slots_lost || !other.slots_lost)
-            && scalars.into_iter().all(|(here, there)| here.covers(*there))
-            && { vectors }
-                .all(|register| covers([self, other].map(|state| state.vector(*register))))
-            && { slots }.all(|slot| covers([self, other].map(|state| state.slot(*slot))))
+            && (Arc::ptr_eq(&self.scalars, &other.scalars)
+                || scalars.into_iter().all(|(here, there)| here.covers(*there)))
+            && (same_vectors
+                || either(&self.vectors, &other.vectors)
+                    .all(|register| covers([self, other].map(|state| state.vector(register)))))
+            && (same_slots
+                || either(&self.slots, &other.slots)
+                    .all(|slot| covers([self, other].map(|state| state.slot(slot)))))
     }
 
     /// Takes in what is known at the end of another path. Gives whether that changed anything.
@@ -393,16 +392,16 @@ impl State {
             self.lose_vectors();
         } else if self.vectors != other.vectors {
             let mut joined = BTreeMap::new();
-            for register in self.vectors.keys().chain(other.vectors.keys()) {
-                let vector = before.vector(*register).join(&other.vector(*register));
-                joined.insert(*register, vector);
+            for register in either(&self.vectors, &other.vectors) {
+                let vector = before.vector(register).join(&other.vector(register));
+                joined.insert(register, vector);
             }
             self.vectors = Arc::new(joined);
         }
         if self.slots != other.slots || self.slots_lost != other.slots_lost {
             let mut joined = BTreeMap::new();
-            for slot in self.slots.keys().chain(other.slots.keys()) {
-                joined.insert(*slot, before.slot(*slot).join(&other.slot(*slot)));
+            for slot in either(&self.slots, &other.slots) {
+                joined.insert(slot, before.slot(slot).join(&other.slot(slot)));
             }
             self.slots = Arc::new(joined);
             self.slots_lost |= other.slots_lost;
@@ -414,6 +413,15 @@ impl State {
         self.is_whole &= other.is_whole;
         *self != before
     }
+}
+
+/// The keys that are in one of two maps.
+fn either<'m, K: Ord + Copy, V>(
+    one: &'m BTreeMap<K, V>,
+    other: &'m BTreeMap<K, V>,
+) -> impl Iterator<Item = K> + use<'m, K, V> {
+    let others = other.keys().filter(|key| !one.contains_key(key));
+    one.keys().chain(others).copied()
 }
 
 impl Exec {

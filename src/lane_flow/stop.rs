@@ -9,7 +9,8 @@ use super::changed::Changed;
 use super::contents::{Caller, Contents, Frame, read};
 use super::function::FunctionFlow;
 use super::place::Place;
-use super::plan::RangePlan;
+use super::plan::{PlacePlan, RangePlan};
+use super::possible::OffLane;
 use super::state::{Exec, Section, SectionLanes};
 use super::step::all_lanes;
 use super::tree::Asker;
@@ -17,7 +18,7 @@ use super::walk::Answer;
 use crate::abi::Callees;
 use crate::arch::{Processor, Register, WaveSize};
 use crate::error::Result;
-use crate::isa::Decoder;
+use crate::isa::{Decoder, MachineRegister};
 use crate::object::{CodeObject, Kernel, SymbolKind, SymbolSection};
 use crate::wave::Wave;
 
@@ -237,6 +238,20 @@ impl<'a> LaneFlow<'a> {
             }
             [_, _] => Changed::all(),
         }
+    }
+
+    /// The lanes that may be off at an address, by what switched them off; nothing if that cannot be told.
+    ///
+    /// * `plan`: what is known there.
+    pub(crate) fn possible(&self, pc: u64, plan: &PlacePlan) -> Option<Vec<OffLane>> {
+        let at = self.find(pc, false).ok()?;
+        at.flow.possible(&self.callees, at.index, plan)
+    }
+
+    /// Whether every way to an address puts something into a scalar register that is no mask.
+    pub(crate) fn holds_no_mask(&self, pc: u64, register: MachineRegister) -> bool {
+        let at = self.find(pc, false);
+        at.is_ok_and(|at| at.flow.holds_no_mask(&self.callees, (at.index, register)))
     }
 
     fn read_exec(&self, wave: &dyn Wave) -> Result<u64> {

@@ -20,6 +20,9 @@ const MOST: usize = 1 << 14;
 /// The instruction that switched a lane off; nothing if it is on.
 type Switch = Option<usize>;
 
+/// What stands for the instruction of a lane that did not enter the function.
+pub(super) const NEVER: usize = usize::MAX;
+
 /// What is known of a lane at each place of a function.
 #[derive(Debug)]
 pub(super) struct Switches {
@@ -37,7 +40,7 @@ impl Contexts<'_> {
     /// What becomes of a lane with an instruction: one or two states.
     ///
     /// Nothing if it cannot be told.
-    fn step(
+    pub(super) fn step(
         &self,
         (index, switch): (usize, Switch),
         state: &State,
@@ -70,14 +73,20 @@ impl Contexts<'_> {
 }
 
 impl Switches {
-    /// Follows a lane from the entry of the function.
+    /// Follows a lane from the entry of the function: one that entered it, or one that did not and is off all the
+    /// time ([`NEVER`]).
     ///
     /// * `left`: how many instructions may be gone through. Nothing if those are not enough, or a way cannot be
     ///   followed.
-    pub(super) fn find(contexts: &Contexts<'_>, entry: State, mut left: usize) -> Option<Switches> {
+    pub(super) fn find(
+        contexts: &Contexts<'_>,
+        (entry, switch): (State, Switch),
+        mut left: usize,
+    ) -> Option<Switches> {
         let code = contexts.on.code;
-        let mut states: BTreeMap<(usize, Switch), State> = BTreeMap::from([((0, None), entry)]);
-        let mut work = BTreeSet::from([(0, None)]);
+        let never = switch == Some(NEVER);
+        let mut states: BTreeMap<(usize, Switch), State> = BTreeMap::from([((0, switch), entry)]);
+        let mut work = BTreeSet::from([(0, switch)]);
         while let Some((first, switch)) = work.pop_first() {
             let state = states.get(&(first, switch))?.clone();
             // The states of one lane on its way through a block.
@@ -89,6 +98,8 @@ impl Switches {
                 for (switch, state) in &lanes {
                     next.extend(contexts.step((index, *switch), state)?);
                 }
+                // What would switch one on that did not enter does not happen.
+                next.retain(|(switch, _)| !never || switch.is_some());
                 lanes = merged(next);
                 let mut goes_on = false;
                 for edge in code.edges(index) {
@@ -127,13 +138,12 @@ impl Switches {
         Some(Switches { states })
     }
 
-    /// The instructions that may have switched a lane off that is off before an instruction, and what is known
-    /// there of one that each did.
+    /// What is known of lanes before an instruction: of those that are on, and of those that each instruction switched off.
     pub(super) fn before(
         &self,
         contexts: &Contexts<'_>,
         index: usize,
-    ) -> Option<Vec<(usize, State)>> {
+    ) -> Option<Vec<(Switch, State)>> {
         let code = contexts.on.code;
         // Every state of the block.
         let ((first, _), _) = (self.states.range(..=(index, Some(usize::MAX)))).next_back()?;
@@ -150,11 +160,12 @@ impl Switches {
             for (switch, state) in &lanes {
                 next.extend(contexts.step((passed, *switch), state)?);
             }
+            // One that did not enter has no others beside it.
+            let never = lanes.iter().any(|(switch, _)| *switch == Some(NEVER));
+            next.retain(|(switch, _)| !never || switch.is_some());
             lanes = merged(next);
         }
-        let off = lanes.into_iter();
-        let off = off.filter_map(|(switch, state)| Some((switch?, state)));
-        Some(off.collect())
+        Some(lanes)
     }
 }
 

@@ -1,6 +1,7 @@
 //! A vector register, or a row of scratch, as a dword for each lane.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::place::{Place, Slot};
 use super::value::Value;
@@ -24,7 +25,50 @@ pub(super) struct Vector {
     /// In the lanes that did not.
     others: Whole,
     /// The lanes of which something else is known.
-    pub(super) lanes: BTreeMap<u8, Value>,
+    lanes: Lanes,
+}
+
+/// What some lanes have, by lane. Copies share it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Lanes(Option<Arc<BTreeMap<u8, Value>>>);
+
+impl Lanes {
+    const NONE: Lanes = Lanes(None);
+
+    fn of(lanes: BTreeMap<u8, Value>) -> Lanes {
+        Lanes((!lanes.is_empty()).then(|| Arc::new(lanes)))
+    }
+
+    fn get(&self, lane: u8) -> Option<Value> {
+        self.0.as_ref()?.get(&lane).copied()
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (u8, Value)> {
+        let lanes = self.0.iter().flat_map(|lanes| lanes.iter());
+        lanes.map(|(lane, value)| (*lane, *value))
+    }
+
+    /// The lanes that are in one of the two.
+    fn either(&self, other: &Lanes) -> impl Iterator<Item = u8> {
+        let others = other.iter().filter(|(lane, _)| self.get(*lane).is_none());
+        self.iter().chain(others).map(|(lane, _)| lane)
+    }
+
+    fn set(&mut self, lane: u8, value: Value) {
+        if self.get(lane) != Some(value) {
+            let lanes = self.0.get_or_insert_default();
+            Arc::make_mut(lanes).insert(lane, value);
+        }
+    }
+
+    /// Whether both are the same one, without a look at it.
+    fn is_shared(&self, other: &Lanes) -> bool {
+        match (&self.0, &other.0) {
+            (None, None) => true,
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+            (_, _) => false,
+        }
+    }
 }
 
 impl Whole {
@@ -60,21 +104,21 @@ impl Vector {
     pub(super) const UNKNOWN: Vector = Vector {
         entered: Whole::Unknown,
         others: Whole::Unknown,
-        lanes: BTreeMap::new(),
+        lanes: Lanes::NONE,
     };
 
     pub(super) fn of(whole: Whole) -> Vector {
         Vector {
             entered: whole,
             others: whole,
-            lanes: BTreeMap::new(),
+            lanes: Lanes::NONE,
         }
     }
 
     /// One lane's dword, whether it entered the function or not.
     pub(super) fn lane(&self, lane: u8) -> Value {
         let whole = || self.entered.join(self.others).lane(lane);
-        self.lanes.get(&lane).copied().unwrap_or_else(whole)
+        self.lanes.get(lane).unwrap_or_else(whole)
     }
 
     /// One lane's dword.
@@ -86,34 +130,55 @@ impl Vector {
         } else {
             self.others
         };
-        let known = self.lanes.get(&lane).copied();
+        let known = self.lanes.get(lane);
         known.unwrap_or_else(|| whole.lane(lane))
     }
 
     pub(super) fn set_lane(&mut self, lane: u8, value: Value) {
-        self.lanes.insert(lane, value);
+        self.lanes.set(lane, value);
+    }
+
+    /// The lanes of which something else is known than of the whole.
+    pub(super) fn lanes(&self) -> impl Iterator<Item = (u8, Value)> {
+        self.lanes.iter()
     }
 
     /// Nothing but what is in some lanes, a bit each.
     pub(super) fn only(&self, lanes: u64) -> Vector {
-        let mut only = Vector::UNKNOWN;
-        for lane in 0..64_u8 {
-            if lanes & 1_u64.checked_shl(lane.into()).unwrap_or(0) != 0
-                && let value = self.lane(lane).as_mask()
-                && value != Value::Unknown
-            {
-                only.lanes.insert(lane, value);
+        let is_kept = |lane: u8| lanes & 1_u64.checked_shl(lane.into()).unwrap_or(0) != 0;
+        let is_whole_unknown = (self.entered, self.others) == (Whole::Unknown, Whole::Unknown);
+        let stays = |(lane, value): (u8, Value)| {
+            is_kept(lane) && value != Value::Unknown && value.as_mask() == value
+        };
+        // Most were the same at the last branch.
+        if is_whole_unknown && self.lanes.iter().all(stays) {
+            return self.clone();
+        }
+        let mut only = BTreeMap::new();
+        let mut left = lanes;
+        while left != 0 {
+            let lane = u8::try_from(left.trailing_zeros()).unwrap_or(0);
+            left &= left.wrapping_sub(1);
+            let value = self.lane(lane).as_mask();
+            if value != Value::Unknown {
+                only.insert(lane, value);
             }
         }
-        only
+        Vector {
+            lanes: Lanes::of(only),
+            ..Vector::UNKNOWN
+        }
     }
 
     /// Whether this holds for everything that the other holds for.
     pub(super) fn covers(&self, other: &Vector) -> bool {
         let wholes = [(self.entered, other.entered), (self.others, other.others)];
-        let mut lanes = self.lanes.keys().chain(other.lanes.keys());
+        if wholes.iter().all(|(here, there)| here == there) && self.lanes.is_shared(&other.lanes) {
+            return true;
+        }
+        let mut lanes = self.lanes.either(&other.lanes);
         (wholes.iter()).all(|(here, there)| here == there || *here == Whole::Unknown)
-            && lanes.all(|lane| self.lane(*lane).covers(other.lane(*lane)))
+            && lanes.all(|lane| self.lane(lane).covers(other.lane(lane)))
     }
 
     /// What is known where two paths meet.
@@ -141,15 +206,11 @@ impl Vector {
             Written::Others => (self.entered, new.others),
             Written::Some => (self.entered.join(new.entered), self.others.join(new.others)),
         };
-        let mut result = Vector {
+        let joined = |lane: u8| (lane, self.lane(lane).join(new.lane(lane)));
+        Vector {
             entered,
             others,
-            lanes: BTreeMap::new(),
-        };
-        for lane in self.lanes.keys().chain(new.lanes.keys()) {
-            let value = self.lane(*lane).join(new.lane(*lane));
-            result.lanes.insert(*lane, value);
+            lanes: Lanes::of(self.lanes.either(&new.lanes).map(joined).collect()),
         }
-        result
     }
 }

@@ -33,6 +33,12 @@ impl LaneBits {
         self.bit_size
     }
 
+    /// Whether every bit of every lane is there.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.masks.is_empty()
+    }
+
     /// The bytes of a lane, the first bit lowest; empty for a lane that does not exist.
     #[must_use]
     pub fn bytes(&self, lane: Lane) -> &[u8] {

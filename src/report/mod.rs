@@ -42,7 +42,7 @@ pub use lane_pc::{LanePcCaller, LanePcDocument, LanePcLane};
 pub use lane_pc_picture::LanePicture;
 pub use number::{Hex, hex_bytes, parse_hex_bytes};
 pub use place::PlaceDocument;
-pub use print::{ExpressionDocument, PrintDocument, QueryErrorDocument};
+pub use print::{ExpressionDocument, PrintDocument, QueryErrorDocument, WaitingAnswers};
 pub use registers::{RegisterRow, RegistersDocument};
 pub use unwind::{
     CfaDocument, FrameDocument, RegisterDocument, RegisterValue, UnwindDocument, UnwindLane,

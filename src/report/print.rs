@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::completeness::Completeness;
 use super::number::{Hex, hex_bytes};
-use super::vars::{LaneDocument, PER_LINE, VarsFrame};
+use super::vars::{LaneDocument, PER_LINE, Places, VarsFrame};
 use crate::arch::Lane;
 use crate::display::Options;
 use crate::inspect::StopFrame;
@@ -22,9 +22,27 @@ pub struct PrintDocument {
     pub pc: Hex,
     /// Where that is in the source.
     pub frame: VarsFrame,
+    /// Set if the lanes wait there: EXEC has switched them off, and the answers are those of where they wait.
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    pub waiting: bool,
     /// Whether a limit was reached; its fields are the document's.
     #[serde(flatten)]
     pub completeness: Completeness,
+    /// The expressions, in the order in which they were asked for.
+    pub expressions: Vec<ExpressionDocument>,
+    /// Of lanes that were chosen and wait elsewhere in the frame: the answers there, by program location.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub waiting_lanes: Vec<WaitingAnswers>,
+}
+
+/// Expressions where lanes wait.
+#[non_exhaustive]
+#[derive(Clone, Debug, Serialize)]
+pub struct WaitingAnswers {
+    /// The program location of the lanes, in the process.
+    pub pc: Hex,
+    /// Where that is in the source.
+    pub frame: VarsFrame,
     /// The expressions, in the order in which they were asked for.
     pub expressions: Vec<ExpressionDocument>,
 }
@@ -91,27 +109,83 @@ impl PrintDocument {
     ) -> crate::Result<PrintDocument> {
         let meter = frame.stop().meter();
         meter.begin_question();
-        let place = VarsFrame::within(frame, meter)?;
-        let mut query = Query::within(*frame)?;
-        let mut writer = Writer {
-            lanes,
-            options,
-            meter,
-            completeness: Completeness::default(),
+        let places = Places::here(*frame, lanes.to_vec());
+        PrintDocument::at(places, meter, texts, options)
+    }
+
+    /// The same for lanes that somebody chose: of those that EXEC has switched off the answers are those of where they
+    /// wait.
+    ///
+    /// # Errors
+    /// If the debugging information of the frame is malformed.
+    pub fn of_chosen(
+        frame: &StopFrame<'_, '_, '_>,
+        lanes: &[Lane],
+        texts: &[String],
+        options: &Options,
+    ) -> crate::Result<PrintDocument> {
+        let meter = frame.stop().meter();
+        meter.begin_question();
+        let places = Places::of(*frame, lanes.to_vec());
+        PrintDocument::at(places, meter, texts, options)
+    }
+
+    fn at(
+        places: Places<'_, '_, '_>,
+        meter: &Meter,
+        texts: &[String],
+        options: &Options,
+    ) -> crate::Result<PrintDocument> {
+        let mut completeness = Completeness::default();
+        let mut answer = |(frame, lanes): (StopFrame<'_, '_, '_>, Vec<Lane>)| {
+            let place = VarsFrame::within(&frame, meter)?;
+            let mut query = Query::within(frame)?;
+            let mut writer = Writer {
+                lanes: &lanes,
+                options,
+                meter,
+                completeness: Completeness::default(),
+            };
+            let expressions = texts.iter().map(|text| writer.expression(&mut query, text));
+            let expressions = expressions.collect();
+            for limit in query.limit().into_iter().chain(&meter.refused()) {
+                writer.completeness.note(limit);
+            }
+            if completeness.complete {
+                completeness = writer.completeness;
+            }
+            let pc = Hex::from(frame.pc());
+            Ok::<_, crate::Error>((pc, place, expressions))
         };
-        let expressions = texts.iter().map(|text| writer.expression(&mut query, text));
-        let expressions = expressions.collect();
-        let refused = meter.refused();
-        for limit in query.limit().into_iter().chain(&refused) {
-            writer.completeness.note(limit);
+        let waiting = places.first.0.is_of_waiting_lanes();
+        let (pc, frame, expressions) = answer(places.first)?;
+        let mut waiting_lanes = Vec::new();
+        for place in places.waiting {
+            if meter.refused().is_some() {
+                break;
+            }
+            let (pc, frame, expressions) = answer(place)?;
+            waiting_lanes.push(WaitingAnswers {
+                pc,
+                frame,
+                expressions,
+            });
         }
         Ok(PrintDocument {
             format: "hetdwarf-print/1",
-            pc: Hex::from(frame.call_frame().pc()),
-            frame: place,
-            completeness: writer.completeness,
+            pc,
+            frame,
+            waiting,
+            completeness,
             expressions,
+            waiting_lanes,
         })
+    }
+
+    /// The answers of every place.
+    pub(crate) fn places(&self) -> impl Iterator<Item = &[ExpressionDocument]> {
+        let waiting = self.waiting_lanes.iter();
+        core::iter::once(&*self.expressions).chain(waiting.map(|place| &*place.expressions))
     }
 }
 

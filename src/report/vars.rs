@@ -22,7 +22,7 @@ use crate::untrusted::Untrusted;
 pub use children::ChildDocument;
 use children::{Lister, Value, is_none};
 use empty::Reason;
-use places::Places;
+pub(super) use places::Places;
 
 /// As how many letters or entries a line of output counts.
 pub(super) const PER_LINE: u64 = 64;

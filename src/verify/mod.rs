@@ -21,6 +21,7 @@ mod finding;
 mod frame_expression;
 mod given;
 mod instructions;
+mod lane;
 mod location;
 mod machine_code;
 mod meaning;
@@ -121,6 +122,9 @@ pub(crate) fn verify_within(
     drop(fdes);
     if wants(&location::FAMILIES) {
         location::check(&subject, threads, &mut findings);
+    }
+    if wants(&[lane::RULES]) {
+        lane::check(&subject, &mut findings);
     }
     if wants(&[aranges::RULES]) {
         aranges::check(&subject, &mut findings);

@@ -6,14 +6,14 @@
 use core::fmt;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Verdict;
 use super::profile::Profile;
+use super::{Verdict, lane};
 use crate::cfi_check;
 use crate::nearest::nearest;
 use crate::rule::{Rule, Severity};
 use crate::untrusted::Untrusted;
 
-/// The name that stands for the rules that hold call frame information against the machine code.
+/// The name that stands for the rules that hold call frame information, and what is said of lanes, against the machine code.
 pub const MACHINE_CODE: &str = "machine-code";
 
 /// What somebody wants of a rule.
@@ -138,6 +138,11 @@ impl Selection {
     }
 }
 
+/// The rules that [`MACHINE_CODE`] stands for.
+fn machine_code() -> impl Iterator<Item = &'static Rule> {
+    cfi_check::RULES.iter().chain(lane::RULES).copied()
+}
+
 impl Rule {
     /// The rules that a name stands for: that of one, the start of some before `*`, or [`MACHINE_CODE`].
     ///
@@ -145,7 +150,7 @@ impl Rule {
     /// [`UnknownRule`], with the nearest name, if it stands for none.
     pub fn named(name: &str) -> Result<Vec<&'static Rule>, UnknownRule> {
         if name == MACHINE_CODE {
-            return Ok(cfi_check::RULES.to_vec());
+            return Ok(machine_code().collect());
         }
         let found: Vec<_> = match name.strip_suffix('*') {
             Some(start) => Rule::all().filter(|r| r.id.starts_with(start)).collect(),
@@ -245,8 +250,8 @@ mod tests {
         assert_eq!(severity("cfi-wrong-place"), Some(Severity::Warning));
         assert_eq!(severity("cfi-entry"), Some(Severity::Error));
         let dropped = Rule::all().filter(|rule| selection.severity(rule).is_none());
-        // All rules of `cfi_check` but the one that is kept.
-        assert_eq!(dropped.count(), cfi_check::RULES.len() - 1);
+        // All of them but the one that is kept.
+        assert_eq!(dropped.count(), machine_code().count() - 1);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! A value that all lanes have in common is said once. Other short ones stand in tables with a column for each
 //! lane, long ones in lists with a line for each value.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 
 use anstyle::{AnsiColor, Style};
@@ -10,7 +11,10 @@ use anstyle::{AnsiColor, Style};
 use crate::cli::failure::{Failure, print_limit};
 use crate::cli::lanes::ranges;
 use crate::cli::table::{bold, faint, table};
-use crate::report::{ExpressionDocument, LaneDocument, PrintDocument, QueryErrorDocument};
+use crate::cli::vars::frame_text;
+use crate::report::{
+    ExpressionDocument, Hex, LaneDocument, PrintDocument, QueryErrorDocument, VarsFrame,
+};
 use crate::untrusted::{Escaper, Untrusted};
 
 const BOLD: Style = Style::new().bold();
@@ -30,7 +34,47 @@ pub(super) fn print(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let mut rest: &[ExpressionDocument] = &document.expressions;
+    if document.waiting {
+        print_place(&document.frame, document.pc, &document.expressions, out)?;
+    }
+    print_expressions(&document.expressions, is_whole, width, out, err)?;
+    for place in &document.waiting_lanes {
+        print_place(&place.frame, place.pc, &place.expressions, out)?;
+        print_expressions(&place.expressions, false, width, out, err)?;
+    }
+    print_inactive(document, out)?;
+    Ok(print_limit(&document.completeness, out)?)
+}
+
+/// Says where lanes wait whose answers follow.
+fn print_place(
+    frame: &VarsFrame,
+    pc: Hex,
+    expressions: &[ExpressionDocument],
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let lanes = expressions.iter().find_map(|e| e.lanes.as_ref());
+    let lanes: Vec<u8> = lanes.into_iter().flatten().map(|lane| lane.lane).collect();
+    if !lanes.is_empty() {
+        let verb = if lanes.len() == 1 { "waits" } else { "wait" };
+        let (lanes, place) = (numbered(&lanes), frame_text(frame));
+        writeln!(
+            out,
+            "{FAINT}{lanes} {verb} in {place} (pc {:#x}){FAINT:#}",
+            pc.0
+        )?;
+    }
+    Ok(())
+}
+
+fn print_expressions(
+    expressions: &[ExpressionDocument],
+    is_whole: bool,
+    width: usize,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> Result<(), Failure> {
+    let mut rest = expressions;
     while let Some((first, others)) = rest.split_first() {
         if let Some(error) = &first.error {
             print_error(first.text.raw(), error, width, err)?;
@@ -46,8 +90,7 @@ pub(super) fn print(
         }
         rest = others;
     }
-    print_inactive(document, out)?;
-    Ok(print_limit(&document.completeness, out)?)
+    Ok(())
 }
 
 /// Says which lanes do not execute, whatever the expression.
@@ -57,7 +100,19 @@ fn print_inactive(document: &PrintDocument, out: &mut dyn Write) -> Result<(), F
         .into_iter()
         .flatten()
         .filter(|lane| lane.state == "inactive");
-    let inactive: Vec<u8> = inactive.map(|lane| lane.lane).collect();
+    let waiting = document
+        .waiting_lanes
+        .iter()
+        .flat_map(|place| &place.expressions);
+    let waiting: BTreeSet<u8> = waiting
+        .filter_map(|expression| expression.lanes.as_ref())
+        .flatten()
+        .map(|lane| lane.lane)
+        .collect();
+    let inactive: Vec<u8> = inactive
+        .map(|lane| lane.lane)
+        .filter(|lane| !waiting.contains(lane))
+        .collect();
     if !inactive.is_empty() {
         let verb = if inactive.len() == 1 { "is" } else { "are" };
         let lanes = numbered(&inactive);

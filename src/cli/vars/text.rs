@@ -161,7 +161,7 @@ fn one_lane(content: &FrameVariables) -> String {
 }
 
 /// Where a frame is, as `helper at k.cl:4`.
-fn frame_text(frame: &VarsFrame) -> String {
+pub(in crate::cli) fn frame_text(frame: &VarsFrame) -> String {
     let mut text = String::new();
     for name in &frame.inlined {
         text.push_str(&format!("{name} inlined into "));

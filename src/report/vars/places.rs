@@ -6,17 +6,31 @@ use crate::arch::Lane;
 use crate::inspect::{LanePlace, Recovery, StopFrame};
 
 /// Chosen lanes by where they are.
-pub(super) struct Places<'s, 'p, 'a> {
+pub(in crate::report) struct Places<'s, 'p, 'a> {
     /// The frame as those see it that are to be shown first, and which.
-    pub(super) first: (StopFrame<'s, 'p, 'a>, Vec<Lane>),
+    pub(in crate::report) first: (StopFrame<'s, 'p, 'a>, Vec<Lane>),
     /// The frame as others see it that wait, by their program location.
-    pub(super) waiting: Vec<(StopFrame<'s, 'p, 'a>, Vec<Lane>)>,
+    pub(in crate::report) waiting: Vec<(StopFrame<'s, 'p, 'a>, Vec<Lane>)>,
 }
 
 impl<'s, 'p, 'a> Places<'s, 'p, 'a> {
+    /// Some lanes where the frame is, whether they execute or not.
+    pub(in crate::report) fn here(
+        frame: StopFrame<'s, 'p, 'a>,
+        lanes: Vec<Lane>,
+    ) -> Places<'s, 'p, 'a> {
+        Places {
+            first: (frame, lanes),
+            waiting: Vec::new(),
+        }
+    }
+
     /// All of some lanes where the frame is, and besides those of them that wait where they wait. If all wait, the frame's
     /// own program location is of no interest.
-    pub(super) fn of(frame: StopFrame<'s, 'p, 'a>, lanes: Vec<Lane>) -> Places<'s, 'p, 'a> {
+    pub(in crate::report) fn of(
+        frame: StopFrame<'s, 'p, 'a>,
+        lanes: Vec<Lane>,
+    ) -> Places<'s, 'p, 'a> {
         let is_sure = frame.exec().is_some() && lanes.iter().all(|lane| frame.is_active(*lane));
         let found = match is_sure {
             true => None,

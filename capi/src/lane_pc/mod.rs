@@ -1,4 +1,8 @@
-//! Where lanes wait, from a back end's structured control flow: `DW_AT_LLVM_lane_pc` as text for an assembler.
+//! Where lanes wait, from a back end's control flow, structured or not: `DW_AT_LLVM_lane_pc` as text for an assembler, or as
+//! sections.
+
+mod graph;
+mod sections;
 
 use core::cell::RefCell;
 use core::ffi::c_char;
@@ -10,6 +14,9 @@ use hetdwarf::lane_pc::{
     AssemblyFunction, Function, Label, MaskPlace, Phase, Program, Region, WholeWave, assembly,
 };
 
+pub use self::graph::*;
+use self::sections::Written;
+pub use self::sections::{hetdwarf_lane_pcs_section, hetdwarf_lane_pcs_write};
 use crate::handle::{give, handles, with};
 use crate::plain::{self, sized};
 use crate::status::hetdwarf_status::HETDWARF_NOT_FOUND;
@@ -85,6 +92,8 @@ enum Open {
 
 /// A function whose regions are known.
 struct Done {
+    /// The bytes of its code.
+    size: u64,
     name: String,
     start: String,
     end: String,
@@ -93,6 +102,7 @@ struct Done {
 
 /// A function that has been begun.
 struct Begun {
+    size: u64,
     name: String,
     start: String,
     end: String,
@@ -105,19 +115,28 @@ struct Begun {
 pub(crate) struct Writer {
     done: RefCell<Vec<Done>>,
     begun: RefCell<Option<Begun>>,
+    /// Why nothing is said of parts of the graph that was added last.
+    refused: RefCell<Vec<String>>,
+    written: RefCell<Vec<Written>>,
     texts: Texts,
 }
 
 /// Writes where lanes wait. Free it with `hetdwarf_free`.
 ///
 /// A function is begun, then its regions in the order of the code, each with its masks and its phases, which can have regions
-/// in them; what is begun is ended, the last first.
+/// in them; what is begun is ended, the last first. Of a function of which only blocks are known `hetdwarf_lane_pcs_add_graph`
+/// finds the regions.
 #[derive(Debug)]
 pub struct hetdwarf_lane_pcs {
     _private: [u8; 0],
 }
 
 handles! { hetdwarf_lane_pcs: Writer = b"hdwlnpc\x01"; }
+
+fn wave_size(lanes: u32) -> Answer<WaveSize> {
+    let size = WaveSize::from_lanes(lanes.into());
+    size.ok_or_else(|| Fault::argument("a wave has 32 or 64 lanes"))
+}
 
 fn labels(range: hetdwarf_range) -> Answer<Range<Label>> {
     if range.start > range.end {
@@ -222,15 +241,14 @@ pub unsafe extern "C" fn hetdwarf_lane_pcs_begin_function(
     // SAFETY: as the caller says.
     guard(|| unsafe {
         with(lane_pcs.cast_const(), |writer, _| {
-            let wave_size = WaveSize::from_lanes(wave_size.into());
             let begun = Begun {
+                size,
                 name: given(name, "name")?.to_owned(),
                 start: given(start, "start")?.to_owned(),
                 end: given(end, "end")?.to_owned(),
                 function: Function {
                     code: Label::from(0)..Label::from(size),
-                    wave_size: wave_size
-                        .ok_or_else(|| Fault::argument("a wave has 32 or 64 lanes"))?,
+                    wave_size: self::wave_size(wave_size)?,
                     regions: Vec::new(),
                     whole_wave: Vec::new(),
                 },
@@ -410,6 +428,7 @@ pub unsafe extern "C" fn hetdwarf_lane_pcs_end(
             if is_function && let Some(begun) = writer.begun.borrow_mut().take() {
                 writer.done.borrow_mut().push(Done {
                     program: Program::new(&begun.function)?,
+                    size: begun.size,
                     name: begun.name,
                     start: begun.start,
                     end: begun.end,

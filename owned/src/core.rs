@@ -1,0 +1,81 @@
+//! A core with its process, its programs and their files.
+
+use core::fmt;
+use std::sync::Arc;
+
+use hetdwarf::gpu_core::{GpuCore, Image, Process};
+use hetdwarf::inspect::Programs;
+use hetdwarf::{Limits, Result};
+
+use crate::pinned::{Pinned, borrow_bytes};
+
+/// A core with what it borrows from.
+pub struct LoadedCore {
+    programs: Pinned<Programs<'static>>,
+    _process: Pinned<Process<'static>>,
+    _images: Pinned<Vec<Image<'static>>>,
+    core: Pinned<GpuCore<'static>>,
+    _files: Vec<Arc<[u8]>>,
+}
+
+impl LoadedCore {
+    /// Opens a core: the merged file, or the GPU's and the host's in either order. `objects` are files of code objects in place of
+    /// those that the core has at these load addresses, or has lost.
+    ///
+    /// # Errors
+    /// As [`GpuCore::open`].
+    pub fn open(files: Vec<Arc<[u8]>>, objects: &[(u64, Arc<[u8]>)]) -> Result<LoadedCore> {
+        // SAFETY: `_files` owns them, and those of objects, until all else is dropped.
+        let borrow = |bytes: &Arc<[u8]>| unsafe { borrow_bytes(bytes) };
+        let bytes: Vec<&'static [u8]> = files.iter().map(borrow).collect();
+        let core = Pinned::new(GpuCore::open(&bytes, &Limits::default())?);
+        // SAFETY: `core` is dropped after what borrows from it.
+        let opened = unsafe { core.borrow() };
+        let given = objects
+            .iter()
+            .map(|(address, bytes)| (*address, borrow(bytes).into()));
+        let images = Pinned::new(opened.images_with(given));
+        // SAFETY: `_images` is dropped after the process.
+        let process = Process::open(opened, unsafe { images.borrow() });
+        let process = Pinned::new(process);
+        // SAFETY: `_process` is dropped after the programs.
+        let programs = Programs::new(unsafe { process.borrow() });
+        let owned = objects.iter().map(|(_, bytes)| Arc::clone(bytes));
+        Ok(LoadedCore {
+            programs: Pinned::new(programs),
+            _process: process,
+            _images: images,
+            core,
+            _files: files.into_iter().chain(owned).collect(),
+        })
+    }
+
+    /// Asks something of the core and its programs.
+    pub fn with<R>(
+        &self,
+        question: impl for<'c, 'd> FnOnce(&'c GpuCore<'d>, &'c Programs<'d>) -> R,
+    ) -> R {
+        // SAFETY: nothing of it can be in the answer: its lifetimes are any.
+        let (core, programs) = unsafe { self.borrow() };
+        question(core, programs)
+    }
+
+    /// The core and its programs, for as long as the caller says.
+    ///
+    /// # Safety
+    /// What is borrowed must not be used after this is dropped.
+    #[must_use]
+    pub unsafe fn borrow(&self) -> (&'static GpuCore<'static>, &'static Programs<'static>) {
+        // SAFETY: as the caller says.
+        let core = unsafe { self.core.borrow() };
+        // SAFETY: as the caller says.
+        let programs = unsafe { self.programs.borrow() };
+        (core, programs)
+    }
+}
+
+impl fmt::Debug for LoadedCore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LoadedCore").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,58 @@
+//! A program with its code object and its file.
+
+use core::fmt;
+use std::sync::Arc;
+
+use hetdwarf::Result;
+use hetdwarf::inspect::Program;
+use hetdwarf::object::CodeObject;
+
+use crate::pinned::{Pinned, borrow_bytes};
+
+/// A program with what it borrows from.
+pub struct LoadedProgram {
+    program: Pinned<Program<'static>>,
+    _object: Pinned<CodeObject<'static>>,
+    _bytes: Arc<[u8]>,
+}
+
+impl LoadedProgram {
+    /// Loads the program of a code object's file.
+    ///
+    /// # Errors
+    /// As [`CodeObject::parse`] and [`Program::load`].
+    pub fn load(bytes: Arc<[u8]>) -> Result<LoadedProgram> {
+        // SAFETY: `_bytes` owns them until the object and the program are dropped.
+        let data = unsafe { borrow_bytes(&bytes) };
+        let object = Pinned::new(CodeObject::parse(data)?);
+        // SAFETY: `_object` is dropped after the program.
+        let program = Program::load(unsafe { object.borrow() })?;
+        Ok(LoadedProgram {
+            program: Pinned::new(program),
+            _object: object,
+            _bytes: bytes,
+        })
+    }
+
+    /// Asks something of the program.
+    pub fn with<R>(&self, question: impl for<'p, 'd> FnOnce(&'p Program<'d>) -> R) -> R {
+        // SAFETY: nothing of it can be in the answer: its lifetimes are any.
+        question(unsafe { self.program() })
+    }
+
+    /// The program, for as long as the caller says.
+    ///
+    /// # Safety
+    /// What is borrowed must not be used after this is dropped.
+    #[must_use]
+    pub unsafe fn program(&self) -> &'static Program<'static> {
+        // SAFETY: as the caller says.
+        unsafe { self.program.borrow() }
+    }
+}
+
+impl fmt::Debug for LoadedProgram {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LoadedProgram").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,107 @@
+//! What is owned says what the borrowed says, from any thread, wherever it is moved to.
+#![allow(
+    clippy::unwrap_used,
+    reason = "helpers of tests: a failure here is a failure of the test"
+)]
+
+use std::sync::Arc;
+
+use hetdwarf::gpu_core::{GpuCore, Process};
+use hetdwarf::inspect::{Program, Programs};
+use hetdwarf::location::Arena;
+use hetdwarf::object::CodeObject;
+use hetdwarf::{Limits, Result};
+use hetdwarf_owned::{LoadedCore, LoadedProgram};
+
+fn demo(name: &str) -> Vec<u8> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../src/cli/demo");
+    std::fs::read(format!("{folder}/{name}")).unwrap()
+}
+
+/// Asks four threads, each of which has a share of what is moved.
+fn asked_by_four<T: Send + Sync + 'static, R: Send + 'static>(
+    value: T,
+    question: fn(&T) -> R,
+) -> Vec<R> {
+    let shared = Arc::new(value);
+    let threads: Vec<_> = (0..4)
+        .map(|_| {
+            let share = Arc::clone(&shared);
+            std::thread::spawn(move || question(&share))
+        })
+        .collect();
+    drop(shared);
+    let answers = threads.into_iter().map(|thread| thread.join().unwrap());
+    answers.collect()
+}
+
+/// The function and the line of every fourth byte of code.
+fn places(program: &Program<'_>) -> Result<Vec<(Option<String>, Option<u64>)>> {
+    let info = program.info();
+    (0x1000..0x3000)
+        .step_by(4)
+        .map(|pc| {
+            let function = info.find_function(pc)?;
+            let name = function.and_then(|found| found.name.map(Into::into));
+            Ok((name, info.line_at(pc)?.map(|line| line.line)))
+        })
+        .collect()
+}
+
+#[test]
+fn a_program_outlives_what_it_was_made_of() {
+    let bytes = demo("calls-O2.rocm.hsaco");
+    let object = CodeObject::parse(&bytes).unwrap();
+    let expected = places(&Program::load(&object).unwrap()).unwrap();
+    let named = expected.iter().filter(|(name, _)| name.is_some()).count();
+    assert!(named > 100, "{named}");
+
+    let owned: Arc<[u8]> = bytes.clone().into();
+    let loaded = LoadedProgram::load(owned).unwrap();
+    for found in asked_by_four(loaded, |loaded| loaded.with(places).unwrap()) {
+        assert_eq!(found, expected);
+    }
+}
+
+/// The depth of the call stack of each wave.
+fn stacks(core: &GpuCore<'_>, programs: &Programs<'_>) -> Vec<Option<usize>> {
+    let depth = |index| {
+        let wave = core.wave(index)?;
+        let arena = Arena::new();
+        Some(programs.stop(&wave, &arena)?.frames().len())
+    };
+    (0..core.waves().len()).map(depth).collect()
+}
+
+#[test]
+fn a_core_outlives_what_it_was_made_of() {
+    let bytes = demo("demo.core");
+    let core = GpuCore::open(&[&bytes], &Limits::default()).unwrap();
+    let images = core.images();
+    let process = Process::open(&core, &images);
+    let expected = stacks(&core, &Programs::new(&process));
+    assert!(expected.contains(&Some(3)), "{expected:?}");
+
+    let loaded = LoadedCore::open(vec![bytes.clone().into()], &[]).unwrap();
+    for found in asked_by_four(loaded, |loaded| loaded.with(stacks)) {
+        assert_eq!(found, expected);
+    }
+}
+
+/// A code object that is given takes the place of the one at its address.
+#[test]
+fn given_code_objects_take_the_place_of_lost_ones() {
+    let bytes = demo("demo.core");
+    let core = GpuCore::open(&[&bytes], &Limits::default()).unwrap();
+    let address = core.code_objects().first().unwrap().load_address;
+    let open = |object: Vec<u8>| {
+        let objects = [(address, Arc::from(object))];
+        LoadedCore::open(vec![bytes.clone().into()], &objects).unwrap()
+    };
+    let given = open(demo("calls-O2.rocm.hsaco"));
+    let whole = given.with(stacks);
+    assert!(whole.contains(&Some(3)), "{whole:?}");
+    // In no program a wave has no stop.
+    let lost = open(b"no code object".to_vec());
+    assert!(lost.with(stacks).iter().all(Option::is_none));
+}

@@ -1,0 +1,124 @@
+//! The texts of a variable, lane by lane: what lanes have in common is done once.
+
+use super::variable::{Contents, MOST_BYTES, VariableValue};
+use crate::arch::Lane;
+use crate::debug_info::types::TypeTable;
+use crate::display::{Form, Options, TypedBytes};
+use crate::limits::Limits;
+use crate::location::LaneBits;
+use crate::meter::Meter;
+
+/// The texts of a variable, one after the other: see [`VariableValue::texts`].
+///
+/// ```
+/// use hetdwarf::prelude::*;
+/// use hetdwarf::{debug_info::types::TypeTable, display::Options};
+/// # let file = std::fs::read("src/cli/demo/calls-O2.rocm.hsaco").unwrap();
+/// # #[cfg(feature = "serde")] {
+/// let wave = Snapshot::from_json(&std::fs::read("src/cli/demo/stop.json").unwrap())?;
+/// let object = CodeObject::parse(&file)?;
+/// let program = Program::load(&object)?;
+/// let (mut types, mut text, display) = (TypeTable::default(), String::new(), Options::default());
+///
+/// let arena = Arena::new();
+/// let stop = Stop::new(&program, &wave, wave.pc(), StopOptions::loaded_at(wave.load_address), &arena);
+/// for variable in stop.frame(0).unwrap().variables(&mut types)? {
+///     let mut texts = variable.texts(&types, &display, &mut text);
+///     for lane in wave.wave_size().all_lanes() {
+///         let shown = texts.text(lane).map(str::to_owned);
+///         assert_eq!(shown, variable.text(lane, &types, &display));
+///     }
+/// }
+/// # }
+/// # Ok::<(), hetdwarf::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct LaneTexts<'t> {
+    value: &'t VariableValue<'t>,
+    /// The bits of all lanes, if none is missing and all lanes have the same type: those of nearly every variable.
+    complete: Option<&'t LaneBits>,
+    form: Form<'t>,
+    types: &'t TypeTable,
+    options: &'t Options,
+    text: &'t mut String,
+    /// Whose text that is, if it depends on nothing but these bytes.
+    last: Option<&'t [u8]>,
+}
+
+impl<'t> LaneTexts<'t> {
+    pub(super) fn new(
+        value: &'t VariableValue<'t>,
+        types: &'t TypeTable,
+        options: &'t Options,
+        text: &'t mut String,
+    ) -> LaneTexts<'t> {
+        let complete = match &value.contents {
+            Contents::Lanes { bits, .. } if value.lane_types.is_empty() => Some(bits),
+            Contents::Lanes { .. }
+            | Contents::None
+            | Contents::Constant(_)
+            | Contents::Each(_)
+            | Contents::Failed(_) => None,
+        };
+        LaneTexts {
+            value,
+            complete: complete.filter(|bits| bits.is_complete()),
+            form: Form::new(types, value.ty, options),
+            types,
+            options,
+            text,
+            last: None,
+        }
+    }
+
+    /// The value in a lane as a debugger of C prints it, whether or not the lane executes; nothing if there
+    /// are no bits.
+    pub fn text(&mut self, lane: Lane) -> Option<&str> {
+        self.print(lane, None).then_some(self.text.as_str())
+    }
+
+    /// Makes the text that of a lane; whether there is one. Without a meter it is a question of its own.
+    pub(super) fn print(&mut self, lane: Lane, meter: Option<&Meter>) -> bool {
+        match self.complete {
+            Some(bits) => {
+                let bytes = bits.bytes(lane);
+                if self.last != Some(bytes) {
+                    self.print_anew(&TypedBytes::known(bytes), lane, meter);
+                    self.last = Some(bytes);
+                }
+                true
+            }
+            None => self.print_any(lane, meter),
+        }
+    }
+
+    fn print_any(&mut self, lane: Lane, meter: Option<&Meter>) -> bool {
+        let value: &'t VariableValue<'t> = self.value;
+        let Some(bits) = value.contents.lent(lane) else {
+            return false;
+        };
+        let is_complete = bits.undefined.is_empty() && bits.unavailable.is_empty();
+        let alone = (is_complete && value.lane_types.is_empty()).then_some(bits.bytes);
+        if alone.is_none() || alone != self.last {
+            self.print_anew(&bits, lane, meter);
+            self.last = alone;
+        }
+        true
+    }
+
+    fn print_anew(&mut self, bits: &TypedBytes<'t>, lane: Lane, meter: Option<&Meter>) {
+        self.text.clear();
+        let ty = self.value.type_in(lane);
+        if ty != self.form.id() {
+            self.form = Form::new(self.types, ty, self.options);
+        }
+        let pointees = self.value.lane_types.pointees(lane);
+        match meter {
+            Some(meter) => self.form.print(bits, pointees, meter, self.text),
+            None => {
+                let meter = Meter::new(&Limits::DEFAULT, MOST_BYTES);
+                self.form.print(bits, pointees, &meter, self.text);
+            }
+        }
+    }
+}

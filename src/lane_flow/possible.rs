@@ -1,0 +1,177 @@
+//! Which lanes may be off at a place of the code: with what switched each off, what is known of its bits, and where
+//! it is right to say that it is.
+//!
+//! It is what an attribute that somebody else wrote is held against, so that places count as right as soon as nothing
+//! is known against them: the gap between the last instruction that acted on the lane and the next one that may, over
+//! whatever switches it on and off between.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::changed::Predecessors;
+use super::code::{Code, Edge};
+use super::gap::{around, is_control};
+use super::place::Place;
+use super::plan::LanePlan;
+use super::state::{Exec, State};
+use super::switches::Contexts;
+
+/// How many ways of one kind of lane are told apart.
+const MOST_WAYS: usize = 64;
+/// How many instructions are gone through for the places of one kind.
+const MOST_STEPS: usize = 1024;
+
+/// Lanes that may be off at a place, with the same history.
+#[derive(Clone, Debug)]
+pub(crate) struct OffLane {
+    /// Lanes 0 to 31, or 32 to 63.
+    pub(crate) half: u8,
+    /// The instruction that switched it off; nothing if it did not enter the function.
+    pub(crate) left: Option<u64>,
+    /// What its bits can be. It has those of one of them.
+    pub(crate) ways: Vec<Way>,
+}
+
+/// A lane's bits, and where it is right to say that it is.
+#[derive(Clone, Debug)]
+pub(crate) struct Way {
+    pub(crate) bits: BTreeMap<Place, bool>,
+    pub(crate) right: Right,
+}
+
+/// Where it is right to say that a lane is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Right {
+    /// It waits, and executes next at `resumes`.
+    Waits { resumes: u64, places: BTreeSet<u64> },
+    /// It never executes again.
+    Ended { places: BTreeSet<u64> },
+    /// It did not enter the function: nowhere.
+    Elsewhere,
+    /// No lane has these bits, or it cannot be told: whatever is said. What the code makes of such bits, if that is known.
+    Open(Option<BTreeSet<u64>>),
+}
+
+impl Right {
+    /// Whether it is right to say that the lane is at an address; nothing is that it is nowhere.
+    pub(crate) fn allows(&self, said: Option<u64>) -> bool {
+        match (self, said) {
+            (Right::Waits { places, .. }, Some(said)) => places.contains(&said),
+            // Lanes that were never started cannot be told from those that ended.
+            (Right::Waits { .. }, None) => false,
+            (Right::Ended { places }, Some(said)) => places.contains(&said),
+            (Right::Ended { .. } | Right::Elsewhere, None) | (Right::Open(_), _) => true,
+            (Right::Elsewhere, Some(_)) => false,
+        }
+    }
+
+    /// The addresses that are right; nothing if they are not known.
+    pub(crate) fn places(&self) -> Option<&BTreeSet<u64>> {
+        static NONE: BTreeSet<u64> = BTreeSet::new();
+        match self {
+            Right::Waits { places, .. } | Right::Ended { places } => Some(places),
+            Right::Elsewhere => Some(&NONE),
+            Right::Open(places) => places.as_ref(),
+        }
+    }
+}
+
+/// The ways that lanes with some bits can take by what is known of a place. Nothing if there are too many.
+///
+/// * `known`: bits that the lanes have.
+/// * `right`: the right places of one that takes a way.
+pub(super) fn ways(
+    plan: &LanePlan,
+    known: &[(Place, bool)],
+    mut right: impl FnMut(&LanePlan) -> Right,
+) -> Option<Vec<Way>> {
+    let known: BTreeMap<Place, bool> = known.iter().copied().collect();
+    let mut found = Vec::new();
+    let mut work = vec![(plan, known)];
+    while let Some((plan, bits)) = work.pop() {
+        let LanePlan::Ask { place, then } = plan else {
+            if found.len() >= MOST_WAYS {
+                return None;
+            }
+            let right = right(plan);
+            found.push(Way { bits, right });
+            continue;
+        };
+        for (next, bit) in then.iter().zip([false, true]) {
+            if bits.get(place).is_none_or(|known| *known == bit) {
+                let mut bits = bits.clone();
+                bits.insert(*place, bit);
+                work.push((next, bits));
+            }
+        }
+    }
+    Some(found)
+}
+
+/// The addresses at which a lane can be before the first instruction that acts on it, from where it is on again.
+///
+/// Nothing if that cannot be told.
+pub(super) fn ahead(contexts: &Contexts<'_>, index: usize, state: State) -> Option<BTreeSet<u64>> {
+    let code = contexts.on.code;
+    let mut places = BTreeSet::new();
+    let mut known: BTreeMap<(usize, bool), State> = BTreeMap::new();
+    let mut work = vec![(index, true, state)];
+    let mut left = MOST_STEPS;
+    while let Some((index, is_on, mut state)) = work.pop() {
+        left = left.checked_sub(1)?;
+        if code.is_leader(index) {
+            contexts.off.keep_live(&mut state, index);
+            match known.get_mut(&(index, is_on)) {
+                Some(known) => {
+                    if !known.join(&state) {
+                        continue;
+                    }
+                    state = known.clone();
+                }
+                None => {
+                    known.insert((index, is_on), state.clone());
+                }
+            }
+        }
+        let instruction = code.instructions.get(index)?;
+        if is_on {
+            places.insert(instruction.address);
+            if state.exec == Exec::Active && !is_control(&instruction.effect) {
+                continue;
+            }
+        }
+        let switch = (!is_on).then_some(index);
+        for (switch, state) in contexts.step((index, switch), &state)? {
+            let stays_on = switch.is_none();
+            if is_on && !stays_on {
+                places.extend(around(code, index));
+            }
+            for edge in code.edges(index) {
+                match edge {
+                    Edge::To(to) => work.push((to, stays_on, state.clone())),
+                    Edge::Leaves | Edge::Ends => {}
+                    Edge::Lost => return None,
+                }
+            }
+        }
+    }
+    Some(places)
+}
+
+/// The addresses at which a lane can be said to be that an instruction switched off: those before it, as far as nothing acts on
+/// lanes, the instruction, and those after it up to a branch.
+pub(super) fn behind(code: &Code, before: &Predecessors, index: usize) -> BTreeSet<u64> {
+    let address = |index: usize| code.instructions.get(index).map(|one| one.address);
+    let mut places: BTreeSet<u64> = around(code, index).into_iter().collect();
+    let mut seen = BTreeSet::from([index]);
+    let mut work = vec![index];
+    while let Some(at) = work.pop() {
+        for earlier in before.before(at) {
+            let effect = code.instructions.get(earlier).map(|one| one.effect);
+            if effect.is_some_and(|effect| is_control(&effect)) && seen.insert(earlier) {
+                places.extend(address(earlier));
+                work.push(earlier);
+            }
+        }
+    }
+    places
+}

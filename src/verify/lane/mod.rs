@@ -1,0 +1,456 @@
+//! What a function's own `DW_AT_LLVM_lane_pc` and `DW_AT_LLVM_active_lane` say of its lanes, held against the machine
+//! code ([`lane_flow`](crate::lane_flow)).
+//!
+//! Wherever what is said or what is known changes, waves are made whose lanes are switched off, with the bits that
+//! lanes of each history can have there, and the attributes are evaluated for them. Of a history a finding is made
+//! only if what is said is wrong for all bits that it allows, or is right for no lane whatever: what the code leaves open is no fault. An expression that reads
+//! what the code does not ask for cannot be evaluated for such a wave, and is checked no further. Functions of
+//! objects whose wave size is not known are not checked. Source: USAGE `DW_AT_LLVM_lane_pc`.
+
+mod wave;
+
+use core::fmt::Write;
+use std::collections::{BTreeMap, BTreeSet};
+
+use fallible_iterator::FallibleIterator;
+
+use super::finding::{Finding, Findings};
+use super::rule::rules;
+use super::subject::Subject;
+use crate::arch::{Register, WaveSize};
+use crate::debug_info::Function;
+use crate::debug_info::LocationRange;
+use crate::debug_info::attribute::{EXTENSIONS, Extension};
+use crate::error::{Error, ErrorKind, Resource};
+use crate::eval::LocationAttribute;
+use crate::expr::write_uleb;
+use crate::inspect::{LanePcs, Recovery, Stop, StopOptions};
+use crate::isa::MachineRegister;
+use crate::lane_flow::{ActiveLanes, LaneFlow, OffLane, Place, PlacePlan, Right};
+use crate::location::Arena;
+use crate::rule::Rule;
+use wave::MadeWave;
+
+/// How many steps it is to find out what is known of a place, and per byte of a function's code.
+const PER_PLACE: u64 = 2000;
+const PER_BYTE: u64 = 64;
+/// Of a half of the wave.
+const HALF: usize = 32;
+
+rules! {
+    WRONG "lane-pc-wrong-place" Error "USAGE DW_AT_LLVM_lane_pc"
+        "a lane that waits is said to be where it is not"
+        "By the machine code the lane was switched off in one place and goes on in another. Right is every address from behind the last instruction that acted on \
+         it up to the next one that does, on its own way; what is said is none of them, so that a debugger shows the lane in code that it does not execute. \
+         Typical causes: the end of a region is wrong, two masks are exchanged, or an entry of the location list goes too far.";
+    LOST "lane-pc-lost" Error "USAGE DW_AT_LLVM_lane_pc"
+        "a lane that waits is said not to have entered the function"
+        "Its program location is undefined, which means that it was not active on entry. By the machine code it was, and goes on later. A debugger \
+         looks for it in the callers, where it is at the call, and never shows it here.";
+    NOT_ENTERED "lane-pc-not-entered" Error "USAGE DW_AT_LLVM_lane_pc"
+        "a lane that did not enter the function is said to be in it"
+        "By the machine code no mask of the function has it, so that it was not active on entry and its program location has to be undefined. \
+         A debugger shows a call that the lane did not make.";
+    ACTIVE "lane-active-wrong" Error "USAGE DW_AT_LLVM_active_lane"
+        "the lanes that are said to be active are not those that are"
+        "Without DW_AT_LLVM_active_lane the lanes of EXEC count as active. In a section in which the compiler switches others on, to save whole vector registers for \
+         example, the active lanes are those of the register in which EXEC was saved; then the attribute has to say so.";
+    NO_MASK "lane-pc-no-mask" Error "USAGE DW_AT_LLVM_lane_pc"
+        "the program location of lanes is read from a register that holds no mask there"
+        "Whatever way the wave came, the register has a number or an address at this place, or what a callee left there: the mask was there before and the register was used \
+         again, or the expression names the wrong one.";
+    MISSING "lane-pc-missing" Note "USAGE DW_AT_LLVM_lane_pc"
+        "the program location of lanes has no entry where some are off"
+        "A debugger without an analysis of its own does not know there where the lanes are. The machine code tells: `hetdwarf annotate` writes it for functions without \
+         the attribute.";
+}
+
+/// Checks the functions that have the attribute.
+pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
+    let Some(wave_size) = subject.wave_size else {
+        return;
+    };
+    // To read all functions takes long, and hardly any object has the attribute.
+    if !may_have_lane_pcs(subject) {
+        return;
+    }
+    let info = subject.program.info();
+    let mut seen = BTreeSet::new();
+    for unit in info.unit_ids() {
+        // What cannot be read is found elsewhere.
+        for function in info.functions(unit).unwrap_or_default() {
+            let start = function.ranges.first().map(|range| range.start);
+            let is_new = |start: &u64| function.simt.lane_pc.is_some() && seen.insert(*start);
+            let Some(start) = start.filter(is_new) else {
+                continue;
+            };
+            let mut check = FunctionCheck {
+                subject,
+                function: &function,
+                flow: subject.program.lane_flow(wave_size),
+                wave_size,
+                found: BTreeMap::new(),
+            };
+            if check.run(start).is_err() {
+                return;
+            }
+            check.finish(findings);
+        }
+    }
+}
+
+/// Whether an abbreviation may have `DW_AT_LLVM_lane_pc`.
+fn may_have_lane_pcs(subject: &Subject<'_, '_>) -> bool {
+    let abbreviations = subject.program.object().section(".debug_abbrev");
+    let bytes = abbreviations.ok().flatten().unwrap_or_default();
+    let mut codes = EXTENSIONS
+        .iter()
+        .filter(|row| row.extension == Extension::LanePc)
+        .flat_map(|row| [row.llvm, row.het])
+        .flatten();
+    codes.any(|code| {
+        let mut encoded = Vec::new();
+        write_uleb(code.0.into(), &mut encoded);
+        bytes.windows(encoded.len()).any(|window| window == encoded)
+    })
+}
+
+/// What tells a fault from others of a function.
+type Fault = (&'static str, Option<u64>, String);
+
+/// Where a fault was seen.
+struct Seen {
+    rule: &'static Rule,
+    first: u64,
+    places: usize,
+    help: Option<String>,
+}
+
+struct FunctionCheck<'c, 'p, 'a> {
+    subject: &'c Subject<'p, 'a>,
+    function: &'c Function<'a>,
+    flow: &'p LaneFlow<'a>,
+    wave_size: WaveSize,
+    found: BTreeMap<Fault, Seen>,
+}
+
+/// A lane of a made wave: the kind and the way, and what it has where neither says anything.
+#[derive(Clone, Copy)]
+struct Lane {
+    kind: usize,
+    way: usize,
+    fill: bool,
+}
+
+impl FunctionCheck<'_, '_, '_> {
+    /// # Errors
+    /// If a limit was reached.
+    fn run(&mut self, start: u64) -> Result<(), Error> {
+        let end = self
+            .function
+            .ranges
+            .first()
+            .map_or(start, |range| range.end);
+        let work = end.saturating_sub(start).saturating_mul(PER_BYTE);
+        self.subject.meter().work(work)?;
+        let Some(plan) = self.flow.plan(start) else {
+            return Ok(());
+        };
+        let entries = self.boundaries();
+        for (range, known) in &plan {
+            let Ok(known) = known else { continue };
+            let between = entries.range(range.clone()).copied();
+            let places: BTreeSet<u64> = between.chain([range.start]).collect();
+            for pc in places {
+                self.subject.meter().work(PER_PLACE)?;
+                self.place(pc, known)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where entries of location lists begin and end.
+    fn boundaries(&self) -> BTreeSet<u64> {
+        let mut found = BTreeSet::new();
+        let simt = &self.function.simt;
+        for attribute in [simt.lane_pc, simt.active_lane].into_iter().flatten() {
+            let LocationAttribute::List { offset, .. } = attribute else {
+                continue;
+            };
+            let info = self.subject.program.info();
+            let Ok(mut list) = info.location_list(self.function.die.unit, offset) else {
+                continue;
+            };
+            while let Ok(Some(entry)) = list.next() {
+                if self.subject.meter().work(1).is_err() {
+                    break;
+                }
+                if let LocationRange::Bounded(range) = entry.range {
+                    found.extend([range.start, range.end]);
+                }
+            }
+        }
+        found
+    }
+
+    fn place(&mut self, pc: u64, plan: &PlacePlan) -> Result<(), Error> {
+        let Some(kinds) = self.flow.possible(pc, plan) else {
+            return Ok(());
+        };
+        // Of each kind what is said first, as long as nothing that is said is right.
+        let mut wrong: Vec<Option<Option<u64>>> = vec![None; kinds.len()];
+        let mut right = vec![false; kinds.len()];
+        let anywhere = all_right(&kinds);
+        let mut nowhere = BTreeSet::new();
+        let lanes = |half: u8| lanes(&kinds, half);
+        let lanes = [lanes(0), lanes(1)];
+        let mut parts = lanes.each_ref().map(|lanes| lanes.chunks(HALF));
+        loop {
+            let [low, high] = parts
+                .each_mut()
+                .map(|parts| parts.next().unwrap_or_default());
+            if low.is_empty() && high.is_empty() {
+                break;
+            }
+            self.subject.meter().work(PER_PLACE)?;
+            let wave = self.wave(&kinds, [low, high], plan.active);
+            let found = match self.evaluate(&wave, pc) {
+                Ok(found) => found,
+                Err(error) => return self.unreadable(pc, &error),
+            };
+            if !found.is_known && !kinds.iter().any(|kind| kind.left.is_some()) {
+                return Ok(());
+            }
+            if !found.is_known {
+                self.add(&MISSING, pc, None, "nothing is said".to_owned(), None);
+                return Ok(());
+            }
+            let all = u64::MAX >> (64_u32.saturating_sub(self.wave_size.lanes()));
+            if found.active & all != 0 {
+                let said = match self.function.simt.active_lane {
+                    Some(_) => "what is said to be active has lanes that are off",
+                    None => "EXEC has lanes that are off, and nothing else says which are active",
+                };
+                self.add(&ACTIVE, pc, None, said.to_owned(), None);
+            }
+            let pcs = [(low, 0), (high, HALF)];
+            for (lanes, first) in pcs {
+                for (lane, said) in lanes.iter().zip(found.pcs.iter().skip(first)) {
+                    let way = kinds
+                        .get(lane.kind)
+                        .and_then(|kind| kind.ways.get(lane.way));
+                    let is_right = way.is_none_or(|way| way.right.allows(*said));
+                    if let Some(right) = right.get_mut(lane.kind) {
+                        *right |= is_right;
+                    }
+                    if let Some(wrong) = wrong.get_mut(lane.kind) {
+                        wrong.get_or_insert(*said);
+                    }
+                    let is_right =
+                        |right: &BTreeSet<u64>| said.is_none_or(|pc| right.contains(&pc));
+                    if !anywhere.as_ref().is_none_or(is_right) {
+                        nowhere.extend(*said);
+                    }
+                }
+            }
+        }
+        for ((kind, said), is_right) in kinds.iter().zip(wrong).zip(right) {
+            if let (Some(said), false) = (said, is_right) {
+                self.wrong(pc, kind, said);
+                nowhere.retain(|pc| said != Some(*pc));
+            }
+        }
+        for said in nowhere {
+            let text = format!(
+                "{said:#x} is said of lanes with some masks, where none that is off can be"
+            );
+            self.add(&WRONG, pc, None, text, None);
+        }
+        Ok(())
+    }
+
+    /// A wave with these lanes of each half off, and all others not there.
+    fn wave(&self, kinds: &[OffLane], halves: [&[Lane]; 2], active: ActiveLanes) -> MadeWave {
+        let mut words: BTreeMap<Place, u32> = BTreeMap::new();
+        for (half, lanes) in (0_u8..).zip(halves) {
+            let kinds_here = kinds.iter().filter(|kind| kind.half == half);
+            let ways = kinds_here.flat_map(|kind| &kind.ways);
+            let places: BTreeSet<Place> = ways.flat_map(|way| way.bits.keys().copied()).collect();
+            for place in places {
+                let mut word = 0_u32;
+                for (n, lane) in (0_u32..).zip(lanes) {
+                    let way = kinds
+                        .get(lane.kind)
+                        .and_then(|kind| kind.ways.get(lane.way));
+                    let bit = way.and_then(|way| way.bits.get(&place).copied());
+                    if bit.unwrap_or(lane.fill) {
+                        word |= 1_u32.checked_shl(n).unwrap_or(0);
+                    }
+                }
+                words.insert(place, word);
+            }
+        }
+        let mut wave = MadeWave::new(self.wave_size);
+        for (place, word) in words {
+            wave.set(place, word);
+        }
+        wave.set_active(active, 0);
+        wave
+    }
+
+    fn evaluate(&self, wave: &MadeWave, pc: u64) -> Result<LanePcs, Error> {
+        let arena = Arena::new();
+        let meter = self.subject.meter();
+        let stop = Stop::within(
+            self.subject.program,
+            wave,
+            pc,
+            StopOptions::default(),
+            (&arena, meter),
+        );
+        match stop.frame(0) {
+            Some(frame) => frame.lane_pcs_within(Recovery::Never),
+            None => Err(Error::malformed("frame", "there is none")),
+        }
+    }
+
+    /// The attribute cannot be evaluated with what the code asks for.
+    fn unreadable(&mut self, pc: u64, error: &Error) -> Result<(), Error> {
+        if let Some(refused) = self.subject.meter().refused() {
+            return Err(refused);
+        }
+        let ErrorKind::Unavailable(Resource::Register(register)) = error.kind() else {
+            return Ok(());
+        };
+        let mut halves = self.machine_registers(*register);
+        if halves.is_empty() {
+            return Ok(());
+        }
+        halves.retain(|half| !self.flow.holds_no_mask(pc, *half));
+        if halves.is_empty() {
+            self.add(&NO_MASK, pc, None, format!("{register} is read"), None);
+        }
+        Ok(())
+    }
+
+    /// The scalar registers that a register of DWARF is.
+    fn machine_registers(&self, register: Register) -> Vec<MachineRegister> {
+        let scalars = (0..106).map(MachineRegister::Sgpr);
+        let named = [MachineRegister::VccLo, MachineRegister::VccHi];
+        let is_it = |one: &MachineRegister| {
+            let dwarf = one.dwarf(self.wave_size);
+            dwarf.is_some_and(|(found, _)| found == register)
+        };
+        scalars.chain(named).filter(is_it).collect()
+    }
+
+    /// What is said of lanes of a kind is wrong for all of them.
+    fn wrong(&mut self, pc: u64, kind: &OffLane, said: Option<u64>) {
+        let at = |said: Option<u64>| match said {
+            Some(said) => format!("said to be at {said:#x}"),
+            None => "said to be nowhere".to_owned(),
+        };
+        let Some(left) = kind.left else {
+            return self.add(&NOT_ENTERED, pc, None, at(said), None);
+        };
+        let mut right: BTreeSet<u64> = BTreeSet::new();
+        let mut resumes = BTreeSet::new();
+        for way in &kind.ways {
+            if let Right::Waits { resumes: next, .. } = &way.right {
+                resumes.insert(*next);
+            }
+            right.extend(way.right.places().into_iter().flatten());
+        }
+        let rule = match said {
+            Some(_) => &WRONG,
+            None => &LOST,
+        };
+        let mut text = at(said);
+        // Writing to a string does not fail.
+        match resumes.first() {
+            Some(next) => {
+                let _ = write!(text, "; it goes on at {next:#x}");
+            }
+            None => text.push_str("; it never executes again"),
+        }
+        let all: Vec<String> = right.iter().take(4).map(|at| format!("{at:#x}")).collect();
+        let more = if right.len() > all.len() {
+            " and others"
+        } else {
+            ""
+        };
+        let help = format!("right are {}{more}", all.join(", "));
+        self.add(rule, pc, Some(left), text, Some(help));
+    }
+
+    fn add(
+        &mut self,
+        rule: &'static Rule,
+        pc: u64,
+        left: Option<u64>,
+        text: String,
+        help: Option<String>,
+    ) {
+        let seen = self.found.entry((rule.id, left, text)).or_insert(Seen {
+            rule,
+            first: pc,
+            places: 0,
+            help,
+        });
+        seen.places = seen.places.saturating_add(1);
+    }
+
+    /// A finding for each fault.
+    fn finish(self, findings: &mut Findings) {
+        let die = self.function.die;
+        let name = self
+            .function
+            .name
+            .as_ref()
+            .map(|name| name.clone().into_owned());
+        for ((_, left, text), seen) in self.found {
+            let mut message = match left {
+                Some(left) => format!(
+                    "at {:#x} a lane that {left:#x} switched off is ",
+                    seen.first
+                ),
+                None if seen.rule.id == NOT_ENTERED.id => {
+                    format!("at {:#x} a lane that did not enter is ", seen.first)
+                }
+                None => format!("at {:#x} ", seen.first),
+            };
+            message.push_str(&text);
+            if let Some(more @ 1..) = seen.places.checked_sub(1) {
+                // Writing to a string does not fail.
+                let _ = write!(message, " ({more} more places)");
+            }
+            let mut finding = Finding::new(seen.rule, ".debug_info", message)
+                .at(die.offset)
+                .pc(seen.first);
+            finding.function = name.clone().map(Into::into);
+            finding.help = seen.help.map(Into::into);
+            findings.add(finding);
+        }
+    }
+}
+
+/// Where it is right to say of any lane that it is; nothing if that is not known of some.
+fn all_right(kinds: &[OffLane]) -> Option<BTreeSet<u64>> {
+    let mut found = BTreeSet::new();
+    for way in kinds.iter().flat_map(|kind| &kind.ways) {
+        found.extend(way.right.places()?);
+    }
+    Some(found)
+}
+
+/// A lane for each way of each kind, with all that is open clear and with all of it set.
+fn lanes(kinds: &[OffLane], half: u8) -> Vec<Lane> {
+    let kinds = kinds
+        .iter()
+        .enumerate()
+        .filter(|(_, kind)| kind.half == half);
+    let ways = kinds.flat_map(|(n, kind)| (0..kind.ways.len()).map(move |way| (n, way)));
+    let fills = [false, true];
+    ways.flat_map(|(kind, way)| fills.map(|fill| Lane { kind, way, fill }))
+        .collect()
+}

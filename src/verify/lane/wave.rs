@@ -1,0 +1,147 @@
+//! A wave that is made to have certain bits in certain places. Nothing else of it can be read.
+
+use core::ops::Range;
+use std::collections::BTreeMap;
+
+use crate::arch::{Register, ScratchAddressing, WaveSize};
+use crate::isa::MachineRegister;
+use crate::lane_flow::{ActiveLanes, Place, Slot};
+use crate::wave::{AccessError, Memory, Wave};
+
+/// The wave.
+#[derive(Debug)]
+pub(super) struct MadeWave {
+    wave_size: WaveSize,
+    /// By register and number of the dword in it.
+    registers: BTreeMap<(Register, u32), u32>,
+    /// By address in the wave's scratch.
+    scratch: BTreeMap<u64, u32>,
+    /// What stack registers have.
+    bases: BTreeMap<MachineRegister, u32>,
+}
+
+/// The distance between what stack registers have; no frame is as large, in bytes of the wave.
+const BETWEEN_BASES: u32 = 1 << 26;
+
+impl MadeWave {
+    /// A wave with these lanes active, a bit each.
+    pub(super) fn new(wave_size: WaveSize) -> MadeWave {
+        MadeWave {
+            wave_size,
+            registers: BTreeMap::new(),
+            scratch: BTreeMap::new(),
+            bases: BTreeMap::new(),
+        }
+    }
+
+    /// Sets which lanes are active, in the way of a place of the code. Others are in EXEC then, if EXEC does not say it.
+    pub(super) fn set_active(&mut self, active: ActiveLanes, lanes: u64) {
+        let (exec, saved) = match active {
+            ActiveLanes::Exec => (lanes, None),
+            ActiveLanes::Saved(register) => (u64::MAX, Some(register)),
+            ActiveLanes::NotExec => (!lanes, None),
+        };
+        self.set_mask(MachineRegister::ExecLo, exec);
+        if let Some(register) = saved {
+            self.set_mask(register, lanes);
+        }
+    }
+
+    fn set_mask(&mut self, register: MachineRegister, mask: u64) {
+        let low = u32::try_from(mask & u64::from(u32::MAX)).unwrap_or(0);
+        let high = u32::try_from(mask >> 32).unwrap_or(0);
+        self.set_scalar(register, low);
+        if self.wave_size == WaveSize::Wave64
+            && let Some(register) = register.plus(1)
+        {
+            self.set_scalar(register, high);
+        }
+    }
+
+    fn set_scalar(&mut self, register: MachineRegister, word: u32) {
+        if let Some((register, is_upper)) = register.dwarf(self.wave_size) {
+            self.registers.insert((register, is_upper.into()), word);
+        }
+    }
+
+    /// Puts a dword into a place.
+    pub(super) fn set(&mut self, place: Place, word: u32) {
+        match place {
+            Place::Scalar(register) => self.set_scalar(register, word),
+            Place::Lane { register, lane } => {
+                if let Some((register, _)) = register.dwarf(self.wave_size) {
+                    self.registers.insert((register, lane.into()), word);
+                }
+            }
+            Place::Scratch { slot, lane } => {
+                if let Some(address) = self.address(slot, lane) {
+                    self.scratch.insert(address, word);
+                }
+            }
+        }
+    }
+
+    /// Where a lane's dword of a row of scratch is, with a stack register that has what it was given.
+    fn address(&mut self, slot: Slot, lane: u8) -> Option<u64> {
+        let base = match slot.base {
+            Some(register) => {
+                let number = u32::try_from(self.bases.len()).ok()?.checked_add(1)?;
+                let new = BETWEEN_BASES.checked_mul(number)?;
+                let base = *self.bases.entry(register).or_insert(new);
+                self.set_scalar(register, base);
+                i64::from(base)
+            }
+            None => 0,
+        };
+        let lanes = i64::from(self.wave_size.lanes());
+        let row = match slot.addressing {
+            ScratchAddressing::Flat => base.checked_add(slot.offset)?.checked_mul(lanes)?,
+            ScratchAddressing::Buffer => base.checked_add(slot.offset.checked_mul(lanes)?)?,
+        };
+        u64::try_from(row.checked_add(i64::from(lane).checked_mul(4)?)?).ok()
+    }
+}
+
+impl Wave for MadeWave {
+    fn wave_size(&self) -> WaveSize {
+        self.wave_size
+    }
+
+    fn read_register(
+        &self,
+        register: Register,
+        bits: Range<u32>,
+        out: &mut [u8],
+    ) -> Result<(), AccessError> {
+        for (bit, out) in bits.step_by(8).zip(out) {
+            let word = self.registers.get(&(register, bit / 32));
+            let bytes = word.ok_or(AccessError::Unavailable)?.to_le_bytes();
+            let [a, b, c, d] = bytes;
+            *out = match bit / 8 % 4 {
+                0 => a,
+                1 => b,
+                2 => c,
+                _ => d,
+            };
+        }
+        Ok(())
+    }
+
+    fn read_memory(&self, memory: Memory, address: u64, out: &mut [u8]) -> Result<(), AccessError> {
+        let Memory::PrivateWave = memory else {
+            return Err(AccessError::Unavailable);
+        };
+        for (address, out) in (address..).zip(out) {
+            let word = self.scratch.get(&(address & !3));
+            let bytes = word.ok_or(AccessError::Unavailable)?.to_le_bytes();
+            let [a, b, c, d] = bytes;
+            *out = match address & 3 {
+                0 => a,
+                1 => b,
+                2 => c,
+                _ => d,
+            };
+        }
+        Ok(())
+    }
+}
