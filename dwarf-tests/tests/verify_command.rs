@@ -458,7 +458,10 @@ fn rules_are_explained_and_wrong_names_corrected() {
             "{text}"
         );
         assert!(
-            text.lines().skip(1).all(|line| line.chars().count() <= 100),
+            // An example stands as it is.
+            text.lines()
+                .skip(1)
+                .all(|line| line.starts_with("    ") || line.chars().count() <= 100),
             "{text}"
         );
     }

@@ -15,6 +15,7 @@ mod aranges;
 mod coverage;
 mod dependency;
 mod evidence;
+mod example;
 mod expression;
 mod finding;
 mod frame_expression;
@@ -38,6 +39,7 @@ mod tests;
 
 pub use crate::rule::{Rule, Severity};
 pub use evidence::{CodeLine, Evidence, Remedy};
+pub use example::{Example, Setting};
 pub use finding::{Excerpt, Finding};
 pub use profile::Profile;
 pub use selection::{Choice, MACHINE_CODE, Selection, UnknownRule};

@@ -332,6 +332,19 @@ pub(super) fn explain(
         "{}",
         wrapped(&format!("Who can repair it: {}.", rule.repaired_by), width)
     )?;
+    if let Some(example) = &rule.example {
+        writeln!(
+            out,
+            "\n{}",
+            wrapped(&format!("Example: {}", example.setting), width)
+        )?;
+        for (what, lines) in [("wrong", example.wrong), ("right", example.right)] {
+            writeln!(out, "\n  {BOLD}{what}{BOLD:#}")?;
+            for line in lines.lines() {
+                writeln!(out, "    {line}")?;
+            }
+        }
+    }
     Ok(())
 }
 

@@ -488,7 +488,7 @@ pub struct RulesDocument {
 
 /// A rule.
 #[non_exhaustive]
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct RuleDocument {
     /// Its name.
     pub rule: &'static str,
@@ -503,6 +503,21 @@ pub struct RuleDocument {
     pub explanation: &'static str,
     /// Who can repair it.
     pub repaired_by: &'static str,
+    /// What breaks it, and the same put right.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub example: Option<ExampleDocument>,
+}
+
+/// What breaks a rule, and the same put right.
+#[non_exhaustive]
+#[derive(Clone, Debug, Serialize)]
+pub struct ExampleDocument {
+    /// What both are.
+    pub setting: String,
+    /// What is wrong: lines.
+    pub wrong: &'static str,
+    /// What is right: lines.
+    pub right: &'static str,
 }
 
 impl RulesDocument {
@@ -520,6 +535,11 @@ impl RulesDocument {
                     summary: rule.summary,
                     explanation: rule.explanation,
                     repaired_by: rule.repaired_by(),
+                    example: rule.example().map(|example| ExampleDocument {
+                        setting: example.setting.text(),
+                        wrong: example.wrong,
+                        right: example.right,
+                    }),
                 })
                 .collect(),
         }

@@ -1,0 +1,127 @@
+//! A small example of each rule: what is wrong, and the same put right.
+//!
+//! They are text beside this file, by families: `= RULE SETTING`, what is wrong, a line `--`, and what is right. A test puts
+//! around them what the setting says, has LLVM assemble it, and checks it.
+
+use crate::rule::Rule;
+
+/// What breaks a rule, and what does not.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Example {
+    /// Where both are, and how they are written.
+    pub setting: Setting,
+    /// What is wrong: lines.
+    pub wrong: &'static str,
+    /// What is right: lines.
+    pub right: &'static str,
+}
+
+/// A row is `Variant "name in the files" "what both are"`.
+macro_rules! settings {
+    ($($variant:ident $name:literal $text:literal;)*) => {
+        /// Where an example is.
+        #[non_exhaustive]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Setting {
+            $(#[doc = concat!("`", $name, "` in the files: see [`text`](Setting::text).")] $variant,)*
+            /// The location of a variable of so many bytes.
+            Location(u8),
+        }
+
+        impl Setting {
+            fn read(name: &str) -> Option<Setting> {
+                match name {
+                    $($name => Some(Setting::$variant),)*
+                    _ => Some(Setting::Location(name.strip_prefix("location-")?.parse().ok()?)),
+                }
+            }
+
+            /// What it is, for people.
+            #[must_use]
+            pub fn text(self) -> String {
+                match self {
+                    $(Setting::$variant => $text.to_owned(),)*
+                    Setting::Location(size) => format!("DW_AT_location of a variable of {size} bytes"),
+                }
+            }
+        }
+    };
+}
+
+settings! {
+    Code "code" "a function; on entry the CFA is s32, the return address in s[30:31], and s[4:7], v0 and v1 are said to be undefined";
+    Function "function" "a function, with all that is said of its frame";
+    Frame "frame" "entries of .debug_frame, by field; those that are not named are as they should be";
+    EhFrame "eh-frame" "entries of .eh_frame";
+    Entries "entries" "entries of .debug_info";
+    Indices "indices" "entries of .debug_info; each table that is counted into has two entries, 0 and 1";
+    RangeList "range-list" "a list of .debug_rnglists";
+    Ranges "aranges" "sets of .debug_aranges; each unit has a function of 0x20 bytes, f or g";
+    Names "names" "indices of .debug_names, of a unit with the function f and of one with g, by field";
+    Value "value" "an expression that gives a value, DW_AT_upper_bound for example";
+    FrameBase "frame-base" "DW_AT_frame_base";
+    LanePc "lane-pc" "DW_AT_LLVM_lane_pc of a function of 64 lanes";
+    ActiveLane "active-lane" "DW_AT_LLVM_active_lane of a function of 64 lanes";
+    Cfa "cfa" "DW_CFA_def_cfa_expression";
+    SavedScalar "saved-scalar" "DW_CFA_expression of s34; the CFA is on the stack";
+    SavedVector "saved-vector" "DW_CFA_expression of v40, of 64 lanes; the CFA is on the stack";
+    ScalarValue "scalar-value" "DW_CFA_val_expression of s34; the CFA is on the stack";
+}
+
+const FILES: [&str; 5] = [
+    include_str!("frame.txt"),
+    include_str!("code.txt"),
+    include_str!("expression.txt"),
+    include_str!("entries.txt"),
+    include_str!("tables.txt"),
+];
+
+impl Rule {
+    /// What breaks it, and the same put right; nothing for a rule that no small example breaks.
+    #[must_use]
+    pub fn example(&self) -> Option<Example> {
+        let mut all = FILES.iter().flat_map(|file| examples(file));
+        all.find_map(|(id, example)| (id == self.id).then_some(example))
+    }
+}
+
+/// The examples of a file, and whose they are.
+fn examples(file: &'static str) -> impl Iterator<Item = (&'static str, Example)> {
+    let parts = file.split("\n= ").skip(1);
+    parts.filter_map(|part| {
+        let (head, body) = part.split_once('\n')?;
+        let (id, setting) = head.split_once(' ')?;
+        let (wrong, right) = body.split_once("\n--\n")?;
+        let setting = Setting::read(setting)?;
+        let (wrong, right) = (wrong.trim_end(), right.trim_end());
+        Some((
+            id,
+            Example {
+                setting,
+                wrong,
+                right,
+            },
+        ))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_part_of_the_files_is_the_example_of_a_rule() {
+        let mut seen = Vec::new();
+        for file in FILES {
+            let parts = file.lines().filter(|line| line.starts_with("= ")).count();
+            let read: Vec<_> = examples(file).map(|(id, _)| id).collect();
+            assert_eq!(read.len(), parts);
+            seen.extend(read);
+        }
+        for (number, id) in seen.iter().enumerate() {
+            assert!(Rule::by_id(id).is_some(), "{id} is no rule");
+            assert!(!seen[..number].contains(id), "{id} has two");
+        }
+    }
+}
