@@ -335,14 +335,8 @@ impl Values {
             return Ok(None);
         };
         let frame = self.stop.frame(self.level)?;
-        let is_in_prologue = match in_prologue.get() {
-            Some(known) => *known,
-            None => {
-                let found = frame.is_in_prologue()?;
-                *in_prologue.get_or_init(|| found)
-            }
-        };
-        if !is_in_prologue {
+        // Where the line table does not say it, there is nothing to note; the value is there all the same.
+        if !in_prologue.get_or_init(|| frame.is_in_prologue().unwrap_or(false)) {
             return Ok(None);
         }
         let mut lanes = self.wave_size.all_lanes();

@@ -71,7 +71,6 @@ fn directly(stop: &Stop<'_, '_>) -> Texts {
     let frame = stop.frame(0)?;
     let mut types = TypeTable::default();
     let values = frame.variables(&mut types).ok()?;
-    frame.is_in_prologue().ok()?;
     let lanes = |value: &hetdwarf::inspect::VariableValue<'_>| {
         let lanes = frame.wave_size().all_lanes();
         let lane = |lane| {
