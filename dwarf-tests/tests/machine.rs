@@ -188,7 +188,9 @@ fn the_corpus_is_followed() {
         "cfi-row-inside-instruction",
         "cfi-wrong-place",
     ];
-    for rule in Rule::named(MACHINE_CODE).unwrap() {
+    // `verify_lanes.rs` has those about lanes.
+    let rules = Rule::named(MACHINE_CODE).unwrap();
+    for rule in rules.iter().filter(|rule| rule.id.starts_with("cfi-")) {
         let found = found_rules.contains_key(rule.id);
         assert_eq!(found, !never.contains(&rule.id), "{}", rule.id);
     }
