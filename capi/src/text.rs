@@ -54,6 +54,66 @@ impl Texts {
     }
 }
 
+/// How many lanes a wave can have.
+const LANES: usize = 64;
+
+/// Texts of values by lane, which live as long as this. Those of one call are in one piece of memory, each with its NUL.
+#[derive(Debug, Default)]
+pub(crate) struct LaneTextStore {
+    pieces: Vec<Box<[u8]>>,
+    /// Of each value where the text of each lane is: the piece, and the offset in it.
+    places: Vec<[Option<(usize, usize)>; LANES]>,
+}
+
+/// Texts of a value that are being made.
+#[derive(Debug, Default)]
+pub(crate) struct NewTexts {
+    bytes: Vec<u8>,
+    starts: Vec<(usize, usize)>,
+}
+
+impl NewTexts {
+    /// Adds the text of a lane. A NUL within is replaced, as in [`c_string`].
+    pub(crate) fn add(&mut self, lane: usize, text: &str) {
+        self.starts.push((lane, self.bytes.len()));
+        if text.as_bytes().contains(&0) {
+            self.bytes.extend(text.replace('\0', "\u{fffd}").as_bytes());
+        } else {
+            self.bytes.extend(text.as_bytes());
+        }
+        self.bytes.push(0);
+    }
+}
+
+impl LaneTextStore {
+    /// The text of a value in a lane; NULL if nobody has made it.
+    pub(crate) fn get(&self, value: usize, lane: usize) -> *const c_char {
+        let place = self.places.get(value).and_then(|lanes| *lanes.get(lane)?);
+        let text = place.and_then(|(piece, start)| self.pieces.get(piece)?.get(start..));
+        text.map_or(core::ptr::null(), |text| text.as_ptr().cast())
+    }
+
+    /// Keeps texts of a value.
+    pub(crate) fn keep(&mut self, value: usize, new: NewTexts) {
+        if new.starts.is_empty() {
+            return;
+        }
+        if self.places.len() <= value {
+            self.places.resize(value.saturating_add(1), [None; LANES]);
+        }
+        let Some(places) = self.places.get_mut(value) else {
+            return;
+        };
+        for (lane, start) in new.starts {
+            if let Some(place) = places.get_mut(lane) {
+                *place = Some((self.pieces.len(), start));
+            }
+        }
+        // The bytes of a box stay where they are when it moves.
+        self.pieces.push(new.bytes.into_boxed_slice());
+    }
+}
+
 /// Text that the caller gave.
 ///
 /// # Safety

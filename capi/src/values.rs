@@ -2,7 +2,6 @@
 
 use core::cell::{OnceCell, RefCell};
 use core::ffi::c_char;
-use std::ffi::CString;
 use std::sync::Arc;
 
 use hetdwarf::arch::{Lane, WaveSize};
@@ -20,7 +19,7 @@ use crate::plain::{self, sized};
 use crate::status::hetdwarf_status::*;
 use crate::status::{Answer, Fault, guard, hetdwarf_status};
 use crate::stop::{SharedStop, hetdwarf_stop};
-use crate::text::{Texts, c_string, given};
+use crate::text::{LaneTextStore, NewTexts, Texts, given};
 
 /// All of the value is known.
 pub const HETDWARF_LANE_OK: u8 = 0;
@@ -99,7 +98,7 @@ pub(crate) struct Values {
     level: usize,
     texts: Texts,
     /// The text of each value in each lane, where it was asked for.
-    lane_texts: RefCell<Vec<Vec<Option<CString>>>>,
+    lane_texts: RefCell<LaneTextStore>,
     stop: SharedStop,
 }
 
@@ -296,37 +295,24 @@ impl Values {
         })
     }
 
-    /// The text of a value in a lane, which lives as long as this. Those of a variable are made by `texts`.
-    fn text(
-        &self,
-        index: usize,
-        lane: Lane,
-        texts: Option<&mut LaneTexts<'_>>,
-    ) -> Answer<*const c_char> {
-        let mut all = self.lane_texts.borrow_mut();
-        if all.len() <= index {
-            all.resize(index.saturating_add(1), Vec::new());
-        }
+    /// Makes the text of a value in a lane; that of a variable by `texts`.
+    fn make_text(&self, lane: Lane, texts: Option<&mut LaneTexts<'_>>, new: &mut NewTexts) {
         let at = usize::from(lane.0);
-        let lanes = all.get_mut(index).ok_or_else(|| Values::no_value(index))?;
-        if lanes.is_empty() {
-            lanes.resize(self.wave_size.lanes() as usize, None);
-        }
-        let slot = lanes.get_mut(at).ok_or_else(|| Values::no_value(index))?;
-        if slot.is_none() {
-            *slot = match (texts, &self.content) {
-                (Some(texts), _) => texts.text(lane).map(c_string),
-                (None, Content::Expression { query, .. }) => {
-                    let answer = self.lane_answer(lane);
-                    let text = answer.and_then(|answer| query.text(answer, &Options::default()));
-                    text.map(|text| c_string(&text))
+        match (texts, &self.content) {
+            (Some(texts), _) => {
+                if let Some(text) = texts.text(lane) {
+                    new.add(at, text);
                 }
-                (None, Content::Variables { .. }) => None,
-            };
+            }
+            (None, Content::Expression { query, .. }) => {
+                let answer = self.lane_answer(lane);
+                let text = answer.and_then(|answer| query.text(answer, &Options::default()));
+                if let Some(text) = text {
+                    new.add(at, &text);
+                }
+            }
+            (None, Content::Variables { .. }) => {}
         }
-        Ok(slot
-            .as_ref()
-            .map_or(core::ptr::null(), |text| text.as_ptr()))
     }
 
     /// What else there is to know of a variable, in all lanes.
@@ -397,6 +383,7 @@ impl Values {
             }
             _ => None,
         };
+        let (mut new, mut readable) = (NewTexts::default(), 0_u64);
         for lane in self.wave_size.all_lanes() {
             let at = usize::from(lane.0);
             if at >= out.count || out.lanes >> lane.0 & 1 == 0 {
@@ -414,18 +401,33 @@ impl Values {
                 let size = value.bits.as_ref().map_or(0, |bits| bits.bytes.len());
                 put(out.byte_sizes, at, size as u64);
                 put_bits(out, at, value.bits.as_ref());
-                if !out.texts.is_null() {
-                    let text = match value.bits {
-                        Some(_) => self.text(index, lane, texts.as_mut())?,
-                        None => core::ptr::null(),
-                    };
-                    put(out.texts, at, text);
-                }
                 put(
                     out.messages,
                     at,
                     self.texts.keep_if(value.message.as_deref()),
                 );
+            }
+            if value.bits.is_some() {
+                readable |= 1 << lane.0;
+                if !out.texts.is_null() && self.lane_texts.borrow().get(index, at).is_null() {
+                    self.make_text(lane, texts.as_mut(), &mut new);
+                }
+            }
+        }
+        if out.texts.is_null() {
+            return Ok(());
+        }
+        let mut kept = self.lane_texts.borrow_mut();
+        kept.keep(index, new);
+        for lane in self.wave_size.all_lanes() {
+            let at = usize::from(lane.0);
+            if at < out.count && out.lanes >> lane.0 & 1 == 1 {
+                let text = match readable >> lane.0 & 1 {
+                    1 => kept.get(index, at),
+                    _ => core::ptr::null(),
+                };
+                // SAFETY: as above.
+                unsafe { put(out.texts, at, text) };
             }
         }
         Ok(())
@@ -464,6 +466,9 @@ unsafe fn put_bits(out: &hetdwarf_lanes, at: usize, bits: Option<&Bits>) {
         if !bytes.is_null() {
             bits::copy(known, bytes);
             bytes.add(known.len()).write_bytes(0, rest);
+        }
+        if out.undefined.is_null() && out.unavailable.is_null() {
+            return;
         }
         let none = hetdwarf::location::Mask::new();
         let masks = bits.map_or((&none, &none), |bits| (&bits.undefined, &bits.unavailable));
