@@ -629,14 +629,14 @@ fn a_baseline_takes_the_place_of_the_old_one() {
 
 /// The signal that Ctrl-C sends; or one with the same effect, where whoever runs the tests ignores that one, as `nohup` does, and
 /// so all that they start.
-fn interrupt() -> &'static str {
+fn interrupt() -> (&'static str, i32) {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
     // Bit 0 is of signal 1.
     match ignored.is_some_and(|mask| mask & 0b10 != 0) {
-        true => "-TERM",
-        false => "-INT",
+        true => ("-TERM", 15),
+        false => ("-INT", 2),
     }
 }
 
@@ -644,8 +644,7 @@ fn interrupt() -> &'static str {
 #[test]
 fn what_is_interrupted_leaves_nothing_half_done() {
     let (mut stopped, mut finished) = (0, 0);
-    let signal_name = interrupt();
-    let number = if signal_name == "-INT" { 2 } else { 15 };
+    let (signal_name, number) = interrupt();
     for pause in (0..60).step_by(3) {
         let folder = Folder::new("interrupted");
         fs::copy(demo().join("demo.core"), folder.0.join("demo.core")).unwrap();

@@ -64,22 +64,9 @@ impl World {
             .unit_ids()
             .flat_map(|unit| info.functions(unit).unwrap());
         let ranges: Vec<_> = functions.flat_map(|function| function.ranges).collect();
-        // A generator of numbers that look like no order (Knuth's constants).
-        let mut state: u64 = 1;
-        let mut next = move |below: u64| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) % below
-        };
-        let addresses = (0..ADDRESSES).map(|_| {
-            let number = usize::try_from(next(ranges.len() as u64)).unwrap();
-            let range = &ranges[number];
-            range.start + next(range.end - range.start)
-        });
         keep(World {
             object,
-            addresses: addresses.collect(),
+            addresses: super::scattered(&ranges, ADDRESSES),
         })
     }
 

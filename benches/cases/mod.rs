@@ -77,6 +77,24 @@ fn maker(name: impl Into<String>, make: impl Fn() -> Case + 'static) -> Maker {
     (name.into(), Box::new(make))
 }
 
+/// Addresses in ranges of code, in no order.
+fn scattered(ranges: &[core::ops::Range<u64>], count: u32) -> Vec<u64> {
+    // Knuth's constants.
+    let mut state: u64 = 1;
+    let mut next = move |below: u64| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    let address = |_| {
+        let number = usize::try_from(next(ranges.len() as u64)).unwrap();
+        let range = &ranges[number];
+        range.start + next(range.end - range.start)
+    };
+    (0..count).map(address).collect()
+}
+
 /// Something that cases use for as long as the program runs.
 fn keep<T>(value: T) -> &'static T {
     Box::leak(Box::new(value))

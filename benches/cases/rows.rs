@@ -30,7 +30,7 @@ impl UnwindContextStorage<usize> for Store {
 }
 
 /// How many addresses are asked for.
-const ADDRESSES: u64 = 256;
+const ADDRESSES: u32 = 256;
 
 /// AMDGPU code of GCC. gimli does not read the tables of LLVM, whose CFA is in an address space (`DW_CFA_LLVM_def_aspace_cfa`).
 const AMDGPU: &str = "corpus/gcc12/offload-gfx906-O1.hsaco";
@@ -150,20 +150,8 @@ impl<P: Peer> Table<P> {
             }
         }
         ranges.sort_unstable();
-        // A generator of numbers that look like no order (Knuth's constants).
-        let mut state: u64 = 1;
-        let mut next = move |below: u64| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) % below
-        };
-        let addresses = (0..ADDRESSES).map(|_| {
-            let number = usize::try_from(next(ranges.len() as u64)).unwrap();
-            let (start, end, _) = ranges[number];
-            start + next(end - start)
-        });
-        let addresses = addresses.collect();
+        let code: Vec<_> = ranges.iter().map(|(start, end, _)| *start..*end).collect();
+        let addresses = super::scattered(&code, ADDRESSES);
         Table {
             section,
             index: FrameIndex::new(section),

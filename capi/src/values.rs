@@ -467,9 +467,6 @@ unsafe fn put_bits(out: &hetdwarf_lanes, at: usize, bits: Option<&Bits>) {
             bits::copy(known, bytes);
             bytes.add(known.len()).write_bytes(0, rest);
         }
-        if out.undefined.is_null() && out.unavailable.is_null() {
-            return;
-        }
         let none = hetdwarf::location::Mask::new();
         let masks = bits.map_or((&none, &none), |bits| (&bits.undefined, &bits.unavailable));
         bits::put_mask(masks.0, out.stride, of_lane(out.undefined));

@@ -1,7 +1,9 @@
 //! Lanes as text: those that `--lane` names, and those that a line is about.
 
 use crate::arch::{Lane, WaveSize};
+use crate::report::LaneChoice;
 
+use super::arguments::Format;
 use super::failure::Failure;
 
 /// The lanes that `--lane` names, ascending and each once; nothing if it is not given.
@@ -12,8 +14,25 @@ pub(crate) fn chosen_lanes(
     text.map(|text| parse(text, wave_size)).transpose()
 }
 
+/// What `--lane` means where lanes can wait elsewhere: those that it names are asked where they wait, and `all` where the frame
+/// stands. Without it text asks those that are not known to be of no interest, and JSON all.
+///
+/// * `chosen`: what [`chosen_lanes`] made of it.
+pub(crate) fn lane_choice<'c>(
+    text: Option<&str>,
+    chosen: Option<&'c [Lane]>,
+    format: Format,
+) -> LaneChoice<'c> {
+    match (chosen, format) {
+        (Some(_), _) if text.is_some_and(is_all) => LaneChoice::All,
+        (Some(lanes), _) => LaneChoice::These(lanes),
+        (None, Format::Text) => LaneChoice::Readable,
+        (None, Format::Json) => LaneChoice::All,
+    }
+}
+
 /// Whether `--lane` names the wave as a whole, and no lane of it.
-pub(crate) fn is_all(text: &str) -> bool {
+fn is_all(text: &str) -> bool {
     text.trim() == "all"
 }
 

@@ -14,7 +14,7 @@ use super::arguments::{Format, PrintArguments};
 use super::core::{Chosen, ask_all_waves, with_chosen};
 use super::failure::{Exit, Failure};
 use super::input::frame_at;
-use super::lanes::{chosen_lanes, is_all};
+use super::lanes::{chosen_lanes, lane_choice};
 use super::unwind::print_group;
 use super::vars;
 
@@ -72,8 +72,6 @@ struct Lanes {
     is_chosen: bool,
     /// Whether these are all there are.
     is_whole: bool,
-    /// Whether the wave was asked for, not lanes of it.
-    is_whole_wave: bool,
 }
 
 impl Lanes {
@@ -88,7 +86,6 @@ impl Lanes {
         };
         Ok(Lanes {
             is_whole: lanes.len() == size.lanes() as usize,
-            is_whole_wave: arguments.lane.as_deref().is_some_and(is_all),
             is_chosen,
             lanes,
         })
@@ -104,12 +101,10 @@ fn document(
 ) -> Result<PrintDocument, Failure> {
     let frame = frame_at(stop, arguments.frame)?;
     let options = Options::default();
-    // Where lanes wait matters to who asks for them.
-    let document = match lanes.is_chosen && !lanes.is_whole_wave {
-        true => PrintDocument::of_chosen(&frame, &lanes.lanes, expressions, &options),
-        false => PrintDocument::new(&frame, &lanes.lanes, expressions, &options),
-    };
-    document.map_err(|error| Failure::in_file(file, error))
+    let chosen = lanes.is_chosen.then_some(&*lanes.lanes);
+    let choice = lane_choice(arguments.lane.as_deref(), chosen, arguments.format);
+    PrintDocument::new(&frame, choice, expressions, &options)
+        .map_err(|error| Failure::in_file(file, error))
 }
 
 /// The answers of all waves of a core; without work-items, in which no two waves are equal.

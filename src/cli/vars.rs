@@ -12,8 +12,8 @@ use crate::arch::Lane;
 use crate::display::Options;
 use crate::inspect::{Stop, StopFrame};
 use crate::report::{
-    AllVarsDocument, FrameVariables, LaneChoice, LanePcDocument, NameFilter, VarsDocument,
-    VarsRequest, to_json_pretty,
+    AllVarsDocument, FrameVariables, LanePcDocument, NameFilter, VarsDocument, VarsRequest,
+    to_json_pretty,
 };
 
 use super::arguments::{Format, FrameChoice, VarsArguments};
@@ -21,7 +21,7 @@ use super::core::{Chosen, with_chosen};
 use super::failure::{Exit, Failure, print_limit};
 use super::input::frame_at;
 use super::lane_pc;
-use super::lanes::{chosen_lanes, is_all, ranges};
+use super::lanes::{chosen_lanes, lane_choice, ranges};
 use super::pattern::pattern;
 
 pub(crate) fn run(
@@ -62,12 +62,11 @@ fn show(
         matches: &matches,
     });
     let request = VarsRequest::default()
-        .lanes(match (&chosen, arguments.format) {
-            (Some(_), _) if arguments.lane.as_deref().is_some_and(is_all) => LaneChoice::All,
-            (Some(lanes), _) => LaneChoice::These(lanes),
-            (None, Format::Text) => LaneChoice::Readable,
-            (None, Format::Json) => LaneChoice::All,
-        })
+        .lanes(lane_choice(
+            arguments.lane.as_deref(),
+            chosen.as_deref(),
+            arguments.format,
+        ))
         .names(names)
         .display(display_options(arguments))
         .children(arguments.children.unwrap_or(0));

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::completeness::Completeness;
 use super::number::{Hex, hex_bytes};
-use super::vars::{LaneDocument, PER_LINE, Places, VarsFrame};
+use super::vars::{LaneChoice, LaneDocument, PER_LINE, Places, VarsFrame};
 use crate::arch::Lane;
 use crate::display::Options;
 use crate::inspect::StopFrame;
@@ -96,46 +96,20 @@ impl ExpressionDocument {
 }
 
 impl PrintDocument {
-    /// Evaluates expressions in some lanes of a frame. One that cannot be evaluated has an error in its place, also if that
+    /// Evaluates expressions in lanes of a frame. One that cannot be evaluated has an error in its place, also if that
     /// is because a limit was reached; all of them are one question.
     ///
     /// # Errors
     /// If the debugging information of the frame is malformed.
     pub fn new(
         frame: &StopFrame<'_, '_, '_>,
-        lanes: &[Lane],
+        lanes: LaneChoice<'_>,
         texts: &[String],
         options: &Options,
     ) -> crate::Result<PrintDocument> {
         let meter = frame.stop().meter();
         meter.begin_question();
-        let places = Places::here(*frame, lanes.to_vec());
-        PrintDocument::at(places, meter, texts, options)
-    }
-
-    /// The same for lanes that somebody chose: of those that EXEC has switched off the answers are those of where they
-    /// wait.
-    ///
-    /// # Errors
-    /// If the debugging information of the frame is malformed.
-    pub fn of_chosen(
-        frame: &StopFrame<'_, '_, '_>,
-        lanes: &[Lane],
-        texts: &[String],
-        options: &Options,
-    ) -> crate::Result<PrintDocument> {
-        let meter = frame.stop().meter();
-        meter.begin_question();
-        let places = Places::of(*frame, lanes.to_vec());
-        PrintDocument::at(places, meter, texts, options)
-    }
-
-    fn at(
-        places: Places<'_, '_, '_>,
-        meter: &Meter,
-        texts: &[String],
-        options: &Options,
-    ) -> crate::Result<PrintDocument> {
+        let places = Places::of(*frame, lanes);
         let mut completeness = Completeness::default();
         let mut answer = |(frame, lanes): (StopFrame<'_, '_, '_>, Vec<Lane>)| {
             let place = VarsFrame::within(&frame, meter)?;

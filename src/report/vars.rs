@@ -427,28 +427,21 @@ impl<'w> Writer<'w> {
     }
 
     fn frame(&mut self, frame: &StopFrame<'_, '_, '_>) -> Result<FrameVariables> {
-        let lanes = match self.request.lanes {
-            LaneChoice::All => frame.wave_size().all_lanes().collect(),
-            LaneChoice::Readable => frame.readable_lanes(),
-            LaneChoice::These(lanes) => {
-                let Places { first, waiting } = Places::of(*frame, lanes.to_vec());
-                let mut found = self.place(&first.0, &first.1)?;
-                for (frame, lanes) in &waiting {
-                    if !found.completeness.complete {
-                        break;
-                    }
-                    let place = self.place(frame, lanes);
-                    if let Some(place) = found.completeness.accept(place)? {
-                        if !place.completeness.complete {
-                            found.completeness = place.completeness.clone();
-                        }
-                        found.waiting_lanes.push(place);
-                    }
-                }
-                return Ok(found);
+        let Places { first, waiting } = Places::of(*frame, self.request.lanes);
+        let mut found = self.place(&first.0, &first.1)?;
+        for (frame, lanes) in &waiting {
+            if !found.completeness.complete {
+                break;
             }
-        };
-        self.place(frame, &lanes)
+            let place = self.place(frame, lanes);
+            if let Some(place) = found.completeness.accept(place)? {
+                if !place.completeness.complete {
+                    found.completeness = place.completeness.clone();
+                }
+                found.waiting_lanes.push(place);
+            }
+        }
+        Ok(found)
     }
 
     /// The variables of lanes that are in the same place.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::LaneChoice;
 use crate::arch::Lane;
 use crate::inspect::{LanePlace, Recovery, StopFrame};
 
@@ -14,23 +15,25 @@ pub(in crate::report) struct Places<'s, 'p, 'a> {
 }
 
 impl<'s, 'p, 'a> Places<'s, 'p, 'a> {
-    /// Some lanes where the frame is, whether they execute or not.
-    pub(in crate::report) fn here(
+    /// The lanes that a question is about, where it asks them.
+    pub(in crate::report) fn of(
         frame: StopFrame<'s, 'p, 'a>,
-        lanes: Vec<Lane>,
+        choice: LaneChoice<'_>,
     ) -> Places<'s, 'p, 'a> {
+        let here = match choice {
+            LaneChoice::All => frame.wave_size().all_lanes().collect(),
+            LaneChoice::Readable => frame.readable_lanes(),
+            LaneChoice::These(lanes) => return Places::where_they_wait(frame, lanes.to_vec()),
+        };
         Places {
-            first: (frame, lanes),
+            first: (frame, here),
             waiting: Vec::new(),
         }
     }
 
     /// All of some lanes where the frame is, and besides those of them that wait where they wait. If all wait, the frame's
     /// own program location is of no interest.
-    pub(in crate::report) fn of(
-        frame: StopFrame<'s, 'p, 'a>,
-        lanes: Vec<Lane>,
-    ) -> Places<'s, 'p, 'a> {
+    fn where_they_wait(frame: StopFrame<'s, 'p, 'a>, lanes: Vec<Lane>) -> Places<'s, 'p, 'a> {
         let is_sure = frame.exec().is_some() && lanes.iter().all(|lane| frame.is_active(*lane));
         let found = match is_sure {
             true => None,
