@@ -14,6 +14,7 @@ fn finding(severity: Severity, excerpt: Option<(&str, [usize; 2])>) -> FindingDo
         source: Some(SourceDocument {
             file: "k.cl".into(),
             line: 12,
+            text: Some("x = y;".into()),
         }),
         excerpt: excerpt.map(|(text, mark)| ExcerptDocument {
             text: text.to_owned().into(),
