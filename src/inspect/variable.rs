@@ -235,6 +235,12 @@ impl<'a> VariableValue<'a> {
         self.contents.bits(lane)
     }
 
+    /// The same bits without a copy of them, as they are shown; nothing if there are none, whatever the reason.
+    #[must_use]
+    pub fn typed_bytes(&self, lane: Lane) -> Option<TypedBytes<'_>> {
+        self.contents.lent(lane)
+    }
+
     /// The bits of the variable whose location can be read in several ways, with the reason; they are undefined in
     /// [`bits`](Self::bits).
     #[must_use]
@@ -253,6 +259,9 @@ impl<'a> VariableValue<'a> {
     pub fn state(&self, lane: Lane) -> LaneState {
         if !is_active(self.exec, lane) {
             return LaneState::Inactive;
+        }
+        if self.is_whole(lane) {
+            return LaneState::Ok;
         }
         let lost = || match self.doubts.first() {
             Some(doubt) => LaneState::Ambiguous(doubt.reason),
@@ -278,6 +287,17 @@ impl<'a> VariableValue<'a> {
             }
             Err(error) => LaneState::of_error(error),
         }
+    }
+
+    /// Whether nothing is missing in a lane, as of nearly every variable: what is asked first, and without a copy.
+    fn is_whole(&self, lane: Lane) -> bool {
+        let is_understood =
+            self.not_understood.whole.is_none() && self.not_understood.part.is_none();
+        let is_known =
+            |bits: TypedBytes<'_>| bits.undefined.is_empty() && bits.unavailable.is_empty();
+        is_understood
+            && self.lane_types.pointees(lane).is_empty()
+            && self.contents.lent(lane).is_some_and(is_known)
     }
 
     /// What of the value's parts is not understood, in words; the text says so in their place.
