@@ -67,7 +67,7 @@ impl<'t> LaneTexts<'t> {
         text: &'t mut String,
     ) -> LaneTexts<'t> {
         let complete = match &value.contents {
-            Contents::Lanes { bits, .. } if value.lane_types.is_empty() => Some(bits),
+            Contents::Lanes { bits, .. } if value.lane_types().is_none() => Some(bits),
             Contents::Lanes { .. }
             | Contents::None
             | Contents::Constant(_)
@@ -145,7 +145,7 @@ impl<'t> LaneTexts<'t> {
             return false;
         };
         let is_complete = bits.undefined.is_empty() && bits.unavailable.is_empty();
-        let alone = (is_complete && value.lane_types.is_empty()).then_some(bits.bytes);
+        let alone = (is_complete && value.lane_types().is_none()).then_some(bits.bytes);
         if alone.is_none() || alone != self.last {
             self.print_anew(&bits, lane, meter);
             self.last = alone;
@@ -159,7 +159,7 @@ impl<'t> LaneTexts<'t> {
         if ty != self.form.id() {
             self.form = Form::new(self.types, ty, self.options);
         }
-        let pointees = self.value.lane_types.pointees(lane);
+        let pointees = self.value.pointees(lane);
         match meter {
             Some(meter) => self.form.print(bits, pointees, meter, self.text),
             None => {

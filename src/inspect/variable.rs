@@ -12,7 +12,7 @@ use super::stop::{StopFrame, is_active};
 use crate::arch::Lane;
 use crate::debug_info::types::{TypeId, TypeTable};
 use crate::debug_info::{DebugInfo, Function, Variable};
-use crate::display::{Options, TypedBytes};
+use crate::display::{Options, Pointee, TypedBytes};
 use crate::error::{Ambiguity, Error, ErrorKind, Result};
 use crate::eval::{
     Doubt, ExpressionBytes, LocationAttribute, MOST_FROM_ONE_DWORD, ObjectShape, PerLane, Reading,
@@ -125,14 +125,33 @@ pub struct VariableValue<'a> {
     /// How its location was read.
     pub reading: LocationReading,
     pub(super) contents: Contents<'a>,
-    /// The bits whose location cannot be told; they are undefined in `contents`.
-    doubts: Vec<Doubt>,
     exec: Option<u64>,
+    /// What there is to say of few variables only.
+    rare: Option<Box<Rare>>,
+}
+
+/// What there is to say of a value that is not just its bits.
+#[derive(Clone, Debug, Default)]
+struct Rare {
+    /// The bits whose location cannot be told; they are undefined in the contents.
+    doubts: Vec<Doubt>,
     /// The type in each lane, where it is laid out at run time; and what pointers stand for there that have no
     /// bits.
-    pub(super) lane_types: LaneTypes,
+    lane_types: LaneTypes,
     /// What of the variable or its type is not understood.
     not_understood: NotUnderstood,
+}
+
+impl Rare {
+    /// Nothing, if there is nothing to say.
+    fn kept(self) -> Option<Box<Rare>> {
+        let NotUnderstood { whole, part } = &self.not_understood;
+        let is_nothing = self.doubts.is_empty()
+            && self.lane_types.is_empty()
+            && whole.is_none()
+            && part.is_none();
+        (!is_nothing).then(|| Box::new(self))
+    }
 }
 
 /// What of a type is not understood, in words.
@@ -243,7 +262,18 @@ impl<'a> VariableValue<'a> {
     /// [`bits`](Self::bits).
     #[must_use]
     pub fn doubts(&self) -> &[Doubt] {
-        &self.doubts
+        self.rare.as_ref().map_or(&[], |rare| &rare.doubts)
+    }
+
+    /// What of its type is another in each lane, if anything is.
+    pub(super) fn lane_types(&self) -> Option<&LaneTypes> {
+        let types = &self.rare.as_ref()?.lane_types;
+        (!types.is_empty()).then_some(types)
+    }
+
+    /// What pointers without bits stand for in a lane.
+    pub(super) fn pointees(&self, lane: Lane) -> &[Pointee] {
+        self.lane_types().map_or(&[], |types| types.pointees(lane))
     }
 
     /// Where the variable is in a lane; nothing if it has no location.
@@ -258,19 +288,20 @@ impl<'a> VariableValue<'a> {
         if !is_active(self.exec, lane) {
             return LaneState::Inactive;
         }
-        let lost = || match self.doubts.first() {
+        let lost = || match self.doubts().first() {
             Some(doubt) => LaneState::Ambiguous(doubt.reason),
             None => LaneState::OptimizedOut,
         };
         let is_nowhere = matches!(self.contents, Contents::None);
-        if let (Some(what), false) = (&self.not_understood.whole, is_nowhere) {
-            return LaneState::Unsupported { what: what.clone() };
+        let not_understood = |rare: &'_ Box<Rare>| rare.not_understood.whole.clone();
+        if let (Some(what), false) = (self.rare.as_ref().and_then(not_understood), is_nowhere) {
+            return LaneState::Unsupported { what };
         }
         match self.bits(lane) {
             Ok(None) => lost(),
             Ok(Some(bits)) => {
-                let has_pointee = !self.lane_types.pointees(lane).is_empty();
-                let has_doubt = bits.is_complete() && self.not_understood.part.is_some();
+                let has_pointee = !self.pointees(lane).is_empty();
+                let has_doubt = bits.is_complete() && self.not_understood().is_some();
                 if has_pointee || has_doubt {
                     return LaneState::Partial;
                 }
@@ -287,7 +318,7 @@ impl<'a> VariableValue<'a> {
     /// What of the value's parts is not understood, in words; the text says so in their place.
     #[must_use]
     pub fn not_understood(&self) -> Option<&str> {
-        self.not_understood.part.as_deref()
+        self.rare.as_ref()?.not_understood.part.as_deref()
     }
 
     /// The value in a lane as a debugger of C prints it, whether or not the lane executes; nothing if there
@@ -326,8 +357,8 @@ impl<'a> VariableValue<'a> {
     /// The type in a lane, with the bounds and the places of members that it has there.
     #[must_use]
     pub fn type_in(&self, lane: Lane) -> TypeId {
-        let own = self.lane_types.lanes.get(usize::from(lane.0));
-        own.copied().unwrap_or(self.ty)
+        let own = |types: &LaneTypes| types.lanes.get(usize::from(lane.0)).copied();
+        self.lane_types().and_then(own).unwrap_or(self.ty)
     }
 }
 
@@ -467,17 +498,19 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
             },
         };
         let type_name = types.name_of(found.lane_types.common().unwrap_or(ty));
-        let not_understood = NotUnderstood::new(variable, ty, types);
+        let rare = Rare {
+            doubts: found.doubts,
+            lane_types: found.lane_types,
+            not_understood: NotUnderstood::new(variable, ty, types),
+        };
         VariableValue {
             variable: Arc::clone(variable),
             ty,
             type_name,
             reading: found.reading,
             contents,
-            doubts: found.doubts,
             exec: self.exec,
-            lane_types: found.lane_types,
-            not_understood,
+            rare: rare.kept(),
         }
     }
 
