@@ -373,6 +373,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Executes an instruction; gives the start of the next row if it begins one.
+    #[expect(clippy::too_many_lines, reason = "what each instruction does")]
     #[inline(always)]
     fn execute(&mut self, instruction: Instruction<'a>) -> Result<Option<u64>> {
         match instruction {

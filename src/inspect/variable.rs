@@ -293,8 +293,8 @@ impl<'a> VariableValue<'a> {
             None => LaneState::OptimizedOut,
         };
         let is_nowhere = matches!(self.contents, Contents::None);
-        let not_understood = |rare: &'_ Box<Rare>| rare.not_understood.whole.clone();
-        if let (Some(what), false) = (self.rare.as_ref().and_then(not_understood), is_nowhere) {
+        let of = |rare: &Rare| rare.not_understood.whole.clone();
+        if let (Some(what), false) = (self.rare.as_deref().and_then(of), is_nowhere) {
             return LaneState::Unsupported { what };
         }
         match self.bits(lane) {

@@ -43,7 +43,7 @@ impl Arena<'_> {
 
     /// Keeps bytes, those of an expression for example, as long as the locations made of them.
     #[must_use]
-    pub fn keep<'k>(&'k self, bytes: impl AsRef<[u8]>) -> &'k [u8] {
+    pub fn keep(&self, bytes: impl AsRef<[u8]>) -> &[u8] {
         self.bytes.alloc_extend(bytes.as_ref().iter().copied())
     }
 
