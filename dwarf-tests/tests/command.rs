@@ -243,6 +243,37 @@ fn completions() {
     }
 }
 
+/// A page for the command and for each that a user is told of, which `man` can show.
+#[test]
+fn manual_pages() {
+    let folder = Folder::new("man");
+    assert_eq!(done(&format!("man {}", folder.0.display())), "");
+    let help = done("--help");
+    assert!(!help.lines().any(|line| line.starts_with("  man ")));
+    let commands = help
+        .lines()
+        .skip_while(|line| *line != "Commands:")
+        .skip(1)
+        .take_while(|line| !line.is_empty())
+        .filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    let mut expected: Vec<String> = commands
+        .filter(|name| !["", "help"].contains(name))
+        .map(|name| format!("hetdwarf-{name}.1"))
+        .collect();
+    assert!(expected.len() > 10, "{help}");
+    expected.push("hetdwarf.1".to_owned());
+    expected.sort();
+    let mut pages: Vec<String> = std::fs::read_dir(&folder.0)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    pages.sort();
+    assert_eq!(pages, expected);
+    let page = std::fs::read_to_string(folder.0.join("hetdwarf-verify.1")).unwrap();
+    assert!(page.contains("\n.TH hetdwarf-verify 1 "), "{page}");
+    assert!(page.contains("\\-\\-source\\-dir"), "{page}");
+}
+
 /// A folder for files that a test makes.
 struct Folder(PathBuf);
 

@@ -511,6 +511,7 @@ fn document() -> VerifyDocument {
         source: Some(SourceDocument {
             file: "/src/a b:c.cl".into(),
             line: 12,
+            text: Some("x = y;".into()),
         }),
         excerpt: Some(ExcerptDocument {
             text: "row\u{1b}".into(),
@@ -535,6 +536,7 @@ fn document() -> VerifyDocument {
         source: Some(SourceDocument {
             file: "a.cl".into(),
             line: 0,
+            text: None,
         }),
         excerpt: None,
         help: None,
@@ -683,6 +685,39 @@ fn sarif_is_what_its_schema_says() {
         *log.pointer_mut(pointer).unwrap() = wrong;
         assert!(!validator.is_valid(&log), "{pointer}");
     }
+}
+
+/// The line is shown where the user says that the source is, and paths are what they are called there.
+#[test]
+fn a_finding_shows_its_source_line() {
+    let folder = Folder::new("sources");
+    let object = fixture("waves/recursion/recursion.hsaco");
+    let arguments = [object.to_str().unwrap(), "--rules=cfi-stale-lane"];
+    let found = folder.json(&arguments);
+    let source = |document: &Value| document["files"][0]["findings"][0]["source"].clone();
+    let (path, line) = (
+        source(&found)["file"].clone(),
+        source(&found)["line"].clone(),
+    );
+    // The object names its file without a folder, and does not carry it.
+    assert_eq!(path, "recursion.cl");
+    assert_eq!(source(&found).get("text"), None);
+    let line = line.as_u64().unwrap();
+    let lines: String = (1..=100).map(|n| format!("  line_{n}();\n")).collect();
+    folder.file("src/recursion.cl", lines);
+    let shown = format!("line_{line}();");
+    let sources = ["--source-dir=TMP/src", arguments[0], arguments[1]];
+    assert_eq!(source(&folder.json(&sources))["text"], *shown);
+    let text = folder.verify(&sources).out;
+    assert!(text.contains(&format!("\n  {line} | {shown}\n")), "{text}");
+    let log = folder.verify(&[&sources[..], &["--format=sarif"]].concat());
+    let log: Value = serde_json::from_str(&log.out).unwrap();
+    let region = &log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["region"];
+    let shown = format!("line_{}();", region["startLine"]);
+    assert_eq!(region["snippet"]["text"], *shown);
+    // Another folder of the paths is not this one.
+    let other = folder.json(&["--source-dir=/build=TMP/src", arguments[0], arguments[1]]);
+    assert_eq!(source(&other), source(&found));
 }
 
 /// The forms say the same: as many findings, with the same rules and lines.

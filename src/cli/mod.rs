@@ -118,6 +118,7 @@ fn dispatch(
         | Command::Regs(_)
         | Command::Demo(_)
         | Command::Completions(_)
+        | Command::Man(_)
         | Command::Verify(_) => false,
     };
     if prints_on {
@@ -146,6 +147,7 @@ fn run_command(
         Command::Regs(arguments) => regs::run(&arguments, out),
         Command::Demo(arguments) => demo::run(&arguments, width, out),
         Command::Completions(arguments) => completions::run(&arguments, out),
+        Command::Man(arguments) => completions::write_manual(&arguments),
         Command::Dump(arguments) => dump::run(&arguments, out),
         Command::Verify(arguments) => verify::run(&arguments, width, out, err),
     }?;

@@ -69,6 +69,38 @@ impl Sources {
     }
 }
 
+impl Sources {
+    /// A line of the file that debugging information names, from 1; of a long one the start.
+    pub(crate) fn line(&self, path: &str, number: u64) -> Option<String> {
+        const MOST: usize = 200;
+        let text = self.text(path, None)?;
+        let index = usize::try_from(number.checked_sub(1)?).ok()?;
+        let line = text.lines().nth(index)?.trim();
+        (!line.is_empty()).then(|| line.chars().take(MOST).collect())
+    }
+
+    /// What a path is called here: below NEW if it is below OLD.
+    pub(crate) fn renamed(&self, path: &str) -> Option<String> {
+        let all = names(path);
+        self.places.iter().find_map(|place| {
+            let old = place.old.as_deref()?;
+            if path.starts_with('/') != old.starts_with('/') {
+                return None;
+            }
+            let below = all.strip_prefix(names(old).as_slice())?;
+            let new = place.folder.to_string_lossy();
+            let mut named = if new.starts_with('/') {
+                vec![""]
+            } else {
+                Vec::new()
+            };
+            named.extend(names(&new));
+            named.extend(below);
+            Some(named.join("/"))
+        })
+    }
+}
+
 /// What is said where there is no source.
 ///
 /// * `files`: the names of the files.
@@ -139,6 +171,17 @@ fn read(folder: &Path, names: &[&str]) -> Option<Rc<str>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_below_old_is_below_new() {
+        let renamed = |given: &str, path| Sources::new(&[given.to_owned()]).renamed(path);
+        let is = |path: &str| Some(path.to_owned());
+        assert_eq!(renamed("/build/1=.", "/build/1/src/k.cl"), is("src/k.cl"));
+        assert_eq!(renamed("/build/1=/repo", "/build/1/k.cl"), is("/repo/k.cl"));
+        assert_eq!(renamed("/build/1=src", "/build/12/k.cl"), None);
+        assert_eq!(renamed("build=src", "/build/k.cl"), None);
+        assert_eq!(renamed("src", "src/k.cl"), None);
+    }
 
     /// A folder with sources in it, beside one with a secret.
     struct Folder(PathBuf);

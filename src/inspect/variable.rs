@@ -258,6 +258,12 @@ impl<'a> VariableValue<'a> {
         self.contents.bits(lane)
     }
 
+    /// The same bits without a copy of them, as they are shown; nothing if there are none, whatever the reason.
+    #[must_use]
+    pub fn typed_bytes(&self, lane: Lane) -> Option<TypedBytes<'_>> {
+        self.contents.lent(lane)
+    }
+
     /// The bits of the variable whose location can be read in several ways, with the reason; they are undefined in
     /// [`bits`](Self::bits).
     #[must_use]
@@ -288,6 +294,9 @@ impl<'a> VariableValue<'a> {
         if !is_active(self.exec, lane) {
             return LaneState::Inactive;
         }
+        if self.is_whole(lane) {
+            return LaneState::Ok;
+        }
         let lost = || match self.doubts().first() {
             Some(doubt) => LaneState::Ambiguous(doubt.reason),
             None => LaneState::OptimizedOut,
@@ -313,6 +322,17 @@ impl<'a> VariableValue<'a> {
             }
             Err(error) => LaneState::of_error(error),
         }
+    }
+
+    /// Whether nothing is missing in a lane, as of nearly every variable: what is asked first, and without a copy.
+    fn is_whole(&self, lane: Lane) -> bool {
+        let is_plain = |rare: &Rare| {
+            let NotUnderstood { whole, part } = &rare.not_understood;
+            whole.is_none() && part.is_none() && rare.lane_types.pointees(lane).is_empty()
+        };
+        let is_known =
+            |bits: TypedBytes<'_>| bits.undefined.is_empty() && bits.unavailable.is_empty();
+        self.rare.as_deref().is_none_or(is_plain) && self.contents.lent(lane).is_some_and(is_known)
     }
 
     /// What of the value's parts is not understood, in words; the text says so in their place.

@@ -14,6 +14,7 @@ use crate::expr::{write_sleb, write_uleb};
 use crate::frame::Instruction;
 use crate::frame::write::{Common, FrameTable, FunctionFrame, Mask, ReturnAddress, Start, Target};
 use crate::isa::{Decoder, MachineRegister};
+use crate::untrusted::Untrusted;
 
 /// What shows that a row contradicts the code.
 #[non_exhaustive]
@@ -23,6 +24,8 @@ pub struct Evidence {
     pub code: Vec<CodeLine>,
     /// What would say what is right, of this finding and of the others of its cause in the function.
     pub directives: Vec<Remedy>,
+    /// The source line of the finding's address, where the line table carries the text.
+    pub source: Option<Untrusted<'static>>,
 }
 
 /// An instruction.
@@ -90,6 +93,7 @@ pub(super) fn add(subject: &Subject<'_, '_>, findings: &mut [Finding]) {
                 let evidence = Evidence {
                     code: code.unwrap_or_default(),
                     directives: Vec::new(),
+                    source: finding.pc.and_then(|pc| subject.source_text_at(pc)),
                 };
                 first.insert(cause, made.len());
                 made.push((index, evidence));

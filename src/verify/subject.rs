@@ -146,4 +146,18 @@ impl<'p, 'a> Subject<'p, 'a> {
         let line = self.program.info().line_at(pc).ok().flatten()?;
         Some((line.file?.path.to_string().into(), line.line))
     }
+
+    /// The text of that line, where the line table carries the file; of a long one the start.
+    pub(super) fn source_text_at(&self, pc: u64) -> Option<Untrusted<'static>> {
+        /// More is no help.
+        const MOST: usize = 200;
+        let info = self.program.info();
+        let line = info.line_at(pc).ok().flatten()?;
+        let text = info.embedded_source(line.unit, line.file?.index).ok()??;
+        let number = usize::try_from(line.line.checked_sub(1)?).ok()?;
+        self.meter.work(text.len() as u64).ok()?;
+        let text = text.lines().nth(number)?.trim();
+        let text: String = text.chars().take(MOST).collect();
+        (!text.is_empty()).then(|| text.into())
+    }
 }

@@ -173,15 +173,24 @@ pub fn check(source: &Source, way: Way<'_>) -> Result<Figures, Failure> {
     Ok(figures)
 }
 
-/// A lane that was active on entry, and whether it takes part in the next instruction.
-type Position = Option<(u64, bool)>;
+/// Where a lane is that was active on entry.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Position {
+    /// Where it is.
+    pub(super) pc: u64,
+    /// Whether it takes part in the instruction that the wave comes to.
+    pub(super) takes_part: bool,
+    /// The next instruction that it takes part in, and the last that it took part in.
+    pub(super) next: u64,
+    pub(super) last: Option<u64>,
+}
 
 /// Runs a function as a wave, and each lane alone beside it.
-fn run(
+pub(super) fn run(
     source: &Source,
     compiled: &Compiled,
     base: u64,
-    mut at_step: impl FnMut(&Machine, &[Position]) -> Result<(), Failure>,
+    mut at_step: impl FnMut(&Machine, &[Option<Position>]) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let wave_size = compiled.function.wave_size;
     let mut machine = Machine::new(wave_size, source.entry, base);
@@ -199,14 +208,19 @@ fn run(
         .collect();
     for _ in 0..MOST_STEPS {
         let mut active = 0_u64;
-        let positions: Vec<Position> = lanes
+        let positions: Vec<Option<Position>> = lanes
             .iter_mut()
             .enumerate()
             .map(|(number, lane)| {
                 let lane = lane.as_mut()?;
                 let takes_part = lane.comes_to(machine.pc);
                 active |= u64::from(takes_part) << number;
-                Some((lane.pc(), takes_part))
+                Some(Position {
+                    pc: lane.pc(),
+                    takes_part,
+                    next: lane.next(),
+                    last: lane.last(),
+                })
             })
             .collect();
         let pc = machine.pc.into();
@@ -224,7 +238,9 @@ fn run(
         let index = usize::try_from(machine.pc / 4).unwrap();
         let goes_on = machine.step(compiled.instructions[index], &compiled.labels);
         for (lane, position) in lanes.iter_mut().zip(&positions) {
-            if let (Some(lane), Some((_, true))) = (lane, position) {
+            if let (Some(lane), Some(position)) = (lane, position)
+                && position.takes_part
+            {
                 lane.took_part();
             }
         }
@@ -243,7 +259,7 @@ fn compare(
     program: &Program<'_>,
     way: Way<'_>,
     machine: &Machine,
-    lanes: &[Position],
+    lanes: &[Option<Position>],
 ) -> Result<usize, String> {
     let arena = Arena::new();
     let pc = machine.base + machine.pc;
@@ -262,8 +278,8 @@ fn compare(
     let mut waiting = 0;
     let mut active = 0_u64;
     for (number, (lane, pc)) in lanes.iter().zip(&found.pcs).enumerate() {
-        let expected = lane.map(|(pc, _)| machine.base + pc);
-        let waits = matches!(lane, Some((_, false)));
+        let expected = lane.map(|lane| machine.base + lane.pc);
+        let waits = lane.is_some_and(|lane| !lane.takes_part);
         if pc.is_none() && waits && way.may_be_unknown {
             continue;
         }
@@ -279,8 +295,8 @@ fn compare(
             ));
         }
         match lane {
-            Some((_, true)) => active |= 1 << number,
-            Some((_, false)) => waiting += 1,
+            Some(lane) if lane.takes_part => active |= 1 << number,
+            Some(_) => waiting += 1,
             None => {}
         }
     }

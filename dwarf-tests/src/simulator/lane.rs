@@ -92,6 +92,19 @@ impl Lane {
         self.way[self.at].pc
     }
 
+    /// The next instruction that it takes part in.
+    #[must_use]
+    pub fn next(&self) -> u64 {
+        self.way[self.at + usize::from(self.stays)].pc
+    }
+
+    /// The last instruction that it took part in; nothing before the first.
+    #[must_use]
+    pub fn last(&self) -> Option<u64> {
+        let passed = self.at + usize::from(self.stays);
+        Some(self.way[passed.checked_sub(1)?].pc)
+    }
+
     /// The wave comes to an instruction. Says whether the lane takes part in it.
     pub fn comes_to(&mut self, pc: u64) -> bool {
         if self.stays {

@@ -17,7 +17,7 @@ pub const FIRST_VGPR: u16 = 40;
 /// The scalar register with the address of the wave's memory.
 pub const BASE: u16 = 33;
 /// What it contains.
-const BASE_ADDRESS: u64 = 0x40;
+pub(super) const BASE_ADDRESS: u64 = 0x40;
 
 /// A place that one instruction reads or writes: a mask of all lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -181,7 +181,8 @@ impl Machine {
         yes
     }
 
-    fn get(&self, scalar: Scalar) -> u64 {
+    /// What a mask is.
+    pub(super) fn get(&self, scalar: Scalar) -> u64 {
         match scalar {
             Scalar::Exec => self.exec,
             Scalar::Vcc => self.vcc,

@@ -124,6 +124,34 @@ impl Decisions {
     }
 }
 
+/// The same statements, with all lanes where they have whole quads: compute programs have no such sections.
+#[must_use]
+pub fn without_quads(statements: &[Statement]) -> Vec<Statement> {
+    let without = |statement: &Statement| match statement.clone() {
+        Statement::WholeWave { work, .. } => Statement::WholeWave { quads: false, work },
+        Statement::If {
+            condition,
+            then,
+            otherwise,
+        } => Statement::If {
+            condition,
+            then: without_quads(&then),
+            otherwise: otherwise.map(|block| without_quads(&block)),
+        },
+        Statement::Loop {
+            trips,
+            tested_first,
+            body,
+        } => Statement::Loop {
+            trips,
+            tested_first,
+            body: without_quads(&body),
+        },
+        leaf => leaf,
+    };
+    statements.iter().map(without).collect()
+}
+
 /// Whether something holds for a statement that contains no others, at any depth.
 ///
 /// * `loops`: how many loops are around the statements; the question is asked with the number around it.

@@ -31,6 +31,13 @@ pub(crate) struct DemoArguments {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct ManArguments {
+    /// The folder that they are written to
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct CompletionsArguments {
     /// The shell
     #[arg(value_enum)]

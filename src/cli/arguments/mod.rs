@@ -11,7 +11,7 @@ mod verify;
 
 use clap::{Parser, Subcommand};
 
-pub(crate) use self::alone::{CompletionsArguments, DemoArguments, RegsArguments};
+pub(crate) use self::alone::{CompletionsArguments, DemoArguments, ManArguments, RegsArguments};
 pub(crate) use self::core::{
     CoreArguments, CoreChoice, CoreObjectChoice, CoreObjects, GroupByName, MemoryName,
 };
@@ -110,6 +110,9 @@ pub(crate) enum Command {
     #[command(after_help = "Example:\n  hetdwarf completions bash > \
         ~/.local/share/bash-completion/completions/hetdwarf")]
     Completions(CompletionsArguments),
+    /// Write the manual pages, for packages
+    #[command(hide = true)]
+    Man(ManArguments),
     /// Print what a code object's debugging information says, as llvm-dwarfdump does
     #[command(after_help = DUMP_EXAMPLES, after_long_help = DUMP_JSON)]
     Dump(DumpArguments),

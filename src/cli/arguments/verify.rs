@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::super::limits::LimitArguments;
+use super::object::SourceArguments;
 use crate::verify::Profile;
 
 pub(super) const VERIFY_EXAMPLES: &str = "Examples:
@@ -62,6 +63,8 @@ pub(crate) struct VerifyArguments {
     /// Only the table: for each rule its level and how many findings, functions and files
     #[arg(long, conflicts_with_all = ["each", "list", "explain"])]
     pub(crate) summary: bool,
+    #[command(flatten)]
+    pub(crate) sources: SourceArguments,
     #[command(flatten)]
     pub(crate) limits: LimitArguments,
     /// Print the rules

@@ -17,6 +17,7 @@ use super::arguments::{VerifyArguments, VerifyFormat};
 use super::contents::{Contents, Input};
 use super::failure::{Exit, Failure};
 use super::progress::Progress;
+use super::sources::Sources;
 use crate::limits::Limits;
 use crate::object::code_objects_with;
 use crate::report::{
@@ -70,6 +71,7 @@ pub(crate) fn run(
     if !arguments.each {
         document = document.grouped();
     }
+    show_sources(&mut document, &Sources::new(&arguments.sources.source_dirs));
     match arguments.summary {
         true => print_summary(arguments.format, &document, out)?,
         false => print(arguments.format, &document, &folder, out)?,
@@ -146,6 +148,22 @@ fn check(
         unreadable: files.unreadable.clone(),
     };
     VerifyDocument::new(checked.into_iter().chain([outside]))
+}
+
+/// Looks up the source lines, and calls files what they are called here.
+fn show_sources(document: &mut VerifyDocument, sources: &Sources) {
+    let findings = document
+        .files
+        .iter_mut()
+        .flat_map(|file| &mut file.findings);
+    for source in findings.filter_map(|finding| finding.source.as_mut()) {
+        if source.text.is_none() {
+            source.text = sources.line(source.file.raw(), source.line).map(Into::into);
+        }
+        if let Some(path) = sources.renamed(source.file.raw()) {
+            source.file = path.into();
+        }
+    }
 }
 
 fn check_target(

@@ -175,6 +175,13 @@ fn write_finding(text: &mut String, file: &VerifiedFile, finding: &FindingDocume
         write!(text, " (pc {:#x})", pc.0)?;
     }
     text.push('\n');
+    if let Some((source, line)) = finding
+        .source
+        .as_ref()
+        .and_then(|source| Some((source, source.text.as_ref()?)))
+    {
+        writeln!(text, "  {FAINT}{} |{FAINT:#} {line}", source.line)?;
+    }
     if let Some(excerpt) = &finding.excerpt {
         write_excerpt(text, excerpt, style)?;
     }

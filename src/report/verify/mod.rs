@@ -34,6 +34,7 @@ use super::number::Hex;
 use crate::inspect::Program;
 use crate::untrusted::Untrusted;
 use crate::verify::{Evidence, Finding, Rule, Severity, Verdict};
+use place::normalised;
 
 /// The document.
 #[non_exhaustive]
@@ -233,10 +234,25 @@ impl OtherPlace {
 /// A line of the source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SourceDocument {
-    /// The path, as the line table gives it.
+    /// The path that the line table gives, without `.`, and without `..` after a name.
     pub file: Untrusted<'static>,
     /// The line, from 1; 0 if the table names none.
     pub line: u64,
+    /// What is in that line, if it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<Untrusted<'static>>,
+}
+
+impl SourceDocument {
+    fn new(finding: &Finding) -> Option<SourceDocument> {
+        let (file, line) = finding.source.as_ref()?;
+        let evidence = finding.evidence.as_deref();
+        Some(SourceDocument {
+            file: normalised(file.raw()).into(),
+            line: *line,
+            text: evidence.and_then(|evidence| evidence.source.clone()),
+        })
+    }
 }
 
 /// A line of text of which a part is at fault.
@@ -448,10 +464,7 @@ impl FindingDocument {
             offset: finding.offset.map(Hex::from),
             pc: finding.pc.map(Hex::from),
             function: finding.function.clone(),
-            source: finding
-                .source
-                .clone()
-                .map(|(file, line)| SourceDocument { file, line }),
+            source: SourceDocument::new(finding),
             excerpt: finding.excerpt.as_ref().map(|excerpt| ExcerptDocument {
                 text: excerpt.text.clone(),
                 mark: [excerpt.mark.start, excerpt.mark.end],

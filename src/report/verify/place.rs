@@ -52,6 +52,24 @@ impl Place {
     }
 }
 
+/// A path that leads to the same without `.` and without `..` after a name, whatever links there are: `build/../src/k.cl` is
+/// `src/k.cl`.
+pub(super) fn normalised(path: &str) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for name in path.split('/') {
+        match (name, names.last()) {
+            ("..", Some(last)) if *last != ".." => {
+                names.pop();
+            }
+            ("..", None) if path.starts_with('/') => {}
+            ("" | ".", _) => {}
+            (name, _) => names.push(name),
+        }
+    }
+    let root = if path.starts_with('/') { "/" } else { "" };
+    format!("{root}{}", names.join("/"))
+}
+
 /// The names of an absolute path.
 fn names(path: &str) -> Vec<&str> {
     let mut names = Vec::new();
@@ -74,7 +92,21 @@ fn step<'p>(names: &mut Vec<&'p str>, name: &'p str) {
 
 #[cfg(test)]
 mod tests {
-    use super::Place;
+    use super::{Place, normalised};
+
+    #[test]
+    fn paths_are_normalised_by_their_names() {
+        for (path, expected) in [
+            ("./calls.cl", "calls.cl"),
+            ("build/../src/k.cl", "src/k.cl"),
+            ("/a/b/./../c//k.cl", "/a/c/k.cl"),
+            ("../../src/../k.cl", "../../k.cl"),
+            ("/../k.cl", "/k.cl"),
+            ("", ""),
+        ] {
+            assert_eq!(normalised(path), expected, "{path}");
+        }
+    }
 
     /// RFC 3986 2.3 lists what is not encoded; 4.2 says why a colon in a relative reference has to be.
     #[test]

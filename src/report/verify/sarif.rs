@@ -52,7 +52,8 @@ struct Tool {
 #[serde(rename_all = "camelCase")]
 struct Driver {
     name: &'static str,
-    information_uri: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    information_uri: Option<&'static str>,
     semantic_version: &'static str,
     rules: Vec<Descriptor>,
 }
@@ -62,6 +63,7 @@ struct Driver {
 #[serde(rename_all = "camelCase")]
 struct Descriptor {
     id: &'static str,
+    name: String,
     short_description: Message,
     full_description: Message,
     help: Message,
@@ -148,12 +150,16 @@ struct ArtifactLocation {
 }
 
 /// 3.30
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 enum Region {
     /// A line of a text.
     #[serde(rename_all = "camelCase")]
-    Line { start_line: u64 },
+    Line {
+        start_line: u64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        snippet: Option<Message>,
+    },
     /// The start of a binary file: where in it something is, the properties say, in the words of its own format.
     #[serde(rename_all = "camelCase")]
     Start { byte_offset: u64, byte_length: u64 },
@@ -216,7 +222,9 @@ impl SarifLog {
                 tool: Tool {
                     driver: Driver {
                         name: "hetdwarf",
-                        information_uri: "https://docs.rs/hetdwarf",
+                        // Of the package; it has none until there is an address.
+                        information_uri: Some(env!("CARGO_PKG_REPOSITORY"))
+                            .filter(|address| !address.is_empty()),
                         semantic_version: env!("CARGO_PKG_VERSION"),
                         rules: rules.iter().map(|rule| descriptor(rule)).collect(),
                     },
@@ -282,6 +290,7 @@ fn message(text: impl Into<String>) -> Message {
 fn descriptor(rule: &Rule) -> Descriptor {
     Descriptor {
         id: rule.id,
+        name: friendly(rule.id),
         short_description: message(rule.summary),
         full_description: message(rule.explanation),
         help: message(format!("{} Source: {}.", rule.explanation, rule.spec)),
@@ -290,6 +299,16 @@ fn descriptor(rule: &Rule) -> Descriptor {
         },
         properties: DescriptorProperties { spec: rule.spec },
     }
+}
+
+/// A name for people, as the names of SARIF's own rules are: `CfiStaleLane`.
+fn friendly(id: &str) -> String {
+    let words = id.split('-').filter_map(|word| {
+        let mut letters = word.chars();
+        let first = letters.next()?.to_ascii_uppercase();
+        Some(format!("{first}{}", letters.as_str()))
+    });
+    words.collect()
 }
 
 fn notification(file: &UnreadableFile, folder: &str) -> Notification {
@@ -302,14 +321,17 @@ fn notification(file: &UnreadableFile, folder: &str) -> Notification {
 
 fn location(
     artifact_location: ArtifactLocation,
-    line: Option<u64>,
+    line: Option<(u64, Option<Message>)>,
     function: Option<&Untrusted<'static>>,
 ) -> Location {
     Location {
         physical_location: PhysicalLocation {
             artifact_location,
             region: match line {
-                Some(start_line) => Region::Line { start_line },
+                Some((start_line, snippet)) => Region::Line {
+                    start_line,
+                    snippet,
+                },
                 None => Region::Start {
                     byte_offset: 0,
                     byte_length: 0,
@@ -345,6 +367,11 @@ fn result(
         Some((source, line)) => (source, Some(line)),
         None => (file.file(), None),
     };
+    let shown = line.map(|line| {
+        let source = finding.source.as_ref();
+        let text = source.and_then(|source| source.text.as_ref());
+        (line, text.map(|text| message(text.to_string())))
+    });
     let again = seen.entry(finding.fingerprint.clone()).or_insert(0);
     *again = again.saturating_add(1);
     let fingerprint = format!("{}:{again}", finding.fingerprint);
@@ -356,7 +383,7 @@ fn result(
         analysis_target: line.is_some().then(|| artifact(file.file(), folder)),
         locations: [location(
             artifact(path, folder),
-            line,
+            shown,
             finding.function.as_ref(),
         )],
         partial_fingerprints: BTreeMap::from([

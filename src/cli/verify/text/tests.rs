@@ -14,6 +14,7 @@ fn finding(severity: Severity, excerpt: Option<(&str, [usize; 2])>) -> FindingDo
         source: Some(SourceDocument {
             file: "k.cl".into(),
             line: 12,
+            text: Some("x = y;".into()),
         }),
         excerpt: excerpt.map(|(text, mark)| ExcerptDocument {
             text: text.to_owned().into(),
@@ -59,6 +60,7 @@ fn a_finding_shows_where_what_and_what_to_do() {
         text_of(vec![finding(Severity::Error, Some((line, [18, 24])))]),
         "error[cfi-entry]: first
   --> k.hsaco: .debug_frame+0x68 in helper at k.cl:12 (pc 0x1a08)
+  12 | x = y;
   | DW_CFA_def_cfa_sf SGPR99+0
   |                   ^^^^^^
   = help: do this
