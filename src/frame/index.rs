@@ -157,7 +157,7 @@ impl<'a> FrameIndex<'a> {
     }
 
     /// The same; what is read is paid for.
-    pub(super) fn row_within(
+    pub(crate) fn row_within(
         &self,
         pc: u64,
         meter: Option<&Meter>,
