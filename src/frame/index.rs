@@ -13,7 +13,7 @@ use crate::sync::lock;
 /// A row, and the CIE it goes with.
 #[derive(Debug)]
 pub(super) struct KnownRow<'a> {
-    pub(super) cie: Cie<'a>,
+    pub(super) cie: Arc<Cie<'a>>,
     pub(super) row: Row<'a>,
 }
 
@@ -43,7 +43,7 @@ impl<'a> KnownRows<'a> {
 /// A CIE, and the rules after its initial instructions.
 #[derive(Debug)]
 struct KnownCie<'a> {
-    cie: Cie<'a>,
+    cie: Arc<Cie<'a>>,
     initial: Arc<Row<'a>>,
 }
 
@@ -58,6 +58,8 @@ pub struct FrameIndex<'a> {
     ranges: OnceLock<Arc<[(u64, u64, u64)]>>,
     known: Arc<Mutex<KnownRows<'a>>>,
     cies: Arc<Mutex<KnownCies<'a>>>,
+    /// What rows were read with, for its memory.
+    rows: Arc<Mutex<Option<Rows<'a>>>>,
 }
 
 impl<'a> FrameIndex<'a> {
@@ -69,6 +71,7 @@ impl<'a> FrameIndex<'a> {
             ranges: OnceLock::new(),
             known: Arc::default(),
             cies: Arc::default(),
+            rows: Arc::default(),
         }
     }
 
@@ -135,7 +138,7 @@ impl<'a> FrameIndex<'a> {
         if let Some(known) = cies.iter().find(|known| known.cie.offset == offset) {
             return Ok(Arc::clone(known));
         }
-        let cie = self.section.cie_at(offset)?;
+        let cie = Arc::new(self.section.cie_at(offset)?);
         let initial = Arc::new(Rows::initial(&cie, self.section.name())?);
         let known = Arc::new(KnownCie { cie, initial });
         if cies.len() >= MOST {
@@ -154,7 +157,7 @@ impl<'a> FrameIndex<'a> {
     }
 
     /// The same; what is read is paid for.
-    pub(super) fn row_within(
+    pub(crate) fn row_within(
         &self,
         pc: u64,
         meter: Option<&Meter>,
@@ -166,10 +169,20 @@ impl<'a> FrameIndex<'a> {
         let fde = self.section.fde_with(offset, |at| {
             let known = self.cie_at(at)?;
             initial = Arc::clone(&known.initial);
-            Ok(known.cie.clone())
+            Ok(Arc::clone(&known.cie))
         })?;
-        let row = Rows::after(&fde, self.section.name(), initial).row_within(pc, meter)?;
-        Ok(row.map(|row| (fde, row)))
+        // Whoever reads rows at the same time makes his own.
+        let spare = lock(&self.rows).take();
+        let mut rows = match spare {
+            Some(mut rows) => {
+                rows.restart_after(&fde, initial);
+                rows
+            }
+            None => Rows::after(&fde, self.section.name(), initial),
+        };
+        let row = rows.row_within(pc, meter);
+        *lock(&self.rows) = Some(rows);
+        Ok(row?.map(|row| (fde, row)))
     }
 }
 

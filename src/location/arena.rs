@@ -1,6 +1,6 @@
 //! Where what locations are made of lives.
 
-use core::cell::OnceCell;
+use core::cell::{Cell, OnceCell};
 use core::fmt;
 
 use super::incomplete::Incomplete;
@@ -43,8 +43,8 @@ impl Arena<'_> {
 
     /// Keeps bytes, those of an expression for example, as long as the locations made of them.
     #[must_use]
-    pub fn keep(&self, bytes: Vec<u8>) -> &[u8] {
-        self.bytes.alloc_extend(bytes)
+    pub fn keep(&self, bytes: impl AsRef<[u8]>) -> &[u8] {
+        self.bytes.alloc_extend(bytes.as_ref().iter().copied())
     }
 
     /// How many bytes the values have that are kept.
@@ -70,11 +70,18 @@ impl Arena<'_> {
 }
 
 /// Values of one type that live as long as the arena.
-pub(crate) struct Pool<T>(OnceCell<typed_arena::Arena<T>>);
+pub(crate) struct Pool<T> {
+    values: OnceCell<typed_arena::Arena<T>>,
+    /// How many there are: evaluations ask whenever they have asked somebody who may have added some.
+    count: Cell<usize>,
+}
 
 impl<T> Default for Pool<T> {
     fn default() -> Pool<T> {
-        Pool(OnceCell::new())
+        Pool {
+            values: OnceCell::new(),
+            count: Cell::new(0),
+        }
     }
 }
 
@@ -86,12 +93,12 @@ impl<T> Pool<T> {
     };
 
     fn values(&self) -> &typed_arena::Arena<T> {
-        self.0
+        self.values
             .get_or_init(|| typed_arena::Arena::with_capacity(Self::FIRST))
     }
 
     fn len(&self) -> usize {
-        self.0.get().map_or(0, typed_arena::Arena::len)
+        self.count.get()
     }
 
     fn bytes(&self) -> u64 {
@@ -100,12 +107,16 @@ impl<T> Pool<T> {
 
     /// Keeps a value.
     pub(crate) fn alloc(&self, value: T) -> &mut T {
+        self.count.set(self.count.get().saturating_add(1));
         self.values().alloc(value)
     }
 
     /// Keeps values, one after the other.
     pub(crate) fn alloc_extend(&self, values: impl IntoIterator<Item = T>) -> &mut [T] {
-        self.values().alloc_extend(values)
+        let values = self.values().alloc_extend(values);
+        let count = self.count.get().saturating_add(values.len());
+        self.count.set(count);
+        values
     }
 }
 

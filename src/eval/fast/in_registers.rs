@@ -24,9 +24,9 @@ const MOST: usize = 4;
 const ENTRIES: usize = 2;
 
 // The codes are the same in every dialect.
-const REG0: u8 = first_code(Opcode::Reg);
-const REG31: u8 = REG0 + 31;
-const REGX: u8 = first_code(Opcode::Regx);
+pub(in crate::eval) const REG0: u8 = first_code(Opcode::Reg);
+pub(in crate::eval) const REG31: u8 = REG0 + 31;
+pub(in crate::eval) const REGX: u8 = first_code(Opcode::Regx);
 const PIECE: u8 = first_code(Opcode::Piece);
 
 /// An expression that only names registers.
