@@ -47,8 +47,12 @@ struct KnownCie<'a> {
     initial: Arc<Row<'a>>,
 }
 
-/// The CIEs of entries that were asked for: files have a few.
-type KnownCies<'a> = Vec<Arc<KnownCie<'a>>>;
+/// The CIEs of entries that were asked for, by their offsets: files have some dozens at most.
+#[derive(Debug, Default)]
+struct KnownCies<'a> {
+    cies: HashMap<u64, Arc<KnownCie<'a>>>,
+    rules: usize,
+}
 
 /// The FDEs of a section, by address.
 #[derive(Clone, Debug)]
@@ -59,7 +63,7 @@ pub struct FrameIndex<'a> {
     known: Arc<Mutex<KnownRows<'a>>>,
     cies: Arc<Mutex<KnownCies<'a>>>,
     /// What rows were read with, for its memory.
-    rows: Arc<Mutex<Option<Rows<'a>>>>,
+    rows: Arc<Mutex<Option<Box<Rows<'a>>>>>,
 }
 
 impl<'a> FrameIndex<'a> {
@@ -132,20 +136,24 @@ impl<'a> FrameIndex<'a> {
 
     /// The CIE at an offset, with the rules that it gives.
     fn cie_at(&self, offset: u64) -> Result<Arc<KnownCie<'a>>> {
-        /// More than any compiler writes.
-        const MOST: usize = 16;
-        let mut cies = lock(&self.cies);
-        if let Some(known) = cies.iter().find(|known| known.cie.offset == offset) {
+        /// How many rules there may be, and CIEs, each of which counts as some of them: some 2 MiB.
+        const MOST: usize = 1 << 15;
+        const CIE: usize = 16;
+        let known = &mut *lock(&self.cies);
+        if let Some(known) = known.cies.get(&offset) {
             return Ok(Arc::clone(known));
         }
         let cie = Arc::new(self.section.cie_at(offset)?);
         let initial = Arc::new(Rows::initial(&cie, self.section.name())?);
-        let known = Arc::new(KnownCie { cie, initial });
-        if cies.len() >= MOST {
-            cies.clear();
+        let size = initial.rules().len().saturating_add(CIE);
+        let read = Arc::new(KnownCie { cie, initial });
+        known.rules = known.rules.saturating_add(size);
+        if known.rules > MOST {
+            *known = KnownCies::default();
+            known.rules = size;
         }
-        cies.push(Arc::clone(&known));
-        Ok(known)
+        known.cies.insert(offset, Arc::clone(&read));
+        Ok(read)
     }
 
     /// The row that holds at an address, and its FDE.
@@ -178,7 +186,7 @@ impl<'a> FrameIndex<'a> {
                 rows.restart_after(&fde, initial);
                 rows
             }
-            None => Rows::after(&fde, self.section.name(), initial),
+            None => Box::new(Rows::after(&fde, self.section.name(), initial)),
         };
         let row = rows.row_within(pc, meter);
         *lock(&self.rows) = Some(rows);

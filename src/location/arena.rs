@@ -29,7 +29,7 @@ pub struct Arena<'a> {
 impl fmt::Debug for Arena<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Arena")
-            .field("composites", &self.composites.len())
+            .field("bytes", &self.bytes())
             .finish_non_exhaustive()
     }
 }
@@ -60,7 +60,7 @@ impl Arena<'_> {
             self.incomplete.bytes(),
             self.bytes.bytes(),
         ];
-        pools.into_iter().fold(0, u64::saturating_add)
+        pools.into_iter().fold(0, u64::wrapping_add)
     }
 
     /// Keeps a meter as long as the locations.
@@ -72,15 +72,15 @@ impl Arena<'_> {
 /// Values of one type that live as long as the arena.
 pub(crate) struct Pool<T> {
     values: OnceCell<typed_arena::Arena<T>>,
-    /// How many there are: evaluations ask whenever they have asked somebody who may have added some.
-    count: Cell<usize>,
+    /// How many bytes they have: evaluations ask whenever they have asked somebody who may have added some.
+    bytes: Cell<u64>,
 }
 
 impl<T> Default for Pool<T> {
     fn default() -> Pool<T> {
         Pool {
             values: OnceCell::new(),
-            count: Cell::new(0),
+            bytes: Cell::new(0),
         }
     }
 }
@@ -97,25 +97,26 @@ impl<T> Pool<T> {
             .get_or_init(|| typed_arena::Arena::with_capacity(Self::FIRST))
     }
 
-    fn len(&self) -> usize {
-        self.count.get()
+    fn bytes(&self) -> u64 {
+        self.bytes.get()
     }
 
-    fn bytes(&self) -> u64 {
-        (self.len() as u64).saturating_mul(size_of::<T>() as u64)
+    fn add(&self, count: usize) {
+        let bytes = (count as u64).wrapping_mul(size_of::<T>() as u64);
+        // No machine has so much memory that it could be too many.
+        self.bytes.set(self.bytes.get().wrapping_add(bytes));
     }
 
     /// Keeps a value.
     pub(crate) fn alloc(&self, value: T) -> &mut T {
-        self.count.set(self.count.get().saturating_add(1));
+        self.add(1);
         self.values().alloc(value)
     }
 
     /// Keeps values, one after the other.
     pub(crate) fn alloc_extend(&self, values: impl IntoIterator<Item = T>) -> &mut [T] {
         let values = self.values().alloc_extend(values);
-        let count = self.count.get().saturating_add(values.len());
-        self.count.set(count);
+        self.add(values.len());
         values
     }
 }
