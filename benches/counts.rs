@@ -18,6 +18,11 @@
     reason = "a benchmark, in which an error is the end"
 )]
 
+#[allow(
+    dead_code,
+    unused_imports,
+    reason = "what only the bench of threads needs"
+)]
 mod cases;
 
 use std::collections::BTreeMap;

@@ -19,3 +19,8 @@ build() { [ -e "$out/$1" ] || "${@:2}" -g -O2 -fPIC -shared -o "$out/$1.new"; [ 
 build gcc gcc "$out/sqlite3.c"
 [ -z "$clang" ] || build clang "$clang" "$out/sqlite3.c"
 build c++ g++ benches/sqlite/containers.cpp
+
+# Large objects, for lookups in them.
+for size in 4 64; do
+    [ -e "$out/${size}MB" ] || cargo run --quiet --release -p dwarf-tests --example large -- --megabytes $size "$out/${size}MB"
+done

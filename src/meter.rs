@@ -21,6 +21,14 @@ use crate::limits::{Limits, reached};
 /// How many bytes that are copied, compared or passed over count as a step.
 pub(crate) const BYTES_PER_STEP: u64 = 32;
 
+impl Limits {
+    /// How many steps a question about a file of `length` bytes may take.
+    pub(crate) fn most_steps(&self, length: u64) -> u64 {
+        let steps = self.work_per_byte.saturating_mul(length);
+        self.work.saturating_add(steps)
+    }
+}
+
 /// Counts the steps and bytes of one question, and refuses those that are too many.
 ///
 /// Several threads can look at one. Steps that they count at the same moment may be lost, which is why threads that
@@ -53,12 +61,9 @@ impl Meter {
     /// A meter for a question about a file of `length` bytes, of which nothing is used yet.
     #[must_use]
     pub fn new(limits: &Limits, length: u64) -> Meter {
-        let most = |floor: u64, rate: u64| floor.saturating_add(rate.saturating_mul(length));
-        Meter::of(
-            limits,
-            most(limits.work, limits.work_per_byte),
-            most(limits.memory, limits.memory_per_byte),
-        )
+        let bytes = limits.memory_per_byte.saturating_mul(length);
+        let most_bytes = limits.memory.saturating_add(bytes);
+        Meter::of(limits, limits.most_steps(length), most_bytes)
     }
 
     fn of(limits: &Limits, most_steps: u64, most_bytes: u64) -> Meter {
@@ -183,6 +188,13 @@ impl Meter {
     #[inline]
     pub(crate) fn pass(&self, bytes: usize) -> Result<()> {
         self.work((bytes as u64).div_ceil(BYTES_PER_STEP))
+    }
+
+    /// Whether so many steps and values that are kept can be paid for.
+    pub(crate) fn affords<T>(&self, steps: u64, count: usize) -> bool {
+        let bytes = (count as u64).saturating_mul(size_of::<T>() as u64);
+        let held = self.bytes().checked_add(bytes);
+        steps <= self.steps_left() && held.is_some_and(|held| held <= self.most_bytes)
     }
 
     /// Takes as many steps as there are, but no more than `most`; gives how many.

@@ -18,29 +18,61 @@ const OBJECTS: [&str; 3] = [
 ];
 /// How many addresses are asked for, one after the other.
 const ADDRESSES: u32 = 256;
+/// The same of large objects that `benches/mixes.sh` makes, opened and asked, if they are there.
+const LARGE: [&str; 2] = ["4 MB", "64 MB"];
+const MANY_ADDRESSES: u32 = 100_000;
 
 pub(super) fn makers() -> Vec<Maker> {
     let mut makers = Vec::new();
+    for name in LARGE {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("target/mixes");
+        let path = folder.join(name.replace(' ', ""));
+        if !path.exists() {
+            continue;
+        }
+        let world = move || World::of(keep(std::fs::read(&path).unwrap()), MANY_ADDRESSES);
+        let other = world.clone();
+        makers.push(maker(
+            format!("lookup/{name}, {MANY_ADDRESSES} addresses/hetdwarf"),
+            move || {
+                let world = world();
+                Case::repeated(MANY_ADDRESSES, move || {
+                    let info = world.info();
+                    world.sum(|pc| ours(&info, pc))
+                })
+            },
+        ));
+        makers.push(maker(
+            format!("lookup/{name}, {MANY_ADDRESSES} addresses/addr2line"),
+            move || {
+                let world = other();
+                Case::repeated(MANY_ADDRESSES, move || {
+                    let context = world.context();
+                    world.sum(|pc| theirs(&context, pc))
+                })
+            },
+        ));
+    }
     for path in OBJECTS {
         let name = path.rsplit('/').next().unwrap_or(path);
         makers.push(maker(format!("lookup/{name}, warm/hetdwarf"), move || {
-            let world = World::new(path);
+            let world = World::of(fixture(path), ADDRESSES);
             let info = keep(world.info());
             world.check(info);
             Case::repeated(ADDRESSES, move || world.sum(|pc| ours(info, pc)))
         }));
         makers.push(maker(format!("lookup/{name}, warm/addr2line"), move || {
-            let world = World::new(path);
+            let world = World::of(fixture(path), ADDRESSES);
             let context = keep(world.context());
             world.check(&world.info());
             Case::repeated(ADDRESSES, move || world.sum(|pc| theirs(context, pc)))
         }));
         makers.push(maker(format!("lookup/{name}, cold/hetdwarf"), move || {
-            let world = World::new(path);
+            let world = World::of(fixture(path), ADDRESSES);
             Case::new(move || ours(&world.info(), world.addresses[0]))
         }));
         makers.push(maker(format!("lookup/{name}, cold/addr2line"), move || {
-            let world = World::new(path);
+            let world = World::of(fixture(path), ADDRESSES);
             Case::new(move || theirs(&world.context(), world.addresses[0]))
         }));
     }
@@ -56,8 +88,8 @@ struct World {
 }
 
 impl World {
-    fn new(path: &str) -> &'static World {
-        let object = keep(CodeObject::parse(fixture(path)).unwrap());
+    fn of(file: &'static [u8], addresses: u32) -> &'static World {
+        let object = keep(CodeObject::parse(file).unwrap());
         let section = |name: &str| object.section(name).unwrap().unwrap_or_default();
         let info = DebugInfo::load(|name| Ok(section(name))).unwrap();
         let functions = info
@@ -66,7 +98,7 @@ impl World {
         let ranges: Vec<_> = functions.flat_map(|function| function.ranges).collect();
         keep(World {
             object,
-            addresses: super::scattered(&ranges, ADDRESSES),
+            addresses: super::scattered(&ranges, addresses),
         })
     }
 

@@ -13,7 +13,7 @@ mod objects;
 mod rows;
 mod stops;
 
-pub(crate) use {mixes::sizes as mix_sizes, objects::dump_command};
+pub(crate) use {mixes::sizes as mix_sizes, objects::dump_command, stops::waves};
 
 pub(crate) use objects::debug_bytes;
 

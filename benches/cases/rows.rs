@@ -207,10 +207,16 @@ fn parse_gimli<P: Peer>(table: &Table<P>) -> Sum {
 
 fn step<P: Peer>(table: &Table<P>) -> Sum {
     let mut entries = table.section.entries();
-    let mut sum = Sum::default();
+    let (mut sum, mut last) = (Sum::default(), None);
     while let Some(entry) = entries.next().unwrap() {
         let Entry::Fde(fde) = entry else { continue };
-        let mut rows = Rows::new(&fde, table.section.name()).unwrap();
+        let rows = match &mut last {
+            Some(rows) => {
+                Rows::restart(rows, &fde).unwrap();
+                rows
+            }
+            None => last.insert(Rows::new(&fde, table.section.name()).unwrap()),
+        };
         while let Some(row) = rows.next().unwrap() {
             sum.add(black_box(row).start);
         }

@@ -89,6 +89,16 @@ fn variables(program: &'static Program<'static>, wave: &'static Snapshot) -> usi
     frame.variables(&mut types).unwrap().len()
 }
 
+/// As many waves of optimised code, one after the other, as `count`; one program is shared by all who ask.
+pub(crate) fn waves() -> impl Fn(u32) + Copy + Send + Sync {
+    let program = program("calls-O2", OPTIMISED[0]);
+    let wave = keep(wave_of("calls-O2", "w06.json"));
+    move |count| {
+        let mut kept = Kept::default();
+        (0..count).for_each(|_| assert!(texts(program, wave, &mut kept) >= 17));
+    }
+}
+
 /// What is used again for every wave.
 #[derive(Default)]
 struct Kept {

@@ -61,21 +61,34 @@ const LANES: usize = 64;
 #[derive(Debug, Default)]
 pub(crate) struct LaneTextStore {
     pieces: Vec<Box<[u8]>>,
-    /// Of each value where the text of each lane is: the piece, and the offset in it.
-    places: Vec<[Option<(usize, usize)>; LANES]>,
+    /// Of each value where the text of each lane is.
+    places: Vec<[*const c_char; LANES]>,
 }
 
 /// Texts of a value that are being made.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct NewTexts {
     bytes: Vec<u8>,
-    starts: Vec<(usize, usize)>,
+    /// Where the text of each lane that has one starts.
+    starts: [Option<usize>; LANES],
 }
 
 impl NewTexts {
+    pub(crate) fn new() -> NewTexts {
+        /// Most values are numbers, and their texts of all lanes are no longer.
+        const ROOM: usize = 512;
+        NewTexts {
+            bytes: Vec::with_capacity(ROOM),
+            starts: [None; LANES],
+        }
+    }
+
     /// Adds the text of a lane. A NUL within is replaced, as in [`c_string`].
     pub(crate) fn add(&mut self, lane: usize, text: &str) {
-        self.starts.push((lane, self.bytes.len()));
+        let Some(start) = self.starts.get_mut(lane) else {
+            return;
+        };
+        *start = Some(self.bytes.len());
         if text.as_bytes().contains(&0) {
             self.bytes.extend(text.replace('\0', "\u{fffd}").as_bytes());
         } else {
@@ -86,31 +99,32 @@ impl NewTexts {
 }
 
 impl LaneTextStore {
-    /// The text of a value in a lane; NULL if nobody has made it.
-    pub(crate) fn get(&self, value: usize, lane: usize) -> *const c_char {
-        let place = self.places.get(value).and_then(|lanes| *lanes.get(lane)?);
-        let text = place.and_then(|(piece, start)| self.pieces.get(piece)?.get(start..));
-        text.map_or(core::ptr::null(), |text| text.as_ptr().cast())
+    /// The texts of a value, by lane; NULL where nobody has made one.
+    pub(crate) fn get(&self, value: usize) -> [*const c_char; LANES] {
+        let known = self.places.get(value);
+        known.copied().unwrap_or([core::ptr::null(); LANES])
     }
 
     /// Keeps texts of a value.
     pub(crate) fn keep(&mut self, value: usize, new: NewTexts) {
-        if new.starts.is_empty() {
+        if new.bytes.is_empty() {
             return;
         }
         if self.places.len() <= value {
-            self.places.resize(value.saturating_add(1), [None; LANES]);
+            let none = [core::ptr::null(); LANES];
+            self.places.resize(value.saturating_add(1), none);
         }
         let Some(places) = self.places.get_mut(value) else {
             return;
         };
-        for (lane, start) in new.starts {
-            if let Some(place) = places.get_mut(lane) {
-                *place = Some((self.pieces.len(), start));
+        let piece = new.bytes.into_boxed_slice();
+        for (place, start) in places.iter_mut().zip(new.starts) {
+            if let Some(text) = start.and_then(|start| piece.get(start..)) {
+                *place = text.as_ptr().cast();
             }
         }
         // The bytes of a box stay where they are when it moves.
-        self.pieces.push(new.bytes.into_boxed_slice());
+        self.pieces.push(piece);
     }
 }
 

@@ -7,9 +7,8 @@ use std::sync::Arc;
 use hetdwarf::arch::{Lane, WaveSize};
 use hetdwarf::debug_info::VariableKind;
 use hetdwarf::debug_info::types::{TypeId, TypeTable};
-use hetdwarf::display::Options;
+use hetdwarf::display::{Options, TypedBytes};
 use hetdwarf::inspect::{LaneState, LaneTexts, Stop as LibraryStop, StopFrame, VariableValue};
-use hetdwarf::location::Bits;
 use hetdwarf::query::{Answer as QueryAnswer, LaneAnswer, NoValue, Query, QueryErrorKind};
 use hetdwarf::report::{IN_PROLOGUE, lane_message};
 
@@ -175,27 +174,24 @@ pub struct hetdwarf_lanes {
 sized! { hetdwarf_value_info hetdwarf_lanes }
 
 /// A lane of a value.
-struct LaneValue {
+struct LaneValue<'v> {
     state: u8,
     /// The bits, where there are some.
-    bits: Option<Bits>,
+    bits: Option<TypedBytes<'v>>,
     message: Option<String>,
 }
 
-fn of_variable(value: &VariableValue<'_>, lane: Lane, with_message: bool) -> LaneValue {
+fn of_variable<'v>(value: &'v VariableValue<'_>, lane: Lane, with_message: bool) -> LaneValue<'v> {
     let state = value.state(lane);
-    let bits = match state {
-        LaneState::Ok | LaneState::Partial => value.bits(lane).ok().flatten(),
-        _ => None,
-    };
+    let is_readable = matches!(state, LaneState::Ok | LaneState::Partial);
     LaneValue {
         state: state_number(state.name()),
-        bits,
+        bits: is_readable.then(|| value.typed_bytes(lane)).flatten(),
         message: with_message.then(|| lane_message(value, &state)).flatten(),
     }
 }
 
-fn of_answer(answer: &LaneAnswer) -> LaneValue {
+fn of_answer(answer: &LaneAnswer) -> LaneValue<'_> {
     let state = answer.state();
     let is_readable = matches!(state, "ok" | "partial");
     let message = match &answer.value {
@@ -205,9 +201,14 @@ fn of_answer(answer: &LaneAnswer) -> LaneValue {
         Ok(bits) if bits.unavailable.is_empty() => Some(NoValue::OptimizedOut.to_string()),
         Ok(_) => Some(NoValue::Unavailable.to_string()),
     };
+    let bits = answer.value.as_ref().ok();
     LaneValue {
         state: state_number(state),
-        bits: answer.value.as_ref().ok().filter(|_| is_readable).cloned(),
+        bits: bits.filter(|_| is_readable).map(|bits| TypedBytes {
+            bytes: &bits.bytes,
+            undefined: &bits.undefined,
+            unavailable: &bits.unavailable,
+        }),
         message,
     }
 }
@@ -288,11 +289,18 @@ impl Values {
     }
 
     /// What is known of a value in a lane; nothing of a lane for which an expression was not evaluated.
-    fn lane(&self, index: usize, lane: Lane, with_message: bool) -> Answer<Option<LaneValue>> {
-        Ok(match self.variable(index)? {
+    ///
+    /// * `variable`: the variable that it is of; nothing for an expression.
+    fn lane<'v>(
+        &'v self,
+        variable: Option<&'v VariableValue<'_>>,
+        lane: Lane,
+        with_message: bool,
+    ) -> Option<LaneValue<'v>> {
+        match variable {
             Some(value) => Some(of_variable(value, lane, with_message)),
             None => self.lane_answer(lane).map(of_answer),
-        })
+        }
     }
 
     /// Makes the text of a value in a lane; that of a variable by `texts`.
@@ -377,20 +385,20 @@ impl Values {
     /// `out` is as `hetdwarf_lanes` says.
     unsafe fn read(&self, index: usize, out: &hetdwarf_lanes) -> Answer<()> {
         let (options, mut buffer) = (Options::default(), String::new());
-        let mut texts = match (self.variable(index)?, &self.content) {
+        let variable = self.variable(index)?;
+        let mut texts = match (variable, &self.content) {
             (Some(value), Content::Variables { types, .. }) => {
                 Some(value.texts(types, &options, &mut buffer))
             }
             _ => None,
         };
-        let (mut new, mut readable) = (NewTexts::default(), 0_u64);
-        for lane in self.wave_size.all_lanes() {
+        let known = self.lane_texts.borrow().get(index);
+        let mut new = NewTexts::new();
+        let is_asked = |at: usize| at < out.count && out.lanes.unbounded_shr(at as u32) & 1 == 1;
+        let lanes = self.wave_size.all_lanes().zip(known);
+        for (lane, known) in lanes.filter(|(lane, _)| is_asked(lane.0.into())) {
             let at = usize::from(lane.0);
-            if at >= out.count || out.lanes >> lane.0 & 1 == 0 {
-                continue;
-            }
-            let value = self.lane(index, lane, !out.messages.is_null())?;
-            let Some(value) = value else {
+            let Some(value) = self.lane(variable, lane, !out.messages.is_null()) else {
                 return Err(Fault::not_found(format!(
                     "the expression was not evaluated for lane {at}"
                 )));
@@ -400,18 +408,15 @@ impl Values {
                 put(out.states, at, value.state);
                 let size = value.bits.as_ref().map_or(0, |bits| bits.bytes.len());
                 put(out.byte_sizes, at, size as u64);
-                put_bits(out, at, value.bits.as_ref());
+                put_bits(out, at, value.bits);
                 put(
                     out.messages,
                     at,
                     self.texts.keep_if(value.message.as_deref()),
                 );
             }
-            if value.bits.is_some() {
-                readable |= 1 << lane.0;
-                if !out.texts.is_null() && self.lane_texts.borrow().get(index, at).is_null() {
-                    self.make_text(lane, texts.as_mut(), &mut new);
-                }
+            if value.bits.is_some() && !out.texts.is_null() && known.is_null() {
+                self.make_text(lane, texts.as_mut(), &mut new);
             }
         }
         if out.texts.is_null() {
@@ -419,13 +424,8 @@ impl Values {
         }
         let mut kept = self.lane_texts.borrow_mut();
         kept.keep(index, new);
-        for lane in self.wave_size.all_lanes() {
-            let at = usize::from(lane.0);
-            if at < out.count && out.lanes >> lane.0 & 1 == 1 {
-                let text = match readable >> lane.0 & 1 {
-                    1 => kept.get(index, at),
-                    _ => core::ptr::null(),
-                };
+        for (at, text) in kept.get(index).into_iter().enumerate() {
+            if at < self.wave_size.lanes() as usize && is_asked(at) {
                 // SAFETY: as above.
                 unsafe { put(out.texts, at, text) };
             }
@@ -449,7 +449,7 @@ unsafe fn put<T>(array: *mut T, at: usize, value: T) {
 ///
 /// # Safety
 /// The three arrays are NULL or have `stride` bytes for lane `at`.
-unsafe fn put_bits(out: &hetdwarf_lanes, at: usize, bits: Option<&Bits>) {
+unsafe fn put_bits(out: &hetdwarf_lanes, at: usize, bits: Option<TypedBytes<'_>>) {
     let Some(start) = at.checked_mul(out.stride) else {
         return;
     };
@@ -457,8 +457,8 @@ unsafe fn put_bits(out: &hetdwarf_lanes, at: usize, bits: Option<&Bits>) {
         true => array,
         false => array.wrapping_add(start),
     };
-    let known = bits.map_or(&[][..], |bits| &bits.bytes);
-    let known = known.get(..out.stride).unwrap_or(known);
+    let bits = bits.unwrap_or(TypedBytes::known(&[]));
+    let known = bits.bytes.get(..out.stride).unwrap_or(bits.bytes);
     let rest = out.stride.saturating_sub(known.len());
     // SAFETY: there are `stride` bytes from `start` on.
     unsafe {
@@ -467,10 +467,8 @@ unsafe fn put_bits(out: &hetdwarf_lanes, at: usize, bits: Option<&Bits>) {
             bits::copy(known, bytes);
             bytes.add(known.len()).write_bytes(0, rest);
         }
-        let none = hetdwarf::location::Mask::new();
-        let masks = bits.map_or((&none, &none), |bits| (&bits.undefined, &bits.unavailable));
-        bits::put_mask(masks.0, out.stride, of_lane(out.undefined));
-        bits::put_mask(masks.1, out.stride, of_lane(out.unavailable));
+        bits::put_mask(bits.undefined, out.stride, of_lane(out.undefined));
+        bits::put_mask(bits.unavailable, out.stride, of_lane(out.unavailable));
     }
 }
 

@@ -166,7 +166,7 @@ fn texts(types: Vec<Entry>) -> (String, Vec<String>) {
     let mut found = (String::new(), Vec::new());
     with_v(types, |value, types| {
         assert_eq!(value.state(Lane(8)), LaneState::Inactive);
-        found.0.clone_from(&value.type_name);
+        found.0.clone_from(&value.type_name.to_string());
         for lane in (0..8).map(Lane) {
             assert_eq!(value.state(lane), LaneState::Ok, "lane {}", lane.0);
             found

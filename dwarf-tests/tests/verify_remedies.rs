@@ -14,7 +14,8 @@ use std::process::Command;
 
 use dwarf_tests::{fixture, llvm_tool};
 use fallible_iterator::FallibleIterator as _;
-use hetdwarf::cfi_check::RowRule;
+use hetdwarf::arch::Register;
+use hetdwarf::cfi_check::{RowRule, Subject};
 use hetdwarf::frame::write::{Common, FrameTable, FunctionFrame, Start, Target};
 use hetdwarf::frame::{Instruction, Instructions};
 use hetdwarf::inspect::Program;
@@ -102,34 +103,50 @@ impl Function {
     }
 
     fn assemble(&self, assembler: &Path, folder: &Path) -> Vec<u8> {
-        let (source, object) = (folder.join("f.s"), folder.join("f.o"));
-        std::fs::write(&source, self.text()).unwrap();
-        let ran = Command::new(assembler)
-            .args([
-                "-triple=amdgcn-amd-amdhsa",
-                "-filetype=obj",
-                "-mcpu",
-                &self.processor,
-            ])
-            .arg(&source)
-            .arg("-o")
-            .arg(&object)
-            .output()
-            .unwrap();
-        assert!(
-            ran.status.success(),
-            "{}",
-            String::from_utf8_lossy(&ran.stderr)
-        );
-        std::fs::read(&object).unwrap()
+        assemble(assembler, folder, &self.processor, &self.text())
     }
 }
+
+fn assemble(assembler: &Path, folder: &Path, processor: &str, text: &str) -> Vec<u8> {
+    let (source, object) = (folder.join("f.s"), folder.join("f.o"));
+    std::fs::write(&source, text).unwrap();
+    let ran = Command::new(assembler)
+        .args([
+            "-triple=amdgcn-amd-amdhsa",
+            "-filetype=obj",
+            "-mcpu",
+            processor,
+        ])
+        .arg(&source)
+        .arg("-o")
+        .arg(&object)
+        .output()
+        .unwrap();
+    assert!(
+        ran.status.success(),
+        "{}",
+        String::from_utf8_lossy(&ran.stderr)
+    );
+    std::fs::read(&object).unwrap()
+}
+
+/// Objects that between them break every rule of machine code that the corpus breaks.
+const BROKEN: [&str; 8] = [
+    "rocm-style/funcptr-gfx90a-O0.hsaco",
+    "llvm24/calls-gfx90a-O0.hsaco",
+    "llvm24/calls-gfx90a-O2.hsaco",
+    "llvm24/calls-gfx1100-O2.hsaco",
+    "llvm24/divergent-gfx906-O0.hsaco",
+    "llvm24/pressure-gfx90a-O0.hsaco",
+    "llvm24/pressure-gfx1201-O1.hsaco",
+    "gcc12/offload-gfx906-O1.hsaco",
+];
 
 struct Folder(PathBuf);
 
 impl Folder {
-    fn new() -> Folder {
-        let path = std::env::temp_dir().join(format!("hetdwarf-remedies-{}", std::process::id()));
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("hetdwarf-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();
         Folder(path)
     }
@@ -178,24 +195,16 @@ fn is_past_help(finding: &Finding) -> bool {
     finding.severity < Severity::Error && expected == Some(&RowRule::Other)
 }
 
-/// For each rule of machine code that the corpus breaks there is a function that what is proposed makes clean, or for two
+/// For each rule of machine code that the corpus breaks there is a function that what is proposed makes clean, or for one
 /// of them one in which no error is left and of what is left the right value is not known.
 #[test]
 fn what_is_proposed_is_right() {
     let Some(assembler) = llvm_tool("llvm-mc") else {
         return;
     };
-    let folder = Folder::new();
+    let folder = Folder::new("remedies");
     let mut tried: BTreeMap<&str, Vec<Vec<Finding>>> = BTreeMap::new();
-    for name in [
-        "llvm24/calls-gfx90a-O0.hsaco",
-        "llvm24/calls-gfx90a-O2.hsaco",
-        "llvm24/calls-gfx1100-O2.hsaco",
-        "llvm24/divergent-gfx906-O0.hsaco",
-        "llvm24/pressure-gfx90a-O0.hsaco",
-        "llvm24/pressure-gfx1201-O1.hsaco",
-        "gcc12/offload-gfx906-O1.hsaco",
-    ] {
+    for name in BROKEN {
         let file = std::fs::read(fixture(&format!("corpus/{name}"))).unwrap();
         let mut done: BTreeSet<(&str, u64)> = BTreeSet::new();
         for finding in &check(&file).findings {
@@ -222,5 +231,104 @@ fn what_is_proposed_is_right() {
     }
     // All rules that the corpus breaks.
     assert_eq!(tried.len(), 10, "{:?}", tried.keys());
-    assert!(clean.len() >= 8, "{clean:?}");
+    assert!(clean.len() >= 9, "{clean:?}");
+}
+
+/// One function of an instruction for each text, of which the first starts at 0.
+fn functions<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
+    let mut all = ".text\n.cfi_sections .debug_frame\n".to_owned();
+    for text in texts {
+        writeln!(all, ".cfi_startproc\n{text}\n.long 0\n.cfi_endproc").unwrap();
+    }
+    all
+}
+
+/// What is said to be in the row is there: assembled by LLVM it gives the rule that the object has at that address.
+#[test]
+fn what_the_row_says_is_what_it_says() {
+    let Some(assembler) = llvm_tool("llvm-mc") else {
+        return;
+    };
+    let folder = Folder::new("rows");
+    let (mut rules, mut cfas, mut without) = (0, 0, 0);
+    for name in BROKEN {
+        let file = std::fs::read(fixture(&format!("corpus/{name}"))).unwrap();
+        let object = CodeObject::parse(&file).unwrap();
+        let program = Program::load(&object).unwrap();
+        let verdict = check(&file);
+        let evidence = verdict
+            .findings
+            .iter()
+            .filter_map(|finding| Some((finding, finding.evidence.as_ref()?)));
+        let mut said = Vec::new();
+        for (finding, evidence) in evidence {
+            let is_about_rule = finding.contradiction.as_ref().unwrap().subject != Subject::Row;
+            assert_eq!(!evidence.row.is_empty(), is_about_rule, "{finding:#?}");
+            said.extend(&evidence.row);
+        }
+        let text = functions(said.iter().map(|one| one.text.as_str()));
+        let file = assemble(&assembler, &folder.0, program.processor().name(), &text);
+        let assembled = CodeObject::parse(&file).unwrap();
+        let assembled = Program::load(&assembled).unwrap();
+        for (n, one) in said.into_iter().enumerate() {
+            let row = |program: &Program<'_>, pc: u64| {
+                let (_, row) = program.cfi().row_at(pc).unwrap().expect("a row");
+                let rules: Vec<_> = row.rules().iter().map(|rule| format!("{rule:?}")).collect();
+                (format!("{:?}", row.cfa), rules)
+            };
+            let (cfa, there) = row(&program, one.pc);
+            let (said_cfa, said) = row(&assembled, 4 * n as u64);
+            if let Some(name) = one.meaning.strip_prefix("no rule of ") {
+                let number = Register::from_name(name, None).unwrap().number();
+                assert_eq!((one.text.as_str(), said.len()), ("", 0));
+                assert!(
+                    there
+                        .iter()
+                        .all(|rule| !rule.starts_with(&format!("({number}, ")))
+                );
+                without += 1;
+            } else if let [rule] = said.as_slice() {
+                assert!(there.contains(rule), "{name}: {one:?}: {rule} of {there:?}");
+                rules += 1;
+            } else {
+                assert_eq!((said_cfa, said.len()), (cfa, 0), "{name}: {one:?}");
+                cfas += 1;
+            }
+        }
+    }
+    assert!(
+        rules > 100 && cfas > 2 && without > 10,
+        "{rules} {cfas} {without}"
+    );
+}
+
+/// The text of a finding can be put into a source as it stands, with what the directives mean as a comment.
+#[test]
+fn the_text_assembles() {
+    let Some(assembler) = llvm_tool("llvm-mc") else {
+        return;
+    };
+    let folder = Folder::new("texts");
+    let path = fixture("corpus/llvm24/calls-gfx90a-O2.hsaco");
+    let text = dwarf_tests::hetdwarf(["verify", path.to_str().unwrap()]).out;
+    let (mut now, mut write, mut is_now) = (Vec::new(), Vec::new(), false);
+    for line in text.lines() {
+        if line.starts_with("  = ") {
+            is_now = line.starts_with("  = now at 0x");
+            assert!(is_now || !line.contains(" now "), "{line}");
+        } else if line.starts_with("      ") {
+            if is_now { &mut now } else { &mut write }.push(line);
+        }
+    }
+    assert!(now.len() > 10 && write.len() > 10, "{text}");
+    assert!(
+        now.iter()
+            .any(|line| line.starts_with("      .cfi_escape 0x10, "))
+    );
+    for line in now.iter().chain(&write) {
+        assert!(line.contains("// "), "{line}");
+    }
+    let all = functions(now.into_iter().chain(write));
+    let file = assemble(&assembler, &folder.0, "gfx90a", &all);
+    assert!(CodeObject::parse(&file).is_ok());
 }

@@ -56,7 +56,7 @@ impl Found {
                 .to_owned(),
             kind: kind_name(value.variable.kind),
             ty: value.ty,
-            type_name: value.type_name.clone(),
+            type_name: value.type_name.to_string(),
             scope: value.variable.scope.as_deref().map(str::to_owned),
             line: value.variable.declaration.line,
             reading: Some(value.reading.name()),

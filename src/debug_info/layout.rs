@@ -268,7 +268,7 @@ impl<'a> DebugInfo<'a> {
                     member.bit_offset = position.or(member.bit_offset);
                 }
             }
-            id = table.add(ty);
+            id = table.add_derived(id, ty);
         }
         for (entry, found, size) in layout.outer.iter().rev() {
             let known = self.read_type_within(table, Some(*entry), meter)?;
@@ -286,7 +286,7 @@ impl<'a> DebugInfo<'a> {
             {
                 *target = id;
             }
-            id = table.add(ty);
+            id = table.add_derived(known, ty);
         }
         Ok(id)
     }

@@ -48,6 +48,47 @@ impl DebugInfo<'_> {
     }
 }
 
+impl<'a> DebugInfo<'a> {
+    /// The expressions of a location list that hold at `pc`; `spend` is paid for each entry that is looked at.
+    ///
+    /// # Errors
+    /// As [`Resolver::matching`].
+    pub(crate) fn matching_here(
+        &self,
+        unit: Unit,
+        offset: u64,
+        pc: u64,
+        spend: &mut dyn FnMut(u32) -> Result<()>,
+    ) -> Result<SmallVec<[ExpressionBytes<'a>; 1]>> {
+        let question = (UnitId(unit.id), offset, pc);
+        if let Some(known) = self.matches.get(&question) {
+            spend(1)?;
+            return Ok(known.into_iter().collect());
+        }
+        let mut bounded = SmallVec::<[_; 1]>::new();
+        let mut default = SmallVec::<[_; 1]>::new();
+        let mut entries = self.location_list(UnitId(unit.id), offset)?;
+        while let Some(entry) = entries.next()? {
+            spend(1)?;
+            match entry.range {
+                LocationRange::Bounded(range) if range.contains(&pc) => {
+                    bounded.push(entry.expression);
+                }
+                LocationRange::Bounded(_) => {}
+                LocationRange::Default => default.push(entry.expression),
+            }
+            if bounded.len().max(default.len()) > MATCHES {
+                return Err(reached(crate::error::Limit::Parts, MATCHES as u64));
+            }
+        }
+        let matches = if bounded.is_empty() { default } else { bounded };
+        if matches.len() <= 1 {
+            self.matches.keep(question, matches.first().copied());
+        }
+        Ok(matches)
+    }
+}
+
 impl DebugInfo<'_> {
     /// The integer type at `offset`, in bytes from the start of a unit's header, as LLVM means it: `DW_ATE_unsigned_1`
     /// has one bit, though its byte size is 1. Nothing for types of other kinds, and above 64 bits.
@@ -150,33 +191,9 @@ impl<'d> Resolver<'d> for &'d DebugInfo<'_> {
         pc: u64,
         spend: &mut dyn FnMut(u32) -> Result<()>,
     ) -> Result<SmallVec<[ExpressionBytes<'d>; 1]>> {
-        let question = (UnitId(unit.id), offset, pc);
-        if let Some(known) = self.matches.get(&question) {
-            spend(1)?;
-            return Ok(known.into_iter().collect());
-        }
-        let mut bounded = SmallVec::<[_; 1]>::new();
-        let mut default = SmallVec::<[_; 1]>::new();
-        let mut entries = self.location_list(UnitId(unit.id), offset)?;
-        while let Some(entry) = entries.next()? {
-            spend(1)?;
-            match entry.range {
-                LocationRange::Bounded(range) if range.contains(&pc) => {
-                    bounded.push(entry.expression);
-                }
-                LocationRange::Bounded(_) => {}
-                LocationRange::Default => default.push(entry.expression),
-            }
-            if bounded.len().max(default.len()) > MATCHES {
-                return Err(reached(crate::error::Limit::Parts, MATCHES as u64));
-            }
-        }
-        let matches = if bounded.is_empty() { default } else { bounded };
-        if matches.len() <= 1 {
-            self.matches.keep(question, matches.first().copied());
-        }
         // What lives as long as the file may be taken for what does not.
         let shorter = |expression| -> ExpressionBytes<'d> { expression };
+        let matches = self.matching_here(unit, offset, pc, spend)?;
         Ok(matches.into_iter().map(shorter).collect())
     }
 

@@ -7,7 +7,7 @@
 
 use core::ops::Range;
 use std::borrow::Cow;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use gimli::constants::{
     DW_AT_call_column, DW_AT_call_file, DW_AT_call_line, DW_AT_name,
@@ -47,7 +47,7 @@ pub(super) struct ScopeNode<'a> {
     function: u32,
     pub(super) call: CallPlace,
     name: OnceLock<Option<Cow<'a, str>>>,
-    variables: OnceLock<Option<Box<[Variable<'a>]>>>,
+    variables: OnceLock<Option<Box<[Arc<Variable<'a>>]>>>,
 }
 
 /// Where an inlined call is in the source, by the numbers of its attributes; 0 for what is not said.
@@ -129,7 +129,7 @@ impl<'a> DebugInfo<'a> {
         &self,
         tree: &'t ScopeTree<'a>,
         number: u32,
-    ) -> Option<&'t [Variable<'a>]> {
+    ) -> Option<&'t [Arc<Variable<'a>>]> {
         let scope = tree.scope(number)?;
         let read = |meter: &Meter| {
             let name = self.scope_name(tree, number).cloned();

@@ -3,6 +3,8 @@
 //! As `llvm-dwarfdump` prints them: `int *`, `const char *`, `int (*)(int, ...)`, `float[3][4]`, a record
 //! or enumeration by its bare name; an anonymous one is `struct {...}` here. Source: DWARF 5 §5.
 
+use std::sync::Arc;
+
 use super::types::{Dimension, PointerKind, Qualifier, RecordKind, TypeId, TypeKind, TypeTable};
 
 /// How many types may be wrapped around each other in one name, and how long a name gets before it is
@@ -18,6 +20,28 @@ pub fn type_name(table: &TypeTable, ty: TypeId) -> String {
         left: LENGTH,
     }
     .name(ty, DEPTH)
+}
+
+impl TypeTable {
+    /// [`type_name`], which is kept if it is as short as nearly all are.
+    pub(crate) fn name_of(&mut self, ty: TypeId) -> Arc<str> {
+        const LONGEST: usize = 256;
+        let index = ty.0 as usize;
+        if let Some(Some(known)) = self.names.get(index) {
+            return Arc::clone(known);
+        }
+        let name: Arc<str> = type_name(self, ty).into();
+        if name.len() <= LONGEST {
+            if self.names.len() < self.len() {
+                self.names.resize(self.len(), None);
+            }
+            // A number of another table has no place.
+            if let Some(slot) = self.names.get_mut(index) {
+                *slot = Some(Arc::clone(&name));
+            }
+        }
+        name
+    }
 }
 
 struct Namer<'t> {

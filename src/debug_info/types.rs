@@ -7,6 +7,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::id::DieId;
 use crate::arch::{AddressSpace, MemorySpace};
@@ -302,6 +303,10 @@ pub struct TypeTable {
     by_entry: BTreeMap<DieId, TypeId>,
     void: Option<TypeId>,
     ellipsis: Option<TypeId>,
+    /// Types that were made of another one, by that one.
+    derived: BTreeMap<TypeId, Vec<TypeId>>,
+    /// Names that were asked for, by the numbers of the types.
+    pub(super) names: Vec<Option<Arc<str>>>,
     /// Whether any type was ever [`TypeKind::Unsupported`]; hardly any is.
     has_unsupported: bool,
 }
@@ -345,6 +350,11 @@ impl TypeTable {
             kind: TypeKind::Void,
         };
         self.types.get(id.0 as usize).unwrap_or(VOID)
+    }
+
+    /// How many types it has.
+    pub(super) fn len(&self) -> usize {
+        self.types.len()
     }
 
     /// What of a type is not understood: the name of an attribute or tag, if values of the type are
@@ -454,17 +464,15 @@ impl TypeTable {
             (*base, *by)
         } else {
             let kind = TypeKind::Unsupported(Cow::Borrowed("DW_AT_endianity"));
-            return self.add(Type { kind, ..ty });
+            return self.add_derived(id, Type { kind, ..ty });
         };
         let by = Representation {
             big_endian: true,
             ..by
         };
-        self.add(Type {
-            name: name.or(ty.name),
-            byte_size: ty.byte_size,
-            kind: TypeKind::Represented { base, by },
-        })
+        let name = name.or(ty.name);
+        let kind = TypeKind::Represented { base, by };
+        self.add_derived(id, Type { name, kind, ..ty })
     }
 
     /// Adds a type and gives it a number.
@@ -475,8 +483,24 @@ impl TypeTable {
         id
     }
 
+    /// Adds a type that is made of another one, if it was not before: each wave that stops makes the same ones.
+    pub(super) fn add_derived(&mut self, from: TypeId, ty: Type) -> TypeId {
+        /// An array has as many as it has had lengths; the last are looked at.
+        const LAST: usize = 16;
+        let known = self.derived.get(&from).map_or(&[][..], Vec::as_slice);
+        let mut last = known.iter().rev().take(LAST);
+        if let Some(id) = last.find(|id| *self.get(**id) == ty) {
+            return *id;
+        }
+        let id = self.add(ty);
+        self.derived.entry(from).or_default().push(id);
+        id
+    }
+
     /// Replaces a type whose number was given out before it was read.
     pub fn set(&mut self, id: TypeId, ty: Type) {
+        // The names of others may have its name in them.
+        self.names.clear();
         if let Some(slot) = self.types.get_mut(id.0 as usize) {
             self.has_unsupported |= matches!(ty.kind, TypeKind::Unsupported(_));
             *slot = ty;

@@ -5,7 +5,7 @@
 
 use core::ops::Range;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use gimli::{DwTag, constants::*};
 
@@ -35,7 +35,7 @@ pub(super) struct UnitIndex<'a> {
     /// Every variable and constant of file scope or in a namespace, in the order of the section.
     pub(super) globals: Vec<DieId>,
     /// What has been read of those.
-    pub(super) read_globals: OnceLock<Option<Box<[Variable<'a>]>>>,
+    pub(super) read_globals: OnceLock<Option<Box<[Arc<Variable<'a>>]>>>,
     /// What ended the walk before the end of the unit.
     pub(super) broken: Option<Error>,
     scopes: Vec<ScopeName<'a>>,

@@ -7,6 +7,7 @@ use core::ops::Range;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use gimli::constants::{
     DW_AT_abstract_origin, DW_AT_artificial, DW_AT_const_value, DW_AT_declaration, DW_AT_endianity,
@@ -96,6 +97,11 @@ pub struct Variable<'a> {
     pub problem: Option<Error>,
 }
 
+/// Variables that are nobody else's.
+fn owned(variables: Vec<Arc<Variable<'_>>>) -> Vec<Variable<'_>> {
+    variables.into_iter().map(Arc::unwrap_or_clone).collect()
+}
+
 /// What one question has read that is asked for again.
 struct Reading<'m, 'a> {
     meter: &'m Meter,
@@ -142,7 +148,7 @@ impl<'a> DebugInfo<'a> {
     pub fn variables_at(&self, function: &Function<'a>, pc: u64) -> Result<Vec<Variable<'a>>> {
         let mut variables = Vec::new();
         self.variables_within(function, pc, &self.question(), &mut variables)?;
-        Ok(variables)
+        Ok(owned(variables))
     }
 
     /// The same; entries that are read to find the scopes are paid for. Those that were found before an error are in
@@ -152,7 +158,7 @@ impl<'a> DebugInfo<'a> {
         function: &Function<'a>,
         pc: u64,
         meter: &Meter,
-        variables: &mut Vec<Variable<'a>>,
+        variables: &mut Vec<Arc<Variable<'a>>>,
     ) -> Result<()> {
         if self.known_variables(function.die, pc, meter, variables)? {
             return Ok(());
@@ -161,12 +167,12 @@ impl<'a> DebugInfo<'a> {
     }
 
     /// The same, read anew in a walk over the entries of the function.
-    pub(super) fn walked_variables(
+    pub(crate) fn walked_variables(
         &self,
         function: DieId,
         pc: u64,
         meter: &Meter,
-        variables: &mut Vec<Variable<'a>>,
+        variables: &mut Vec<Arc<Variable<'a>>>,
     ) -> Result<()> {
         let found = self.scopes_at(function, pc, meter)?;
         let names = self.function_names(&found.scopes);
@@ -186,12 +192,12 @@ impl<'a> DebugInfo<'a> {
     }
 
     /// The same for a function whose scopes are kept; false for any other.
-    fn known_variables(
+    pub(crate) fn known_variables(
         &self,
         function: DieId,
         pc: u64,
         meter: &Meter,
-        variables: &mut Vec<Variable<'a>>,
+        variables: &mut Vec<Arc<Variable<'a>>>,
     ) -> Result<bool> {
         let Some(tree) = self.scope_tree(function) else {
             return Ok(false);
@@ -199,7 +205,7 @@ impl<'a> DebugInfo<'a> {
         let Some(globals) = self.kept_globals(function.unit) else {
             return Ok(false);
         };
-        let mut scopes: SmallVec<[&[Variable<'a>]; 8]> = SmallVec::new();
+        let mut scopes: SmallVec<[&[Arc<Variable<'a>>]; 8]> = SmallVec::new();
         for number in tree.around(pc) {
             let Some(found) = self.scope_variables(tree, number) else {
                 return Ok(false);
@@ -216,7 +222,7 @@ impl<'a> DebugInfo<'a> {
     }
 
     /// The variables of file scope of a unit, read once; nothing if they cannot be read, or not be kept.
-    fn kept_globals(&self, unit: UnitId) -> Option<&[Variable<'a>]> {
+    fn kept_globals(&self, unit: UnitId) -> Option<&[Arc<Variable<'a>>]> {
         let read = |meter: &Meter| {
             let mut globals = Vec::new();
             self.globals_within(unit, meter, &mut globals)?;
@@ -233,7 +239,7 @@ impl<'a> DebugInfo<'a> {
         name: &Option<Cow<'a, str>>,
         objects: &[Die<'a>],
         meter: &Meter,
-    ) -> Result<Vec<Variable<'a>>> {
+    ) -> Result<Vec<Arc<Variable<'a>>>> {
         let mut variables = Vec::new();
         let mut reading = Reading::new(meter);
         self.variables_of_scope(&self.die(id)?, name, objects, &mut variables, &mut reading)?;
@@ -248,7 +254,7 @@ impl<'a> DebugInfo<'a> {
     pub fn globals(&self, unit: UnitId) -> Result<Vec<Variable<'a>>> {
         let mut variables = Vec::new();
         self.globals_within(unit, &self.question(), &mut variables)?;
-        Ok(variables)
+        Ok(owned(variables))
     }
 
     /// The same, paid for; those that were found before an error are in `variables` too.
@@ -256,7 +262,7 @@ impl<'a> DebugInfo<'a> {
         &self,
         unit: UnitId,
         meter: &Meter,
-        variables: &mut Vec<Variable<'a>>,
+        variables: &mut Vec<Arc<Variable<'a>>>,
     ) -> Result<()> {
         let mut globals = Vec::new();
         let mut completed = BTreeSet::new();
@@ -271,7 +277,7 @@ impl<'a> DebugInfo<'a> {
         &self,
         unit: UnitId,
         meter: &Meter,
-        variables: &mut Vec<Variable<'a>>,
+        variables: &mut Vec<Arc<Variable<'a>>>,
         completed: &mut BTreeSet<DieId>,
     ) -> Result<()> {
         let index = self.index(unit)?;
@@ -295,7 +301,7 @@ impl<'a> DebugInfo<'a> {
                 .rev()
                 .find_map(|die| self.qualifier(die.id()));
             variable.scope = qualifier.map(Cow::Owned);
-            variables.push(variable);
+            variables.push(Arc::new(variable));
         }
         Ok(())
     }
@@ -306,7 +312,7 @@ impl<'a> DebugInfo<'a> {
         scope: &Die<'a>,
         name: &Option<Cow<'a, str>>,
         objects: &[Die<'a>],
-        variables: &mut Vec<Variable<'a>>,
+        variables: &mut Vec<Arc<Variable<'a>>>,
         reading: &mut Reading<'_, 'a>,
     ) -> Result<()> {
         let mut present = BTreeSet::new();
@@ -318,7 +324,7 @@ impl<'a> DebugInfo<'a> {
             variable.scope.clone_from(name);
             variable.scope_die = Some(scope.id());
             variable.is_omitted = is_omitted;
-            variables.push(variable);
+            variables.push(Arc::new(variable));
             Ok::<_, Error>(())
         };
         for die in objects {

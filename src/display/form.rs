@@ -23,6 +23,24 @@ struct Integer {
     signed: bool,
 }
 
+/// An integer of 4 bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Dword {
+    signed: bool,
+}
+
+impl Dword {
+    /// Makes `text` what [`Form::print`] prints.
+    pub(crate) fn print(self, bytes: [u8; 4], text: &mut String) {
+        let mut digits = itoa::Buffer::new();
+        text.clear();
+        text.push_str(match self.signed {
+            true => digits.format(i32::from_le_bytes(bytes)),
+            false => digits.format(u32::from_le_bytes(bytes)),
+        });
+    }
+}
+
 /// As many characters as the longest integer of 8 bytes has.
 const LONGEST: usize = 20;
 
@@ -38,6 +56,14 @@ impl<'v> Form<'v> {
 
     pub(crate) fn id(&self) -> TypeId {
         self.id
+    }
+
+    /// How all dwords are printed as one text each, which depends on nothing else; nothing for other types.
+    pub(crate) fn of_dwords(&self) -> Option<Dword> {
+        let integer = self.integer.filter(|integer| integer.byte_size == 4)?;
+        Some(Dword {
+            signed: integer.signed,
+        })
     }
 
     /// Appends what [`Value::print`] prints.

@@ -31,7 +31,7 @@ use crate::limits::Limits;
 pub use crate::location::Mask;
 use crate::meter::Meter;
 use bits::Bits;
-pub(crate) use form::Form;
+pub(crate) use form::{Dword, Form};
 use output::Output;
 
 /// A value: its bytes, and which of its bits are missing.

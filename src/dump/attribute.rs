@@ -353,7 +353,7 @@ fn list_head(
     unit: UnitFacts,
 ) -> String {
     // The offset of a range list that is no index is shown as its form has it, all others short.
-    let short = format!("{offset:#010x}");
+    let short = address(offset, 4);
     #[expect(
         clippy::wildcard_enum_match_arm,
         reason = "all other forms are offsets"

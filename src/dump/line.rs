@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use super::Failure;
 use super::Sources;
+use super::digits::{push_hex, push_right};
 use super::list::address;
 use super::names::quoted;
 use super::output::Output;
@@ -178,13 +179,13 @@ impl<'a> Lines<'a> {
         self.header(program.header(), output)?;
         self.files(program.header(), output)?;
         writeln!(output)?;
-        let mut titled = false;
+        let (mut titled, mut text) = (false, String::new());
         let result = rows(&mut program, |row| {
             if !titled {
                 writeln!(output, "{COLUMNS}")?;
                 titled = true;
             }
-            print_row(row, output)
+            print_row(row, &mut text, output)
         })?;
         if let Err(error) = result {
             output.problem(&self.malformed(offset, error))?;
@@ -390,24 +391,26 @@ fn flags(row: &LineRow) -> impl Iterator<Item = &'static str> {
     .filter_map(|(set, name)| set.then_some(name))
 }
 
-fn print_row(row: &LineRow, output: &mut Output<'_>) -> io::Result<()> {
-    write!(
-        output,
-        "{:#018x} {:>6} {:>6} {:>6} {:>3} {:>13} {:>7} ",
-        row.address(),
-        line(row),
-        column(row),
-        row.file_index(),
-        row.isa(),
-        row.discriminator(),
-        row.op_index()
-    )?;
+/// Prints a row; `text` is used for all rows, and may have been for others.
+fn print_row(row: &LineRow, text: &mut String, output: &mut Output<'_>) -> io::Result<()> {
+    text.clear();
+    push_hex(text, row.address(), 16);
+    for (number, width) in [
+        (line(row), 6),
+        (column(row), 6),
+        (row.file_index(), 6),
+        (row.isa(), 3),
+        (row.discriminator(), 13),
+        (row.op_index(), 7),
+    ] {
+        text.push(' ');
+        push_right(text, number, width);
+    }
+    text.push(' ');
     for flag in flags(row) {
-        write!(output, " {flag}")?;
+        text.push(' ');
+        text.push_str(flag);
     }
-    writeln!(output)?;
-    if row.end_sequence() {
-        writeln!(output)?;
-    }
-    Ok(())
+    text.push_str(if row.end_sequence() { "\n\n" } else { "\n" });
+    output.write_all(text.as_bytes())
 }

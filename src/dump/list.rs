@@ -8,6 +8,7 @@ use core::ops::Range;
 
 use smallvec::SmallVec;
 
+use super::digits::push_hex;
 use crate::error::{Error, Result};
 use crate::expr::Cursor;
 
@@ -86,8 +87,10 @@ impl RawEntry<'_> {
 
 /// An address as wide as addresses are.
 pub(super) fn address(value: u64, size: u8) -> String {
-    let width = usize::from(size).saturating_mul(2).saturating_add(2);
-    format!("{value:#0width$x}")
+    let digits = usize::from(size).saturating_mul(2);
+    let mut text = String::with_capacity(digits.saturating_add(2));
+    push_hex(&mut text, value, digits);
+    text
 }
 
 /// A half open range of addresses.

@@ -21,6 +21,7 @@
 
 mod aranges;
 mod attribute;
+mod digits;
 mod entries;
 mod frame;
 mod json;

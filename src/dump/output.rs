@@ -59,6 +59,13 @@ impl<'o> Output<'o> {
         Err(io::Error::other(error))
     }
 
+    /// Texts one after the other.
+    pub(super) fn texts(&mut self, parts: &[&str]) -> io::Result<()> {
+        parts
+            .iter()
+            .try_for_each(|part| self.write_all(part.as_bytes()))
+    }
+
     /// Whether the input asked for more text than any real file, so that the dump ends here.
     pub(super) fn is_cut(&self) -> bool {
         self.is_cut
@@ -189,6 +196,11 @@ impl Write for Output<'_> {
         self.take_room(bytes.len())?;
         self.out.write_all(bytes)?;
         Ok(bytes.len())
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.take_room(bytes.len())?;
+        self.out.write_all(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -3,7 +3,9 @@
 use std::io::{self, Write};
 
 use super::attribute::{Meaning, Shown};
+use super::digits::spaces;
 use super::entries::Sink;
+use super::list::address;
 use super::output::Output;
 use super::unit::Header;
 use crate::debug_info::Die;
@@ -38,36 +40,36 @@ impl<'a> Sink<'a> for TextEntries<'_, '_> {
 
     fn begin_entry(&mut self, die: &Die<'a>, depth: usize) -> io::Result<()> {
         self.indent = depth.min(DEEPEST).saturating_mul(2);
-        let width = self.indent;
-        let offset = die.id().offset;
+        let offset = address(die.id().offset, 4);
         let tag = if die.is_null() {
             "NULL".into()
         } else {
             tag_name(die.tag())
         };
-        writeln!(self.output, "\n{offset:#010x}: {:width$}{tag}", "")?;
-        Ok(())
+        let indent = spaces(self.indent);
+        self.output
+            .texts(&["\n", &offset, ": ", indent, &tag, "\n"])
     }
 
     fn attribute(&mut self, shown: &Shown<'a>, _meaning: Option<&Meaning>) -> io::Result<()> {
         let width = self.indent.saturating_add(BASE).saturating_add(2);
-        write!(self.output, "{:width$}{}\t({}", "", shown.name, shown.text)?;
+        let parts = [spaces(width), &*shown.name, "\t(", &shown.text];
+        self.output.texts(&parts)?;
         if let Some(note) = shown.note() {
             write!(self.output, " \"{note}\"")?;
         }
         let width = width.saturating_add(3);
         for item in &shown.list {
-            write!(self.output, "\n{:width$}{}", "", item.head)?;
+            self.output.texts(&["\n", spaces(width), &item.head])?;
             if let Some((text, _)) = &item.expression {
-                write!(self.output, ": {text}")?;
+                self.output.texts(&[": ", text])?;
             }
         }
         if let Some(error) = &shown.problem {
             self.output.note(error);
             write!(self.output, "<error: {error}>")?;
         }
-        writeln!(self.output, ")")?;
-        Ok(())
+        self.output.texts(&[")\n"])
     }
 
     fn end_entry(&mut self) -> io::Result<()> {

@@ -6,10 +6,9 @@
 //! registers are left to the letter: gcc says there what is in the first one.
 //! Sources: HET A.2.5.4.3.4, item 8; DWARF 5 §2.5.1.7, §3.4.2.
 
-use fallible_iterator::FallibleIterator;
-
 use super::budget::Budget;
 use super::context::{Context, Frame, Outcome, Reading, ResultKind};
+use super::fast::{REG0, REG31, REGX};
 use super::machine::{Machine, run};
 use super::memory::check_size;
 use super::resolver::{CallSite, ExpressionBytes};
@@ -17,7 +16,7 @@ use super::stack::Entry;
 use super::value::{BaseType, BaseTypeEncoding, Value};
 use crate::arch::Register;
 use crate::error::{Error, ErrorKind, Need, Result, SpecRule};
-use crate::expr::{Operation, operations};
+use crate::expr::Cursor;
 
 impl<'a> Machine<'_, '_, 'a> {
     #[inline(never)]
@@ -30,11 +29,11 @@ impl<'a> Machine<'_, '_, 'a> {
         };
         self.enter()?;
         let mut result = None;
-        let here = *self.context;
+        let here = self.context;
         let budget = &mut *self.budget;
         frame.with_caller(&mut |caller, call_site| {
             let frames = (frame, caller, call_site);
-            result = Some(on_entry(&expression, frames, &here, budget)?);
+            result = Some(on_entry(&expression, frames, here, budget)?);
             Ok(())
         })?;
         self.leave();
@@ -69,7 +68,7 @@ fn on_entry<'a>(
     here: &Context<'_, 'a>,
     budget: &mut Budget,
 ) -> Result<Outcome<'a>> {
-    let context = Context {
+    let mut context = Context {
         frame: Some(caller),
         pc: Some(call_site),
         subprogram: None,
@@ -97,10 +96,7 @@ fn on_entry<'a>(
             Err(ErrorKind::Unsupported("an entry value after a tail call").into())
         }
         CallSite::Value { value, subprogram } => {
-            let context = Context {
-                subprogram: Some(subprogram),
-                ..context
-            };
+            context.subprogram = Some(subprogram);
             let outcome = run(&value, ResultKind::Value, &context, budget)?;
             Ok(match outcome {
                 Outcome::Value(value) => Outcome::Value(cut(value, register)),
@@ -112,24 +108,13 @@ fn on_entry<'a>(
 
 /// The register that is all of an expression.
 pub(crate) fn single_register(expression: &ExpressionBytes<'_>) -> Option<Register> {
-    let mut items = operations(expression.bytes, expression.unit.encoding);
-    let register = named_by(items.next().ok()??.operation);
-    match items.next() {
-        Ok(None) => register,
-        Ok(Some(_)) | Err(_) => None,
-    }
-}
-
-fn named_by(operation: Operation<'_>) -> Option<Register> {
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "two operations name a register"
-    )]
-    match operation {
-        Operation::Reg { register } => Register::from_number(register.into()),
-        Operation::Regx { register } => Register::from_number(register),
-        _ => None,
-    }
+    let mut cursor = Cursor::new(expression.bytes);
+    let number = match cursor.next_byte()? {
+        code @ REG0..=REG31 => code.wrapping_sub(REG0).into(),
+        REGX => cursor.uleb().ok()?,
+        _ => return None,
+    };
+    Register::from_number(number).filter(|_| cursor.is_empty())
 }
 
 /// What of a value a register holds: of a generic one, which is as wide as an address, the low bits.

@@ -1,6 +1,8 @@
 //! CIEs and FDEs. Sources: HET A.6.4.1, DWARF 5 §6.4.1; for `.eh_frame` the LSB Core Specification,
 //! "Exception Frames".
 
+use std::sync::Arc;
+
 use fallible_iterator::FallibleIterator;
 
 use super::augmentation::Augmentation;
@@ -80,8 +82,8 @@ pub struct Fde<'a> {
     pub offset: u64,
     /// What the length field says: bytes after it.
     pub length: u64,
-    /// The CIE it goes with.
-    pub cie: Cie<'a>,
+    /// The CIE it goes with, which others have as well.
+    pub cie: Arc<Cie<'a>>,
     /// The first address, in the code object.
     pub initial_location: u64,
     /// How many bytes of code.
@@ -202,14 +204,14 @@ impl<'a> FrameSection<'a> {
     /// # Errors
     /// If there is none.
     pub fn fde_at(&self, offset: u64) -> Result<Fde<'a>> {
-        self.fde_with(offset, |offset| self.cie_at(offset))
+        self.fde_with(offset, |offset| self.cie_at(offset).map(Arc::new))
     }
 
     /// The same; `cie_at` gives the CIE at an offset.
     pub(super) fn fde_with(
         &self,
         offset: u64,
-        cie_at: impl FnOnce(u64) -> Result<Cie<'a>>,
+        cie_at: impl FnOnce(u64) -> Result<Arc<Cie<'a>>>,
     ) -> Result<Fde<'a>> {
         let header = self
             .header(offset)?
@@ -366,7 +368,7 @@ impl<'a> FrameSection<'a> {
     fn fde(
         &self,
         header: Header<'a>,
-        cie_at: impl FnOnce(u64) -> Result<Cie<'a>>,
+        cie_at: impl FnOnce(u64) -> Result<Arc<Cie<'a>>>,
     ) -> Result<Fde<'a>> {
         let offset = header.offset;
         self.fde_fields(header, cie_at)
@@ -376,7 +378,7 @@ impl<'a> FrameSection<'a> {
     fn fde_fields(
         &self,
         header: Header<'a>,
-        cie_at: impl FnOnce(u64) -> Result<Cie<'a>>,
+        cie_at: impl FnOnce(u64) -> Result<Arc<Cie<'a>>>,
     ) -> Result<Fde<'a>> {
         let Header {
             offset,
@@ -538,7 +540,7 @@ pub struct Entries<'a> {
     section: FrameSection<'a>,
     next: u64,
     /// The CIE that was read last: nearly always the one of the next FDE.
-    last: Option<Cie<'a>>,
+    last: Option<Arc<Cie<'a>>>,
 }
 
 impl<'a> FallibleIterator for Entries<'a> {
@@ -561,13 +563,13 @@ impl<'a> FallibleIterator for Entries<'a> {
         }
         if self.section.is_cie(&header) {
             let cie = self.section.cie(header)?;
-            self.last = Some(cie.clone());
+            self.last = Some(Arc::new(cie.clone()));
             return Ok(Some(Entry::Cie(cie)));
         }
         let last = &mut self.last;
         let fde = self.section.fde(header, |at| match last {
-            Some(cie) if cie.offset == at => Ok(cie.clone()),
-            Some(_) | None => Ok(last.insert(self.section.cie_at(at)?).clone()),
+            Some(cie) if cie.offset == at => Ok(Arc::clone(cie)),
+            Some(_) | None => Ok(Arc::clone(last.insert(Arc::new(self.section.cie_at(at)?)))),
         });
         fde.map(|fde| Some(Entry::Fde(fde)))
     }

@@ -13,7 +13,7 @@ use crate::sync::lock;
 /// A row, and the CIE it goes with.
 #[derive(Debug)]
 pub(super) struct KnownRow<'a> {
-    pub(super) cie: Cie<'a>,
+    pub(super) cie: Arc<Cie<'a>>,
     pub(super) row: Row<'a>,
 }
 
@@ -43,12 +43,16 @@ impl<'a> KnownRows<'a> {
 /// A CIE, and the rules after its initial instructions.
 #[derive(Debug)]
 struct KnownCie<'a> {
-    cie: Cie<'a>,
+    cie: Arc<Cie<'a>>,
     initial: Arc<Row<'a>>,
 }
 
-/// The CIEs of entries that were asked for: files have a few.
-type KnownCies<'a> = Vec<Arc<KnownCie<'a>>>;
+/// The CIEs of entries that were asked for, by their offsets: files have some dozens at most.
+#[derive(Debug, Default)]
+struct KnownCies<'a> {
+    cies: HashMap<u64, Arc<KnownCie<'a>>>,
+    rules: usize,
+}
 
 /// The FDEs of a section, by address.
 #[derive(Clone, Debug)]
@@ -58,6 +62,8 @@ pub struct FrameIndex<'a> {
     ranges: OnceLock<Arc<[(u64, u64, u64)]>>,
     known: Arc<Mutex<KnownRows<'a>>>,
     cies: Arc<Mutex<KnownCies<'a>>>,
+    /// What rows were read with, for its memory.
+    rows: Arc<Mutex<Option<Box<Rows<'a>>>>>,
 }
 
 impl<'a> FrameIndex<'a> {
@@ -69,6 +75,7 @@ impl<'a> FrameIndex<'a> {
             ranges: OnceLock::new(),
             known: Arc::default(),
             cies: Arc::default(),
+            rows: Arc::default(),
         }
     }
 
@@ -129,20 +136,24 @@ impl<'a> FrameIndex<'a> {
 
     /// The CIE at an offset, with the rules that it gives.
     fn cie_at(&self, offset: u64) -> Result<Arc<KnownCie<'a>>> {
-        /// More than any compiler writes.
-        const MOST: usize = 16;
-        let mut cies = lock(&self.cies);
-        if let Some(known) = cies.iter().find(|known| known.cie.offset == offset) {
+        /// How many rules there may be, and CIEs, each of which counts as some of them: some 2 MiB.
+        const MOST: usize = 1 << 15;
+        const CIE: usize = 16;
+        let known = &mut *lock(&self.cies);
+        if let Some(known) = known.cies.get(&offset) {
             return Ok(Arc::clone(known));
         }
-        let cie = self.section.cie_at(offset)?;
+        let cie = Arc::new(self.section.cie_at(offset)?);
         let initial = Arc::new(Rows::initial(&cie, self.section.name())?);
-        let known = Arc::new(KnownCie { cie, initial });
-        if cies.len() >= MOST {
-            cies.clear();
+        let size = initial.rules().len().saturating_add(CIE);
+        let read = Arc::new(KnownCie { cie, initial });
+        known.rules = known.rules.saturating_add(size);
+        if known.rules > MOST {
+            *known = KnownCies::default();
+            known.rules = size;
         }
-        cies.push(Arc::clone(&known));
-        Ok(known)
+        known.cies.insert(offset, Arc::clone(&read));
+        Ok(read)
     }
 
     /// The row that holds at an address, and its FDE.
@@ -154,7 +165,7 @@ impl<'a> FrameIndex<'a> {
     }
 
     /// The same; what is read is paid for.
-    pub(super) fn row_within(
+    pub(crate) fn row_within(
         &self,
         pc: u64,
         meter: Option<&Meter>,
@@ -166,10 +177,20 @@ impl<'a> FrameIndex<'a> {
         let fde = self.section.fde_with(offset, |at| {
             let known = self.cie_at(at)?;
             initial = Arc::clone(&known.initial);
-            Ok(known.cie.clone())
+            Ok(Arc::clone(&known.cie))
         })?;
-        let row = Rows::after(&fde, self.section.name(), initial).row_within(pc, meter)?;
-        Ok(row.map(|row| (fde, row)))
+        // Whoever reads rows at the same time makes his own.
+        let spare = lock(&self.rows).take();
+        let mut rows = match spare {
+            Some(mut rows) => {
+                rows.restart_after(&fde, initial);
+                rows
+            }
+            None => Box::new(Rows::after(&fde, self.section.name(), initial)),
+        };
+        let row = rows.row_within(pc, meter);
+        *lock(&self.rows) = Some(rows);
+        Ok(row?.map(|row| (fde, row)))
     }
 }
 

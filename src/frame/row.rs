@@ -84,6 +84,28 @@ impl<'a> Row<'a> {
         self.cfa == CfaRule::None && self.rules.is_empty()
     }
 
+    /// Register, offset and space of the CFA.
+    ///
+    /// # Errors
+    /// [`SpecRule::CfaRule`] if it is none of a register.
+    fn cfa_register(&self) -> Result<(u64, i64, u64)> {
+        match self.cfa {
+            CfaRule::Register {
+                register,
+                offset,
+                space,
+            } => Ok((register, offset, space)),
+            CfaRule::None | CfaRule::Expression(_) => Err(SpecRule::CfaRule.into()),
+        }
+    }
+
+    /// Takes over the rules of another row, in the memory that it has.
+    fn copy_rules(&mut self, other: &Row<'a>) {
+        self.cfa = other.cfa;
+        self.rules.clear();
+        self.rules.extend_from_slice(&other.rules);
+    }
+
     /// Where the rule of a register is, or would be.
     fn find(&self, register: u64) -> core::result::Result<usize, usize> {
         // Compilers write the rules of a prologue in this order.
@@ -98,10 +120,29 @@ impl<'a> Row<'a> {
 /// As many rules are copied or moved in a step.
 pub(crate) const RULES_PER_STEP: u64 = 16;
 
+/// What of a CIE the meaning of instructions depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Factors {
+    code: u64,
+    data: i64,
+    address_size: u8,
+}
+
+impl Factors {
+    fn of(cie: &Cie<'_>) -> Factors {
+        Factors {
+            code: cie.code_alignment_factor,
+            data: cie.data_alignment_factor,
+            address_size: cie.address_size,
+        }
+    }
+}
+
 /// The rows of an FDE, one after the other. It ends with the first error and stays ended.
 #[derive(Clone, Debug)]
 pub struct Rows<'a> {
-    cie: Cie<'a>,
+    factors: Factors,
+    initial_instructions: &'a [u8],
     instructions: Instructions<'a>,
     row: Row<'a>,
     /// Rules of this row that are not in it yet: compilers write those of a prologue in groups of ascending registers,
@@ -110,6 +151,8 @@ pub struct Rows<'a> {
     /// The rules after the initial instructions, for `DW_CFA_restore`; nothing while those are executed.
     initial: Option<Arc<Row<'a>>>,
     remembered: Vec<Row<'a>>,
+    /// Rows that were remembered once, for their memory.
+    spare: Vec<Row<'a>>,
     /// The start of the row that comes next.
     next_start: u64,
     end: u64,
@@ -121,6 +164,8 @@ pub struct Rows<'a> {
     /// What it has cost since somebody paid: instructions, and those rules.
     unpaid: u64,
     cost: u64,
+    /// What the initial instructions have cost, of either.
+    initial_cost: (u64, u64),
 }
 
 impl<'a> Rows<'a> {
@@ -129,19 +174,49 @@ impl<'a> Rows<'a> {
     /// # Errors
     /// If the initial instructions of its CIE are wrong.
     pub fn new(fde: &Fde<'a>, section: &'static str) -> Result<Rows<'a>> {
-        let mut rows = Rows::start(&fde.cie, section, fde.instructions.len(), Row::default());
+        let mut rows = Rows::start(&fde.cie, section, fde.instructions.len());
         rows.run_initial()?;
-        rows.initial = Some(Arc::new(rows.row.clone()));
         rows.begin(fde);
         Ok(rows)
     }
 
+    /// Goes on with another FDE of the section, in the memory that it has: one after the other they take no more. A CIE
+    /// that is the same as before is not executed again.
+    ///
+    /// # Errors
+    /// As [`new`](Rows::new).
+    pub fn restart(&mut self, fde: &Fde<'a>) -> Result<()> {
+        let cie = &*fde.cie;
+        let is_known = self.factors == Factors::of(cie)
+            && core::ptr::eq(self.initial_instructions, cie.initial_instructions);
+        match self.initial.take().filter(|_| is_known) {
+            Some(initial) => {
+                self.restart_after(fde, initial);
+                let (unpaid, cost) = self.initial_cost;
+                self.unpaid = self.unpaid.saturating_add(unpaid);
+                self.cost = cost;
+            }
+            None => {
+                self.clear(cie, fde.instructions.len());
+                self.run_initial()?;
+                self.begin(fde);
+            }
+        }
+        Ok(())
+    }
+
     /// The same with what [`initial`](Rows::initial) gives for its CIE.
+    pub(super) fn restart_after(&mut self, fde: &Fde<'a>, initial: Arc<Row<'a>>) {
+        self.clear(&fde.cie, fde.instructions.len());
+        self.row.copy_rules(&initial);
+        self.initial = Some(initial);
+        self.begin(fde);
+    }
+
+    /// The rows of an FDE with what [`initial`](Rows::initial) gives for its CIE.
     pub(super) fn after(fde: &Fde<'a>, section: &'static str, initial: Arc<Row<'a>>) -> Rows<'a> {
-        let row = Row::clone(&initial);
-        let mut rows = Rows::start(&fde.cie, section, fde.instructions.len(), row);
-        rows.initial = Some(initial);
-        rows.begin(fde);
+        let mut rows = Rows::start(&fde.cie, section, fde.instructions.len());
+        rows.restart_after(fde, initial);
         rows
     }
 
@@ -150,39 +225,63 @@ impl<'a> Rows<'a> {
     /// # Errors
     /// If an instruction is wrong.
     pub fn initial(cie: &Cie<'a>, section: &'static str) -> Result<Row<'a>> {
-        let mut rows = Rows::start(cie, section, 0, Row::default());
+        let mut rows = Rows::start(cie, section, 0);
         rows.run_initial()?;
         Ok(rows.row)
     }
 
     /// The initial instructions of a CIE, of which none is executed yet; so many more bytes of instructions will follow.
-    fn start(cie: &Cie<'a>, section: &'static str, more: usize, row: Row<'a>) -> Rows<'a> {
-        let length = cie.initial_instructions.len().saturating_add(more);
-        Rows {
-            cie: cie.clone(),
-            instructions: Instructions::new(
-                cie.initial_instructions,
-                cie.instructions_offset,
-                cie.address_size,
-                section,
-            ),
-            row,
+    fn start(cie: &Cie<'a>, section: &'static str, more: usize) -> Rows<'a> {
+        let mut rows = Rows {
+            factors: Factors::of(cie),
+            initial_instructions: &[],
+            instructions: Instructions::new(&[], 0, cie.address_size, section),
+            row: Row::default(),
             group: Vec::new(),
             initial: None,
             remembered: Vec::new(),
+            spare: Vec::new(),
             next_start: 0,
             end: u64::MAX,
             done: false,
-            // One that gives a rule has two bytes or more.
-            most_rules: length / 2,
-            most: Meter::new(&Limits::DEFAULT, length as u64).most_steps(),
+            most_rules: 0,
+            most: 0,
             unpaid: 0,
             cost: 0,
-        }
+            initial_cost: (0, 0),
+        };
+        rows.clear(cie, more);
+        rows
+    }
+
+    /// Forgets all but what it has memory for and what is not paid yet.
+    fn clear(&mut self, cie: &Cie<'a>, more: usize) {
+        self.factors = Factors::of(cie);
+        self.initial_instructions = cie.initial_instructions;
+        self.instructions = Instructions::new(
+            cie.initial_instructions,
+            cie.instructions_offset,
+            cie.address_size,
+            self.instructions.section(),
+        );
+        self.row.rules.clear();
+        self.row.cfa = CfaRule::None;
+        self.group.clear();
+        self.initial = None;
+        self.spare.append(&mut self.remembered);
+        (self.next_start, self.end, self.done) = (0, u64::MAX, false);
+        let length = cie.initial_instructions.len().saturating_add(more);
+        // One that gives a rule has two bytes or more.
+        self.most_rules = length / 2;
+        self.most = Limits::DEFAULT.most_steps(length as u64);
+        self.cost = 0;
     }
 
     /// Executes the initial instructions.
     fn run_initial(&mut self) -> Result<()> {
+        let unpaid = self.unpaid;
+        // What is wrong with them is wrong with all that follow.
+        self.done = true;
         while let Some(item) = self.instructions.next()? {
             // An advance in a CIE has no address to start from; it changes nothing.
             self.unpaid = self.unpaid.saturating_add(1);
@@ -191,6 +290,9 @@ impl<'a> Rows<'a> {
                 .map_err(|e| e.within(section, item.offset))?;
         }
         self.end_group();
+        self.done = false;
+        self.initial_cost = (self.unpaid.saturating_sub(unpaid), self.cost);
+        self.initial = Some(Arc::new(self.row.clone()));
         Ok(())
     }
 
@@ -246,25 +348,33 @@ impl<'a> Rows<'a> {
     ///
     /// # Errors
     /// As [`next`](Rows::next).
-    pub fn row_at(self, pc: u64) -> Result<Option<Row<'a>>> {
-        self.row_within(pc, None)
+    pub fn row_at(mut self, pc: u64) -> Result<Option<Row<'a>>> {
+        Ok(self.find(pc, None)?.then_some(self.row))
     }
 
-    /// The same; what is read is paid for.
-    pub(super) fn row_within(mut self, pc: u64, meter: Option<&Meter>) -> Result<Option<Row<'a>>> {
+    /// Goes on to the row that holds at an address; whether there is one. What is read is paid for.
+    fn find(&mut self, pc: u64, meter: Option<&Meter>) -> Result<bool> {
         while let Some(row) = self.next()? {
             let is_found = row.start <= pc && pc < row.end;
             if let Some(meter) = meter {
                 self.pay(meter)?;
             }
             if is_found {
-                return Ok(Some(self.row));
+                return Ok(true);
             }
         }
-        Ok(None)
+        Ok(false)
+    }
+
+    /// A copy of the row that holds at an address.
+    pub(super) fn row_within(&mut self, pc: u64, meter: Option<&Meter>) -> Result<Option<Row<'a>>> {
+        let found = self.find(pc, meter)?;
+        Ok(found.then(|| self.row.clone()))
     }
 
     /// Executes an instruction; gives the start of the next row if it begins one.
+    #[expect(clippy::too_many_lines, reason = "what each instruction does")]
+    #[inline(always)]
     fn execute(&mut self, instruction: Instruction<'a>) -> Result<Option<u64>> {
         match instruction {
             Instruction::Nop | Instruction::GnuArgsSize { .. } => {}
@@ -272,7 +382,7 @@ impl<'a> Rows<'a> {
             | Instruction::AdvanceLoc1 { delta }
             | Instruction::AdvanceLoc2 { delta }
             | Instruction::AdvanceLoc4 { delta } => {
-                let distance = delta.checked_mul(self.cie.code_alignment_factor);
+                let distance = delta.checked_mul(self.factors.code);
                 let next = distance.and_then(|distance| self.row.start.checked_add(distance));
                 return next
                     .map(Some)
@@ -285,38 +395,76 @@ impl<'a> Rows<'a> {
                 return Ok(Some(address));
             }
             Instruction::RememberState => self.remember()?,
-            Instruction::RestoreState => {
-                let saved = self.remembered.pop();
-                let saved = saved.ok_or_else(|| {
-                    Error::malformed("DW_CFA_restore_state", "nothing was remembered")
-                })?;
-                self.row.cfa = saved.cfa;
-                self.row.rules = saved.rules;
-                self.group.clear();
-            }
+            Instruction::RestoreState => self.restore_state()?,
             Instruction::Restore { register } | Instruction::RestoreExtended { register } => {
                 let initial = self.initial.as_ref();
                 self.set(register, initial.and_then(|initial| initial.rule(register)))?;
             }
-            Instruction::DefCfa { .. }
-            | Instruction::DefCfaSf { .. }
-            | Instruction::DefCfaRegister { .. }
-            | Instruction::DefCfaOffset { .. }
-            | Instruction::DefCfaOffsetSf { .. }
-            | Instruction::DefCfaExpression { .. }
-            | Instruction::LlvmDefAspaceCfa { .. }
-            | Instruction::LlvmDefAspaceCfaSf { .. } => self.define_cfa(instruction)?,
-            Instruction::Undefined { .. }
-            | Instruction::SameValue { .. }
-            | Instruction::Offset { .. }
-            | Instruction::OffsetExtended { .. }
-            | Instruction::OffsetExtendedSf { .. }
-            | Instruction::GnuNegativeOffsetExtended { .. }
-            | Instruction::ValOffset { .. }
-            | Instruction::ValOffsetSf { .. }
-            | Instruction::Register { .. }
-            | Instruction::Expression { .. }
-            | Instruction::ValExpression { .. } => self.define_register(instruction)?,
+            // HET A.6.4.2.2.
+            Instruction::DefCfa { register, offset } => {
+                self.set_cfa(register, offset.cast_signed(), DEFAULT_SPACE);
+            }
+            Instruction::DefCfaSf { register, offset } => {
+                self.set_cfa(register, self.factored(offset), DEFAULT_SPACE);
+            }
+            Instruction::LlvmDefAspaceCfa {
+                register,
+                offset,
+                space,
+            } => self.set_cfa(register, offset.cast_signed(), space),
+            Instruction::LlvmDefAspaceCfaSf {
+                register,
+                offset,
+                space,
+            } => self.set_cfa(register, self.factored(offset), space),
+            Instruction::DefCfaRegister { register } => {
+                let (_, offset, space) = self.row.cfa_register()?;
+                self.set_cfa(register, offset, space);
+            }
+            Instruction::DefCfaOffset { offset } => {
+                let (register, _, space) = self.row.cfa_register()?;
+                self.set_cfa(register, offset.cast_signed(), space);
+            }
+            Instruction::DefCfaOffsetSf { offset } => {
+                let (register, _, space) = self.row.cfa_register()?;
+                self.set_cfa(register, self.factored(offset), space);
+            }
+            Instruction::DefCfaExpression { expression } => {
+                self.row.cfa = CfaRule::Expression(expression);
+            }
+            // HET A.6.4.2.3.
+            Instruction::Undefined { register } => self.give(register, RegisterRule::Undefined)?,
+            Instruction::SameValue { register } => self.give(register, RegisterRule::SameValue)?,
+            Instruction::Offset { register, offset }
+            | Instruction::OffsetExtended { register, offset } => {
+                let offset = self.factored(offset.cast_signed());
+                self.give(register, RegisterRule::Offset(offset))?;
+            }
+            Instruction::OffsetExtendedSf { register, offset } => {
+                self.give(register, RegisterRule::Offset(self.factored(offset)))?;
+            }
+            Instruction::GnuNegativeOffsetExtended { register, offset } => {
+                let offset = self.factored(offset.cast_signed()).wrapping_neg();
+                self.give(register, RegisterRule::Offset(offset))?;
+            }
+            Instruction::ValOffset { register, offset } => {
+                let offset = self.factored(offset.cast_signed());
+                self.give(register, RegisterRule::ValOffset(offset))?;
+            }
+            Instruction::ValOffsetSf { register, offset } => {
+                self.give(register, RegisterRule::ValOffset(self.factored(offset)))?;
+            }
+            Instruction::Register { register, saved_in } => {
+                self.give(register, RegisterRule::Register(saved_in))?;
+            }
+            Instruction::Expression {
+                register,
+                expression,
+            } => self.give(register, RegisterRule::Expression(expression))?,
+            Instruction::ValExpression {
+                register,
+                expression,
+            } => self.give(register, RegisterRule::ValExpression(expression))?,
         }
         Ok(None)
     }
@@ -329,7 +477,20 @@ impl<'a> Rows<'a> {
         }
         self.end_group();
         self.charge()?;
-        self.remembered.push(self.row.clone());
+        let mut saved = self.spare.pop().unwrap_or_default();
+        saved.copy_rules(&self.row);
+        self.remembered.push(saved);
+        Ok(())
+    }
+
+    fn restore_state(&mut self) -> Result<()> {
+        let saved = self.remembered.pop();
+        let mut saved = saved
+            .ok_or_else(|| Error::malformed("DW_CFA_restore_state", "nothing was remembered"))?;
+        self.row.cfa = saved.cfa;
+        core::mem::swap(&mut self.row.rules, &mut saved.rules);
+        self.spare.push(saved);
+        self.group.clear();
         Ok(())
     }
 
@@ -350,16 +511,19 @@ impl<'a> Rows<'a> {
                 return Ok(());
             }
             (Ok(at), None) => drop(self.row.rules.remove(at)),
-            (Err(_), Some(rule)) => {
+            (Err(at), Some(rule)) => {
                 if self.row.rules.len().saturating_add(self.group.len()) >= RULES {
                     return Err(reached(Limit::Parts, RULES as u64));
                 }
-                if self.group.capacity() == 0 {
-                    let room = self.most_rules.min(ROOM);
-                    self.group.reserve(room);
-                    self.row.rules.reserve(room);
+                let room = self.most_rules.min(ROOM);
+                let rules = match at == self.row.rules.len() && self.group.is_empty() {
+                    true => &mut self.row.rules,
+                    false => &mut self.group,
+                };
+                if rules.capacity() == 0 {
+                    rules.reserve(room);
                 }
-                self.group.push((register, rule));
+                rules.push((register, rule));
             }
             (Err(_), None) => return Ok(()),
         }
@@ -407,107 +571,24 @@ impl<'a> Rows<'a> {
     }
 
     fn factored(&self, offset: i64) -> i64 {
-        offset.wrapping_mul(self.cie.data_alignment_factor)
+        offset.wrapping_mul(self.factors.data)
     }
 
-    /// HET A.6.4.2.2.
-    fn define_cfa(&mut self, instruction: Instruction<'a>) -> Result<()> {
-        let none = u64::from(AddressSpace::None.number());
-        let old = || match self.row.cfa {
-            CfaRule::Register {
-                register,
-                offset,
-                space,
-            } => Ok((register, offset, space)),
-            CfaRule::None | CfaRule::Expression(_) => Err(Error::from(SpecRule::CfaRule)),
-        };
-        #[expect(
-            clippy::wildcard_enum_match_arm,
-            reason = "called for these instructions only"
-        )]
-        let (register, offset, space) = match instruction {
-            Instruction::DefCfa { register, offset } => (register, offset.cast_signed(), none),
-            Instruction::DefCfaSf { register, offset } => (register, self.factored(offset), none),
-            Instruction::LlvmDefAspaceCfa {
-                register,
-                offset,
-                space,
-            } => (register, offset.cast_signed(), space),
-            Instruction::LlvmDefAspaceCfaSf {
-                register,
-                offset,
-                space,
-            } => (register, self.factored(offset), space),
-            Instruction::DefCfaRegister { register } => {
-                let (_, offset, space) = old()?;
-                (register, offset, space)
-            }
-            Instruction::DefCfaOffset { offset } => {
-                let (register, _, space) = old()?;
-                (register, offset.cast_signed(), space)
-            }
-            Instruction::DefCfaOffsetSf { offset } => {
-                let (register, _, space) = old()?;
-                (register, self.factored(offset), space)
-            }
-            Instruction::DefCfaExpression { expression } => {
-                self.row.cfa = CfaRule::Expression(expression);
-                return Ok(());
-            }
-            _ => return Ok(()),
-        };
+    fn set_cfa(&mut self, register: u64, offset: i64, space: u64) {
         self.row.cfa = CfaRule::Register {
             register,
             offset,
             space,
         };
-        Ok(())
     }
 
-    /// HET A.6.4.2.3.
-    fn define_register(&mut self, instruction: Instruction<'a>) -> Result<()> {
-        #[expect(
-            clippy::wildcard_enum_match_arm,
-            reason = "called for these instructions only"
-        )]
-        let (register, rule) = match instruction {
-            Instruction::Undefined { register } => (register, RegisterRule::Undefined),
-            Instruction::SameValue { register } => (register, RegisterRule::SameValue),
-            Instruction::Offset { register, offset }
-            | Instruction::OffsetExtended { register, offset } => (
-                register,
-                RegisterRule::Offset(self.factored(offset.cast_signed())),
-            ),
-            Instruction::OffsetExtendedSf { register, offset } => {
-                (register, RegisterRule::Offset(self.factored(offset)))
-            }
-            Instruction::GnuNegativeOffsetExtended { register, offset } => (
-                register,
-                RegisterRule::Offset(self.factored(offset.cast_signed()).wrapping_neg()),
-            ),
-            Instruction::ValOffset { register, offset } => (
-                register,
-                RegisterRule::ValOffset(self.factored(offset.cast_signed())),
-            ),
-            Instruction::ValOffsetSf { register, offset } => {
-                (register, RegisterRule::ValOffset(self.factored(offset)))
-            }
-            Instruction::Register { register, saved_in } => {
-                (register, RegisterRule::Register(saved_in))
-            }
-            Instruction::Expression {
-                register,
-                expression,
-            } => (register, RegisterRule::Expression(expression)),
-            Instruction::ValExpression {
-                register,
-                expression,
-            } => (register, RegisterRule::ValExpression(expression)),
-            _ => return Ok(()),
-        };
+    fn give(&mut self, register: u64, rule: RegisterRule<'a>) -> Result<()> {
         self.set(register, Some(rule))
     }
 }
+
+/// The address space of a CFA for which none is said.
+const DEFAULT_SPACE: u64 = AddressSpace::None.number() as u64;
 
 #[cfg(test)]
 mod tests {
@@ -586,7 +667,7 @@ mod tests {
         Fde {
             offset: 0,
             length: 0,
-            cie,
+            cie: Arc::new(cie),
             initial_location: 0,
             address_range: 0x1000,
             instructions,

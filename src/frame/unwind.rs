@@ -4,8 +4,9 @@
 //! it give, and read only when somebody asks. Source: HET A.6.4.
 
 use core::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::sync::Arc;
+
+use foldhash::HashMap;
 
 use super::index::{FrameIndex, KnownRow, RowSource};
 use super::row::{CfaRule, RegisterRule, Row};
@@ -86,7 +87,7 @@ pub struct CallStack<'c, 'a> {
     frames: Vec<Activation<'a>>,
     stopped: Stopped,
     error: Option<Error>,
-    found: RefCell<BTreeMap<(usize, Register), Option<Found<'a>>>>,
+    found: RefCell<HashMap<(usize, Register), Option<Found<'a>>>>,
     /// Whether anything since this was last cleared depended on EXEC having no rule.
     assumed_exec: Cell<bool>,
     /// How deep evaluations are within each other.
@@ -129,7 +130,7 @@ pub fn unwind<'c, 'a>(start: Unwind<'c, 'a>, pc: u64) -> CallStack<'c, 'a> {
         frames: Vec::new(),
         stopped: Stopped::NoCfi,
         error: None,
-        found: RefCell::new(BTreeMap::new()),
+        found: RefCell::default(),
         assumed_exec: Cell::new(false),
         nesting: Cell::new(0),
     };
@@ -461,7 +462,20 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
             // ends in a plain value cannot mean a location. See `spec-notes/frames.md`.
             let cfa = self.cfa().map(Outcome::Location);
             let initial: &[Outcome<'a>] = cfa.as_ref().map_or(&[], core::slice::from_ref);
-            if let Outcome::Value(value) = self.evaluate(bytes, ResultKind::Any, initial)? {
+            let mut found = None;
+            let remembered = self.remember(column, || {
+                match self.evaluate(bytes, ResultKind::Any, initial)? {
+                    Outcome::Location(location) => Ok(Some(location)),
+                    Outcome::Value(value) => {
+                        found = Some(value);
+                        Ok(None)
+                    }
+                }
+            });
+            if let Some(remembered) = remembered {
+                return remembered.location;
+            }
+            if let Some(value) = found {
                 let bit_size = u16::try_from(value.base_type.bit_size).unwrap_or(64);
                 return Ok(Location::One(Place::new(
                     Storage::Value {
@@ -534,18 +548,34 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
             }
             None => {}
         }
+        let found = self.remember(register, || self.apply(register).map(Some));
+        found.unwrap_or_else(|| Found {
+            location: Err(SpecRule::RegisterCycle.into()),
+            assumed_exec: false,
+        })
+    }
+
+    /// Finds a register that was not found yet, and keeps it, unless nothing is found.
+    fn remember(
+        &self,
+        register: Register,
+        find: impl FnOnce() -> Result<Option<Location<'a>>>,
+    ) -> Option<Found<'a>> {
+        let key = (self.level, register);
         self.stack.found.borrow_mut().insert(key, None);
         let outer = self.stack.assumed_exec.replace(false);
-        let location = self.apply(register);
-        let found = Found {
+        let location = find().transpose();
+        let assumed_exec = self.stack.assumed_exec.get();
+        self.stack.assumed_exec.set(outer || assumed_exec);
+        let found = location.map(|location| Found {
             location,
-            assumed_exec: self.stack.assumed_exec.get(),
+            assumed_exec,
+        });
+        let mut known = self.stack.found.borrow_mut();
+        match &found {
+            Some(found) => known.insert(key, Some(found.clone())),
+            None => known.remove(&key),
         };
-        self.stack.assumed_exec.set(outer || found.assumed_exec);
-        self.stack
-            .found
-            .borrow_mut()
-            .insert(key, Some(found.clone()));
         found
     }
 

@@ -3,7 +3,7 @@
 use super::variable::{Contents, MOST_BYTES, VariableValue};
 use crate::arch::Lane;
 use crate::debug_info::types::TypeTable;
-use crate::display::{Form, Options, TypedBytes};
+use crate::display::{Dword, Form, Options, TypedBytes};
 use crate::limits::Limits;
 use crate::location::LaneBits;
 use crate::meter::Meter;
@@ -37,12 +37,26 @@ pub struct LaneTexts<'t> {
     value: &'t VariableValue<'t>,
     /// The bits of all lanes, if none is missing and all lanes have the same type: those of nearly every variable.
     complete: Option<&'t LaneBits>,
+    quick: Quick<'t>,
     form: Form<'t>,
     types: &'t TypeTable,
     options: &'t Options,
     text: &'t mut String,
     /// Whose text that is, if it depends on nothing but these bytes.
     last: Option<&'t [u8]>,
+}
+
+/// What texts of most variables are, for which nothing has to be asked lane by lane.
+#[derive(Debug)]
+enum Quick<'t> {
+    /// Something else.
+    No,
+    /// There are none.
+    Nothing,
+    /// Each lane has an integer of 4 bytes; with the one whose text there is.
+    Dwords(&'t [[u8; 4]], Dword, Option<[u8; 4]>),
+    /// All lanes have the same text, once it is there; how many lanes.
+    Same(usize),
 }
 
 impl<'t> LaneTexts<'t> {
@@ -53,17 +67,26 @@ impl<'t> LaneTexts<'t> {
         text: &'t mut String,
     ) -> LaneTexts<'t> {
         let complete = match &value.contents {
-            Contents::Lanes { bits, .. } if value.lane_types.is_empty() => Some(bits),
+            Contents::Lanes { bits, .. } if value.lane_types().is_none() => Some(bits),
             Contents::Lanes { .. }
             | Contents::None
             | Contents::Constant(_)
             | Contents::Each(_)
             | Contents::Failed(_) => None,
         };
+        let complete = complete.filter(|bits| bits.is_complete());
+        let form = Form::new(types, value.ty, options);
+        let dwords = complete.and_then(|bits| bits.dwords().zip(form.of_dwords()));
+        let quick = match (&value.contents, dwords) {
+            (_, Some((dwords, form))) => Quick::Dwords(dwords, form, None),
+            (Contents::None | Contents::Failed(_), _) => Quick::Nothing,
+            _ => Quick::No,
+        };
         LaneTexts {
             value,
-            complete: complete.filter(|bits| bits.is_complete()),
-            form: Form::new(types, value.ty, options),
+            complete,
+            quick,
+            form,
             types,
             options,
             text,
@@ -73,7 +96,23 @@ impl<'t> LaneTexts<'t> {
 
     /// The value in a lane as a debugger of C prints it, whether or not the lane executes; nothing if there
     /// are no bits.
+    #[inline]
     pub fn text(&mut self, lane: Lane) -> Option<&str> {
+        let lane_number = usize::from(lane.0);
+        match &mut self.quick {
+            Quick::Nothing => return None,
+            Quick::Dwords(dwords, form, last) => {
+                if let Some(dword) = dwords.get(lane_number) {
+                    if *last != Some(*dword) {
+                        (*last, self.last) = (Some(*dword), None);
+                        form.print(*dword, self.text);
+                    }
+                    return Some(self.text);
+                }
+            }
+            Quick::Same(lanes) if lane_number < *lanes => return Some(self.text),
+            Quick::Same(_) | Quick::No => {}
+        }
         self.print(lane, None).then_some(self.text.as_str())
     }
 
@@ -82,7 +121,15 @@ impl<'t> LaneTexts<'t> {
         match self.complete {
             Some(bits) => {
                 let bytes = bits.bytes(lane);
-                if self.last != Some(bytes) {
+                self.quick = match (&self.quick, bits.same_lanes()) {
+                    // There may be another text now.
+                    (Quick::Dwords(dwords, form, _), _) => Quick::Dwords(dwords, *form, None),
+                    (_, Some(lanes)) if usize::from(lane.0) < lanes => Quick::Same(lanes),
+                    _ => Quick::No,
+                };
+                // Storage that is the same for all lanes is there once.
+                let is_last = |last: &[u8]| core::ptr::eq(last, bytes) || last == bytes;
+                if !self.last.is_some_and(is_last) {
                     self.print_anew(&TypedBytes::known(bytes), lane, meter);
                     self.last = Some(bytes);
                 }
@@ -98,7 +145,7 @@ impl<'t> LaneTexts<'t> {
             return false;
         };
         let is_complete = bits.undefined.is_empty() && bits.unavailable.is_empty();
-        let alone = (is_complete && value.lane_types.is_empty()).then_some(bits.bytes);
+        let alone = (is_complete && value.lane_types().is_none()).then_some(bits.bytes);
         if alone.is_none() || alone != self.last {
             self.print_anew(&bits, lane, meter);
             self.last = alone;
@@ -112,7 +159,7 @@ impl<'t> LaneTexts<'t> {
         if ty != self.form.id() {
             self.form = Form::new(self.types, ty, self.options);
         }
-        let pointees = self.value.lane_types.pointees(lane);
+        let pointees = self.value.pointees(lane);
         match meter {
             Some(meter) => self.form.print(bits, pointees, meter, self.text),
             None => {

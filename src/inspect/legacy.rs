@@ -2,6 +2,7 @@
 
 use smallvec::SmallVec;
 
+use super::plan::PlannedVariable;
 use super::program::Program;
 use super::stop::StopFrame;
 use crate::arch::{AddressSpace, Register, ScratchAddressing};
@@ -80,24 +81,58 @@ impl<'r, 'p, 'a> LegacyReader<'r, 'p, 'a> {
         expression: &ExpressionBytes<'p>,
         object: Option<ObjectShape>,
     ) -> Result<Meanings<'p>> {
-        let stop = self.frame.stop();
-        let length = expression.bytes.len() as u64;
-        stop.meter().work(length.div_ceil(8))?;
+        self.pay(expression)?;
         let meaning = rewrite_legacy(expression, object, &self.legacy_frame, self);
-        let Meaning { readings, doubts } = meaning;
+        Ok(self.keep(expression, &meaning))
+    }
+
+    /// The same for the location of a variable, which is kept in its plan and costs as much when it is asked for again.
+    pub(super) fn planned_meaning(
+        &self,
+        expression: &ExpressionBytes<'p>,
+        object: ObjectShape,
+        variable: &PlannedVariable<'_>,
+    ) -> Result<Meanings<'p>> {
+        /// As many bytes as locations of real code have; a long one could be that of many variables.
+        const LONGEST: usize = 128;
+        if expression.bytes.len() > LONGEST {
+            return self.meaning(expression, Some(object));
+        }
+        let wave_size = self.frame.wave_size();
+        let read = || {
+            let frame = &self.legacy_frame;
+            let meaning = rewrite_legacy(expression, Some(object), frame, self);
+            (object, wave_size, meaning)
+        };
+        match variable.meaning.get_or_init(read) {
+            (known, size, meaning) if (*known, *size) == (object, wave_size) => {
+                self.pay(expression)?;
+                Ok(self.keep(expression, meaning))
+            }
+            _ => self.meaning(expression, Some(object)),
+        }
+    }
+
+    fn pay(&self, expression: &ExpressionBytes<'p>) -> Result<()> {
+        let length = expression.bytes.len() as u64;
+        self.frame.stop().meter().work(length.div_ceil(8))
+    }
+
+    /// The readings of an expression, as long as the arena lives.
+    fn keep(&self, expression: &ExpressionBytes<'p>, meaning: &Meaning) -> Meanings<'p> {
         let unit = Unit {
             encoding: expression.unit.encoding.in_memory(),
             ..expression.unit
         };
-        let keep = |bytes| ExpressionBytes {
-            bytes: stop.arena().keep(bytes),
+        let keep = |bytes: &Vec<u8>| ExpressionBytes {
+            bytes: self.frame.stop().arena().keep(bytes),
             unit,
             ..*expression
         };
-        Ok(Meanings {
-            readings: readings.into_iter().map(keep).collect(),
-            doubts,
-        })
+        Meanings {
+            readings: meaning.readings.iter().map(keep).collect(),
+            doubts: meaning.doubts.clone(),
+        }
     }
 
     /// Refuses the location of an object whose size only the wave tells, unless it is one of memory: no register holds

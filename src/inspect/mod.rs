@@ -43,6 +43,7 @@ mod lane_recovery;
 mod lane_texts;
 mod layout;
 mod legacy;
+mod plan;
 mod pointee;
 mod process;
 mod program;

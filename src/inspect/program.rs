@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
+use super::plan::Plans;
 use crate::arch::{Processor, WaveSize};
 use crate::debug_info::{DebugInfo, Function};
 use crate::error::Result;
@@ -21,6 +22,7 @@ pub struct Program<'a> {
     cfi: FrameIndex<'a>,
     /// The machine code as the lanes of waves of each size go through it, made when it is first asked for.
     lane_flows: [OnceLock<LaneFlow<'a>>; 2],
+    plans: Plans<'a>,
 }
 
 /// What a program is loaded from. Threads that each count what they do load it for themselves.
@@ -89,6 +91,7 @@ impl<'a> Program<'a> {
             info,
             cfi: FrameIndex::new(cfi),
             lane_flows: Default::default(),
+            plans: Plans::default(),
         })
     }
 
@@ -97,6 +100,7 @@ impl<'a> Program<'a> {
     /// # Errors
     /// If a debug section of it cannot be decompressed or relocated.
     pub fn with_split(mut self, dwo: &'a CodeObject<'a>) -> Result<Program<'a>> {
+        self.plans = Plans::default();
         self.info = self
             .info
             .with_split(|name| Ok(dwo.section(name)?.unwrap_or_default()))?;
@@ -107,6 +111,7 @@ impl<'a> Program<'a> {
     /// Reads expressions with the codes of `dialect` instead of today's.
     #[must_use]
     pub fn with_dialect(mut self, dialect: Dialect) -> Program<'a> {
+        self.plans = Plans::default();
         self.info = self.info.with_dialect(dialect);
         self.source.dialect = dialect;
         self
@@ -150,6 +155,11 @@ impl<'a> Program<'a> {
     #[must_use]
     pub fn cfi(&self) -> &FrameIndex<'a> {
         &self.cfi
+    }
+
+    /// What is known of frames at addresses that were asked for.
+    pub(super) fn plans(&self) -> &Plans<'a> {
+        &self.plans
     }
 
     /// Its machine code as the lanes of waves of a size go through it.

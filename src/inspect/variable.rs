@@ -1,18 +1,22 @@
 //! The variables of a frame, and their values in every lane.
 
-use super::context::VariableContext;
+use core::cell::OnceCell;
+use std::sync::Arc;
+
+use super::context::{FrameContext, VariableContext};
 use super::lane_texts::LaneTexts;
 use super::layout::{LaneTypes, has_moving_members, is_vector_of_bytes};
-use super::legacy::{LegacyReader, UnitReader};
+use super::legacy::{Meanings, UnitReader};
+use super::plan::{FramePlan, PlannedVariable};
 use super::stop::{StopFrame, is_active};
 use crate::arch::Lane;
 use crate::debug_info::types::{TypeId, TypeTable};
-use crate::debug_info::{DebugInfo, Function, Variable, type_name};
-use crate::display::{Options, TypedBytes};
+use crate::debug_info::{DebugInfo, Function, Variable};
+use crate::display::{Options, Pointee, TypedBytes};
 use crate::error::{Ambiguity, Error, ErrorKind, Result};
 use crate::eval::{
     Doubt, ExpressionBytes, LocationAttribute, MOST_FROM_ONE_DWORD, ObjectShape, PerLane, Reading,
-    Resolver, locate_lanes,
+    locate_lanes,
 };
 use crate::location::{
     Access, Bits, Composite, LaneBits, Location, Place, Storage, read_lanes_within, read_within,
@@ -113,22 +117,41 @@ impl LaneState {
 #[derive(Clone, Debug)]
 pub struct VariableValue<'a> {
     /// The variable.
-    pub variable: Variable<'a>,
+    pub variable: Arc<Variable<'a>>,
     /// Its type; one that is laid out at run time is in [`type_in`](VariableValue::type_in).
     pub ty: TypeId,
     /// Its type's name, as the source writes it.
-    pub type_name: String,
+    pub type_name: Arc<str>,
     /// How its location was read.
     pub reading: LocationReading,
     pub(super) contents: Contents<'a>,
-    /// The bits whose location cannot be told; they are undefined in `contents`.
-    doubts: Vec<Doubt>,
     exec: Option<u64>,
+    /// What there is to say of few variables only.
+    rare: Option<Box<Rare>>,
+}
+
+/// What there is to say of a value that is not just its bits.
+#[derive(Clone, Debug, Default)]
+struct Rare {
+    /// The bits whose location cannot be told; they are undefined in the contents.
+    doubts: Vec<Doubt>,
     /// The type in each lane, where it is laid out at run time; and what pointers stand for there that have no
     /// bits.
-    pub(super) lane_types: LaneTypes,
+    lane_types: LaneTypes,
     /// What of the variable or its type is not understood.
     not_understood: NotUnderstood,
+}
+
+impl Rare {
+    /// Nothing, if there is nothing to say.
+    fn kept(self) -> Option<Box<Rare>> {
+        let NotUnderstood { whole, part } = &self.not_understood;
+        let is_nothing = self.doubts.is_empty()
+            && self.lane_types.is_empty()
+            && whole.is_none()
+            && part.is_none();
+        (!is_nothing).then(|| Box::new(self))
+    }
 }
 
 /// What of a type is not understood, in words.
@@ -235,11 +258,28 @@ impl<'a> VariableValue<'a> {
         self.contents.bits(lane)
     }
 
+    /// The same bits without a copy of them, as they are shown; nothing if there are none, whatever the reason.
+    #[must_use]
+    pub fn typed_bytes(&self, lane: Lane) -> Option<TypedBytes<'_>> {
+        self.contents.lent(lane)
+    }
+
     /// The bits of the variable whose location can be read in several ways, with the reason; they are undefined in
     /// [`bits`](Self::bits).
     #[must_use]
     pub fn doubts(&self) -> &[Doubt] {
-        &self.doubts
+        self.rare.as_ref().map_or(&[], |rare| &rare.doubts)
+    }
+
+    /// What of its type is another in each lane, if anything is.
+    pub(super) fn lane_types(&self) -> Option<&LaneTypes> {
+        let types = &self.rare.as_ref()?.lane_types;
+        (!types.is_empty()).then_some(types)
+    }
+
+    /// What pointers without bits stand for in a lane.
+    pub(super) fn pointees(&self, lane: Lane) -> &[Pointee] {
+        self.lane_types().map_or(&[], |types| types.pointees(lane))
     }
 
     /// Where the variable is in a lane; nothing if it has no location.
@@ -254,19 +294,23 @@ impl<'a> VariableValue<'a> {
         if !is_active(self.exec, lane) {
             return LaneState::Inactive;
         }
-        let lost = || match self.doubts.first() {
+        if self.is_whole(lane) {
+            return LaneState::Ok;
+        }
+        let lost = || match self.doubts().first() {
             Some(doubt) => LaneState::Ambiguous(doubt.reason),
             None => LaneState::OptimizedOut,
         };
         let is_nowhere = matches!(self.contents, Contents::None);
-        if let (Some(what), false) = (&self.not_understood.whole, is_nowhere) {
-            return LaneState::Unsupported { what: what.clone() };
+        let of = |rare: &Rare| rare.not_understood.whole.clone();
+        if let (Some(what), false) = (self.rare.as_deref().and_then(of), is_nowhere) {
+            return LaneState::Unsupported { what };
         }
         match self.bits(lane) {
             Ok(None) => lost(),
             Ok(Some(bits)) => {
-                let has_pointee = !self.lane_types.pointees(lane).is_empty();
-                let has_doubt = bits.is_complete() && self.not_understood.part.is_some();
+                let has_pointee = !self.pointees(lane).is_empty();
+                let has_doubt = bits.is_complete() && self.not_understood().is_some();
                 if has_pointee || has_doubt {
                     return LaneState::Partial;
                 }
@@ -280,10 +324,21 @@ impl<'a> VariableValue<'a> {
         }
     }
 
+    /// Whether nothing is missing in a lane, as of nearly every variable: what is asked first, and without a copy.
+    fn is_whole(&self, lane: Lane) -> bool {
+        let is_plain = |rare: &Rare| {
+            let NotUnderstood { whole, part } = &rare.not_understood;
+            whole.is_none() && part.is_none() && rare.lane_types.pointees(lane).is_empty()
+        };
+        let is_known =
+            |bits: TypedBytes<'_>| bits.undefined.is_empty() && bits.unavailable.is_empty();
+        self.rare.as_deref().is_none_or(is_plain) && self.contents.lent(lane).is_some_and(is_known)
+    }
+
     /// What of the value's parts is not understood, in words; the text says so in their place.
     #[must_use]
     pub fn not_understood(&self) -> Option<&str> {
-        self.not_understood.part.as_deref()
+        self.rare.as_ref()?.not_understood.part.as_deref()
     }
 
     /// The value in a lane as a debugger of C prints it, whether or not the lane executes; nothing if there
@@ -322,8 +377,8 @@ impl<'a> VariableValue<'a> {
     /// The type in a lane, with the bounds and the places of members that it has there.
     #[must_use]
     pub fn type_in(&self, lane: Lane) -> TypeId {
-        let own = self.lane_types.lanes.get(usize::from(lane.0));
-        own.copied().unwrap_or(self.ty)
+        let own = |types: &LaneTypes| types.lanes.get(usize::from(lane.0)).copied();
+        self.lane_types().and_then(own).unwrap_or(self.ty)
     }
 }
 
@@ -349,19 +404,12 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         types: &mut TypeTable,
         meter: &Meter,
     ) -> Result<(Vec<VariableValue<'p>>, Option<Error>)> {
-        let info = self.stop.program().info();
-        let Some(function) = self.function()? else {
+        let Some((plan, mut limit)) = self.plan(meter)? else {
             return Ok((Vec::new(), None));
         };
-        let mut variables = Vec::new();
-        let address = self.lookup_address();
-        let mut limit = match info.variables_within(&function, address, meter, &mut variables) {
-            Err(error) if !error.is_limit() => return Err(error),
-            found => found.err(),
-        };
-        let reader = Reader::new(*self, &function);
-        let mut values = Vec::with_capacity(variables.len());
-        for variable in variables {
+        let reader = Reader::new(*self, &plan.function);
+        let mut values = Vec::with_capacity(plan.variables.len());
+        for variable in &plan.variables {
             // Nothing could be said of the others but that.
             if meter.steps_left() == 0 {
                 limit = limit.or_else(|| meter.work(1).err());
@@ -372,14 +420,49 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         Ok((values, limit))
     }
 
+    /// The function and its variables here, paid for, and the limit that was reached before all were found; nothing if there
+    /// is no function.
+    fn plan(&self, meter: &Meter) -> Result<Option<(Arc<FramePlan<'a>>, Option<Error>)>> {
+        let program = self.stop.program();
+        let (info, address) = (program.info(), self.lookup_address());
+        let affordable = |plan: &Arc<FramePlan<'a>>| {
+            let count = plan.variables.len();
+            meter.affords::<Variable<'a>>(count as u64, count)
+        };
+        if let Some(plan) = program.plans().get(address).filter(affordable) {
+            let count = plan.variables.len();
+            meter.work(count as u64)?;
+            meter.hold_all::<Variable<'a>>(count)?;
+            return Ok(Some((plan, None)));
+        }
+        let Some(function) = self.function()? else {
+            return Ok(None);
+        };
+        let mut variables = Vec::new();
+        let found = match info.known_variables(function.die, address, meter, &mut variables) {
+            Ok(false) => info.walked_variables(function.die, address, meter, &mut variables),
+            Ok(true) => {
+                let plan = Arc::new(FramePlan::new(function, variables));
+                program.plans().keep(address, &plan);
+                return Ok(Some((plan, None)));
+            }
+            Err(error) => Err(error),
+        };
+        let limit = match found {
+            Err(error) if !error.is_limit() => return Err(error),
+            found => found.err(),
+        };
+        Ok(Some((Arc::new(FramePlan::new(function, variables)), limit)))
+    }
+
     /// Reads one variable of `function`, which is the frame's, or one of file scope of any unit.
     pub(crate) fn read_variable(
         &self,
-        variable: Variable<'a>,
+        variable: Arc<Variable<'a>>,
         function: &Function<'a>,
         types: &mut TypeTable,
     ) -> VariableValue<'p> {
-        Reader::new(*self, function).read(variable, types)
+        Reader::new(*self, function).read(&PlannedVariable::new(variable), types)
     }
 }
 
@@ -387,6 +470,8 @@ pub(super) struct Reader<'r, 's, 'p, 'a> {
     pub(super) frame: StopFrame<'s, 'p, 'a>,
     function: &'r Function<'a>,
     pub(super) exec: Option<u64>,
+    /// What the expressions of the function's own unit are evaluated in, once it was asked for.
+    context: OnceCell<Result<FrameContext<'s, 'p, 'a>>>,
 }
 
 /// What was found out about a variable on the way to its contents.
@@ -402,10 +487,12 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
             exec: frame.exec(),
             frame,
             function,
+            context: OnceCell::new(),
         }
     }
 
-    fn read(&self, variable: Variable<'a>, types: &mut TypeTable) -> VariableValue<'p> {
+    fn read(&self, planned: &PlannedVariable<'a>, types: &mut TypeTable) -> VariableValue<'p> {
+        let variable = &planned.variable;
         let info = self.frame.stop.program().info();
         let ty = info.read_type_within(types, variable.ty, self.frame.stop.meter());
         let ty = ty.map(|ty| match variable.big_endian {
@@ -424,35 +511,49 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
         let contents = match (type_problem, &variable.problem) {
             (Some(error), _) => Contents::Failed(error),
             (None, Some(error)) if variable.location.is_none() => Contents::Failed(error.clone()),
-            (None, _) => match self.contents(&variable, ty, types, &mut found) {
+            (None, _) => match self.contents(planned, ty, types, &mut found) {
                 Ok(contents) => contents,
                 Err(error) if self.is_lost(&error) => Contents::None,
                 Err(error) => Contents::Failed(error),
             },
         };
-        let type_name = type_name(types, found.lane_types.common().unwrap_or(ty));
-        let not_understood = NotUnderstood::new(&variable, ty, types);
+        let type_name = types.name_of(found.lane_types.common().unwrap_or(ty));
+        let rare = Rare {
+            doubts: found.doubts,
+            lane_types: found.lane_types,
+            not_understood: NotUnderstood::new(variable, ty, types),
+        };
         VariableValue {
-            variable,
+            variable: Arc::clone(variable),
             ty,
             type_name,
             reading: found.reading,
             contents,
-            doubts: found.doubts,
             exec: self.exec,
-            lane_types: found.lane_types,
-            not_understood,
+            rare: rare.kept(),
         }
     }
 
     fn contents(
         &self,
-        variable: &Variable<'a>,
+        planned: &PlannedVariable<'a>,
         ty: TypeId,
         types: &mut TypeTable,
         found: &mut Found,
     ) -> Result<Contents<'p>> {
-        let frame_context = self.frame.context_of(self.function, variable.die.unit)?;
+        let variable = &*planned.variable;
+        let elsewhere;
+        let frame_context = match variable.die.unit {
+            unit if unit == self.function.die.unit => {
+                let context = || self.frame.context_of(self.function, unit);
+                let context = self.context.get_or_init(context);
+                context.as_ref().map_err(Error::clone)?
+            }
+            unit => {
+                elsewhere = self.frame.context_of(self.function, unit)?;
+                &elsewhere
+            }
+        };
         let reader = &frame_context.reader;
         if reader.legacy().is_some() {
             found.reading = LocationReading::LegacyLlvm;
@@ -482,7 +583,7 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
         let expression = match reader {
             UnitReader::Letter => None,
             UnitReader::NamedLanes | UnitReader::Legacy(_) => {
-                self.only_expression(&attribute, within)?
+                self.only_expression(&attribute, planned, within)?
             }
         };
         if let Some(expression) = &expression {
@@ -499,7 +600,8 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
                 bits,
                 byte_elements,
             };
-            self.fetch_meant(&expression, object, legacy, within, found)?
+            let meanings = legacy.planned_meaning(&expression, object, planned)?;
+            self.fetch_meant(meanings, object, within, found)?
         } else {
             // A list that has been searched is not searched again.
             let attribute = match (within.legacy, expression) {
@@ -526,22 +628,27 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
     /// The expression that is the location here, as it stands in the file; nothing if there are several or none.
     fn only_expression(
         &self,
-        attribute: &LocationAttribute<'p>,
+        attribute: &LocationAttribute<'a>,
+        planned: &PlannedVariable<'a>,
         within: &VariableContext<'_, 'p, 'a>,
-    ) -> Result<Option<ExpressionBytes<'p>>> {
+    ) -> Result<Option<ExpressionBytes<'a>>> {
         match *attribute {
             LocationAttribute::Expression(expression) => Ok(Some(expression)),
             LocationAttribute::List { unit, offset } => {
                 let stop = self.frame.stop;
+                if let Some(known) = planned.expression.get() {
+                    stop.meter().work(1)?;
+                    return Ok(*known);
+                }
                 let info: &'p DebugInfo<'a> = stop.program().info();
                 let pc = within.context.pc.unwrap_or(0);
                 let mut spend = |entries: u32| stop.meter().work(entries.into());
-                let mut expressions = (&info).matching(unit, offset, pc, &mut spend)?;
-                Ok(if expressions.len() == 1 {
-                    expressions.pop()
-                } else {
-                    None
-                })
+                let mut expressions = info.matching_here(unit, offset, pc, &mut spend)?;
+                let only = match expressions.len() {
+                    1 => expressions.pop(),
+                    _ => None,
+                };
+                Ok(*planned.expression.get_or_init(|| only))
             }
         }
     }
@@ -550,13 +657,11 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
     /// upon is not known.
     fn fetch_meant(
         &self,
-        expression: &ExpressionBytes<'p>,
+        meanings: Meanings<'p>,
         object: ObjectShape,
-        legacy: &LegacyReader<'_, 'p, 'a>,
         within: &VariableContext<'_, 'p, 'a>,
         found: &mut Found,
     ) -> Result<Contents<'p>> {
-        let meanings = legacy.meaning(expression, Some(object))?;
         found.doubts = meanings.doubts;
         let mut contents: Option<Contents<'p>> = None;
         for reading in meanings.readings {

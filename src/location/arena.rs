@@ -1,6 +1,6 @@
 //! Where what locations are made of lives.
 
-use core::cell::OnceCell;
+use core::cell::{Cell, OnceCell};
 use core::fmt;
 
 use super::incomplete::Incomplete;
@@ -29,7 +29,7 @@ pub struct Arena<'a> {
 impl fmt::Debug for Arena<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Arena")
-            .field("composites", &self.composites.len())
+            .field("bytes", &self.bytes())
             .finish_non_exhaustive()
     }
 }
@@ -43,8 +43,8 @@ impl Arena<'_> {
 
     /// Keeps bytes, those of an expression for example, as long as the locations made of them.
     #[must_use]
-    pub fn keep(&self, bytes: Vec<u8>) -> &[u8] {
-        self.bytes.alloc_extend(bytes)
+    pub fn keep(&self, bytes: impl AsRef<[u8]>) -> &[u8] {
+        self.bytes.alloc_extend(bytes.as_ref().iter().copied())
     }
 
     /// How many bytes the values have that are kept.
@@ -60,7 +60,7 @@ impl Arena<'_> {
             self.incomplete.bytes(),
             self.bytes.bytes(),
         ];
-        pools.into_iter().fold(0, u64::saturating_add)
+        pools.into_iter().fold(0, u64::wrapping_add)
     }
 
     /// Keeps a meter as long as the locations.
@@ -70,11 +70,18 @@ impl Arena<'_> {
 }
 
 /// Values of one type that live as long as the arena.
-pub(crate) struct Pool<T>(OnceCell<typed_arena::Arena<T>>);
+pub(crate) struct Pool<T> {
+    values: OnceCell<typed_arena::Arena<T>>,
+    /// How many bytes they have: evaluations ask whenever they have asked somebody who may have added some.
+    bytes: Cell<u64>,
+}
 
 impl<T> Default for Pool<T> {
     fn default() -> Pool<T> {
-        Pool(OnceCell::new())
+        Pool {
+            values: OnceCell::new(),
+            bytes: Cell::new(0),
+        }
     }
 }
 
@@ -86,26 +93,31 @@ impl<T> Pool<T> {
     };
 
     fn values(&self) -> &typed_arena::Arena<T> {
-        self.0
+        self.values
             .get_or_init(|| typed_arena::Arena::with_capacity(Self::FIRST))
     }
 
-    fn len(&self) -> usize {
-        self.0.get().map_or(0, typed_arena::Arena::len)
+    fn bytes(&self) -> u64 {
+        self.bytes.get()
     }
 
-    fn bytes(&self) -> u64 {
-        (self.len() as u64).saturating_mul(size_of::<T>() as u64)
+    fn add(&self, count: usize) {
+        let bytes = (count as u64).wrapping_mul(size_of::<T>() as u64);
+        // No machine has so much memory that it could be too many.
+        self.bytes.set(self.bytes.get().wrapping_add(bytes));
     }
 
     /// Keeps a value.
     pub(crate) fn alloc(&self, value: T) -> &mut T {
+        self.add(1);
         self.values().alloc(value)
     }
 
     /// Keeps values, one after the other.
     pub(crate) fn alloc_extend(&self, values: impl IntoIterator<Item = T>) -> &mut [T] {
-        self.values().alloc_extend(values)
+        let values = self.values().alloc_extend(values);
+        self.add(values.len());
+        values
     }
 }
 

@@ -53,6 +53,18 @@ impl LaneBits {
             .unwrap_or_default()
     }
 
+    /// The dwords of all lanes, lowest byte first, if each lane has a whole one of its own: what a vector register holds.
+    pub(crate) fn dwords(&self) -> Option<&[[u8; 4]]> {
+        let is_dword = self.bytes_per_lane == 4 && !self.same && self.is_complete();
+        let (dwords, _) = self.bytes.as_chunks();
+        is_dword.then_some(dwords)
+    }
+
+    /// How many lanes there are, if all have the same bits.
+    pub(crate) fn same_lanes(&self) -> Option<usize> {
+        self.same.then_some(self.lanes)
+    }
+
     /// The bits of a lane that have no value (optimised away).
     #[must_use]
     pub fn undefined(&self, lane: Lane) -> &Mask {

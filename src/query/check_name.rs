@@ -2,6 +2,8 @@
 //!
 //! Sources: C17 §6.2.1; C++20 [basic.lookup.unqual] for members of `this`; gdb for `$pc`, `$sp` and `$fp`.
 
+use std::sync::Arc;
+
 use super::check::{Checked, Checker};
 use super::class::{INT, IntegerType, Rank};
 use super::error::{QueryError, QueryErrorKind};
@@ -49,7 +51,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
         Err(self.unknown_name(path))
     }
 
-    fn variable(&mut self, variable: &Variable<'a>) -> Checked<StepId> {
+    fn variable(&mut self, variable: &Arc<Variable<'a>>) -> Checked<StepId> {
         let Some(value) = self.scope.value(variable, &mut self.types.table) else {
             return Err(self.error(QueryErrorKind::NoDebugInfo));
         };

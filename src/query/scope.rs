@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use super::names::is_scope_of;
 use super::syntax::Path;
@@ -18,11 +19,11 @@ pub(super) struct Scope<'s, 'p, 'a> {
     pub(super) frame: StopFrame<'s, 'p, 'a>,
     function: Option<Function<'a>>,
     /// The innermost scope first; those of file scope at the end.
-    visible: Vec<Variable<'a>>,
+    visible: Vec<Arc<Variable<'a>>>,
     /// The limit that was reached before all variables were found.
     pub(super) limit: Option<Error>,
     /// Those of file scope of other units, once they were asked for.
-    elsewhere: Option<Vec<Variable<'a>>>,
+    elsewhere: Option<Vec<Arc<Variable<'a>>>>,
     values: BTreeMap<DieId, Rc<VariableValue<'p>>>,
 }
 
@@ -59,7 +60,7 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
     }
 
     /// The variable of a function or block that a path names.
-    pub(super) fn local(&self, path: &Path<'_>) -> Option<Variable<'a>> {
+    pub(super) fn local(&self, path: &Path<'_>) -> Option<Arc<Variable<'a>>> {
         if path.is_absolute {
             return None;
         }
@@ -72,7 +73,7 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
     }
 
     /// The variable of file scope of the frame's unit that a path names.
-    pub(super) fn global(&self, path: &Path<'_>) -> Option<Variable<'a>> {
+    pub(super) fn global(&self, path: &Path<'_>) -> Option<Arc<Variable<'a>>> {
         self.best(&self.visible, path)
     }
 
@@ -81,7 +82,7 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
         &mut self,
         path: &Path<'_>,
         units: Vec<UnitId>,
-    ) -> Option<Variable<'a>> {
+    ) -> Option<Arc<Variable<'a>>> {
         // Without a function nothing says how its variables are to be read.
         self.function.as_ref()?;
         if self.elsewhere.is_none() {
@@ -105,13 +106,13 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
 
     /// The variable of file scope that a path means best: of the innermost namespace around the function, then of
     /// none, then of any; a definition before a declaration.
-    fn best(&self, variables: &[Variable<'a>], path: &Path<'_>) -> Option<Variable<'a>> {
+    fn best(&self, variables: &[Arc<Variable<'a>>], path: &Path<'_>) -> Option<Arc<Variable<'a>>> {
         let around = self
             .function
             .as_ref()
             .and_then(|function| function.qualifier.as_deref());
         let around = around.unwrap_or_default();
-        let rank = |variable: &&Variable<'a>| {
+        let rank = |variable: &&Arc<Variable<'a>>| {
             let scope = variable.scope.as_deref().unwrap_or_default();
             let after = around.strip_prefix(scope);
             let is_around = scope.is_empty()
@@ -137,14 +138,16 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
     /// Reads a variable in every lane.
     pub(super) fn value(
         &mut self,
-        variable: &Variable<'a>,
+        variable: &Arc<Variable<'a>>,
         types: &mut TypeTable,
     ) -> Option<Rc<VariableValue<'p>>> {
         if let Some(known) = self.values.get(&variable.die) {
             return Some(Rc::clone(known));
         }
         let function = self.function.as_ref()?;
-        let value = self.frame.read_variable(variable.clone(), function, types);
+        let value = self
+            .frame
+            .read_variable(Arc::clone(variable), function, types);
         let value = Rc::new(value);
         self.values.insert(variable.die, Rc::clone(&value));
         Some(value)

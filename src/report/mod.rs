@@ -53,10 +53,10 @@ pub use vars::{
 };
 pub use verify::{
     Baseline, BaselineEntry, BaselineKey, CheckedFile, CodeDocument, EvidenceDocument,
-    ExcerptDocument, FindingDocument, FindingGroup, OtherPlace, RemedyDocument, RuleDocument,
-    RuleSummary, RulesDocument, SarifLog, SourceDocument, SummaryDocument, UnreadableFile,
-    VerifiedFile, VerifyDocument, VerifySummary, WIDESPREAD, check_file, check_file_with,
-    check_file_within, github_annotations, junit, lines,
+    ExcerptDocument, FindingDocument, FindingGroup, OtherPlace, PlacedDirectiveDocument,
+    RuleDocument, RuleSummary, RulesDocument, SarifLog, SourceDocument, SummaryDocument,
+    UnreadableFile, VerifiedFile, VerifyDocument, VerifySummary, WIDESPREAD, check_file,
+    check_file_with, check_file_within, github_annotations, junit, lines,
 };
 
 use crate::error::Error;

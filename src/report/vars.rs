@@ -530,7 +530,7 @@ impl<'w> Writer<'w> {
                 VariableKind::Constant => "constant",
                 VariableKind::Global => "global",
             },
-            ty: value.type_name.clone().into(),
+            ty: value.type_name.to_string().into(),
             die: Hex::from(variable.die.offset),
             decl: DeclarationDocument {
                 file: file_name(variable.declaration.file.as_ref()),

@@ -5,12 +5,13 @@
 
 use std::collections::BTreeMap;
 
+use super::evidence_row::Rows;
 use super::finding::Finding;
 use super::subject::Subject;
 use crate::arch::{AddressSpace, Lane, Register, RegisterClass, ScratchAddressing, WaveSize};
 use crate::cfi_check::{Contradiction, Dword, RowRule, SavedLanes, Subject as About};
 use crate::error::Result;
-use crate::expr::{write_sleb, write_uleb};
+use crate::expr::{Dialect, write_sleb, write_uleb};
 use crate::frame::Instruction;
 use crate::frame::write::{Common, FrameTable, FunctionFrame, Mask, ReturnAddress, Start, Target};
 use crate::isa::{Decoder, MachineRegister};
@@ -22,8 +23,11 @@ use crate::untrusted::Untrusted;
 pub struct Evidence {
     /// The instruction that caused it, with some before and after.
     pub code: Vec<CodeLine>,
-    /// What would say what is right, of this finding and of the others of its cause in the function.
-    pub directives: Vec<Remedy>,
+    /// What the row says, of this finding and of the others of its cause in the function: the rules that are at fault, as the
+    /// directives that would give them.
+    pub row: Vec<PlacedDirective>,
+    /// What would say what is right, of the same.
+    pub directives: Vec<PlacedDirective>,
     /// The source line of the finding's address, where the line table carries the text.
     pub source: Option<Untrusted<'static>>,
 }
@@ -43,10 +47,10 @@ pub struct CodeLine {
 /// A directive of the assembler, and where it belongs.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Remedy {
-    /// The address of the instruction that it stands before.
+pub struct PlacedDirective {
+    /// The address of the instruction that it stands before, or that the row is for.
     pub pc: u64,
-    /// What the assembler reads: `.cfi_…` where LLVM 22 knows it, else `.cfi_escape`.
+    /// What the assembler reads: `.cfi_…` where LLVM 22 knows it, else `.cfi_escape`; empty where a row has no rule.
     pub text: String,
     /// What it says.
     pub meaning: String,
@@ -68,6 +72,8 @@ pub(super) fn add(subject: &Subject<'_, '_>, findings: &mut [Finding]) {
     let (Some(decoder), Some(wave_size)) = (decoder, wave_size) else {
         return;
     };
+    let dialect = subject.facts().dialect;
+    let mut rows = Rows::new(subject, wave_size);
     let mut counts: BTreeMap<_, usize> = BTreeMap::new();
     let mut first: BTreeMap<_, usize> = BTreeMap::new();
     let mut made: Vec<(usize, Evidence)> = Vec::new();
@@ -92,6 +98,7 @@ pub(super) fn add(subject: &Subject<'_, '_>, findings: &mut [Finding]) {
                 let code = code(subject, &decoder, contradiction.cause_pc);
                 let evidence = Evidence {
                     code: code.unwrap_or_default(),
+                    row: Vec::new(),
                     directives: Vec::new(),
                     source: finding.pc.and_then(|pc| subject.source_text_at(pc)),
                 };
@@ -104,8 +111,11 @@ pub(super) fn add(subject: &Subject<'_, '_>, findings: &mut [Finding]) {
             continue;
         };
         if evidence.directives.len() < MOST_DIRECTIVES {
-            let more = remedy(contradiction, wave_size).unwrap_or_default();
+            let more = remedy(contradiction, wave_size, dialect).unwrap_or_default();
             evidence.directives.extend(more);
+        }
+        if evidence.row.len() < MOST_DIRECTIVES {
+            evidence.row.extend(rows.rule(contradiction));
         }
     }
     for (index, evidence) in made {
@@ -160,7 +170,11 @@ fn code(subject: &Subject<'_, '_>, decoder: &Decoder, cause: u64) -> Option<Vec<
 }
 
 /// What a back end would say at the first address at which the row is wrong.
-fn remedy(contradiction: &Contradiction, wave_size: WaveSize) -> Option<Vec<Remedy>> {
+fn remedy(
+    contradiction: &Contradiction,
+    wave_size: WaveSize,
+    dialect: Dialect,
+) -> Option<Vec<PlacedDirective>> {
     if contradiction.expected == contradiction.actual {
         // Another row's rule is to blame: that of EXEC.
         return None;
@@ -173,24 +187,31 @@ fn remedy(contradiction: &Contradiction, wave_size: WaveSize) -> Option<Vec<Reme
         ScratchAddressing::Flat
     };
     let target = Target { wave_size, scratch };
-    let start = Start::symbol("f");
-    // It stands for the instruction at that address.
-    let mut frame = FunctionFrame::new(target, &Common::new(), start, 4).ok()?;
+    let mut frame = instruction_at(target, dialect)?;
     let is_said = say(&mut frame, contradiction, wave_size).ok()?;
     is_said?;
+    directives(frame, pc)
+}
+
+/// A function that stands for the instruction before which something is said.
+pub(super) fn instruction_at(target: Target, dialect: Dialect) -> Option<FunctionFrame> {
+    let common = Common::new().with_dialect(dialect);
+    FunctionFrame::new(target, &common, Start::symbol("f"), 4).ok()
+}
+
+/// What was said there.
+pub(super) fn directives(frame: FunctionFrame, pc: u64) -> Option<Vec<PlacedDirective>> {
     let mut table = FrameTable::new();
     table.add(frame);
-    let directives = table.directives().ok()?;
-    let blocks = directives.into_iter().flat_map(|function| function.blocks);
+    let functions = table.directives().ok()?;
+    let blocks = functions.into_iter().flat_map(|function| function.blocks);
     let all = blocks.flat_map(|block| block.directives);
-    Some(
-        all.map(|directive| Remedy {
-            pc,
-            text: directive.text,
-            meaning: directive.meaning,
-        })
-        .collect(),
-    )
+    let all = all.map(|directive| PlacedDirective {
+        pc,
+        text: directive.text,
+        meaning: directive.meaning,
+    });
+    Some(all.collect())
 }
 
 /// Says what is expected; nothing if there is no event for it.

@@ -15,6 +15,7 @@ mod aranges;
 mod coverage;
 mod dependency;
 mod evidence;
+mod evidence_row;
 mod example;
 mod expression;
 mod finding;
@@ -38,7 +39,7 @@ mod target;
 mod tests;
 
 pub use crate::rule::{Rule, Severity};
-pub use evidence::{CodeLine, Evidence, Remedy};
+pub use evidence::{CodeLine, Evidence, PlacedDirective};
 pub use example::{Example, Setting};
 pub use finding::{Excerpt, Finding};
 pub use profile::Profile;

@@ -389,7 +389,7 @@ fn a_variable_of_a_subrange_is_a_number() {
     let named = |parts: &[Part]| {
         let parts = [vec![variable()], parts.to_vec()].concat();
         look_at(&object(0x0c, &parts), &[7, 0, 0, 0], |v, _| {
-            v.type_name.clone()
+            v.type_name.to_string()
         })
     };
     assert_eq!(named(&range(&[])), "int");

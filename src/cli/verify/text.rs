@@ -10,8 +10,8 @@ use comfy_table::{Cell, Color};
 use super::super::failure::Failure;
 use super::super::table::{bold, cells, table};
 use crate::report::{
-    EvidenceDocument, ExcerptDocument, FindingDocument, FindingGroup, RuleDocument, RulesDocument,
-    VerifiedFile, VerifyDocument, VerifySummary,
+    EvidenceDocument, ExcerptDocument, FindingDocument, FindingGroup, PlacedDirectiveDocument,
+    RuleDocument, RulesDocument, VerifiedFile, VerifyDocument, VerifySummary,
 };
 use crate::untrusted::{Escaper, Untrusted};
 use crate::verify::Severity;
@@ -200,7 +200,7 @@ fn write_finding(text: &mut String, file: &VerifiedFile, finding: &FindingDocume
     Ok(())
 }
 
-/// The instructions, with `>` at the cause, and what to write.
+/// The instructions, with `>` at the cause, what the row says, and what to write.
 fn write_evidence(text: &mut String, evidence: &EvidenceDocument, style: Style) -> fmt::Result {
     for line in &evidence.code {
         let mark = match line.is_cause {
@@ -213,23 +213,34 @@ fn write_evidence(text: &mut String, evidence: &EvidenceDocument, style: Style) 
             line.pc.0, line.text
         )?;
     }
+    write_directives(text, &evidence.row, ["now", "at"])?;
+    write_directives(text, &evidence.directives, ["write", "before"])
+}
+
+/// Directives by their places; what the row says has none where it has no rule.
+fn write_directives(
+    text: &mut String,
+    directives: &[PlacedDirectiveDocument],
+    [what, preposition]: [&str; 2],
+) -> fmt::Result {
     let mut last = None;
-    for remedy in evidence.directives.iter().take(MOST_NAMES) {
-        if last != Some(remedy.pc) {
-            last = Some(remedy.pc);
+    for one in directives.iter().take(MOST_NAMES) {
+        if last != Some(one.pc) {
+            last = Some(one.pc);
             writeln!(
                 text,
-                "  {FAINT}={FAINT:#} {BOLD}write{BOLD:#} before {:#x}:",
-                remedy.pc.0
+                "  {FAINT}={FAINT:#} {BOLD}{what}{BOLD:#} {preposition} {:#x}:",
+                one.pc.0
             )?;
         }
+        let space = if one.text.is_empty() { "" } else { "  " };
         writeln!(
             text,
-            "      {}  {FAINT}// {}{FAINT:#}",
-            remedy.text, remedy.meaning
+            "      {}{space}{FAINT}// {}{FAINT:#}",
+            one.text, one.meaning
         )?;
     }
-    let more = evidence.directives.len().saturating_sub(MOST_NAMES);
+    let more = directives.len().saturating_sub(MOST_NAMES);
     if more > 0 {
         writeln!(
             text,

@@ -96,7 +96,7 @@ mod tests {
         ];
         let arena = Arena::new();
         let found = |base: &[u8], in_frame: bool| {
-            let base = arena.keep(base.to_vec());
+            let base = arena.keep(base);
             let context = Context {
                 frame: in_frame.then_some(&Caller as _),
                 subprogram: Some(Subprogram {

@@ -24,9 +24,9 @@ const MOST: usize = 4;
 const ENTRIES: usize = 2;
 
 // The codes are the same in every dialect.
-const REG0: u8 = first_code(Opcode::Reg);
-const REG31: u8 = REG0 + 31;
-const REGX: u8 = first_code(Opcode::Regx);
+pub(in crate::eval) const REG0: u8 = first_code(Opcode::Reg);
+pub(in crate::eval) const REG31: u8 = REG0 + 31;
+pub(in crate::eval) const REGX: u8 = first_code(Opcode::Regx);
 const PIECE: u8 = first_code(Opcode::Piece);
 
 /// An expression that only names registers.
@@ -77,7 +77,7 @@ pub(in crate::eval) fn run_in_registers<'a>(
             Ok(Outcome::Location(location))
         }
         (Some(Named::InPieces), Some(_)) => {
-            let composite = in_frame(&pieces, expression, context, budget)?;
+            let composite = in_frame(pieces, expression, context, budget)?;
             Ok(Outcome::Location(at_start(composite)))
         }
         (Some(Named::InPieces), None) if take_all_steps(&pieces, context, budget) => {
@@ -147,43 +147,52 @@ fn take_all_steps(pieces: &Pieces, context: &Context<'_, '_>, budget: &mut Budge
 
 /// The composite of pieces whose registers the frame has somewhere.
 fn in_frame<'a>(
-    pieces: &[Piece],
+    mut pieces: Pieces,
     expression: &ExpressionBytes<'a>,
     context: &Context<'_, 'a>,
     budget: &mut Budget,
 ) -> Result<&'a Composite<'a>> {
-    let (bounds, arena) = (bounds(&context.limits), context.arena);
-    // Where the frame has them in registers, as the innermost one has, nothing needs to be put together.
-    let mut whole = Pieces::new();
+    let arena = context.arena;
+    // Where the frame has them in registers, as the innermost one has, nothing needs to be put together: `pieces` then says in which.
     let mut composite: Option<&'a mut Incomplete<'a>> = None;
-    for (number, piece) in pieces.iter().enumerate() {
+    for number in 0..pieces.len() {
+        let (before, rest) = pieces.split_at_mut(number);
+        let Some(piece) = rest.first_mut() else {
+            break;
+        };
         let in_register = |error| at(expression, error, number, 0);
         budget.charge(1, context).map_err(in_register)?;
         let location = register::location(piece.register, context.frame).map_err(in_register)?;
-        let mut append = || {
+        let append = || {
             budget.charge(1, context)?;
             budget.charge_places(&location, context)?;
-            if composite.is_none()
-                && let Some(register) = location.whole_register()
-                && fits(register, piece.bit_size)
-            {
-                let bit_size = piece.bit_size;
-                whole.push(Piece { register, bit_size });
-                return Ok(());
-            }
-            let composite = composite.get_or_insert_with(|| Incomplete::above(None, arena));
-            for piece in whole.drain(..) {
-                let location = Location::register(piece.register);
-                composite.append(&location, piece.bit_size.into(), bounds, arena)?;
-            }
-            composite.append(&location, piece.bit_size.into(), bounds, arena)
+            let bounds = || bounds(&context.limits);
+            let composite = match &mut composite {
+                None => match location.whole_register() {
+                    Some(register) if fits(register, piece.bit_size) => {
+                        piece.register = register;
+                        return Ok(());
+                    }
+                    Some(_) | None => {
+                        let composite = composite.insert(Incomplete::above(None, arena));
+                        for piece in before {
+                            let location = Location::register(piece.register);
+                            let bit_size = piece.bit_size.into();
+                            composite.append(&location, bit_size, bounds(), arena)?;
+                        }
+                        composite
+                    }
+                },
+                Some(composite) => composite,
+            };
+            composite.append(&location, piece.bit_size.into(), bounds(), arena)
         };
         append().map_err(|error| at(expression, error, number, 1))?;
     }
     Ok(match composite {
         Some(composite) => composite.complete().0,
         None => {
-            let pieces = whole.iter().map(|piece| (piece.register, piece.bit_size));
+            let pieces = pieces.iter().map(|piece| (piece.register, piece.bit_size));
             let composite = Composite::of_registers(pieces, arena);
             arena.composites.alloc(composite)
         }

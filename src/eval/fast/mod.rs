@@ -5,4 +5,4 @@
 mod frame_base;
 mod in_registers;
 
-pub(super) use in_registers::{may_name_registers, run_in_registers};
+pub(super) use in_registers::{REG0, REG31, REGX, may_name_registers, run_in_registers};

@@ -4,6 +4,7 @@
 //! The directives are made from the instructions that were written, so that nothing is decided twice.
 
 use core::fmt;
+use std::sync::Arc;
 
 use fallible_iterator::FallibleIterator;
 
@@ -87,7 +88,7 @@ pub(super) fn directives(
 
 struct Lister<'a> {
     printer: FramePrinter<'a>,
-    cie: Cie<'a>,
+    cie: Arc<Cie<'a>>,
     /// The number of the function in the table.
     index: usize,
 }

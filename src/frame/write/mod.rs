@@ -31,6 +31,7 @@ mod common;
 mod events;
 mod function;
 mod place;
+mod rules;
 mod state;
 mod table;
 mod target;

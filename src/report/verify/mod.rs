@@ -33,7 +33,7 @@ use serde::Serialize;
 use super::number::Hex;
 use crate::inspect::Program;
 use crate::untrusted::Untrusted;
-use crate::verify::{Evidence, Finding, Rule, Severity, Verdict};
+use crate::verify::{Evidence, Finding, PlacedDirective, Rule, Severity, Verdict};
 use place::normalised;
 
 /// The document.
@@ -140,8 +140,10 @@ pub struct FindingDocument {
 pub struct EvidenceDocument {
     /// The instruction that caused it, with some before and after.
     pub code: Vec<CodeDocument>,
-    /// What to write, for this finding and the others of its cause in the function.
-    pub directives: Vec<RemedyDocument>,
+    /// What the row says, of this finding and of the others of its cause in the function.
+    pub row: Vec<PlacedDirectiveDocument>,
+    /// What to write for them.
+    pub directives: Vec<PlacedDirectiveDocument>,
 }
 
 /// An instruction.
@@ -159,10 +161,10 @@ pub struct CodeDocument {
 /// A directive of the assembler.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct RemedyDocument {
-    /// The address of the instruction that it stands before.
+pub struct PlacedDirectiveDocument {
+    /// The address of the instruction that it stands before, or that the row is for.
     pub pc: Hex,
-    /// What the assembler reads.
+    /// What the assembler reads; empty where a row has no rule.
     pub text: String,
     /// What it says.
     pub meaning: String,
@@ -175,14 +177,18 @@ impl EvidenceDocument {
             text: line.text.clone(),
             is_cause: line.is_cause,
         });
-        let directives = evidence.directives.iter().map(|remedy| RemedyDocument {
-            pc: remedy.pc.into(),
-            text: remedy.text.clone(),
-            meaning: remedy.meaning.clone(),
-        });
+        let all = |directives: &[PlacedDirective]| {
+            let all = directives.iter().map(|one| PlacedDirectiveDocument {
+                pc: one.pc.into(),
+                text: one.text.clone(),
+                meaning: one.meaning.clone(),
+            });
+            all.collect()
+        };
         EvidenceDocument {
             code: code.collect(),
-            directives: directives.collect(),
+            row: all(&evidence.row),
+            directives: all(&evidence.directives),
         }
     }
 }

@@ -52,8 +52,7 @@ struct Tool {
 #[serde(rename_all = "camelCase")]
 struct Driver {
     name: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    information_uri: Option<&'static str>,
+    information_uri: &'static str,
     semantic_version: &'static str,
     rules: Vec<Descriptor>,
 }
@@ -149,6 +148,14 @@ struct ArtifactLocation {
     uri_base_id: &'static str,
 }
 
+/// Where the tool is explained: the package's own address, or as long as it has none where the documentation of every
+/// package of its registry is.
+const INFORMATION: &str = if env!("CARGO_PKG_REPOSITORY").is_empty() {
+    "https://docs.rs/hetdwarf"
+} else {
+    env!("CARGO_PKG_REPOSITORY")
+};
+
 /// 3.30
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
@@ -222,9 +229,7 @@ impl SarifLog {
                 tool: Tool {
                     driver: Driver {
                         name: "hetdwarf",
-                        // Of the package; it has none until there is an address.
-                        information_uri: Some(env!("CARGO_PKG_REPOSITORY"))
-                            .filter(|address| !address.is_empty()),
+                        information_uri: INFORMATION,
                         semantic_version: env!("CARGO_PKG_VERSION"),
                         rules: rules.iter().map(|rule| descriptor(rule)).collect(),
                     },

@@ -79,9 +79,16 @@ impl Contents {
         if !whole || !fits {
             return Err(misuse(bits, len));
         }
-        let mut dwords = (bits.start / 32)..bits.end.div_ceil(32);
-        let known = |dword| self.known.checked_shr(dword).unwrap_or(0) & 1 == 1;
-        if len == 0 || dwords.all(known) {
+        let (first, last) = (bits.start / 32, bits.end.saturating_sub(1) / 32);
+        // As many ones as there are dwords, in their place; nothing if there are not so many.
+        let count = last.saturating_sub(first).saturating_add(1);
+        let ones = 64u32
+            .checked_sub(count)
+            .and_then(|others| u64::MAX.checked_shr(others));
+        let dwords = ones
+            .filter(|_| last < 64)
+            .and_then(|ones| ones.checked_shl(first));
+        if len == 0 || dwords.is_some_and(|dwords| self.known & dwords == dwords) {
             Ok(start..end)
         } else {
             Err(AccessError::Unavailable)

@@ -1,0 +1,90 @@
+//! What all waves share that stop at the same address: the function and its variables, found once.
+//!
+//! Thousands of waves stop at a few addresses, and each of them is asked the same. What is left for a wave is to read
+//! registers and memory. A plan is paid for each time as if its variables were listed anew, so that what a question costs
+//! does not depend on who asked before.
+
+use std::sync::{Arc, Mutex, OnceLock};
+
+use foldhash::HashMap;
+
+use crate::arch::WaveSize;
+use crate::debug_info::{Function, Variable};
+use crate::eval::{ExpressionBytes, Meaning, ObjectShape};
+use crate::sync::lock;
+
+/// A function at one of its addresses.
+#[derive(Debug)]
+pub(super) struct FramePlan<'a> {
+    pub(super) function: Arc<Function<'a>>,
+    /// In the order of [`variables`](super::StopFrame::variables).
+    pub(super) variables: Box<[PlannedVariable<'a>]>,
+}
+
+/// A variable at an address.
+#[derive(Debug)]
+pub(super) struct PlannedVariable<'a> {
+    pub(super) variable: Arc<Variable<'a>>,
+    /// The expression that is its location here, as it stands in the file; nothing if there are several or none.
+    pub(super) expression: OnceLock<Option<ExpressionBytes<'a>>>,
+    /// What that expression means where it is not meant by the letter: for an object of this shape, in waves of this size.
+    pub(super) meaning: OnceLock<(ObjectShape, WaveSize, Meaning)>,
+}
+
+impl<'a> FramePlan<'a> {
+    pub(super) fn new(function: Function<'a>, variables: Vec<Arc<Variable<'a>>>) -> FramePlan<'a> {
+        FramePlan {
+            function: Arc::new(function),
+            variables: variables.into_iter().map(PlannedVariable::new).collect(),
+        }
+    }
+}
+
+impl<'a> PlannedVariable<'a> {
+    pub(super) fn new(variable: Arc<Variable<'a>>) -> PlannedVariable<'a> {
+        PlannedVariable {
+            variable,
+            expression: OnceLock::new(),
+            meaning: OnceLock::new(),
+        }
+    }
+}
+
+/// The plans of addresses that were asked for.
+#[derive(Debug, Default)]
+pub(super) struct Plans<'a> {
+    known: Mutex<Known<'a>>,
+}
+
+#[derive(Debug, Default)]
+struct Known<'a> {
+    plans: HashMap<u64, Arc<FramePlan<'a>>>,
+    variables: usize,
+}
+
+impl<'a> Plans<'a> {
+    /// The plan of an address of the code object.
+    pub(super) fn get(&self, address: u64) -> Option<Arc<FramePlan<'a>>> {
+        lock(&self.known).plans.get(&address).cloned()
+    }
+
+    /// Keeps a plan. There is no end of addresses, so that it starts anew when it has become large.
+    pub(super) fn keep(&self, address: u64, plan: &Arc<FramePlan<'a>>) {
+        /// How many variables there may be, and plans, each of which counts as some of them: some 4 MiB.
+        const MOST: usize = 1 << 14;
+        const PLAN: usize = 4;
+        let size = plan.variables.len().saturating_add(PLAN);
+        if size > MOST {
+            return;
+        }
+        let known = &mut *lock(&self.known);
+        known.variables = known.variables.saturating_add(size);
+        if known.variables > MOST {
+            *known = Known {
+                variables: size,
+                ..Known::default()
+            };
+        }
+        known.plans.insert(address, Arc::clone(plan));
+    }
+}

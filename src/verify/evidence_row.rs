@@ -1,0 +1,83 @@
+//! What a row says that machine code contradicts, as the directives that would give it.
+
+use super::evidence::{PlacedDirective, directives, instruction_at};
+use super::subject::Subject;
+use crate::arch::{Register, ScratchAddressing, WaveSize};
+use crate::cfi_check::{Contradiction, Subject as About};
+use crate::frame::write::Target;
+use crate::frame::{CfaRule, RegisterRule, Row};
+
+/// Nobody reads a longer expression.
+const LONGEST: usize = 256;
+
+/// The rows of an object, of which the last is kept: the contradictions of a cause start at the same few addresses.
+pub(super) struct Rows<'s, 'p, 'a> {
+    subject: &'s Subject<'p, 'a>,
+    target: Target,
+    last: Option<(u64, Row<'a>)>,
+}
+
+impl<'s, 'p, 'a> Rows<'s, 'p, 'a> {
+    pub(super) fn new(subject: &'s Subject<'p, 'a>, wave_size: WaveSize) -> Rows<'s, 'p, 'a> {
+        let target = Target {
+            wave_size,
+            // Nothing is asked that depends on it.
+            scratch: ScratchAddressing::Buffer,
+        };
+        Rows {
+            subject,
+            target,
+            last: None,
+        }
+    }
+
+    fn row(&mut self, pc: u64) -> Option<&Row<'a>> {
+        if self.last.as_ref().is_none_or(|(known, _)| *known != pc) {
+            let cfi = self.subject.program.cfi();
+            let (_, row) = cfi.row_within(pc, Some(self.subject.meter())).ok()??;
+            self.last = Some((pc, row));
+        }
+        self.last.as_ref().map(|(_, row)| row)
+    }
+
+    /// The rule that is contradicted, at the first address at which it is; nothing if it is that of the whole row.
+    pub(super) fn rule(&mut self, contradiction: &Contradiction) -> Option<PlacedDirective> {
+        let pc = contradiction.ranges.first()?.start;
+        let mut frame = instruction_at(self.target, self.subject.facts().dialect)?;
+        let row = self.row(pc)?;
+        let register = match contradiction.subject {
+            About::Cfa => {
+                match row.cfa {
+                    CfaRule::None => return Some(nothing(pc, "the CFA")),
+                    CfaRule::Expression(bytes) if bytes.len() > LONGEST => return None,
+                    CfaRule::Register { .. } | CfaRule::Expression(_) => {}
+                }
+                frame.cfa_rule(row.cfa).ok()?;
+                return directives(frame, pc)?.pop();
+            }
+            About::ReturnAddress => Register::pc(),
+            About::Register(register) => register,
+            About::Row => return None,
+        };
+        let number = register.number().into();
+        let rule = match row.rule(number) {
+            None => return Some(nothing(pc, register)),
+            Some(RegisterRule::Expression(bytes) | RegisterRule::ValExpression(bytes))
+                if bytes.len() > LONGEST =>
+            {
+                return None;
+            }
+            Some(rule) => rule,
+        };
+        frame.register_rule(number, rule).ok()?;
+        directives(frame, pc)?.pop()
+    }
+}
+
+fn nothing(pc: u64, what: impl core::fmt::Display) -> PlacedDirective {
+    PlacedDirective {
+        pc,
+        text: String::new(),
+        meaning: format!("no rule of {what}"),
+    }
+}
