@@ -1,28 +1,27 @@
 //! Expressions of DWARF: evaluated, and their results walked, read and written through.
 
+mod result;
+mod start;
+
+pub(crate) use result::Answered;
+
 use core::ffi::c_char;
 use std::sync::Arc;
 
-use hetdwarf::arch::{Lane, Register, WaveSize};
-use hetdwarf::eval::{
-    Context, ExpressionBytes, Frame as _, LaneFocus, Outcome, ResultKind, Subprogram, Unit,
-    evaluate,
-};
-use hetdwarf::expr::{Encoding, ParseOptions, parse};
-use hetdwarf::location::{
-    Access, Arena, LaneSelect, Location, Place, Storage, read, read_lanes, write,
-};
-use hetdwarf::wave::{AccessError, Memory, Wave};
-use hetdwarf_owned::Pinned;
+use hetdwarf::arch::{Lane, Register};
+use hetdwarf::eval::{Frame as _, Outcome};
+use hetdwarf::location::{Access, Storage, read, read_lanes, write};
 
 use crate::bits::{self, hetdwarf_bits};
-use crate::handle::{Lock, beside, give, handles, with};
+use crate::handle::{Lock, give, handles, with};
 use crate::plain::{self, sized};
 use crate::status::hetdwarf_status::*;
-use crate::status::{Answer, Fault, guard, hetdwarf_status};
-use crate::stop::{SharedStop, hetdwarf_stop, lane_of};
-use crate::text::{Texts, given_if};
+use crate::status::{Fault, guard, hetdwarf_status};
+use crate::stop::{hetdwarf_stop, lane_of};
+use crate::text::Texts;
 use crate::values::hetdwarf_values;
+use result::{MOST_BITS, home};
+use start::{Start, answer};
 
 /// A result of either kind.
 pub const HETDWARF_RESULT_ANY: u32 = 0;
@@ -149,22 +148,6 @@ pub struct hetdwarf_part {
 
 sized! { hetdwarf_evaluation hetdwarf_result_info hetdwarf_place hetdwarf_part }
 
-/// What results borrow from: dropped after them.
-struct Home {
-    /// Where composites and constants are: of this evaluation, and of those whose results it was given.
-    arenas: Vec<Arc<Pinned<Arena<'static>>>>,
-    stop: Option<SharedStop>,
-}
-
-/// What is behind a handle of a result.
-pub(crate) struct Answered {
-    outcome: Outcome<'static>,
-    /// The lane that it was made for.
-    lane: Option<Lane>,
-    texts: Texts,
-    home: Arc<Home>,
-}
-
 /// What an expression denotes: a location or a value. Free it with `hetdwarf_free`.
 #[derive(Debug)]
 pub struct hetdwarf_result {
@@ -172,347 +155,6 @@ pub struct hetdwarf_result {
 }
 
 handles! { hetdwarf_result: Answered = b"hdwrslt\x01"; }
-
-/// A wave of which nothing is known, to read constants with.
-struct NoWave;
-
-impl Wave for NoWave {
-    fn wave_size(&self) -> WaveSize {
-        WaveSize::Wave64
-    }
-
-    fn read_register(
-        &self,
-        _: Register,
-        _: core::ops::Range<u32>,
-        _: &mut [u8],
-    ) -> Result<(), AccessError> {
-        Err(AccessError::Unavailable)
-    }
-
-    fn read_memory(&self, _: Memory, _: u64, _: &mut [u8]) -> Result<(), AccessError> {
-        Err(AccessError::Unavailable)
-    }
-}
-
-/// The most bits that are read or written at once.
-const MOST_BITS: u64 = 1 << 24;
-
-impl Answered {
-    fn wave(&self) -> &dyn Wave {
-        match &self.home.stop {
-            Some(stop) => stop.stop().wave(),
-            None => &NoWave,
-        }
-    }
-
-    fn location(&self) -> Answer<Location<'static>> {
-        match self.outcome {
-            Outcome::Location(location) => Ok(location),
-            Outcome::Value(_) => Err(Fault::argument("the result is a value, not a location")),
-        }
-    }
-
-    /// The same for a value, which is a place that can only be read.
-    fn readable(&self) -> Location<'static> {
-        match self.outcome {
-            Outcome::Location(location) => location,
-            Outcome::Value(value) => {
-                let bit_size = u16::try_from(value.base_type.bit_size).unwrap_or(u16::MAX);
-                let bits = value.bits;
-                Location::One(Place::new(Storage::Value { bits, bit_size }, 0))
-            }
-        }
-    }
-
-    fn place(&self, index: usize) -> Answer<Place<'static>> {
-        let location = self.location()?;
-        let place = location.places().get(index).copied();
-        place.ok_or_else(|| Fault::not_found(format!("there is no place {index}")))
-    }
-
-    /// The lane to read or write for: the caller's, or that for which the result was made.
-    fn lane(&self, number: i32) -> Answer<Option<Lane>> {
-        Ok(lane_of(number, self.wave())?.or(self.lane))
-    }
-
-    /// A part of the same result.
-    fn other(&self, location: Location<'static>) -> Answered {
-        Answered {
-            outcome: Outcome::Location(location),
-            lane: self.lane,
-            texts: Texts::default(),
-            home: Arc::clone(&self.home),
-        }
-    }
-
-    fn describe(&self, place: &Place<'static>) -> hetdwarf_place {
-        let offset = self.lane.and_then(|lane| place.bit_offset_in(lane));
-        let offset = offset.unwrap_or(place.bit_offset);
-        let texts = &self.texts;
-        let none = hetdwarf_place {
-            size: 0,
-            storage: HETDWARF_STORAGE_UNDEFINED,
-            bit: u32::try_from(offset % 8).unwrap_or(0),
-            byte_offset: u64::try_from(offset / 8).unwrap_or(u64::MAX),
-            address_space: 0,
-            lane: crate::wave::HETDWARF_NO_LANE,
-            name: core::ptr::null(),
-            register_number: 0,
-            padding: 0,
-            bit_size: 0,
-            bytes: core::ptr::null(),
-            entry: 0,
-            pointer_offset: 0,
-            reserved: [0; 4],
-        };
-        match place.storage {
-            Storage::Undefined => none,
-            Storage::Memory { space, lane } => hetdwarf_place {
-                storage: HETDWARF_STORAGE_MEMORY,
-                address_space: space.number().into(),
-                name: texts.keep(space.name()),
-                lane: match lane {
-                    LaneSelect::None => none.lane,
-                    LaneSelect::One(lane) => lane.0.into(),
-                    LaneSelect::Each => self.lane.map_or(none.lane, |lane| lane.0.into()),
-                },
-                ..none
-            },
-            Storage::Register(register) => hetdwarf_place {
-                storage: HETDWARF_STORAGE_REGISTER,
-                name: texts.keep(&register.to_string()),
-                register_number: register.number().into(),
-                ..none
-            },
-            Storage::Value { bits, bit_size } => {
-                let length = usize::from(bit_size.div_ceil(8));
-                let bytes = bits.to_le_bytes();
-                let bytes = bytes.get(..length).unwrap_or(&bytes);
-                hetdwarf_place {
-                    storage: HETDWARF_STORAGE_IMPLICIT,
-                    bit_size: bit_size.into(),
-                    bytes: texts.keep_bytes(bytes),
-                    ..none
-                }
-            }
-            Storage::Constant(bytes) => hetdwarf_place {
-                storage: HETDWARF_STORAGE_IMPLICIT,
-                bit_size: (bytes.len() as u64).saturating_mul(8),
-                bytes: bytes.as_ptr(),
-                ..none
-            },
-            Storage::ImplicitPointer(pointer) => hetdwarf_place {
-                storage: HETDWARF_STORAGE_IMPLICIT_POINTER,
-                address_space: pointer.space.number().into(),
-                name: texts.keep(pointer.space.name()),
-                bit_size: pointer.bit_size.into(),
-                entry: pointer.entry,
-                pointer_offset: pointer.byte_offset,
-                ..none
-            },
-            Storage::Composite(composite) => hetdwarf_place {
-                storage: HETDWARF_STORAGE_COMPOSITE,
-                bit_size: u64::try_from(composite.bit_size()).unwrap_or(u64::MAX),
-                ..none
-            },
-        }
-    }
-}
-
-/// What an evaluation starts from.
-struct Start {
-    bytes: Option<Vec<u8>>,
-    text: Option<String>,
-    kind: ResultKind,
-    object: Option<Location<'static>>,
-    initial: Vec<Outcome<'static>>,
-    /// What object and initial stack borrow from.
-    arenas: Vec<Arc<Pinned<Arena<'static>>>>,
-}
-
-impl Start {
-    /// # Safety
-    /// The pointers are as `hetdwarf_evaluation` says.
-    unsafe fn read(given: &hetdwarf_evaluation, lock: &Arc<Lock>) -> Answer<Start> {
-        let mut arenas: Vec<Arc<Pinned<Arena<'static>>>> = Vec::new();
-        let mut keep = |known: &Answered| {
-            for arena in &known.home.arenas {
-                if !arenas.iter().any(|other| Arc::ptr_eq(other, arena)) {
-                    arenas.push(Arc::clone(arena));
-                }
-            }
-        };
-        // SAFETY: as the caller says.
-        unsafe {
-            let text = given_if(given.text, "text")?;
-            let bytes = plain::bytes(given.bytes, given.length, "bytes")?;
-            if text.is_some() && !bytes.is_empty() {
-                return Err(Fault::argument("bytes and text are given"));
-            }
-            let object = match given.object.is_null() {
-                true => None,
-                false => Some(beside(given.object, lock, |known| {
-                    keep(known);
-                    known.location()
-                })?),
-            };
-            let mut initial = Vec::new();
-            if given.initial_count > 0 && given.initial.is_null() {
-                return Err(Fault::argument("initial is NULL"));
-            }
-            for at in 0..given.initial_count {
-                let entry = given.initial.add(at).read();
-                initial.push(beside(entry, lock, |known| {
-                    keep(known);
-                    Ok(known.outcome)
-                })?);
-            }
-            Ok(Start {
-                bytes: text.is_none().then(|| bytes.to_vec()),
-                text: text.map(str::to_owned),
-                kind: match given.result {
-                    HETDWARF_RESULT_ANY => ResultKind::Any,
-                    HETDWARF_RESULT_LOCATION => ResultKind::Location,
-                    HETDWARF_RESULT_VALUE => ResultKind::Value,
-                    other => {
-                        return Err(Fault::argument(format!(
-                            "there is no kind of result {other}"
-                        )));
-                    }
-                },
-                object,
-                initial,
-                arenas,
-            })
-        }
-    }
-
-    /// The expression's bytes in an arena.
-    fn expression(
-        &self,
-        unit: Unit,
-        unit_offset: u64,
-        wave_size: WaveSize,
-        arena: &'static Arena<'static>,
-    ) -> Answer<ExpressionBytes<'static>> {
-        let unit = Unit {
-            encoding: unit.encoding.in_memory(),
-            ..unit
-        };
-        let bytes = match (&self.text, &self.bytes) {
-            (Some(text), _) => {
-                let options = ParseOptions {
-                    wave_size,
-                    encoding: unit.encoding,
-                    unit_offset,
-                };
-                parse(text, &options)?.encode(unit.encoding)?
-            }
-            (None, bytes) => bytes.clone().unwrap_or_default(),
-        };
-        Ok(ExpressionBytes::alone(arena.keep(bytes), unit))
-    }
-}
-
-/// Evaluates an expression, in a frame if there is a stop.
-fn answer(
-    given: &hetdwarf_evaluation,
-    start: Start,
-    stop: Option<&SharedStop>,
-) -> Answer<Answered> {
-    #[expect(
-        clippy::arc_with_non_send_sync,
-        reason = "the lock lets one thread at a time use it"
-    )]
-    let arena = Arc::new(Pinned::new(Arena::new()));
-    // SAFETY: the home of the result drops it after the result.
-    let place = unsafe { arena.borrow() };
-    let outcome = match stop {
-        Some(stop) => in_frame(given, &start, stop, place)?,
-        None => {
-            let context = Context {
-                lane: focus(lane_of(given.lane, &NoWave)?),
-                initial_stack: &start.initial,
-                object: start.object,
-                ..Context::new(place)
-            };
-            let unit = Unit::unknown(Encoding::AMDGPU);
-            let expression = start.expression(unit, 0, WaveSize::Wave64, place)?;
-            evaluate(&expression, start.kind, &context)?
-        }
-    };
-    let wave: &dyn Wave = stop.map_or(&NoWave, |stop| stop.stop().wave());
-    let mut arenas = start.arenas;
-    arenas.push(arena);
-    Ok(Answered {
-        outcome,
-        lane: lane_of(given.lane, wave)?,
-        texts: Texts::default(),
-        home: home(arenas, stop.map(Arc::clone)),
-    })
-}
-
-#[expect(
-    clippy::arc_with_non_send_sync,
-    reason = "the lock lets one thread at a time use it"
-)]
-fn home(arenas: Vec<Arc<Pinned<Arena<'static>>>>, stop: Option<SharedStop>) -> Arc<Home> {
-    Arc::new(Home { arenas, stop })
-}
-
-fn focus(lane: Option<Lane>) -> LaneFocus {
-    lane.map_or(LaneFocus::None, LaneFocus::One)
-}
-
-/// The same in a call frame, with the debugging information of its object.
-fn in_frame(
-    given: &hetdwarf_evaluation,
-    start: &Start,
-    data: &SharedStop,
-    arena: &'static Arena<'static>,
-) -> Answer<Outcome<'static>> {
-    let frame = data.frame(given.level)?;
-    let stop = data.stop();
-    let wave = stop.wave();
-    let info = stop.program().info();
-    let call_frame = frame.call_frame();
-    let function = frame.function()?;
-    let context = Context {
-        wave: Some(wave),
-        processor: Some(stop.program().processor()),
-        lane: focus(lane_of(given.lane, wave)?),
-        frame: Some(&call_frame),
-        pc: Some(call_frame.lookup_address()),
-        load_address: stop.options().load_address,
-        resolver: Some(&info),
-        subprogram: function.as_ref().map(|function| Subprogram {
-            frame_base: function.frame_base,
-            lanes: function.simt.lanes,
-            iterations: None,
-        }),
-        object: start.object,
-        initial_stack: &start.initial,
-        reading: stop.options().reading,
-        limits: *stop.limits(),
-        ..Context::new(arena)
-    };
-    let unit = match given.unit_offset {
-        HETDWARF_UNIT_OF_FRAME => function.map(|function| function.die.unit),
-        offset => {
-            let is_meant = |id: &_| info.unit_info(*id).is_ok_and(|unit| unit.offset == offset);
-            let found = info.unit_ids().find(is_meant);
-            let no_such = || Fault::not_found(format!("there is no unit at {offset:#x}"));
-            Some(found.ok_or_else(no_such)?)
-        }
-    };
-    let (unit, unit_offset) = match unit.or_else(|| info.unit_ids().next()) {
-        Some(id) => (info.eval_unit(id)?, info.unit_info(id)?.offset),
-        None => (Unit::unknown(Encoding::AMDGPU), 0),
-    };
-    let expression = start.expression(unit, unit_offset, wave.wave_size(), arena)?;
-    Ok(evaluate(&expression, start.kind, &context)?)
-}
 
 /// Evaluates an expression of DWARF.
 ///

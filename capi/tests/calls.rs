@@ -248,6 +248,46 @@ fn results_are_those_of_the_command() {
     });
 }
 
+/// A procedure of a unit that LLVM wrote without the extensions means what `vars` and `eval` take it for: a place in scratch
+/// memory, where its letter (`DW_OP_fbreg +4, DW_OP_lit5, DW_OP_swap, DW_OP_xderef`) is a value.
+#[test]
+fn procedures_are_read_as_their_unit_means_them() {
+    let (object, wave) = case("calls");
+    let object = object.replace(".rocm.hsaco", ".hsaco");
+    let (opened, snapshot) = (open_object(&object), open_snapshot(&wave));
+    let stop = open_stop(opened, snapshot);
+    let mut in_memory = 0;
+    // Parameters and variables of each function: see `llvm-dwarfdump --debug-info`.
+    for entry in ["0x33", "0x41", "0x4f", "0x5d", "0x7c", "0x8a", "0xa6"] {
+        let expression = format!("DW_OP_call4 {entry}");
+        let arguments = [
+            "eval",
+            "--expr",
+            &expression,
+            "--object",
+            &object,
+            "--wave",
+            &wave,
+            "--lane",
+            "5",
+            "--result",
+            "location",
+            "--tolerant",
+            "--format",
+            "json",
+        ];
+        let lane = &common::hetdwarf(&arguments)["lanes"][0];
+        let result = evaluate(stop, &expression, 5).unwrap();
+        assert_eq!(plain(&document(result)), plain(&lane["result"]), "{entry}");
+        in_memory += u32::from(lane["result"]["places"][0]["address_space"] == "private_lane");
+        free(result);
+    }
+    assert_eq!(in_memory, 7);
+    free(stop);
+    free(snapshot);
+    free(opened);
+}
+
 #[test]
 fn a_result_can_be_the_object_of_another() {
     with_stop(|stop| {

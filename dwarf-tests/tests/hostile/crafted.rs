@@ -25,7 +25,7 @@ const UNIT: Unit = Unit {
     encoding: Encoding::AMDGPU.in_memory(),
 };
 
-fn encode(text: &str) -> Vec<u8> {
+pub fn encode(text: &str) -> Vec<u8> {
     let options = ParseOptions {
         encoding: UNIT.encoding,
         ..ParseOptions::default()
@@ -513,23 +513,23 @@ pub const COMPILE_UNIT: u64 = 0x11;
 pub const SUBPROGRAM: u64 = 0x2e;
 pub const VARIABLE: u64 = 0x34;
 const BASE_TYPE: u64 = 0x24;
-const STRUCTURE: u64 = 0x13;
-const MEMBER: u64 = 0x0d;
+pub const STRUCTURE: u64 = 0x13;
+pub const MEMBER: u64 = 0x0d;
 const ARRAY: u64 = 0x01;
 const SUBRANGE: u64 = 0x21;
 pub const TYPEDEF: u64 = 0x16;
-const POINTER: u64 = 0x0f;
-const INLINED: u64 = 0x1d;
+pub const POINTER: u64 = 0x0f;
+pub const INLINED: u64 = 0x1d;
 const BLOCK: u64 = 0x0b;
 pub const NAME: u64 = 0x03;
 pub const TYPE: u64 = 0x49;
 pub const LOCATION: u64 = 0x02;
-const BYTE_SIZE: u64 = 0x0b;
-const UPPER_BOUND: u64 = 0x2f;
-const MEMBER_LOCATION: u64 = 0x38;
+pub const BYTE_SIZE: u64 = 0x0b;
+pub const UPPER_BOUND: u64 = 0x2f;
+pub const MEMBER_LOCATION: u64 = 0x38;
 const ENCODING: u64 = 0x3e;
-const LOW_PC: u64 = 0x11;
-const HIGH_PC: u64 = 0x12;
+pub const LOW_PC: u64 = 0x11;
+pub const HIGH_PC: u64 = 0x12;
 const ORIGIN: u64 = 0x31;
 const SPECIFICATION: u64 = 0x47;
 const FRAME_BASE: u64 = 0x40;

@@ -24,11 +24,11 @@ use super::crafted::{self, COMPILE_UNIT, code, debug_frame, entry, int};
 use super::elf::{Attribute as A, Entry, Section, code_object, debug_info, object_file, uleb};
 
 /// The limits, without a floor, so that nothing is hidden below it: as many steps and bytes as the proportion allows.
-fn meter(file: &[u8]) -> Arc<Meter> {
+pub fn meter(file: &[u8]) -> Arc<Meter> {
     Arc::new(Meter::new(&Limits::DEFAULT, file.len() as u64))
 }
 
-fn verify(file: &[u8], meter: &Arc<Meter>) -> CheckedFile {
+pub fn verify(file: &[u8], meter: &Arc<Meter>) -> CheckedFile {
     check_file_within(
         "file",
         file,

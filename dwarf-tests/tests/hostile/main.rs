@@ -15,6 +15,7 @@
 )]
 
 mod commands;
+mod costs;
 mod crafted;
 mod elf;
 mod every;

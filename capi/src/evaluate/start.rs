@@ -1,0 +1,196 @@
+//! Evaluating: what is given, and what it is evaluated in.
+
+use std::sync::Arc;
+
+use hetdwarf::arch::{Lane, WaveSize};
+use hetdwarf::eval::{Context, ExpressionBytes, LaneFocus, Outcome, ResultKind, Unit, evaluate};
+use hetdwarf::expr::{Encoding, ParseOptions, parse};
+use hetdwarf::location::{Arena, Location};
+use hetdwarf::wave::Wave;
+use hetdwarf_owned::Pinned;
+
+use super::result::{Answered, NoWave, home};
+use super::{
+    HETDWARF_RESULT_ANY, HETDWARF_RESULT_LOCATION, HETDWARF_RESULT_VALUE, HETDWARF_UNIT_OF_FRAME,
+    hetdwarf_evaluation,
+};
+use crate::handle::{Lock, beside};
+use crate::plain;
+use crate::status::{Answer, Fault};
+use crate::stop::{SharedStop, lane_of};
+use crate::text::{Texts, given_if};
+
+/// What an evaluation starts from.
+pub(super) struct Start {
+    bytes: Option<Vec<u8>>,
+    text: Option<String>,
+    kind: ResultKind,
+    object: Option<Location<'static>>,
+    initial: Vec<Outcome<'static>>,
+    /// What object and initial stack borrow from.
+    arenas: Vec<Arc<Pinned<Arena<'static>>>>,
+}
+
+impl Start {
+    /// # Safety
+    /// The pointers are as `hetdwarf_evaluation` says.
+    pub(super) unsafe fn read(given: &hetdwarf_evaluation, lock: &Arc<Lock>) -> Answer<Start> {
+        let mut arenas: Vec<Arc<Pinned<Arena<'static>>>> = Vec::new();
+        let mut keep = |known: &Answered| {
+            for arena in &known.home.arenas {
+                if !arenas.iter().any(|other| Arc::ptr_eq(other, arena)) {
+                    arenas.push(Arc::clone(arena));
+                }
+            }
+        };
+        // SAFETY: as the caller says.
+        unsafe {
+            let text = given_if(given.text, "text")?;
+            let bytes = plain::bytes(given.bytes, given.length, "bytes")?;
+            if text.is_some() && !bytes.is_empty() {
+                return Err(Fault::argument("bytes and text are given"));
+            }
+            let object = match given.object.is_null() {
+                true => None,
+                false => Some(beside(given.object, lock, |known| {
+                    keep(known);
+                    known.location()
+                })?),
+            };
+            let mut initial = Vec::new();
+            if given.initial_count > 0 && given.initial.is_null() {
+                return Err(Fault::argument("initial is NULL"));
+            }
+            for at in 0..given.initial_count {
+                let entry = given.initial.add(at).read();
+                initial.push(beside(entry, lock, |known| {
+                    keep(known);
+                    Ok(known.outcome)
+                })?);
+            }
+            Ok(Start {
+                bytes: text.is_none().then(|| bytes.to_vec()),
+                text: text.map(str::to_owned),
+                kind: match given.result {
+                    HETDWARF_RESULT_ANY => ResultKind::Any,
+                    HETDWARF_RESULT_LOCATION => ResultKind::Location,
+                    HETDWARF_RESULT_VALUE => ResultKind::Value,
+                    other => {
+                        return Err(Fault::argument(format!(
+                            "there is no kind of result {other}"
+                        )));
+                    }
+                },
+                object,
+                initial,
+                arenas,
+            })
+        }
+    }
+
+    /// The expression's bytes in an arena.
+    fn expression(
+        &self,
+        unit: Unit,
+        unit_offset: u64,
+        wave_size: WaveSize,
+        arena: &'static Arena<'static>,
+    ) -> Answer<ExpressionBytes<'static>> {
+        let unit = Unit {
+            encoding: unit.encoding.in_memory(),
+            ..unit
+        };
+        let bytes = match (&self.text, &self.bytes) {
+            (Some(text), _) => {
+                let options = ParseOptions {
+                    wave_size,
+                    encoding: unit.encoding,
+                    unit_offset,
+                };
+                parse(text, &options)?.encode(unit.encoding)?
+            }
+            (None, bytes) => bytes.clone().unwrap_or_default(),
+        };
+        Ok(ExpressionBytes::alone(arena.keep(bytes), unit))
+    }
+}
+
+/// Evaluates an expression, in a frame if there is a stop.
+pub(super) fn answer(
+    given: &hetdwarf_evaluation,
+    start: Start,
+    stop: Option<&SharedStop>,
+) -> Answer<Answered> {
+    #[expect(
+        clippy::arc_with_non_send_sync,
+        reason = "the lock lets one thread at a time use it"
+    )]
+    let arena = Arc::new(Pinned::new(Arena::new()));
+    // SAFETY: the home of the result drops it after the result.
+    let place = unsafe { arena.borrow() };
+    let outcome = match stop {
+        Some(stop) => in_frame(given, &start, stop, place)?,
+        None => {
+            let context = Context {
+                lane: focus(lane_of(given.lane, &NoWave)?),
+                initial_stack: &start.initial,
+                object: start.object,
+                ..Context::new(place)
+            };
+            let unit = Unit::unknown(Encoding::AMDGPU);
+            let expression = start.expression(unit, 0, WaveSize::Wave64, place)?;
+            evaluate(&expression, start.kind, &context)?
+        }
+    };
+    let wave: &dyn Wave = stop.map_or(&NoWave, |stop| stop.stop().wave());
+    let mut arenas = start.arenas;
+    arenas.push(arena);
+    Ok(Answered {
+        outcome,
+        lane: lane_of(given.lane, wave)?,
+        texts: Texts::default(),
+        home: home(arenas, stop.map(Arc::clone)),
+    })
+}
+
+fn focus(lane: Option<Lane>) -> LaneFocus {
+    lane.map_or(LaneFocus::None, LaneFocus::One)
+}
+
+/// The same in a call frame, with the debugging information of its object.
+fn in_frame(
+    given: &hetdwarf_evaluation,
+    start: &Start,
+    data: &SharedStop,
+    arena: &'static Arena<'static>,
+) -> Answer<Outcome<'static>> {
+    let frame = data.frame(given.level)?;
+    let stop = data.stop();
+    let wave = stop.wave();
+    let info = stop.program().info();
+    let of_frame = frame.context()?;
+    let context = Context {
+        arena,
+        lane: focus(lane_of(given.lane, wave)?),
+        object: start.object,
+        initial_stack: &start.initial,
+        // It has the limits of one evaluation, however many there were of the stop.
+        meter: None,
+        ..of_frame.context()
+    };
+    let unit = match given.unit_offset {
+        HETDWARF_UNIT_OF_FRAME => of_frame.unit(),
+        offset => {
+            let is_meant = |id: &_| info.unit_info(*id).is_ok_and(|unit| unit.offset == offset);
+            let found = info.unit_ids().find(is_meant);
+            let no_such = || Fault::not_found(format!("there is no unit at {offset:#x}"));
+            Some(found.ok_or_else(no_such)?)
+        }
+    };
+    let (unit, unit_offset) = match unit.or_else(|| info.unit_ids().next()) {
+        Some(id) => (info.eval_unit(id)?, info.unit_info(id)?.offset),
+        None => (Unit::unknown(Encoding::AMDGPU), 0),
+    };
+    let expression = start.expression(unit, unit_offset, wave.wave_size(), arena)?;
+    Ok(evaluate(&expression, start.kind, &context)?)
+}
