@@ -75,7 +75,7 @@ use crate::abi::{Callees, addressing};
 use crate::arch::{Processor, WaveSize};
 use crate::expr::Encoding;
 use crate::frame::{Fde, RULES_PER_STEP, Rows};
-use crate::isa::{Decoder, Instruction};
+use crate::isa::{Decoder, Instruction, KnownInstructions};
 use crate::limits::Limits;
 use crate::meter::Meter;
 use decode_row::{DecodedRow, RowReader};
@@ -159,15 +159,23 @@ impl<'a> Machine<'a> {
             .code
             .len()
             .saturating_add(function.fde.instructions.len());
-        self.check_within(function, &Meter::new(&Limits::DEFAULT, length as u64))
+        let meter = &Meter::new(&Limits::DEFAULT, length as u64);
+        self.check_within(function, &mut KnownInstructions::default(), meter)
     }
 
     /// The same; what is read and followed is paid for. A function that could not be paid for to the end has nothing
     /// said about it.
-    pub(crate) fn check_within(&self, function: &FunctionCode<'_>, meter: &Meter) -> Report {
+    ///
+    /// * `known`: what was decoded of other functions of the machine.
+    pub(crate) fn check_within(
+        &self,
+        function: &FunctionCode<'_>,
+        known: &mut KnownInstructions,
+        meter: &Meter,
+    ) -> Report {
         let mut findings = Findings::default();
         let held = meter.bytes();
-        let skip_reason = self.check_into(function, meter, &mut findings).err();
+        let skip_reason = self.check_into(function, known, meter, &mut findings).err();
         meter.release(meter.bytes().saturating_sub(held));
         Report {
             contradictions: findings.into_sorted(),
@@ -178,6 +186,7 @@ impl<'a> Machine<'a> {
     fn check_into(
         &self,
         function: &FunctionCode<'_>,
+        known: &mut KnownInstructions,
         meter: &Meter,
         findings: &mut Findings,
     ) -> Result<(), SkipReason> {
@@ -192,8 +201,8 @@ impl<'a> Machine<'a> {
         let most = function.code.len() / 4;
         let kept = meter.hold_all::<Instruction>(most);
         (meter.work(most as u64).and(kept)).map_err(|_| SkipReason::Budget)?;
-        let instructions =
-            (decoder.decode_all(function.code, start)).map_err(|_| SkipReason::Undecodable)?;
+        let instructions = (decoder.decode_all_known(function.code, start, known))
+            .map_err(|_| SkipReason::Undecodable)?;
         check_boundaries(&rows, &instructions, findings);
         if rows.iter().all(|row| !row.has_caller || row.cfa.is_none()) {
             return Err(SkipReason::NoCaller);

@@ -21,6 +21,7 @@
 
 mod effect;
 mod field;
+mod known;
 mod length;
 mod memory;
 mod print;
@@ -31,6 +32,8 @@ mod table;
 mod tests;
 mod vector;
 mod writes;
+
+pub(crate) use known::KnownInstructions;
 
 pub use effect::{Access, AccessKind, CallTarget, Condition, Effect, ExecOp, ScalarOp};
 pub use register::{MachineRegister, Operand, Span, Writes};
@@ -148,17 +151,26 @@ impl Decoder {
     /// [`ErrorKind::Truncated`] if `bytes` ends before the instruction does; [`ErrorKind::Malformed`] if
     /// the processor has no instruction that is encoded so.
     pub fn decode(&self, bytes: &[u8], address: u64) -> Result<Instruction> {
+        self.decode_told(bytes, address)
+            .map(|(instruction, _)| instruction)
+    }
+
+    /// The same, and whether what follows the instruction does not matter.
+    fn decode_told(&self, bytes: &[u8], address: u64) -> Result<(Instruction, bool)> {
         let (raw, layout) = self.raw(bytes, address)?;
         let opcode = opcode(layout.opcode, &raw.dwords);
         let total = layout.dwords.saturating_add(raw.extra_dwords);
-        if let Some(pair) = (self.target.tables).pair(raw.encoding, opcode) {
+        let pair = (self.target.tables).pair(raw.encoding, opcode);
+        if let Some(pair) = pair {
             if let Some(second) = second_part(pair, &raw, layout.opcode, bytes) {
                 // What it writes is what the second part does.
                 let instruction = self.decode(second, address)?;
-                return Ok(Instruction {
-                    length: instruction.length.saturating_add(8),
+                let length = instruction.length.saturating_add(8);
+                let whole = Instruction {
+                    length,
                     ..instruction
-                });
+                };
+                return Ok((whole, false));
             }
             if !pair.stands_alone() {
                 return Err(match bytes.len() {
@@ -168,13 +180,14 @@ impl Decoder {
             }
         }
         let mnemonic = Decoder::mnemonic(&raw);
-        Ok(Instruction {
+        let instruction = Instruction {
             address,
             length: total.saturating_mul(4),
             mnemonic,
             writes: writes::writes(&raw),
             effect: effect(&raw),
-        })
+        };
+        Ok((instruction, pair.is_none()))
     }
 
     /// The dwords, encoding and row of the instruction at the start of `bytes`; of an instruction of two parts those of the
@@ -247,11 +260,29 @@ impl Decoder {
     /// # Errors
     /// The first error of [`instructions`](Decoder::instructions).
     pub fn decode_all(&self, code: &[u8], address: u64) -> Result<Vec<Instruction>> {
+        Decoder::decode_each(code, address, |rest, next| self.decode(rest, next))
+    }
+
+    /// The same; instructions that were decoded before are in `known`, which is that of this decoder.
+    pub(crate) fn decode_all_known(
+        &self,
+        code: &[u8],
+        address: u64,
+        known: &mut KnownInstructions,
+    ) -> Result<Vec<Instruction>> {
+        Decoder::decode_each(code, address, |rest, next| known.decode(self, rest, next))
+    }
+
+    fn decode_each(
+        code: &[u8],
+        address: u64,
+        mut decode: impl FnMut(&[u8], u64) -> Result<Instruction>,
+    ) -> Result<Vec<Instruction>> {
         // None is shorter than a dword, so that this is never moved.
         let mut all = Vec::with_capacity(code.len() / 4);
         let (mut rest, mut next) = (code, address);
         while !rest.is_empty() {
-            let instruction = match self.decode(rest, next) {
+            let instruction = match decode(rest, next) {
                 Ok(instruction) => instruction,
                 Err(error) => {
                     let offset = next.wrapping_sub(address);

@@ -53,6 +53,7 @@ mod contents;
 mod dataflow;
 mod exec;
 mod facts;
+mod flat;
 mod function;
 mod gap;
 mod liveness;

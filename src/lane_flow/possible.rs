@@ -139,8 +139,9 @@ pub(super) fn ahead(contexts: &Contexts<'_>, index: usize, state: State) -> Opti
                 continue;
             }
         }
-        let switch = (!is_on).then_some(index);
-        for (switch, state) in contexts.step((index, switch), &state)? {
+        let mut switch = (!is_on).then_some(index);
+        let other = contexts.step(index, &mut switch, &mut state)?;
+        for (switch, state) in [(switch, state)].into_iter().chain(other) {
             let stays_on = switch.is_none();
             if is_on && !stays_on {
                 places.extend(around(code, index));

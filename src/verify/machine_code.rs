@@ -8,6 +8,7 @@ use super::subject::Subject;
 use crate::cfi_check::{Condition, Contradiction, FunctionCode, Machine};
 use crate::expr::Encoding;
 use crate::frame::Fde;
+use crate::isa::KnownInstructions;
 use crate::meter::Meter;
 use crate::rule::Severity;
 use crate::verify::queue;
@@ -55,6 +56,7 @@ pub(super) fn check(
         .filter_map(|fde| Some((fde, code(fde.initial_location, fde.address_range)?)))
         .collect();
     let check_some = |functions: &[(&Fde<'_>, &[u8])], meter: &Meter, findings: &mut Findings| {
+        let mut known = KnownInstructions::default();
         for (fde, code) in functions {
             if meter.refused().is_some() {
                 return;
@@ -69,7 +71,7 @@ pub(super) fn check(
                     dialect,
                 },
             };
-            let report = machine.check_within(&function, meter);
+            let report = machine.check_within(&function, &mut known, meter);
             for contradiction in &report.contradictions {
                 findings.add(finding(contradiction, fde, section));
             }

@@ -427,7 +427,6 @@ impl Writer<'_> {
                 let line = line + 4 + number as u16 % 6;
                 self.variable(sections, code, base, half.clone(), false, line, types);
             }
-            self.dies.u8(0);
         }
         if self.random.percent(25) && self.shape.entries > 0 {
             self.begin(Abbreviation::Inlined);
@@ -437,6 +436,10 @@ impl Writer<'_> {
             self.begin(Abbreviation::InlinedParameter);
             let list = self.list(types[0].1, base, code, half);
             self.dies.uleb(list).u32(inlined.1).u8(0);
+        }
+        // The call is in the block, as compilers write what is in the same place.
+        if in_block > 0 {
+            self.dies.u8(0);
         }
         if let (Some(returns_to), Some(callee)) = (function.returns_to, callee) {
             self.begin(Abbreviation::CallSite);

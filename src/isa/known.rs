@@ -1,0 +1,131 @@
+//! Instructions that were decoded, by their dwords: code repeats itself, and decoding takes longer than looking.
+
+use super::{CallTarget, Decoder, Effect, Instruction};
+use crate::error::Result;
+
+/// How many instructions are kept; another takes the place of one.
+const SLOTS: usize = 1 << 10;
+
+/// Instructions of one decoder that were decoded.
+#[derive(Debug, Default)]
+pub(crate) struct KnownInstructions {
+    /// None, before the first is kept.
+    slots: Vec<Option<Known>>,
+}
+
+#[derive(Clone, Debug)]
+struct Known {
+    dwords: Dwords,
+    instruction: Instruction,
+}
+
+/// The dwords of an instruction of one or two.
+type Dwords = (u32, Option<u32>);
+
+impl KnownInstructions {
+    /// What [`Decoder::decode`] gives.
+    pub(super) fn decode(
+        &mut self,
+        decoder: &Decoder,
+        bytes: &[u8],
+        address: u64,
+    ) -> Result<Instruction> {
+        let (dwords, _) = bytes.as_chunks();
+        let [first, second, ..] = *dwords else {
+            return decoder.decode(bytes, address);
+        };
+        let (first, second) = (u32::from_le_bytes(first), u32::from_le_bytes(second));
+        for dwords in [(first, None), (first, Some(second))] {
+            if let Some(Some(known)) = self.slots.get(slot(dwords))
+                && known.dwords == dwords
+            {
+                return Ok(Instruction {
+                    address,
+                    ..known.instruction.clone()
+                });
+            }
+        }
+        let (instruction, is_alone) = decoder.decode_told(bytes, address)?;
+        let dwords = match instruction.length {
+            4 => Some((first, None)),
+            8 => Some((first, Some(second))),
+            _ => None,
+        };
+        if let Some(dwords) = dwords.filter(|_| is_alone && !depends_on_address(&instruction)) {
+            if self.slots.is_empty() {
+                self.slots = vec![None; SLOTS];
+            }
+            if let Some(place) = self.slots.get_mut(slot(dwords)) {
+                let instruction = instruction.clone();
+                *place = Some(Known {
+                    dwords,
+                    instruction,
+                });
+            }
+        }
+        Ok(instruction)
+    }
+}
+
+/// Where an instruction is kept. Knuth's multiplicative hash.
+fn slot((first, second): Dwords) -> usize {
+    let mixed = u64::from(first) << 32 | u64::from(second.unwrap_or(0));
+    let hash = mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    usize::try_from(hash >> 54).unwrap_or(0)
+}
+
+/// Whether what it does names an address that is counted from its own.
+fn depends_on_address(instruction: &Instruction) -> bool {
+    matches!(
+        instruction.effect,
+        Effect::Branch { .. }
+            | Effect::Call {
+                target: CallTarget::Address(_),
+                ..
+            }
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arch::Processor;
+
+    /// Dwords of a few that are drawn again and again, so that the same first ones come with other second ones and at other
+    /// addresses: what is kept is what would be decoded.
+    #[test]
+    fn what_is_kept_is_what_is_decoded() {
+        let mut state = 7u64;
+        let mut next = || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            u32::try_from(state >> 32).unwrap()
+        };
+        let mut decoded = 0;
+        for name in [
+            "gfx906", "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1200", "gfx1250",
+        ] {
+            let processor = Processor::by_name(name).unwrap();
+            let decoder = Decoder::new(processor, None).unwrap();
+            let mut known = KnownInstructions::default();
+            let firsts: Vec<u32> = (0..4000).map(|_| next()).collect();
+            let seconds: Vec<u32> = (0..8).map(|_| next()).collect();
+            for address in (0..40_000).map(|number| number * 4) {
+                let first = firsts[next() as usize % firsts.len()];
+                let mut bytes = first.to_le_bytes().to_vec();
+                for _ in 0..3 {
+                    let second = seconds[next() as usize % seconds.len()];
+                    bytes.extend(second.to_le_bytes());
+                }
+                let (found, expected) = (
+                    known.decode(&decoder, &bytes, address),
+                    decoder.decode(&bytes, address),
+                );
+                decoded += usize::from(expected.is_ok());
+                assert_eq!(found, expected, "{name} {bytes:x?}");
+            }
+        }
+        assert!(decoded > 20_000, "{decoded}");
+    }
+}
