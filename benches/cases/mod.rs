@@ -6,6 +6,7 @@
 mod cores;
 mod evaluators;
 mod heterogeneous;
+mod lanes;
 mod lookup;
 mod mixes;
 mod objects;
@@ -56,6 +57,7 @@ fn makers() -> Vec<Maker> {
     makers.extend(stops::makers());
     makers.extend(objects::makers());
     makers.extend(cores::makers());
+    makers.extend(lanes::makers());
     makers.extend(lookup::makers());
     makers.extend(mixes::makers());
     makers.extend(rows::makers());

@@ -52,7 +52,8 @@ pub(super) fn follow(
         let mut index = first;
         loop {
             left = left.checked_sub(1)?;
-            let before = state.clone();
+            let leaves = code.edges(index).any(|edge| edge == Edge::Leaves);
+            let before = leaves.then(|| state.clone());
             // Of dwords nothing is to be decided.
             let outcome = context.step(&mut state, index, &Decisions::default());
             debug_assert!(!matches!(outcome, Ok(Outcome::On) | Err(_)), "{outcome:?}");
@@ -65,10 +66,12 @@ pub(super) fn follow(
                         }
                     }
                     Edge::To(to) => next = Some(to),
-                    Edge::Leaves => flow.leave(context, index, &before),
-                    Edge::Ends => {}
+                    Edge::Leaves | Edge::Ends => {}
                     Edge::Lost => flow.is_lost = true,
                 }
+            }
+            if let Some(before) = before {
+                flow.leave(context, index, before);
             }
             match next {
                 Some(to) => index = to,
@@ -93,7 +96,7 @@ impl Dataflow {
 
     /// The function is left by an instruction: with a return, or with a jump to another function that returns
     /// in its place.
-    fn leave(&mut self, context: &Context<'_>, index: usize, state: &State) {
+    fn leave(&mut self, context: &Context<'_>, index: usize, mut state: State) {
         let code = context.code;
         let link = MachineRegister::Sgpr(code.convention.return_address());
         let source = match code.instructions.get(index).map(|one| one.effect) {
@@ -102,7 +105,6 @@ impl Dataflow {
         };
         let address = [Some(link), link.plus(1)]
             .map(|half| half.map_or(Value::Unknown, |register| state.scalar(register)));
-        let mut state = state.clone();
         if source != Some(link) {
             context.call(&mut state, index);
         }

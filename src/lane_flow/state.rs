@@ -1,8 +1,8 @@
 //! What is known of the machine at one place of the code, in terms of a stop.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::flat::Flat;
 use super::place::{Place, Slot};
 use super::value::Value;
 use super::vector::{Vector, Whole};
@@ -66,7 +66,7 @@ pub(super) struct Section {
     pub(super) saved: Option<MachineRegister>,
 }
 
-/// What is known of EXEC besides the bit of the lane that is followed: that is clear, outside of sections.
+/// What is known of EXEC besides the bit of the lane that is followed, which is 0 outside of whole-wave sections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Exec {
     /// It says which lanes are active.
@@ -93,9 +93,9 @@ pub(super) struct Kept {
 pub(super) struct State {
     scalars: Arc<[Value; SCALARS]>,
     /// Those that are not as at the stop.
-    vectors: Arc<BTreeMap<MachineRegister, Vector>>,
+    vectors: Arc<Flat<MachineRegister, Vector>>,
     /// Those that were stored since the stop.
-    slots: Arc<BTreeMap<Slot, Vector>>,
+    slots: Arc<Flat<Slot, Vector>>,
     /// Any vector register may have been written.
     vectors_lost: bool,
     /// Any slot that is not listed may have been written.
@@ -143,12 +143,10 @@ impl State {
         let scalars = (self.scalars.iter().enumerate())
             .filter_map(|(n, value)| Some((Place::Scalar(numbered_scalar(n)?), *value)));
         let vectors = self.vectors.iter().flat_map(|(register, vector)| {
-            let register = *register;
             let lanes = vector.lanes();
             lanes.map(move |(lane, value)| (Place::Lane { register, lane }, value))
         });
         let slots = self.slots.iter().flat_map(|(slot, vector)| {
-            let slot = *slot;
             let lanes = vector.lanes();
             lanes.map(move |(lane, value)| (Place::Scratch { slot, lane }, value))
         });
@@ -186,7 +184,7 @@ impl State {
     pub(super) fn keep(&mut self, kept: &Kept) {
         self.keep_scalars(kept.scalars);
         for (register, lanes) in &kept.vectors {
-            let only = match self.vectors.get(register) {
+            let only = match self.vectors.get(*register) {
                 Some(vector) => vector.only(*lanes),
                 None => self.vector(*register).only(*lanes),
             };
@@ -200,7 +198,12 @@ impl State {
 
     /// Forgets the scalar registers that are not in a set, a bit for each number.
     pub(super) fn keep_scalars(&mut self, kept: u128) {
-        let is_kept = |index: u32| kept & 1_u128.checked_shl(index).unwrap_or(0) != 0;
+        let words = [kept & u128::from(u64::MAX), kept >> 64];
+        let words = words.map(|word| u64::try_from(word).unwrap_or(0));
+        let is_kept = |index: u32| {
+            let word = if index < 64 { words[0] } else { words[1] };
+            word & 1_u64.wrapping_shl(index) != 0
+        };
         let is_address = |index: u32| STACK_REGISTERS.contains(&index);
         let keep = |index: u32, value: Value| match is_kept(index) {
             true if is_address(index) => value,
@@ -255,7 +258,7 @@ impl State {
 
     /// A vector or accumulation register.
     pub(super) fn vector(&self, register: MachineRegister) -> Vector {
-        match self.vectors.get(&register) {
+        match self.vectors.get(register) {
             Some(vector) => vector.clone(),
             None if self.vectors_lost => Vector::UNKNOWN,
             None => Vector::of(Whole::Register(register)),
@@ -271,7 +274,7 @@ impl State {
         has_entered: bool,
         lane: u8,
     ) -> Value {
-        match self.vectors.get(&register) {
+        match self.vectors.get(register) {
             Some(vector) => vector.lane_that(has_entered, lane),
             None => self.vector_lane(register, lane),
         }
@@ -279,7 +282,7 @@ impl State {
 
     /// One lane's dword of a vector register.
     pub(super) fn vector_lane(&self, register: MachineRegister, lane: u8) -> Value {
-        match self.vectors.get(&register) {
+        match self.vectors.get(register) {
             Some(vector) => vector.lane(lane),
             None if self.vectors_lost => Value::Unknown,
             None => Value::initial(Place::Lane { register, lane }),
@@ -291,10 +294,10 @@ impl State {
         if self.vectors_lost {
             return;
         }
-        if self.vectors.len() >= MOST && !self.vectors.contains_key(&register) {
+        if self.vectors.len() >= MOST && self.vectors.get(register).is_none() {
             return self.lose_vectors();
         }
-        if self.vectors.get(&register) != Some(&vector) {
+        if self.vectors.get(register) != Some(&vector) {
             Arc::make_mut(&mut self.vectors).insert(register, vector);
         }
     }
@@ -312,7 +315,7 @@ impl State {
 
     /// A row of scratch.
     pub(super) fn slot(&self, slot: Slot) -> Vector {
-        match self.slots.get(&slot) {
+        match self.slots.get(slot) {
             Some(vector) => vector.clone(),
             None if self.slots_lost => Vector::UNKNOWN,
             // Of rows that count from something else it is not known whether they are this one.
@@ -325,11 +328,11 @@ impl State {
     /// Changes a row of scratch.
     pub(super) fn set_slot(&mut self, slot: Slot, vector: Vector) {
         let has_others = self.slots.keys().any(|known| !known.is_comparable(slot));
-        let is_full = self.slots.len() >= MOST && !self.slots.contains_key(&slot);
+        let is_full = self.slots.len() >= MOST && self.slots.get(slot).is_none();
         if has_others || is_full {
             self.lose_slots();
         }
-        if self.slots.get(&slot) != Some(&vector) {
+        if self.slots.get(slot) != Some(&vector) {
             Arc::make_mut(&mut self.slots).insert(slot, vector);
         }
     }
@@ -347,8 +350,8 @@ impl State {
             Some(_) => return self.lose_slots(),
             None => Some(first),
         };
-        if self.slots.keys().any(|slot| first.reaches(*slot)) {
-            Arc::make_mut(&mut self.slots).retain(|slot, _| !first.reaches(*slot));
+        if self.slots.keys().any(|slot| first.reaches(slot)) {
+            Arc::make_mut(&mut self.slots).retain(|slot| !first.reaches(slot));
         }
     }
 
@@ -372,56 +375,80 @@ impl State {
             && (Arc::ptr_eq(&self.scalars, &other.scalars)
                 || scalars.into_iter().all(|(here, there)| here.covers(*there)))
             && (same_vectors
-                || either(&self.vectors, &other.vectors)
-                    .all(|register| covers([self, other].map(|state| state.vector(register)))))
+                || Flat::either(&self.vectors, &other.vectors).all(|(register, here, there)| {
+                    covers([(self, here), (other, there)].map(|(state, known)| {
+                        known.cloned().unwrap_or_else(|| state.vector(register))
+                    }))
+                }))
             && (same_slots
-                || either(&self.slots, &other.slots)
-                    .all(|slot| covers([self, other].map(|state| state.slot(slot)))))
+                || Flat::either(&self.slots, &other.slots).all(|(slot, here, there)| {
+                    covers(
+                        [(self, here), (other, there)].map(|(state, known)| {
+                            known.cloned().unwrap_or_else(|| state.slot(slot))
+                        }),
+                    )
+                }))
     }
 
     /// Takes in what is known at the end of another path. Gives whether that changed anything.
     pub(super) fn join(&mut self, other: &State) -> bool {
-        let before = self.clone();
-        if self.scalars != other.scalars {
-            let scalars = Arc::make_mut(&mut self.scalars);
-            for (here, there) in scalars.iter_mut().zip(other.scalars.iter()) {
-                *here = here.join(*there);
-            }
-        }
+        let mut is_new = self.join_scalars(other);
         if self.vectors_lost || other.vectors_lost {
+            is_new |= !self.vectors_lost;
             self.lose_vectors();
         } else if self.vectors != other.vectors {
-            let mut joined = BTreeMap::new();
-            for register in either(&self.vectors, &other.vectors) {
-                let vector = before.vector(register).join(&other.vector(register));
-                joined.insert(register, vector);
+            let either = Flat::either(&self.vectors, &other.vectors);
+            let joined = Flat::in_order(either.map(|(register, here, there)| {
+                let here = here.cloned().unwrap_or_else(|| self.vector(register));
+                let there = there.cloned();
+                let there = there.unwrap_or_else(|| other.vector(register));
+                (register, here.join(&there))
+            }));
+            if joined != *self.vectors {
+                self.vectors = Arc::new(joined);
+                is_new = true;
             }
-            self.vectors = Arc::new(joined);
         }
-        if self.slots != other.slots || self.slots_lost != other.slots_lost {
-            let mut joined = BTreeMap::new();
-            for slot in either(&self.slots, &other.slots) {
-                joined.insert(slot, before.slot(slot).join(&other.slot(slot)));
-            }
-            self.slots = Arc::new(joined);
+        if self.slots_lost != other.slots_lost || self.slots != other.slots {
+            let either = Flat::either(&self.slots, &other.slots);
+            let joined = Flat::in_order(either.map(|(slot, here, there)| {
+                let here = here.cloned().unwrap_or_else(|| self.slot(slot));
+                let there = there.cloned().unwrap_or_else(|| other.slot(slot));
+                (slot, here.join(&there))
+            }));
+            is_new |= other.slots_lost && !self.slots_lost;
             self.slots_lost |= other.slots_lost;
+            if joined != *self.slots {
+                self.slots = Arc::new(joined);
+                is_new = true;
+            }
         }
+        let rest = (self.callees_from, self.exec, self.is_whole);
         if let Some(first) = other.callees_from {
+            let lost = self.slots_lost;
+            is_new |= self.slots.keys().any(|slot| first.reaches(slot));
             self.give_to_callee(first);
+            is_new |= lost != self.slots_lost;
         }
         self.exec = self.exec.join(other.exec);
         self.is_whole &= other.is_whole;
-        *self != before
+        is_new || rest != (self.callees_from, self.exec, self.is_whole)
     }
-}
 
-/// The keys that are in one of two maps.
-fn either<'m, K: Ord + Copy, V>(
-    one: &'m BTreeMap<K, V>,
-    other: &'m BTreeMap<K, V>,
-) -> impl Iterator<Item = K> + use<'m, K, V> {
-    let others = other.keys().filter(|key| !one.contains_key(key));
-    one.keys().chain(others).copied()
+    fn join_scalars(&mut self, other: &State) -> bool {
+        if Arc::ptr_eq(&self.scalars, &other.scalars) {
+            return false;
+        }
+        let mut pairs = self.scalars.iter().zip(other.scalars.iter());
+        let Some(first) = pairs.position(|(here, there)| here.join(*there) != *here) else {
+            return false;
+        };
+        let here = Arc::make_mut(&mut self.scalars).iter_mut();
+        for (here, there) in here.zip(other.scalars.iter()).skip(first) {
+            *here = here.join(*there);
+        }
+        true
+    }
 }
 
 impl Exec {

@@ -175,7 +175,7 @@ impl<'c> Context<'c> {
         let inverts_exec = is_exec(dst) && is_exec(a) && op == ScalarOp::Not;
         let count = dst.registers().map_or(0, |span| span.count);
         let source = a.registers().map(|span| span.first);
-        let [old, a, b] = [dst, a, b].map(|operand| self.pair(state, operand));
+        let (a, b) = (self.pair(state, a), self.pair(state, b));
         if inverts_exec || (is_exec(dst) && op == ScalarOp::Xor && self.inverts(state, a, b)) {
             state.exec = match state.exec {
                 Exec::Active => Exec::Section(Section {
@@ -201,7 +201,7 @@ impl<'c> Context<'c> {
             ScalarOp::Mov => a,
             ScalarOp::Not => a.map(Value::not),
             ScalarOp::MovIfScc => {
-                let ([o0, o1], [a0, a1]) = (old, a);
+                let ([o0, o1], [a0, a1]) = (self.pair(state, dst), a);
                 [o0.join(a0), o1.join(a1)]
             }
             ScalarOp::Select => zip(&Value::join),
@@ -235,20 +235,19 @@ impl<'c> Context<'c> {
 
     /// The dwords of an operand; of one with a single dword the second is unknown.
     pub(super) fn pair(&self, state: &State, operand: Operand) -> Pair {
-        let [low, high] = self.exec(state);
-        [0, 1].map(|n| {
-            let register = match operand {
-                Operand::Registers(span) if n < span.count => span.first.plus(n),
-                Operand::Registers(_) => None,
-                _ => return state.operand(operand, n),
-            };
+        let Operand::Registers(span) = operand else {
+            return [state.operand(operand, 0), state.operand(operand, 1)];
+        };
+        let dword = |n: u8| {
+            let register = span.first.plus(n).filter(|_| n < span.count);
             match register {
-                Some(MachineRegister::ExecLo) => low,
-                Some(MachineRegister::ExecHi) => high,
+                Some(MachineRegister::ExecLo) => self.exec(state)[0],
+                Some(MachineRegister::ExecHi) => self.exec(state)[1],
                 Some(register) => state.scalar(register),
                 None => Value::Unknown,
             }
-        })
+        };
+        [dword(0), dword(1)]
     }
 
     pub(super) fn bitwise(

@@ -37,38 +37,57 @@ pub(super) struct Contexts<'c> {
 }
 
 impl Contexts<'_> {
-    /// What becomes of a lane with an instruction: one or two states.
+    /// Takes a lane over an instruction. If that may switch it either way, gives what it is as well.
     ///
     /// Nothing if it cannot be told.
     pub(super) fn step(
         &self,
-        (index, switch): (usize, Switch),
-        state: &State,
-    ) -> Option<Vec<(Switch, State)>> {
+        index: usize,
+        switch: &mut Switch,
+        state: &mut State,
+    ) -> Option<Option<(Switch, State)>> {
         let context = match switch {
             None => &self.on,
             Some(_) => &self.off,
         };
-        let mut next = state.clone();
-        let on = |state: State| (None, state);
-        let off = |state: State| (Some(switch.unwrap_or(index)), state);
-        let outcome = context.step(&mut next, index, &Decisions::closed());
-        Some(match outcome.ok()? {
-            Outcome::Same => vec![(switch, next)],
-            Outcome::On => vec![on(next)],
-            Outcome::Off => vec![off(next)],
-            Outcome::Lost(super::Reason::Mask) if next.exec == Exec::Active => {
-                let mut both = vec![on(next.clone()), off(next)];
-                // Within a section EXEC was not the lane's.
-                let is_known = state.exec == Exec::Active;
-                let both_ways = both.iter_mut().filter(|_| is_known);
-                for ((_, state), bit) in both_ways.zip([true, false]) {
-                    context.assume(state, index, bit);
+        // Within a section EXEC is not the lane's.
+        let is_known = state.exec == Exec::Active;
+        let off = Some(switch.unwrap_or(index));
+        match context.step(state, index, &Decisions::closed()).ok()? {
+            Outcome::Same => {}
+            Outcome::On => *switch = None,
+            Outcome::Off => *switch = off,
+            Outcome::Lost(super::Reason::Mask) if state.exec == Exec::Active => {
+                let mut other = state.clone();
+                if is_known {
+                    context.assume(state, index, true);
+                    context.assume(&mut other, index, false);
                 }
-                both
+                *switch = None;
+                return Some(Some((off, other)));
             }
             Outcome::Lost(_) => return None,
-        })
+        }
+        Some(None)
+    }
+
+    /// Takes the lanes at one place over an instruction.
+    fn step_all(&self, index: usize, lanes: &mut Vec<(Switch, State)>) -> Option<()> {
+        // What would switch one on that did not enter does not happen.
+        let never = lanes.iter().any(|(switch, _)| *switch == Some(NEVER));
+        let (mut is_same, mut others) = (true, Vec::new());
+        for (switch, state) in lanes.iter_mut() {
+            let before = *switch;
+            let other = self.step(index, switch, state)?;
+            is_same &= other.is_none() && *switch == before;
+            others.extend(other);
+        }
+        if !is_same {
+            lanes.append(&mut others);
+            lanes.retain(|(switch, _)| !never || switch.is_some());
+            *lanes = merged(core::mem::take(lanes));
+        }
+        Some(())
     }
 }
 
@@ -84,7 +103,6 @@ impl Switches {
         mut left: usize,
     ) -> Option<Switches> {
         let code = contexts.on.code;
-        let never = switch == Some(NEVER);
         let mut states: BTreeMap<(usize, Switch), State> = BTreeMap::from([((0, switch), entry)]);
         let mut work = BTreeSet::from([(0, switch)]);
         while let Some((first, switch)) = work.pop_first() {
@@ -94,13 +112,7 @@ impl Switches {
             let mut index = first;
             loop {
                 left = left.checked_sub(lanes.len())?;
-                let mut next = Vec::new();
-                for (switch, state) in &lanes {
-                    next.extend(contexts.step((index, *switch), state)?);
-                }
-                // What would switch one on that did not enter does not happen.
-                next.retain(|(switch, _)| !never || switch.is_some());
-                lanes = merged(next);
+                contexts.step_all(index, &mut lanes)?;
                 let mut goes_on = false;
                 for edge in code.edges(index) {
                     match edge {
@@ -156,14 +168,7 @@ impl Switches {
             if !code.edges(passed).any(|edge| Some(edge) == goes_on) {
                 return None;
             }
-            let mut next = Vec::new();
-            for (switch, state) in &lanes {
-                next.extend(contexts.step((passed, *switch), state)?);
-            }
-            // One that did not enter has no others beside it.
-            let never = lanes.iter().any(|(switch, _)| *switch == Some(NEVER));
-            next.retain(|(switch, _)| !never || switch.is_some());
-            lanes = merged(next);
+            contexts.step_all(passed, &mut lanes)?;
         }
         Some(lanes)
     }
@@ -171,16 +176,14 @@ impl Switches {
 
 /// The states of each switch, joined.
 fn merged(states: Vec<(Switch, State)>) -> Vec<(Switch, State)> {
-    let mut all: BTreeMap<Switch, State> = BTreeMap::new();
+    let mut all: Vec<(Switch, State)> = Vec::with_capacity(states.len());
     for (switch, state) in states {
-        match all.get_mut(&switch) {
-            Some(known) => {
+        match all.iter_mut().find(|(known, _)| *known == switch) {
+            Some((_, known)) => {
                 known.join(&state);
             }
-            None => {
-                all.insert(switch, state);
-            }
+            None => all.push((switch, state)),
         }
     }
-    all.into_iter().collect()
+    all
 }

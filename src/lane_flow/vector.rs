@@ -1,8 +1,8 @@
 //! A vector register, or a row of scratch, as a dword for each lane.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::flat::Flat;
 use super::place::{Place, Slot};
 use super::value::Value;
 use crate::isa::MachineRegister;
@@ -30,28 +30,32 @@ pub(super) struct Vector {
 
 /// What some lanes have, by lane. Copies share it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Lanes(Option<Arc<BTreeMap<u8, Value>>>);
+struct Lanes(Option<Arc<Flat<u8, Value>>>);
 
 impl Lanes {
     const NONE: Lanes = Lanes(None);
 
-    fn of(lanes: BTreeMap<u8, Value>) -> Lanes {
+    fn of(lanes: Flat<u8, Value>) -> Lanes {
         Lanes((!lanes.is_empty()).then(|| Arc::new(lanes)))
     }
 
     fn get(&self, lane: u8) -> Option<Value> {
-        self.0.as_ref()?.get(&lane).copied()
+        self.0.as_ref()?.get(lane).copied()
     }
 
     fn iter(&self) -> impl Iterator<Item = (u8, Value)> {
         let lanes = self.0.iter().flat_map(|lanes| lanes.iter());
-        lanes.map(|(lane, value)| (*lane, *value))
+        lanes.map(|(lane, value)| (lane, *value))
     }
 
-    /// The lanes that are in one of the two.
-    fn either(&self, other: &Lanes) -> impl Iterator<Item = u8> {
-        let others = other.iter().filter(|(lane, _)| self.get(*lane).is_none());
-        self.iter().chain(others).map(|(lane, _)| lane)
+    /// The lanes that are in one of the two, in order, with what each has.
+    fn either<'l>(
+        &'l self,
+        other: &'l Lanes,
+    ) -> impl Iterator<Item = (u8, Option<&'l Value>, Option<&'l Value>)> {
+        const NONE: &Flat<u8, Value> = &Flat::NONE;
+        let [one, other] = [self, other].map(|lanes| lanes.0.as_deref().unwrap_or(NONE));
+        Flat::either(one, other)
     }
 
     fn set(&mut self, lane: u8, value: Value) {
@@ -154,16 +158,14 @@ impl Vector {
         if is_whole_unknown && self.lanes.iter().all(stays) {
             return self.clone();
         }
-        let mut only = BTreeMap::new();
         let mut left = lanes;
-        while left != 0 {
-            let lane = u8::try_from(left.trailing_zeros()).unwrap_or(0);
+        let only = core::iter::from_fn(|| {
+            let lane = u8::try_from(left.trailing_zeros()).ok();
+            let lane = lane.filter(|_| left != 0)?;
             left &= left.wrapping_sub(1);
-            let value = self.lane(lane).as_mask();
-            if value != Value::Unknown {
-                only.insert(lane, value);
-            }
-        }
+            Some((lane, self.lane(lane).as_mask()))
+        });
+        let only = Flat::in_order(only.filter(|(_, value)| *value != Value::Unknown));
         Vector {
             lanes: Lanes::of(only),
             ..Vector::UNKNOWN
@@ -178,7 +180,10 @@ impl Vector {
         }
         let mut lanes = self.lanes.either(&other.lanes);
         (wholes.iter()).all(|(here, there)| here == there || *here == Whole::Unknown)
-            && lanes.all(|lane| self.lane(lane).covers(other.lane(lane)))
+            && lanes.all(|(lane, here, there)| {
+                let here = here.copied().unwrap_or_else(|| self.lane(lane));
+                here.covers(there.copied().unwrap_or_else(|| other.lane(lane)))
+            })
     }
 
     /// What is known where two paths meet.
@@ -206,11 +211,15 @@ impl Vector {
             Written::Others => (self.entered, new.others),
             Written::Some => (self.entered.join(new.entered), self.others.join(new.others)),
         };
-        let joined = |lane: u8| (lane, self.lane(lane).join(new.lane(lane)));
+        let joined = |(lane, here, there): (u8, Option<&Value>, Option<&Value>)| {
+            let here = here.copied().unwrap_or_else(|| self.lane(lane));
+            let there = there.copied().unwrap_or_else(|| new.lane(lane));
+            (lane, here.join(there))
+        };
         Vector {
             entered,
             others,
-            lanes: Lanes::of(self.lanes.either(&new.lanes).map(joined).collect()),
+            lanes: Lanes::of(Flat::in_order(self.lanes.either(&new.lanes).map(joined))),
         }
     }
 }

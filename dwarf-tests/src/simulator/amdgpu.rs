@@ -143,6 +143,7 @@ pub fn append(
         target,
         number,
         is_whole_wave: false,
+        is_section: false,
     };
     let jumps_to: Vec<u64> = compiled.labels.clone();
     let sections = &compiled.function.whole_wave;
@@ -151,15 +152,13 @@ pub fn append(
     while let Some(one) = compiled.instructions.get(index) {
         let pc = u64::try_from(index).unwrap() * SIZE;
         let place = pc.into();
+        writer.is_section =
+            (sections.iter()).any(|one| one.code.start <= place && place < one.code.end);
         // Where only quads execute, not every lane would store.
-        writer.is_whole_wave = sections.iter().any(|section| {
-            let begins_with_all = compiled.instructions[..index]
-                .iter()
-                .rfind(|one| matches!(one, Instruction::Everyone | Instruction::Quads));
-            section.code.start <= place
-                && place < section.code.end
-                && begins_with_all == Some(&Instruction::Everyone)
-        });
+        let begins_with = compiled.instructions[..index]
+            .iter()
+            .rfind(|one| matches!(one, Instruction::Everyone | Instruction::Quads));
+        writer.is_whole_wave = writer.is_section && begins_with == Some(&Instruction::Everyone);
         writer.line(&format!(".L{number}_{index}:"));
         let next = compiled.instructions.get(index + 1);
         let next = next.filter(|_| !jumps_to.contains(&(pc + SIZE)));
@@ -192,7 +191,8 @@ struct Writer<'t> {
     text: &'t mut String,
     target: Target,
     number: usize,
-    /// Whether all lanes execute here.
+    /// Whether other lanes execute here than those of the program, and whether all do.
+    is_section: bool,
     is_whole_wave: bool,
 }
 
@@ -246,7 +246,7 @@ impl Writer<'_> {
         only_adds: OnlyAdds<'_>,
         random: &mut Random,
     ) {
-        let number = self.number;
+        let (number, is_section) = (self.number, self.is_section);
         let mut jump = |name: &str, label: usize| {
             self.line(&format!("{name} .L{number}_label{label}"));
         };
@@ -260,7 +260,7 @@ impl Writer<'_> {
                 self.masks("xor", &[Scalar::Exec; 3]);
             }
             Instruction::Copy(Scalar::Exec, from @ Scalar::Register(_))
-                if only_adds(index) && random.percent(70) =>
+                if only_adds(index) && !is_section && random.percent(70) =>
             {
                 self.masks("or", &[Scalar::Exec, Scalar::Exec, from]);
             }

@@ -1,0 +1,86 @@
+//! Maps of few entries, which are copied, compared and joined far more often than something is looked up in them.
+
+use core::cmp::Ordering;
+
+/// A map in the order of its keys.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Flat<K, V>(Vec<(K, V)>);
+
+impl<K, V> Default for Flat<K, V> {
+    fn default() -> Flat<K, V> {
+        Flat::NONE
+    }
+}
+
+impl<K, V> Flat<K, V> {
+    pub(super) const NONE: Flat<K, V> = Flat(Vec::new());
+}
+
+impl<K: Copy + Ord, V> Flat<K, V> {
+    /// What an iterator gives in the order of the keys, none twice.
+    pub(super) fn in_order(entries: impl Iterator<Item = (K, V)>) -> Flat<K, V> {
+        let entries: Vec<(K, V)> = entries.collect();
+        debug_assert!(entries.is_sorted_by(|(one, _), (next, _)| one < next));
+        Flat(entries)
+    }
+
+    fn find(&self, key: K) -> Result<usize, usize> {
+        self.0.binary_search_by(|(known, _)| known.cmp(&key))
+    }
+
+    pub(super) fn get(&self, key: K) -> Option<&V> {
+        let found = self.0.get(self.find(key).ok()?);
+        found.map(|(_, value)| value)
+    }
+
+    pub(super) fn insert(&mut self, key: K, value: V) {
+        match self.find(key) {
+            Ok(at) => {
+                if let Some((_, known)) = self.0.get_mut(at) {
+                    *known = value;
+                }
+            }
+            Err(at) => self.0.insert(at, (key, value)),
+        }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (K, &V)> {
+        self.0.iter().map(|(key, value)| (*key, value))
+    }
+
+    pub(super) fn keys(&self) -> impl Iterator<Item = K> {
+        self.0.iter().map(|(key, _)| *key)
+    }
+
+    pub(super) fn retain(&mut self, is_kept: impl Fn(K) -> bool) {
+        self.0.retain(|(key, _)| is_kept(*key));
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The keys that are in one of two maps, in order, with what each has.
+    pub(super) fn either<'m>(
+        one: &'m Flat<K, V>,
+        other: &'m Flat<K, V>,
+    ) -> impl Iterator<Item = (K, Option<&'m V>, Option<&'m V>)> + use<'m, K, V> {
+        let (mut ones, mut others) = (one.0.iter().peekable(), other.0.iter().peekable());
+        core::iter::from_fn(move || {
+            let order = match (ones.peek(), others.peek()) {
+                (Some((one, _)), Some((other, _))) => one.cmp(other),
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (None, None) => return None,
+            };
+            let one = ones.next_if(|_| order.is_le());
+            let other = others.next_if(|_| order.is_ge());
+            let (key, _) = one.or(other)?;
+            Some((*key, one.map(|(_, v)| v), other.map(|(_, v)| v)))
+        })
+    }
+}
