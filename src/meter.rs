@@ -97,8 +97,8 @@ impl Meter {
         }
     }
 
-    /// A meter for what is read before anybody has to have it, to be kept: a quarter of what the file may cost, and nothing when
-    /// half of that is gone, so that there is enough for what has to be read.
+    /// A meter for reading ahead into caches: a quarter of what the file may cost, or none if half of that is used already, so
+    /// that enough is left for what has to be read.
     pub(crate) fn ahead(&self) -> Option<Meter> {
         let is_left = self.steps() <= self.most_steps / 2 && self.bytes() <= self.most_bytes / 2;
         is_left.then(|| Meter::of(&self.limits, self.most_steps / 4, self.most_bytes / 4))

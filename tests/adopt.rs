@@ -67,7 +67,16 @@ fn the_walk_through_leads_to_a_check() {
     )
     .unwrap();
     assert!(page.contains("exclude = [\"third_party\"]"));
+    // Of notes, which this profile does not ask for, and of rules that are not asked for, none is said to be gone.
+    for rules in ["cfi-*", "cfi-stale-lane"] {
+        let quiet =
+            repository.run(Command::new(HETDWARF).args(["verify", "build", "--rules", rules]));
+        let said = String::from_utf8_lossy(&quiet.stderr);
+        assert_eq!((quiet.status.code(), &*said), (Some(0), ""), "{rules}");
+    }
     assert_eq!(repository.hetdwarf(&["verify", "build"]), Some(0));
+    let baseline = fs::read_to_string(repository.0.join("hetdwarf-baseline.json")).unwrap();
+    assert!(baseline.contains("\"note\":true"), "{baseline}");
     repository.build("tile-gfx1100-O0.hsaco");
     assert_eq!(repository.hetdwarf(&["verify", "build"]), Some(1));
 }

@@ -22,8 +22,8 @@ pub enum Subject {
     Row,
 }
 
-/// Condition the row is wrong. It depends on the run: code that is run with all lanes active does not show
-/// what happens to the others.
+/// The condition under which the row is wrong. A run in which all lanes are active does not show what happens to lanes that
+/// are not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Condition {
     /// Each time.

@@ -22,7 +22,7 @@ pub(super) struct Wrong {
     pub(super) cause_pc: u64,
 }
 
-/// What contradictions that are one have in common: the identifier of the rule, and the cause where the rule says so.
+/// By what contradictions are merged into one: the identifier of the rule, and the cause where the rule says so.
 type Key = (&'static str, Subject, Condition, Option<u64>);
 
 /// What was found up to an instruction.

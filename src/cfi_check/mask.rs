@@ -1,8 +1,7 @@
 //! Sets of lanes, relative to the lanes that were active on entry.
 //!
-//! A branch that lanes take differently makes a set by a condition, and its end puts sets together again.
-//! To see that the end gives back what there was at the beginning, conditions have names, and a set is a
-//! truth table over a few of them.
+//! A divergent branch splits the set of active lanes by a condition, and the join puts the parts together again.
+//! To see that the join restores the set of before, conditions have names, and a set is a truth table over a few of them.
 
 /// How many conditions a set can depend on. Deeper nesting is lost sight of.
 const CONDITIONS: usize = 4;

@@ -24,8 +24,9 @@
 //! neither can be a value of the entry; masks that differ keep only whether they can be less.
 //!
 //! **Transfer functions** (`step`, `memory`). Copies, sums with constants, bitwise operations on masks, lane reads and
-//! writes, and loads and stores at constant distances from the stack or frame pointer move values. A condition that is
-//! found again gets its name anew, and values that depend on the old one forget it. A call makes the registers that the callee
+//! writes, and loads and stores at constant distances from the stack or frame pointer move values. When an
+//! instruction that makes a condition is executed again, the condition gets a new name, and values that depend on the old one
+//! become unknown. A call makes the registers that the callee
 //! may write `Unknown`. What any other instruction writes becomes `Other`.
 //!
 //! **Why it ends** (`flow`). Blocks are gone through until the states at their starts are stable. Values only rise by joining,

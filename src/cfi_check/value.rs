@@ -102,7 +102,7 @@ impl Scalar {
         }
     }
 
-    /// What holds of either.
+    /// The join (least upper bound) of two values.
     pub(super) fn join(self, other: Scalar) -> Scalar {
         if self == other {
             return self;

@@ -57,7 +57,8 @@ impl Budget {
         steps_for_places(location).map_or(Ok(()), |steps| self.charge(steps, context))
     }
 
-    /// Takes as many steps as there are and a [`SLICE`] has, here and of the question's, to use them or to [give them back](Budget::refund).
+    /// Reserves up to [`SLICE`] steps of this evaluation's budget and of the question's; those that are not used go back with
+    /// [`refund`](Budget::refund).
     #[inline(always)]
     pub(super) fn prepay(&mut self, context: &Context<'_, '_>) -> u32 {
         let most = self.steps.min(SLICE);

@@ -1,9 +1,9 @@
 //! The stack itself: where its entries are kept.
 //!
-//! Nearly every entry is a number of 64 bits: a value of the generic type, an address in the default space, a
-//! value that is a location, a register; or two, a value that grows from lane to lane; or, as a composite that is being made,
-//! none. They are kept as such; what else there is lies beside them, in the same order. An entry that can be anything has eight
-//! times the size, and moving those about took more time than executing the operations (`BENCHMARKS.md`).
+//! Nearly every entry needs one number of 64 bits (a value of the generic type, an address in the default space, a value that is
+//! a location, a register), two (a value that grows from lane to lane: base and step) or none (a composite that is not
+//! finished). These are kept as numbers; all others are kept beside them, in the same order. An entry that can be anything has
+//! eight times the size, and moving such entries took more time than executing the operations (`BENCHMARKS.md`).
 //!
 //! What every operation does is always inlined here and in the machine: left to itself, the compiler calls some of it in one
 //! build and not in the next.

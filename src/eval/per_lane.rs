@@ -67,9 +67,9 @@ pub fn locate_lanes<'a>(
     let mut budget = Budget::new(&all);
     match locate_within(attribute, &all, &mut budget) {
         Ok(location) => Ok(PerLane::All(location)),
-        // What did not look at the lane goes wrong in every lane alike.
+        // If the evaluation did not depend on the lane, the error is the same for every lane.
         Err(error) if !budget.used_lane && !budget.needs_lane => Err(error),
-        // There is nothing left to find out about any lane with.
+        // The steps are used up: trying each lane would fail as well.
         Err(error) if is_end_of_steps(&error) => Err(error),
         Err(_) => {
             let each = wave.wave_size().all_lanes().map(|lane| {
@@ -112,7 +112,7 @@ pub(super) fn locate_within<'a>(
             for expression in resolver.matching(unit, offset, pc, &mut spend)? {
                 let outcome = run(&expression, ResultKind::Location, &context, budget)?;
                 let location = location(outcome);
-                // Lists of locations of lists multiply.
+                // Charged by place: lists of lists can multiply their number.
                 let places = u32::try_from(location.places().len()).unwrap_or(u32::MAX);
                 budget.charge(places, &context)?;
                 locations.push(location);

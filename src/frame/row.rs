@@ -145,8 +145,8 @@ pub struct Rows<'a> {
     initial_instructions: &'a [u8],
     instructions: Instructions<'a>,
     row: Row<'a>,
-    /// Rules of this row that are not in it yet: compilers write those of a prologue in groups of ascending registers,
-    /// which are put where they belong together.
+    /// Rules of this row that are still to be inserted: compilers write those of a prologue in ascending runs of registers,
+    /// and a run is inserted at once.
     group: Vec<(u64, RegisterRule<'a>)>,
     /// The rules after the initial instructions, for `DW_CFA_restore`; nothing while those are executed.
     initial: Option<Arc<Row<'a>>>,
@@ -254,7 +254,7 @@ impl<'a> Rows<'a> {
         rows
     }
 
-    /// Forgets all but what it has memory for and what is not paid yet.
+    /// Starts anew with another CIE; the buffers and the steps that are not paid yet are kept.
     fn clear(&mut self, cie: &Cie<'a>, more: usize) {
         self.factors = Factors::of(cie);
         self.initial_instructions = cie.initial_instructions;

@@ -100,7 +100,7 @@ struct Activation<'a> {
     /// As an address of the code object: the program counter, or the return address.
     pc: u64,
     row: Option<Arc<KnownRow<'a>>>,
-    /// The CFA, once somebody has asked; while it is computed, the error for who asks again.
+    /// The CFA, kept when it has been computed; while it is being computed, the error that a recursive request gets.
     cfa: RefCell<Option<Result<Location<'a>>>>,
     /// Where the return address was found.
     return_address: Option<Location<'a>>,
@@ -300,7 +300,7 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
     fn is_repeated(&self, return_address: &Location<'a>) -> bool {
         let Ok(cfa) = self.cfa() else { return false };
         let mut frame = self.callee();
-        // Only neighbours are compared: real recursion moves the CFA, and a longer circle ends at the limit.
+        // Only the four frames further in are compared: real recursion moves the CFA, and a longer cycle ends at the limit of frames.
         for _ in 0..4 {
             let Some(here) = frame else { return false };
             if here.code_address() == self.code_address()
@@ -416,7 +416,7 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
         let unwind = &self.stack.unwind;
         let location = self.register(register)?;
         let size = space.address_size_in_bits(self.encoding().address_size);
-        // Not the place tells the size: where a caller's register was saved, other things follow.
+        // The size is the register's, not that of where it was saved: a spill slot is followed by unrelated data.
         let own = register.size_in_bits().unwrap_or(0);
         let bits = match unwind.reading {
             Reading::Tolerant if own > 0 => size.min(own),

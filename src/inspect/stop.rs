@@ -365,9 +365,9 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
             .find_map(|level| self.stop.frame(level)?.exec())
     }
 
-    /// The lanes that a reader is shown who did not choose: all, but only those that were active at the call if the frame is a
-    /// caller's of which no rule says what EXEC was: as the machine code has it, or if that does not tell it of every lane
-    /// those that surely were. The others may hold anything.
+    /// The lanes that are shown by default: all; but in a caller for which no rule says what EXEC was, only those that were
+    /// active at the call, as the machine code has it (or surely were, if that does not tell of every lane). The registers of
+    /// the others may hold anything.
     #[must_use]
     pub fn readable_lanes(&self) -> Vec<Lane> {
         let mask = match self.exec() {

@@ -1,4 +1,4 @@
-//! A frame as lanes see it that wait in it: EXEC has switched them off, and their own registers hold still.
+//! A frame as seen by lanes that wait in it: EXEC has disabled them, so that their lanes of vector registers do not change.
 
 use std::rc::Rc;
 

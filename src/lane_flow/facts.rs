@@ -21,7 +21,7 @@ use crate::isa::{Effect, MachineRegister};
 pub(super) struct Facts {
     /// The states of whole dwords, in terms of the entry.
     flow: Dataflow,
-    /// Whether EXEC stays as it is from before an instruction until the function returns, but for sections.
+    /// Whether EXEC is unchanged from before an instruction until the function returns, apart from whole-wave sections.
     is_whole: Vec<bool>,
     /// For each half of the wave.
     liveness: [Liveness; 2],

@@ -10,8 +10,8 @@
 //! A lane that is off does nothing. Until it is on again, its bit in every mask changes by scalar operations
 //! only. So its bits are followed from the stop on, both ways at every branch, until its bit of EXEC is 1
 //! (it *resumes* there), or the function returns (it did not enter the function), or the wave ends.
-//! Everything is over-approximated, so that a single answer of all ways is the answer of the way that the
-//! wave will take.
+//! Everything is over-approximated: if all paths give the same answer, it is that of the path that the wave
+//! will take.
 //!
 //! **Domain.** A state (`state`) gives a value to each scalar register, to each lane's dword of vector
 //! registers and to rows of scratch. A value (`value`) is nothing known, the lane's bit, the lane's bit

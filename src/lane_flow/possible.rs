@@ -1,8 +1,8 @@
 //! Which lanes may be off at a place of the code: with what switched each off, what is known of its bits, and where
 //! it is right to say that it is.
 //!
-//! It is what an attribute that somebody else wrote is held against, so that places count as right as soon as nothing
-//! is known against them: the gap between the last instruction that acted on the lane and the next one that may, over
+//! A `DW_AT_LLVM_lane_pc` that somebody else wrote is checked with it, so that a place is accepted unless it is known to be
+//! wrong: the gap between the last instruction that acted on the lane and the next one that may, over
 //! whatever switches it on and off between.
 
 use std::collections::{BTreeMap, BTreeSet};

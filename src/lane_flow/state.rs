@@ -66,7 +66,7 @@ pub(super) struct Section {
     pub(super) saved: Option<MachineRegister>,
 }
 
-/// What is known of EXEC besides the bit of the lane that is followed: that is clear, outside of sections.
+/// What is known of EXEC besides the bit of the lane that is followed, which is 0 outside of whole-wave sections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Exec {
     /// It says which lanes are active.

@@ -1,4 +1,4 @@
-//! Where what locations are made of lives.
+//! The arena that owns the data that locations point to: composites, their parts, implicit pointers.
 
 use core::cell::{Cell, OnceCell};
 use core::fmt;

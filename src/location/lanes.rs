@@ -228,8 +228,8 @@ impl LaneBits {
     }
 }
 
-/// Reads bits for all lanes from storage that is arranged in rows. Nothing if it is not, or if something is
-/// missing: the thorough way says what.
+/// Reads bits for all lanes from storage that is arranged in rows. Returns nothing for other storage, or if something is
+/// missing: the slow path then reports what.
 struct Rows<'r> {
     wave: &'r dyn Wave,
     result: &'r mut LaneBits,

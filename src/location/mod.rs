@@ -79,7 +79,8 @@ pub struct Place<'a> {
 
 /// What holds bits.
 ///
-/// Source: HET A.2.5.3, "five kinds of location storage", and HET A.2.5.4.4.5 for implicit pointers.
+/// Source: HET A.2.5.3, "five kinds of location storage", of which the implicit one is here a value or constant bytes; and HET
+/// A.2.5.4.4.5 for implicit pointers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Storage<'a> {
     /// No value is available.

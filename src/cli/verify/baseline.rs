@@ -10,6 +10,7 @@ use super::config::normal;
 use super::judged::Judged;
 use crate::report::{Baseline, BaselineEntry, VerifyDocument};
 use crate::untrusted::Untrusted;
+use crate::verify::{Rule, Selection, Severity};
 
 /// How many entries are listed; nobody reads more.
 const MOST: usize = 20;
@@ -92,18 +93,30 @@ impl<'p> Place<'p> {
         &self,
         baseline: &Baseline,
         asked: &[PathBuf],
+        selection: &Selection,
         document: &mut VerifyDocument,
         err: &mut dyn Write,
     ) -> Result<(), Failure> {
         let judged = Judged::new(asked, self.here, document);
         let name = |path: &Untrusted<'static>| self.name(path);
         baseline.apply(document, name, |name| judged.holds(&self.absolute(name)));
+        document.stale.retain(|entry| is_asked(entry, selection));
         list(err, "no longer found", document.stale.iter().cloned())?;
         if !document.stale.is_empty() {
             writeln!(err, "--write-baseline makes a baseline without them")?;
         }
         Ok(())
     }
+}
+
+/// Whether it would be told if it were found: of what nobody asked for, it is not known that it is gone.
+fn is_asked(entry: &BaselineEntry, selection: &Selection) -> bool {
+    // A rule that there is no more is not broken either.
+    let Some(rule) = Rule::by_id(entry.key.rule.raw()) else {
+        return true;
+    };
+    let takes_notes = selection.profile().severity(Severity::Note).is_some();
+    selection.severity(rule).is_some() && (takes_notes || !entry.is_note)
 }
 
 /// A path as it is seen from a folder; both are absolute and without `..`.

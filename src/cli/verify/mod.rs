@@ -66,7 +66,7 @@ pub(crate) fn run(
         Place::new(path, &folder).write(&mut document, err)?;
     }
     if let Some((place, baseline)) = &known {
-        place.apply(baseline, &arguments.paths, &mut document, err)?;
+        place.apply(baseline, &arguments.paths, &selection, &mut document, err)?;
     }
     if !arguments.each {
         document = document.grouped();

@@ -13,6 +13,7 @@ use super::producer::family;
 use super::{FindingDocument, VerifiedFile, VerifyDocument, count};
 use crate::error::{Error, Result};
 use crate::untrusted::Untrusted;
+use crate::verify::Severity;
 
 const FORMAT: &str = "hetdwarf-baseline/2";
 
@@ -48,6 +49,7 @@ pub struct BaselineKey {
 struct Known {
     /// The most in one code object.
     count: u64,
+    is_note: bool,
     files: BTreeSet<Untrusted<'static>>,
 }
 
@@ -61,6 +63,9 @@ pub struct BaselineEntry {
     /// In how many functions of one code object they are, at most; without a function, how many there are.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub count: u64,
+    /// Whether all were notes, which not every [profile](crate::verify::Profile) asks for.
+    #[serde(default, rename = "note", skip_serializing_if = "is_false")]
+    pub is_note: bool,
     /// The code objects in which they were seen. What is in another one is known all the same.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<Untrusted<'static>>,
@@ -68,6 +73,10 @@ pub struct BaselineEntry {
 
 fn one() -> u64 {
     1
+}
+
+fn is_false(flag: &bool) -> bool {
+    !*flag
 }
 
 fn is_one(count: &u64) -> bool {
@@ -153,7 +162,12 @@ impl Baseline {
             for finding in &file.findings {
                 let key = BaselineKey::of(file, finding, || path.clone());
                 let number = counter.number(&key, key.unit(finding));
-                let known = known.entry(key).or_default();
+                let is_note = finding.severity == Severity::Note;
+                let known = known.entry(key).or_insert_with(|| Known {
+                    is_note,
+                    ..Known::default()
+                });
+                known.is_note &= is_note;
                 known.count = known.count.max(number);
                 if !known.files.contains(&path) {
                     known.files.insert(path.clone());
@@ -178,7 +192,11 @@ impl Baseline {
         }
         let mut known: BTreeMap<BaselineKey, Known> = BTreeMap::new();
         for entry in file.findings {
-            let known = known.entry(entry.key).or_default();
+            let known = known.entry(entry.key).or_insert_with(|| Known {
+                is_note: entry.is_note,
+                ..Known::default()
+            });
+            known.is_note &= entry.is_note;
             known.count = known.count.max(entry.count);
             known.files.extend(entry.files);
         }
@@ -205,6 +223,7 @@ impl Baseline {
         self.known.iter().map(|(key, known)| BaselineEntry {
             key: key.clone(),
             count: known.count,
+            is_note: known.is_note,
             files: known.files.iter().cloned().collect(),
         })
     }

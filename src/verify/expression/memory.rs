@@ -92,7 +92,10 @@ impl Machine<'_> {
                 let displacement = self.pop_integral()?;
                 self.shift(&displacement, 1)
             }
-            _ => self.push_place(Place::start_of(Storage::Undefined, Sources::NONE)),
+            Operation::Undefined => {
+                self.push_place(Place::start_of(Storage::Undefined, Sources::NONE))
+            }
+            _ => Err(Stop),
         }
     }
 

@@ -143,7 +143,7 @@ impl Machine<'_> {
             }
             Operation::Swap => self.rotate(2)?,
             Operation::Rot => self.rotate(3)?,
-            _ => {}
+            _ => return Err(Stop),
         }
         Ok(())
     }

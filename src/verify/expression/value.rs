@@ -139,7 +139,8 @@ impl Machine<'_> {
                 self.check_type_size(ty, bytes.len() as u64);
                 return self.push_any(ty, Sources::NONE);
             }
-            _ => return self.push_any(Type::Generic, Sources::OTHER),
+            Operation::PushIteration => return self.push_any(Type::Generic, Sources::OTHER),
+            _ => return Err(Stop),
         };
         let value = self.generic(number, 0, Sources::NONE);
         self.push(Entry::Value(value));

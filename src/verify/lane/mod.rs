@@ -1,9 +1,9 @@
 //! What a function's own `DW_AT_LLVM_lane_pc` and `DW_AT_LLVM_active_lane` say of its lanes, held against the machine
 //! code ([`lane_flow`](crate::lane_flow)).
 //!
-//! Wherever what is said or what is known changes, waves are made whose lanes are switched off, with the bits that
-//! lanes of each history can have there, and the attributes are evaluated for them. Of a history a finding is made
-//! only if what is said is wrong for all bits that it allows, or is right for no lane whatever: what the code leaves open is no fault. An expression that reads
+//! Wherever the attributes' claim or the analysis changes, synthetic waves with disabled lanes are built, one for each history of
+//! masks, and the attributes are evaluated on them. A history gives a finding only if the claim is wrong for all bits that it
+//! allows, or right for no lane whatever: what the code leaves open is no fault. An expression that reads
 //! what the code does not ask for cannot be evaluated for such a wave, and is checked no further. Functions of
 //! objects whose wave size is not known are not checked. Source: USAGE `DW_AT_LLVM_lane_pc`.
 
