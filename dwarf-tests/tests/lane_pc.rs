@@ -301,12 +301,17 @@ fn llvm_dwarfdump_decodes_it() {
             let (out, err) = (text(&run.stdout), text(&run.stderr));
             assert!(run.status.success() && err.is_empty(), "{err}");
             assert!(out.contains("__divergent_lane_pc"), "{out}");
-            // It knows neither `DW_OP_deref_type` nor GNU's operations of DWARF 4, which have types.
-            let unknown: &[&str] = if version == 4 { &["f5", "f6"] } else { &["a6"] };
+            // It does not know GNU's operations of DWARF 4, which have types.
+            let unknown: &[&str] = if version == 4 { &["f5", "f7"] } else { &[] };
             for line in out.lines() {
                 if let Some((_, bytes)) = line.split_once("<decoding error> ") {
                     assert!(unknown.contains(&&bytes[..2]), "{line}");
                 }
+            }
+            if version == 5 {
+                let run = Command::new(&tool).arg("--verify").arg(&path).output();
+                let found = text(&run.unwrap().stdout);
+                assert!(!found.contains("invalid DWARF expression"), "{found}");
             }
         }
     }

@@ -323,7 +323,7 @@ impl Writer {
                     let size = mask_bytes(function.program.wave_size);
                     writeln!(
                         out,
-                        "\t.byte 0xa6, {size}\t; DW_OP_deref_type\n\t.uleb128 .Llane_mask{lanes}-.Llane_unit"
+                        "\t.byte 0x94, {size}\t; DW_OP_deref_size\n\t.byte 0xa8\t; DW_OP_convert\n\t.uleb128 .Llane_mask{lanes}-.Llane_unit"
                     )
                 }
             };

@@ -208,7 +208,10 @@ fn expression(
             Operand::RegisterMask(register) => {
                 expression.op_regval_type(gimli_register(*register), mask_type)
             }
-            Operand::ReadMask => expression.op_deref_type(byte_size, mask_type),
+            Operand::ReadMask => {
+                expression.op_deref_size(byte_size);
+                expression.op_convert(Some(mask_type));
+            }
         }
     }
     expression

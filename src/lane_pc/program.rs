@@ -23,7 +23,8 @@ pub enum Operand {
     Address(Label),
     /// The value of a register as the integer type of masks (`DW_OP_regval_type`).
     RegisterMask(Register),
-    /// The value at the location on the stack, as that type (`DW_OP_deref_type`).
+    /// The value at the location on the stack, as that type (`DW_OP_deref_size`, `DW_OP_convert`). `DW_OP_deref_type` would
+    /// say both, and LLVM 22 does not decode it.
     ReadMask,
 }
 
@@ -107,7 +108,8 @@ impl Program {
                     Operand::Bytes(bytes) => bytes.len(),
                     Operand::Call(_) | Operand::Mask(_) => 5,
                     Operand::Address(_) => 9,
-                    Operand::RegisterMask(_) | Operand::ReadMask => 3,
+                    Operand::RegisterMask(_) => 3,
+                    Operand::ReadMask => 4,
                 })
                 .sum()
         };

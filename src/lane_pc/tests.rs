@@ -62,7 +62,10 @@ fn text(program: &Program, operands: &[Operand]) -> Vec<String> {
             Operand::RegisterMask(register) => {
                 vec![format!("DW_OP_regval_type {register}, %uint_32")]
             }
-            Operand::ReadMask => vec!["DW_OP_deref_type 8, %__uint_64".to_owned()],
+            Operand::ReadMask => {
+                let read = ["DW_OP_deref_size 8", "DW_OP_convert %__uint_64"];
+                read.map(str::to_owned).to_vec()
+            }
         })
         .map(|operation| operation.replace("DW_OP_LLVM_user ", ""))
         .collect()
@@ -81,12 +84,13 @@ fn the_procedures_of_the_example() {
             "DW_OP_stack_value".to_owned(),
             extend.to_owned(),
             call(mask),
-            "DW_OP_deref_type 8, %__uint_64".to_owned(),
+            "DW_OP_deref_size 8".to_owned(),
+            "DW_OP_convert %__uint_64".to_owned(),
             select.to_owned(),
         ];
         (name, expression.to_vec())
     };
-    // As in the document, but for `DW_OP_regx PC`, whose short form is used.
+    // As in the document, but for `DW_OP_regx PC`, whose short form is used, and `DW_OP_deref_type`, which LLVM 22 does not decode.
     let expected = [
         (
             "__divergent_lane_pc",
