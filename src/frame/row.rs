@@ -516,7 +516,8 @@ impl<'a> Rows<'a> {
                     return Err(reached(Limit::Parts, RULES as u64));
                 }
                 let room = self.most_rules.min(ROOM);
-                let rules = match at == self.row.rules.len() && self.group.is_empty() {
+                let is_last = at == self.row.rules.len() && self.group.is_empty();
+                let rules = match is_last {
                     true => &mut self.row.rules,
                     false => &mut self.group,
                 };
@@ -524,6 +525,10 @@ impl<'a> Rows<'a> {
                     rules.reserve(room);
                 }
                 rules.push((register, rule));
+                // No other rule is moved: a CIE of a thousand registers gives them in their order.
+                if is_last {
+                    return self.spend(1);
+                }
             }
             (Err(_), None) => return Ok(()),
         }
