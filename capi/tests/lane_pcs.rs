@@ -419,16 +419,8 @@ fn sections_are_linked_and_read() {
         let mut dwarfdump = Command::new("llvm-dwarfdump-22");
         let verified = dwarfdump.arg("--verify").arg(path("choose")).output();
         let verified = String::from_utf8(verified.unwrap().stdout).unwrap();
-        // It does not know DW_OP_LLVM_select_bit_piece, which is in two procedures, and finds nothing else.
         assert!(verified.contains("Verifying unit: 1 / 1"), "{verified}");
-        let errors = verified.lines().filter(|line| line.starts_with("error: "));
-        let expected = [
-            "error: DIE contains invalid DWARF expression:",
-            "error: DIE contains invalid DWARF expression:",
-            "error: Aggregated error counts:",
-            "error: Invalid DWARF expressions occurred 2 time(s).",
-        ];
-        assert_eq!(errors.collect::<Vec<_>>(), expected, "{verified}");
+        assert!(verified.contains("No errors."), "{verified}");
 
         let bytes = std::fs::read(path("choose")).unwrap();
         let object = CodeObject::parse(&bytes).unwrap();
