@@ -10,6 +10,7 @@ use std::rc::Rc;
 
 use super::contents::{Contents, Input};
 use crate::untrusted::Untrusted;
+use crate::verify::source_line;
 
 /// How the source is found.
 pub(crate) struct Sources {
@@ -67,16 +68,10 @@ impl Sources {
         self.read.borrow_mut().insert(path, text.clone());
         text
     }
-}
 
-impl Sources {
     /// A line of the file that debugging information names, from 1; of a long one the start.
-    pub(crate) fn line(&self, path: &str, number: u64) -> Option<String> {
-        const MOST: usize = 200;
-        let text = self.text(path, None)?;
-        let index = usize::try_from(number.checked_sub(1)?).ok()?;
-        let line = text.lines().nth(index)?.trim();
-        (!line.is_empty()).then(|| line.chars().take(MOST).collect())
+    pub(crate) fn line(&self, path: &str, number: u64) -> Option<Untrusted<'static>> {
+        source_line(&self.text(path, None)?, number)
     }
 
     /// What a path is called here: below NEW if it is below OLD.

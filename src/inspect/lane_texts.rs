@@ -1,6 +1,7 @@
 //! The texts of a variable, lane by lane: what lanes have in common is done once.
 
-use super::variable::{Contents, MOST_BYTES, VariableValue};
+use super::value::{Contents, VariableValue};
+use super::variable::MOST_BYTES;
 use crate::arch::Lane;
 use crate::debug_info::types::TypeTable;
 use crate::display::{Dword, Form, Options, TypedBytes};

@@ -4,7 +4,8 @@
 
 use super::context::VariableContext;
 use super::stop::is_active;
-use super::variable::{Contents, MOST_BYTES, Reader, is_undefined};
+use super::value::Contents;
+use super::variable::{MOST_BYTES, Reader, is_undefined};
 use crate::arch::Lane;
 use crate::debug_info::types::{TypeId, TypeKind, TypeTable};
 use crate::debug_info::{DieId, Layout, Question};

@@ -50,6 +50,7 @@ mod program;
 mod prologue;
 mod stop;
 mod undescribed;
+mod value;
 mod variable;
 mod waiting;
 
@@ -60,5 +61,5 @@ pub use process::Programs;
 pub use program::Program;
 pub use stop::{Stop, StopFrame, StopOptions};
 pub use undescribed::Undescribed;
+pub use value::{LaneState, LocationReading, VariableValue};
 pub(crate) use variable::MOST_BYTES;
-pub use variable::{LaneState, LocationReading, VariableValue};

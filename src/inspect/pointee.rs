@@ -6,7 +6,8 @@
 use super::context::VariableContext;
 use super::layout::LaneTypes;
 use super::stop::is_active;
-use super::variable::{Contents, MOST_BYTES, Reader};
+use super::value::Contents;
+use super::variable::{MOST_BYTES, Reader};
 use crate::arch::Lane;
 use crate::debug_info::UnitId;
 use crate::debug_info::types::{TypeId, TypeKind, TypeTable};

@@ -9,7 +9,7 @@ use core::ops::Range;
 use gimli::constants::{DW_OP_call_frame_cfa, DW_OP_fbreg, DwOp};
 
 use super::stop::StopFrame;
-use super::variable::VariableValue;
+use super::value::VariableValue;
 use crate::arch::{AddressSpace, Lane};
 use crate::debug_info::{Function, LineTable, Row, VariableKind};
 use crate::error::Result;

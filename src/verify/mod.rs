@@ -44,6 +44,8 @@ pub use example::{Example, Setting};
 pub use finding::{Excerpt, Finding};
 pub use profile::Profile;
 pub use selection::{Choice, MACHINE_CODE, Selection, UnknownRule};
+#[cfg(feature = "cli")]
+pub(crate) use subject::source_line;
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;

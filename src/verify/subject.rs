@@ -149,15 +149,19 @@ impl<'p, 'a> Subject<'p, 'a> {
 
     /// The text of that line, where the line table carries the file; of a long one the start.
     pub(super) fn source_text_at(&self, pc: u64) -> Option<Untrusted<'static>> {
-        /// More is no help.
-        const MOST: usize = 200;
         let info = self.program.info();
         let line = info.line_at(pc).ok().flatten()?;
         let text = info.embedded_source(line.unit, line.file?.index).ok()??;
-        let number = usize::try_from(line.line.checked_sub(1)?).ok()?;
         self.meter.work(text.len() as u64).ok()?;
-        let text = text.lines().nth(number)?.trim();
-        let text: String = text.chars().take(MOST).collect();
-        (!text.is_empty()).then(|| text.into())
+        source_line(&text, line.line)
     }
+}
+
+/// A line of a source file, from 1, as a finding shows it: without indentation, and of a long one the start.
+pub(crate) fn source_line(text: &str, number: u64) -> Option<Untrusted<'static>> {
+    /// More is no help.
+    const MOST: usize = 200;
+    let index = usize::try_from(number.checked_sub(1)?).ok()?;
+    let line: String = text.lines().nth(index)?.trim().chars().take(MOST).collect();
+    (!line.is_empty()).then(|| line.into())
 }

@@ -158,7 +158,7 @@ fn show_sources(document: &mut VerifyDocument, sources: &Sources) {
         .flat_map(|file| &mut file.findings);
     for source in findings.filter_map(|finding| finding.source.as_mut()) {
         if source.text.is_none() {
-            source.text = sources.line(source.file.raw(), source.line).map(Into::into);
+            source.text = sources.line(source.file.raw(), source.line);
         }
         if let Some(path) = sources.renamed(source.file.raw()) {
             source.file = path.into();

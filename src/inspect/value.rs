@@ -1,0 +1,368 @@
+//! The value of a variable: its bits in every lane, and what is known of them.
+
+use std::sync::Arc;
+
+use super::lane_texts::LaneTexts;
+use super::layout::LaneTypes;
+use super::stop::is_active;
+use crate::arch::Lane;
+use crate::debug_info::Variable;
+use crate::debug_info::types::{TypeId, TypeTable};
+use crate::display::{Options, Pointee, TypedBytes};
+use crate::error::{Ambiguity, Error, ErrorKind, Result};
+use crate::eval::Doubt;
+use crate::location::{Bits, LaneBits, Location};
+#[cfg(feature = "serde")]
+use crate::meter::Meter;
+
+/// How a variable's location was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LocationReading {
+    /// As the DWARF says.
+    Dwarf,
+    /// As LLVM without the extensions means it; see `spec-notes/legacy-llvm.md`.
+    LegacyLlvm,
+}
+
+impl LocationReading {
+    /// The name in JSON documents.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            LocationReading::Dwarf => "dwarf",
+            LocationReading::LegacyLlvm => "legacy-llvm",
+        }
+    }
+}
+
+/// What is known of a variable in a lane.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LaneState {
+    /// All of it.
+    Ok,
+    /// Nothing: it was optimised away here.
+    OptimizedOut,
+    /// Some of it; what is missing is said in its place.
+    Partial,
+    /// Nothing: the debugger does not have the bytes.
+    Unavailable,
+    /// Nothing: its location can be read in several ways, and nothing decides.
+    Ambiguous(Ambiguity),
+    /// An attribute, a tag or an operation that changes the value is not understood.
+    Unsupported {
+        /// Which, in words.
+        what: String,
+    },
+    /// Its location cannot be evaluated.
+    Error(Error),
+    /// The lane does not execute here.
+    Inactive,
+}
+
+impl LaneState {
+    /// That of a lane in which the debugger read these bits.
+    pub(crate) fn of_bits(bits: &Bits) -> LaneState {
+        let all = 0..bits.bit_size;
+        if bits.is_complete() {
+            LaneState::Ok
+        } else if bits.undefined.covers(all.clone()) {
+            LaneState::OptimizedOut
+        } else if bits.unavailable.covers(all) {
+            LaneState::Unavailable
+        } else {
+            LaneState::Partial
+        }
+    }
+
+    /// That of a lane whose value could not be found out.
+    pub(crate) fn of_error(error: Error) -> LaneState {
+        if let ErrorKind::Ambiguous(reason) = error.kind() {
+            return LaneState::Ambiguous(*reason);
+        }
+        if matches!(error.kind(), ErrorKind::Unsupported(_)) {
+            let what = error.to_string();
+            return LaneState::Unsupported { what };
+        }
+        LaneState::Error(error)
+    }
+
+    /// The name in JSON documents.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            LaneState::Ok => "ok",
+            LaneState::OptimizedOut => "optimized-out",
+            LaneState::Partial => "partial",
+            LaneState::Unavailable => "unavailable",
+            LaneState::Ambiguous(_) => "ambiguous",
+            LaneState::Unsupported { .. } => "unsupported",
+            LaneState::Error(_) => "error",
+            LaneState::Inactive => "inactive",
+        }
+    }
+}
+
+/// A variable with its value in every lane.
+#[derive(Clone, Debug)]
+pub struct VariableValue<'a> {
+    /// The variable.
+    pub variable: Arc<Variable<'a>>,
+    /// Its type; one that is laid out at run time is in [`type_in`](VariableValue::type_in).
+    pub ty: TypeId,
+    /// Its type's name, as the source writes it.
+    pub type_name: Arc<str>,
+    /// How its location was read.
+    pub reading: LocationReading,
+    pub(super) contents: Contents<'a>,
+    pub(super) exec: Option<u64>,
+    /// What there is to say of few variables only.
+    pub(super) rare: Option<Box<Rare>>,
+}
+
+/// What there is to say of a value that is not just its bits.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Rare {
+    /// The bits whose location cannot be told; they are undefined in the contents.
+    pub(super) doubts: Vec<Doubt>,
+    /// The type in each lane, where it is laid out at run time; and what pointers stand for there that have no
+    /// bits.
+    pub(super) lane_types: LaneTypes,
+    /// What of the variable or its type is not understood.
+    pub(super) not_understood: NotUnderstood,
+}
+
+impl Rare {
+    /// Nothing, if there is nothing to say.
+    pub(super) fn kept(self) -> Option<Box<Rare>> {
+        let NotUnderstood { whole, part } = &self.not_understood;
+        let is_nothing = self.doubts.is_empty()
+            && self.lane_types.is_empty()
+            && whole.is_none()
+            && part.is_none();
+        (!is_nothing).then(|| Box::new(self))
+    }
+}
+
+/// What of a type is not understood, in words.
+#[derive(Clone, Debug, Default)]
+pub(super) struct NotUnderstood {
+    /// It concerns the whole value.
+    whole: Option<String>,
+    /// It concerns a part.
+    part: Option<String>,
+}
+
+impl NotUnderstood {
+    pub(super) fn new(variable: &Variable<'_>, ty: TypeId, types: &TypeTable) -> NotUnderstood {
+        let words = |of: &str, name: &str| format!("{of} has {name}, which is not understood");
+        let of_type = || types.unsupported(ty).map(|name| words("its type", name));
+        NotUnderstood {
+            whole: variable
+                .unsupported
+                .map(|name| words("it", name))
+                .or_else(of_type),
+            part: types
+                .unsupported_part(ty)
+                .map(|name| words("a part of its type", name)),
+        }
+    }
+}
+
+/// Where the bits are.
+#[derive(Clone, Debug)]
+pub(super) enum Contents<'a> {
+    /// Nowhere.
+    None,
+    /// The same for all lanes.
+    Constant(Bits),
+    /// Read for all lanes at once.
+    Lanes {
+        bits: LaneBits,
+        location: Location<'a>,
+    },
+    /// Lane by lane.
+    Each(Vec<Result<(Bits, Location<'a>)>>),
+    /// It cannot be said.
+    Failed(Error),
+}
+
+impl<'a> Contents<'a> {
+    pub(super) fn bits(&self, lane: Lane) -> Result<Option<Bits>> {
+        match self {
+            Contents::None => Ok(None),
+            Contents::Constant(bits) => Ok(Some(bits.clone())),
+            Contents::Lanes { bits, .. } => Ok(Some(bits.bits(lane))),
+            Contents::Each(lanes) => match lanes.get(usize::from(lane.0)) {
+                Some(Ok((bits, _))) => Ok(Some(bits.clone())),
+                Some(Err(error)) => Err(error.clone()),
+                None => Ok(None),
+            },
+            Contents::Failed(error) => Err(error.clone()),
+        }
+    }
+
+    /// The same, lent; nothing if there are none, whatever the reason.
+    pub(super) fn lent(&self, lane: Lane) -> Option<TypedBytes<'_>> {
+        fn of_bits(bits: &Bits) -> TypedBytes<'_> {
+            TypedBytes {
+                bytes: &bits.bytes,
+                undefined: &bits.undefined,
+                unavailable: &bits.unavailable,
+            }
+        }
+        match self {
+            Contents::None | Contents::Failed(_) => None,
+            Contents::Constant(bits) => Some(of_bits(bits)),
+            Contents::Lanes { bits, .. } => Some(TypedBytes {
+                bytes: bits.bytes(lane),
+                undefined: bits.undefined(lane),
+                unavailable: bits.unavailable(lane),
+            }),
+            Contents::Each(lanes) => {
+                let (bits, _) = lanes.get(usize::from(lane.0))?.as_ref().ok()?;
+                Some(of_bits(bits))
+            }
+        }
+    }
+
+    /// Where the bits of a lane are.
+    pub(super) fn location(&self, lane: Lane) -> Option<Location<'a>> {
+        match self {
+            Contents::Lanes { location, .. } => Some(*location),
+            Contents::Each(lanes) => lanes
+                .get(usize::from(lane.0))
+                .and_then(|lane| lane.as_ref().ok())
+                .map(|(_, l)| *l),
+            Contents::None | Contents::Constant(_) | Contents::Failed(_) => None,
+        }
+    }
+}
+
+impl<'a> VariableValue<'a> {
+    /// The bits of a lane, whether or not it executes.
+    ///
+    /// # Errors
+    /// The reason why the location cannot be evaluated or read.
+    pub fn bits(&self, lane: Lane) -> Result<Option<Bits>> {
+        self.contents.bits(lane)
+    }
+
+    /// The same bits without a copy of them, as they are shown; nothing if there are none, whatever the reason.
+    #[must_use]
+    pub fn typed_bytes(&self, lane: Lane) -> Option<TypedBytes<'_>> {
+        self.contents.lent(lane)
+    }
+
+    /// The bits of the variable whose location can be read in several ways, with the reason; they are undefined in
+    /// [`bits`](Self::bits).
+    #[must_use]
+    pub fn doubts(&self) -> &[Doubt] {
+        self.rare.as_ref().map_or(&[], |rare| &rare.doubts)
+    }
+
+    /// What of its type is another in each lane, if anything is.
+    pub(super) fn lane_types(&self) -> Option<&LaneTypes> {
+        let types = &self.rare.as_ref()?.lane_types;
+        (!types.is_empty()).then_some(types)
+    }
+
+    /// What pointers without bits stand for in a lane.
+    pub(super) fn pointees(&self, lane: Lane) -> &[Pointee] {
+        self.lane_types().map_or(&[], |types| types.pointees(lane))
+    }
+
+    /// Where the variable is in a lane; nothing if it has no location.
+    #[must_use]
+    pub fn location(&self, lane: Lane) -> Option<Location<'a>> {
+        self.contents.location(lane)
+    }
+
+    /// What is known of the variable in a lane.
+    #[must_use]
+    pub fn state(&self, lane: Lane) -> LaneState {
+        if !is_active(self.exec, lane) {
+            return LaneState::Inactive;
+        }
+        if self.is_whole(lane) {
+            return LaneState::Ok;
+        }
+        let lost = || match self.doubts().first() {
+            Some(doubt) => LaneState::Ambiguous(doubt.reason),
+            None => LaneState::OptimizedOut,
+        };
+        let is_nowhere = matches!(self.contents, Contents::None);
+        let of = |rare: &Rare| rare.not_understood.whole.clone();
+        if let (Some(what), false) = (self.rare.as_deref().and_then(of), is_nowhere) {
+            return LaneState::Unsupported { what };
+        }
+        match self.bits(lane) {
+            Ok(None) => lost(),
+            Ok(Some(bits)) => {
+                let has_pointee = !self.pointees(lane).is_empty();
+                let has_doubt = bits.is_complete() && self.not_understood().is_some();
+                if has_pointee || has_doubt {
+                    return LaneState::Partial;
+                }
+                let state = LaneState::of_bits(&bits);
+                if state == LaneState::OptimizedOut {
+                    return lost();
+                }
+                state
+            }
+            Err(error) => LaneState::of_error(error),
+        }
+    }
+
+    /// Whether there is nothing but bits, and none is missing, as of nearly every variable: asked first, and without a copy.
+    fn is_whole(&self, lane: Lane) -> bool {
+        let is_known =
+            |bits: TypedBytes<'_>| bits.undefined.is_empty() && bits.unavailable.is_empty();
+        self.rare.is_none() && self.contents.lent(lane).is_some_and(is_known)
+    }
+
+    /// What of the value's parts is not understood, in words; the text says so in their place.
+    #[must_use]
+    pub fn not_understood(&self) -> Option<&str> {
+        self.rare.as_ref()?.not_understood.part.as_deref()
+    }
+
+    /// The value in a lane as a debugger of C prints it, whether or not the lane executes; nothing if there
+    /// are no bits.
+    #[must_use]
+    pub fn text(&self, lane: Lane, types: &TypeTable, options: &Options) -> Option<String> {
+        let mut text = String::new();
+        let mut texts = LaneTexts::new(self, types, options, &mut text);
+        texts.print(lane, None).then_some(text)
+    }
+
+    /// The same as a part of a question.
+    #[cfg(feature = "serde")]
+    pub(crate) fn text_within(
+        &self,
+        lane: Lane,
+        types: &TypeTable,
+        options: &Options,
+        meter: &Meter,
+    ) -> Option<String> {
+        let mut text = String::new();
+        let mut texts = LaneTexts::new(self, types, options, &mut text);
+        texts.print(lane, Some(meter)).then_some(text)
+    }
+
+    /// The same of many lanes, each written over the one before: `text` is used for all, and may have been for other variables.
+    pub fn texts<'t>(
+        &'t self,
+        types: &'t TypeTable,
+        options: &'t Options,
+        text: &'t mut String,
+    ) -> LaneTexts<'t> {
+        LaneTexts::new(self, types, options, text)
+    }
+
+    /// The type in a lane, with the bounds and the places of members that it has there.
+    #[must_use]
+    pub fn type_in(&self, lane: Lane) -> TypeId {
+        let own = |types: &LaneTypes| types.lanes.get(usize::from(lane.0)).copied();
+        self.lane_types().and_then(own).unwrap_or(self.ty)
+    }
+}
