@@ -1,6 +1,7 @@
 //! Encodings that LLVM 22's assembler made of the text beside them (`llvm-mc -show-encoding`).
 
 use super::*;
+use crate::arch::{Register, WaveSize};
 
 fn decoder(processor: &str) -> Decoder {
     Decoder::new(Processor::by_name(processor).unwrap(), None).unwrap()
@@ -52,6 +53,30 @@ fn the_execution_mask_is_saved() {
     // s_and_saveexec_b32 s4, vcc_lo
     let found = decode("gfx1030", &[0x6a, 0x3c, 0x84, 0xbe]);
     assert_eq!(written(&found), ["s4", "scc", "exec_lo"]);
+}
+
+/// VCC_32 and EXEC_32 have 32 bits (USAGE "Register Identifier"), and instructions name `vcc_hi` whatever the wave size.
+#[test]
+fn the_upper_half_of_a_mask_is_in_no_register_of_a_wave_of_32_lanes() {
+    use MachineRegister::{ExecHi, ExecLo, VccHi, VccLo};
+    for (half, wave_size, expected) in [
+        (VccHi, WaveSize::Wave64, Some((Register::VCC_64, true))),
+        (
+            ExecHi,
+            WaveSize::Wave64,
+            Some((Register::exec(WaveSize::Wave64), true)),
+        ),
+        (VccHi, WaveSize::Wave32, None),
+        (ExecHi, WaveSize::Wave32, None),
+        (VccLo, WaveSize::Wave32, Some((Register::VCC_32, false))),
+        (
+            ExecLo,
+            WaveSize::Wave32,
+            Some((Register::exec(WaveSize::Wave32), false)),
+        ),
+    ] {
+        assert_eq!(half.dwarf(wave_size), expected, "{half} {wave_size:?}");
+    }
 }
 
 #[test]
