@@ -213,7 +213,8 @@ pub enum Operand {
     Literal64(u64),
     /// A register that reads as zero and keeps nothing written to it.
     Null,
-    /// The code of another source: apertures, `vccz`, `execz`, `scc`, `lds_direct`, `pops_exiting_wave_id`.
+    /// The code of another source: apertures, `vccz`, `execz`, `scc`, `lds_direct`, `pops_exiting_wave_id`; or one that the
+    /// instruction does not take.
     Other(u8),
 }
 

@@ -104,6 +104,17 @@ fn scalar_registers_go_to_lanes_and_back() {
         (found.effect, written(&found)),
         (expected, vec!["s31".into()])
     );
+    // v_readlane_b32 s4, s6, 3: llvm-mc 22 prints it with "Invalid register".
+    let found = decode("gfx90a", &[0x04, 0x00, 0x89, 0xd2, 0x06, 0x06, 0x01, 0x00]);
+    let expected = Effect::ReadLane {
+        dst: sgpr(4, 1),
+        src: Operand::Other(6),
+        lane: Operand::Integer(3),
+    };
+    assert_eq!(
+        (found.effect, written(&found)),
+        (expected, vec!["s4".into()])
+    );
 }
 
 #[test]
