@@ -55,7 +55,7 @@ fn the_execution_mask_is_saved() {
     assert_eq!(written(&found), ["s4", "scc", "exec_lo"]);
 }
 
-/// VCC_32 and EXEC_32 have 32 bits (USAGE "Register Identifier"), and instructions name `vcc_hi` whatever the wave size.
+/// `VCC_32` and `EXEC_32` have 32 bits (USAGE "Register Identifier"), and instructions name `vcc_hi` whatever the wave size.
 #[test]
 fn the_upper_half_of_a_mask_is_in_no_register_of_a_wave_of_32_lanes() {
     use MachineRegister::{ExecHi, ExecLo, VccHi, VccLo};
