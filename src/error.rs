@@ -93,6 +93,13 @@ pub enum ErrorKind {
         /// Its value.
         value: u64,
     },
+    /// There is more of something than is ever read; no option changes how much that is.
+    TooMany {
+        /// What there is more of, as the end of a sentence: "rows that are remembered".
+        what: &'static str,
+        /// How many are read.
+        most: u64,
+    },
     /// Valid, but outside what this crate does; `spec-notes/` says why.
     Unsupported(&'static str),
     /// It can be read in several ways, and nothing decides.
@@ -325,7 +332,7 @@ impl ErrorKind {
             ErrorKind::UndefinedRead => "undefined-read",
             ErrorKind::Unavailable(_) | ErrorKind::Access(_) => "unavailable",
             ErrorKind::MissingContext(_) => "missing-context",
-            ErrorKind::Limit { .. } => "limit",
+            ErrorKind::Limit { .. } | ErrorKind::TooMany { .. } => "limit",
             ErrorKind::Unsupported(_) => "unsupported",
             ErrorKind::Ambiguous(_) => "ambiguous",
             ErrorKind::Malformed { .. } => "malformed",
@@ -352,6 +359,7 @@ impl ErrorKind {
             | ErrorKind::Unavailable(_)
             | ErrorKind::MissingContext(_)
             | ErrorKind::Limit { .. }
+            | ErrorKind::TooMany { .. }
             | ErrorKind::Unsupported(_)
             | ErrorKind::Ambiguous(_)
             | ErrorKind::Access(_)
@@ -410,7 +418,10 @@ impl Error {
 
     /// Whether a limit was reached, so that nothing is said of the input.
     pub(crate) fn is_limit(&self) -> bool {
-        matches!(self.0.kind, ErrorKind::Limit { .. })
+        matches!(
+            self.0.kind,
+            ErrorKind::Limit { .. } | ErrorKind::TooMany { .. }
+        )
     }
 
     /// What went wrong.
@@ -539,6 +550,9 @@ impl fmt::Display for ErrorKind {
             }
             ErrorKind::Limit { limit, value } => {
                 write!(f, "the limit `{}` of {value} was reached", limit.name())
+            }
+            ErrorKind::TooMany { what, most } => {
+                write!(f, "there are more {what} than the {most} that are read")
             }
             ErrorKind::Unsupported(what) => write!(f, "not supported: {what}"),
             ErrorKind::Ambiguous(ambiguity) => ambiguity.fmt(f),

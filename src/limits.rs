@@ -114,6 +114,12 @@ pub(crate) fn reached(limit: Limit, value: u64) -> Error {
     ErrorKind::Limit { limit, value }.into()
 }
 
+/// The error of what there is more of than `most`, which no limit sets.
+#[cold]
+pub(crate) fn too_many(what: &'static str, most: u64) -> Error {
+    ErrorKind::TooMany { what, most }.into()
+}
+
 impl Default for Limits {
     fn default() -> Limits {
         Limits::DEFAULT

@@ -85,7 +85,7 @@ impl Fault {
 /// The status of an error of the library.
 pub(crate) fn status_of(kind: &ErrorKind) -> hetdwarf_status {
     match kind {
-        ErrorKind::Limit { .. } => HETDWARF_LIMIT,
+        ErrorKind::Limit { .. } | ErrorKind::TooMany { .. } => HETDWARF_LIMIT,
         ErrorKind::Unavailable(_) => HETDWARF_UNAVAILABLE,
         ErrorKind::UndefinedRead => HETDWARF_OPTIMIZED_OUT,
         ErrorKind::Unsupported(_) => HETDWARF_UNSUPPORTED,

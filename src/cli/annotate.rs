@@ -11,7 +11,7 @@ use super::pattern::pattern;
 use super::save::save;
 use crate::annotate::annotate_file;
 use crate::object::{code_objects_with, may_hold_code_objects};
-use crate::report::{AnnotateDocument, AnnotateFunction, to_json_pretty};
+use crate::report::{AnnotateDocument, AnnotateFunction, write_json_pretty};
 
 pub(crate) fn run(arguments: &AnnotateArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     let input = &arguments.input;
@@ -39,7 +39,7 @@ pub(crate) fn run(arguments: &AnnotateArguments, out: &mut dyn Write) -> Result<
         .map_err(|error| Failure::in_file(&arguments.output, error))?;
     let document = AnnotateDocument::new(&data, &found);
     match arguments.format {
-        Format::Json => writeln!(out, "{}", to_json_pretty(&document)?)?,
+        Format::Json => write_json_pretty(&document, &mut *out)?,
         Format::Text => print(&document, arguments.report, out)?,
     }
     Ok(Exit::Done)

@@ -15,7 +15,7 @@ use crate::arch::WaveSize;
 use crate::debug_agent::{Log, LoggedObject, LoggedWave};
 use crate::limits::Limits;
 use crate::object::{CodeObject, code_objects_if_any};
-use crate::report::{Hex, to_json_pretty};
+use crate::report::{Hex, write_json_pretty};
 use crate::untrusted::Untrusted;
 
 /// More than any GPU holds.
@@ -126,7 +126,7 @@ pub(crate) fn run(arguments: &ImportArguments, out: &mut dyn Write) -> Result<Ex
         document.waves.push(wave);
     }
     match arguments.format {
-        Format::Json => writeln!(out, "{}", to_json_pretty(&document)?)?,
+        Format::Json => write_json_pretty(&document, &mut *out)?,
         Format::Text => print(&document, out)?,
     }
     Ok(Exit::Done)

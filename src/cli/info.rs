@@ -5,7 +5,7 @@ use std::io::Write;
 
 use crate::object::{CodeObject, KernelInfo, Selector, code_objects_with, select};
 use crate::report::{
-    CallFramesDocument, InfoDocument, ObjectDocument, UnitDocument, to_json_pretty,
+    CallFramesDocument, InfoDocument, ObjectDocument, UnitDocument, write_json_pretty,
 };
 use crate::untrusted::Untrusted;
 
@@ -39,7 +39,7 @@ pub(crate) fn run(arguments: &InfoArguments, out: &mut dyn Write) -> Result<Exit
         document.object = Some(ObjectDocument::new(&object, chosen.index).map_err(place)?);
     }
     match (arguments.format, &document.object) {
-        (Format::Json, _) => writeln!(out, "{}", to_json_pretty(&document)?)?,
+        (Format::Json, _) => write_json_pretty(&document, &mut *out)?,
         (Format::Text, Some(object)) => print(object, out)?,
         (Format::Text, None) => print_list(&document, out)?,
     }

@@ -12,7 +12,7 @@ use super::lanes::{ranges, work_items};
 use super::or_unknown;
 use super::sources::{self, Sources};
 use crate::inspect::{Recovery, Stop, StopOptions};
-use crate::report::{LanePcDocument, LanePcLane, LanePicture, to_json_pretty};
+use crate::report::{LanePcDocument, LanePcLane, LanePicture, write_json_pretty};
 use crate::untrusted::Untrusted;
 
 pub(crate) fn run(
@@ -61,7 +61,7 @@ fn show(
         write_file(arguments.html.as_deref(), || picture.html())?;
     }
     match arguments.format {
-        Format::Json => writeln!(out, "{}", to_json_pretty(&document)?)?,
+        Format::Json => write_json_pretty(&document, &mut *out)?,
         Format::Text => print(&document, out)?,
     }
     Ok((Exit::Done.unless_limited(&document.completeness), note))

@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::arch::Lane;
 use crate::display::Options;
 use crate::inspect::Stop;
-use crate::report::{AllWavesDocument, ExpressionDocument, PrintDocument, to_json_pretty};
+use crate::report::{AllWavesDocument, ExpressionDocument, PrintDocument, write_json_pretty};
 
 use super::arguments::{Format, PrintArguments};
 use super::core::{Chosen, ask_all_waves, with_chosen};
@@ -56,7 +56,7 @@ pub(crate) fn run(
     })?;
     let (document, is_whole, unsure) = answer;
     match arguments.format {
-        Format::Json => writeln!(out, "{}", to_json_pretty(&document)?)?,
+        Format::Json => write_json_pretty(&document, &mut *out)?,
         Format::Text => {
             text::print(&document, is_whole, width, out, err)?;
             out.write_all(&unsure)?;
@@ -139,7 +139,7 @@ fn all_waves(
         Format::Json => {
             let format = "hetdwarf-print/1";
             let document = AllWavesDocument { format, groups };
-            writeln!(out, "{}", to_json_pretty(&document)?)?;
+            write_json_pretty(&document, &mut *out)?;
         }
         Format::Text => {
             for group in &groups {

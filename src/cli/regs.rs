@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use crate::arch::{Processor, Register, TargetId, WaveSize};
-use crate::report::{RegisterRow, RegistersDocument, to_json_pretty};
+use crate::report::{RegisterRow, RegistersDocument, write_json_pretty};
 use comfy_table::Cell;
 
 use super::arguments::{Format, RegsArguments};
@@ -18,7 +18,7 @@ pub(crate) fn run(arguments: &RegsArguments, out: &mut dyn Write) -> Result<Exit
         Some(text) => asked_for(text, wave_size, processor)?,
     };
     match arguments.format {
-        Format::Json => writeln!(out, "{}", to_json_pretty(&document)?)?,
+        Format::Json => write_json_pretty(&document, &mut *out)?,
         Format::Text => print(&document, out)?,
     }
     Ok(Exit::Done)

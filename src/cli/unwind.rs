@@ -7,7 +7,7 @@ use crate::arch::{Lane, WaveSize};
 use crate::inspect::Stop;
 use crate::report::{
     AllWavesDocument, FrameDocument, LanePcDocument, RegisterValue, UnwindDocument, UnwindLane,
-    WaveGroup, to_json_pretty,
+    WaveGroup, write_json_pretty,
 };
 
 use super::arguments::{Format, UnwindArguments};
@@ -40,7 +40,7 @@ fn answer(
     let chosen = chosen_lanes(arguments.lane.as_deref(), stop.wave().wave_size())?;
     let document = document(chosen.as_deref(), stop, file)?;
     match arguments.format {
-        Format::Json => writeln!(out, "{}", to_json_pretty(&document)?)?,
+        Format::Json => write_json_pretty(&document, &mut *out)?,
         Format::Text => {
             let lanes = chosen.unwrap_or_else(|| stop.wave().wave_size().all_lanes().collect());
             print(&document, arguments.registers.then_some(&lanes), out)?;
@@ -97,7 +97,7 @@ fn all_waves(arguments: &UnwindArguments, out: &mut dyn Write) -> Result<Exit, F
         Format::Json => {
             let format = "hetdwarf-unwind/1";
             let document = AllWavesDocument { format, groups };
-            writeln!(out, "{}", to_json_pretty(&document)?)?;
+            write_json_pretty(&document, &mut *out)?;
         }
         Format::Text => {
             for group in &groups {

@@ -13,7 +13,7 @@ use crate::display::Options;
 use crate::inspect::{Stop, StopFrame};
 use crate::report::{
     AllVarsDocument, FrameVariables, LanePcDocument, NameFilter, VarsDocument, VarsRequest,
-    to_json_pretty,
+    write_json_pretty,
 };
 
 use super::arguments::{Format, FrameChoice, VarsArguments};
@@ -124,7 +124,7 @@ struct Answer<'v, 'p, 'a> {
 impl Answer<'_, '_, '_> {
     fn one(&mut self, document: &VarsDocument) -> Result<(), Failure> {
         match self.format {
-            Format::Json => writeln!(self.out, "{}", to_json_pretty(document)?)?,
+            Format::Json => write_json_pretty(document, &mut *self.out)?,
             Format::Text => {
                 self.frame(&document.content)?;
                 print_limit(&document.content.completeness, self.out)?;
@@ -135,7 +135,7 @@ impl Answer<'_, '_, '_> {
 
     fn all(&mut self, document: &AllVarsDocument) -> Result<(), Failure> {
         match self.format {
-            Format::Json => writeln!(self.out, "{}", to_json_pretty(document)?)?,
+            Format::Json => write_json_pretty(document, &mut *self.out)?,
             Format::Text => {
                 for frame in &document.frames {
                     self.frame(frame)?;

@@ -8,8 +8,8 @@ use super::DebugInfo;
 use super::alias::{HOPS, is_alias};
 use super::die::Die;
 use super::types::Dimension;
-use crate::error::{ErrorKind, Limit, Result};
-use crate::limits::reached;
+use crate::error::{ErrorKind, Result};
+use crate::limits::too_many;
 use crate::meter::Meter;
 
 /// How many dimensions an array may have.
@@ -118,7 +118,7 @@ impl<'a> DebugInfo<'a> {
             let stride = self.stride(&child)?;
             extents.push(Extent { dimension, stride });
             if extents.len() > DIMENSIONS {
-                return Err(reached(Limit::Parts, DIMENSIONS as u64));
+                return Err(too_many("dimensions of an array", DIMENSIONS as u64));
             }
         }
         if self.is_column_major(die) {

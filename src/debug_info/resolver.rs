@@ -17,7 +17,7 @@ use crate::eval::{
     BaseType, BaseTypeEncoding, CallSite, DieReference, ExpressionBytes, IntegerType, Procedure,
     Resolver, Unit,
 };
-use crate::limits::reached;
+use crate::limits::too_many;
 
 /// How many entries of a location list may hold at one address; compilers write one.
 const MATCHES: usize = 1 << 12;
@@ -78,7 +78,10 @@ impl<'a> DebugInfo<'a> {
                 LocationRange::Default => default.push(entry.expression),
             }
             if bounded.len().max(default.len()) > MATCHES {
-                return Err(reached(crate::error::Limit::Parts, MATCHES as u64));
+                return Err(too_many(
+                    "entries of a location list for one address",
+                    MATCHES as u64,
+                ));
             }
         }
         let matches = if bounded.is_empty() { default } else { bounded };

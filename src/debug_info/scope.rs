@@ -18,7 +18,7 @@ use super::die::Die;
 use super::function::{Declaration, Function, Keep, Simt};
 use super::id::DieId;
 use super::source_file::SourceFile;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::meter::Meter;
 
 /// As how many entries reading what is known of an inlined call counts.
@@ -204,7 +204,7 @@ impl<'a> DebugInfo<'a> {
 
 /// A block whose addresses are malformed is passed over: what the other blocks declare is worth having.
 fn unless_limit(error: Error) -> Result<bool> {
-    if let ErrorKind::Limit { .. } = error.kind() {
+    if error.is_limit() {
         return Err(error);
     }
     Ok(false)

@@ -8,7 +8,7 @@ use super::entry::{Cie, Fde};
 use super::instruction::{Instruction, Instructions};
 use crate::arch::AddressSpace;
 use crate::error::{Error, Limit, Result, SpecRule};
-use crate::limits::{Limits, reached};
+use crate::limits::{Limits, reached, too_many};
 use crate::meter::Meter;
 
 /// How the canonical frame address is found.
@@ -473,7 +473,7 @@ impl<'a> Rows<'a> {
         /// Compilers nest two or three.
         const DEPTH: usize = 64;
         if self.remembered.len() >= DEPTH {
-            return Err(reached(Limit::Depth, DEPTH as u64));
+            return Err(too_many("rows that are remembered", DEPTH as u64));
         }
         self.end_group();
         self.charge()?;
@@ -513,7 +513,7 @@ impl<'a> Rows<'a> {
             (Ok(at), None) => drop(self.row.rules.remove(at)),
             (Err(at), Some(rule)) => {
                 if self.row.rules.len().saturating_add(self.group.len()) >= RULES {
-                    return Err(reached(Limit::Parts, RULES as u64));
+                    return Err(too_many("rules in a row", RULES as u64));
                 }
                 let room = self.most_rules.min(ROOM);
                 let is_last = at == self.row.rules.len() && self.group.is_empty();

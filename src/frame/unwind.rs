@@ -174,8 +174,7 @@ impl<'c, 'a> CallStack<'c, 'a> {
     /// Adds the frame at `pc`, an address of the code object; gives the return address.
     fn push(&mut self, pc: u64) -> Result<u64, (Stopped, Option<Error>)> {
         let failed = |error: Error| {
-            let limit = matches!(error.kind(), ErrorKind::Limit { .. });
-            let stopped = if limit {
+            let stopped = if error.is_limit() {
                 Stopped::Limit
             } else {
                 Stopped::Error

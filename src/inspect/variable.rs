@@ -355,7 +355,7 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
                 match read_lanes_within(&location, bit_size, stop.wave(), max_bits, meter) {
                     Ok(bits) => Ok(Contents::Lanes { bits, location }),
                     // What is wrong in one lane, the end of a register for example, may be right in others.
-                    Err(error) if !location.stands_for_all_lanes() || is_limit(&error) => {
+                    Err(error) if !location.stands_for_all_lanes() || error.is_limit() => {
                         Err(error)
                     }
                     Err(_) => self.fetch_each(|_| Ok(location), bit_size),
@@ -460,10 +460,6 @@ fn is_lane_dword(place: &Place<'_>, lane: Option<Lane>) -> bool {
     };
     let of_lane = |lane: Lane| place.bit_offset / DWORD == u128::from(lane.0);
     register.is_vector() && (place.lane_step != 0 || lane.is_some_and(of_lane))
-}
-
-fn is_limit(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::Limit { .. })
 }
 
 pub(super) fn is_undefined(location: &Location<'_>) -> bool {

@@ -46,10 +46,13 @@ pub enum MachineRegister {
 
 impl MachineRegister {
     /// The DWARF register the dword is a part of, in a wave of this size, and whether it is the upper
-    /// half. Nothing for a register that DWARF has no number for.
+    /// half. Nothing for a register that DWARF has no number for, which in a wave of 32 lanes are the upper
+    /// halves of `vcc` and `exec` too.
     #[must_use]
     pub const fn dwarf(self, wave_size: WaveSize) -> Option<(Register, bool)> {
+        let is_wide = matches!(wave_size, WaveSize::Wave64);
         let (register, upper) = match self {
+            MachineRegister::VccHi | MachineRegister::ExecHi if !is_wide => (None, false),
             MachineRegister::Sgpr(n) => (Register::sgpr(n as u16), false),
             MachineRegister::Vgpr(n) => (Register::vgpr(n, wave_size), false),
             MachineRegister::Agpr(n) => (Register::agpr(n, wave_size), false),
@@ -210,7 +213,8 @@ pub enum Operand {
     Literal64(u64),
     /// A register that reads as zero and keeps nothing written to it.
     Null,
-    /// The code of another source: apertures, `vccz`, `execz`, `scc`, `lds_direct`, `pops_exiting_wave_id`.
+    /// The code of another source: apertures, `vccz`, `execz`, `scc`, `lds_direct`, `pops_exiting_wave_id`; or one that the
+    /// instruction does not take.
     Other(u8),
 }
 

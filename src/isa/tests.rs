@@ -1,6 +1,7 @@
 //! Encodings that LLVM 22's assembler made of the text beside them (`llvm-mc -show-encoding`).
 
 use super::*;
+use crate::arch::{Register, WaveSize};
 
 fn decoder(processor: &str) -> Decoder {
     Decoder::new(Processor::by_name(processor).unwrap(), None).unwrap()
@@ -54,6 +55,30 @@ fn the_execution_mask_is_saved() {
     assert_eq!(written(&found), ["s4", "scc", "exec_lo"]);
 }
 
+/// `VCC_32` and `EXEC_32` have 32 bits (USAGE "Register Identifier"), and instructions name `vcc_hi` whatever the wave size.
+#[test]
+fn the_upper_half_of_a_mask_is_in_no_register_of_a_wave_of_32_lanes() {
+    use MachineRegister::{ExecHi, ExecLo, VccHi, VccLo};
+    for (half, wave_size, expected) in [
+        (VccHi, WaveSize::Wave64, Some((Register::VCC_64, true))),
+        (
+            ExecHi,
+            WaveSize::Wave64,
+            Some((Register::exec(WaveSize::Wave64), true)),
+        ),
+        (VccHi, WaveSize::Wave32, None),
+        (ExecHi, WaveSize::Wave32, None),
+        (VccLo, WaveSize::Wave32, Some((Register::VCC_32, false))),
+        (
+            ExecLo,
+            WaveSize::Wave32,
+            Some((Register::exec(WaveSize::Wave32), false)),
+        ),
+    ] {
+        assert_eq!(half.dwarf(wave_size), expected, "{half} {wave_size:?}");
+    }
+}
+
 #[test]
 fn scalar_registers_go_to_lanes_and_back() {
     // v_writelane_b32 v40, s30, 0
@@ -78,6 +103,17 @@ fn scalar_registers_go_to_lanes_and_back() {
     assert_eq!(
         (found.effect, written(&found)),
         (expected, vec!["s31".into()])
+    );
+    // v_readlane_b32 s4, s6, 3: llvm-mc 22 prints it with "Invalid register".
+    let found = decode("gfx90a", &[0x04, 0x00, 0x89, 0xd2, 0x06, 0x06, 0x01, 0x00]);
+    let expected = Effect::ReadLane {
+        dst: sgpr(4, 1),
+        src: Operand::Other(6),
+        lane: Operand::Integer(3),
+    };
+    assert_eq!(
+        (found.effect, written(&found)),
+        (expected, vec!["s4".into()])
     );
 }
 

@@ -9,7 +9,7 @@
 )]
 
 use super::effect::Effect;
-use super::field::{Raw, agpr, low_half, vgpr};
+use super::field::{Raw, agpr, low_byte, low_half, vgpr};
 use super::length::has_controls;
 use super::register::{MachineRegister, Operand, Span};
 use super::table::{Encoding, Op, Shape, flag};
@@ -37,6 +37,22 @@ pub(super) fn first_source(raw: &Raw<'_>, count: u8) -> Operand {
     }
 }
 
+/// What `v_readlane_b32` reads a lane of: a vector register or `lds_direct`. Its field can hold the code of a scalar register, which
+/// has no lanes.
+fn read_lane_source(raw: &Raw<'_>) -> Operand {
+    match first_source(raw, 1) {
+        Operand::Registers(span)
+            if !matches!(
+                span.first,
+                MachineRegister::Vgpr(_) | MachineRegister::Agpr(_)
+            ) =>
+        {
+            Operand::Other(low_byte(raw.bits(1, 0, 9)))
+        }
+        source => source,
+    }
+}
+
 /// The effect of a vector ALU instruction whose row has an operation.
 pub(super) fn effect(raw: &Raw<'_>) -> Effect {
     let field = destination(raw);
@@ -45,7 +61,7 @@ pub(super) fn effect(raw: &Raw<'_>) -> Effect {
     match raw.row.op {
         Op::ReadLane => Effect::ReadLane {
             dst: raw.scalar(field, 1),
-            src: first_source(raw, 1),
+            src: read_lane_source(raw),
             lane: raw.source(raw.bits(1, 9, 9), 1),
         },
         Op::WriteLane => Effect::WriteLane {

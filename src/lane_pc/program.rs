@@ -6,9 +6,9 @@ use std::collections::HashMap;
 use super::mask::MaskPlace;
 use super::region::{Function, Label, Region, WholeWave};
 use crate::arch::{Register, WaveSize};
-use crate::error::{Error, Limit, Result};
+use crate::error::{Error, Result};
 use crate::expr::{Builder, Encoding, Operation};
-use crate::limits::reached;
+use crate::limits::too_many;
 
 /// A piece of an expression: bytes, or something whose encoding depends on where it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,7 +77,7 @@ impl Program {
     /// # Errors
     /// [`ErrorKind::Malformed`](crate::error::ErrorKind::Malformed) if a region or phase does not lie within what contains it or starts before its
     /// neighbour ends (as far as labels are offsets); [`crate::error::SpecRule::RegisterNumber`] for a register that does
-    /// not exist; [`ErrorKind::Limit`](crate::error::ErrorKind::Limit) for regions nested deeper than 1024.
+    /// not exist; [`ErrorKind::TooMany`](crate::error::ErrorKind::TooMany) for regions nested deeper than 1024.
     pub fn new(function: &Function) -> Result<Program> {
         let mut maker = Maker {
             wave_size: function.wave_size,
@@ -317,7 +317,7 @@ impl Maker {
                     depth,
                 } => {
                     if depth >= DEPTH {
-                        return Err(reached(Limit::Depth, DEPTH.into()));
+                        return Err(too_many("regions in one another", DEPTH.into()));
                     }
                     self.program.regions = self.program.regions.saturating_add(1);
                     let mask =

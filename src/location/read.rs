@@ -340,7 +340,7 @@ impl Reader<'_, '_, '_> {
             };
             let result = reader.place(place, offset, count, 0);
             if let Err(error) = &result
-                && matches!(error.kind(), ErrorKind::Limit { .. })
+                && error.is_limit()
             {
                 // Nor could the others be visited.
                 return result;

@@ -6,8 +6,8 @@ use super::memory::{Run, access_error, for_each_run, lane_of};
 use super::read::{copy_bits, out_of_bounds};
 use super::{Location, Place, Storage};
 use crate::arch::{Lane, Register};
-use crate::error::{ErrorKind, Limit, Need, Result};
-use crate::limits::reached;
+use crate::error::{ErrorKind, Need, Result};
+use crate::limits::too_many;
 use crate::wave::Wave;
 
 /// Writes the first `bit_size` bits of `bytes` to every place of `location`.
@@ -91,7 +91,7 @@ impl Plan<'_> {
     fn place(&mut self, place: &Place<'_>, offset: u128, count: u64, from: u64) -> Result<()> {
         const LEAVES: usize = 1 << 16;
         if self.leaves.len() >= LEAVES {
-            return Err(reached(Limit::Parts, LEAVES as u64));
+            return Err(too_many("parts of a place that is written", LEAVES as u64));
         }
         let start = match (place.lane_step, self.lane) {
             (0, _) => Some(place.bit_offset),

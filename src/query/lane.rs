@@ -13,7 +13,6 @@ use super::step::{Action, Step, StepId};
 use crate::arch::AddressSpace;
 use crate::debug_info::DieId;
 use crate::debug_info::types::TypeId;
-use crate::error::Error;
 use crate::inspect::{LaneState, MOST_BYTES, VariableValue};
 use crate::location::Bits;
 
@@ -420,6 +419,5 @@ fn encode(number: Number, class: Class) -> Bits {
 
 /// Whether a reason holds for all lanes, so that the others need not be asked.
 pub(super) fn is_limit(reason: &NoValue) -> bool {
-    let is_limit = |error: &Error| matches!(error.kind(), crate::error::ErrorKind::Limit { .. });
-    matches!(reason, NoValue::Error(error) if is_limit(error))
+    matches!(reason, NoValue::Error(error) if error.is_limit())
 }

@@ -26,6 +26,18 @@ pub fn to_json(document: &impl Serialize) -> serde_json::Result<String> {
     write(document, CompactFormatter)
 }
 
+/// A document over several lines and the end of the last, written as it is made, so that its text is never in memory as a whole.
+///
+/// # Errors
+/// Those of `out`; or if the document has maps whose keys are no text.
+pub fn write_json_pretty(document: &impl Serialize, out: impl Write) -> io::Result<()> {
+    let mut out = io::BufWriter::new(out);
+    let formatter = Safe(PrettyFormatter::new());
+    document.serialize(&mut Serializer::with_formatter(&mut out, formatter))?;
+    writeln!(out)?;
+    out.flush()
+}
+
 fn write(document: &impl Serialize, formatter: impl Formatter) -> serde_json::Result<String> {
     let mut text = Vec::with_capacity(128);
     document.serialize(&mut Serializer::with_formatter(&mut text, Safe(formatter)))?;

@@ -37,7 +37,7 @@ pub use eval::{
     SourceError, TypeDocument, evaluate_all,
 };
 pub use info::{CallFramesDocument, EmbeddedDocument, InfoDocument, ObjectDocument, UnitDocument};
-pub use json::{to_json, to_json_pretty};
+pub use json::{to_json, to_json_pretty, write_json_pretty};
 pub use lane_pc::{LanePcCaller, LanePcDocument, LanePcLane};
 pub use lane_pc_picture::LanePicture;
 pub use number::{Hex, hex_bytes, parse_hex_bytes};
@@ -53,10 +53,10 @@ pub use vars::{
 };
 pub use verify::{
     Baseline, BaselineEntry, BaselineKey, CheckedFile, CodeDocument, EvidenceDocument,
-    ExcerptDocument, FindingDocument, FindingGroup, OtherPlace, PlacedDirectiveDocument,
-    RuleDocument, RuleSummary, RulesDocument, SarifLog, SourceDocument, SummaryDocument,
-    UnreadableFile, VerifiedFile, VerifyDocument, VerifySummary, WIDESPREAD, check_file,
-    check_file_with, check_file_within, github_annotations, junit, lines,
+    ExcerptDocument, FindingDocument, FindingGroup, Gathering, KnownFindings, OtherPlace,
+    PlacedDirectiveDocument, RuleDocument, RuleSummary, RulesDocument, SarifLog, SourceDocument,
+    SummaryDocument, UnreadableFile, VerifiedFile, VerifyDocument, VerifySummary, WIDESPREAD,
+    check_file, check_file_with, check_file_within, github_annotations, junit, lines,
 };
 
 use crate::error::Error;

@@ -175,7 +175,8 @@ fn remedy(
     wave_size: WaveSize,
     dialect: Dialect,
 ) -> Option<Vec<PlacedDirective>> {
-    if contradiction.expected == contradiction.actual {
+    let is_known = contradiction.expected != RowRule::Other;
+    if is_known && contradiction.expected == contradiction.actual {
         // Another row's rule is to blame: that of EXEC.
         return None;
     }
@@ -253,7 +254,8 @@ fn say(
     };
     let said = match contradiction.expected {
         RowRule::SameValue | RowRule::None => frame.restored(register),
-        RowRule::Undefined => frame.clobbered(register),
+        // Of what was not found it can be said at least that it is not there.
+        RowRule::Undefined | RowRule::Other => frame.clobbered(register),
         RowRule::Dwords(_) => match place {
             Some(Holder::Register(holder)) => frame.saved_in_register(register, holder),
             Some(Holder::Lane(vector, lane)) => frame.saved_in_lane(register, vector, lane),
@@ -281,7 +283,7 @@ fn say(
                 }
             }
         }
-        RowRule::Cfa { .. } | RowRule::CfaShiftedRight(_) | RowRule::Other => return Ok(None),
+        RowRule::Cfa { .. } | RowRule::CfaShiftedRight(_) => return Ok(None),
     };
     said.map(|_| Some(()))
 }

@@ -93,8 +93,7 @@ pub(super) fn check(
             };
             (found, fork)
         };
-        let (found, forks): (Vec<_>, Vec<_>) =
-            queue::run(&jobs, threads, job, |_| ()).into_iter().unzip();
+        let (found, forks): (Vec<_>, Vec<_>) = queue::run(&jobs, threads, job).into_iter().unzip();
         if meter.join(&forks) {
             return found.into_iter().for_each(|found| findings.append(found));
         }

@@ -1,5 +1,6 @@
 //! A list of jobs that several threads take from.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
@@ -12,14 +13,27 @@ const STACK: usize = 8 << 20;
 const TICK: Duration = Duration::from_millis(200);
 
 /// Runs `job` for each item, on `threads` threads, and gives the results in the order of the items.
-///
-/// `tick` is called now and then, with the number of jobs that are done.
 pub(crate) fn run<T: Sync, R: Send>(
     items: &[T],
     threads: usize,
     job: impl Fn(&T) -> R + Sync,
-    mut tick: impl FnMut(usize),
 ) -> Vec<R> {
+    let mut results = Vec::with_capacity(items.len());
+    in_order(items, threads, job, |result| results.push(result), |_| ());
+    results
+}
+
+/// The same, for results that together are large: `take` is given one after the other, in the order of the items, as soon as those
+/// before it are done.
+///
+/// `tick` is called now and then, with the number of jobs that are done.
+pub(crate) fn in_order<T: Sync, R: Send>(
+    items: &[T],
+    threads: usize,
+    job: impl Fn(&T) -> R + Sync,
+    mut take: impl FnMut(R),
+    mut tick: impl FnMut(usize),
+) {
     let next = AtomicUsize::new(0);
     let (sender, receiver) = mpsc::channel();
     let work = |results: &mpsc::Sender<(usize, R)>| {
@@ -31,7 +45,6 @@ pub(crate) fn run<T: Sync, R: Send>(
             }
         }
     };
-    let mut results = Vec::with_capacity(items.len());
     thread::scope(|scope| {
         let mut started = false;
         for _ in 0..threads.min(items.len()) {
@@ -44,22 +57,29 @@ pub(crate) fn run<T: Sync, R: Send>(
             work(&sender);
         }
         drop(sender);
+        // Those that wait for one before them.
+        let mut early = BTreeMap::new();
+        let mut taken: usize = 0;
         loop {
             match receiver.recv_timeout(TICK) {
-                Ok(result) => results.push(result),
+                Ok((index, result)) => {
+                    early.insert(index, result);
+                    while let Some(result) = early.remove(&taken) {
+                        take(result);
+                        taken = taken.saturating_add(1);
+                    }
+                }
                 Err(mpsc::RecvTimeoutError::Timeout) => {}
                 Err(mpsc::RecvTimeoutError::Disconnected) => break,
             }
-            tick(results.len());
+            tick(taken.saturating_add(early.len()));
         }
     });
-    results.sort_by_key(|(index, _)| *index);
-    results.into_iter().map(|(_, result)| result).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::run;
+    use super::{in_order, run};
 
     #[test]
     fn results_are_in_the_order_of_the_items() {
@@ -72,12 +92,16 @@ mod tests {
                 std::thread::sleep(std::time::Duration::from_micros(100 - n));
                 n * n
             };
-            assert_eq!(
-                run(&items, threads, job, |done| most = most.max(done)),
-                squares
+            let mut taken = Vec::new();
+            in_order(
+                &items,
+                threads,
+                job,
+                |square| taken.push(square),
+                |done| most = most.max(done),
             );
-            assert_eq!(most, 100);
+            assert_eq!((taken, most), (squares.clone(), 100));
         }
-        assert!(run(&[], 4, |n: &u64| *n, |_| ()).is_empty());
+        assert!(run(&[], 4, |n: &u64| *n).is_empty());
     }
 }

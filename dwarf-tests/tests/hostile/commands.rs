@@ -8,7 +8,7 @@ use dwarf_tests::Ran;
 use serde_json::Value;
 
 use super::crafted::debug_frame;
-use super::elf::code_object;
+use super::elf::{code_object, uleb};
 use super::growth;
 
 /// A folder for one test, with a file and a wave that is stopped in it.
@@ -147,6 +147,37 @@ fn frames_before_a_limit_are_printed() {
     let document = document(&ran);
     assert_eq!(document["frames"].as_array().unwrap().len(), 7);
     assert_eq!(document["limit"], "the limit `frames` of 7 was reached");
+}
+
+/// What no option raises names no option: 65 rows remembered, of which 64 are, and 8,193 rules, of which 8,192 are.
+#[test]
+fn a_bound_that_is_fixed_is_said_to_be() {
+    let rules: Vec<u8> = (0..=8192u64)
+        .flat_map(|register| [&[0x05][..], &uleb(register), &[1]].concat())
+        .collect();
+    for (name, instructions, expected) in [
+        (
+            "remembered",
+            [0x0a].repeat(65),
+            "there are more rows that are remembered than the 64 that are read",
+        ),
+        (
+            "rules",
+            rules,
+            "there are more rules in a row than the 8192 that are read",
+        ),
+    ] {
+        let frames = debug_frame(&[0x0c, 33, 0], &instructions);
+        let object = code_object(&[(".text", &[0; 64]), (".debug_frame", &frames)]);
+        let ran = Case::new(name, &object).run("unwind --format json", &[]);
+        assert_eq!(ran.status, 2, "{name}: {}", ran.out);
+        let document = document(&ran);
+        assert_eq!(document["stopped"], "limit");
+        assert!(
+            document["limit"].as_str().unwrap().contains(expected),
+            "{document}"
+        );
+    }
 }
 
 /// Each command with more and more steps, until it has enough: the status is 2, and a document says that it is not complete,

@@ -13,7 +13,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::eval::Reading;
-use crate::report::{CoreDocument, GroupBy, ProblemDocument, to_json_pretty};
+use crate::report::{CoreDocument, GroupBy, ProblemDocument, write_json_pretty};
 use crate::untrusted::Untrusted;
 
 use super::arguments::{CoreArguments, CoreObjectChoice, Format, GroupByName, MemoryName};
@@ -56,7 +56,7 @@ pub(crate) fn run(
                 page::write(path, &document, opened, arguments)?;
             }
             match arguments.format {
-                Format::Json => writeln!(out, "{}", to_json_pretty(&document)?)?,
+                Format::Json => write_json_pretty(&document, &mut *out)?,
                 Format::Text => text::print(&document, core, programs, arguments, width, out)?,
             }
             Ok(exit(&document.problems))

@@ -8,7 +8,7 @@ use super::super::failure::Failure;
 use super::super::save::save;
 use super::config::normal;
 use super::judged::Judged;
-use crate::report::{Baseline, BaselineEntry, VerifyDocument};
+use crate::report::{Baseline, BaselineEntry, KnownFindings, VerifiedFile, VerifyDocument};
 use crate::untrusted::Untrusted;
 use crate::verify::{Rule, Selection, Severity};
 
@@ -57,54 +57,91 @@ impl<'p> Place<'p> {
         })?;
         Baseline::from_json(&bytes).map_err(|error| Failure::in_file(self.path, error))
     }
+}
 
-    /// Writes all findings; from then on they are known. What differs from the baseline that was there is said.
-    pub(super) fn write(
-        &self,
+/// What is done with a baseline while files are checked.
+pub(super) enum Use<'a> {
+    /// There is none.
+    None,
+    /// What it knows is taken away.
+    Known(&'a Place<'a>, KnownFindings<'a>),
+    /// It is made of what is found.
+    Written(Place<'a>, Written),
+}
+
+/// A baseline while it is made.
+#[derive(Default)]
+pub(super) struct Written {
+    baseline: Baseline,
+    findings: u64,
+}
+
+impl Use<'_> {
+    /// Takes out of a code object what is known, which is everything if it is written down.
+    pub(super) fn take(&mut self, file: &mut VerifiedFile) {
+        match self {
+            Use::None => {}
+            Use::Known(place, known) => known.take(file, &place.name(&file.path)),
+            Use::Written(place, written) => {
+                written.baseline.add(file, &place.name(&file.path));
+                let findings = core::mem::take(&mut file.findings).len() as u64;
+                written.findings = written.findings.saturating_add(findings);
+            }
+        }
+    }
+
+    /// Says in the document how much was taken, and what differs from the baseline that is there: what it lists and nobody finds
+    /// any more would be let come back.
+    ///
+    /// * `asked`: what was to be checked.
+    pub(super) fn finish(
+        self,
+        asked: &[PathBuf],
+        selection: &Selection,
         document: &mut VerifyDocument,
         err: &mut dyn Write,
     ) -> Result<(), Failure> {
-        let name = |path: &Untrusted<'static>| self.name(path);
-        let baseline = Baseline::of(document, name);
+        match self {
+            Use::None => Ok(()),
+            Use::Known(place, known) => {
+                let judged = Judged::new(asked, place.here, document);
+                let is_checked = |name: &Untrusted<'_>| judged.holds(&place.absolute(name));
+                known.finish(document, |path| place.name(path), is_checked);
+                document.stale.retain(|entry| is_asked(entry, selection));
+                list(err, "no longer found", document.stale.iter().cloned())?;
+                if !document.stale.is_empty() {
+                    writeln!(err, "--write-baseline makes a baseline without them")?;
+                }
+                Ok(())
+            }
+            Use::Written(place, written) => {
+                document.summary.known = written.findings;
+                place.write(&written, err)
+            }
+        }
+    }
+}
+
+impl Place<'_> {
+    /// Writes a baseline, and says what differs from the one that was there.
+    fn write(&self, written: &Written, err: &mut dyn Write) -> Result<(), Failure> {
+        let Written { baseline, findings } = written;
         let old = self.path.symlink_metadata().is_ok().then(|| self.read());
         save(self.path, baseline.to_json()?.as_bytes())
             .map_err(|error| Failure::in_file(self.path, error))?;
-        baseline.apply(document, name, |_| true);
-        let known = document.summary.known;
         let path = Untrusted::from(self.path);
         match old {
             None => {}
             Some(Ok(old)) => {
                 list(err, "new in it", baseline.beyond(&old).entries())?;
-                list(err, "no longer in it", old.beyond(&baseline).entries())?;
+                list(err, "no longer in it", old.beyond(baseline).entries())?;
             }
             Some(Err(_)) => writeln!(
                 err,
                 "{path}: what was there was no baseline of this version"
             )?,
         }
-        writeln!(err, "{path}: {known} findings are known now")?;
-        Ok(())
-    }
-
-    /// Takes what the baseline knows out of a document, and says what it lists that is not found any more: it would let that
-    /// come back.
-    pub(super) fn apply(
-        &self,
-        baseline: &Baseline,
-        asked: &[PathBuf],
-        selection: &Selection,
-        document: &mut VerifyDocument,
-        err: &mut dyn Write,
-    ) -> Result<(), Failure> {
-        let judged = Judged::new(asked, self.here, document);
-        let name = |path: &Untrusted<'static>| self.name(path);
-        baseline.apply(document, name, |name| judged.holds(&self.absolute(name)));
-        document.stale.retain(|entry| is_asked(entry, selection));
-        list(err, "no longer found", document.stale.iter().cloned())?;
-        if !document.stale.is_empty() {
-            writeln!(err, "--write-baseline makes a baseline without them")?;
-        }
+        writeln!(err, "{path}: {findings} findings are known now")?;
         Ok(())
     }
 }

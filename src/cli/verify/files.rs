@@ -74,11 +74,11 @@ impl Files {
 
     /// Says of which folders and files nothing was checked: a check that quietly looks at nothing is worse than none.
     ///
-    /// * `checked`: what was found in each of the targets.
-    pub(super) fn note_unchecked(&mut self, checked: &[CheckedFile]) {
+    /// * `is_checked`: of each of the targets, whether there was something in it to check.
+    pub(super) fn note_unchecked(&mut self, is_checked: &[bool]) {
         let mut any = !self.unreadable.is_empty();
-        for (target, checked) in self.targets.values().zip(checked) {
-            if checked.objects.is_empty() && checked.unreadable.is_empty() {
+        for (target, is_checked) in self.targets.values().zip(is_checked) {
+            if !is_checked {
                 continue;
             }
             any = true;

@@ -1,7 +1,8 @@
 //! `hetdwarf verify`: the rules over files and folders, as a CI needs them.
 //!
 //! Which files there are is found here; what is in them is found by [`check_file_with`]. Files are checked by several
-//! threads, and nothing is printed before all are: the output is the same for any number of threads.
+//! threads, and taken in the order of their names. Nothing is printed before all are: the output is the same for any number of
+//! threads.
 
 mod baseline;
 mod config;
@@ -21,11 +22,11 @@ use super::sources::Sources;
 use crate::limits::Limits;
 use crate::object::code_objects_with;
 use crate::report::{
-    CheckedFile, RulesDocument, SarifLog, SummaryDocument, VerifyDocument, check_file_with,
-    github_annotations, junit, lines, to_json_pretty,
+    CheckedFile, Gathering, KnownFindings, RulesDocument, SarifLog, SummaryDocument,
+    VerifyDocument, check_file_with, github_annotations, junit, lines, write_json_pretty,
 };
 use crate::verify::{Choice, Rule, Selection, UnknownRule, queue};
-use baseline::Place;
+use baseline::{Place, Use, Written};
 use config::Config;
 use files::{Files, Target};
 
@@ -55,22 +56,35 @@ pub(crate) fn run(
     let known = known
         .map(|place| place.read().map(|baseline| (place, baseline)))
         .transpose()?;
+    let mut baseline = match (&arguments.write_baseline, &known) {
+        (Some(path), _) => Use::Written(Place::new(path, &folder), Written::default()),
+        (None, Some((place, baseline))) => Use::Known(place, KnownFindings::new(baseline)),
+        (None, None) => Use::None,
+    };
+    let mut gathering = match arguments.each {
+        true => Gathering::each(),
+        false => Gathering::grouped(),
+    };
 
     let mut files = Files::find(&arguments.paths, &config);
     let limits = arguments.limits.limits();
-    let mut document = check(&mut files, arguments.jobs, &selection, &limits);
+    check(
+        &mut files,
+        arguments.jobs,
+        &selection,
+        &limits,
+        |mut checked| {
+            for object in &mut checked.objects {
+                baseline.take(object);
+            }
+            gathering.add(checked);
+        },
+    );
+    let mut document = gathering.finish();
     for file in &document.unreadable {
         Failure::new(format!("{}: {}", file.path, file.message)).report(err);
     }
-    if let Some(path) = &arguments.write_baseline {
-        Place::new(path, &folder).write(&mut document, err)?;
-    }
-    if let Some((place, baseline)) = &known {
-        place.apply(baseline, &arguments.paths, &selection, &mut document, err)?;
-    }
-    if !arguments.each {
-        document = document.grouped();
-    }
+    baseline.finish(&arguments.paths, &selection, &mut document, err)?;
     show_sources(&mut document, &Sources::new(&arguments.sources.source_dirs));
     match arguments.summary {
         true => print_summary(arguments.format, &document, out)?,
@@ -118,12 +132,14 @@ fn in_option(option: &str, error: &UnknownRule) -> Failure {
     Failure::new(format!("{option}: {error}"))
 }
 
+/// Checks all files; `take` is given what is found in them in the order of their names, and at last what could not be looked into.
 fn check(
     files: &mut Files,
     jobs: Option<NonZeroUsize>,
     selection: &Selection,
     limits: &Limits,
-) -> VerifyDocument {
+    mut take: impl FnMut(CheckedFile),
+) {
     let jobs = jobs
         .or_else(|| std::thread::available_parallelism().ok())
         .map_or(1, NonZeroUsize::get);
@@ -135,19 +151,23 @@ fn check(
         .checked_div(files_at_once)
         .and_then(NonZeroUsize::new)
         .unwrap_or(NonZeroUsize::MIN);
-    let checked = queue::run(
+    let mut is_checked = Vec::with_capacity(targets.len());
+    queue::in_order(
         &targets,
         files_at_once,
         |(name, target)| check_target(name, target, selection, limits, threads),
+        |checked| {
+            is_checked.push(!checked.objects.is_empty() || !checked.unreadable.is_empty());
+            take(checked);
+        },
         |done| progress.show(done),
     );
     drop(progress);
-    files.note_unchecked(&checked);
-    let outside = CheckedFile {
+    files.note_unchecked(&is_checked);
+    take(CheckedFile {
         objects: Vec::new(),
         unreadable: files.unreadable.clone(),
-    };
-    VerifyDocument::new(checked.into_iter().chain([outside]))
+    });
 }
 
 /// Looks up the source lines, and calls files what they are called here.
@@ -200,11 +220,11 @@ fn print(
 ) -> Result<(), Failure> {
     match format {
         VerifyFormat::Text => text::print(document, out)?,
-        VerifyFormat::Json => writeln!(out, "{}", to_json_pretty(document)?)?,
+        VerifyFormat::Json => write_json_pretty(document, &mut *out)?,
         // Code hosts know files by their paths in the repository.
         VerifyFormat::Sarif => {
             let log = SarifLog::new(document, &folder.to_string_lossy());
-            writeln!(out, "{}", to_json_pretty(&log)?)?;
+            write_json_pretty(&log, &mut *out)?;
         }
         VerifyFormat::Github => {
             let text = github_annotations(document, &folder.to_string_lossy());
@@ -224,7 +244,7 @@ fn print_summary(
 ) -> Result<(), Failure> {
     let summary = SummaryDocument::new(document);
     match format {
-        VerifyFormat::Json => writeln!(out, "{}", to_json_pretty(&summary)?)?,
+        VerifyFormat::Json => write_json_pretty(&summary, &mut *out)?,
         VerifyFormat::Text => {
             text::print_table(document, out)?;
             text::print_numbers(document, out)?;
@@ -263,7 +283,7 @@ fn print_rules(
 ) -> Result<Exit, Failure> {
     let document = RulesDocument::new(rules);
     match format {
-        VerifyFormat::Json => writeln!(out, "{}", to_json_pretty(&document)?)?,
+        VerifyFormat::Json => write_json_pretty(&document, &mut *out)?,
         VerifyFormat::Text if option == "--explain" => {
             for (number, rule) in document.rules.iter().enumerate() {
                 if number > 0 {

@@ -190,7 +190,7 @@ impl FunctionFrame {
     /// follow in the layout of the code.
     ///
     /// # Errors
-    /// [`ErrorKind::Limit`] after 64 that were not restored.
+    /// [`ErrorKind::TooMany`] after 64 that were not restored.
     pub fn remember(&mut self) -> Result<&mut FunctionFrame> {
         self.raw(Instruction::RememberState)
     }

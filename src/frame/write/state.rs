@@ -3,9 +3,9 @@
 use super::common::Common;
 use super::place::Base;
 use crate::arch::{AddressSpace, Register};
-use crate::error::{Error, Limit, Result, SpecRule};
+use crate::error::{Error, Result, SpecRule};
 use crate::frame::instruction::Instruction;
-use crate::limits::reached;
+use crate::limits::too_many;
 
 /// The rule of the CFA, without the bytes of its expression.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -102,8 +102,7 @@ impl States {
         /// What our own reader takes.
         const DEPTH: usize = 64;
         if self.remembered.len() >= DEPTH {
-            let (limit, value) = (Limit::Depth, DEPTH as u64);
-            return Err(reached(limit, value));
+            return Err(too_many("rows that are remembered", DEPTH as u64));
         }
         self.remembered.push(self.now.clone());
         Ok(())

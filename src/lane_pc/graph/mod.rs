@@ -51,7 +51,7 @@ pub struct Recovered {
 ///
 /// # Errors
 /// [`crate::error::ErrorKind::Malformed`] if there are no blocks, or if EXEC gets more lanes somewhere and what is
-/// active cannot be told there ([`Reason::WholeWave`]); [`crate::error::ErrorKind::Limit`] for regions nested deeper
+/// active cannot be told there ([`Reason::WholeWave`]); [`crate::error::ErrorKind::TooMany`] for regions nested deeper
 /// than 1024.
 pub fn recover(graph: &DiGraph<Block, ()>, wave_size: WaveSize) -> Result<Recovered> {
     let (Some(first), Some(last)) = (graph.node_weights().next(), graph.node_weights().last())

@@ -11,8 +11,8 @@ use super::context::{Contexts, Contradiction, Inside, Node};
 use super::event::{Block, Point};
 use super::masks::{MaskId, Masks, State};
 use super::refused::Reason;
-use crate::error::{Limit, Result};
-use crate::limits::reached;
+use crate::error::Result;
+use crate::limits::too_many;
 
 /// Deeper than compilers nest, and what [`super::super::Program`] takes.
 const DEPTH: usize = 1024;
@@ -51,7 +51,7 @@ struct Maker<'g> {
 /// Makes the tree.
 ///
 /// # Errors
-/// [`ErrorKind::Limit`] for regions nested deeper than 1024.
+/// [`ErrorKind::TooMany`] for regions nested deeper than 1024.
 pub(super) fn make(
     graph: &DiGraph<Block, ()>,
     masks: &Masks,
@@ -126,7 +126,7 @@ impl Maker<'_> {
             }
             at = parent;
             if around.len() > DEPTH {
-                return Err(reached(Limit::Depth, DEPTH as u64));
+                return Err(too_many("regions in one another", DEPTH as u64));
             }
         }
         around.reverse();

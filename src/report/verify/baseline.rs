@@ -155,26 +155,32 @@ impl Baseline {
         document: &VerifyDocument,
         name: impl Fn(&Untrusted<'static>) -> Untrusted<'static>,
     ) -> Baseline {
-        let mut known: BTreeMap<BaselineKey, Known> = BTreeMap::new();
+        let mut baseline = Baseline::default();
         for file in &document.files {
-            let path = name(&file.path);
-            let mut counter = Counter::default();
-            for finding in &file.findings {
-                let key = BaselineKey::of(file, finding, || path.clone());
-                let number = counter.number(&key, key.unit(finding));
-                let is_note = finding.severity == Severity::Note;
-                let known = known.entry(key).or_insert_with(|| Known {
-                    is_note,
-                    ..Known::default()
-                });
-                known.is_note &= is_note;
-                known.count = known.count.max(number);
-                if !known.files.contains(&path) {
-                    known.files.insert(path.clone());
-                }
+            baseline.add(file, &name(&file.path));
+        }
+        baseline
+    }
+
+    /// Takes everything in a code object as known.
+    ///
+    /// * `path`: what the baseline calls it.
+    pub fn add(&mut self, file: &VerifiedFile, path: &Untrusted<'static>) {
+        let mut counter = Counter::default();
+        for finding in &file.findings {
+            let key = BaselineKey::of(file, finding, || path.clone());
+            let number = counter.number(&key, key.unit(finding));
+            let is_note = finding.severity == Severity::Note;
+            let known = self.known.entry(key).or_insert_with(|| Known {
+                is_note,
+                ..Known::default()
+            });
+            known.is_note &= is_note;
+            known.count = known.count.max(number);
+            if !known.files.contains(path) {
+                known.files.insert(path.clone());
             }
         }
-        Baseline { known }
     }
 
     /// Reads the file form.
@@ -256,36 +262,76 @@ impl Baseline {
         name: impl Fn(&Untrusted<'static>) -> Untrusted<'static>,
         checked: impl Fn(&Untrusted<'_>) -> bool,
     ) {
-        let mut found: BTreeMap<BaselineKey, u64> = BTreeMap::new();
-        let mut taken: u64 = 0;
+        let mut known = KnownFindings::new(self);
         for file in &mut document.files {
             let path = name(&file.path);
-            let mut counter = Counter::default();
-            let findings = core::mem::take(&mut file.findings);
-            file.findings = findings
-                .into_iter()
-                .filter(|finding| {
-                    let key = BaselineKey::of(file, finding, || path.clone());
-                    let Some(known) = self.known.get(&key) else {
-                        return true;
-                    };
-                    let number = counter.number(&key, key.unit(finding));
-                    let most = found.entry(key).or_default();
-                    *most = (*most).max(number);
-                    if number > known.count {
-                        return true;
-                    }
-                    taken = taken.saturating_add(1);
-                    false
-                })
-                .collect();
+            known.take(file, &path);
         }
+        known.finish(document, name, checked);
+        document.count();
+    }
+}
+
+/// Takes what a baseline knows out of files that come one by one: [`Baseline::apply`] for what is not in memory at once.
+#[derive(Debug)]
+pub struct KnownFindings<'b> {
+    baseline: &'b Baseline,
+    /// The most of each that one code object has.
+    found: BTreeMap<BaselineKey, u64>,
+    taken: u64,
+}
+
+impl<'b> KnownFindings<'b> {
+    /// Nothing is taken yet.
+    #[must_use]
+    pub fn new(baseline: &'b Baseline) -> KnownFindings<'b> {
+        KnownFindings {
+            baseline,
+            found: BTreeMap::new(),
+            taken: 0,
+        }
+    }
+
+    /// Takes known findings out of a code object. Of findings that look alike the first ones are taken.
+    ///
+    /// * `path`: what the baseline calls it.
+    pub fn take(&mut self, file: &mut VerifiedFile, path: &Untrusted<'static>) {
+        let mut counter = Counter::default();
+        let findings = core::mem::take(&mut file.findings);
+        let is_new = |finding: &FindingDocument| {
+            let key = BaselineKey::of(file, finding, || path.clone());
+            let Some(known) = self.baseline.known.get(&key) else {
+                return true;
+            };
+            let number = counter.number(&key, key.unit(finding));
+            let most = self.found.entry(key).or_default();
+            *most = (*most).max(number);
+            if number > known.count {
+                return true;
+            }
+            self.taken = self.taken.saturating_add(1);
+            false
+        };
+        file.findings = findings.into_iter().filter(is_new).collect();
+    }
+
+    /// Says in the document of all files how much was known, and what is [`stale`](VerifyDocument::stale): listed, and
+    /// not found.
+    ///
+    /// * `name`: as in [`of`](Baseline::of);
+    /// * `checked`: whether what the baseline calls so was to be checked; of other paths nothing can be said.
+    pub fn finish(
+        self,
+        document: &mut VerifyDocument,
+        name: impl Fn(&Untrusted<'static>) -> Untrusted<'static>,
+        checked: impl Fn(&Untrusted<'_>) -> bool,
+    ) {
         // What is the same as another code object was not looked at by itself.
         let same: BTreeSet<Untrusted<'_>> = (document.files.iter())
             .flat_map(|file| file.same.iter().map(&name))
             .collect();
-        let stale = self.entries().filter_map(|mut entry| {
-            let now = found.get(&entry.key).copied().unwrap_or(0);
+        let stale = self.baseline.entries().filter_map(|mut entry| {
+            let now = self.found.get(&entry.key).copied().unwrap_or(0);
             let is_checked = |path| !same.contains(path) && checked(path);
             if now >= entry.count || !entry.files.iter().all(is_checked) {
                 return None;
@@ -294,7 +340,7 @@ impl Baseline {
             Some(entry)
         });
         document.stale = stale.collect();
-        document.summary.known = document.summary.known.saturating_add(taken);
-        document.count();
+        let known = &mut document.summary.known;
+        *known = known.saturating_add(self.taken);
     }
 }

@@ -1,12 +1,14 @@
 //! `hetdwarf-verify/1`: what the rules found in a set of code objects, and the other forms of it.
 //!
-//! [`check_file`] makes the part of one file, [`VerifyDocument::new`] joins the parts. [`Baseline`] takes away
+//! [`check_file`] makes the part of one file, [`VerifyDocument::new`] joins the parts, and [`Gathering`] does so for more than
+//! should be in memory at once. [`Baseline`] takes away
 //! what was known before; [`SarifLog`] and [`github_annotations`] say the same in the terms of others. Which
 //! files there are, and text for people, are left to the command.
 
 mod baseline;
 mod check;
 mod fingerprint;
+mod gathering;
 mod github;
 mod group;
 mod junit;
@@ -17,8 +19,9 @@ mod producer;
 mod sarif;
 mod summary;
 
-pub use baseline::{Baseline, BaselineEntry, BaselineKey};
+pub use baseline::{Baseline, BaselineEntry, BaselineKey, KnownFindings};
 pub use check::{CheckedFile, check_file, check_file_with, check_file_within};
+pub use gathering::Gathering;
 pub use github::github_annotations;
 pub use group::WIDESPREAD;
 pub use junit::junit;
@@ -329,23 +332,22 @@ impl VerifyDocument {
     /// Joins what was found in files. The order in which they are given does not matter.
     #[must_use]
     pub fn new(checked: impl IntoIterator<Item = CheckedFile>) -> VerifyDocument {
-        let mut document = VerifyDocument {
+        let mut gathering = Gathering::each();
+        for file in checked {
+            gathering.add(file);
+        }
+        gathering.finish()
+    }
+
+    fn empty() -> VerifyDocument {
+        VerifyDocument {
             format: "hetdwarf-verify/1",
             files: Vec::new(),
             unreadable: Vec::new(),
             stale: Vec::new(),
             rules: Vec::new(),
             summary: VerifySummary::default(),
-        };
-        for file in checked {
-            document.files.extend(file.objects);
-            document.unreadable.extend(file.unreadable);
         }
-        // Objects of one path are already in the order of the file.
-        document.files.sort_by(|a, b| a.path.cmp(&b.path));
-        document.unreadable.sort();
-        document.count();
-        document
     }
 
     /// Whether a finding is an error.

@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::producer::family;
 use super::{FindingDocument, UnreadableFile, VerifyDocument, VerifySummary, count, severity_name};
 use crate::untrusted::Untrusted;
 use crate::verify::Severity;
@@ -138,49 +137,40 @@ fn markdown(text: &str) -> String {
 }
 
 /// The table while it is made.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Table {
     rows: BTreeMap<(&'static str, Severity), Row>,
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Row {
     causes: u64,
     findings: u64,
-    functions: BTreeSet<Untrusted<'static>>,
-    /// Indices of files, and of those where a function is not known.
+    /// Numbers of functions; where one is not known, the file has a number of its own.
+    owners: BTreeSet<usize>,
+    /// Indices of files.
     files: BTreeSet<usize>,
-    without_function: BTreeSet<usize>,
     producers: BTreeSet<Untrusted<'static>>,
 }
 
 impl Table {
-    /// Counts the findings of a document that is not grouped.
-    pub(super) fn of(document: &VerifyDocument) -> Table {
-        let mut table = Table::default();
-        for (index, file) in document.files.iter().enumerate() {
-            if file.findings.is_empty() {
-                continue;
-            }
-            let family = family(file);
-            for finding in &file.findings {
-                let row = table.row(finding);
-                row.findings = row.findings.saturating_add(1);
-                if row.files.insert(index) {
-                    row.producers.insert(family.clone());
-                }
-                match &finding.function {
-                    Some(function) if !row.functions.contains(function) => {
-                        row.functions.insert(function.clone());
-                    }
-                    Some(_) => {}
-                    None => {
-                        row.without_function.insert(index);
-                    }
-                }
-            }
+    /// Counts a finding.
+    ///
+    /// * `file`, `owner`: the index of its file, and the number of what it is in;
+    /// * `family`: what made the file.
+    pub(super) fn add(
+        &mut self,
+        file: usize,
+        owner: usize,
+        family: &Untrusted<'static>,
+        finding: &FindingDocument,
+    ) {
+        let row = self.row(finding);
+        row.findings = row.findings.saturating_add(1);
+        row.owners.insert(owner);
+        if row.files.insert(file) {
+            row.producers.insert(family.clone());
         }
-        table
     }
 
     /// Counts a cause.
@@ -203,8 +193,7 @@ impl Table {
                 severity,
                 causes: row.causes,
                 findings: row.findings,
-                functions: count(row.functions.len())
-                    .saturating_add(count(row.without_function.len())),
+                functions: count(row.owners.len()),
                 files: count(row.files.len()),
                 producers: row.producers.into_iter().collect(),
             })

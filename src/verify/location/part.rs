@@ -89,7 +89,7 @@ fn check_parts(subject: &Subject<'_, '_>, parts: Vec<&[UnitId]>, threads: usize)
     };
     let mut all = Part::default();
     let mut forks = Vec::new();
-    for done in queue::run(&parts, threads, job, |_| ()) {
+    for done in queue::run(&parts, threads, job) {
         let (part, fork) = done?;
         all.append(part);
         forks.push(fork);
