@@ -37,6 +37,8 @@ pub(super) struct Code {
     callees: Vec<Option<u64>>,
     /// Whether branches go to it.
     is_leader: Vec<bool>,
+    /// For each to which branches go, its place in an order in which control comes to it: see [`order`](Code::order).
+    order: Vec<usize>,
     /// The vector registers in whose lanes scalar values are.
     lane_vectors: BTreeSet<MachineRegister>,
     pub(super) convention: Convention,
@@ -91,9 +93,11 @@ impl Code {
             edges,
             callees: targets,
             is_leader,
+            order: Vec::new(),
             lane_vectors,
             convention: Convention::Llvm,
         };
+        code.order = code.find_order();
         code.convention = code.find_convention();
         Ok(code)
     }
@@ -133,6 +137,53 @@ impl Code {
     /// Whether branches go to an instruction.
     pub(super) fn is_leader(&self, index: usize) -> bool {
         self.is_leader.get(index).copied().unwrap_or(false)
+    }
+
+    /// The place of an instruction to which branches go in an order in which those come first from which control comes, but for
+    /// loops (reverse postorder). To follow states in it takes the fewest rounds; compilers do not lay code out so.
+    pub(super) fn order(&self, index: usize) -> usize {
+        self.order.get(index).copied().unwrap_or(0)
+    }
+
+    fn find_order(&self) -> Vec<usize> {
+        let mut order = vec![0; self.instructions.len()];
+        let mut is_seen: Vec<bool> = (0..self.instructions.len()).map(|n| n == 0).collect();
+        let mut last = self.instructions.len();
+        let mut open: Vec<(usize, Vec<usize>)> = vec![(0, self.leaders_after(0))];
+        while let Some((index, after)) = open.last_mut() {
+            let Some(next) = after.pop() else {
+                if let Some(place) = order.get_mut(*index) {
+                    *place = last;
+                }
+                last = last.saturating_sub(1);
+                open.pop();
+                continue;
+            };
+            if let Some(seen) = is_seen.get_mut(next).filter(|seen| !**seen) {
+                *seen = true;
+                open.push((next, self.leaders_after(next)));
+            }
+        }
+        order
+    }
+
+    /// Where control goes from an instruction on, up to the next to which branches go.
+    fn leaders_after(&self, mut index: usize) -> Vec<usize> {
+        let mut leaders = Vec::new();
+        loop {
+            let mut next = None;
+            for edge in self.edges(index) {
+                match edge {
+                    Edge::To(to) if self.is_leader(to) => leaders.push(to),
+                    Edge::To(to) => next = Some(to),
+                    Edge::Leaves | Edge::Ends | Edge::Lost => {}
+                }
+            }
+            match next {
+                Some(next) => index = next,
+                None => return leaders,
+            }
+        }
     }
 
     /// The vector registers in whose lanes scalar values are put.

@@ -44,8 +44,8 @@ pub(super) fn follow(
         returned: None,
         is_lost: false,
     };
-    let mut work = BTreeSet::from([start]);
-    while let Some(first) = work.pop_first() {
+    let mut work = BTreeSet::from([(0, start)]);
+    while let Some((_, first)) = work.pop_first() {
         let Some(mut state) = flow.states.get(&first).cloned() else {
             continue;
         };
@@ -62,7 +62,7 @@ pub(super) fn follow(
                 match edge {
                     Edge::To(to) if code.is_leader(to) || to == start => {
                         if flow.arrive(to, &state) {
-                            work.insert(to);
+                            work.insert((code.order(to), to));
                         }
                     }
                     Edge::To(to) => next = Some(to),

@@ -76,7 +76,7 @@ impl Context<'_> {
     pub(super) const fn half(&self) -> Option<u8> {
         match self.follow {
             Follow::Lane(half) | Follow::ActiveLane(half) => Some(half),
-            Follow::Dwords => None,
+            Follow::Dwords | Follow::Scalars => None,
         }
     }
 
@@ -175,7 +175,7 @@ impl Context<'_> {
                 state.is_whole = false;
                 match follow {
                     Follow::ActiveLane(_) => Outcome::Lost(Reason::Mask),
-                    Follow::Lane(_) | Follow::Dwords => Outcome::Same,
+                    Follow::Lane(_) | Follow::Dwords | Follow::Scalars => Outcome::Same,
                 }
             }
             _ => Outcome::Lost(Reason::WholeWave),

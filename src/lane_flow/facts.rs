@@ -8,23 +8,26 @@ use petgraph::graph::{DiGraph, NodeIndex};
 
 use super::code::{Code, Edge, STACK_REGISTERS};
 use super::dataflow::{Dataflow, follow};
+use super::idle::Idle;
 use super::liveness::{Dword, Live, Liveness};
 use super::place::{Place, Slot};
 use super::state::{Exec, SectionLanes, State};
 use super::step::Context;
 use super::value::{Decisions, Value};
 use crate::arch::WaveSize;
-use crate::isa::{Effect, MachineRegister};
+use crate::isa::{Effect, MachineRegister, Span};
 
 /// See the head of the module.
 #[derive(Debug)]
 pub(super) struct Facts {
-    /// The states of whole dwords, in terms of the entry.
+    /// The states of scalar registers, in terms of the entry.
     flow: Dataflow,
     /// Whether EXEC is unchanged from before an instruction until the function returns, apart from whole-wave sections.
     is_whole: Vec<bool>,
     /// For each half of the wave.
     liveness: [Liveness; 2],
+    /// Likewise.
+    idle: [Idle; 2],
 }
 
 /// What an instruction does to what lies in scratch and to EXEC, as it was found on the way from the entry.
@@ -33,6 +36,8 @@ pub(super) struct Marks {
     /// The first row of scratch that a load or store of registers with scalar values reaches, by the number of
     /// the instruction.
     pub(super) rows: BTreeMap<usize, Slot>,
+    /// The same of every store.
+    pub(super) stores: BTreeMap<usize, Slot>,
     /// Those that write all lanes.
     pub(super) writes_all: BTreeSet<usize>,
     /// Those that change which lanes are active.
@@ -50,14 +55,25 @@ impl Facts {
         let marks = mark(context, &flow);
         let find = |half| Liveness::find(context.code, &marks, half, steps);
         let liveness = match context.wave_size {
-            WaveSize::Wave32 => [find(0), Liveness::default()],
-            WaveSize::Wave64 => [find(0), find(1)],
+            WaveSize::Wave32 => [find(0).alone(), Liveness::default()],
+            WaveSize::Wave64 => {
+                let mut halves = [find(0), find(1)];
+                Liveness::divide(&mut halves);
+                halves
+            }
+        };
+        let find = |liveness| Idle::find(context.code, &marks, liveness);
+        let [low, high] = &liveness;
+        let idle = match context.wave_size {
+            WaveSize::Wave32 => [find(low), Idle::default()],
+            WaveSize::Wave64 => [find(low), find(high)],
         };
         let is_whole = until_return(context.code, &marks.changes_exec);
         Some(Facts {
             flow,
             is_whole,
             liveness,
+            idle,
         })
     }
 
@@ -75,6 +91,18 @@ impl Facts {
     /// The dwords that can reach one dword of EXEC, before an instruction that branches go to.
     pub(super) fn live(&self, half: u8, index: usize) -> Option<&Live> {
         self.liveness.get(usize::from(half))?.live(index)
+    }
+
+    /// What changes nothing that is followed in the way of a lane of one half.
+    pub(super) fn idle(&self, half: u8) -> Option<&Idle> {
+        self.idle.get(usize::from(half))
+    }
+
+    /// Whether what an instruction puts into a lane of a vector register is followed in the way of a lane of one half:
+    /// see [`Liveness::is_needed`].
+    pub(super) fn is_needed(&self, half: u8, index: usize) -> bool {
+        let liveness = self.liveness.get(usize::from(half));
+        liveness.is_none_or(|liveness| liveness.is_needed(index))
     }
 
     /// The vector registers and rows of scratch that [`live`](Facts::live) tells about, in its order.
@@ -97,10 +125,14 @@ fn mark(context: &Context<'_>, flow: &Dataflow) -> Marks {
             if let Some(instruction) = code.instructions.get(index) {
                 if let Effect::Load(access) | Effect::Store(access) = instruction.effect
                     && let Some(slot) = context.slot(&state, &access)
-                    && let Some(data) = access.data
-                    && data.registers().any(|register| code.has_lanes(register))
                 {
-                    marks.rows.insert(index, slot);
+                    let mut data = access.data.into_iter().flat_map(Span::registers);
+                    if data.any(|register| code.has_lanes(register)) {
+                        marks.rows.insert(index, slot);
+                    }
+                    if matches!(instruction.effect, Effect::Store(_)) {
+                        marks.stores.insert(index, slot);
+                    }
                 }
                 if let Exec::Section(section) = state.exec
                     && section.lanes == SectionLanes::All

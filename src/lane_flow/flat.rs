@@ -33,6 +33,17 @@ impl<K: Copy + Ord, V> Flat<K, V> {
         found.map(|(_, value)| value)
     }
 
+    pub(super) fn get_mut(&mut self, key: K) -> Option<&mut V> {
+        let at = self.find(key).ok()?;
+        self.0.get_mut(at).map(|(_, value)| value)
+    }
+
+    /// The first key and the last.
+    pub(super) fn ends(&self) -> Option<[K; 2]> {
+        let ends = [self.0.first()?, self.0.last()?];
+        Some(ends.map(|(key, _)| *key))
+    }
+
     pub(super) fn insert(&mut self, key: K, value: V) {
         match self.find(key) {
             Ok(at) => {

@@ -105,7 +105,7 @@ impl FunctionFlow {
             switches_at: Mutex::default(),
             stops: Mutex::default(),
         };
-        let context = function.context(callees, Follow::Dwords, &[]);
+        let context = function.context(callees, Follow::Scalars, &[]);
         let facts = Facts::find(&context, function.steps());
         function.facts = facts;
         Ok(function)
@@ -136,6 +136,12 @@ impl FunctionFlow {
     /// The number of the instruction at an address.
     pub(super) fn index_of(&self, pc: u64) -> Option<usize> {
         self.code.index_of(pc)
+    }
+
+    /// Whether the same is known of lanes before an instruction as after it.
+    pub(super) fn is_idle(&self, index: usize) -> bool {
+        let does_nothing = |half| self.facts.as_ref()?.idle(half)?.forgets(index);
+        (0..self.halves()).all(|half| does_nothing(half) == Some(0))
     }
 
     /// Whether an instruction is where a call returns to.
@@ -209,7 +215,7 @@ impl FunctionFlow {
     }
 
     fn find_at_stop(&self, callees: &Callees<'_>, index: usize) -> AtStop {
-        let context = self.context(callees, Follow::Dwords, &[]);
+        let context = self.context(callees, Follow::Scalars, &[]);
         let known = |facts: &Facts| facts.before(&context, index);
         let (Some(facts), Some(known)) = (&self.facts, self.facts.as_ref().and_then(known)) else {
             return AtStop {

@@ -17,7 +17,7 @@ use petgraph::graph::{DiGraph, NodeIndex};
 use super::code::{Code, Edge, STACK_REGISTERS};
 use super::facts::Marks;
 use super::place::Slot;
-use super::state::scalar_index;
+use super::scalars::bit;
 use super::value::Bitwise;
 use crate::isa::{AccessKind, Effect, Instruction, MachineRegister, Operand, ScalarOp, Span};
 
@@ -48,6 +48,8 @@ pub(super) struct Liveness {
     dwords: Vec<Dword>,
     /// Before the first instruction of each block.
     blocks: BTreeMap<usize, Live>,
+    /// Reads and writes of lanes whose values do not reach EXEC, in order.
+    unneeded: Vec<usize>,
 }
 
 impl Liveness {
@@ -58,6 +60,26 @@ impl Liveness {
     /// What is live before the first instruction of a block; nothing if that is not known.
     pub(super) fn live(&self, index: usize) -> Option<&Live> {
         self.blocks.get(&index)
+    }
+
+    /// Whether what an instruction reads from a lane of a vector register, or puts there, is to be followed: it can reach EXEC,
+    /// or cannot reach the other half of it either, and may tell of the past.
+    pub(super) fn is_needed(&self, index: usize) -> bool {
+        self.unneeded.binary_search(&index).is_err()
+    }
+
+    /// Leaves to the other half what can reach only that.
+    pub(super) fn divide([low, high]: &mut [Liveness; 2]) {
+        let others = high.unneeded.clone();
+        high.unneeded.retain(|index| low.is_needed(*index));
+        low.unneeded
+            .retain(|index| others.binary_search(index).is_err());
+    }
+
+    /// There is no other half.
+    pub(super) fn alone(mut self) -> Liveness {
+        self.unneeded.clear();
+        self
     }
 
     /// * `half`: of EXEC only this dword counts, 0 or 1; and of masks what can reach it.
@@ -97,12 +119,7 @@ impl Liveness {
             if let Some(waiting) = is_waiting.get_mut(block) {
                 *waiting = false;
             }
-            let mut set = empty.clone();
-            for after in graph.neighbors_directed(NodeIndex::new(block), Direction::Outgoing) {
-                if let Some(after) = live.get(after.index()) {
-                    set.add(after);
-                }
-            }
+            let mut set = after(&graph, block, &live, &empty);
             for index in (*first..*end).rev() {
                 match left.checked_sub(1) {
                     Some(less) => left = less,
@@ -122,11 +139,37 @@ impl Liveness {
                 }
             }
         }
+        let mut unneeded = Vec::new();
+        for (block, (first, end)) in starts.iter().zip(&ends).enumerate() {
+            if !(*first..*end).any(|index| finder.is_of_lane(index)) {
+                continue;
+            }
+            let mut set = after(&graph, block, &live, &empty);
+            for index in (*first..*end).rev() {
+                if finder.is_of_lane(index) && !finder.is_needed(index, &set) {
+                    unneeded.push(index);
+                }
+                finder.before(index, &mut set);
+            }
+        }
+        unneeded.sort_unstable();
         Liveness {
             dwords: finder.dwords,
             blocks: starts.into_iter().zip(live).collect(),
+            unneeded,
         }
     }
+}
+
+/// What is live after a block.
+fn after(graph: &DiGraph<(), ()>, block: usize, live: &[Live], empty: &Live) -> Live {
+    let mut set = empty.clone();
+    for after in graph.neighbors_directed(NodeIndex::new(block), Direction::Outgoing) {
+        if let Some(after) = live.get(after.index()) {
+            set.add(after);
+        }
+    }
+    set
 }
 
 impl Live {
@@ -176,6 +219,8 @@ struct Finder<'c> {
     marks: &'c Marks,
     half: u8,
     dwords: Vec<Dword>,
+    /// The scalar registers that each instruction writes.
+    written: Vec<u128>,
 }
 
 impl Finder<'_> {
@@ -190,7 +235,13 @@ impl Finder<'_> {
         }
         dwords.sort_unstable();
         dwords.dedup();
+        let written = code.instructions.iter().map(|instruction| {
+            let spans = instruction.writes.spans().iter();
+            let registers = spans.flat_map(|span| span.registers());
+            registers.fold(0, |set, register| set | bit(register))
+        });
         Finder {
+            written: written.collect(),
             code,
             marks,
             half,
@@ -203,17 +254,34 @@ impl Finder<'_> {
         self.dwords.binary_search(&dword).ok()
     }
 
+    /// Whether an instruction reads or writes a lane of a vector register.
+    fn is_of_lane(&self, index: usize) -> bool {
+        let effect = self.code.instructions.get(index).map(|one| one.effect);
+        matches!(
+            effect,
+            Some(Effect::ReadLane { .. } | Effect::WriteLane { .. })
+        )
+    }
+
+    /// Whether what such an instruction writes is live after it.
+    fn is_needed(&self, index: usize, after: &Live) -> bool {
+        match self.code.instructions.get(index).map(|one| one.effect) {
+            Some(Effect::ReadLane { dst, .. }) => registers(dst) & with_stack(after.scalars) != 0,
+            Some(Effect::WriteLane { dst, lane, .. }) => {
+                after.of(self.register(dst)) & lanes(lane) != 0
+            }
+            _ => true,
+        }
+    }
+
     /// Goes back over an instruction.
     fn before(&self, index: usize, live: &mut Live) {
         let Some(instruction) = self.code.instructions.get(index) else {
             return;
         };
         let after = live.scalars;
-        let written = (instruction.writes.spans().iter())
-            .flat_map(|span| span.registers())
-            .fold(0, |set, register| set | bit(register));
-        live.scalars &= !written;
-        let all = self.marks.writes_all.contains(&index);
+        live.scalars &= !self.written.get(index).copied().unwrap_or(0);
+        let all = || self.marks.writes_all.contains(&index);
         match instruction.effect {
             Effect::ReadLane { dst, src, lane } if registers(dst) & after != 0 => {
                 let vector = src.register().and_then(|register| self.register(register));
@@ -231,7 +299,7 @@ impl Finder<'_> {
             Effect::VectorMove { dst, src } => {
                 let sources = src.registers().into_iter().flat_map(Span::registers);
                 for (dst, src) in dst.registers().zip(sources) {
-                    self.copied(live, [self.register(dst), self.register(src)], all);
+                    self.copied(live, [self.register(dst), self.register(src)], all());
                 }
             }
             Effect::Load(access) | Effect::Store(access) => {
@@ -247,8 +315,8 @@ impl Finder<'_> {
                     let row = self.dwords.binary_search(&row).ok();
                     let register = self.register(register);
                     match instruction.effect {
-                        Effect::Load(_) => self.copied(live, [register, row], all),
-                        _ => self.copied(live, [row, register], all),
+                        Effect::Load(_) => self.copied(live, [register, row], all()),
+                        _ => self.copied(live, [row, register], all()),
                     }
                 }
             }
@@ -267,11 +335,9 @@ impl Finder<'_> {
 
     /// The scalar registers that an instruction reads for something that is needed.
     fn reads(&self, instruction: &Instruction, after: u128) -> u128 {
-        // Every address on the stack is counted from these.
-        let stack = STACK_REGISTERS.into_iter();
-        let wanted = stack.fold(after, |set, register| set | bit(register));
         match instruction.effect {
             Effect::Scalar { dst, a, b, op } => {
+                let wanted = with_stack(after);
                 let count = dst.registers().map_or(0, |span| span.count);
                 let dwords = (0..count).filter(|n| self.is_wanted(dst, *n, wanted));
                 let kept = op == ScalarOp::MovIfScc;
@@ -311,16 +377,16 @@ fn row(first: Slot, n: u8) -> Slot {
     Slot { offset, ..first }
 }
 
+/// A set with the registers that every address on the stack is counted from.
+fn with_stack(set: u128) -> u128 {
+    let stack = STACK_REGISTERS.into_iter();
+    stack.fold(set, |set, register| set | bit(register))
+}
+
 /// The lanes that an operand can name.
 fn lanes(lane: Operand) -> u64 {
     let lane = lane.constant().and_then(|lane| u32::try_from(lane).ok());
     lane.map_or(u64::MAX, |lane| 1_u64.checked_shl(lane & 63).unwrap_or(0))
-}
-
-/// The bit of a register in a set.
-fn bit(register: MachineRegister) -> u128 {
-    let index = scalar_index(register).and_then(|index| u32::try_from(index).ok());
-    index.and_then(|n| 1_u128.checked_shl(n)).unwrap_or(0)
 }
 
 fn registers(operand: Operand) -> u128 {

@@ -6,6 +6,8 @@
     reason = "what is not followed is left unknown, whatever it is"
 )]
 
+use smallvec::SmallVec;
+
 use super::place::{Place, Slot};
 use super::state::{Exec, SectionLanes, State};
 use super::step::{Context, Follow};
@@ -29,20 +31,19 @@ impl Context<'_> {
     pub(super) fn write_lane(
         &self,
         state: &mut State,
-        dst: MachineRegister,
+        (dst, index): (MachineRegister, usize),
         src: Operand,
         lane: Operand,
     ) {
         if !self.is_followed(dst) {
             return;
         }
-        let [value, _] = self.pair(state, src);
+        let [value, _] = match self.is_needed(index) {
+            true => self.pair(state, src),
+            false => [Value::Unknown; 2],
+        };
         match self.lane_number(state, lane) {
-            Some(lane) => {
-                let mut vector = state.vector(dst);
-                vector.set_lane(lane, value);
-                state.set_vector(dst, vector);
-            }
+            Some(lane) => state.set_vector_lane(dst, lane, value),
             None => state.set_vector(dst, Vector::UNKNOWN),
         }
     }
@@ -50,7 +51,11 @@ impl Context<'_> {
     /// Whether the contents of a vector register are kept. In the way of a lane those are enough that
     /// scalar values are put in.
     pub(super) fn is_followed(&self, register: MachineRegister) -> bool {
-        self.follow == Follow::Dwords || self.code.has_lanes(register)
+        match self.follow {
+            Follow::Dwords => true,
+            Follow::Scalars => false,
+            Follow::Lane(_) | Follow::ActiveLane(_) => self.code.has_lanes(register),
+        }
     }
 
     /// A vector register, as far as it is followed.
@@ -90,8 +95,10 @@ impl Context<'_> {
         new: &Vector,
     ) {
         if self.is_followed(register) {
-            let written = self.written(state, index);
-            let vector = state.vector(register).overwritten(new, written);
+            let vector = match self.written(state, index) {
+                Written::All => new.clone(),
+                written => state.vector(register).overwritten(new, written),
+            };
             state.set_vector(register, vector);
         }
     }
@@ -108,12 +115,17 @@ impl Context<'_> {
     /// Whether the contents of a row of scratch are kept. In the way of a lane those are enough that are loaded
     /// into registers with scalar values; others are not known.
     pub(super) fn is_kept(&self, slot: Slot) -> bool {
-        self.follow == Follow::Dwords || self.rows.contains(&Some(slot))
+        match self.follow {
+            Follow::Dwords => true,
+            Follow::Scalars => false,
+            Follow::Lane(_) | Follow::ActiveLane(_) => self.rows.contains(&Some(slot)),
+        }
     }
 
     pub(super) fn vector_move(&self, state: &mut State, index: usize, dst: Span, src: Operand) {
         let sources = src.registers();
-        let vectors: Vec<Vector> = (0..dst.count)
+        // Those that are written may be among those that are read.
+        let vectors: SmallVec<[Vector; 2]> = (0..dst.count)
             .map(|n| match sources.and_then(|span| span.first.plus(n)) {
                 Some(register @ (MachineRegister::Vgpr(_) | MachineRegister::Agpr(_))) => {
                     self.vector(state, register)
@@ -177,36 +189,19 @@ impl Context<'_> {
     /// A store. Those with an address of each lane's own, and those through flat addresses, go to variables
     /// of the program and not to where registers are kept: every compiler relies on that.
     pub(super) fn store(&self, state: &mut State, index: usize, access: &Access) {
-        let is_stack = match access.kind {
-            AccessKind::Scratch => true,
-            AccessKind::Buffer => has_scratch_descriptor(access),
-            AccessKind::Flat | AccessKind::Global => false,
-        };
-        if !is_stack || access.address.is_some() {
+        if !is_stack(access) {
             return;
         }
         let Some(slot) = self.slot(state, access) else {
             return state.lose_slots();
         };
-        let dword = slot.offset.rem_euclid(4);
-        let bytes = i64::from(access.bytes);
-        let first = slot.offset.saturating_sub(dword);
-        if dword != 0 || bytes < 4 {
-            // Every dword that is touched has something new in it.
-            let dwords = dword.saturating_add(bytes).saturating_add(3).div_euclid(4);
-            for n in 0..dwords {
-                let offset = first.saturating_add(n.saturating_mul(4));
-                let slot = Slot { offset, ..slot };
-                self.write_slot(state, (slot, index), &Vector::UNKNOWN);
-            }
-            return;
-        }
-        let registers = access.data.into_iter().flat_map(Span::registers);
-        for (n, register) in (0_i64..).zip(registers) {
-            let offset = slot.offset.saturating_add(n.saturating_mul(4));
-            let slot = Slot { offset, ..slot };
-            let vector = self.vector(state, register);
-            self.write_slot(state, (slot, index), &vector);
+        // A dword that is not touched as a whole has something new in it.
+        let is_whole = slot.offset.rem_euclid(4) == 0 && access.bytes >= 4;
+        let mut registers = access.data.into_iter().flat_map(Span::registers);
+        for row in rows(access, slot) {
+            let register = registers.next().filter(|_| is_whole);
+            let vector = register.map_or(Vector::UNKNOWN, |one| self.vector(state, one));
+            self.write_slot(state, (row, index), &vector);
         }
     }
 
@@ -236,6 +231,34 @@ impl Context<'_> {
             self.write_vector(state, (register, index), &vector);
         }
     }
+}
+
+/// Whether an access is one to the stack, at an address that is the same for all lanes.
+pub(super) fn is_stack(access: &Access) -> bool {
+    let is_scratch = match access.kind {
+        AccessKind::Scratch => true,
+        AccessKind::Buffer => has_scratch_descriptor(access),
+        AccessKind::Flat | AccessKind::Global => false,
+    };
+    is_scratch && access.address.is_none()
+}
+
+/// The rows of scratch that a store touches.
+///
+/// * `slot`: where it begins.
+pub(super) fn rows(access: &Access, slot: Slot) -> impl Iterator<Item = Slot> {
+    let dword = slot.offset.rem_euclid(4);
+    let bytes = i64::from(access.bytes);
+    let count = if dword != 0 || bytes < 4 {
+        dword.saturating_add(bytes).saturating_add(3).div_euclid(4)
+    } else {
+        access.data.map_or(0, |data| i64::from(data.count))
+    };
+    let first = slot.offset.saturating_sub(dword);
+    (0..count).map(move |n| Slot {
+        offset: first.saturating_add(n.saturating_mul(4)),
+        ..slot
+    })
 }
 
 /// Whether a buffer access is one to scratch: by the descriptor in `s[0:3]`.

@@ -32,6 +32,9 @@
 //! followed. So many are kept apart; after that they are joined, where what differs is not known. What
 //! cannot reach EXEC is forgotten before (`liveness`), which makes most states equal.
 //!
+//! **What is passed over** (`idle`). Most instructions change nothing of what is followed in the way of a lane: arithmetic of
+//! vectors, loads and stores of variables. Before them the same is known as after them.
+//!
 //! **Why it ends.** A value changes at most once by joining, and what is kept of an instruction is bounded;
 //! besides, each question has a budget of instructions that is a multiple of those of the function.
 //!
@@ -56,12 +59,14 @@ mod facts;
 mod flat;
 mod function;
 mod gap;
+mod idle;
 mod liveness;
 mod memory;
 mod no_mask;
 mod place;
 mod plan;
 mod possible;
+mod scalars;
 mod state;
 mod step;
 mod stop;

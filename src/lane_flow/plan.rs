@@ -165,7 +165,13 @@ impl FunctionFlow {
         let Some(instruction) = self.code().instructions.get(index) else {
             return false;
         };
-        if !self.code().goes_on(index) || self.active(callees, index) != Ok(plan.active) {
+        if !self.code().goes_on(index) {
+            return false;
+        }
+        if self.is_idle(index) {
+            return true;
+        }
+        if self.active(callees, index) != Ok(plan.active) {
             return false;
         }
         let (writes_memory, is_plain) = match instruction.effect {

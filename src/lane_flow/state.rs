@@ -4,47 +4,16 @@ use std::sync::Arc;
 
 use super::flat::Flat;
 use super::place::{Place, Slot};
+use super::scalars::{Scalars, bit};
 use super::value::Value;
 use super::vector::{Vector, Whole};
 use crate::isa::{MachineRegister, Operand};
 
-/// How many dwords of scalar registers are followed: `s0` to `s105`, then those of [`NAMED`].
-pub(super) const SCALARS: usize = 113;
-
-/// The scalar registers after `s105`, in the order of their numbers here.
-const NAMED: [MachineRegister; 7] = [
-    MachineRegister::VccLo,
-    MachineRegister::VccHi,
-    MachineRegister::M0,
-    MachineRegister::FlatScratchLo,
-    MachineRegister::FlatScratchHi,
-    MachineRegister::XnackMaskLo,
-    MachineRegister::XnackMaskHi,
-];
-
-/// The numbers of the registers that addresses on the stack are counted from.
-const STACK_REGISTERS: core::ops::RangeInclusive<u32> = 32..=34;
+/// The registers that addresses on the stack are counted from, `s32` to `s34`: a bit for each number.
+const STACK_REGISTERS: u128 = 0b111 << 32;
 
 /// How many slots and vector registers are kept.
 const MOST: usize = 1024;
-
-/// The number of a scalar register among those that are followed; nothing for `exec`, `scc`, those of the
-/// trap handler and vector registers.
-pub(super) fn scalar_index(register: MachineRegister) -> Option<usize> {
-    if let MachineRegister::Sgpr(n) = register {
-        return Some(usize::from(n)).filter(|n| *n < 106);
-    }
-    let named = NAMED.iter().position(|one| *one == register)?;
-    named.checked_add(106)
-}
-
-/// The scalar register with a number.
-pub(super) fn numbered_scalar(index: usize) -> Option<MachineRegister> {
-    match index.checked_sub(106) {
-        None => u8::try_from(index).ok().map(MachineRegister::Sgpr),
-        Some(named) => NAMED.get(named).copied(),
-    }
-}
 
 /// Which lanes execute while EXEC has been set to other lanes than those of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -77,21 +46,10 @@ pub(super) enum Exec {
     Unknown,
 }
 
-/// Dwords that matter.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Kept {
-    /// Scalar registers, a bit for each number.
-    pub(super) scalars: u128,
-    /// Of vector registers these lanes, a bit each.
-    pub(super) vectors: Vec<(MachineRegister, u64)>,
-    /// Of rows of scratch these lanes.
-    pub(super) slots: Vec<(Slot, u64)>,
-}
-
 /// What is known at one place of the code. Copies share what did not change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct State {
-    scalars: Arc<[Value; SCALARS]>,
+    scalars: Scalars,
     /// Those that are not as at the stop.
     vectors: Arc<Flat<MachineRegister, Vector>>,
     /// Those that were stored since the stop.
@@ -110,16 +68,8 @@ pub(super) struct State {
 impl State {
     /// The state at the stop: every dword is what it is.
     pub(super) fn at_stop(exec: Exec) -> State {
-        let mut index = 0_usize;
-        let scalars = [(); SCALARS].map(|()| {
-            let register = numbered_scalar(index);
-            index = index.saturating_add(1);
-            register.map_or(Value::Unknown, |register| {
-                Value::initial(Place::Scalar(register))
-            })
-        });
         State {
-            scalars: Arc::new(scalars),
+            scalars: Scalars::all(|register| Value::initial(Place::Scalar(register))),
             vectors: Arc::default(),
             slots: Arc::default(),
             vectors_lost: false,
@@ -133,15 +83,14 @@ impl State {
     /// On entry to a function: nothing is known of masks.
     pub(super) fn at_entry() -> State {
         let mut state = State::at_stop(Exec::Active);
-        let stack = STACK_REGISTERS.fold(0, |set, n| set | 1_u128.checked_shl(n).unwrap_or(0));
-        state.keep_scalars(stack);
+        state.keep_scalars(STACK_REGISTERS);
         state
     }
 
     /// The places whose bit is known, whatever was there before.
     pub(super) fn known_bits(&self) -> Vec<(Place, bool)> {
-        let scalars = (self.scalars.iter().enumerate())
-            .filter_map(|(n, value)| Some((Place::Scalar(numbered_scalar(n)?), *value)));
+        let scalars =
+            (self.scalars.iter()).map(|(register, value)| (Place::Scalar(register), value));
         let vectors = self.vectors.iter().flat_map(|(register, vector)| {
             let lanes = vector.lanes();
             lanes.map(move |(lane, value)| (Place::Lane { register, lane }, value))
@@ -157,82 +106,91 @@ impl State {
 
     /// A scalar register; unknown if it is none of those that are followed.
     pub(super) fn scalar(&self, register: MachineRegister) -> Value {
-        let value = scalar_index(register).and_then(|index| self.scalars.get(index));
-        value.copied().unwrap_or(Value::Unknown)
+        self.scalars.get(register)
     }
 
     /// Changes a scalar register.
     pub(super) fn set_scalar(&mut self, register: MachineRegister, value: Value) {
-        if let Exec::Section(section) = &mut self.exec {
-            let saved = section.saved;
-            let second = saved.and_then(|register| register.plus(1));
-            if saved == Some(register) || second == Some(register) {
-                section.saved = None;
-            }
-        }
-        let Some(index) = scalar_index(register) else {
-            return;
-        };
-        if self.scalars.get(index) != Some(&value)
-            && let Some(slot) = Arc::make_mut(&mut self.scalars).get_mut(index)
+        if let Exec::Section(section) = &mut self.exec
+            && let Some(saved) = section.saved
+            && (saved == register || saved.plus(1) == Some(register))
         {
-            *slot = value;
+            section.saved = None;
         }
-    }
-
-    /// Forgets the dwords that are not in a set.
-    pub(super) fn keep(&mut self, kept: &Kept) {
-        self.keep_scalars(kept.scalars);
-        for (register, lanes) in &kept.vectors {
-            let only = match self.vectors.get(*register) {
-                Some(vector) => vector.only(*lanes),
-                None => self.vector(*register).only(*lanes),
-            };
-            self.set_vector(*register, only);
-        }
-        for (slot, lanes) in &kept.slots {
-            let only = self.slot(*slot).only(*lanes);
-            self.set_slot(*slot, only);
-        }
+        self.scalars.set(register, value);
     }
 
     /// Forgets the scalar registers that are not in a set, a bit for each number.
     pub(super) fn keep_scalars(&mut self, kept: u128) {
-        let words = [kept & u128::from(u64::MAX), kept >> 64];
-        let words = words.map(|word| u64::try_from(word).unwrap_or(0));
-        let is_kept = |index: u32| {
-            let word = if index < 64 { words[0] } else { words[1] };
-            word & 1_u64.wrapping_shl(index) != 0
-        };
-        let is_address = |index: u32| STACK_REGISTERS.contains(&index);
-        let keep = |index: u32, value: Value| match is_kept(index) {
-            true if is_address(index) => value,
-            true => value.as_mask(),
-            false => Value::Unknown,
-        };
-        if (0..)
-            .zip(self.scalars.iter())
-            .all(|(n, value)| keep(n, *value) == *value)
-        {
+        self.scalars.keep(kept, STACK_REGISTERS);
+    }
+
+    /// Forgets of a vector register all but some lanes, a bit each.
+    pub(super) fn keep_vector(&mut self, register: MachineRegister, lanes: u64) {
+        if self.vectors_lost {
             return;
         }
-        for (index, value) in (0..).zip(Arc::make_mut(&mut self.scalars)) {
-            *value = keep(index, *value);
+        let Some(known) = self.vectors.get(register) else {
+            let only = self.vector(register).only(lanes);
+            return self.set_vector(register, only);
+        };
+        if !known.is_only(lanes) {
+            let only = known.only(lanes);
+            if let Some(known) = Arc::make_mut(&mut self.vectors).get_mut(register) {
+                *known = only;
+            }
         }
+    }
+
+    /// Forgets of scratch all but some lanes of some rows, a bit each.
+    pub(super) fn keep_slots(&mut self, rows: impl Iterator<Item = (Slot, u64)> + Clone) {
+        let lanes_of = |slot: Slot| {
+            let mut rows = rows.clone();
+            rows.find(|(row, _)| *row == slot)
+                .map_or(0, |(_, lanes)| lanes)
+        };
+        if !self.slots_lost {
+            let mut only: Vec<(Slot, Vector)> = (rows.clone())
+                .filter(|(_, lanes)| *lanes != 0)
+                .map(|(slot, lanes)| (slot, self.slot(slot).only(lanes)))
+                .filter(|(_, only)| *only != Vector::UNKNOWN)
+                .collect();
+            only.sort_by_key(|(slot, _)| *slot);
+            only.dedup_by_key(|(slot, _)| *slot);
+            self.slots_lost = true;
+            self.slots = Arc::new(Flat::in_order(only.into_iter()));
+        } else if !(self.slots.iter())
+            .all(|(slot, vector)| vector.has_lanes() && vector.is_only(lanes_of(slot)))
+        {
+            let only = self.slots.iter();
+            let only = only.map(|(slot, vector)| (slot, vector.only(lanes_of(slot))));
+            let only = only.filter(|(_, only)| *only != Vector::UNKNOWN);
+            self.slots = Arc::new(Flat::in_order(only));
+        }
+    }
+
+    /// Forgets scalar registers, a bit for each number.
+    pub(super) fn forget_scalars(&mut self, forgotten: u128) {
+        if forgotten == 0 {
+            return;
+        }
+        if let Exec::Section(section) = &mut self.exec
+            && let Some(saved) = section.saved
+            && forgotten & (bit(saved) | saved.plus(1).map_or(0, bit)) != 0
+        {
+            section.saved = None;
+        }
+        self.scalars.forget_those(forgotten);
     }
 
     /// Forgets all scalar registers.
     pub(super) fn lose_scalars(&mut self) {
-        Arc::make_mut(&mut self.scalars).fill(Value::Unknown);
+        self.scalars.forget(|_| true);
     }
 
     /// Forgets the scalar registers that a callee may have changed.
     pub(super) fn clobber_scalars(&mut self, is_clobbered: impl Fn(MachineRegister) -> bool) {
-        for (index, value) in Arc::make_mut(&mut self.scalars).iter_mut().enumerate() {
-            if numbered_scalar(index).is_none_or(&is_clobbered) {
-                *value = Value::Unknown;
-            }
-        }
+        self.scalars.forget(is_clobbered);
     }
 
     /// Dword `n` of an operand that is not `exec`.
@@ -302,6 +260,19 @@ impl State {
         }
     }
 
+    /// Changes one lane's dword of a vector register.
+    pub(super) fn set_vector_lane(&mut self, register: MachineRegister, lane: u8, value: Value) {
+        match self.vectors.get(register) {
+            _ if self.vectors_lost => return,
+            Some(vector) if vector.has_lane(lane, value) => return,
+            Some(_) => {}
+            None => self.set_vector(register, Vector::of(Whole::Register(register))),
+        }
+        if let Some(vector) = Arc::make_mut(&mut self.vectors).get_mut(register) {
+            vector.set_lane(lane, value);
+        }
+    }
+
     /// Whether nothing is known of any vector register.
     pub(super) fn has_lost_vectors(&self) -> bool {
         self.vectors_lost
@@ -319,15 +290,22 @@ impl State {
             Some(vector) => vector.clone(),
             None if self.slots_lost => Vector::UNKNOWN,
             // Of rows that count from something else it is not known whether they are this one.
-            None if self.slots.keys().any(|known| !known.is_comparable(slot)) => Vector::UNKNOWN,
+            None if self.has_others(slot) => Vector::UNKNOWN,
             None if self.callees_from.is_some_and(|first| first.reaches(slot)) => Vector::UNKNOWN,
             None => Vector::of(Whole::Slot(slot)),
         }
     }
 
+    /// Whether there are rows that count from something else than one.
+    fn has_others(&self, slot: Slot) -> bool {
+        // In their order those that count from the same are neighbours.
+        let ends = self.slots.ends().into_iter().flatten();
+        ends.into_iter().any(|known| !known.is_comparable(slot))
+    }
+
     /// Changes a row of scratch.
     pub(super) fn set_slot(&mut self, slot: Slot, vector: Vector) {
-        let has_others = self.slots.keys().any(|known| !known.is_comparable(slot));
+        let has_others = self.has_others(slot);
         let is_full = self.slots.len() >= MOST && self.slots.get(slot).is_none();
         if has_others || is_full {
             self.lose_slots();
@@ -357,7 +335,6 @@ impl State {
 
     /// Whether everything that is known here is known there, too.
     pub(super) fn covers(&self, other: &State) -> bool {
-        let scalars = self.scalars.iter().zip(other.scalars.iter());
         let covers = |vectors: [Vector; 2]| {
             let [here, there] = vectors;
             here.covers(&there)
@@ -372,8 +349,7 @@ impl State {
             && self.callees_from == other.callees_from
             && (self.vectors_lost || !other.vectors_lost)
             && (self.slots_lost || !other.slots_lost)
-            && (Arc::ptr_eq(&self.scalars, &other.scalars)
-                || scalars.into_iter().all(|(here, there)| here.covers(*there)))
+            && self.scalars.covers(&other.scalars)
             && (same_vectors
                 || Flat::either(&self.vectors, &other.vectors).all(|(register, here, there)| {
                     covers([(self, here), (other, there)].map(|(state, known)| {
@@ -392,36 +368,28 @@ impl State {
 
     /// Takes in what is known at the end of another path. Gives whether that changed anything.
     pub(super) fn join(&mut self, other: &State) -> bool {
-        let mut is_new = self.join_scalars(other);
+        let mut is_new = self.scalars.join(&other.scalars);
         if self.vectors_lost || other.vectors_lost {
             is_new |= !self.vectors_lost;
             self.lose_vectors();
-        } else if self.vectors != other.vectors {
-            let either = Flat::either(&self.vectors, &other.vectors);
-            let joined = Flat::in_order(either.map(|(register, here, there)| {
-                let here = here.cloned().unwrap_or_else(|| self.vector(register));
-                let there = there.cloned();
-                let there = there.unwrap_or_else(|| other.vector(register));
-                (register, here.join(&there))
-            }));
-            if joined != *self.vectors {
-                self.vectors = Arc::new(joined);
-                is_new = true;
-            }
+        } else if !Arc::ptr_eq(&self.vectors, &other.vectors) {
+            let news = news(
+                [&self.vectors, &other.vectors],
+                |register| self.vector(register),
+                |register| other.vector(register),
+            );
+            is_new |= !news.is_empty();
+            insert(&mut self.vectors, news);
         }
-        if self.slots_lost != other.slots_lost || self.slots != other.slots {
-            let either = Flat::either(&self.slots, &other.slots);
-            let joined = Flat::in_order(either.map(|(slot, here, there)| {
-                let here = here.cloned().unwrap_or_else(|| self.slot(slot));
-                let there = there.cloned().unwrap_or_else(|| other.slot(slot));
-                (slot, here.join(&there))
-            }));
-            is_new |= other.slots_lost && !self.slots_lost;
+        if self.slots_lost != other.slots_lost || !Arc::ptr_eq(&self.slots, &other.slots) {
+            let news = news(
+                [&self.slots, &other.slots],
+                |slot| self.slot(slot),
+                |slot| other.slot(slot),
+            );
+            is_new |= !news.is_empty() || (other.slots_lost && !self.slots_lost);
             self.slots_lost |= other.slots_lost;
-            if joined != *self.slots {
-                self.slots = Arc::new(joined);
-                is_new = true;
-            }
+            insert(&mut self.slots, news);
         }
         let rest = (self.callees_from, self.exec, self.is_whole);
         if let Some(first) = other.callees_from {
@@ -434,20 +402,36 @@ impl State {
         self.is_whole &= other.is_whole;
         is_new || rest != (self.callees_from, self.exec, self.is_whole)
     }
+}
 
-    fn join_scalars(&mut self, other: &State) -> bool {
-        if Arc::ptr_eq(&self.scalars, &other.scalars) {
-            return false;
+/// What one map has to get, so that it has only what two have in common.
+///
+/// * `here`, `there`: what they have where nothing is listed.
+fn news<K: Copy + Ord>(
+    [one, other]: [&Flat<K, Vector>; 2],
+    here: impl Fn(K) -> Vector,
+    there: impl Fn(K) -> Vector,
+) -> Vec<(K, Vector)> {
+    let either = Flat::either(one, other);
+    let changed = either.filter_map(|(key, known, new)| match (known, new) {
+        (Some(known), Some(new)) if known.covers(new) => None,
+        (Some(known), Some(new)) => Some((key, known.join(new))),
+        (Some(known), None) => {
+            let new = there(key);
+            (!known.covers(&new)).then(|| (key, known.join(&new)))
         }
-        let mut pairs = self.scalars.iter().zip(other.scalars.iter());
-        let Some(first) = pairs.position(|(here, there)| here.join(*there) != *here) else {
-            return false;
-        };
-        let here = Arc::make_mut(&mut self.scalars).iter_mut();
-        for (here, there) in here.zip(other.scalars.iter()).skip(first) {
-            *here = here.join(*there);
+        (None, Some(new)) => Some((key, here(key).join(new))),
+        (None, None) => None,
+    });
+    changed.collect()
+}
+
+fn insert<K: Copy + Ord>(map: &mut Arc<Flat<K, Vector>>, news: Vec<(K, Vector)>) {
+    if !news.is_empty() {
+        let map = Arc::make_mut(map);
+        for (key, vector) in news {
+            map.insert(key, vector);
         }
-        true
     }
 }
 

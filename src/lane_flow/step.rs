@@ -9,9 +9,10 @@ use super::Reason;
 use super::code::Code;
 use super::exec::NewExec;
 use super::facts::Facts;
+use super::idle::Idle;
 use super::liveness::Dword;
 use super::place::Slot;
-use super::state::{Exec, Kept, Section, SectionLanes, State};
+use super::state::{Exec, Section, SectionLanes, State};
 use super::value::{Bitwise, Decisions, Undecided, Value};
 use super::vector::Vector;
 use crate::abi::Callees;
@@ -27,6 +28,8 @@ pub(super) enum Follow {
     ActiveLane(u8),
     /// Whole dwords, whatever the lanes do.
     Dwords,
+    /// Those of scalar registers, as far as they do not come from vector registers or memory.
+    Scalars,
 }
 
 /// What an instruction came to for the lane that is followed.
@@ -72,6 +75,10 @@ impl<'c> Context<'c> {
         index: usize,
         decisions: &Decisions,
     ) -> Result<Outcome, Undecided> {
+        if let Some(forgotten) = self.idle().and_then(|idle| idle.forgets(index)) {
+            state.forget_scalars(forgotten);
+            return Ok(Outcome::Same);
+        }
         let Some(instruction) = self.code.instructions.get(index) else {
             return Ok(Outcome::Lost(Reason::Code));
         };
@@ -100,12 +107,14 @@ impl<'c> Context<'c> {
             }
             Effect::Compare { dst, to_exec } => Ok(self.compare(state, dst, to_exec)),
             Effect::WriteLane { dst, src, lane } => {
-                self.write_lane(state, dst, src, lane);
+                self.write_lane(state, (dst, index), src, lane);
                 Ok(Outcome::Same)
             }
             Effect::ReadLane { dst, src, lane } => {
                 let value = match (src.register(), self.lane_number(state, lane)) {
-                    (Some(register), Some(lane)) => state.vector_lane(register, lane),
+                    (Some(register), Some(lane)) if self.is_followed(register) => {
+                        state.vector_lane(register, lane)
+                    }
                     _ => Value::Unknown,
                 };
                 self.assign(state, dst, [value, Value::Unknown]);
@@ -141,6 +150,24 @@ impl<'c> Context<'c> {
         }
     }
 
+    /// What changes nothing that is followed; nothing while that is not known.
+    fn idle(&self) -> Option<&'c Idle> {
+        self.facts?.idle(self.half()?)
+    }
+
+    /// The first instruction from one on that is not passed over, and what is forgotten on the way: see [`Idle::next`].
+    pub(super) fn next(&self, index: usize) -> (usize, u128) {
+        self.idle().map_or((index, 0), |idle| idle.next(index))
+    }
+
+    /// Whether what an instruction puts into a lane of a vector register is followed.
+    pub(super) fn is_needed(&self, index: usize) -> bool {
+        match (self.facts, self.half()) {
+            (Some(facts), Some(half)) => facts.is_needed(half, index),
+            (_, _) => true,
+        }
+    }
+
     /// Forgets what cannot reach EXEC from an instruction on that branches go to.
     pub(super) fn keep_live(&self, state: &mut State, index: usize) {
         let (Some(half), Some(facts)) = (self.half(), self.facts) else {
@@ -149,19 +176,15 @@ impl<'c> Context<'c> {
         let Some(live) = facts.live(half, index) else {
             return;
         };
-        let mut kept = Kept {
-            scalars: live.scalars,
-            ..Kept::default()
-        };
-        let rows = self.rows.iter().chain(core::iter::repeat(&None));
-        for ((dword, lanes), row) in facts.dwords().iter().zip(&live.lanes).zip(rows) {
-            match (dword, row) {
-                (Dword::Register(register), _) => kept.vectors.push((*register, *lanes)),
-                (Dword::Row(_), Some(slot)) => kept.slots.push((*slot, *lanes)),
-                (Dword::Row(_), None) => {}
+        state.keep_scalars(live.scalars);
+        let dwords = facts.dwords().iter().zip(&live.lanes);
+        for (dword, lanes) in dwords.clone() {
+            if let Dword::Register(register) = dword {
+                state.keep_vector(*register, *lanes);
             }
         }
-        state.keep(&kept);
+        let rows = dwords.zip(self.rows);
+        state.keep_slots(rows.filter_map(|((_, lanes), row)| Some(((*row)?, *lanes))));
     }
 
     fn scalar(
@@ -273,7 +296,7 @@ impl<'c> Context<'c> {
     ) -> Result<Value, Undecided> {
         match (op.apply(a, b, decisions), self.follow) {
             // Of a whole dword there is no bit to ask for.
-            (Err(_), Follow::Dwords) => Ok(Value::Unknown),
+            (Err(_), Follow::Dwords | Follow::Scalars) => Ok(Value::Unknown),
             (result, _) => result,
         }
     }
@@ -304,9 +327,22 @@ impl<'c> Context<'c> {
                 && writes.is_none_or(|writes| writes.contains(register))
         };
         state.clobber_scalars(is_clobbered);
-        let vectors = (0..256).flat_map(|n| [MachineRegister::Vgpr(n), MachineRegister::Agpr(n)]);
-        for register in vectors.filter(|one| self.is_followed(*one) && is_clobbered(*one)) {
-            state.set_vector(register, Vector::UNKNOWN);
+        let forget = |register| {
+            if is_clobbered(register) {
+                state.set_vector(register, Vector::UNKNOWN);
+            }
+        };
+        match self.follow {
+            Follow::Scalars => {}
+            Follow::Lane(_) | Follow::ActiveLane(_) => {
+                self.code.vectors_with_lanes().for_each(forget);
+            }
+            Follow::Dwords => {
+                let numbers = 0..256;
+                numbers
+                    .flat_map(|n| [MachineRegister::Vgpr(n), MachineRegister::Agpr(n)])
+                    .for_each(forget);
+            }
         }
         let stack_pointer =
             state.scalar(MachineRegister::Sgpr(self.code.convention.stack_pointer()));

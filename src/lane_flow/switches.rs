@@ -23,6 +23,9 @@ type Switch = Option<usize>;
 /// What stands for the instruction of a lane that did not enter the function.
 pub(super) const NEVER: usize = usize::MAX;
 
+/// What stands for several instructions, on the way through a block.
+const SEVERAL: Switch = Some(usize::MAX - 1);
+
 /// What is known of a lane at each place of a function.
 #[derive(Debug)]
 pub(super) struct Switches {
@@ -104,13 +107,28 @@ impl Switches {
     ) -> Option<Switches> {
         let code = contexts.on.code;
         let mut states: BTreeMap<(usize, Switch), State> = BTreeMap::from([((0, switch), entry)]);
-        let mut work = BTreeSet::from([(0, switch)]);
-        while let Some((first, switch)) = work.pop_first() {
+        let mut work = BTreeSet::from([(0, 0, switch)]);
+        while let Some((order, first, switch)) = work.pop_first() {
             let state = states.get(&(first, switch))?.clone();
-            // The states of one lane on its way through a block.
+            // Lanes of which the same is known fare the same, whatever switched them off.
+            let rest = (order, first, switch)..=(order, first, Some(usize::MAX));
+            let is_same = |other: Switch| states.get(&(first, other)) == Some(&state);
+            let others = work.range(rest).map(|(_, _, other)| *other);
+            let others = others.filter(|other| switch.is_some() && is_same(*other));
+            let same: Vec<Switch> = others.chain([switch]).collect();
+            for other in &same {
+                work.remove(&(order, first, *other));
+            }
+            let switch = if same.len() > 1 { SEVERAL } else { switch };
+            // The states of these on their way through a block.
             let mut lanes = vec![(switch, state)];
             let mut index = first;
             loop {
+                let (next, forgotten) = contexts.off.next(index);
+                index = next;
+                for (_, state) in &mut lanes {
+                    state.forget_scalars(forgotten);
+                }
                 left = left.checked_sub(lanes.len())?;
                 contexts.step_all(index, &mut lanes)?;
                 let mut goes_on = false;
@@ -120,16 +138,12 @@ impl Switches {
                             for (switch, state) in &lanes {
                                 let mut state = state.clone();
                                 contexts.off.keep_live(&mut state, to);
-                                let key = (to, *switch);
-                                let is_new = match states.get_mut(&key) {
-                                    Some(known) => known.join(&state),
-                                    None => {
-                                        states.insert(key, state);
-                                        true
+                                let own = [*switch];
+                                let all = if *switch == SEVERAL { &same[..] } else { &own };
+                                for switch in all {
+                                    if arrive(&mut states, (to, *switch), &state) {
+                                        work.insert((code.order(to), to, *switch));
                                     }
-                                };
-                                if is_new {
-                                    work.insert(key);
                                 }
                             }
                         }
@@ -171,6 +185,21 @@ impl Switches {
             contexts.step_all(passed, &mut lanes)?;
         }
         Some(lanes)
+    }
+}
+
+/// Takes a state in at a place. Gives whether that is news.
+fn arrive(
+    states: &mut BTreeMap<(usize, Switch), State>,
+    at: (usize, Switch),
+    state: &State,
+) -> bool {
+    match states.get_mut(&at) {
+        Some(known) => known.join(state),
+        None => {
+            states.insert(at, state.clone());
+            true
+        }
     }
 }
 

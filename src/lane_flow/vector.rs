@@ -147,15 +147,29 @@ impl Vector {
         self.lanes.iter()
     }
 
-    /// Nothing but what is in some lanes, a bit each.
-    pub(super) fn only(&self, lanes: u64) -> Vector {
+    /// Whether anything is known of a lane that is not known of the whole.
+    pub(super) fn has_lanes(&self) -> bool {
+        self.lanes.0.is_some()
+    }
+
+    /// Whether a lane is listed with a value.
+    pub(super) fn has_lane(&self, lane: u8, value: Value) -> bool {
+        self.lanes.get(lane) == Some(value)
+    }
+
+    /// Whether it is as [`only`](Vector::only) makes it.
+    pub(super) fn is_only(&self, lanes: u64) -> bool {
         let is_kept = |lane: u8| lanes & 1_u64.checked_shl(lane.into()).unwrap_or(0) != 0;
-        let is_whole_unknown = (self.entered, self.others) == (Whole::Unknown, Whole::Unknown);
-        let stays = |(lane, value): (u8, Value)| {
-            is_kept(lane) && value != Value::Unknown && value.as_mask() == value
-        };
+        (self.entered, self.others) == (Whole::Unknown, Whole::Unknown)
+            && self.lanes.iter().all(|(lane, value)| {
+                is_kept(lane) && value != Value::Unknown && value.as_mask() == value
+            })
+    }
+
+    /// Nothing but what is in some lanes, a bit each, and is a mask.
+    pub(super) fn only(&self, lanes: u64) -> Vector {
         // Most were the same at the last branch.
-        if is_whole_unknown && self.lanes.iter().all(stays) {
+        if self.is_only(lanes) {
             return self.clone();
         }
         let mut left = lanes;
@@ -188,6 +202,9 @@ impl Vector {
 
     /// What is known where two paths meet.
     pub(super) fn join(&self, other: &Vector) -> Vector {
+        if self.covers(other) {
+            return self.clone();
+        }
         self.overwritten(other, Written::Some)
     }
 

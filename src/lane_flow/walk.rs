@@ -76,6 +76,9 @@ pub(super) fn walk(
                     break;
                 }
             }
+            let (next, forgotten) = context.next(index);
+            index = next;
+            state.forget_scalars(forgotten);
             let Some(next) = left.checked_sub(1) else {
                 return Ok(Answer::Unknown(Reason::Budget));
             };

@@ -153,6 +153,10 @@ fn source(setting: Setting, text: &str) -> String {
         Setting::LanePc => entries(&functions(&format!(
             "  DW_AT_LLVM_lanes 64\n  DW_AT_LLVM_lane_pc ({text})\n"
         ))),
+        Setting::Lanes => {
+            let said = functions(&format!("  DW_AT_LLVM_lanes 64\n{text}\n"));
+            function("f", OF_LANES) + &nops("g") + &sections(&unit(&said))
+        }
         Setting::ActiveLane => entries(&functions(&format!(
             "  DW_AT_LLVM_lanes 64\n  DW_AT_LLVM_lane_pc (DW_OP_regx PC_REG, DW_OP_LLVM_extend 0x40 0x40)\n  DW_AT_LLVM_active_lane ({text})\n"
         ))),
@@ -201,7 +205,7 @@ fn findings(file: &[u8], setting: Setting) -> Vec<Finding> {
     let object = CodeObject::parse(file).unwrap();
     let program = Program::load(&object).unwrap();
     let mut selection = Selection::default();
-    if !matches!(setting, Setting::Code | Setting::Function) {
+    if !matches!(setting, Setting::Code | Setting::Function | Setting::Lanes) {
         // The code around is made up.
         selection.choose([(MACHINE_CODE, Choice::Allow)]).unwrap();
     }
@@ -216,18 +220,18 @@ impl Drop for Folder {
     }
 }
 
-/// Rules without an example: of two nothing smaller than a file of megabytes breaks them, and those about lanes need a
-/// function with divergent control flow (`verify_lanes` has such).
-const WITHOUT: &[&str] = &[
-    "cfi-too-large",
-    "names-too-large",
-    "lane-pc-wrong-place",
-    "lane-pc-lost",
-    "lane-pc-not-entered",
-    "lane-active-wrong",
-    "lane-pc-no-mask",
-    "lane-pc-missing",
-];
+/// Rules without an example: nothing smaller than a file of megabytes breaks them.
+const WITHOUT: &[&str] = &["cfi-too-large", "names-too-large"];
+
+/// The function whose code `Setting::Lanes` tells, and one after it.
+const OF_LANES: &str = "v_cmp_lt_u32 vcc, v0, v1
+s_and_saveexec_b64 s[4:5], vcc
+v_mov_b32 v2, v0
+s_or_b64 exec, exec, s[4:5]
+s_or_saveexec_b64 s[6:7], -1
+v_mov_b32 v3, v2
+s_mov_b64 exec, s[6:7]
+s_setpc_b64 s[30:31]";
 
 /// What else is found, because something is lost by the mistake or it shows twice.
 const FOLLOWS: &[(&str, &[&str])] = &[

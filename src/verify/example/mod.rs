@@ -62,6 +62,8 @@ settings! {
     Value "value" "an expression that gives a value, DW_AT_upper_bound for example";
     FrameBase "frame-base" "DW_AT_frame_base";
     LanePc "lane-pc" "DW_AT_LLVM_lane_pc of a function of 64 lanes";
+    Lanes "lanes" "what is said of the lanes of a function of 64 lanes, by ranges of it; it is at 0x100: 0x0 v_cmp_lt_u32 vcc, v0, v1; 0x4 s_and_saveexec_b64 s[4:5], vcc; \
+        0x8 v_mov_b32 v2, v0; 0xc s_or_b64 exec, exec, s[4:5]; 0x10 s_or_saveexec_b64 s[6:7], -1; 0x14 v_mov_b32 v3, v2; 0x18 s_mov_b64 exec, s[6:7]; 0x1c s_setpc_b64 s[30:31]";
     ActiveLane "active-lane" "DW_AT_LLVM_active_lane of a function of 64 lanes";
     Cfa "cfa" "DW_CFA_def_cfa_expression";
     SavedScalar "saved-scalar" "DW_CFA_expression of s34; the CFA is on the stack";
@@ -69,12 +71,13 @@ settings! {
     ScalarValue "scalar-value" "DW_CFA_val_expression of s34; the CFA is on the stack";
 }
 
-const FILES: [&str; 5] = [
+const FILES: [&str; 6] = [
     include_str!("frame.txt"),
     include_str!("code.txt"),
     include_str!("expression.txt"),
     include_str!("entries.txt"),
     include_str!("tables.txt"),
+    include_str!("lanes.txt"),
 ];
 
 impl Rule {
