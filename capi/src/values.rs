@@ -10,7 +10,7 @@ use hetdwarf::arch::{Lane, WaveSize};
 use hetdwarf::debug_info::VariableKind;
 use hetdwarf::debug_info::types::{TypeId, TypeTable};
 use hetdwarf::display::{Options, TypedBytes};
-use hetdwarf::inspect::{LaneState, LaneTexts, Stop as LibraryStop, StopFrame, VariableValue};
+use hetdwarf::inspect::{LaneTexts, Stop as LibraryStop, StopFrame, ValueState, VariableValue};
 use hetdwarf::query::{Answer as QueryAnswer, LaneAnswer, Query, QueryErrorKind};
 use hetdwarf::report::IN_PROLOGUE;
 
@@ -244,7 +244,7 @@ impl Values {
         }
         let mut lanes = self.wave_size.all_lanes();
         let is_written = lanes.any(|lane| {
-            matches!(value.state(lane), LaneState::Ok | LaneState::Partial)
+            matches!(value.state(lane), ValueState::Ok | ValueState::Partial)
                 && frame.is_written_by_prologue(value, lane)
         });
         Ok(is_written.then_some(IN_PROLOGUE))

@@ -14,7 +14,7 @@ use crate::debug_info::SourceFile;
 use crate::display::Options;
 use crate::error::Result;
 use crate::eval::LocationAttribute;
-use crate::inspect::{LaneState, Stop, StopFrame, VariableValue};
+use crate::inspect::{Stop, StopFrame, ValueState, VariableValue};
 use crate::meter::Meter;
 use crate::untrusted::Untrusted;
 pub use children::ChildDocument;
@@ -226,7 +226,7 @@ pub struct LaneDocument {
     /// The work-item that it is, by its place in the grid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub work_item: Option<[u32; 3]>,
-    /// The name of a [`LaneState`].
+    /// The name of a [`ValueState`].
     pub state: &'static str,
     /// As a debugger of C prints it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -409,17 +409,17 @@ impl AllVarsDocument {
 ///
 /// * `state`: that of the lane.
 #[must_use]
-pub fn lane_message(value: &VariableValue<'_>, state: &LaneState) -> Option<String> {
+pub fn lane_message(value: &VariableValue<'_>, state: &ValueState) -> Option<String> {
     let not_understood = || value.not_understood().map(str::to_owned);
     match state {
-        LaneState::Ok => not_understood(),
-        LaneState::Partial => not_understood().or_else(|| doubts(value)),
-        LaneState::Ambiguous(reason) => Some(reason.to_string()),
-        LaneState::Unsupported { what } => Some(what.clone()),
-        LaneState::Error(error) => Some(error.to_string()),
-        LaneState::OptimizedOut => Some(reason(value).to_owned()),
-        LaneState::Unavailable => Some(NOT_SAID.to_owned()),
-        LaneState::Inactive => None,
+        ValueState::Ok => not_understood(),
+        ValueState::Partial => not_understood().or_else(|| doubts(value)),
+        ValueState::Ambiguous(reason) => Some(reason.to_string()),
+        ValueState::Unsupported { what } => Some(what.clone()),
+        ValueState::Error(error) => Some(error.to_string()),
+        ValueState::OptimizedOut => Some(reason(value).to_owned()),
+        ValueState::Unavailable => Some(NOT_SAID.to_owned()),
+        ValueState::Inactive => None,
     }
 }
 

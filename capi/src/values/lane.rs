@@ -4,7 +4,7 @@ use core::ffi::c_char;
 
 use hetdwarf::arch::Lane;
 use hetdwarf::display::TypedBytes;
-use hetdwarf::inspect::{LaneState, VariableValue};
+use hetdwarf::inspect::{ValueState, VariableValue};
 use hetdwarf::query::{LaneAnswer, NoValue};
 use hetdwarf::report::lane_message;
 
@@ -77,7 +77,7 @@ pub(super) fn of_variable<'v>(
     with_message: bool,
 ) -> LaneValue<'v> {
     let state = value.state(lane);
-    let is_readable = matches!(state, LaneState::Ok | LaneState::Partial);
+    let is_readable = matches!(state, ValueState::Ok | ValueState::Partial);
     LaneValue {
         state: state_number(state.name()),
         bits: is_readable.then(|| value.typed_bytes(lane)).flatten(),

@@ -15,7 +15,7 @@ use crate::arch::Lane;
 use crate::debug_info::VariableKind;
 use crate::debug_info::types::TypeTable;
 use crate::error::Result;
-use crate::inspect::{LaneState, StopFrame, VariableValue};
+use crate::inspect::{StopFrame, ValueState, VariableValue};
 use crate::meter::Meter;
 use crate::untrusted::Untrusted;
 
@@ -168,14 +168,14 @@ impl<'w> Writer<'w> {
         let work_item = frame.stop().wave().work_item(lane);
         let mut document = LaneDocument::of_state(lane, work_item, state.name());
         let is_waiting = frame.is_of_waiting_lanes() && value.variable.location.is_some();
-        document.message = match is_waiting && state == LaneState::OptimizedOut {
+        document.message = match is_waiting && state == ValueState::OptimizedOut {
             true => Some(NOT_WAITING.into()),
             false => lane_message(value, &state).map(Untrusted::from),
         };
-        if let LaneState::Error(error) = &state {
+        if let ValueState::Error(error) = &state {
             self.completeness.note(error);
         }
-        if matches!(state, LaneState::Ok | LaneState::Partial) {
+        if matches!(state, ValueState::Ok | ValueState::Partial) {
             if let Err(error) = self.value(value, lane, &mut document) {
                 self.completeness.note(&error);
                 document.state = "error";
