@@ -76,6 +76,7 @@ pub(super) struct Groups {
     owners: HashMap<Owner, usize>,
     kinds: BTreeMap<Kind, Causes>,
     table: Table,
+    /// How many findings there are.
     found: u64,
     /// How many other places more are listed.
     room: usize,
