@@ -11,7 +11,7 @@ use std::path::Path;
 use hetdwarf::arch::{Lane, Register, WaveSize};
 use hetdwarf::debug_info::types::TypeTable;
 use hetdwarf::display::Options;
-use hetdwarf::inspect::{LaneState, Program, Stop, StopOptions};
+use hetdwarf::inspect::{Program, Stop, StopOptions, ValueState};
 use hetdwarf::location::Arena;
 use hetdwarf::object::CodeObject;
 use hetdwarf::wave::{AccessError, Memory, Snapshot, Wave};
@@ -73,7 +73,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let name = variable.variable.name.clone().unwrap_or_default();
             let shown = [Lane(0), Lane(1), Lane(2)].map(|lane| {
                 let state = variable.state(lane);
-                if state == LaneState::Ok {
+                if state == ValueState::Ok {
                     let text = variable.text(lane, &types, &Options::default());
                     text.unwrap_or_default()
                 } else {

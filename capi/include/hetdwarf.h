@@ -1448,12 +1448,6 @@ hetdwarf_status hetdwarf_stop_frame(const struct hetdwarf_stop *stop,
 /// Errors: `HETDWARF_TOO_SMALL`; `HETDWARF_INVALID_ARGUMENT`. It can be called from any thread.
 hetdwarf_status hetdwarf_escape(const char *text, char *buffer, size_t capacity, size_t *length);
 
-/// The name of a state as documents have it, `optimized-out` for example; `?` for numbers that are none. It is valid for
-/// ever.
-///
-/// * `state`: `HETDWARF_LANE_…`.
-const char *hetdwarf_lane_state_name(uint8_t state);
-
 /// The variables of a frame, innermost scope first, then in the order of their declarations; those of file scope last.
 ///
 /// * `level`: 0 for the innermost frame.
@@ -1518,6 +1512,12 @@ hetdwarf_status hetdwarf_values_get_info(const struct hetdwarf_values *values,
 hetdwarf_status hetdwarf_values_read(const struct hetdwarf_values *values,
                                      size_t index,
                                      const struct hetdwarf_lanes *lanes);
+
+/// The name of a state as documents have it, `optimized-out` for example; `?` for numbers that are none. It is valid for
+/// ever.
+///
+/// * `state`: `HETDWARF_LANE_…`.
+const char *hetdwarf_lane_state_name(uint8_t state);
 
 /// Checks the debugging information of an object against its rules: what `hetdwarf verify --each` finds, in its order.
 ///

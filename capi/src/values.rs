@@ -1,5 +1,7 @@
 //! Values: the variables of a frame, and expressions of C, in all lanes at once.
 
+mod lane;
+
 use core::cell::{OnceCell, RefCell};
 use core::ffi::c_char;
 use std::sync::Arc;
@@ -8,9 +10,9 @@ use hetdwarf::arch::{Lane, WaveSize};
 use hetdwarf::debug_info::VariableKind;
 use hetdwarf::debug_info::types::{TypeId, TypeTable};
 use hetdwarf::display::{Options, TypedBytes};
-use hetdwarf::inspect::{LaneState, LaneTexts, Stop as LibraryStop, StopFrame, VariableValue};
-use hetdwarf::query::{Answer as QueryAnswer, LaneAnswer, NoValue, Query, QueryErrorKind};
-use hetdwarf::report::{IN_PROLOGUE, lane_message};
+use hetdwarf::inspect::{LaneTexts, Stop as LibraryStop, StopFrame, ValueState, VariableValue};
+use hetdwarf::query::{Answer as QueryAnswer, LaneAnswer, Query, QueryErrorKind};
+use hetdwarf::report::IN_PROLOGUE;
 
 use crate::bits;
 use crate::handle::{give, handles, with};
@@ -19,61 +21,8 @@ use crate::status::hetdwarf_status::*;
 use crate::status::{Answer, Fault, guard, hetdwarf_status};
 use crate::stop::{SharedStop, hetdwarf_stop};
 use crate::text::{LaneTextStore, NewTexts, Texts, given};
-
-/// All of the value is known.
-pub const HETDWARF_LANE_OK: u8 = 0;
-/// Nothing of it: it was optimised away here.
-pub const HETDWARF_LANE_OPTIMIZED_OUT: u8 = 1;
-/// Some of it.
-pub const HETDWARF_LANE_PARTIAL: u8 = 2;
-/// Nothing of it: the debugger does not have the bytes.
-pub const HETDWARF_LANE_UNAVAILABLE: u8 = 3;
-/// Nothing of it: its location can be read in several ways, and nothing decides.
-pub const HETDWARF_LANE_AMBIGUOUS: u8 = 4;
-/// Something that changes the value is not understood.
-pub const HETDWARF_LANE_UNSUPPORTED: u8 = 5;
-/// It cannot be evaluated.
-pub const HETDWARF_LANE_ERROR: u8 = 6;
-/// The lane does not execute here.
-pub const HETDWARF_LANE_INACTIVE: u8 = 7;
-
-/// The numbers of states, by the names that documents have.
-const STATES: [&str; 8] = [
-    "ok",
-    "optimized-out",
-    "partial",
-    "unavailable",
-    "ambiguous",
-    "unsupported",
-    "error",
-    "inactive",
-];
-
-fn state_number(name: &str) -> u8 {
-    let at = STATES.iter().position(|known| *known == name);
-    at.and_then(|at| u8::try_from(at).ok())
-        .unwrap_or(HETDWARF_LANE_ERROR)
-}
-
-/// The name of a state as documents have it, `optimized-out` for example; `?` for numbers that are none. It is valid for
-/// ever.
-///
-/// * `state`: `HETDWARF_LANE_…`.
-#[unsafe(no_mangle)]
-pub extern "C" fn hetdwarf_lane_state_name(state: u8) -> *const c_char {
-    let name = match state {
-        HETDWARF_LANE_OK => c"ok",
-        HETDWARF_LANE_OPTIMIZED_OUT => c"optimized-out",
-        HETDWARF_LANE_PARTIAL => c"partial",
-        HETDWARF_LANE_UNAVAILABLE => c"unavailable",
-        HETDWARF_LANE_AMBIGUOUS => c"ambiguous",
-        HETDWARF_LANE_UNSUPPORTED => c"unsupported",
-        HETDWARF_LANE_ERROR => c"error",
-        HETDWARF_LANE_INACTIVE => c"inactive",
-        _ => c"?",
-    };
-    name.as_ptr()
-}
+pub use lane::*;
+use lane::{LaneValue, of_answer, of_variable};
 
 /// Where the values come from.
 enum Content {
@@ -172,46 +121,6 @@ pub struct hetdwarf_lanes {
 }
 
 sized! { hetdwarf_value_info hetdwarf_lanes }
-
-/// A lane of a value.
-struct LaneValue<'v> {
-    state: u8,
-    /// The bits, where there are some.
-    bits: Option<TypedBytes<'v>>,
-    message: Option<String>,
-}
-
-fn of_variable<'v>(value: &'v VariableValue<'_>, lane: Lane, with_message: bool) -> LaneValue<'v> {
-    let state = value.state(lane);
-    let is_readable = matches!(state, LaneState::Ok | LaneState::Partial);
-    LaneValue {
-        state: state_number(state.name()),
-        bits: is_readable.then(|| value.typed_bytes(lane)).flatten(),
-        message: with_message.then(|| lane_message(value, &state)).flatten(),
-    }
-}
-
-fn of_answer(answer: &LaneAnswer) -> LaneValue<'_> {
-    let state = answer.state();
-    let is_readable = matches!(state, "ok" | "partial");
-    let message = match &answer.value {
-        Err(NoValue::Inactive) => None,
-        Err(reason) => Some(reason.to_string()),
-        Ok(_) if is_readable => None,
-        Ok(bits) if bits.unavailable.is_empty() => Some(NoValue::OptimizedOut.to_string()),
-        Ok(_) => Some(NoValue::Unavailable.to_string()),
-    };
-    let bits = answer.value.as_ref().ok();
-    LaneValue {
-        state: state_number(state),
-        bits: bits.filter(|_| is_readable).map(|bits| TypedBytes {
-            bytes: &bits.bytes,
-            undefined: &bits.undefined,
-            unavailable: &bits.unavailable,
-        }),
-        message,
-    }
-}
 
 impl Values {
     fn new(content: Content, level: usize, stop: &SharedStop) -> Values {
@@ -335,7 +244,7 @@ impl Values {
         }
         let mut lanes = self.wave_size.all_lanes();
         let is_written = lanes.any(|lane| {
-            matches!(value.state(lane), LaneState::Ok | LaneState::Partial)
+            matches!(value.state(lane), ValueState::Ok | ValueState::Partial)
                 && frame.is_written_by_prologue(value, lane)
         });
         Ok(is_written.then_some(IN_PROLOGUE))

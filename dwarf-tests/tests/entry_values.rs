@@ -21,7 +21,7 @@ use hetdwarf::debug_info::types::TypeTable;
 use hetdwarf::display::Options;
 use hetdwarf::eval::Reading;
 use hetdwarf::frame::write::{Common, FrameTable, FunctionFrame, ReturnAddress, Start, Target};
-use hetdwarf::inspect::{LaneState, Program, Stop, StopOptions, VariableValue};
+use hetdwarf::inspect::{Program, Stop, StopOptions, ValueState, VariableValue};
 use hetdwarf::location::Arena;
 use hetdwarf::object::CodeObject;
 use hetdwarf::wave::Snapshot;
@@ -151,7 +151,7 @@ const ON_ENTRY: [u8; 5] = [0xa3, 2, 0x90, S4, 0x9f];
 const S34_PLUS_1: [u8; 3] = [0x92, S34, 1];
 
 /// The state and text of `v` in lane 0. In the wave s4 is 7, s20 is 20, s34 is 41, and the number at 0x7008 is 99.
-fn value(file: &[u8], reading: Reading) -> (LaneState, String) {
+fn value(file: &[u8], reading: Reading) -> (ValueState, String) {
     let object = CodeObject::parse(file).unwrap();
     let program = Program::load(&object).unwrap();
     let memory = format!("{}{:02x}{}", "00".repeat(8), 99, "00".repeat(7));
@@ -174,17 +174,17 @@ fn value(file: &[u8], reading: Reading) -> (LaneState, String) {
     (v.state(Lane(0)), text.unwrap_or_default())
 }
 
-fn tolerant(site: Vec<Entry>, saved: bool) -> (LaneState, String) {
+fn tolerant(site: Vec<Entry>, saved: bool) -> (ValueState, String) {
     value(&object(site, &ON_ENTRY, saved), Reading::Tolerant)
 }
 
 #[test]
 fn the_value_is_what_the_call_site_says_of_the_register() {
     let found = tolerant(site(RETURN, leaf_after(2), &S34_PLUS_1), false);
-    assert_eq!(found, (LaneState::Ok, "42".to_owned()));
+    assert_eq!(found, (ValueState::Ok, "42".to_owned()));
     // It comes before a rule for the register: that is 20.
     let found = tolerant(site(RETURN, leaf_after(2), &S34_PLUS_1), true);
-    assert_eq!(found, (LaneState::Ok, "42".to_owned()));
+    assert_eq!(found, (ValueState::Ok, "42".to_owned()));
 }
 
 /// `DW_OP_GNU_entry_value`, `DW_TAG_GNU_call_site` and what belongs to it, as gcc wrote before DWARF 5; reg4 would be
@@ -205,7 +205,7 @@ fn the_spellings_of_gnu_mean_the_same() {
     ];
     let file = object(site, &[0xf3, 2, 0x90, S4, 0x9f], false);
     let found = value(&file, Reading::Tolerant);
-    assert_eq!(found, (LaneState::Ok, "42".to_owned()));
+    assert_eq!(found, (ValueState::Ok, "42".to_owned()));
 }
 
 /// The call is in a block of the function, and its value in the caller's frame: fbreg 8, deref.
@@ -219,7 +219,7 @@ fn it_is_evaluated_in_the_frame_and_function_of_the_caller() {
         part.depth = depth;
         entries.push(part);
     }
-    assert_eq!(tolerant(entries, false), (LaneState::Ok, "99".to_owned()));
+    assert_eq!(tolerant(entries, false), (ValueState::Ok, "99".to_owned()));
 }
 
 /// s4 has 32 bits: of const8u 0x1_0000_0005 it holds 5.
@@ -227,7 +227,7 @@ fn it_is_evaluated_in_the_frame_and_function_of_the_caller() {
 fn a_register_holds_as_much_as_it_has_room_for() {
     let value = [&[0x0e][..], &0x1_0000_0005u64.to_le_bytes()].concat();
     let found = tolerant(site(RETURN, leaf_after(2), &value), false);
-    assert_eq!(found, (LaneState::Ok, "5".to_owned()));
+    assert_eq!(found, (ValueState::Ok, "5".to_owned()));
 }
 
 /// An entry value is written where the register holds something else by now, so that 7 would be wrong.
@@ -242,9 +242,9 @@ fn what_nothing_says_is_not_shown() {
     ];
     for site in nothing {
         let (state, text) = tolerant(site.clone(), false);
-        assert_eq!((state, text.as_str()), (LaneState::OptimizedOut, ""));
+        assert_eq!((state, text.as_str()), (ValueState::OptimizedOut, ""));
         // A rule of call frame information says where it is.
-        assert_eq!(tolerant(site, true), (LaneState::Ok, "20".to_owned()));
+        assert_eq!(tolerant(site, true), (ValueState::Ok, "20".to_owned()));
     }
 }
 
@@ -254,7 +254,7 @@ fn a_tail_call_in_between_hides_the_value() {
     for saved in [false, true] {
         let (state, _) = tolerant(site(RETURN, OUTER_ENTRY, &S34_PLUS_1), saved);
         assert!(
-            matches!(&state, LaneState::Unsupported { what } if what.contains("tail call")),
+            matches!(&state, ValueState::Unsupported { what } if what.contains("tail call")),
             "{state:?}"
         );
     }
@@ -266,7 +266,7 @@ fn by_the_letter_only_registers_count() {
     for (saved, text) in [(false, "7"), (true, "20")] {
         let file = object(site(RETURN, leaf_after(2), &S34_PLUS_1), &ON_ENTRY, saved);
         let found = value(&file, Reading::Strict);
-        assert_eq!(found, (LaneState::Ok, text.to_owned()));
+        assert_eq!(found, (ValueState::Ok, text.to_owned()));
     }
 }
 
@@ -303,7 +303,7 @@ fn gcc_says_what_it_passes() {
         let variables = stop.frame(0).unwrap().variables(&mut types).unwrap();
         let named = |value: &&VariableValue<'_>| value.variable.name.as_deref() == Some("m");
         let found = variables.iter().find(named).unwrap();
-        assert_eq!(found.state(Lane(0)), LaneState::Ok);
+        assert_eq!(found.state(Lane(0)), ValueState::Ok);
         let text = found.text(Lane(0), &types, &Options::default());
         assert_eq!(text.as_deref(), Some(m), "from {returns:#x}");
     }

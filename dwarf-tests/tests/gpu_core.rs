@@ -6,7 +6,9 @@
 use dwarf_tests::cores::{cases, file, truth};
 use dwarf_tests::{fixture, json, number, without_work_items};
 use hetdwarf::arch::{Lane, Register};
-use hetdwarf::gpu_core::{CoreWave, GpuCore, HardwareRegister, Place, ProblemKind, WaveState};
+use hetdwarf::gpu_core::{
+    CoreWave, GpuCore, HardwareRegister, ProblemKind, ProblemPlace, WaveState,
+};
 use hetdwarf::limits::Limits;
 use hetdwarf::report::hex_bytes;
 use hetdwarf::wave::{AccessError, Memory, Snapshot, Wave};
@@ -394,13 +396,13 @@ fn check_damaged(case: &str, core: &GpuCore<'_>, truth: &Value) {
     let mut has = Has::Everything;
     let mut has_dispatch = true;
     let mut waves = list(&truth["waves"]);
-    let queue = Place::Queue {
+    let queue = ProblemPlace::Queue {
         queue_id: 1,
         xcc: None,
     };
     match case {
         "bad-link-cycle" => {
-            assert_eq!(problem.place, Place::CodeObjects);
+            assert_eq!(problem.place, ProblemPlace::CodeObjects);
             assert!(
                 matches!(problem.kind, ProblemKind::ListCircle { .. }),
                 "{text}"
@@ -434,7 +436,7 @@ fn check_damaged(case: &str, core: &GpuCore<'_>, truth: &Value) {
             assert!(missing, "{text}");
         }
         "bad-file-cut" => {
-            assert_eq!(problem.place, Place::File(0));
+            assert_eq!(problem.place, ProblemPlace::File(0));
             assert!(
                 matches!(problem.kind, ProblemKind::FileCut { .. }),
                 "{text}"
@@ -444,7 +446,7 @@ fn check_damaged(case: &str, core: &GpuCore<'_>, truth: &Value) {
             assert_eq!(core.code_objects().len(), 1);
             assert_eq!(core.waves().len(), 0);
             for queue in [1, 2, 4] {
-                let is_named = |place: &Place| matches!(place, Place::Queue { queue_id, .. } if *queue_id == queue);
+                let is_named = |place: &ProblemPlace| matches!(place, ProblemPlace::Queue { queue_id, .. } if *queue_id == queue);
                 assert!(
                     rest.iter().any(|problem| is_named(&problem.place)),
                     "queue {queue}"

@@ -3,7 +3,7 @@
 use dwarf_tests::cores::generation::Generation;
 use dwarf_tests::cores::writer::{Built, CoreSpec, QueueSpec, WaveSpec, at};
 use dwarf_tests::fuzz::gpu_core;
-use hetdwarf::gpu_core::{GpuCore, Place, Problem, ProblemKind, Process, WaveState};
+use hetdwarf::gpu_core::{GpuCore, Problem, ProblemKind, ProblemPlace, Process, WaveState};
 use hetdwarf::limits::Limits;
 use hetdwarf::wave::{Memory, Wave};
 use proptest::prelude::*;
@@ -91,7 +91,7 @@ fn with<T>(file: &[u8], then: impl FnOnce(&GpuCore<'_>) -> T) -> T {
     then(&GpuCore::open(&[file], &Limits::default()).unwrap())
 }
 
-const QUEUE_1: Place = Place::Queue {
+const QUEUE_1: ProblemPlace = ProblemPlace::Queue {
     queue_id: 1,
     xcc: None,
 };
@@ -178,7 +178,10 @@ fn a_note_that_is_short_loses_its_last_entries() {
             needed: 304,
             found: 303,
         };
-        assert_eq!((problem.place, &problem.kind), (Place::Note, &expected));
+        assert_eq!(
+            (problem.place, &problem.kind),
+            (ProblemPlace::Note, &expected)
+        );
         assert_eq!((core.queues().len(), core.waves().len()), (1, 4));
     });
 }
@@ -188,7 +191,7 @@ fn a_note_that_is_long_is_read_as_far_as_known() {
     damaged(
         |built| built.note.extend([1; 8]),
         |core, problem| {
-            assert_eq!(problem.place, Place::Note);
+            assert_eq!(problem.place, ProblemPlace::Note);
             let expected = ProblemKind::NoteLong {
                 needed: 304,
                 found: 312,
@@ -379,7 +382,7 @@ fn a_list_that_is_missing_costs_code_objects_only() {
         with(&built.merged(), |core| {
             assert_eq!(core.problems().len(), 1);
             let problem = &core.problems()[0];
-            assert_eq!(problem.place, Place::CodeObjects);
+            assert_eq!(problem.place, ProblemPlace::CodeObjects);
             assert!(problem.to_string().contains(text), "{problem}");
             assert_eq!(core.code_objects(), []);
             second_queue_is_whole(core);
@@ -669,7 +672,7 @@ fn agents_that_cannot_be_read_are_named() {
         built.set_note32(at::AGENTS + offset, value);
         with(&built.merged(), |core| {
             let problem = &core.problems()[0];
-            assert_eq!(problem.place, Place::Agent(4660));
+            assert_eq!(problem.place, ProblemPlace::Agent(4660));
             assert!(problem.to_string().contains(text), "{problem}");
             assert_eq!(core.waves().len(), waves, "{text}");
             assert_eq!((core.agents().len(), core.queues().len()), (1, 2));
@@ -697,7 +700,7 @@ fn a_code_object_without_a_name_is_kept() {
         ),
     ] {
         damaged(change, |core, problem| {
-            assert_eq!(problem.place, Place::CodeObject(1));
+            assert_eq!(problem.place, ProblemPlace::CodeObject(1));
             assert!(problem.to_string().contains(text), "{problem}");
             let addresses: Vec<u64> = core
                 .code_objects()
@@ -719,7 +722,7 @@ fn a_circle_of_code_objects_ends() {
         damaged(
             |built| built.set64(at::entry(2) + 24, at::entry(to)),
             |core, problem| {
-                assert_eq!(problem.place, Place::CodeObjects);
+                assert_eq!(problem.place, ProblemPlace::CodeObjects);
                 let address = at::entry(to);
                 assert_eq!(problem.kind, ProblemKind::ListCircle { address });
                 assert_eq!(core.code_objects().len(), 3);
@@ -794,7 +797,7 @@ fn headers_are_found_where_their_number_is_lost() {
         };
         assert_eq!(
             (problem.place, &problem.kind),
-            (Place::File(0), &ProblemKind::HeaderCount)
+            (ProblemPlace::File(0), &ProblemKind::HeaderCount)
         );
         second_queue_is_whole(core);
         assert_eq!(core.available(0x1000_0000 + 69_999 * 16, 2), 1);

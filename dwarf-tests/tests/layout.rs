@@ -17,7 +17,7 @@ use elf::{Attribute as A, Entry, code_object, debug_info};
 use hetdwarf::arch::Lane;
 use hetdwarf::debug_info::types::TypeTable;
 use hetdwarf::display::Options;
-use hetdwarf::inspect::{LaneState, Program, Stop, StopOptions, VariableValue};
+use hetdwarf::inspect::{Program, Stop, StopOptions, ValueState, VariableValue};
 use hetdwarf::location::Arena;
 use hetdwarf::object::CodeObject;
 use hetdwarf::query::Query;
@@ -165,10 +165,10 @@ fn with_v(types: Vec<Entry>, look: impl FnOnce(&VariableValue<'_>, &TypeTable)) 
 fn texts(types: Vec<Entry>) -> (String, Vec<String>) {
     let mut found = (String::new(), Vec::new());
     with_v(types, |value, types| {
-        assert_eq!(value.state(Lane(8)), LaneState::Inactive);
+        assert_eq!(value.state(Lane(8)), ValueState::Inactive);
         found.0.clone_from(&value.type_name.to_string());
         for lane in (0..8).map(Lane) {
-            assert_eq!(value.state(lane), LaneState::Ok, "lane {}", lane.0);
+            assert_eq!(value.state(lane), ValueState::Ok, "lane {}", lane.0);
             found
                 .1
                 .push(value.text(lane, types, &Options::default()).unwrap());
@@ -305,7 +305,7 @@ fn bounds_that_are_missing_or_absurd_do_no_harm() {
     with_v(
         array(INT, vec![vec![(COUNT, A::Entry(NOWHERE))]]),
         |v, _| {
-            let LaneState::Error(error) = v.state(Lane(0)) else {
+            let ValueState::Error(error) = v.state(Lane(0)) else {
                 panic!("{:?}", v.state(Lane(0)));
             };
             assert_eq!(error.kind().name(), "undefined-read");
@@ -317,7 +317,7 @@ fn bounds_that_are_missing_or_absurd_do_no_harm() {
             array(INT, vec![vec![(COUNT, A::expression(&count))]]),
             |v, _| {
                 assert!(
-                    matches!(v.state(Lane(1)), LaneState::Error(_)),
+                    matches!(v.state(Lane(1)), ValueState::Error(_)),
                     "{:?}",
                     v.state(Lane(1))
                 );
@@ -327,7 +327,7 @@ fn bounds_that_are_missing_or_absurd_do_no_harm() {
     // 2^20 elements: what is in private memory is shown, the rest is not available.
     let count = A::expression(&[0x31, 0x44, 0x24]);
     with_v(array(INT, vec![vec![(COUNT, count)]]), |v, types| {
-        assert_eq!(v.state(Lane(1)), LaneState::Partial);
+        assert_eq!(v.state(Lane(1)), ValueState::Partial);
         let text = v.text(Lane(1), types, &Options::default()).unwrap();
         assert!(text.starts_with("{100, 101, 102, "), "{text}");
     });
@@ -335,7 +335,7 @@ fn bounds_that_are_missing_or_absurd_do_no_harm() {
     with_v(
         array(FIRST + 1, vec![vec![(COUNT, A::Entry(N))]]),
         |v, _| {
-            assert!(matches!(v.state(Lane(1)), LaneState::Error(_)));
+            assert!(matches!(v.state(Lane(1)), ValueState::Error(_)));
         },
     );
 }

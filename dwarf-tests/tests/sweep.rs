@@ -21,7 +21,7 @@ use hetdwarf::debug_info::{DieValue, LocationRange};
 use hetdwarf::display::Options;
 use hetdwarf::error::{Error, ErrorKind};
 use hetdwarf::eval::Reading;
-use hetdwarf::inspect::{LaneState, Program, Stop, StopFrame, StopOptions};
+use hetdwarf::inspect::{Program, Stop, StopFrame, StopOptions, ValueState};
 use hetdwarf::limits::Limits;
 use hetdwarf::location::Arena;
 use hetdwarf::object::{CodeObject, code_objects};
@@ -189,12 +189,12 @@ fn look_at(frame: &StopFrame<'_, '_, '_>, lanes: &[Lane], place: &str, tally: &m
             let reading = place.rsplit(' ').next().unwrap();
             let mut state_name = state.name();
             match state {
-                LaneState::Error(error) => {
+                ValueState::Error(error) => {
                     if tally.error(&error, &format!("{place} {name}")) {
                         state_name = "explained";
                     }
                 }
-                LaneState::Unsupported { .. } => match value.bits(*lane) {
+                ValueState::Unsupported { .. } => match value.bits(*lane) {
                     Err(error) => {
                         if tally.error(&error, &format!("{place} {name}")) {
                             state_name = "explained";
@@ -202,18 +202,18 @@ fn look_at(frame: &StopFrame<'_, '_, '_>, lanes: &[Lane], place: &str, tally: &m
                     }
                     Ok(_) => panic!("{place} {name}: {state:?}"),
                 },
-                LaneState::Unavailable | LaneState::Inactive => {
+                ValueState::Unavailable | ValueState::Inactive => {
                     panic!("{place} {name}: {state:?} in a wave of zeros")
                 }
-                LaneState::Ok | LaneState::Partial => {
+                ValueState::Ok | ValueState::Partial => {
                     let text = value.text(*lane, &types, &Options::default());
                     assert!(
                         text.is_some_and(|text| !text.is_empty()),
                         "{place} {name} prints as nothing"
                     );
                 }
-                LaneState::OptimizedOut => {}
-                LaneState::Ambiguous(reason) => {
+                ValueState::OptimizedOut => {}
+                ValueState::Ambiguous(reason) => {
                     *tally.doubts.entry(reason.to_string()).or_default() += 1;
                 }
             }

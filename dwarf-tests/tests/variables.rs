@@ -7,7 +7,7 @@ use std::path::Path;
 use dwarf_tests::{hetdwarf, json, number, wave_cases};
 use hetdwarf::arch::{Lane, Register};
 use hetdwarf::debug_info::types::{TypeKind, TypeTable};
-use hetdwarf::inspect::{LaneState, Program, Stop, StopOptions, VariableValue};
+use hetdwarf::inspect::{Program, Stop, StopOptions, ValueState, VariableValue};
 use hetdwarf::location::{Access, Arena, LaneSelect, Location, Place, Storage, read};
 use hetdwarf::object::CodeObject;
 use hetdwarf::report::{hex_bytes, parse_hex_bytes};
@@ -108,10 +108,10 @@ fn compare(
         return Err("there is no such variable".into());
     };
     match found.state(number_of_lane) {
-        LaneState::Ok | LaneState::Partial => {}
-        LaneState::OptimizedOut | LaneState::Unavailable => return Ok(Shown::Not),
-        LaneState::Ambiguous(_) => return Ok(Shown::Ambiguous),
-        state @ (LaneState::Unsupported { .. } | LaneState::Error(_) | LaneState::Inactive) => {
+        ValueState::Ok | ValueState::Partial => {}
+        ValueState::OptimizedOut | ValueState::Unavailable => return Ok(Shown::Not),
+        ValueState::Ambiguous(_) => return Ok(Shown::Ambiguous),
+        state @ (ValueState::Unsupported { .. } | ValueState::Error(_) | ValueState::Inactive) => {
             return Err(format!("{state:?}"));
         }
     }

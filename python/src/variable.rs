@@ -10,7 +10,7 @@ use hetdwarf::debug_info::types::{TypeId, TypeKind, TypeTable};
 use hetdwarf::debug_info::{VariableKind, type_name};
 use hetdwarf::display::{self, Options, TypedBytes};
 use hetdwarf::eval::BaseTypeEncoding;
-use hetdwarf::inspect::{LaneState, StopFrame, VariableValue};
+use hetdwarf::inspect::{ValueState, StopFrame, VariableValue};
 use hetdwarf::location::{Bits, Mask};
 use hetdwarf::query::{NoValue, Query, QueryError};
 
@@ -81,20 +81,20 @@ impl LaneValue {
     fn of(value: &VariableValue<'_>, types: &TypeTable, lane: Lane) -> LaneValue {
         let state = value.state(lane);
         let message = match &state {
-            LaneState::Unsupported { what } => what.clone(),
-            LaneState::Ambiguous(reason) => reason.to_string(),
+            ValueState::Unsupported { what } => what.clone(),
+            ValueState::Ambiguous(reason) => reason.to_string(),
             _ => String::new(),
         };
         let error = match &state {
-            LaneState::Error(error) => Some(error.clone()),
+            ValueState::Error(error) => Some(error.clone()),
             _ => None,
         };
         let bits = match state {
-            LaneState::Ok | LaneState::Partial => value.bits(lane).ok().flatten(),
+            ValueState::Ok | ValueState::Partial => value.bits(lane).ok().flatten(),
             _ => None,
         };
         // What pointers stand for that have no bits is known to the stop alone.
-        let text = matches!(state, LaneState::Partial)
+        let text = matches!(state, ValueState::Partial)
             .then(|| value.text(lane, types, &Options::default()));
         LaneValue {
             state: state.name(),
@@ -189,7 +189,7 @@ pub fn expression(
             },
             error: match &lane.value {
                 Err(NoValue::Variable {
-                    state: LaneState::Error(error),
+                    state: ValueState::Error(error),
                     ..
                 }) => Some(error.clone()),
                 _ => None,

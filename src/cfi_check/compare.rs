@@ -5,6 +5,8 @@
     reason = "what is not followed is left unknown, whatever it is"
 )]
 
+mod cfa;
+
 use std::borrow::Cow;
 
 use smallvec::SmallVec;
@@ -15,15 +17,16 @@ use super::decode_rule::{DecodedCfa, DecodedRule, ScalarPlace, Scaled, VectorPla
 use super::find_value;
 use super::findings::{Findings, Place, Wrong};
 use super::mask::{Mask, Part};
-use super::memory::{in_lane, slot_at};
-use super::rule::{self, CfiRule};
+use super::memory::in_lane;
+use super::rule::{self};
 use super::state::{Slot, State, bits};
 use super::step::Context;
 use super::value::{Scalar, Verdict};
 use super::vector::{LaneValue, Lanes, Vector};
 use crate::abi::Convention;
-use crate::arch::{AddressSpace, Register, ScratchAddressing, WaveSize};
+use crate::arch::{Register, WaveSize};
 use crate::isa::MachineRegister;
+use cfa::CfaResult;
 
 /// One instruction and the row that holds there.
 pub(super) struct Comparison<'a> {
@@ -34,12 +37,6 @@ pub(super) struct Comparison<'a> {
     pub(super) place: Place,
     /// The addresses of the returns of the function, ascending.
     pub(super) returns: &'a [u64],
-}
-
-/// What the comparison of a CFA came to.
-struct CfaResult {
-    /// The place on the stack that the row's CFA is, if that is known.
-    slot: Option<Slot>,
 }
 
 impl Comparison<'_> {
@@ -121,149 +118,6 @@ impl Comparison<'_> {
         match self.context.wave_size {
             WaveSize::Wave32 => 5,
             WaveSize::Wave64 => 6,
-        }
-    }
-
-    /// The CFA is to be the stack pointer on entry. What the row says of it is a scalar register, shifted
-    /// where scratch is addressed by lanes.
-    fn cfa(&self, decoded: &DecodedCfa, findings: &mut Findings) -> CfaResult {
-        let number = decoded.number;
-        let value = self.state.scalar(number.register);
-        let unknown = CfaResult { slot: None };
-        let plain = !number.pair && matches!(value, Scalar::Entry { .. } | Scalar::Aligned { .. });
-        if !plain {
-            if value != Scalar::Unknown && !number.pair {
-                self.wrong_cfa(decoded, &rule::CFA_WRONG, Condition::Always, findings);
-            }
-            return unknown;
-        }
-        let k = self.lane_shift();
-        // How far the address is shifted against one that counts bytes of the whole wave.
-        let scale = match decoded.space {
-            AddressSpace::PrivateWave => number.shift,
-            AddressSpace::PrivateLane => number.shift.saturating_add(k),
-            _ => return unknown,
-        };
-        let addressing = match (self.context.addressing, scale) {
-            (Some(ScratchAddressing::Flat), scale) if scale == k => ScratchAddressing::Flat,
-            (Some(ScratchAddressing::Buffer), 0) => ScratchAddressing::Buffer,
-            (None, scale) if scale == k => ScratchAddressing::Flat,
-            (None, 0) => ScratchAddressing::Buffer,
-            (None, _) => return unknown,
-            (Some(_), _) => {
-                self.wrong_cfa(decoded, &rule::CFA_SCALE, Condition::Always, findings);
-                return unknown;
-            }
-        };
-        // What is added counts bytes of the wave, or of one lane.
-        let plus = match decoded.space {
-            AddressSpace::PrivateWave => in_lane(number.plus, self.context.wave_size),
-            AddressSpace::PrivateLane => Some(number.plus),
-            _ => None,
-        };
-        let Some(plus) = plus else {
-            return unknown;
-        };
-        match value {
-            Scalar::Entry {
-                register: 32,
-                plus: moved,
-            } => {
-                let slot = slot_at(value, plus, addressing, self.context.wave_size);
-                let is_right = match slot {
-                    Some(slot) => slot.offset == 0,
-                    None => moved == 0 && plus == 0,
-                };
-                if is_right {
-                    return CfaResult { slot };
-                }
-                match self.return_since_rule() {
-                    Some(last) => {
-                        let rule = &rule::CFA_AFTER_EPILOGUE;
-                        self.wrong_cfa_since(decoded, rule, Condition::Always, last, findings);
-                    }
-                    None => self.wrong_cfa(decoded, &rule::CFA_WRONG, Condition::Always, findings),
-                }
-                unknown
-            }
-            Scalar::Aligned { .. } => {
-                self.wrong_cfa(
-                    decoded,
-                    &rule::CFA_REALIGNED,
-                    Condition::StackMisaligned,
-                    findings,
-                );
-                let slot = slot_at(value, plus, addressing, self.context.wave_size);
-                CfaResult { slot }
-            }
-            _ => {
-                self.wrong_cfa(decoded, &rule::CFA_WRONG, Condition::Always, findings);
-                unknown
-            }
-        }
-    }
-
-    /// The last return that stands between the place where the CFA got its rule and here.
-    fn return_since_rule(&self) -> Option<u64> {
-        let before = self.returns.partition_point(|at| *at < self.place.start);
-        let last = self.returns.get(before.checked_sub(1)?)?;
-        (*last >= self.row.cfa_since).then_some(*last)
-    }
-
-    /// A CFA that is wrong since its register was written.
-    fn wrong_cfa(
-        &self,
-        decoded: &DecodedCfa,
-        rule: &'static CfiRule,
-        condition: Condition,
-        findings: &mut Findings,
-    ) {
-        let cause_pc = self.address(self.state.scalar_written_at(decoded.number.register));
-        self.wrong_cfa_since(decoded, rule, condition, cause_pc, findings);
-    }
-
-    fn wrong_cfa_since(
-        &self,
-        decoded: &DecodedCfa,
-        rule: &'static CfiRule,
-        condition: Condition,
-        cause_pc: u64,
-        findings: &mut Findings,
-    ) {
-        let number = decoded.number;
-        let wrong = Wrong {
-            rule,
-            subject: Subject::Cfa,
-            condition,
-            cause_pc,
-        };
-        findings.add(wrong, self.place, || {
-            let actual = RowRule::Cfa {
-                register: MachineRegister::Sgpr(number.register),
-                shift: number.shift,
-                plus: number.plus,
-                space: decoded.space,
-            };
-            (actual, find_value::cfa(self.context, self.state))
-        });
-    }
-
-    /// GCC's CFA is the 64-bit stack pointer on entry.
-    fn gcc_cfa(&self, decoded: &DecodedCfa, findings: &mut Findings) {
-        let number = decoded.number;
-        let low = Convention::Gcc.stack_pointer();
-        let high = number
-            .register
-            .checked_add(1)
-            .map(|high| self.state.scalar(high));
-        if !number.pair || number.shift != 0 || high != Some(Scalar::entry(low.saturating_add(1))) {
-            return;
-        }
-        if let Scalar::Entry { register, plus } = self.state.scalar(number.register)
-            && register == low
-            && i64::from(plus).saturating_add(number.plus) != 0
-        {
-            self.wrong_cfa(decoded, &rule::CFA_WRONG, Condition::Always, findings);
         }
     }
 

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use super::memory::ProcessMemory;
-use super::problem::{FileOffset, Place, ProblemKind, Problems};
+use super::problem::{FileOffset, ProblemKind, ProblemPlace, Problems};
 use crate::meter::Meter;
 
 /// A code object of the list.
@@ -142,7 +142,7 @@ pub(super) fn read(
     problems: &mut Problems,
 ) -> ObjectList {
     let mut list = ObjectList::default();
-    let mut add = |at: Option<FileOffset>, kind| problems.add(Place::CodeObjects, at, kind);
+    let mut add = |at: Option<FileOffset>, kind| problems.add(ProblemPlace::CodeObjects, at, kind);
     if r_debug == 0 {
         add(None, ProblemKind::NoDebugStructure);
         return list;
@@ -190,7 +190,7 @@ fn entries(
         let at = memory.file_offset(entry);
         if !seen.insert(entry) {
             let kind = ProblemKind::ListCircle { address: entry };
-            problems.add(Place::CodeObjects, at, kind);
+            problems.add(ProblemPlace::CodeObjects, at, kind);
             break;
         }
         let field = |offset| memory.u64(entry.checked_add(offset)?);
@@ -200,7 +200,7 @@ fn entries(
                 address: entry,
                 hint,
             };
-            problems.add(Place::CodeObjects, at, kind);
+            problems.add(ProblemPlace::CodeObjects, at, kind);
             break;
         };
         let uri = memory.text(name, LONGEST_URI).unwrap_or_default();
@@ -213,11 +213,11 @@ fn entries(
             .and(meter.hold(size))
         {
             let kind = ProblemKind::of_limit(&error);
-            problems.add(Place::CodeObjects, at, kind);
+            problems.add(ProblemPlace::CodeObjects, at, kind);
             break;
         }
         let source = ObjectSource::parse(&uri);
-        let place = Place::CodeObject(objects.len());
+        let place = ProblemPlace::CodeObject(objects.len());
         if uri.is_empty() {
             problems.add(place, at, ProblemKind::NoName);
         } else if source.is_none() {

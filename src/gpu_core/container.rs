@@ -5,7 +5,7 @@
 //! disk cuts it. Source: ELF gABI "Program Header"; core(5); the Linux kernel's `fs/binfmt_elf.c` and the
 //! ROCm runtime's `amd_core_dump.cpp` as writers.
 
-use super::problem::{FileOffset, Place, ProblemKind, Problems};
+use super::problem::{FileOffset, ProblemKind, ProblemPlace, Problems};
 use crate::error::{Error, Result};
 use crate::object::bytes::{len, slice_at, u16_at, u32_at, u64_at};
 
@@ -111,7 +111,11 @@ impl<'data> CoreFile<'data> {
             return extended.into();
         }
         let place = FileOffset { file, offset: 40 };
-        problems.add(Place::File(file), Some(place), ProblemKind::HeaderCount);
+        problems.add(
+            ProblemPlace::File(file),
+            Some(place),
+            ProblemKind::HeaderCount,
+        );
         u64::MAX
     }
 
@@ -139,7 +143,7 @@ impl<'data> CoreFile<'data> {
                     count.to_string()
                 };
                 let kind = ProblemKind::HeadersCut { read: index, of };
-                problems.add(Place::File(file), place, kind);
+                problems.add(ProblemPlace::File(file), place, kind);
                 break;
             };
             if count == u64::MAX && at >= contents {
@@ -196,14 +200,14 @@ impl<'data> CoreFile<'data> {
             let kind = ProblemKind::EmptyHeaders {
                 count: missing.headers,
             };
-            problems.add(Place::File(file), None, kind);
+            problems.add(ProblemPlace::File(file), None, kind);
         }
         if missing.segments != 0 {
             let kind = ProblemKind::FileCut {
                 segments: missing.segments,
                 bytes: missing.bytes,
             };
-            problems.add(Place::File(file), Some(end), kind);
+            problems.add(ProblemPlace::File(file), Some(end), kind);
         }
     }
 }

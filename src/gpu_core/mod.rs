@@ -53,7 +53,7 @@ mod wave;
 pub use code_object::{LoadedObject, ObjectSource};
 pub use layout::HardwareRegister;
 pub use note::{Agent, NoteHeader, QueueEntry, QueueType};
-pub use problem::{FileOffset, Place, Problem, ProblemKind};
+pub use problem::{FileOffset, Problem, ProblemKind, ProblemPlace};
 pub use process::{Fit, Image, Process, ProcessObject};
 pub use queue::{Dispatch, FenceScope, Packet, Queue};
 pub use scratch::Scratch;

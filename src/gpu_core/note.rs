@@ -6,7 +6,7 @@
 
 use super::container::{CoreFile, notes};
 use super::layout::Layout;
-use super::problem::{FileOffset, Place, ProblemKind, Problems};
+use super::problem::{FileOffset, ProblemKind, ProblemPlace, Problems};
 use crate::arch::{Apertures, Processor};
 use crate::error::{Error, Result};
 use crate::meter::Meter;
@@ -212,7 +212,11 @@ pub(super) fn read(
                         });
                     }
                     Some(first) if first.bytes != note.contents => {
-                        problems.add(Place::File(file), Some(start), ProblemKind::SecondNote);
+                        problems.add(
+                            ProblemPlace::File(file),
+                            Some(start),
+                            ProblemKind::SecondNote,
+                        );
                     }
                     Some(_) => {}
                 }
@@ -261,14 +265,14 @@ fn parse(note: Contents<'_>, meter: &Meter, problems: &mut Problems) -> Result<C
         is_sure = false;
         let (major, minor) = kfd;
         let kind = ProblemKind::KfdVersion { major, minor };
-        problems.add(Place::Note, Some(note.at(8)), kind);
+        problems.add(ProblemPlace::Note, Some(note.at(8)), kind);
     }
     if header.runtime_state != 1 {
         is_sure = false;
         let state = header.runtime_state;
         let kind = ProblemKind::RuntimeState { state };
         let at = note.at(HEADER.saturating_add(8));
-        problems.add(Place::Note, Some(at), kind);
+        problems.add(ProblemPlace::Note, Some(at), kind);
     }
     let mut table = Table {
         note,
@@ -281,10 +285,10 @@ fn parse(note: Contents<'_>, meter: &Meter, problems: &mut Problems) -> Result<C
     let end = Some(note.at(found.min(needed)));
     if needed > found {
         let kind = ProblemKind::NoteShort { needed, found };
-        problems.add(Place::Note, end, kind);
+        problems.add(ProblemPlace::Note, end, kind);
     } else if needed < found {
         let kind = ProblemKind::NoteLong { needed, found };
-        problems.add(Place::Note, end, kind);
+        problems.add(ProblemPlace::Note, end, kind);
     }
     check_agents(&agents, problems);
     Ok(CoreNote {
@@ -318,7 +322,7 @@ impl Table<'_> {
         self.at = start.saturating_add(u64::from(count).saturating_mul(size));
         if count != 0 && (size == 0 || !size.is_multiple_of(8)) {
             let kind = ProblemKind::EntrySize { what, size };
-            problems.add(Place::Note, Some(self.note.at(start)), kind);
+            problems.add(ProblemPlace::Note, Some(self.note.at(start)), kind);
             return Vec::new();
         }
         let mut found = Vec::new();
@@ -330,7 +334,7 @@ impl Table<'_> {
             let place = self.note.at(at);
             if let Err(error) = self.meter.work(1).and(self.meter.hold_all::<T>(1)) {
                 let kind = ProblemKind::of_limit(&error);
-                problems.add(Place::Note, Some(place), kind);
+                problems.add(ProblemPlace::Note, Some(place), kind);
                 break;
             }
             found.push(read(Entry::of(self.note.bytes, at, size), place));
@@ -394,7 +398,8 @@ const MOST_XCCS: u32 = 64;
 
 fn check_agents(agents: &[Agent], problems: &mut Problems) {
     for agent in agents {
-        let mut add = |kind| problems.add(Place::Agent(agent.gpu_id), Some(agent.offset), kind);
+        let mut add =
+            |kind| problems.add(ProblemPlace::Agent(agent.gpu_id), Some(agent.offset), kind);
         if agent.layout().is_none() {
             let target = agent.target.clone();
             add(ProblemKind::UnknownTarget { target });

@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind, Limit};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// What it is about.
-    pub place: Place,
+    pub place: ProblemPlace,
     /// Where the bytes at fault stand; nothing if they are in no file.
     pub offset: Option<FileOffset>,
     /// What is wrong.
@@ -35,7 +35,7 @@ pub struct FileOffset {
 /// What a problem is about.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum ProblemPlace {
     /// A file, from 0.
     File(usize),
     /// The note with the state of the driver.
@@ -55,22 +55,22 @@ pub enum Place {
     CodeObject(usize),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ProblemPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::File(file) => write!(f, "file {}", file.saturating_add(1)),
-            Place::Note => f.write_str("note"),
-            Place::Agent(gpu_id) => write!(f, "agent {gpu_id}"),
-            Place::Queue {
+            ProblemPlace::File(file) => write!(f, "file {}", file.saturating_add(1)),
+            ProblemPlace::Note => f.write_str("note"),
+            ProblemPlace::Agent(gpu_id) => write!(f, "agent {gpu_id}"),
+            ProblemPlace::Queue {
                 queue_id,
                 xcc: None,
             } => write!(f, "queue {queue_id}"),
-            Place::Queue {
+            ProblemPlace::Queue {
                 queue_id,
                 xcc: Some(xcc),
             } => write!(f, "queue {queue_id}, XCC {xcc}"),
-            Place::CodeObjects => f.write_str("code objects"),
-            Place::CodeObject(index) => write!(f, "code object {index}"),
+            ProblemPlace::CodeObjects => f.write_str("code objects"),
+            ProblemPlace::CodeObject(index) => write!(f, "code object {index}"),
         }
     }
 }
@@ -331,7 +331,12 @@ pub(super) struct Problems {
 }
 
 impl Problems {
-    pub(super) fn add(&mut self, place: Place, offset: Option<FileOffset>, kind: ProblemKind) {
+    pub(super) fn add(
+        &mut self,
+        place: ProblemPlace,
+        offset: Option<FileOffset>,
+        kind: ProblemKind,
+    ) {
         self.found.push(Problem {
             place,
             offset,

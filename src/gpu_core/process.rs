@@ -7,7 +7,7 @@
 use core::ops::Range;
 use std::borrow::Cow;
 
-use super::problem::{Place, Problem, ProblemKind};
+use super::problem::{Problem, ProblemKind, ProblemPlace};
 use super::{Dispatch, GpuCore, LoadedObject, ObjectSource};
 use crate::object::bytes::{u16_at, u32_at, u64_at};
 use crate::object::{CodeObject, Kernel};
@@ -74,7 +74,7 @@ impl<'a> Process<'a> {
     ) -> Option<CodeObject<'a>> {
         let mut add = |kind| {
             self.problems.push(Problem {
-                place: Place::CodeObject(index),
+                place: ProblemPlace::CodeObject(index),
                 offset: None,
                 kind,
             });

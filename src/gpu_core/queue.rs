@@ -5,7 +5,7 @@
 
 use super::memory::ProcessMemory;
 use super::note::{QueueEntry, QueueType};
-use super::problem::{Place, ProblemKind, Problems};
+use super::problem::{ProblemKind, ProblemPlace, Problems};
 use crate::meter::Meter;
 use crate::object::bytes::{u16_at, u32_at, u64_at};
 
@@ -185,8 +185,8 @@ impl Queue {
 }
 
 impl QueueEntry {
-    pub(super) fn place(&self) -> Place {
-        Place::Queue {
+    pub(super) fn place(&self) -> ProblemPlace {
+        ProblemPlace::Queue {
             queue_id: self.queue_id,
             xcc: None,
         }

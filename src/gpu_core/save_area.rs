@@ -7,7 +7,7 @@
 
 use super::layout::{Layout, State, bit};
 use super::memory::ProcessMemory;
-use super::problem::{Counted, FileOffset, Place, ProblemKind, Problems};
+use super::problem::{Counted, FileOffset, ProblemKind, ProblemPlace, Problems};
 use crate::meter::Meter;
 
 /// The save area of one XCC.
@@ -15,7 +15,7 @@ use crate::meter::Meter;
 pub(super) struct SaveArea {
     pub(super) address: u64,
     pub(super) size: u64,
-    pub(super) place: Place,
+    pub(super) place: ProblemPlace,
     /// Where the note has it, for problems with bytes that are in no file.
     pub(super) entry: FileOffset,
     /// Whether there are packets whose waves should be in the area.

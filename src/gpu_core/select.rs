@@ -14,7 +14,7 @@ pub enum WaveSelector {
     /// The one with this number, from 1.
     Index(usize),
     /// The one at a place of a dispatch.
-    Place {
+    ProblemPlace {
         /// The driver's number of the queue.
         queue_id: u32,
         /// The id of the packet.
@@ -59,12 +59,15 @@ fn place(text: &str) -> Option<WaveSelector> {
         parts.next()?.ok()?,
         parts.next()?.ok()?,
     ];
-    parts.next().is_none().then_some(WaveSelector::Place {
-        queue_id: queue.parse().ok()?,
-        packet_id: packet.parse().ok()?,
-        workgroup,
-        wave_in_group: wave.parse().ok()?,
-    })
+    parts
+        .next()
+        .is_none()
+        .then_some(WaveSelector::ProblemPlace {
+            queue_id: queue.parse().ok()?,
+            packet_id: packet.parse().ok()?,
+            workgroup,
+            wave_in_group: wave.parse().ok()?,
+        })
 }
 
 /// How many of those that could be meant an error lists.
@@ -85,7 +88,7 @@ impl<'data> GpuCore<'data> {
                 first.or_else(|| self.waves().find(stopped))
             }
             WaveSelector::Index(index) => index.checked_sub(1).and_then(|index| self.wave(index)),
-            WaveSelector::Place {
+            WaveSelector::ProblemPlace {
                 queue_id,
                 packet_id,
                 workgroup,
@@ -101,7 +104,9 @@ impl<'data> GpuCore<'data> {
         found.ok_or_else(|| {
             let wanted = match selector {
                 WaveSelector::Stopped => "no wave stopped",
-                WaveSelector::Index(_) | WaveSelector::Place { .. } => "there is no such wave",
+                WaveSelector::Index(_) | WaveSelector::ProblemPlace { .. } => {
+                    "there is no such wave"
+                }
             };
             Error::new(ErrorKind::Selection {
                 wanted: wanted.into(),
@@ -131,7 +136,7 @@ mod tests {
 
     #[test]
     fn texts_choose_by_number_place_or_fault() {
-        let place = |queue_id, packet_id, workgroup, wave_in_group| WaveSelector::Place {
+        let place = |queue_id, packet_id, workgroup, wave_in_group| WaveSelector::ProblemPlace {
             queue_id,
             packet_id,
             workgroup,

@@ -9,7 +9,7 @@ use super::container::CoreFile;
 use super::layout::{HardwareRegister, Layout, Words};
 use super::memory::ProcessMemory;
 use super::note::{Agent, CoreNote, QueueType};
-use super::problem::{Counted, Place, ProblemKind, Problems};
+use super::problem::{Counted, ProblemKind, ProblemPlace, Problems};
 use super::queue::{Dispatch, Queue};
 use super::save_area::{SaveArea, SavedWave, Walk};
 use super::scratch::{self, Scratch, ScratchFault, Seat};
@@ -162,7 +162,7 @@ impl Survey<'_, '_> {
             let area = SaveArea {
                 address,
                 size,
-                place: Place::Queue {
+                place: ProblemPlace::Queue {
                     queue_id: entry.queue_id,
                     xcc: (xccs > 1).then_some(xcc),
                 },
@@ -184,7 +184,7 @@ impl Survey<'_, '_> {
     }
 
     /// Reads the waves of one save area.
-    fn add_walk(&mut self, part: &Part<'_>, walk: &Walk, place: Place) {
+    fn add_walk(&mut self, part: &Part<'_>, walk: &Walk, place: ProblemPlace) {
         let mut faults = Faults::default();
         for saved in &walk.waves {
             match self.words(part.layout, saved) {
@@ -327,7 +327,7 @@ impl Survey<'_, '_> {
         }
     }
 
-    fn report(&mut self, part: &Part<'_>, faults: Faults, place: Place) {
+    fn report(&mut self, part: &Part<'_>, faults: Faults, place: ProblemPlace) {
         let mut add = |address: u64, kind| {
             let at = self.memory.file_offset(address);
             let at = at.or(Some(part.queue.entry.offset));

@@ -37,7 +37,7 @@ impl LocationReading {
 
 /// What is known of a variable in a lane.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LaneState {
+pub enum ValueState {
     /// All of it.
     Ok,
     /// Nothing: it was optimised away here.
@@ -59,45 +59,45 @@ pub enum LaneState {
     Inactive,
 }
 
-impl LaneState {
+impl ValueState {
     /// That of a lane in which the debugger read these bits.
-    pub(crate) fn of_bits(bits: &Bits) -> LaneState {
+    pub(crate) fn of_bits(bits: &Bits) -> ValueState {
         let all = 0..bits.bit_size;
         if bits.is_complete() {
-            LaneState::Ok
+            ValueState::Ok
         } else if bits.undefined.covers(all.clone()) {
-            LaneState::OptimizedOut
+            ValueState::OptimizedOut
         } else if bits.unavailable.covers(all) {
-            LaneState::Unavailable
+            ValueState::Unavailable
         } else {
-            LaneState::Partial
+            ValueState::Partial
         }
     }
 
     /// That of a lane whose value could not be found out.
-    pub(crate) fn of_error(error: Error) -> LaneState {
+    pub(crate) fn of_error(error: Error) -> ValueState {
         if let ErrorKind::Ambiguous(reason) = error.kind() {
-            return LaneState::Ambiguous(*reason);
+            return ValueState::Ambiguous(*reason);
         }
         if matches!(error.kind(), ErrorKind::Unsupported(_)) {
             let what = error.to_string();
-            return LaneState::Unsupported { what };
+            return ValueState::Unsupported { what };
         }
-        LaneState::Error(error)
+        ValueState::Error(error)
     }
 
     /// The name in JSON documents.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
-            LaneState::Ok => "ok",
-            LaneState::OptimizedOut => "optimized-out",
-            LaneState::Partial => "partial",
-            LaneState::Unavailable => "unavailable",
-            LaneState::Ambiguous(_) => "ambiguous",
-            LaneState::Unsupported { .. } => "unsupported",
-            LaneState::Error(_) => "error",
-            LaneState::Inactive => "inactive",
+            ValueState::Ok => "ok",
+            ValueState::OptimizedOut => "optimized-out",
+            ValueState::Partial => "partial",
+            ValueState::Unavailable => "unavailable",
+            ValueState::Ambiguous(_) => "ambiguous",
+            ValueState::Unsupported { .. } => "unsupported",
+            ValueState::Error(_) => "error",
+            ValueState::Inactive => "inactive",
         }
     }
 }
@@ -279,21 +279,21 @@ impl<'a> VariableValue<'a> {
 
     /// What is known of the variable in a lane.
     #[must_use]
-    pub fn state(&self, lane: Lane) -> LaneState {
+    pub fn state(&self, lane: Lane) -> ValueState {
         if !is_active(self.exec, lane) {
-            return LaneState::Inactive;
+            return ValueState::Inactive;
         }
         if self.is_whole(lane) {
-            return LaneState::Ok;
+            return ValueState::Ok;
         }
         let lost = || match self.doubts().first() {
-            Some(doubt) => LaneState::Ambiguous(doubt.reason),
-            None => LaneState::OptimizedOut,
+            Some(doubt) => ValueState::Ambiguous(doubt.reason),
+            None => ValueState::OptimizedOut,
         };
         let is_nowhere = matches!(self.contents, Contents::None);
         let of = |rare: &Rare| rare.not_understood.whole.clone();
         if let (Some(what), false) = (self.rare.as_deref().and_then(of), is_nowhere) {
-            return LaneState::Unsupported { what };
+            return ValueState::Unsupported { what };
         }
         match self.bits(lane) {
             Ok(None) => lost(),
@@ -301,15 +301,15 @@ impl<'a> VariableValue<'a> {
                 let has_pointee = !self.pointees(lane).is_empty();
                 let has_doubt = bits.is_complete() && self.not_understood().is_some();
                 if has_pointee || has_doubt {
-                    return LaneState::Partial;
+                    return ValueState::Partial;
                 }
-                let state = LaneState::of_bits(&bits);
-                if state == LaneState::OptimizedOut {
+                let state = ValueState::of_bits(&bits);
+                if state == ValueState::OptimizedOut {
                     return lost();
                 }
                 state
             }
-            Err(error) => LaneState::of_error(error),
+            Err(error) => ValueState::of_error(error),
         }
     }
 

@@ -43,7 +43,7 @@ pub(crate) mod testing;
 pub(crate) use bytes::{slice_at, u16_at, u32_at, u64_at};
 pub use compression::Method as CompressionMethod;
 pub use containers::{
-    EmbeddedCodeObject, Place, Selector, code_object, code_object_with, code_objects,
+    ContainerPlace, EmbeddedCodeObject, Selector, code_object, code_object_with, code_objects,
     code_objects_if_any, code_objects_with, code_objects_within, may_hold_code_objects, select,
 };
 pub use descriptor::KernelDescriptor;

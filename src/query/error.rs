@@ -7,7 +7,7 @@ use core::fmt;
 
 use crate::arch::AddressSpace;
 use crate::error::Error;
-use crate::inspect::LaneState;
+use crate::inspect::ValueState;
 
 /// Why an expression cannot be evaluated in any lane, and where in its text the reason lies.
 #[non_exhaustive]
@@ -163,7 +163,7 @@ pub enum NoValue {
         /// Its name.
         name: String,
         /// What is known of it.
-        state: LaneState,
+        state: ValueState,
     },
     /// Bits that it needs were optimised away.
     OptimizedOut,
@@ -213,10 +213,10 @@ impl NoValue {
     #[must_use]
     pub fn state(&self) -> &'static str {
         match self {
-            NoValue::Inactive => LaneState::Inactive.name(),
+            NoValue::Inactive => ValueState::Inactive.name(),
             NoValue::Variable { state, .. } => state.name(),
-            NoValue::OptimizedOut => LaneState::OptimizedOut.name(),
-            NoValue::Unavailable => LaneState::Unavailable.name(),
+            NoValue::OptimizedOut => ValueState::OptimizedOut.name(),
+            NoValue::Unavailable => ValueState::Unavailable.name(),
             NoValue::DivisionByZero
             | NoValue::NullPointer(_)
             | NoValue::ShiftCount { .. }
@@ -226,7 +226,7 @@ impl NoValue {
             | NoValue::ElementCount(_)
             | NoValue::TooLarge { .. }
             | NoValue::UnknownLayout => "error",
-            NoValue::Error(error) => LaneState::of_error(error.clone()).name(),
+            NoValue::Error(error) => ValueState::of_error(error.clone()).name(),
         }
     }
 }
@@ -237,19 +237,19 @@ impl fmt::Display for NoValue {
             NoValue::Inactive => f.write_str("the lane does not execute here"),
             NoValue::Variable {
                 name,
-                state: LaneState::Error(error),
+                state: ValueState::Error(error),
             } => write!(f, "`{name}`: {error}"),
             NoValue::Variable {
                 name,
-                state: LaneState::OptimizedOut,
+                state: ValueState::OptimizedOut,
             } => write!(f, "`{name}` is optimized out"),
             NoValue::Variable {
                 name,
-                state: LaneState::Ambiguous(reason),
+                state: ValueState::Ambiguous(reason),
             } => write!(f, "`{name}`: {reason}"),
             NoValue::Variable {
                 name,
-                state: LaneState::Unsupported { what },
+                state: ValueState::Unsupported { what },
             } => write!(f, "`{name}`: {what}"),
             NoValue::Variable { name, state } => write!(f, "`{name}` is {}", state.name()),
             NoValue::OptimizedOut => f.write_str("it needs bits that were optimized out"),

@@ -13,7 +13,7 @@ use super::step::{Action, Step, StepId};
 use crate::arch::AddressSpace;
 use crate::debug_info::DieId;
 use crate::debug_info::types::TypeId;
-use crate::inspect::{LaneState, MOST_BYTES, VariableValue};
+use crate::inspect::{MOST_BYTES, ValueState, VariableValue};
 use crate::location::Bits;
 
 /// What a step gave.
@@ -240,7 +240,7 @@ impl<'p> Walk<'_, '_, 'p, '_> {
         // Also of one that is optimised away as a whole there may be a place, but no part of it has a value.
         if !matches!(
             state,
-            LaneState::Ok | LaneState::Partial | LaneState::Unavailable
+            ValueState::Ok | ValueState::Partial | ValueState::Unavailable
         ) {
             return Err(NoValue::Variable {
                 name: name(),

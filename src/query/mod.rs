@@ -40,7 +40,7 @@ use crate::display::{self, Options, TypedBytes};
 #[cfg(feature = "serde")]
 use crate::error::Error;
 use crate::error::Result;
-use crate::inspect::{LaneState, MOST_BYTES, StopFrame};
+use crate::inspect::{MOST_BYTES, StopFrame, ValueState};
 use crate::limits::Limits;
 use crate::location::Bits;
 use crate::meter::Meter;
@@ -117,7 +117,7 @@ impl LaneAnswer {
             Ok(bits) => bits,
             Err(reason) => return reason.state(),
         };
-        LaneState::of_bits(bits).name()
+        ValueState::of_bits(bits).name()
     }
 }
 

@@ -6,7 +6,7 @@ use core::ptr::{null, null_mut};
 use hetdwarf::arch::{Register, WaveSize};
 use hetdwarf::debug_info::types::TypeTable;
 use hetdwarf::display::Options;
-use hetdwarf::inspect::{LaneState, Program, Stop, StopOptions};
+use hetdwarf::inspect::{Program, Stop, StopOptions, ValueState};
 use hetdwarf::location::Arena;
 use hetdwarf::object::CodeObject;
 use hetdwarf::wave::{Memory, Wave};
@@ -75,7 +75,7 @@ fn directly(stop: &Stop<'_, '_>) -> Texts {
         let lanes = frame.wave_size().all_lanes();
         let lane = |lane| {
             let state = value.state(lane);
-            let is_readable = matches!(state, LaneState::Ok | LaneState::Partial);
+            let is_readable = matches!(state, ValueState::Ok | ValueState::Partial);
             let text = is_readable.then(|| value.text(lane, &types, &Options::default()));
             // C ends text at a NUL, which is replaced.
             let text = text.flatten().map(|text| text.replace('\0', "\u{fffd}"));

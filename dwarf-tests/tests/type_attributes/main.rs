@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 
 use hetdwarf::arch::Lane;
 use hetdwarf::debug_info::type_attribute::{Code, ROWS, Row, State, TAGS};
-use hetdwarf::inspect::LaneState;
+use hetdwarf::inspect::ValueState;
 
 use cases::{Case, cases};
 use object::{Part, Says, Seen, base, look_at, object, part, seen, variable};
@@ -48,8 +48,8 @@ fn tried(case: &Case, change: impl Fn(&mut Part)) -> Seen {
 /// Whether a value, or a part of it, says that something is not understood.
 fn names(seen: &Seen, name: &str) -> bool {
     match &seen.state {
-        LaneState::Unsupported { what } => what.contains(name),
-        LaneState::Partial => {
+        ValueState::Unsupported { what } => what.contains(name),
+        ValueState::Partial => {
             seen.note.contains(name) && seen.text.contains(&format!("<unsupported: {name}>"))
         }
         _ => false,
@@ -62,7 +62,7 @@ fn every_attribute_that_is_read_changes_the_value() {
         let place = format!("{} on {}", case.attribute, case.tag);
         let with = tried(&case, |_| {});
         assert!(
-            matches!(with.state, LaneState::Ok | LaneState::Partial),
+            matches!(with.state, ValueState::Ok | ValueState::Partial),
             "{place}: {with:?}"
         );
         assert_eq!(with.text, case.with, "{place}");
@@ -82,7 +82,7 @@ fn every_attribute_that_is_read_changes_the_value() {
             }
             None => assert_ne!(
                 without.state,
-                LaneState::Ok,
+                ValueState::Ok,
                 "{place}, left out: {without:?}"
             ),
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hetdwarf::arch::Lane;
 use hetdwarf::debug_info::types::TypeTable;
 use hetdwarf::display::Options;
-use hetdwarf::inspect::{LaneState, Program, Stop, StopOptions, VariableValue};
+use hetdwarf::inspect::{Program, Stop, StopOptions, ValueState, VariableValue};
 use hetdwarf::location::Arena;
 use hetdwarf::object::CodeObject;
 use hetdwarf::wave::Snapshot;
@@ -176,7 +176,7 @@ pub fn look_at<T>(
 /// What is known of a variable in a lane.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
-    pub state: LaneState,
+    pub state: ValueState,
     pub text: String,
     pub bytes: Vec<u8>,
     /// What is said of parts.

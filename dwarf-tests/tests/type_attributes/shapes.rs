@@ -2,7 +2,7 @@
 
 use gimli::*;
 use hetdwarf::arch::Lane;
-use hetdwarf::inspect::LaneState;
+use hetdwarf::inspect::ValueState;
 
 use super::cases::{byte, int, member, member_pointer, n, name, structure, ty};
 use super::object::{
@@ -18,7 +18,7 @@ const FORTRAN: u64 = 0x22;
 
 fn text(parts: &[Part], bytes: &[u8]) -> String {
     let seen = value_of(parts, bytes);
-    assert_eq!(seen.state, LaneState::Ok, "{seen:?}");
+    assert_eq!(seen.state, ValueState::Ok, "{seen:?}");
     seen.text
 }
 
@@ -76,7 +76,7 @@ fn what_is_missing_of_a_big_endian_number_is_the_right_part() {
     let location = [0x10, 0xa5, 1, 0x9f, 0x9d, 4, 0, 0x9d, 12, 0];
     let all = [vec![variable_at(&location)], parts].concat();
     let seen = &lanes(&all, &[])[0];
-    assert_eq!(seen.state, LaneState::Partial);
+    assert_eq!(seen.state, ValueState::Partial);
     assert_eq!(seen.text, "{a = <optimized out>, b = 5}");
 }
 
@@ -320,7 +320,7 @@ fn a_negative_distance_is_not_understood() {
         int(),
     ];
     let seen = value_of(&parts, &[0; 12]);
-    let LaneState::Unsupported { what } = seen.state else {
+    let ValueState::Unsupported { what } = seen.state else {
         panic!("{seen:?}");
     };
     assert!(what.contains("DW_AT_byte_stride"), "{what}");
@@ -467,7 +467,7 @@ fn the_type_of_nullptr_has_one_value() {
     assert_eq!(text(&parts, &[0; 8]), "nullptr");
     let other = [part(1, "T", DW_TAG_unspecified_type, &[name("opaque")])];
     let seen = value_of(&other, &[0; 8]);
-    let LaneState::Unsupported { what } = seen.state else {
+    let ValueState::Unsupported { what } = seen.state else {
         panic!("{seen:?}");
     };
     assert!(what.contains("DW_TAG_unspecified_type"), "{what}");
@@ -511,7 +511,7 @@ fn pointers_to_members_are_added_to_the_object() {
     let other = member_pointer(&[(DW_AT_use_location, S::Expression(vec![0x23, 8, 0x22]))]);
     let seen = value_of(&other, &bytes);
     assert!(
-        matches!(&seen.state, LaneState::Unsupported { what } if what.contains("DW_AT_use_location"))
+        matches!(&seen.state, ValueState::Unsupported { what } if what.contains("DW_AT_use_location"))
     );
 }
 
@@ -532,7 +532,7 @@ fn one_member_costs_the_others_nothing() {
         &structure(8, members, vec![int(), set]),
         &[1, 0, 0, 0, 2, 0, 0, 0],
     );
-    assert_eq!(seen.state, LaneState::Partial);
+    assert_eq!(seen.state, ValueState::Partial);
     assert_eq!(seen.text, "{a = 1, s = <unsupported: DW_TAG_set_type>}");
     assert!(seen.note.contains("DW_TAG_set_type"));
 }
@@ -571,7 +571,7 @@ fn a_pointer_without_bits_shows_its_target_in_each_lane() {
             "(int *) → 43"
         ]
     );
-    assert!(seen.iter().all(|lane| lane.state == LaneState::Partial));
+    assert!(seen.iter().all(|lane| lane.state == ValueState::Partial));
     // In a structure, as the second of two parts: lit7, stack_value, piece 8, implicit_pointer, piece 8.
     let parts = [
         &[0x37, 0x9f, 0x93, 8][..],

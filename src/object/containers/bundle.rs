@@ -3,7 +3,7 @@
 //! Sources: "Clang Offload Bundler", "Bundled Binary File Layout"; the compressed header is that which
 //! clang 16 to 22 write.
 
-use super::{Finder, PER_ENTRY, Place, Source};
+use super::{ContainerPlace, Finder, PER_ENTRY, Source};
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -17,7 +17,7 @@ const MAX_ID: u64 = 512;
 
 impl<'data> Finder<'data> {
     /// Bundles one after the other; between them, any bytes (linkers align each to a page).
-    pub(super) fn bundles(&mut self, data: &'data [u8], place: &Place) -> Result<()> {
+    pub(super) fn bundles(&mut self, data: &'data [u8], place: &ContainerPlace) -> Result<()> {
         let mut offset = 0;
         while let Some((at, bundle)) = next_bundle(data, offset) {
             self.meter.work(PER_ENTRY)?;
@@ -34,7 +34,7 @@ impl<'data> Finder<'data> {
     }
 
     /// The bundle that `data` starts with; how many bytes it has.
-    fn bundle(&mut self, bundle: Source<'data, '_>, place: &Place) -> Result<u64> {
+    fn bundle(&mut self, bundle: Source<'data, '_>, place: &ContainerPlace) -> Result<u64> {
         let data = bundle.bytes();
         let header = Header { data };
         let count = header.number(bytes::len(BUNDLE_MAGIC))?;
@@ -64,7 +64,7 @@ impl<'data> Finder<'data> {
     }
 
     /// The compressed bundle that `data` starts with; how many bytes it has.
-    fn compressed_bundle(&mut self, data: &'data [u8], mut place: Place) -> Result<u64> {
+    fn compressed_bundle(&mut self, data: &'data [u8], mut place: ContainerPlace) -> Result<u64> {
         let header = CompressedHeader::read(data)?;
         let body = match header.total_size {
             Some(total) => slice_at(data, 0, total).and_then(|d| tail_at(d, header.size)),

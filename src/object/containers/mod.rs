@@ -42,7 +42,7 @@ pub struct EmbeddedCodeObject<'data> {
     /// be read, the end of `id`.
     pub target: String,
     /// Where it was found.
-    pub place: Place,
+    pub place: ContainerPlace,
     /// The code object.
     pub data: Cow<'data, [u8]>,
 }
@@ -50,7 +50,7 @@ pub struct EmbeddedCodeObject<'data> {
 /// Where in a file a code object was found.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct ContainerPlace {
     /// The member of the archive.
     pub member: Option<String>,
     /// The section of the host object.
@@ -61,7 +61,7 @@ pub struct Place {
     pub offset: u64,
 }
 
-impl core::fmt::Display for Place {
+impl core::fmt::Display for ContainerPlace {
     /// `member(x.o) section .hip_fatbin offset 0x1000 (zstd)`.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         if let Some(member) = &self.member {
@@ -190,7 +190,7 @@ fn search<'data>(
     if kind == FileKind::Archive {
         finder.archive(data)?;
     } else {
-        finder.file(data, &Place::default())?;
+        finder.file(data, &ContainerPlace::default())?;
     }
     Ok(finder.found)
 }
@@ -252,7 +252,7 @@ struct Finder<'data> {
 
 impl<'data> Finder<'data> {
     /// A file that is not an archive, at `place` of the whole.
-    fn file(&mut self, data: &'data [u8], place: &Place) -> Result<()> {
+    fn file(&mut self, data: &'data [u8], place: &ContainerPlace) -> Result<()> {
         match FileKind::of(data) {
             FileKind::CodeObject => self.add(String::new(), data, place.clone()),
             FileKind::HostElf => self.host(data, place),
@@ -276,10 +276,10 @@ impl<'data> Finder<'data> {
             let member = member.map_err(bad)?;
             let contents = member.data(data).map_err(bad)?;
             self.meter.pass(member.name().len())?;
-            let place = Place {
+            let place = ContainerPlace {
                 member: Some(String::from_utf8_lossy(member.name()).into_owned()),
                 offset: member.file_range().0,
-                ..Place::default()
+                ..ContainerPlace::default()
             };
             self.file(contents, &place)?;
         }
@@ -287,7 +287,7 @@ impl<'data> Finder<'data> {
     }
 
     /// A host object: the sections that compilers embed device code in.
-    fn host(&mut self, data: &'data [u8], place: &Place) -> Result<()> {
+    fn host(&mut self, data: &'data [u8], place: &ContainerPlace) -> Result<()> {
         let bad = |e| elf::bad("ELF header", e);
         let header = Header::parse(data).map_err(bad)?;
         let (sections, names) = elf::section_table(header, data)?;
@@ -310,7 +310,7 @@ impl<'data> Finder<'data> {
                     format!("section {name} reaches beyond the end of the file"),
                 )
             })?;
-            let place = Place {
+            let place = ContainerPlace {
                 section: Some(name.to_string()),
                 offset: place.offset.saturating_add(offset),
                 ..place.clone()
@@ -332,7 +332,7 @@ impl<'data> Finder<'data> {
         container: Source<'data, '_>,
         offset: u64,
         size: u64,
-        place: &Place,
+        place: &ContainerPlace,
     ) -> Result<()> {
         let outside = || {
             Error::malformed(
@@ -370,7 +370,7 @@ impl<'data> Finder<'data> {
     }
 
     /// A code object that is in the file as it is.
-    fn add(&mut self, id: String, data: &'data [u8], place: Place) -> Result<()> {
+    fn add(&mut self, id: String, data: &'data [u8], place: ContainerPlace) -> Result<()> {
         self.meter.work(PER_ENTRY)?;
         self.push(id, data, Cow::Borrowed(data), place)
     }
@@ -381,7 +381,7 @@ impl<'data> Finder<'data> {
         id: String,
         object: &[u8],
         data: Cow<'data, [u8]>,
-        place: Place,
+        place: ContainerPlace,
     ) -> Result<()> {
         let texts = [Some(&id), place.member.as_ref(), place.section.as_ref()];
         let texts = texts.into_iter().flatten();

@@ -4,7 +4,7 @@
 //! that of LLVM 23. The numbers of offload kinds are those that LLVM 22 writes (bits) and the document
 //! has (1, 2, 3).
 
-use super::{Finder, PER_ENTRY, Place, Source};
+use super::{ContainerPlace, Finder, PER_ENTRY, Source};
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::bytes::{slice_at, tail_at, u16_at, u32_at, u64_at};
 use crate::object::identify::OFFLOAD_MAGIC;
@@ -17,7 +17,11 @@ const MAX_KEYS: u64 = 64;
 
 impl<'data> Finder<'data> {
     /// Offload binaries one after the other, with zeros between them.
-    pub(super) fn offload_binaries(&mut self, data: &'data [u8], place: &Place) -> Result<()> {
+    pub(super) fn offload_binaries(
+        &mut self,
+        data: &'data [u8],
+        place: &ContainerPlace,
+    ) -> Result<()> {
         let mut rest = data;
         let mut place = place.clone();
         while rest.starts_with(OFFLOAD_MAGIC) {
@@ -42,7 +46,7 @@ impl<'data> Finder<'data> {
         ))
     }
 
-    fn offload_binary(&mut self, data: &'data [u8], place: &Place) -> Result<()> {
+    fn offload_binary(&mut self, data: &'data [u8], place: &ContainerPlace) -> Result<()> {
         let version = u32_at(data, 4).ok_or_else(truncated)?;
         let entries = u64_at(data, 16).ok_or_else(truncated)?;
         let (count, stride) = match version {

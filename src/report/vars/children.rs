@@ -11,7 +11,7 @@ use crate::debug_info::types::{Dimension, Member, TypeId, TypeKind, TypeTable};
 use crate::display::{self, Options, TypedBytes, shape};
 use crate::error::Result;
 use crate::eval::Reading;
-use crate::inspect::{LaneState, StopFrame};
+use crate::inspect::{StopFrame, ValueState};
 use crate::location::{Access, Bits, LaneSelect, Location, Place, Storage, read_within};
 use crate::meter::Meter;
 use crate::report::hex_bytes;
@@ -33,7 +33,7 @@ pub struct ChildDocument {
     /// Its type's name.
     #[serde(rename = "type")]
     pub ty: Untrusted<'static>,
-    /// As that of a variable in a lane: the name of a [`LaneState`].
+    /// As that of a variable in a lane: the name of a [`ValueState`].
     pub state: &'static str,
     /// As a debugger of C prints it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -225,14 +225,14 @@ impl Lister<'_, '_, '_, '_> {
         bit_field: Option<u64>,
         depth: u32,
     ) -> Result<ChildDocument> {
-        let state = LaneState::of_bits(bits);
+        let state = ValueState::of_bits(bits);
         let mut document = self.without_value(name, ty, "")?;
         document.state = state.name();
         document.message = None;
-        if matches!(state, LaneState::Unavailable) {
+        if matches!(state, ValueState::Unavailable) {
             document.message = Some(super::NOT_SAID.into());
         }
-        if !matches!(state, LaneState::Ok | LaneState::Partial) {
+        if !matches!(state, ValueState::Ok | ValueState::Partial) {
             return Ok(document);
         }
         let value = TypedBytes {

@@ -1,0 +1,108 @@
+//! A lane of a value: its state, its bits, and what there is to say of it.
+
+use core::ffi::c_char;
+
+use hetdwarf::arch::Lane;
+use hetdwarf::display::TypedBytes;
+use hetdwarf::inspect::{ValueState, VariableValue};
+use hetdwarf::query::{LaneAnswer, NoValue};
+use hetdwarf::report::lane_message;
+
+/// All of the value is known.
+pub const HETDWARF_LANE_OK: u8 = 0;
+/// Nothing of it: it was optimised away here.
+pub const HETDWARF_LANE_OPTIMIZED_OUT: u8 = 1;
+/// Some of it.
+pub const HETDWARF_LANE_PARTIAL: u8 = 2;
+/// Nothing of it: the debugger does not have the bytes.
+pub const HETDWARF_LANE_UNAVAILABLE: u8 = 3;
+/// Nothing of it: its location can be read in several ways, and nothing decides.
+pub const HETDWARF_LANE_AMBIGUOUS: u8 = 4;
+/// Something that changes the value is not understood.
+pub const HETDWARF_LANE_UNSUPPORTED: u8 = 5;
+/// It cannot be evaluated.
+pub const HETDWARF_LANE_ERROR: u8 = 6;
+/// The lane does not execute here.
+pub const HETDWARF_LANE_INACTIVE: u8 = 7;
+
+/// The numbers of states, by the names that documents have.
+const STATES: [&str; 8] = [
+    "ok",
+    "optimized-out",
+    "partial",
+    "unavailable",
+    "ambiguous",
+    "unsupported",
+    "error",
+    "inactive",
+];
+
+fn state_number(name: &str) -> u8 {
+    let at = STATES.iter().position(|known| *known == name);
+    at.and_then(|at| u8::try_from(at).ok())
+        .unwrap_or(HETDWARF_LANE_ERROR)
+}
+
+/// The name of a state as documents have it, `optimized-out` for example; `?` for numbers that are none. It is valid for
+/// ever.
+///
+/// * `state`: `HETDWARF_LANE_…`.
+#[unsafe(no_mangle)]
+pub extern "C" fn hetdwarf_lane_state_name(state: u8) -> *const c_char {
+    let name = match state {
+        HETDWARF_LANE_OK => c"ok",
+        HETDWARF_LANE_OPTIMIZED_OUT => c"optimized-out",
+        HETDWARF_LANE_PARTIAL => c"partial",
+        HETDWARF_LANE_UNAVAILABLE => c"unavailable",
+        HETDWARF_LANE_AMBIGUOUS => c"ambiguous",
+        HETDWARF_LANE_UNSUPPORTED => c"unsupported",
+        HETDWARF_LANE_ERROR => c"error",
+        HETDWARF_LANE_INACTIVE => c"inactive",
+        _ => c"?",
+    };
+    name.as_ptr()
+}
+
+/// A lane of a value.
+pub(super) struct LaneValue<'v> {
+    pub(super) state: u8,
+    /// The bits, where there are some.
+    pub(super) bits: Option<TypedBytes<'v>>,
+    pub(super) message: Option<String>,
+}
+
+pub(super) fn of_variable<'v>(
+    value: &'v VariableValue<'_>,
+    lane: Lane,
+    with_message: bool,
+) -> LaneValue<'v> {
+    let state = value.state(lane);
+    let is_readable = matches!(state, ValueState::Ok | ValueState::Partial);
+    LaneValue {
+        state: state_number(state.name()),
+        bits: is_readable.then(|| value.typed_bytes(lane)).flatten(),
+        message: with_message.then(|| lane_message(value, &state)).flatten(),
+    }
+}
+
+pub(super) fn of_answer(answer: &LaneAnswer) -> LaneValue<'_> {
+    let state = answer.state();
+    let is_readable = matches!(state, "ok" | "partial");
+    let message = match &answer.value {
+        Err(NoValue::Inactive) => None,
+        Err(reason) => Some(reason.to_string()),
+        Ok(_) if is_readable => None,
+        Ok(bits) if bits.unavailable.is_empty() => Some(NoValue::OptimizedOut.to_string()),
+        Ok(_) => Some(NoValue::Unavailable.to_string()),
+    };
+    let bits = answer.value.as_ref().ok();
+    LaneValue {
+        state: state_number(state),
+        bits: bits.filter(|_| is_readable).map(|bits| TypedBytes {
+            bytes: &bits.bytes,
+            undefined: &bits.undefined,
+            unavailable: &bits.unavailable,
+        }),
+        message,
+    }
+}

@@ -1,0 +1,519 @@
+//! One call frame: its row, its CFA, and where the registers of its caller are. Source: HET A.6.4.
+
+use super::{Activation, CallStack};
+use crate::arch::{AddressSpace, Register, ScratchAddressing};
+use crate::error::{Error, ErrorKind, Limit, Result, SpecRule};
+use crate::eval::{
+    Context, ExpressionBytes, Frame, LaneFocus, Outcome, Reading, ResultKind, Unit, evaluate,
+};
+use crate::expr::Encoding;
+use crate::frame::row::{CfaRule, RegisterRule, Row};
+use crate::location::{Access, Location, Place, Storage, read_value};
+
+/// One call frame.
+#[derive(Clone, Copy, Debug)]
+pub struct CallFrame<'s, 'c, 'a> {
+    pub(super) stack: &'s CallStack<'c, 'a>,
+    pub(super) level: usize,
+}
+
+/// Where a register was found, and what that rests on.
+#[derive(Clone, Debug)]
+pub(super) struct Found<'a> {
+    location: Result<Location<'a>>,
+    assumed_exec: bool,
+}
+
+impl<'c, 'a> CallFrame<'_, 'c, 'a> {
+    /// 0 for the innermost frame.
+    #[must_use]
+    pub fn level(&self) -> usize {
+        self.level
+    }
+
+    fn activation(&self) -> Option<&Activation<'a>> {
+        self.stack.frames.get(self.level)
+    }
+
+    /// The program counter or, of a caller, the return address; an address of the process.
+    #[must_use]
+    pub fn pc(&self) -> u64 {
+        self.code_address()
+            .wrapping_add(self.stack.unwind.load_address)
+    }
+
+    /// The same as an address of the code object.
+    #[must_use]
+    pub fn code_address(&self) -> u64 {
+        self.activation().map_or(0, |activation| activation.pc)
+    }
+
+    /// The address by which rows, functions, lines and locations are looked up, in the code object: of a
+    /// caller that of a byte of the call.
+    #[must_use]
+    pub fn lookup_address(&self) -> u64 {
+        let pc = self.code_address();
+        if self.level == 0 {
+            pc
+        } else {
+            pc.wrapping_sub(1)
+        }
+    }
+
+    /// The row of call frame information; nothing if there is none for the frame's code.
+    #[must_use]
+    pub fn row(&self) -> Option<&Row<'a>> {
+        self.activation()
+            .and_then(|activation| activation.row.as_ref())
+            .map(|known| &known.row)
+    }
+
+    /// The frame that this one called.
+    #[must_use]
+    pub fn callee(&self) -> Option<Self> {
+        self.level.checked_sub(1).map(|level| CallFrame {
+            stack: self.stack,
+            level,
+        })
+    }
+
+    /// Whether a frame further in has the same program location, CFA and place of the return address.
+    pub(super) fn is_repeated(&self, return_address: &Location<'a>) -> bool {
+        let Ok(cfa) = self.cfa() else { return false };
+        let mut frame = self.callee();
+        // Only the four frames further in are compared: real recursion moves the CFA, and a longer cycle ends at the limit of frames.
+        for _ in 0..4 {
+            let Some(here) = frame else { return false };
+            if here.code_address() == self.code_address()
+                && here.cfa().is_ok_and(|other| other == cfa)
+                && here
+                    .activation()
+                    .is_some_and(|known| known.return_address.as_ref() == Some(return_address))
+            {
+                return true;
+            }
+            frame = here.callee();
+        }
+        false
+    }
+
+    fn encoding(&self) -> Encoding {
+        let address_size = self
+            .activation()
+            .and_then(|activation| activation.row.as_ref())
+            .map_or(8, |known| known.cie.address_size);
+        Encoding {
+            address_size,
+            offset_size: 4,
+            dialect: self.stack.unwind.dialect,
+        }
+    }
+
+    /// Evaluates an expression of the frame's call frame information.
+    fn evaluate(
+        &self,
+        bytes: &'a [u8],
+        kind: ResultKind,
+        initial_stack: &[Outcome<'a>],
+    ) -> Result<Outcome<'a>> {
+        let unwind = &self.stack.unwind;
+        // Expressions refer to registers of other frames, whose rules are expressions; rows of real code get by
+        // with three levels.
+        let nesting = &self.stack.nesting;
+        let depth = nesting.get();
+        if depth >= unwind.limits.depth {
+            return Err(unwind.limits.reached(Limit::Depth));
+        }
+        let context = Context {
+            wave: Some(unwind.wave),
+            processor: unwind.processor,
+            lane: unwind.lane,
+            frame: Some(self),
+            pc: Some(self.lookup_address()),
+            load_address: unwind.load_address,
+            initial_stack,
+            reading: unwind.reading,
+            limits: unwind.limits,
+            meter: unwind.meter,
+            nesting: Some(nesting),
+            ..Context::new(unwind.arena)
+        };
+        let section = unwind.cfi.section();
+        // The expression is a part of the section, so that its offset is the distance of the two.
+        let offset =
+            (bytes.as_ptr() as usize).saturating_sub(section.bytes().as_ptr() as usize) as u64;
+        let unit = Unit::unknown(self.encoding());
+        let expression = ExpressionBytes {
+            bytes,
+            unit,
+            section: section.name(),
+            offset,
+        };
+        nesting.set(depth.saturating_add(1));
+        let result = evaluate(&expression, kind, &context);
+        nesting.set(depth);
+        result
+    }
+
+    fn locate(&self, bytes: &'a [u8], initial_stack: &[Outcome<'a>]) -> Result<Location<'a>> {
+        match self.evaluate(bytes, ResultKind::Location, initial_stack)? {
+            Outcome::Location(location) => Ok(location),
+            Outcome::Value(_) => Ok(Location::UNDEFINED),
+        }
+    }
+
+    fn compute_cfa(&self) -> Result<Location<'a>> {
+        let row = self
+            .row()
+            .ok_or_else(|| Error::from(crate::error::Need::Frame))?;
+        let location = match row.cfa {
+            CfaRule::None => return Err(crate::error::Need::Frame.into()),
+            CfaRule::Expression(bytes) => self.locate(bytes, &[])?,
+            CfaRule::Register {
+                register,
+                offset,
+                space,
+            } => {
+                let space = AddressSpace::from_number(space)
+                    .ok_or_else(|| Error::from(SpecRule::AddressSpace))?;
+                let register = Register::from_number(register)
+                    .ok_or_else(|| Error::from(SpecRule::RegisterNumber))?;
+                self.address_in_register(register, offset, space)?
+            }
+        };
+        if location.byte_address().is_none() {
+            return Err(SpecRule::CfaKind.into());
+        }
+        Ok(location)
+    }
+
+    /// As `DW_OP_LLVM_aspace_bregx` (HET A.6.4.2.2).
+    fn address_in_register(
+        &self,
+        register: Register,
+        offset: i64,
+        space: AddressSpace,
+    ) -> Result<Location<'a>> {
+        let unwind = &self.stack.unwind;
+        let location = self.register(register)?;
+        let size = space.address_size_in_bits(self.encoding().address_size);
+        // The size is the register's, not that of where it was saved: a spill slot is followed by unrelated data.
+        let own = register.size_in_bits().unwrap_or(0);
+        let bits = match unwind.reading {
+            Reading::Tolerant if own > 0 => size.min(own),
+            Reading::Tolerant | Reading::Strict => size,
+        };
+        if bits > own {
+            return Err(ErrorKind::OutOfBounds {
+                bit_offset: i128::from(bits).saturating_sub(1),
+                size_in_bits: own.into(),
+            }
+            .into());
+        }
+        let access = Access {
+            wave: unwind.wave,
+            lane: None,
+            max_bits: unwind.limits.bits,
+        };
+        let value = u64::try_from(read_value(&location, bits, &access)?).unwrap_or(u64::MAX);
+        let mask = if size >= 64 {
+            u64::MAX
+        } else {
+            !(u64::MAX << size)
+        };
+        let address = value.wrapping_add(offset.cast_unsigned()) & mask;
+        let lane = match (space.is_lane_specific(), unwind.lane) {
+            (true, LaneFocus::One(lane)) => crate::location::LaneSelect::One(lane),
+            (true, LaneFocus::All) => crate::location::LaneSelect::Each,
+            (true, LaneFocus::None) | (false, _) => crate::location::LaneSelect::None,
+        };
+        Ok(Location::One(Place::new(
+            Storage::Memory { space, lane },
+            u128::from(address).saturating_mul(8),
+        )))
+    }
+
+    /// Where the return address is.
+    pub(super) fn return_address_location(&self, column: Register) -> Result<Location<'a>> {
+        let rule = self.row().and_then(|row| row.rule(column.number().into()));
+        if let (Reading::Tolerant, Some(RegisterRule::Expression(bytes))) =
+            (self.stack.unwind.reading, rule)
+        {
+            // GCC gives the return address itself where the text asks for where it is: an expression that
+            // ends in a plain value cannot mean a location. See `spec-notes/frames.md`.
+            let cfa = self.cfa().map(Outcome::Location);
+            let initial: &[Outcome<'a>] = cfa.as_ref().map_or(&[], core::slice::from_ref);
+            let mut found = None;
+            let remembered = self.remember(column, || {
+                match self.evaluate(bytes, ResultKind::Any, initial)? {
+                    Outcome::Location(location) => Ok(Some(location)),
+                    Outcome::Value(value) => {
+                        found = Some(value);
+                        Ok(None)
+                    }
+                }
+            });
+            if let Some(remembered) = remembered {
+                return remembered.location;
+            }
+            if let Some(value) = found {
+                let bit_size = u16::try_from(value.base_type.bit_size).unwrap_or(64);
+                return Ok(Location::One(Place::new(
+                    Storage::Value {
+                        bits: value.bits,
+                        bit_size,
+                    },
+                    0,
+                )));
+            }
+        }
+        self.entry_register(column)
+    }
+
+    /// Where a register was when the frame was entered, and whether that rests on EXEC having no rule:
+    /// LLVM gives none, although registers are saved under it (see `spec-notes/frames.md`).
+    ///
+    /// # Errors
+    /// As [`Frame::entry_register`].
+    pub fn recovered(&self, register: Register) -> Result<(Location<'a>, bool)> {
+        let found = self.find(register);
+        found
+            .location
+            .map(|location| (location, found.assumed_exec))
+    }
+
+    /// The rule by which the caller's register is found; `SameValue` if the row says nothing.
+    #[must_use]
+    pub fn rule(&self, register: Register) -> RegisterRule<'a> {
+        self.row()
+            .and_then(|row| row.rule(register.number().into()))
+            .unwrap_or(RegisterRule::SameValue)
+    }
+
+    fn find(&self, register: Register) -> Found<'a> {
+        // From the innermost frame outwards, so that what a frame needs from those further in is there:
+        // the depth of nested evaluations then does not grow with the number of frames.
+        let known = {
+            let found = self.stack.found.borrow();
+            let is_known = |level: &usize| found.contains_key(&(*level, register));
+            (0..self.level).rev().find(is_known)
+        };
+        for level in known.map_or(0, |level| level.saturating_add(1))..self.level {
+            let frame = CallFrame {
+                stack: self.stack,
+                level,
+            };
+            if frame.rule(register) != RegisterRule::SameValue {
+                frame.find_here(register);
+            }
+        }
+        self.find_here(register)
+    }
+
+    /// [`find`](CallFrame::find), once the frames further in are done.
+    fn find_here(&self, register: Register) -> Found<'a> {
+        let key = (self.level, register);
+        let known = self.stack.found.borrow().get(&key).cloned();
+        match known {
+            Some(Some(found)) => {
+                if found.assumed_exec {
+                    self.stack.assumed_exec.set(true);
+                }
+                return found;
+            }
+            Some(None) => {
+                return Found {
+                    location: Err(SpecRule::RegisterCycle.into()),
+                    assumed_exec: false,
+                };
+            }
+            None => {}
+        }
+        let found = self.remember(register, || self.apply(register).map(Some));
+        found.unwrap_or_else(|| Found {
+            location: Err(SpecRule::RegisterCycle.into()),
+            assumed_exec: false,
+        })
+    }
+
+    /// Finds a register that was not found yet, and keeps it, unless nothing is found.
+    fn remember(
+        &self,
+        register: Register,
+        find: impl FnOnce() -> Result<Option<Location<'a>>>,
+    ) -> Option<Found<'a>> {
+        let key = (self.level, register);
+        self.stack.found.borrow_mut().insert(key, None);
+        let outer = self.stack.assumed_exec.replace(false);
+        let location = find().transpose();
+        let assumed_exec = self.stack.assumed_exec.get();
+        self.stack.assumed_exec.set(outer || assumed_exec);
+        let found = location.map(|location| Found {
+            location,
+            assumed_exec,
+        });
+        let mut known = self.stack.found.borrow_mut();
+        match &found {
+            Some(found) => known.insert(key, Some(found.clone())),
+            None => known.remove(&key),
+        };
+        found
+    }
+
+    /// Applies a register's rule. Source: HET A.6.4.1.
+    fn apply(&self, register: Register) -> Result<Location<'a>> {
+        let given = self
+            .row()
+            .and_then(|row| row.rule(register.number().into()));
+        let unwind = &self.stack.unwind;
+        if given.is_none() {
+            if register.class() == Some(crate::arch::RegisterClass::Exec) {
+                self.stack.assumed_exec.set(true);
+            }
+            if unwind.reading == Reading::Tolerant
+                && Some(register) == Register::sgpr(32)
+                && let Some(location) = self.stack_pointer_from_cfa()
+            {
+                return Ok(location);
+            }
+        }
+        let cfa_outcome = || self.cfa().map(Outcome::Location);
+        match given.unwrap_or(RegisterRule::SameValue) {
+            RegisterRule::Undefined => Ok(Location::UNDEFINED),
+            RegisterRule::SameValue => self.register(register),
+            RegisterRule::Offset(offset) => {
+                let bits = i128::from(offset).saturating_mul(8);
+                self.cfa()?.offset_by_bits(bits, unwind.arena)
+            }
+            RegisterRule::ValOffset(offset) => {
+                let (space, address) = self
+                    .cfa()?
+                    .byte_address()
+                    .ok_or_else(|| Error::from(SpecRule::CfaKind))?;
+                let size = space.address_size_in_bits(self.encoding().address_size);
+                if register.size_in_bits() != Some(size) {
+                    return Err(SpecRule::RuleSize.into());
+                }
+                self.cfa()?
+                    .offset_by_bits(i128::from(offset).saturating_mul(8), unwind.arena)?;
+                let bits = u128::from(address.wrapping_add_signed(offset));
+                Ok(Location::One(Place::new(
+                    Storage::Value {
+                        bits,
+                        bit_size: u16::try_from(size).unwrap_or(64),
+                    },
+                    0,
+                )))
+            }
+            RegisterRule::Register(number) => {
+                let saved_in = Register::from_number(number)
+                    .ok_or_else(|| Error::from(SpecRule::RegisterNumber))?;
+                if saved_in.size_in_bits() != register.size_in_bits() {
+                    return Err(SpecRule::RuleSize.into());
+                }
+                self.register(saved_in)
+            }
+            RegisterRule::Expression(bytes) => self.locate(bytes, &[cfa_outcome()?]),
+            RegisterRule::ValExpression(bytes) => {
+                let Outcome::Value(value) =
+                    self.evaluate(bytes, ResultKind::Value, &[cfa_outcome()?])?
+                else {
+                    return Err(SpecRule::RuleSize.into());
+                };
+                if register.size_in_bits() != Some(value.base_type.bit_size) {
+                    return Err(SpecRule::RuleSize.into());
+                }
+                let bit_size = u16::try_from(value.base_type.bit_size).unwrap_or(u16::MAX);
+                Ok(Location::One(Place::new(
+                    Storage::Value {
+                        bits: value.bits,
+                        bit_size,
+                    },
+                    0,
+                )))
+            }
+            RegisterRule::Architectural => {
+                Err(ErrorKind::Unsupported("an architectural register rule").into())
+            }
+        }
+    }
+
+    /// The caller's stack pointer: the CFA is what it was at the call (USAGE "Calling Convention").
+    fn stack_pointer_from_cfa(&self) -> Option<Location<'a>> {
+        let (AddressSpace::PrivateWave, address) = self.cfa().ok()?.byte_address()? else {
+            return None;
+        };
+        let unwind = &self.stack.unwind;
+        let value = match unwind.processor?.scratch_addressing()? {
+            ScratchAddressing::Buffer => address,
+            ScratchAddressing::Flat => {
+                address.checked_div(unwind.wave.wave_size().lanes().into())?
+            }
+        };
+        Some(Location::One(Place::new(
+            Storage::Value {
+                bits: value.into(),
+                bit_size: 32,
+            },
+            0,
+        )))
+    }
+}
+
+impl<'a> Frame<'a> for CallFrame<'_, '_, 'a> {
+    fn register(&self, register: Register) -> Result<Location<'a>> {
+        // A caller's registers are where the frames further in left them; the nearest that says something
+        // about this one decides.
+        let mut frame = *self;
+        while let Some(callee) = frame.callee() {
+            let default = callee
+                .row()
+                .is_none_or(|row| row.rule(register.number().into()).is_none());
+            let special = register.class() == Some(crate::arch::RegisterClass::Exec)
+                || Some(register) == Register::sgpr(32);
+            if !default || special {
+                return callee.find(register).location;
+            }
+            frame = callee;
+        }
+        Ok(Location::register(register))
+    }
+
+    fn entry_register(&self, register: Register) -> Result<Location<'a>> {
+        self.find(register).location
+    }
+
+    fn cfa(&self) -> Result<Location<'a>> {
+        let place = self.activation().map(|activation| &activation.cfa);
+        let place = place.ok_or_else(|| Error::from(crate::error::Need::Frame))?;
+        let known = place.borrow().clone();
+        known.unwrap_or_else(|| {
+            place.replace(Some(Err(SpecRule::RegisterCycle.into())));
+            let cfa = self.compute_cfa();
+            place.replace(Some(cfa.clone()));
+            cfa
+        })
+    }
+
+    fn with_caller(
+        &self,
+        visit: &mut dyn FnMut(&dyn Frame<'a>, u64) -> Result<()>,
+    ) -> Result<bool> {
+        let Some(caller) = self
+            .level
+            .checked_add(1)
+            .and_then(|level| self.stack.frame(level))
+        else {
+            return Ok(false);
+        };
+        visit(&caller, caller.lookup_address())?;
+        Ok(true)
+    }
+
+    fn is_assumed_in_caller(&self, register: Register) -> bool {
+        let rule = self
+            .row()
+            .and_then(|row| row.rule(register.number().into()));
+        rule.is_none()
+    }
+}
