@@ -33,7 +33,8 @@
 //! cannot reach EXEC is forgotten before (`liveness`), which makes most states equal.
 //!
 //! **What is passed over** (`idle`). Most instructions change nothing of what is followed in the way of a lane: arithmetic of
-//! vectors, loads and stores of variables. Before them the same is known as after them.
+//! vectors, loads and stores of variables. Of the lanes of vector registers with masks of 64 lanes those of the other half are
+//! not followed.
 //!
 //! **Why it ends.** A value changes at most once by joining, and what is kept of an instruction is bounded;
 //! besides, each question has a budget of instructions that is a multiple of those of the function.

@@ -107,18 +107,21 @@ impl Scalars {
         let Some(index) = scalar_index(register) else {
             return;
         };
+        let is_known = self.known & nth(index) != 0;
+        if !is_known && value == Value::Unknown {
+            return;
+        }
         let at = self.position(index);
-        match (self.known & nth(index) != 0, value) {
-            (false, Value::Unknown) => {}
+        match (is_known, value) {
             (true, Value::Unknown) => {
                 self.values.remove(at);
                 self.known &= !nth(index);
             }
-            (false, value) => {
+            (false, _) => {
                 self.values.insert(at, value);
                 self.known |= nth(index);
             }
-            (true, value) => {
+            (true, _) => {
                 if let Some(known) = self.values.get_mut(at) {
                     *known = value;
                 }

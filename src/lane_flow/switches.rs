@@ -4,7 +4,8 @@
 //! in an inner region has its bit in the mask of that region, one that never entered the region has not. A
 //! lane is followed from the entry of the function, on and off; while it is off, with the instruction that
 //! switched it off. States of the same instruction and the same switch are joined, so that what is known
-//! at a stop is what all ways there have in common. A switch that contradicts the bits of a lane is not the
+//! at a stop is what all ways there have in common. Lanes of different switches of which the same is known before a block, since
+//! the masks that told them apart are dead, go through it together. A switch that contradicts the bits of a lane is not the
 //! lane's; if one is left, it is that.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -89,6 +89,11 @@ impl Whole {
     }
 }
 
+/// Whether a lane is in a set, a bit each.
+fn is_in(lanes: u64, lane: u8) -> bool {
+    lanes & 1_u64.checked_shl(lane.into()).unwrap_or(0) != 0
+}
+
 /// The lanes that an instruction writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Written {
@@ -159,10 +164,9 @@ impl Vector {
 
     /// Whether it is as [`only`](Vector::only) makes it.
     pub(super) fn is_only(&self, lanes: u64) -> bool {
-        let is_kept = |lane: u8| lanes & 1_u64.checked_shl(lane.into()).unwrap_or(0) != 0;
         (self.entered, self.others) == (Whole::Unknown, Whole::Unknown)
             && self.lanes.iter().all(|(lane, value)| {
-                is_kept(lane) && value != Value::Unknown && value.as_mask() == value
+                is_in(lanes, lane) && value != Value::Unknown && value.as_mask() == value
             })
     }
 
@@ -171,6 +175,15 @@ impl Vector {
         // Most were the same at the last branch.
         if self.is_only(lanes) {
             return self.clone();
+        }
+        if (self.entered, self.others) == (Whole::Unknown, Whole::Unknown) {
+            let kept = self.lanes.iter().filter(|(lane, _)| is_in(lanes, *lane));
+            let kept = kept.map(|(lane, value)| (lane, value.as_mask()));
+            let kept = Flat::in_order(kept.filter(|(_, value)| *value != Value::Unknown));
+            return Vector {
+                lanes: Lanes::of(kept),
+                ..Vector::UNKNOWN
+            };
         }
         let mut left = lanes;
         let only = core::iter::from_fn(|| {
