@@ -7,7 +7,7 @@ use crate::arch::{AddressSpace, Register, ScratchAddressing, WaveSize};
 use crate::error::{Error, Result, SpecRule};
 use crate::expr::{Builder, Encoding, Operation};
 use crate::isa::MachineRegister;
-use crate::lane_flow::{ActiveLanes, LanePlan, Place, PlacePlan};
+use crate::lane_flow::{ActiveLanes, DwordPlace, LanePlan, PlacePlan};
 
 /// Of a lane's program location, in bits: the generic type's.
 const PC_BITS: u64 = 64;
@@ -107,7 +107,7 @@ impl Expressions<'_> {
         /// What is still to be said, the nearest last.
         enum Step<'p> {
             Plan(&'p LanePlan),
-            Select(Place),
+            Select(DwordPlace),
         }
         let mut steps = vec![Step::Plan(plan)];
         while let Some(step) = steps.pop() {
@@ -145,11 +145,11 @@ impl Expressions<'_> {
     }
 
     /// The dword at a place.
-    fn push_place(&self, place: Place, builder: &mut Builder) -> Result<()> {
+    fn push_place(&self, place: DwordPlace, builder: &mut Builder) -> Result<()> {
         let lane_offset = |lane: u8| u64::from(lane).saturating_mul(4);
         match place {
-            Place::Scalar(register) => return self.push_scalar(register, builder),
-            Place::Lane { register, lane } => {
+            DwordPlace::Scalar(register) => return self.push_scalar(register, builder),
+            DwordPlace::Lane { register, lane } => {
                 let (register, _) = register
                     .dwarf(self.wave_size)
                     .ok_or(SpecRule::RegisterNumber)?;
@@ -157,7 +157,7 @@ impl Expressions<'_> {
                     byte_offset: lane_offset(lane),
                 })?;
             }
-            Place::Scratch { slot, lane } => {
+            DwordPlace::Scratch { slot, lane } => {
                 let lanes = i64::from(self.wave_size.lanes());
                 // A register that counts bytes of a lane is scaled with the offset, one that counts those of the wave is not.
                 let (scaled, plus) = match slot.addressing {

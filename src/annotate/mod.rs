@@ -23,10 +23,10 @@ mod elf;
 mod expression;
 mod lists;
 mod shift;
+mod stored;
 mod unit;
 
 use std::collections::BTreeMap;
-use std::io::Write;
 
 use gimli::Section;
 
@@ -36,12 +36,13 @@ use crate::error::{Error, Result};
 use crate::inspect::Program;
 use crate::lane_flow::{ActiveLanes, LaneFlow, RangePlan};
 use crate::limits::Limits;
-use crate::object::{CodeObject, CompressionMethod, Kernel};
+use crate::object::{CodeObject, Kernel};
 pub use container::annotate_file;
 use elf::NewSection;
 use expression::Expressions;
 use lists::{Entry, ListKind, Lists};
 use shift::{Edit, Shift, edited};
+use stored::stored;
 use unit::{Addition, Patch, PatchedSection, SectionReference, UnitChange, fixed};
 
 /// Sections that say where units or entries are, in ways that are not rewritten.
@@ -561,41 +562,4 @@ fn move_units(ranges: &mut [u8], shift: &Shift) -> Option<()> {
         at = at.checked_add(4)?.checked_add(length)?;
     }
     Some(())
-}
-
-/// A section as it is stored: compressed if it was.
-fn stored(object: &CodeObject<'_>, name: &'static str, bytes: Vec<u8>) -> Result<Vec<u8>> {
-    let section = object
-        .sections()
-        .iter()
-        .find(|section| section.name == name);
-    let Some((method, alignment)) =
-        section.and_then(|section| Some((section.compression?, section.alignment)))
-    else {
-        return Ok(bytes);
-    };
-    let failed = |error: std::io::Error| Error::malformed("section", error.to_string());
-    let (number, data) = match method {
-        CompressionMethod::Zlib => {
-            let mut encoder =
-                flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
-            encoder.write_all(&bytes).map_err(failed)?;
-            (1_u32, encoder.finish().map_err(failed)?)
-        }
-        CompressionMethod::Zstd => {
-            let level = ruzstd::encoding::CompressionLevel::Fastest;
-            (
-                2,
-                ruzstd::encoding::compress_to_vec(bytes.as_slice(), level),
-            )
-        }
-    };
-    // `Elf64_Chdr`: the type, reserved bytes, the size and the alignment of the contents.
-    let mut stored = Vec::with_capacity(data.len().saturating_add(24));
-    stored.extend(number.to_le_bytes());
-    stored.extend([0; 4]);
-    stored.extend((bytes.len() as u64).to_le_bytes());
-    stored.extend(alignment.max(1).to_le_bytes());
-    stored.extend(data);
-    Ok(stored)
 }

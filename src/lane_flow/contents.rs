@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::dataflow::Returned;
-use super::place::{Place, Slot};
+use super::place::{DwordPlace, Slot};
 use super::value::Value;
 use crate::arch::{Register, ScratchAddressing, WaveSize};
 use crate::isa::MachineRegister;
@@ -114,11 +114,15 @@ impl Contents for Frame<'_> {
 }
 
 /// Reads a place.
-pub(super) fn read(contents: &impl Contents, place: Place, wave_size: WaveSize) -> Option<u32> {
+pub(super) fn read(
+    contents: &impl Contents,
+    place: DwordPlace,
+    wave_size: WaveSize,
+) -> Option<u32> {
     match place {
-        Place::Scalar(register) => contents.scalar(register),
-        Place::Lane { register, lane } => contents.vector_lane(register, lane),
-        Place::Scratch { slot, lane } => {
+        DwordPlace::Scalar(register) => contents.scalar(register),
+        DwordPlace::Lane { register, lane } => contents.vector_lane(register, lane),
+        DwordPlace::Scratch { slot, lane } => {
             contents.scratch(scratch_address(contents, slot, lane, wave_size)?)
         }
     }

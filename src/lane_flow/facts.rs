@@ -10,7 +10,7 @@ use super::code::{Code, Edge, STACK_REGISTERS};
 use super::dataflow::{Dataflow, follow};
 use super::idle::Idle;
 use super::liveness::{Dword, Live, Liveness};
-use super::place::{Place, Slot};
+use super::place::{DwordPlace, Slot};
 use super::state::{Exec, SectionLanes, State};
 use super::step::Context;
 use super::value::{Decisions, Value};
@@ -194,13 +194,13 @@ fn until_return(code: &Code, changes_exec: &BTreeSet<usize>) -> Vec<bool> {
 ///
 /// * `known`: what is known at a stop, in terms of the entry.
 pub(super) fn relate_stack_registers(known: &State, state: &mut State) {
-    let mut first: Option<(Place, MachineRegister, i32)> = None;
+    let mut first: Option<(DwordPlace, MachineRegister, i32)> = None;
     for register in STACK_REGISTERS {
         match known.scalar(register) {
             Value::Word(word) => state.set_scalar(register, Value::Word(word)),
             Value::Initial { place, plus } => match first {
                 Some((same, base, of_base)) if same == place => {
-                    let value = Value::initial(Place::Scalar(base));
+                    let value = Value::initial(DwordPlace::Scalar(base));
                     state.set_scalar(register, value.plus(plus.wrapping_sub(of_base)));
                 }
                 Some(_) => {}
@@ -226,7 +226,8 @@ pub(super) fn row_at_stop(
     };
     for register in STACK_REGISTERS {
         let value = known.scalar(register);
-        let same = matches!(value, Value::Initial { place, .. } if place == Place::Scalar(base));
+        let same =
+            matches!(value, Value::Initial { place, .. } if place == DwordPlace::Scalar(base));
         if same {
             // How far the register is from where the row is counted from.
             let moved = context.slot_at(value, 0, slot.addressing)?;

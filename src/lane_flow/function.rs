@@ -11,7 +11,7 @@ use super::facts::{Facts, relate_stack_registers, row_at_stop};
 use super::gap;
 use super::liveness::Dword;
 use super::no_mask;
-use super::place::{Place, Slot};
+use super::place::{DwordPlace, Slot};
 use super::plan::{LanePlan, PlacePlan};
 use super::possible::{self, OffLane, Right};
 use super::state::{Exec, State};
@@ -78,7 +78,7 @@ struct AtStop {
 pub(super) struct PossibleSwitch {
     pub(super) address: u64,
     /// What the lane's bits are at the stop if it did.
-    pub(super) bits: Vec<(Place, bool)>,
+    pub(super) bits: Vec<(DwordPlace, bool)>,
 }
 
 impl FunctionFlow {
@@ -337,15 +337,15 @@ impl FunctionFlow {
         index: usize,
         rows: &[Option<Slot>],
         state: &State,
-    ) -> Vec<(Place, bool)> {
+    ) -> Vec<(DwordPlace, bool)> {
         let stop = self.at_stop(callees, index);
-        let place_at_stop = |place: Place| match place {
-            Place::Scratch { slot, lane } => {
+        let place_at_stop = |place: DwordPlace| match place {
+            DwordPlace::Scratch { slot, lane } => {
                 let row = rows.iter().position(|row| *row == Some(slot))?;
                 let slot = stop.rows.get(row).copied().flatten()?;
-                Some(Place::Scratch { slot, lane })
+                Some(DwordPlace::Scratch { slot, lane })
             }
-            Place::Scalar(_) | Place::Lane { .. } => Some(place),
+            DwordPlace::Scalar(_) | DwordPlace::Lane { .. } => Some(place),
         };
         let bits = state.known_bits().into_iter();
         let bits = bits.filter_map(|(place, bit)| Some((place_at_stop(place)?, bit)));

@@ -8,7 +8,7 @@
 
 use smallvec::SmallVec;
 
-use super::place::{Place, Slot};
+use super::place::{DwordPlace, Slot};
 use super::state::{Exec, SectionLanes, State};
 use super::step::{Context, Follow};
 use super::value::Value;
@@ -165,7 +165,7 @@ impl Context<'_> {
         let (base, plus) = match base {
             Value::Word(word) => (None, i64::from(word)),
             Value::Initial {
-                place: Place::Scalar(register),
+                place: DwordPlace::Scalar(register),
                 plus,
             } => (Some(register), i64::from(plus)),
             _ => return None,

@@ -83,7 +83,7 @@ use core::fmt;
 
 pub use answer::{FrameLanes, LaneState, StopLanes};
 pub use changed::Changed;
-pub use place::{Place, Slot};
+pub use place::{DwordPlace, Slot};
 pub use plan::{ActiveLanes, LanePlan, PlacePlan, RangePlan};
 pub(crate) use possible::{OffLane, Right};
 pub use stop::{Function, LaneFlow};
@@ -107,7 +107,7 @@ pub enum Reason {
     /// No way leads to where it goes on.
     Endless,
     /// A mask is in a register or in memory that cannot be read.
-    Unavailable(Place),
+    Unavailable(DwordPlace),
     /// It would take too long.
     Budget,
     /// The lane did not enter the function, and the caller is not known.

@@ -51,7 +51,7 @@ impl PartialOrd for Slot {
 
 /// A dword of the wave's state at a stop. As a mask it has a bit for each of 32 lanes: bit `lane % 32`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Place {
+pub enum DwordPlace {
     /// A scalar register, `vcc_lo` and the like included.
     Scalar(MachineRegister),
     /// One lane's dword of a vector or accumulation register. The lane is where a scalar value was put
@@ -72,12 +72,12 @@ pub enum Place {
 }
 
 /// `s4`, `v9[4]`, `scratch[s33+24][4]`.
-impl fmt::Display for Place {
+impl fmt::Display for DwordPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::Scalar(register) => register.fmt(f),
-            Place::Lane { register, lane } => write!(f, "{register}[{lane}]"),
-            Place::Scratch { slot, lane } => match slot.base {
+            DwordPlace::Scalar(register) => register.fmt(f),
+            DwordPlace::Lane { register, lane } => write!(f, "{register}[{lane}]"),
+            DwordPlace::Scratch { slot, lane } => match slot.base {
                 Some(base) => write!(f, "scratch[{base}{:+}][{lane}]", slot.offset),
                 None => write!(f, "scratch[{}][{lane}]", slot.offset),
             },

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::Reason;
 use super::function::FunctionFlow;
-use super::place::Place;
+use super::place::DwordPlace;
 use super::state::{Exec, SectionLanes};
 use super::value::Decisions;
 use super::walk::Answer;
@@ -33,7 +33,7 @@ pub enum LanePlan {
     /// What the bit of a place decides.
     Ask {
         /// Where the bit is.
-        place: Place,
+        place: DwordPlace,
         /// What follows if it is clear, and if it is set.
         then: Box<[LanePlan; 2]>,
     },
@@ -65,7 +65,7 @@ pub type RangePlan = (Range<u64>, Result<Arc<PlacePlan>, Reason>);
 
 impl LanePlan {
     /// The places that are asked for.
-    pub(super) fn places(&self) -> Vec<Place> {
+    pub(super) fn places(&self) -> Vec<DwordPlace> {
         let mut found = Vec::new();
         let mut work = vec![self];
         while let Some(plan) = work.pop() {
@@ -210,8 +210,10 @@ impl FunctionFlow {
         let mut in_memory = false;
         for place in plan.halves.iter().flat_map(LanePlan::places) {
             match place {
-                Place::Scalar(register) | Place::Lane { register, .. } => kept.push(register),
-                Place::Scratch { slot, .. } => {
+                DwordPlace::Scalar(register) | DwordPlace::Lane { register, .. } => {
+                    kept.push(register)
+                }
+                DwordPlace::Scratch { slot, .. } => {
                     in_memory = true;
                     kept.extend(slot.base);
                 }

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::changed::Predecessors;
 use super::code::{Code, Edge};
 use super::gap::{around, is_control};
-use super::place::Place;
+use super::place::DwordPlace;
 use super::plan::LanePlan;
 use super::state::{Exec, State};
 use super::switches::Contexts;
@@ -34,7 +34,7 @@ pub(crate) struct OffLane {
 /// A lane's bits, and where it is right to say that it is.
 #[derive(Clone, Debug)]
 pub(crate) struct Way {
-    pub(crate) bits: BTreeMap<Place, bool>,
+    pub(crate) bits: BTreeMap<DwordPlace, bool>,
     pub(crate) right: Right,
 }
 
@@ -81,10 +81,10 @@ impl Right {
 /// * `right`: the right places of one that takes a way.
 pub(super) fn ways(
     plan: &LanePlan,
-    known: &[(Place, bool)],
+    known: &[(DwordPlace, bool)],
     mut right: impl FnMut(&LanePlan) -> Right,
 ) -> Option<Vec<Way>> {
-    let known: BTreeMap<Place, bool> = known.iter().copied().collect();
+    let known: BTreeMap<DwordPlace, bool> = known.iter().copied().collect();
     let mut found = Vec::new();
     let mut work = vec![(plan, known)];
     while let Some((plan, bits)) = work.pop() {

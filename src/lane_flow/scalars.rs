@@ -224,7 +224,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::lane_flow::place::Place;
+    use crate::lane_flow::place::DwordPlace;
 
     fn of(map: &BTreeMap<MachineRegister, Value>, register: MachineRegister) -> Value {
         map.get(&register).copied().unwrap_or(Value::Unknown)
@@ -246,7 +246,7 @@ mod tests {
             (seed >> 33) % below
         };
         let mut both = [0, 1].map(|_| {
-            let value = |register| Value::initial(Place::Scalar(register));
+            let value = |register| Value::initial(DwordPlace::Scalar(register));
             let map: BTreeMap<_, _> = registers.iter().map(|one| (*one, value(*one))).collect();
             (Scalars::all(value), map)
         });

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::flat::Flat;
-use super::place::{Place, Slot};
+use super::place::{DwordPlace, Slot};
 use super::scalars::{Scalars, bit};
 use super::value::Value;
 use super::vector::{Vector, Whole};
@@ -69,7 +69,7 @@ impl State {
     /// The state at the stop: every dword is what it is.
     pub(super) fn at_stop(exec: Exec) -> State {
         State {
-            scalars: Scalars::all(|register| Value::initial(Place::Scalar(register))),
+            scalars: Scalars::all(|register| Value::initial(DwordPlace::Scalar(register))),
             vectors: Arc::default(),
             slots: Arc::default(),
             vectors_lost: false,
@@ -88,16 +88,16 @@ impl State {
     }
 
     /// The places whose bit is known, whatever was there before.
-    pub(super) fn known_bits(&self) -> Vec<(Place, bool)> {
+    pub(super) fn known_bits(&self) -> Vec<(DwordPlace, bool)> {
         let scalars =
-            (self.scalars.iter()).map(|(register, value)| (Place::Scalar(register), value));
+            (self.scalars.iter()).map(|(register, value)| (DwordPlace::Scalar(register), value));
         let vectors = self.vectors.iter().flat_map(|(register, vector)| {
             let lanes = vector.lanes();
-            lanes.map(move |(lane, value)| (Place::Lane { register, lane }, value))
+            lanes.map(move |(lane, value)| (DwordPlace::Lane { register, lane }, value))
         });
         let slots = self.slots.iter().flat_map(|(slot, vector)| {
             let lanes = vector.lanes();
-            lanes.map(move |(lane, value)| (Place::Scratch { slot, lane }, value))
+            lanes.map(move |(lane, value)| (DwordPlace::Scratch { slot, lane }, value))
         });
         let all = scalars.chain(vectors).chain(slots);
         all.filter_map(|(place, value)| Some((place, value.own_bit()?)))
@@ -243,7 +243,7 @@ impl State {
         match self.vectors.get(register) {
             Some(vector) => vector.lane(lane),
             None if self.vectors_lost => Value::Unknown,
-            None => Value::initial(Place::Lane { register, lane }),
+            None => Value::initial(DwordPlace::Lane { register, lane }),
         }
     }
 

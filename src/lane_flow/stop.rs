@@ -8,7 +8,7 @@ use super::answer::{FrameLanes, LaneState, StopLanes};
 use super::changed::Changed;
 use super::contents::{Caller, Contents, Frame, read};
 use super::function::FunctionFlow;
-use super::place::Place;
+use super::place::DwordPlace;
 use super::plan::{PlacePlan, RangePlan};
 use super::possible::OffLane;
 use super::state::{Exec, Section, SectionLanes};
@@ -348,7 +348,7 @@ impl<'a> LaneFlow<'a> {
     /// Finds which instruction switched the lanes of one half off that wait.
     fn find_left(&self, contents: &Frame<'_>, at: &At<'_>, half: u8, lanes: &mut [LaneState]) {
         let switches = at.flow.switches(&self.callees, (at.index, half));
-        let mut known: BTreeMap<Place, Option<u32>> = BTreeMap::new();
+        let mut known: BTreeMap<DwordPlace, Option<u32>> = BTreeMap::new();
         let possible: Vec<(u64, u32)> = (switches.iter())
             .map(|switch| {
                 let mut lanes = u32::MAX;
@@ -455,7 +455,7 @@ struct Answers<'f, 'w> {
 }
 
 impl Asker for Answers<'_, '_> {
-    fn read(&mut self, place: Place) -> Option<u32> {
+    fn read(&mut self, place: DwordPlace) -> Option<u32> {
         read(self.contents, place, self.wave_size)
     }
 

@@ -94,7 +94,7 @@ fn what_cannot_be_known_is_unknown() {
     let flow = flow("gfx1100", WaveSize::Wave32, &[kernel(&code)]);
     // The mask's register is not available.
     let found = ask(&flow, &wave(0x1008, 0x0f, &[]), Some(0xff));
-    let place = Place::Scalar(MachineRegister::Sgpr(0));
+    let place = DwordPlace::Scalar(MachineRegister::Sgpr(0));
     let expected = LaneState::Unknown(Reason::Unavailable(place));
     assert_eq!(found.lane(4), (0, expected));
     // A lane that does not go on may never have been started.
@@ -278,9 +278,9 @@ fn what_ways_disagree_on_is_not_known() {
         (4, waiting(0x1000, 0x100c)),
         (
             5,
-            LaneState::Unknown(Reason::Unavailable(Place::Scalar(MachineRegister::Sgpr(
-                34,
-            )))),
+            LaneState::Unknown(Reason::Unavailable(DwordPlace::Scalar(
+                MachineRegister::Sgpr(34),
+            ))),
         ),
     ] {
         let inner = inner(other);
@@ -325,7 +325,7 @@ fn registers_are_restored_in_the_lanes_that_entered() {
         };
         bytes(&kept)
     };
-    let place = Place::Lane {
+    let place = DwordPlace::Lane {
         register: MachineRegister::Vgpr(40),
         lane: 1,
     };

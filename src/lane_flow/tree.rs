@@ -2,7 +2,7 @@
 //! ask for them.
 
 use super::Reason;
-use super::place::Place;
+use super::place::DwordPlace;
 use super::state::State;
 use super::step::Context;
 use super::value::{Decisions, Undecided};
@@ -18,7 +18,7 @@ enum Node {
     Answer(Answer),
     /// The bit of a place: what follows if it is clear, if it is set, and if the place cannot be read. Other
     /// places may then decide by themselves.
-    Ask(Place, Box<[Node; 3]>),
+    Ask(DwordPlace, Box<[Node; 3]>),
 }
 
 /// Where lanes go on from one place of the code, by their bits in the masks there.
@@ -41,7 +41,7 @@ pub(super) struct Source<'c, 'x> {
 /// The dwords that the tree asks for, and the answers for lanes that differ in them.
 pub(super) trait Asker {
     /// What a place has; nothing if that is not known.
-    fn read(&mut self, place: Place) -> Option<u32>;
+    fn read(&mut self, place: DwordPlace) -> Option<u32>;
 
     /// The answer for some lanes, a bit each.
     fn answer(&mut self, lanes: u32, answer: Answer);

@@ -1,6 +1,6 @@
 //! The abstract values: what is known of a dword while a lane is followed, or a call is returned from.
 
-use super::place::Place;
+use super::place::DwordPlace;
 use crate::isa::ScalarOp;
 
 /// What is known of a dword.
@@ -14,29 +14,29 @@ pub(super) enum Value {
     /// The bit of the lane that is followed; of other bits nothing.
     Bit(bool),
     /// The bit of the lane that is followed is that of a dword at the stop, or its complement.
-    BitOf { place: Place, inverted: bool },
+    BitOf { place: DwordPlace, inverted: bool },
     /// The whole dword.
     Word(u32),
     /// The dword is what the place has at the stop, plus a constant.
-    Initial { place: Place, plus: i32 },
+    Initial { place: DwordPlace, plus: i32 },
 }
 
 /// A bit of the state at the stop that a walk depends on, and that has not been decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Undecided(pub(super) Place);
+pub(super) struct Undecided(pub(super) DwordPlace);
 
 /// What the lane's bit is in places at the stop: the path through a decision tree.
 ///
 /// Of a place that cannot be read there is nothing.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Decisions {
-    made: Vec<(Place, Option<bool>)>,
+    made: Vec<(DwordPlace, Option<bool>)>,
     /// Of no other place anything can be read.
     is_closed: bool,
 }
 
 impl Decisions {
-    pub(super) fn with(&self, place: Place, bit: Option<bool>) -> Decisions {
+    pub(super) fn with(&self, place: DwordPlace, bit: Option<bool>) -> Decisions {
         let mut decisions = self.clone();
         decisions.made.push((place, bit));
         decisions
@@ -51,18 +51,18 @@ impl Decisions {
     }
 
     /// The bit of a place; nothing if it has not been decided, or cannot be.
-    fn get(&self, place: Place) -> Option<bool> {
+    fn get(&self, place: DwordPlace) -> Option<bool> {
         self.find(place).flatten()
     }
 
-    fn find(&self, place: Place) -> Option<Option<bool>> {
+    fn find(&self, place: DwordPlace) -> Option<Option<bool>> {
         let found = self.made.iter().find(|(known, _)| *known == place);
         let otherwise = self.is_closed.then_some(None);
         found.map(|(_, bit)| *bit).or(otherwise)
     }
 
     /// The first place that could not be read.
-    pub(super) fn unreadable(&self) -> Option<Place> {
+    pub(super) fn unreadable(&self) -> Option<DwordPlace> {
         let found = self.made.iter().find(|(_, bit)| bit.is_none());
         found.map(|(place, _)| *place)
     }
@@ -70,7 +70,7 @@ impl Decisions {
 
 impl Value {
     /// What a register has at the stop.
-    pub(super) const fn initial(place: Place) -> Value {
+    pub(super) const fn initial(place: DwordPlace) -> Value {
         Value::Initial { place, plus: 0 }
     }
 
@@ -138,7 +138,7 @@ impl Value {
     }
 
     /// The place at the stop whose bit decides this one, if that can still be asked for.
-    fn decided_by(self, decisions: &Decisions) -> Option<Place> {
+    fn decided_by(self, decisions: &Decisions) -> Option<DwordPlace> {
         match self {
             Value::BitOf { place, .. } | Value::Initial { place, plus: 0 } => {
                 Some(place).filter(|place| decisions.find(*place).is_none())
@@ -363,7 +363,7 @@ mod tests {
     /// abstract result is that of the machine wherever it says anything.
     #[test]
     fn abstract_operations_agree_with_those_of_the_machine() {
-        let [p, q] = [4, 5].map(|n| Place::Scalar(MachineRegister::Sgpr(n)));
+        let [p, q] = [4, 5].map(|n| DwordPlace::Scalar(MachineRegister::Sgpr(n)));
         let values = [
             Value::Unknown,
             Value::Bit(false),
@@ -416,7 +416,7 @@ mod tests {
 
     #[test]
     fn what_decides_is_asked_for_only_if_it_does() {
-        let [p, q] = [4, 5].map(|n| Place::Scalar(MachineRegister::Sgpr(n)));
+        let [p, q] = [4, 5].map(|n| DwordPlace::Scalar(MachineRegister::Sgpr(n)));
         let (none, [p, q]) = (Decisions::default(), [p, q].map(Value::initial));
         let and = |a, b| Bitwise::AND.apply(a, b, &none);
         assert_eq!(and(p, Value::Bit(false)), Ok(Value::Bit(false)));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::flat::Flat;
-use super::place::{Place, Slot};
+use super::place::{DwordPlace, Slot};
 use super::value::Value;
 use crate::isa::MachineRegister;
 
@@ -79,8 +79,8 @@ impl Whole {
     fn lane(self, lane: u8) -> Value {
         match self {
             Whole::Unknown => Value::Unknown,
-            Whole::Register(register) => Value::initial(Place::Lane { register, lane }),
-            Whole::Slot(slot) => Value::initial(Place::Scratch { slot, lane }),
+            Whole::Register(register) => Value::initial(DwordPlace::Lane { register, lane }),
+            Whole::Slot(slot) => Value::initial(DwordPlace::Scratch { slot, lane }),
         }
     }
 

@@ -26,7 +26,7 @@ use crate::eval::LocationAttribute;
 use crate::expr::write_uleb;
 use crate::inspect::{LanePcs, Recovery, Stop, StopOptions};
 use crate::isa::MachineRegister;
-use crate::lane_flow::{ActiveLanes, LaneFlow, OffLane, Place, PlacePlan, Right};
+use crate::lane_flow::{ActiveLanes, DwordPlace, LaneFlow, OffLane, PlacePlan, Right};
 use crate::location::Arena;
 use crate::rule::Rule;
 use wave::MadeWave;
@@ -271,11 +271,12 @@ impl FunctionCheck<'_, '_, '_> {
 
     /// A wave with these lanes of each half off, and all others not there.
     fn wave(&self, kinds: &[OffLane], halves: [&[Lane]; 2], active: ActiveLanes) -> MadeWave {
-        let mut words: BTreeMap<Place, u32> = BTreeMap::new();
+        let mut words: BTreeMap<DwordPlace, u32> = BTreeMap::new();
         for (half, lanes) in (0_u8..).zip(halves) {
             let kinds_here = kinds.iter().filter(|kind| kind.half == half);
             let ways = kinds_here.flat_map(|kind| &kind.ways);
-            let places: BTreeSet<Place> = ways.flat_map(|way| way.bits.keys().copied()).collect();
+            let places: BTreeSet<DwordPlace> =
+                ways.flat_map(|way| way.bits.keys().copied()).collect();
             for place in places {
                 let mut word = 0_u32;
                 for (n, lane) in (0_u32..).zip(lanes) {

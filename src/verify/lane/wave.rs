@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::arch::{Register, ScratchAddressing, WaveSize};
 use crate::isa::MachineRegister;
-use crate::lane_flow::{ActiveLanes, Place, Slot};
+use crate::lane_flow::{ActiveLanes, DwordPlace, Slot};
 use crate::wave::{AccessError, Memory, Wave};
 
 /// The wave.
@@ -65,15 +65,15 @@ impl MadeWave {
     }
 
     /// Puts a dword into a place.
-    pub(super) fn set(&mut self, place: Place, word: u32) {
+    pub(super) fn set(&mut self, place: DwordPlace, word: u32) {
         match place {
-            Place::Scalar(register) => self.set_scalar(register, word),
-            Place::Lane { register, lane } => {
+            DwordPlace::Scalar(register) => self.set_scalar(register, word),
+            DwordPlace::Lane { register, lane } => {
                 if let Some((register, _)) = register.dwarf(self.wave_size) {
                     self.registers.insert((register, lane.into()), word);
                 }
             }
-            Place::Scratch { slot, lane } => {
+            DwordPlace::Scratch { slot, lane } => {
                 if let Some(address) = self.address(slot, lane) {
                     self.scratch.insert(address, word);
                 }
