@@ -43,7 +43,7 @@ pub struct Unwind<'c, 'a> {
     pub dialect: Dialect,
     /// Limits of each expression, and how many frames are unwound.
     pub limits: Limits,
-    /// Counts the steps of all expressions together, as [`Context::meter`].
+    /// Counts the steps of all expressions together, as [`Context::meter`](crate::eval::Context::meter).
     pub meter: Option<&'c Meter>,
     /// Where locations live.
     pub arena: &'a Arena<'a>,
