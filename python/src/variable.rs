@@ -10,7 +10,7 @@ use hetdwarf::debug_info::types::{TypeId, TypeKind, TypeTable};
 use hetdwarf::debug_info::{VariableKind, type_name};
 use hetdwarf::display::{self, Options, TypedBytes};
 use hetdwarf::eval::BaseTypeEncoding;
-use hetdwarf::inspect::{ValueState, StopFrame, VariableValue};
+use hetdwarf::inspect::{StopFrame, ValueState, VariableValue};
 use hetdwarf::location::{Bits, Mask};
 use hetdwarf::query::{NoValue, Query, QueryError};
 
