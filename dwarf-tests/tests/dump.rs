@@ -100,10 +100,11 @@ fn undecoded(theirs: &str, ours: &str, code: &str, name: &str) -> bool {
 /// after the other, so that addresses are told apart.
 const SECTIONS: &str = "calls-gfx90a-O2-et-rel-sections.o";
 
-/// Every code object there is, and the `.dwo` file.
+/// Every code object there is, and the `.dwo` files.
 fn objects() -> Vec<PathBuf> {
     let mut files = corpus();
     files.push(fixture("corpus/llvm22/small.dwo"));
+    files.push(fixture("object/split-4.dwo"));
     for case in wave_cases() {
         for entry in std::fs::read_dir(case).unwrap() {
             let path = entry.unwrap().path();

@@ -4,17 +4,19 @@
 //! operations of expressions, in the unit and in its location lists. Each keeps its size, so that nothing else
 //! moves. Sources: DWARF 5 §7.5, §7.7.1.
 
+use core::fmt::Display;
 use std::collections::BTreeMap;
 
 use fallible_iterator::FallibleIterator;
 use gimli::constants as dw;
-use gimli::{AttributeValue, RawLocListEntry, UnitOffset};
+use gimli::{AttributeValue, UnitOffset};
 
 use super::lists::ListKind;
 use super::shift::{Edit, Shift};
 use crate::arch::WaveSize;
 use crate::debug_info::Bytes;
 use crate::debug_info::attribute::Extension;
+use crate::debug_info::raw_list::{LocationFormat, RawLocations};
 use crate::expr::{Dialect, Encoding, Operation, encode_operation, operations, write_uleb};
 use crate::lane_pc::attribute_code;
 
@@ -77,7 +79,7 @@ pub(super) struct Source<'s, 'a> {
 /// Why a unit is left alone.
 pub(super) type Refused = String;
 
-fn refused(error: gimli::Error) -> Refused {
+fn refused(error: impl Display) -> Refused {
     error.to_string()
 }
 
@@ -264,27 +266,19 @@ impl<'a> Walk<'_, '_, 'a> {
         let Some(offset) = found.map_err(refused)? else {
             return Ok(());
         };
-        let section = Bytes::new(self.source.lists, gimli::LittleEndian);
-        let mut entries = (self.source.dwarf.locations)
-            .raw_locations(offset, self.unit.encoding())
-            .map_err(refused)?;
+        let encoding = self.unit.encoding();
+        let format = LocationFormat::of(encoding.version, false);
+        let section = (self.source.kind.section(), self.source.lists);
+        let entries = RawLocations::new(section, offset.0 as u64, format, encoding.address_size);
+        let mut entries = entries.map_err(refused)?;
         while let Some(entry) = entries.next().map_err(refused)? {
-            let expression = match entry {
-                RawLocListEntry::AddressOrOffsetPair { data, .. }
-                | RawLocListEntry::StartxEndx { data, .. }
-                | RawLocListEntry::StartxLength { data, .. }
-                | RawLocListEntry::OffsetPair { data, .. }
-                | RawLocListEntry::DefaultLocation { data }
-                | RawLocListEntry::StartEnd { data, .. }
-                | RawLocListEntry::StartLength { data, .. } => data.0,
-                RawLocListEntry::BaseAddress { .. } | RawLocListEntry::BaseAddressx { .. } => {
-                    continue;
-                }
+            let Some((at, bytes)) = entry.expression else {
+                continue;
             };
             self.expressions.push(Found {
-                bytes: expression.slice(),
+                bytes,
                 section: PatchedSection::Lists(self.source.kind),
-                at: gimli::Reader::offset_from(&expression, &section),
+                at: usize::try_from(at).unwrap_or(usize::MAX),
             });
         }
         Ok(())
@@ -437,7 +431,7 @@ fn rewrite(
     let depth = (depth.checked_sub(1)).ok_or("expressions are nested too deep")?;
     let mut items = operations(found.bytes, encoding);
     // What follows an operation that is not known may be anything; what it refers to then nobody knows.
-    while let Some(item) = items.next().map_err(text)? {
+    while let Some(item) = items.next().map_err(refused)? {
         let at = found.at.saturating_add(item.offset);
         #[expect(
             clippy::wildcard_enum_match_arm,
@@ -451,7 +445,7 @@ fn rewrite(
                     section: found.section,
                     at: at.saturating_add(1),
                     size: encoding.offset_size.into(),
-                    target: usize::try_from(entry).map_err(text)?,
+                    target: usize::try_from(entry).map_err(refused)?,
                 });
             }
             Operation::EntryValue { expression } => {
@@ -468,7 +462,7 @@ fn rewrite(
                     continue;
                 };
                 let mut bytes = Vec::new();
-                encode_operation(&operation, encoding, &mut bytes).map_err(text)?;
+                encode_operation(&operation, encoding, &mut bytes).map_err(refused)?;
                 if bytes.len() != item.end.saturating_sub(item.offset) {
                     let reason = "a reference in an expression would need other bytes than it has";
                     return Err(reason.to_owned());
@@ -486,17 +480,13 @@ fn rewrite(
     Ok(())
 }
 
-fn text(error: impl core::fmt::Display) -> Refused {
-    error.to_string()
-}
-
 /// An operation that refers to an entry of the unit, with where that is then; nothing if that is the same.
 fn moved_within<'o>(
     operation: Operation<'o>,
     moved: &impl Fn(usize) -> usize,
 ) -> Result<Option<Operation<'o>>, Refused> {
     let new = |target: u64| -> Result<u64, Refused> {
-        Ok(moved(usize::try_from(target).map_err(text)?) as u64)
+        Ok(moved(usize::try_from(target).map_err(refused)?) as u64)
     };
     #[expect(
         clippy::wildcard_enum_match_arm,
@@ -504,13 +494,13 @@ fn moved_within<'o>(
     )]
     let changed = match operation {
         Operation::Call2 { entry } => Operation::Call2 {
-            entry: u16::try_from(new(entry.into())?).map_err(text)?,
+            entry: u16::try_from(new(entry.into())?).map_err(refused)?,
         },
         Operation::Call4 { entry } => Operation::Call4 {
-            entry: u32::try_from(new(entry.into())?).map_err(text)?,
+            entry: u32::try_from(new(entry.into())?).map_err(refused)?,
         },
         Operation::GnuParameterRef { entry } => Operation::GnuParameterRef {
-            entry: u32::try_from(new(entry.into())?).map_err(text)?,
+            entry: u32::try_from(new(entry.into())?).map_err(refused)?,
         },
         Operation::ConstType { base_type, bytes } => Operation::ConstType {
             base_type: new(base_type)?,

@@ -173,6 +173,15 @@ impl<'a> File<'a> {
         }
     }
 
+    /// The section of the location lists of units of a version.
+    pub(super) fn location_lists(&self, version: u16) -> (&'static str, &'a [u8]) {
+        let (id, bytes) = match version {
+            ..5 => (SectionId::DebugLoc, self.loc),
+            5.. => (SectionId::DebugLocLists, self.loclists),
+        };
+        (self.section_name(id), bytes.slice())
+    }
+
     /// An error of gimli's with its place: where in the section `id` the input ended too early, else
     /// `offset`, where the thing that was being read starts.
     pub(super) fn error(

@@ -322,14 +322,16 @@ impl<'a> DebugInfo<'a> {
     pub(super) fn indexed_address(
         &self,
         unit: UnitId,
-        index: gimli::DebugAddrIndex<usize>,
+        index: u64,
         place: (&'static str, u64),
     ) -> Result<u64> {
         let table = IndexTable::Addresses;
-        self.check_index(unit, table, index.0)?
+        let index = usize::try_from(index).unwrap_or(usize::MAX);
+        self.check_index(unit, table, index)?
             .map_err(|fault| index_error(fault, place))?;
         let dwarf = &self.file(self.entry(unit)?)?.dwarf;
-        let found = dwarf.address(&self.contents(unit)?.gimli, index);
+        let unit = &self.contents(unit)?.gimli;
+        let found = dwarf.address(unit, gimli::DebugAddrIndex(index));
         let (section, offset) = place;
         found.map_err(|error| {
             Error::malformed(table.what(), error.to_string()).within(section, offset)

@@ -10,7 +10,7 @@ use gimli::{DebugLineOffset, LineInstruction, LineRow, SectionId};
 
 use super::id::UnitId;
 use super::range_map::RangeMap;
-use super::ranges::is_discarded;
+use super::raw_list::is_discarded;
 use super::{Bytes, DebugInfo};
 use crate::error::{Error, Result};
 use crate::meter::Held;

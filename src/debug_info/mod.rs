@@ -48,6 +48,7 @@ mod location_list;
 pub(crate) mod name_index;
 mod range_map;
 mod ranges;
+pub(crate) mod raw_list;
 mod read_member;
 mod read_type;
 mod representation;
@@ -203,7 +204,7 @@ impl<'a> DebugInfo<'a> {
     }
 
     /// A meter for a question that is asked by itself.
-    fn question(&self) -> Meter {
+    pub(crate) fn question(&self) -> Meter {
         self.meter().question()
     }
 

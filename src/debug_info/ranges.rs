@@ -4,11 +4,12 @@
 
 use core::ops::Range;
 
-use gimli::{DebugAddrIndex, RangeListsOffset, RawRngListEntry, constants};
+use gimli::{RangeListsOffset, constants};
 
 use super::DebugInfo;
 use super::die::Die;
 use super::id::DieId;
+use super::raw_list::{Base, Listed, is_discarded};
 use super::value::DieValue;
 use crate::error::{Error, Result};
 use crate::meter::Meter;
@@ -79,6 +80,20 @@ impl<'a> DebugInfo<'a> {
         meter: &Meter,
         mut found: impl FnMut(Range<u64>) -> bool,
     ) -> Result<bool> {
+        self.for_each_listed(id, offset, meter, |listed| {
+            let range = listed.range;
+            range.start < range.end && !listed.is_discarded && found(range)
+        })
+    }
+
+    /// The same with empty ranges, and those of code that the linker threw away.
+    pub(crate) fn for_each_listed(
+        &self,
+        id: DieId,
+        offset: u64,
+        meter: &Meter,
+        mut found: impl FnMut(Listed) -> bool,
+    ) -> Result<bool> {
         let error = |error| self.unit_error("range list", id, error);
         let entry = self.entry(id.unit)?;
         let unit = &self.contents(id.unit)?.gimli;
@@ -86,16 +101,13 @@ impl<'a> DebugInfo<'a> {
         let dwarf = &self.file(entry)?.dwarf;
         let mut list = dwarf.raw_ranges(unit, offset).map_err(error)?;
         let place = (self.section_of(id.unit).unwrap_or(".debug_info"), id.offset);
-        let address_size = entry.header.address_size();
-        let mut base = unit.low_pc;
+        let mut base = Base::new(Some(unit.low_pc), entry.header.address_size());
         while let Some(item) = list.next().map_err(error)? {
             meter.work(1)?;
-            let address = |index| self.indexed_address(id.unit, index, place);
-            let range = match resolve(item, &mut base, address_size, address)? {
-                Some(range) if range.start < range.end => range,
-                Some(_) | None => continue,
-            };
-            if !is_discarded(range.start, address_size) && found(range) {
+            let indexed = |index| self.indexed_address(id.unit, index, place);
+            if let Some(listed) = base.listed(item.into(), indexed)?
+                && found(listed)
+            {
                 return Ok(true);
             }
         }
@@ -141,60 +153,4 @@ impl<'a> DebugInfo<'a> {
             Covered::One(low..high)
         })
     }
-}
-
-/// The range of an entry of a list; nothing for one that only sets the base address, which is then in `base`, or
-/// counts from the address of code that the linker threw away.
-fn resolve(
-    entry: RawRngListEntry<usize>,
-    base: &mut u64,
-    address_size: u8,
-    address: impl Fn(DebugAddrIndex<usize>) -> Result<u64>,
-) -> Result<Option<Range<u64>>> {
-    use RawRngListEntry as Raw;
-    let add = |address: u64, offset: u64| {
-        let sum = address.wrapping_add(offset);
-        if address_size == 4 {
-            sum & u64::from(u32::MAX)
-        } else {
-            sum
-        }
-    };
-    Ok(Some(match entry {
-        Raw::BaseAddress { addr } => {
-            *base = addr;
-            return Ok(None);
-        }
-        Raw::BaseAddressx { addr } => {
-            *base = address(addr)?;
-            return Ok(None);
-        }
-        Raw::AddressOrOffsetPair { .. } | Raw::OffsetPair { .. }
-            if is_discarded(*base, address_size) =>
-        {
-            return Ok(None);
-        }
-        Raw::AddressOrOffsetPair { begin, end } | Raw::OffsetPair { begin, end } => {
-            add(*base, begin)..add(*base, end)
-        }
-        Raw::StartxEndx { begin, end } => address(begin)?..address(end)?,
-        Raw::StartxLength { begin, length } => {
-            let start = address(begin)?;
-            start..add(start, length)
-        }
-        Raw::StartEnd { begin, end } => begin..end,
-        Raw::StartLength { begin, length } => begin..add(begin, length),
-    }))
-}
-
-/// Whether an address stands for code that the linker threw away: the two highest addresses
-/// (DWARF 6 issue 200609.1; the second is for the lists of DWARF 4, where the first has a meaning).
-pub(super) fn is_discarded(address: u64, address_size: u8) -> bool {
-    let highest = match address_size {
-        1 => u64::from(u8::MAX),
-        2 => u64::from(u16::MAX),
-        4 => u64::from(u32::MAX),
-        _ => u64::MAX,
-    };
-    address == highest || address == highest.saturating_sub(1)
 }

@@ -183,8 +183,7 @@ impl<'d> Resolver<'d> for &'d DebugInfo<'_> {
     fn address(&self, unit: Unit, index: u64) -> Result<u64> {
         let id = UnitId(unit.id);
         let place = (".debug_addr", self.contents(id)?.gimli.addr_base.0 as u64);
-        let index = usize::try_from(index).unwrap_or(usize::MAX);
-        self.indexed_address(id, gimli::DebugAddrIndex(index), place)
+        self.indexed_address(id, index, place)
     }
 
     fn matching(

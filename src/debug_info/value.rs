@@ -112,7 +112,7 @@ impl<'a> DebugInfo<'a> {
         match value {
             V::Addr(address) => Ok(DieValue::Address(address)),
             V::DebugAddrIndex(index) => {
-                let address = self.indexed_address(die.id().unit, index, place);
+                let address = self.indexed_address(die.id().unit, index.0 as u64, place);
                 address.map(DieValue::Address)
             }
             V::Block(block) if extension.is_some() => {

@@ -9,11 +9,12 @@ use fallible_iterator::FallibleIterator;
 use gimli::constants as dw;
 use gimli::{AttributeValue, DwForm};
 
-use super::list::{RawList, address, range_text};
+use super::list::{List, address, range_text};
 use super::names::{constant_name, cut, linkage_name, quoted, short_name, space_name};
 use super::type_name::TypeNames;
-use super::{Sources, Style, range_list};
+use super::{Sources, Style};
 use crate::debug_info::attribute::attribute_name;
+use crate::debug_info::raw_list::LocationFormat;
 use crate::debug_info::{Bytes, DebugInfo, Die, DieValue, LocationRange, UnitId};
 use crate::error::Result;
 use crate::eval::ExpressionBytes;
@@ -180,13 +181,7 @@ impl<'a> Attributes<'_, 'a> {
             }
             DieValue::RangeList(offset) => {
                 shown.text = list_head(attribute, "rangelist", *offset, unit);
-                let mut ranges = Vec::new();
-                let read = range_list::read(self.info, self.sources, unit, *offset, &mut ranges);
-                shown.list.extend(ranges.into_iter().map(|range| ListItem {
-                    head: range_text(&range, unit.address_size),
-                    range: Some(range),
-                    expression: None,
-                }));
+                let read = self.ranges(unit, die, *offset, &mut shown.list);
                 // Not malformed: the addresses are in the code object.
                 return if unit.alone { Ok(()) } else { read };
             }
@@ -287,6 +282,30 @@ impl<'a> Attributes<'_, 'a> {
             .expression(expression.bytes)
     }
 
+    /// The ranges of the list at `offset`, also empty ones and those of code that is not there. Those before an error are
+    /// kept.
+    fn ranges(
+        &self,
+        unit: UnitFacts,
+        die: &Die<'a>,
+        offset: u64,
+        items: &mut Vec<ListItem<'a>>,
+    ) -> Result<()> {
+        let item = |range: Range<u64>| ListItem {
+            head: range_text(&range, unit.address_size),
+            range: Some(range),
+            expression: None,
+        };
+        let meter = self.info.question();
+        let read = self
+            .info
+            .for_each_listed(die.id(), offset, &meter, |listed| {
+                items.push(item(listed.range));
+                false
+            });
+        read.map(drop::<bool>)
+    }
+
     /// The entries of the location list at `offset`. Those before an error are kept.
     fn locations(&self, unit: UnitFacts, offset: u64, items: &mut Vec<ListItem<'a>>) -> Result<()> {
         if unit.alone {
@@ -317,10 +336,13 @@ impl<'a> Attributes<'_, 'a> {
         offset: u64,
         items: &mut Vec<ListItem<'a>>,
     ) -> Result<()> {
-        let old = unit.version < 5;
-        let section = if old { ".debug_loc" } else { ".debug_loclists" };
+        let format = LocationFormat::of(unit.version, unit.split);
+        let section = match format {
+            LocationFormat::Kinds => ".debug_loclists",
+            LocationFormat::Pairs | LocationFormat::GnuSplit => ".debug_loc",
+        };
         let bytes = self.sources.section(unit.split, section)?;
-        let mut list = RawList::new(bytes, section, offset, unit.address_size, old);
+        let mut list = List::new((section, bytes), offset, format, unit.address_size)?;
         let encoding = self.info.eval_unit(unit.id)?.encoding;
         let types = BaseTypes {
             info: self.info,
@@ -337,7 +359,7 @@ impl<'a> Attributes<'_, 'a> {
                 head: entry.text(unit.address_size),
                 range: entry.range.clone(),
                 expression: entry
-                    .expression
+                    .expression()
                     .map(|bytes| (printer.expression(bytes), bytes)),
             });
         }

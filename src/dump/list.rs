@@ -1,71 +1,44 @@
-//! Location lists as they are encoded: entry by entry, without what only a unit knows.
+//! Entries of location lists in words, as they are encoded: without what only a unit knows.
 //!
-//! The library's [`location_list`](crate::debug_info::DebugInfo::location_list) gives entries with their
-//! addresses. This one reads sections that no unit refers to, and lists of `.dwo` files whose code object
-//! is not there. Sources: DWARF 5 §7.7.3, §7.29; DWARF 4 §2.6.2.
+//! For sections that no unit refers to, and lists of `.dwo` files whose code object is not there.
 
 use core::ops::Range;
 
-use smallvec::SmallVec;
-
 use super::digits::push_hex;
+use crate::debug_info::raw_list::{Base, Bounds, LocationFormat, RawLocation, RawLocations};
 use crate::error::{Error, Result};
-use crate::expr::Cursor;
-
-/// A kind of operand of an entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operand {
-    /// Unsigned LEB128: an index, an offset or a length.
-    Number,
-    /// An address.
-    Address,
-}
-
-use Operand::{Address, Number};
-
-/// Code, name, operands, and whether an expression follows.
-#[rustfmt::skip]
-const KINDS: &[(u8, &str, &[Operand], bool)] = &[
-    (0x00, "DW_LLE_end_of_list",      &[],                 false),
-    (0x01, "DW_LLE_base_addressx",    &[Number],           false),
-    (0x02, "DW_LLE_startx_endx",      &[Number, Number],   true),
-    (0x03, "DW_LLE_startx_length",    &[Number, Number],   true),
-    (0x04, "DW_LLE_offset_pair",      &[Number, Number],   true),
-    (0x05, "DW_LLE_default_location", &[],                 true),
-    (0x06, "DW_LLE_base_address",     &[Address],          false),
-    (0x07, "DW_LLE_start_end",        &[Address, Address], true),
-    (0x08, "DW_LLE_start_length",     &[Address, Number],  true),
-    // GNU's: the views of the two ends of the next entry.
-    (0x09, VIEW_PAIR,                 &[Number, Number],   false),
-];
-
-const VIEW_PAIR: &str = "DW_LLE_GNU_view_pair";
 
 /// An entry of a list.
 #[derive(Clone, Debug)]
-pub(super) struct RawEntry<'a> {
-    /// `DW_LLE_…`; empty for lists from before DWARF 5, whose entries have no kinds.
-    pub(super) kind: &'static str,
-    pub(super) operands: SmallVec<[u64; 2]>,
+pub(super) struct ListEntry<'a> {
+    pub(super) raw: RawLocation<'a>,
     /// The addresses, where they can be told without a unit.
     pub(super) range: Option<Range<u64>>,
-    pub(super) expression: Option<&'a [u8]>,
 }
 
-impl RawEntry<'_> {
-    /// Whether it holds wherever no other entry does.
-    pub(super) fn is_default(&self) -> bool {
-        self.kind == "DW_LLE_default_location"
+impl<'a> ListEntry<'a> {
+    /// `DW_LLE_…`; empty for lists from before DWARF 5, whose entries have no kinds.
+    pub(super) fn kind(&self) -> &'static str {
+        let kind = self.raw.kind.and_then(|kind| kind.static_string());
+        kind.unwrap_or_default()
+    }
+
+    pub(super) fn operands(&self) -> impl Iterator<Item = u64> {
+        operands(self.raw.bounds)
+    }
+
+    pub(super) fn expression(&self) -> Option<&'a [u8]> {
+        self.raw.expression.map(|(_, bytes)| bytes)
     }
 
     /// Whether it only sets the base address, and says it in full.
     pub(super) fn is_base(&self) -> bool {
-        self.expression.is_none() && self.kind != "DW_LLE_base_addressx" && !self.is_view_pair()
+        matches!(self.raw.bounds, Bounds::Base(_))
     }
 
     /// Whether it only says which rows of the line table the ends of the next entry mean.
     pub(super) fn is_view_pair(&self) -> bool {
-        self.kind == VIEW_PAIR
+        matches!(self.raw.bounds, Bounds::ViewPair(..))
     }
 
     /// The entry up to its expression. `size` is that of an address, in bytes.
@@ -73,16 +46,31 @@ impl RawEntry<'_> {
         if let Some(range) = &self.range {
             return range_text(range, size);
         }
-        if self.is_default() {
+        if self.raw.bounds == Bounds::Default {
             return "<default>".to_owned();
         }
-        let operands: Vec<String> = self.operands.iter().map(|n| address(*n, size)).collect();
+        let operands: Vec<String> = self.operands().map(|n| address(n, size)).collect();
         let operands = operands.join(", ");
-        if self.kind.is_empty() {
-            return format!("({operands})");
+        match self.kind() {
+            "" => format!("({operands})"),
+            kind => format!("{kind:<23}({operands})"),
         }
-        format!("{:<23}({operands})", self.kind)
     }
+}
+
+/// The numbers of an entry as they are encoded.
+fn operands(bounds: Bounds) -> impl Iterator<Item = u64> {
+    let (first, second) = match bounds {
+        Bounds::Base(first) | Bounds::BaseIndex(first) => (Some(first), None),
+        Bounds::Offsets(first, second)
+        | Bounds::Indices(first, second)
+        | Bounds::IndexAndLength(first, second)
+        | Bounds::Addresses(first, second)
+        | Bounds::AddressAndLength(first, second)
+        | Bounds::ViewPair(first, second) => (Some(first), Some(second)),
+        Bounds::Default => (None, None),
+    };
+    first.into_iter().chain(second)
 }
 
 /// An address as wide as addresses are.
@@ -103,136 +91,43 @@ pub(super) fn range_text(range: &Range<u64>, size: u8) -> String {
 }
 
 /// A list that is being read.
-pub(super) struct RawList<'a> {
-    cursor: Cursor<'a>,
-    section: &'static str,
-    start: u64,
-    address_size: u8,
-    /// Whether it is from before DWARF 5.
-    old: bool,
-    base: Option<u64>,
-    done: bool,
+pub(super) struct List<'a> {
+    raw: RawLocations<'a>,
+    base: Base,
 }
 
-impl<'a> RawList<'a> {
-    /// The list at `start` of a section; `bytes` is the section, or the part of it the list must be in.
+impl<'a> List<'a> {
+    /// The list at `start` of a section, or of its beginning up to where the list must end.
     pub(super) fn new(
-        bytes: &'a [u8],
-        section: &'static str,
+        section: (&'static str, &'a [u8]),
         start: u64,
+        format: LocationFormat,
         address_size: u8,
-        old: bool,
-    ) -> RawList<'a> {
-        let start_in = usize::try_from(start).unwrap_or(usize::MAX);
-        RawList {
-            cursor: Cursor::new(bytes.get(start_in..).unwrap_or_default()),
-            section,
-            start,
-            address_size,
-            old,
-            base: None,
-            done: false,
-        }
+    ) -> Result<List<'a>> {
+        Ok(List {
+            raw: RawLocations::new(section, start, format, address_size)?,
+            base: Base::new(None, address_size),
+        })
     }
 
     /// Where the next byte to read is.
     pub(super) fn offset(&self) -> u64 {
-        self.start.saturating_add(self.cursor.position() as u64)
+        self.raw.offset()
     }
 
     /// The next entry but the one that ends the list; after an error there is nothing more.
-    pub(super) fn next(&mut self) -> Result<Option<RawEntry<'a>>> {
-        if self.done {
+    pub(super) fn next(&mut self) -> Result<Option<ListEntry<'a>>> {
+        /// Which table of addresses an index is for is said by a unit.
+        fn unknown(index: u64) -> Result<u64> {
+            Err(Error::malformed("address index", index.to_string()))
+        }
+        let Some(raw) = self.raw.next()? else {
             return Ok(None);
-        }
-        let offset = self.offset();
-        let entry = if self.old {
-            self.old_entry()
-        } else {
-            self.entry()
         };
-        match &entry {
-            Ok(Some(_)) => {}
-            Ok(None) | Err(_) => self.done = true,
-        }
-        entry.map_err(|error| error.within(self.section, offset))
-    }
-
-    fn entry(&mut self) -> Result<Option<RawEntry<'a>>> {
-        let code = self.cursor.u8()?;
-        let found = KINDS.iter().find(|(known, ..)| *known == code);
-        let Some((_, kind, operand_kinds, has_expression)) = found else {
-            let reason = format!("there is no kind {code:#04x}");
-            return Err(Error::malformed("location list entry", reason));
-        };
-        if code == 0 {
-            return Ok(None);
-        }
-        let mut operands = SmallVec::new();
-        for operand in *operand_kinds {
-            operands.push(match operand {
-                Number => self.cursor.uleb()?,
-                Address => self.cursor.sized(self.address_size)?,
-            });
-        }
-        let expression = if *has_expression {
-            let size = self.cursor.uleb()?;
-            Some(self.cursor.bytes(size)?)
-        } else {
-            None
-        };
-        let range = match (*kind, operands.as_slice()) {
-            ("DW_LLE_base_address", [base]) => {
-                self.base = Some(*base);
-                None
-            }
-            ("DW_LLE_base_addressx", _) => {
-                self.base = None;
-                None
-            }
-            ("DW_LLE_offset_pair", [start, end]) => self
-                .base
-                .map(|base| base.wrapping_add(*start)..base.wrapping_add(*end)),
-            ("DW_LLE_start_end", [start, end]) => Some(*start..*end),
-            ("DW_LLE_start_length", [start, length]) => Some(*start..start.wrapping_add(*length)),
-            _ => None,
-        };
-        Ok(Some(RawEntry {
-            kind,
-            operands,
-            range,
-            expression,
-        }))
-    }
-
-    fn old_entry(&mut self) -> Result<Option<RawEntry<'a>>> {
-        let start = self.cursor.sized(self.address_size)?;
-        let end = self.cursor.sized(self.address_size)?;
-        if start == 0 && end == 0 {
-            return Ok(None);
-        }
-        let highest = u64::MAX
-            >> 64u32
-                .saturating_sub(u32::from(self.address_size).saturating_mul(8))
-                .min(63);
-        if start == highest {
-            self.base = Some(end);
-            return Ok(Some(RawEntry {
-                kind: "",
-                operands: SmallVec::from_slice(&[start, end]),
-                range: None,
-                expression: None,
-            }));
-        }
-        let size = self.cursor.u16()?;
-        let expression = self.cursor.bytes(size.into())?;
-        Ok(Some(RawEntry {
-            kind: "",
-            operands: SmallVec::from_slice(&[start, end]),
-            range: self
-                .base
-                .map(|base| base.wrapping_add(start)..base.wrapping_add(end)),
-            expression: Some(expression),
+        let listed = self.base.listed(raw.bounds, unknown).ok().flatten();
+        Ok(Some(ListEntry {
+            raw,
+            range: listed.map(|listed| listed.range),
         }))
     }
 }
@@ -242,7 +137,8 @@ mod tests {
     use super::*;
 
     fn texts(bytes: &[u8], size: u8, old: bool) -> (Vec<String>, Option<Error>) {
-        let mut list = RawList::new(bytes, ".debug_loclists", 0, size, old);
+        let format = LocationFormat::of(if old { 4 } else { 5 }, false);
+        let mut list = List::new((".debug_loclists", bytes), 0, format, size).unwrap();
         let mut texts = Vec::new();
         loop {
             match list.next() {
@@ -309,5 +205,41 @@ mod tests {
         assert_eq!(found, ["<default>"]);
         assert_eq!(error.unwrap().origin().unwrap().offset, 3);
         assert!(texts(&[0x77], 8, false).1.is_some());
+    }
+
+    // GNU's split DWARF 4: an index and a length of four bytes; expressions after two bytes of length.
+    #[test]
+    fn entries_of_gnu_split_dwarf() {
+        #[rustfmt::skip]
+        let bytes = [
+            0x01, 5,
+            0x02, 1, 2, 1, 0, 0x30,
+            0x03, 0x81, 1, 0x10, 0, 0, 0, 2, 0, 0x30, 0x31,
+            0x00,
+        ];
+        let format = LocationFormat::of(4, true);
+        let mut list = List::new((".debug_loc.dwo", &bytes), 0, format, 8).unwrap();
+        let mut found = Vec::new();
+        while let Some(entry) = list.next().unwrap() {
+            let operands: Vec<u64> = entry.operands().collect();
+            found.push((
+                entry.kind(),
+                operands,
+                entry.expression().map(<[u8]>::to_vec),
+            ));
+        }
+        assert_eq!(
+            found,
+            [
+                ("DW_LLE_base_addressx", vec![5], None),
+                ("DW_LLE_startx_endx", vec![1, 2], Some(vec![0x30])),
+                (
+                    "DW_LLE_startx_length",
+                    vec![0x81, 0x10],
+                    Some(vec![0x30, 0x31])
+                ),
+            ]
+        );
+        assert_eq!(list.offset(), bytes.len() as u64);
     }
 }

@@ -7,9 +7,10 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::Failure;
-use super::list::{RawEntry, RawList, address};
+use super::list::{List, ListEntry, address};
 use super::output::Output;
 use super::{Sources, Style};
+use crate::debug_info::raw_list::LocationFormat;
 use crate::error::{Error, Result};
 use crate::expr::{Cursor, Encoding, Printer};
 use crate::report::{Hex, hex_bytes};
@@ -63,14 +64,15 @@ pub(super) fn dump(
     if output.json() {
         output.begin_array("location_lists")?;
     }
-    for (split, old, name, section) in [
-        (false, true, ".debug_loc", ".debug_loc"),
-        (true, true, ".debug_loc", ".debug_loc.dwo"),
-        (false, false, ".debug_loclists", ".debug_loclists"),
-        (true, false, ".debug_loclists", ".debug_loclists.dwo"),
+    for (split, version, name, section) in [
+        (false, 4, ".debug_loc", ".debug_loc"),
+        (true, 4, ".debug_loc", ".debug_loc.dwo"),
+        (false, 5, ".debug_loclists", ".debug_loclists"),
+        (true, 5, ".debug_loclists", ".debug_loclists.dwo"),
     ] {
         let bytes = sources.section(split, name)?;
-        let expected = !old && sources.has(split);
+        let has_tables = version == 5;
+        let expected = has_tables && sources.has(split);
         if bytes.is_empty() && !expected {
             continue;
         }
@@ -82,14 +84,21 @@ pub(super) fn dump(
             style,
             section,
         };
-        if old {
+        if has_tables {
+            lists.tables(bytes)?;
+        } else {
+            let format = LocationFormat::of(version, split);
+            let address_size = match format {
+                // There are indices alone, which llvm-dwarfdump prints in so many bytes.
+                LocationFormat::GnuSplit => 4,
+                LocationFormat::Pairs | LocationFormat::Kinds => Encoding::AMDGPU.address_size,
+            };
             let encoding = Encoding {
+                address_size,
                 dialect: style.dialect,
                 ..Encoding::AMDGPU
             };
-            lists.run(bytes, 0, bytes.len() as u64, encoding, true)?;
-        } else {
-            lists.tables(bytes)?;
+            lists.run(bytes, 0, bytes.len() as u64, encoding, format)?;
         }
     }
     if output.json() {
@@ -115,7 +124,8 @@ impl Lists<'_, '_> {
                 let size = u64::from(table.encoding.offset_size);
                 start = start.saturating_add(size.saturating_mul(table.offsets.into()));
             }
-            self.run(table.whole, start, table.end, table.encoding, false)?;
+            let format = LocationFormat::Kinds;
+            self.run(table.whole, start, table.end, table.encoding, format)?;
         }
         Ok(())
     }
@@ -202,11 +212,15 @@ impl Lists<'_, '_> {
         start: u64,
         end: u64,
         encoding: Encoding,
-        old: bool,
+        format: LocationFormat,
     ) -> io::Result<()> {
         let mut next = start;
         while next < end {
-            let mut list = RawList::new(bytes, self.section, next, encoding.address_size, old);
+            let list = List::new((self.section, bytes), next, format, encoding.address_size);
+            let mut list = match list {
+                Ok(list) => list,
+                Err(error) => return self.output.problem(&error),
+            };
             let ended = self.list(next, &mut list, encoding)?;
             if !ended || list.offset() <= next {
                 break;
@@ -217,12 +231,7 @@ impl Lists<'_, '_> {
     }
 
     /// One list; whether it was read to its end.
-    fn list(
-        &mut self,
-        offset: u64,
-        list: &mut RawList<'_>,
-        encoding: Encoding,
-    ) -> io::Result<bool> {
+    fn list(&mut self, offset: u64, list: &mut List<'_>, encoding: Encoding) -> io::Result<bool> {
         let json = self.output.json();
         if json {
             self.output.begin_element(&ListFields {
@@ -246,7 +255,8 @@ impl Lists<'_, '_> {
                     break false;
                 }
             };
-            let expression = entry.expression.map(|bytes| printer.expression(bytes));
+            let expression = entry.expression();
+            let expression = expression.map(|bytes| printer.expression(bytes));
             self.entry(&entry, expression, encoding)?;
         };
         if json {
@@ -260,18 +270,18 @@ impl Lists<'_, '_> {
 
     fn entry(
         &mut self,
-        entry: &RawEntry<'_>,
+        entry: &ListEntry<'_>,
         expression: Option<String>,
         encoding: Encoding,
     ) -> io::Result<()> {
         if self.output.json() {
             let range = entry.range.as_ref();
             return self.output.element(&EntryFields {
-                kind: entry.kind,
-                operands: entry.operands.iter().copied().map(Hex::from).collect(),
+                kind: entry.kind(),
+                operands: entry.operands().map(Hex::from).collect(),
                 range: range.map(|range| [range.start.into(), range.end.into()]),
                 value: expression,
-                bytes: entry.expression.map(hex_bytes),
+                bytes: entry.expression().map(hex_bytes),
             });
         }
         if entry.is_base() {

@@ -31,7 +31,6 @@ mod loclists;
 mod name_index;
 mod names;
 mod output;
-mod range_list;
 mod scope;
 mod text;
 mod type_name;
