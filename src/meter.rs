@@ -215,7 +215,7 @@ impl Meter {
     }
 
     /// Starts to count the steps and bytes of another question; what the last one held is not held any more.
-    pub(crate) fn begin_question(&self) {
+    pub(crate) fn reset(&self) {
         self.steps.store(0, Ordering::Relaxed);
         self.bytes.store(self.before, Ordering::Relaxed);
         self.is_full.store(false, Ordering::Relaxed);
@@ -409,7 +409,7 @@ mod tests {
             (Limit::Work, 10)
         );
         assert_eq!(meter.steps(), 10);
-        meter.begin_question();
+        meter.reset();
         meter.work(10).unwrap();
         meter.give_back_steps(3);
         assert_eq!(meter.steps_left(), 3);

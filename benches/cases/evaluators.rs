@@ -13,6 +13,7 @@
 use std::hint::black_box;
 use std::ops::Range;
 
+use super::{Case, Maker, keep, maker};
 use fallible_iterator::FallibleIterator;
 use gimli::{
     EndianSlice, Evaluation, EvaluationResult, EvaluationStorage, LittleEndian, Piece, StoreOnHeap,
@@ -20,15 +21,12 @@ use gimli::{
 };
 use hetdwarf::arch::{AddressSpace, Register, WaveSize};
 use hetdwarf::eval::{
-    BaseType, Context, DieReference, ExpressionBytes, Frame, LocationAttribute, Outcome, Procedure,
-    Resolver, ResultKind, Subprogram, Unit, evaluate,
+    BaseType, Context, DieReference, ExpressionBytes, Frame, LocationAttribute, LocationEntry,
+    Outcome, Procedure, Resolver, ResultKind, Subprogram, Unit, evaluate,
 };
 use hetdwarf::expr::{Encoding, ParseOptions, operations, parse};
 use hetdwarf::location::{Arena, LaneSelect, Location, Place, Storage};
 use hetdwarf::wave::{AccessError, Memory, Wave};
-use smallvec::SmallVec;
-
-use super::{Case, Maker, keep, maker};
 
 /// What is in every register and in all of memory.
 const CONTENTS: u64 = 0x0000_7f12_3456_7890;
@@ -196,13 +194,13 @@ impl<'a> Resolver<'a> for World {
         panic!("no expression has an index")
     }
 
-    fn matching(
+    fn location_list(
         &self,
         _: Unit,
         _: u64,
         _: u64,
-        _: &mut dyn FnMut(u32) -> hetdwarf::Result<()>,
-    ) -> hetdwarf::Result<SmallVec<[ExpressionBytes<'a>; 1]>> {
+        _: &mut dyn FnMut(LocationEntry<'a>) -> hetdwarf::Result<()>,
+    ) -> hetdwarf::Result<()> {
         panic!("there are no lists")
     }
 }

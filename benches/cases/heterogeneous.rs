@@ -5,21 +5,19 @@
 
 use std::ops::Range;
 
+use super::evaluators::bytes;
+use super::{Case, Maker, maker};
 use hetdwarf::arch::{AddressSpace, Lane, Register, WaveSize};
 use hetdwarf::eval::{
     BaseType, Context, DieReference, ExpressionBytes, IntegerType, LaneFocus, LegacyBase,
-    LegacyFrame, LegacyUnit, LocationAttribute, ObjectShape, Outcome, PerLane, Procedure, Reading,
-    Resolver, ResultKind, Unit, evaluate, locate_lanes, rewrite_legacy,
+    LegacyFrame, LegacyUnit, LocationAttribute, LocationEntry, ObjectShape, Outcome, PerLane,
+    Procedure, Reading, Resolver, ResultKind, Unit, evaluate, locate_lanes, rewrite_legacy,
 };
 use hetdwarf::expr::Encoding;
 use hetdwarf::location::{
     Access, Arena, LaneBits, LaneSelect, Location, Place, Storage, read, read_lanes,
 };
 use hetdwarf::wave::{AccessError, Memory, Wave};
-use smallvec::SmallVec;
-
-use super::evaluators::bytes;
-use super::{Case, Maker, maker};
 
 /// Lane 3 of many.
 const ONE: LaneFocus = LaneFocus::One(Lane(3));
@@ -206,13 +204,13 @@ impl<'a> Resolver<'a> for Addresses {
         Ok(0x2000 + index * 8)
     }
 
-    fn matching(
+    fn location_list(
         &self,
         _: Unit,
         _: u64,
         _: u64,
-        _: &mut dyn FnMut(u32) -> hetdwarf::Result<()>,
-    ) -> hetdwarf::Result<SmallVec<[ExpressionBytes<'a>; 1]>> {
+        _: &mut dyn FnMut(LocationEntry<'a>) -> hetdwarf::Result<()>,
+    ) -> hetdwarf::Result<()> {
         panic!("there are no lists")
     }
 }

@@ -12,24 +12,22 @@ use std::hint::black_box;
 use std::ops::Range;
 use std::path::PathBuf;
 
+use super::evaluators::{AT_A_STOP, CFA};
+use super::{Case, Maker, keep, maker};
 use fallible_iterator::FallibleIterator;
 use gimli::{EndianSlice, Evaluation, EvaluationResult, LittleEndian, Value, ValueType};
 use hetdwarf::arch::{AddressSpace, Register, WaveSize};
 use hetdwarf::error::Need;
 use hetdwarf::eval::{
     BaseType, BaseTypeEncoding, CallSite, Context, DieReference, ExpressionBytes, Frame,
-    LocationAttribute, Outcome, Procedure, Reading, Resolver, ResultKind, Subprogram, Unit,
-    evaluate,
+    LocationAttribute, LocationEntry, Outcome, Procedure, Reading, Resolver, ResultKind,
+    Subprogram, Unit, evaluate,
 };
 use hetdwarf::expr::{Encoding, Opcode, operations};
 use hetdwarf::location::{Arena, LaneSelect, Location, Place, Storage};
 use hetdwarf::object::CodeObject;
 use hetdwarf::wave::{AccessError, Memory, Wave};
 use object::{Object, ObjectSection};
-use smallvec::SmallVec;
-
-use super::evaluators::{AT_A_STOP, CFA};
-use super::{Case, Maker, keep, maker};
 
 type Bytes = EndianSlice<'static, LittleEndian>;
 
@@ -490,22 +488,17 @@ impl<'a> Resolver<'a> for World {
         Ok(CONTENTS)
     }
 
-    fn matching(
+    fn location_list(
         &self,
         _: Unit,
         _: u64,
         _: u64,
-        _: &mut dyn FnMut(u32) -> hetdwarf::Result<()>,
-    ) -> hetdwarf::Result<SmallVec<[ExpressionBytes<'a>; 1]>> {
+        _: &mut dyn FnMut(LocationEntry<'a>) -> hetdwarf::Result<()>,
+    ) -> hetdwarf::Result<()> {
         Err(Need::Unit.into())
     }
 
-    fn call_site(
-        &self,
-        _: Register,
-        _: (u64, u64),
-        _: &mut dyn FnMut(u32) -> hetdwarf::Result<()>,
-    ) -> hetdwarf::Result<CallSite<'a>> {
+    fn call_site(&self, _: Register, _: (u64, u64)) -> hetdwarf::Result<CallSite<'a>> {
         let unit = Unit::unknown(Encoding::AMDGPU);
         Ok(CallSite::Value {
             value: ExpressionBytes::alone(CALL_VALUE, unit),

@@ -8,15 +8,13 @@ use hetdwarf::arch::{AddressSpace, Lane, Register, WaveSize};
 use hetdwarf::error::{Error, Result};
 use hetdwarf::eval::{
     BaseType, BaseTypeEncoding, Context, DieReference, ExpressionBytes, Frame, LaneFocus,
-    LocationAttribute, Outcome, Procedure, Reading, Resolver, ResultKind, Subprogram, Unit,
-    evaluate,
+    LocationAttribute, LocationEntry, Outcome, Procedure, Reading, Resolver, ResultKind,
+    Subprogram, Unit, evaluate,
 };
 use hetdwarf::expr::{Opcode, ParseOptions, operations, parse};
 use hetdwarf::location::{Arena, LaneSelect, Location, Place, Storage};
 use hetdwarf::wave::Snapshot;
 use serde_json::Value;
-use smallvec::SmallVec;
-
 /// Operations that keep something in the arena.
 const IN_ARENA: [Opcode; 8] = [
     Opcode::Piece,
@@ -176,13 +174,13 @@ impl<'a> Resolver<'a> for &'a Entries {
         Ok(0x7f00_0000_1000 + index)
     }
 
-    fn matching(
+    fn location_list(
         &self,
         _: Unit,
         _: u64,
         _: u64,
-        _: &mut dyn FnMut(u32) -> Result<()>,
-    ) -> Result<SmallVec<[ExpressionBytes<'a>; 1]>> {
+        _: &mut dyn FnMut(LocationEntry<'a>) -> Result<()>,
+    ) -> Result<()> {
         Err(Error::malformed("list", "there are none"))
     }
 }

@@ -308,3 +308,74 @@ fn gcc_says_what_it_passes() {
         assert_eq!(text.as_deref(), Some(m), "from {returns:#x}");
     }
 }
+
+/// Sites that return elsewhere, in front of the one that is asked for.
+fn many_sites(count: u64) -> Vec<Entry> {
+    let others = (0..count).flat_map(|n| site(0x8000 + n, OUTER_ENTRY, &S34_PLUS_1));
+    let count = usize::try_from(count).unwrap();
+    let asked = site(RETURN, leaf_after(2 * (count + 1)), &S34_PLUS_1);
+    others.chain(asked).collect()
+}
+
+/// Of each of the 1,000 sites two entries, a site and a parameter, are read and kept once, and not for the second question.
+#[test]
+fn the_call_sites_of_a_function_are_read_once() {
+    let cost = |location: &[u8], questions| {
+        let file = object(many_sites(1000), location, false);
+        let object = CodeObject::parse(&file).unwrap();
+        let program = Program::load(&object).unwrap();
+        let json = format!(
+            r#"{{"format": "hetdwarf-wave/1", "target": "gfx90a", "wave_size": 64, "pc": "{:#x}",
+                "registers": {{"exec": "0x1", "s30": "{RETURN:#x}", "s31": 0, "s32": 256, "s34": 41}},
+                "memory": []}}"#,
+            LEAF + 0x10
+        );
+        let wave = Snapshot::from_json(json.as_bytes()).unwrap();
+        for _ in 0..questions {
+            let arena = Arena::new();
+            let mut options = StopOptions::default();
+            options.reading = Reading::Tolerant;
+            let stop = Stop::new(&program, &wave, wave.pc(), options, &arena);
+            let mut types = TypeTable::default();
+            let variables = stop.frame(0).unwrap().variables(&mut types).unwrap();
+            assert_eq!(variables[0].state(Lane(0)), ValueState::Ok);
+        }
+        (object.meter().steps(), object.meter().bytes())
+    };
+    // const1u 42, stack_value: nothing of a call site.
+    let none = cost(&[0x08, 42, 0x9f], 1);
+    let (once, twice) = (cost(&ON_ENTRY, 1), cost(&ON_ENTRY, 2));
+    assert!(once.0 - none.0 >= 2002, "{none:?} {once:?}");
+    // A site is a number and an entry, with a register and where an expression stands: 24 and some 80 bytes.
+    assert!(once.1 - none.1 >= 1001 * (24 + 72), "{none:?} {once:?}");
+    assert!(twice.0 - once.0 < 100, "{once:?} {twice:?}");
+    assert_eq!(twice.1, once.1);
+}
+
+/// The place of the broken parameter is list 9 of a table that is not there. It costs no other site anything, and where it is
+/// on the way to the register that is asked for it is an error. Of two sites at one address the first is taken.
+#[test]
+fn a_parameter_that_cannot_be_read_costs_no_other_site() {
+    let broken = || {
+        let place = A::Bytes(DW_FORM_loclistx.0.try_into().unwrap(), vec![9]);
+        let attributes = vec![(DW_AT_location, place)];
+        entry(3, DW_TAG_call_site_parameter, attributes)
+    };
+    let mut sites = site(RETURN + 4, OUTER_ENTRY, &S34_PLUS_1);
+    sites.push(broken());
+    sites.extend(site(RETURN, leaf_after(7), &S34_PLUS_1));
+    sites.extend(site(RETURN, leaf_after(7), &[0x31]));
+    let found = tolerant(sites, false);
+    assert_eq!(found, (ValueState::Ok, "42".to_owned()));
+    for (at, is_found) in [(1, false), (2, true)] {
+        let mut sites = site(RETURN, leaf_after(3), &S34_PLUS_1);
+        sites.insert(at, broken());
+        let (state, _) = tolerant(sites, false);
+        assert_eq!(state == ValueState::Ok, is_found, "{at}: {state:?}");
+        assert_eq!(
+            matches!(state, ValueState::Error(_)),
+            !is_found,
+            "{state:?}"
+        );
+    }
+}

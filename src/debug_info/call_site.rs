@@ -2,6 +2,10 @@
 //!
 //! Evaluating it is left to `eval`. Sources: DWARF 5 §3.4; the spellings of gcc before DWARF 5.
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use foldhash::HashMap;
 use gimli::constants::*;
 use gimli::{DwAt, DwTag};
 
@@ -11,8 +15,9 @@ use super::function::{Function, Iterations};
 use super::id::DieId;
 use super::value::DieValue;
 use crate::arch::Register;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::eval::{CallSite, ExpressionBytes, LocationAttribute, Subprogram, single_register};
+use crate::sync::lock;
 
 /// A name in DWARF 5, and gcc's from before.
 const SITES: [DwTag; 2] = [DW_TAG_call_site, DW_TAG_GNU_call_site];
@@ -24,6 +29,40 @@ const RETURNS: [DwAt; 2] = [DW_AT_call_return_pc, DW_AT_low_pc];
 /// The longest instruction of AMDGPU, in bytes.
 const LONGEST_INSTRUCTION: u64 = 20;
 
+/// The call sites of the functions that were asked for.
+#[derive(Debug, Default)]
+pub(super) struct KnownCallSites<'a> {
+    by_function: Mutex<HashMap<DieId, Arc<CallSites<'a>>>>,
+}
+
+/// The call sites of a function that return. Of several at one address the first holds.
+#[derive(Debug, Default)]
+struct CallSites<'a> {
+    /// By the address that they return to.
+    returning: BTreeMap<u64, DieId>,
+    /// By the address of the call instruction, of those that do not say where they return to.
+    calling: BTreeMap<u64, DieId>,
+    /// What registers have on entry to what a site calls.
+    values: HashMap<(DieId, Register), ExpressionBytes<'a>>,
+    /// Why parameters of a site could not be read; those before it are in `values`.
+    unread: HashMap<DieId, Error>,
+    /// Why the entries of the function could not be read to their end.
+    error: Option<Error>,
+}
+
+impl CallSites<'_> {
+    /// The site whose call instruction contains an address.
+    fn at(&self, address: u64) -> Option<DieId> {
+        let returning = address
+            .checked_add(1)
+            .and_then(|after| self.returning.get(&after));
+        let first = address.saturating_sub(LONGEST_INSTRUCTION - 1);
+        let calling = self.calling.range(first..=address).map(|(_, site)| site);
+        let sites = returning.into_iter().chain(calling);
+        sites.min_by_key(|site| site.offset).copied()
+    }
+}
+
 impl<'a> DebugInfo<'a> {
     /// What the call site at `address`, which is within the call instruction, says of `register` on entry to the
     /// function at `callee`.
@@ -31,67 +70,104 @@ impl<'a> DebugInfo<'a> {
         &self,
         register: Register,
         (callee, address): (u64, u64),
-        spend: &mut dyn FnMut(u32) -> Result<()>,
     ) -> Result<CallSite<'a>> {
         let Some(caller) = self.find_function(address)? else {
             return Ok(CallSite::Unknown);
         };
-        let Some(site) = self.call_site_at(caller.die, address, spend)? else {
-            return Ok(CallSite::Unknown);
+        let sites = self.call_sites_of(caller.die)?;
+        let Some(site) = sites.at(address) else {
+            return sites.error.clone().map_or(Ok(CallSite::Unknown), Err);
         };
-        if self.calls_another(&site, callee)? {
+        if self.calls_another(&self.die(site)?, callee)? {
             return Ok(CallSite::OtherFunction);
         }
-        let mut walk = self.walk(site.id())?;
+        match (sites.values.get(&(site, register)), sites.unread.get(&site)) {
+            (Some(value), _) => Ok(CallSite::Value {
+                value: *value,
+                subprogram: subprogram(&caller),
+            }),
+            (None, Some(error)) => Err(error.clone()),
+            (None, None) => Ok(CallSite::Unknown),
+        }
+    }
+
+    /// The call sites of a function, read once.
+    fn call_sites_of(&self, function: DieId) -> Result<Arc<CallSites<'a>>> {
+        let known = || lock(&self.call_sites.by_function);
+        if let Some(sites) = known().get(&function) {
+            return Ok(Arc::clone(sites));
+        }
+        let mut sites = CallSites::default();
+        if let Err(error) = self.read_call_sites(function, &mut sites) {
+            // What was too much now may not be too much another time.
+            if error.is_limit() {
+                return Err(error);
+            }
+            sites.error = Some(error);
+        }
+        let sites = Arc::new(sites);
+        known().insert(function, Arc::clone(&sites));
+        Ok(sites)
+    }
+
+    fn read_call_sites(&self, function: DieId, sites: &mut CallSites<'a>) -> Result<()> {
+        self.hold_all::<CallSites<'a>>(1)?;
+        let mut walk = self.walk(function)?;
+        // The site that the last entries were in, and its depth.
+        let mut within: Option<(DieId, isize)> = None;
         while let Some(entry) = walk.next_entry()? {
-            spend(1)?;
-            if !PARAMETERS.contains(&entry.tag()) {
-                continue;
-            }
-            let parameter = walk.die();
-            let Some(place) = self.expression_of(&parameter, DW_AT_location)? else {
-                continue;
-            };
-            if single_register(&place) != Some(register) {
-                continue;
-            }
-            for name in VALUES {
-                if let Some(value) = self.expression_of(&parameter, name)? {
-                    let subprogram = subprogram(&caller);
-                    return Ok(CallSite::Value { value, subprogram });
+            self.meter().work(1)?;
+            let (tag, depth) = (entry.tag(), entry.depth());
+            within = within.filter(|(_, above)| depth > *above);
+            if SITES.contains(&tag) {
+                let site = walk.die();
+                self.hold_all::<(u64, DieId)>(1)?;
+                within = self.keep_site(&site, sites).then(|| (site.id(), depth));
+            } else if let Some((site, _)) = within
+                && PARAMETERS.contains(&tag)
+                && !sites.unread.contains_key(&site)
+            {
+                self.hold_all::<((DieId, Register), ExpressionBytes<'a>)>(1)?;
+                match self.parameter(&walk.die()) {
+                    Ok(Some((register, value))) => {
+                        sites.values.entry((site, register)).or_insert(value);
+                    }
+                    Ok(None) => {}
+                    Err(error) => {
+                        sites.unread.insert(site, error);
+                    }
                 }
             }
         }
-        Ok(CallSite::Unknown)
+        Ok(())
     }
 
-    /// The call site in a function whose call instruction contains an address.
-    fn call_site_at(
-        &self,
-        function: DieId,
-        address: u64,
-        spend: &mut dyn FnMut(u32) -> Result<()>,
-    ) -> Result<Option<Die<'a>>> {
-        let after = address.checked_add(1);
-        let mut walk = self.walk(function)?;
-        while let Some(entry) = walk.next_entry()? {
-            spend(1)?;
-            if !SITES.contains(&entry.tag()) {
-                continue;
-            }
-            let site = walk.die();
-            let returns = RETURNS
-                .iter()
-                .find_map(|name| self.address_of(&site, *name));
-            let is_here = match (returns, self.address_of(&site, DW_AT_call_pc)) {
-                (Some(returns), _) => Some(returns) == after,
-                (None, Some(call)) => address
-                    .checked_sub(call)
-                    .is_some_and(|within| within < LONGEST_INSTRUCTION),
-                (None, None) => false,
-            };
-            if is_here && !is_tail_call(&site) {
-                return Ok(Some(site));
+    /// Puts a call site where it is found by its address; whether it is found there.
+    fn keep_site(&self, die: &Die<'a>, sites: &mut CallSites<'a>) -> bool {
+        if is_tail_call(die) {
+            return false;
+        }
+        let mut names = RETURNS.iter();
+        let returns = names.find_map(|name| self.address_of(die, *name));
+        let (found, address) = match (returns, self.address_of(die, DW_AT_call_pc)) {
+            (Some(returns), _) => (&mut sites.returning, returns),
+            (None, Some(call)) => (&mut sites.calling, call),
+            (None, None) => return false,
+        };
+        let id = die.id();
+        found.entry(address).or_insert(id) == &id
+    }
+
+    /// The register that a parameter of a call site is passed in, and its value; nothing if it is not in a register, or has
+    /// no value.
+    fn parameter(&self, die: &Die<'a>) -> Result<Option<(Register, ExpressionBytes<'a>)>> {
+        let place = self.expression_of(die, DW_AT_location)?;
+        let Some(register) = place.and_then(|place| single_register(&place)) else {
+            return Ok(None);
+        };
+        for name in VALUES {
+            if let Some(value) = self.expression_of(die, name)? {
+                return Ok(Some((register, value)));
             }
         }
         Ok(None)

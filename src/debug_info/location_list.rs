@@ -2,9 +2,7 @@
 //!
 //! This module looks up the addresses of entries, which [`raw_list`](super::raw_list) decodes, tells the default entry
 //! from the bounded ones, and keeps where in its section an expression stands. Choosing an entry for a program
-//! location is left to `resolver`. Sources: HET A.2.5.5; DWARF 5 §2.6.2.
-
-use core::ops::Range;
+//! location is left to [`eval`](crate::eval). Sources: HET A.2.5.5; DWARF 5 §2.6.2.
 
 use fallible_iterator::FallibleIterator;
 
@@ -12,26 +10,7 @@ use super::DebugInfo;
 use super::id::UnitId;
 use super::raw_list::{Base, Bounds, LocationFormat, RawLocation, RawLocations};
 use crate::error::{Error, Result};
-use crate::eval::{self, ExpressionBytes};
-
-/// Where an expression of a location list holds.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LocationRange {
-    /// In these addresses of the code object. The range may be empty.
-    Bounded(Range<u64>),
-    /// Wherever no bounded entry of the list holds (`DW_LLE_default_location`).
-    Default,
-}
-
-/// An entry of a location list.
-#[non_exhaustive]
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LocationEntry<'a> {
-    /// Where the expression holds.
-    pub range: LocationRange,
-    /// The expression.
-    pub expression: ExpressionBytes<'a>,
-}
+use crate::eval::{self, ExpressionBytes, LocationEntry, LocationRange};
 
 /// The entries of a location list; see [`DebugInfo::location_list`].
 #[derive(Debug)]
@@ -82,14 +61,14 @@ impl<'a> LocationEntries<'_, 'a> {
             (_, Some(listed)) if !listed.is_discarded => LocationRange::Bounded(listed.range),
             (_, _) => return Ok(None),
         };
-        Ok(entry.expression.map(|(offset, bytes)| LocationEntry {
-            range,
-            expression: ExpressionBytes {
+        Ok(entry.expression.map(|(offset, bytes)| {
+            let expression = ExpressionBytes {
                 bytes,
                 unit: self.expressions,
                 section: self.section,
                 offset,
-            },
+            };
+            LocationEntry::new(range, expression)
         }))
     }
 }

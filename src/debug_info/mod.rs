@@ -41,7 +41,6 @@ mod file;
 mod function;
 mod id;
 mod index_table;
-mod known_matches;
 mod layout;
 mod line;
 mod location_list;
@@ -74,6 +73,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
+pub use crate::eval::{LocationEntry, LocationRange};
+use call_site::KnownCallSites;
 pub use convention::{AddressSpaceNumbering, LocationConvention, UnitConvention};
 pub use die::Die;
 pub use function::{Declaration, Function, Iterations, Simt};
@@ -81,7 +82,7 @@ pub use id::{DieId, UnitId};
 pub(crate) use index_table::{IndexFault, IndexTable, index_of};
 pub(crate) use layout::{Layout, Question};
 pub use line::{LineTable, Row};
-pub use location_list::{LocationEntries, LocationEntry, LocationRange};
+pub use location_list::LocationEntries;
 pub use scope::InlinedCall;
 pub use source_file::SourceFile;
 pub use source_frame::{SourceFrame, SourceFrames};
@@ -99,7 +100,6 @@ use crate::meter::{Held, Meter};
 use address_index::AddressIndex;
 use cache::UnitCache;
 use file::File;
-use known_matches::KnownMatches;
 use unit::UnitEntry;
 
 /// Bytes of a section, as gimli reads them. AMDGPU is little-endian.
@@ -136,7 +136,7 @@ pub struct DebugInfo<'a> {
     addresses: OnceLock<AddressIndex>,
     aranges: OnceLock<AddressIndex>,
     lines: Mutex<LineTables<'a>>,
-    matches: KnownMatches<'a>,
+    call_sites: KnownCallSites<'a>,
 }
 
 impl<'a> DebugInfo<'a> {
@@ -176,7 +176,7 @@ impl<'a> DebugInfo<'a> {
             addresses: OnceLock::new(),
             aranges: OnceLock::new(),
             lines: Mutex::default(),
-            matches: KnownMatches::default(),
+            call_sites: KnownCallSites::default(),
         };
         info.add_file(file);
         info
@@ -186,7 +186,7 @@ impl<'a> DebugInfo<'a> {
     #[must_use]
     pub fn with_dialect(mut self, dialect: Dialect) -> DebugInfo<'a> {
         self.dialect = dialect;
-        self.matches = KnownMatches::default();
+        self.call_sites = KnownCallSites::default();
         self
     }
 

@@ -10,17 +10,13 @@ use smallvec::SmallVec;
 
 use super::DebugInfo;
 use super::id::{DieId, UnitId};
-use super::location_list::LocationRange;
 use crate::arch::Register;
 use crate::error::{Error, ErrorKind, Result, SpecRule};
 use crate::eval::{
-    BaseType, BaseTypeEncoding, CallSite, DieReference, ExpressionBytes, IntegerType, Procedure,
-    Resolver, Unit,
+    BaseType, BaseTypeEncoding, CallSite, DieReference, ExpressionBytes, IntegerType,
+    LocationEntry, Matching, Procedure, Resolver, Unit,
 };
-use crate::limits::too_many;
-
-/// How many entries of a location list may hold at one address; compilers write one.
-const MATCHES: usize = 1 << 12;
+use crate::meter::Meter;
 
 impl DebugInfo<'_> {
     /// Where a reference from an expression of `unit` leads.
@@ -49,46 +45,24 @@ impl DebugInfo<'_> {
 }
 
 impl<'a> DebugInfo<'a> {
-    /// The expressions of a location list that hold at `pc`; `spend` is paid for each entry that is looked at.
+    /// The expressions of a location list that hold at `pc`.
     ///
     /// # Errors
-    /// As [`Resolver::matching`].
-    pub(crate) fn matching_here(
+    /// If the list is malformed.
+    pub(crate) fn expressions_at(
         &self,
         unit: Unit,
         offset: u64,
         pc: u64,
-        spend: &mut dyn FnMut(u32) -> Result<()>,
+        meter: &Meter,
     ) -> Result<SmallVec<[ExpressionBytes<'a>; 1]>> {
-        let question = (UnitId(unit.id), offset, pc);
-        if let Some(known) = self.matches.get(&question) {
-            spend(1)?;
-            return Ok(known.into_iter().collect());
-        }
-        let mut bounded = SmallVec::<[_; 1]>::new();
-        let mut default = SmallVec::<[_; 1]>::new();
+        let mut matching = Matching::at(pc);
         let mut entries = self.location_list(UnitId(unit.id), offset)?;
         while let Some(entry) = entries.next()? {
-            spend(1)?;
-            match entry.range {
-                LocationRange::Bounded(range) if range.contains(&pc) => {
-                    bounded.push(entry.expression);
-                }
-                LocationRange::Bounded(_) => {}
-                LocationRange::Default => default.push(entry.expression),
-            }
-            if bounded.len().max(default.len()) > MATCHES {
-                return Err(too_many(
-                    "entries of a location list for one address",
-                    MATCHES as u64,
-                ));
-            }
+            meter.work(1)?;
+            matching.add(entry)?;
         }
-        let matches = if bounded.is_empty() { default } else { bounded };
-        if matches.len() <= 1 {
-            self.matches.keep(question, matches.first().copied());
-        }
-        Ok(matches)
+        Ok(matching.into_expressions())
     }
 }
 
@@ -186,25 +160,22 @@ impl<'d> Resolver<'d> for &'d DebugInfo<'_> {
         self.indexed_address(id, index, place)
     }
 
-    fn matching(
+    fn location_list(
         &self,
         unit: Unit,
         offset: u64,
-        pc: u64,
-        spend: &mut dyn FnMut(u32) -> Result<()>,
-    ) -> Result<SmallVec<[ExpressionBytes<'d>; 1]>> {
-        // What lives as long as the file may be taken for what does not.
-        let shorter = |expression| -> ExpressionBytes<'d> { expression };
-        let matches = self.matching_here(unit, offset, pc, spend)?;
-        Ok(matches.into_iter().map(shorter).collect())
+        _pc: u64,
+        visit: &mut dyn FnMut(LocationEntry<'d>) -> Result<()>,
+    ) -> Result<()> {
+        let info: &'d DebugInfo<'_> = self;
+        let mut entries = info.location_list(UnitId(unit.id), offset)?;
+        while let Some(entry) = entries.next()? {
+            visit(entry)?;
+        }
+        Ok(())
     }
 
-    fn call_site(
-        &self,
-        register: Register,
-        addresses: (u64, u64),
-        spend: &mut dyn FnMut(u32) -> Result<()>,
-    ) -> Result<CallSite<'d>> {
-        self.call_site_value(register, addresses, spend)
+    fn call_site(&self, register: Register, addresses: (u64, u64)) -> Result<CallSite<'d>> {
+        self.call_site_value(register, addresses)
     }
 }

@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use super::DebugInfo;
+use super::call_site::KnownCallSites;
 use super::file::File;
 use super::id::UnitId;
-use super::known_matches::KnownMatches;
 use super::unit::{UnitEntry, UnitKind};
 use crate::error::Result;
 
@@ -34,7 +34,7 @@ impl<'a> DebugInfo<'a> {
         let first = self.add_file(file);
         self.addresses = OnceLock::new();
         self.aranges = OnceLock::new();
-        self.matches = KnownMatches::default();
+        self.call_sites = KnownCallSites::default();
         let skeletons: BTreeMap<u64, UnitId> = self
             .unit_ids()
             .take(first)

@@ -91,14 +91,12 @@ pub(super) fn steps_for_places(location: &Location<'_>) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use smallvec::SmallVec;
-
     use super::*;
     use crate::arch::Register;
     use crate::error::ErrorKind;
     use crate::eval::{
-        BaseType, DieReference, ExpressionBytes, Frame, LocationAttribute, Outcome, Procedure,
-        Resolver, ResultKind, Subprogram, Unit, evaluate,
+        BaseType, DieReference, ExpressionBytes, Frame, LocationAttribute, LocationEntry, Outcome,
+        Procedure, Resolver, ResultKind, Subprogram, Unit, evaluate,
     };
     use crate::expr::{Encoding, ParseOptions, parse};
     use crate::limits::Limits;
@@ -158,15 +156,15 @@ mod tests {
             Ok(index)
         }
 
-        fn matching(
+        fn location_list(
             &self,
             _: Unit,
             _: u64,
             _: u64,
-            _: &mut dyn FnMut(u32) -> Result<()>,
-        ) -> Result<SmallVec<[ExpressionBytes<'a>; 1]>> {
+            _: &mut dyn FnMut(LocationEntry<'a>) -> Result<()>,
+        ) -> Result<()> {
             self.note();
-            Ok(SmallVec::new())
+            Ok(())
         }
     }
 

@@ -83,8 +83,7 @@ fn on_entry<'a>(
     else {
         return run(expression, ResultKind::Any, &context, budget);
     };
-    let mut spend = |steps| budget.charge(steps, here);
-    match resolver.call_site(register, (pc, call_site), &mut spend)? {
+    match resolver.call_site(register, (pc, call_site))? {
         // An entry value is written where the register holds something else by now: that it is as it was, which
         // call frame information may leave to be assumed, is not true then.
         CallSite::Unknown if callee.is_assumed_in_caller(register) => {

@@ -48,6 +48,7 @@ mod fast;
 mod frame_base;
 mod implicit;
 mod legacy;
+mod location_list;
 mod machine;
 mod memory;
 mod operand_stack;
@@ -65,6 +66,8 @@ pub(crate) use legacy::MOST_FROM_ONE_DWORD;
 pub use legacy::{
     Doubt, IntegerType, LegacyBase, LegacyFrame, LegacyUnit, Meaning, ObjectShape, rewrite_legacy,
 };
+pub(crate) use location_list::Matching;
+pub use location_list::{LocationEntry, LocationRange};
 pub use machine::evaluate;
 pub use per_lane::{PerLane, locate, locate_lanes};
 pub use resolver::{

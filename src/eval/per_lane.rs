@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 
 use super::budget::Budget;
 use super::context::{Context, LaneFocus, Outcome, ResultKind};
+use super::location_list::Matching;
 use super::machine::run;
 use super::resolver::LocationAttribute;
 use crate::arch::Lane;
@@ -108,8 +109,12 @@ pub(super) fn locate_within<'a>(
                 ..*context
             };
             let mut locations = SmallVec::<[Location<'a>; 1]>::new();
-            let mut spend = |entries| budget.charge(entries, &context);
-            for expression in resolver.matching(unit, offset, pc, &mut spend)? {
+            let mut matching = Matching::at(pc);
+            resolver.location_list(unit, offset, pc, &mut |entry| {
+                budget.charge(1, &context)?;
+                matching.add(entry)
+            })?;
+            for expression in matching.into_expressions() {
                 let outcome = run(&expression, ResultKind::Location, &context, budget)?;
                 let location = location(outcome);
                 // Charged by place: lists of lists can multiply their number.

@@ -1,8 +1,7 @@
 //! The questions an evaluation asks of the debugging information.
 
-use smallvec::SmallVec;
-
 use super::context::Subprogram;
+use super::location_list::LocationEntry;
 use super::value::BaseType;
 use crate::arch::Register;
 use crate::error::Result;
@@ -127,33 +126,26 @@ pub trait Resolver<'a> {
     /// If the unit has no such entry.
     fn address(&self, unit: Unit, index: u64) -> Result<u64>;
 
-    /// The expressions of the location list at `offset` that hold at `pc` (an address of the code
-    /// object): all bounded entries that contain it or, when there is none, the default entry. `spend` is
-    /// to be called with the number of entries that are looked at, before or while that is done.
+    /// Gives `visit` the entries of the location list at `offset`, in their order, until it fails. Those that do not hold at
+    /// `pc`, an address of the code object, may be left out.
     ///
     /// # Errors
-    /// If the list is malformed, and those of `spend`.
-    fn matching(
+    /// If the list is malformed, and those of `visit`.
+    fn location_list(
         &self,
         unit: Unit,
         offset: u64,
         pc: u64,
-        spend: &mut dyn FnMut(u32) -> Result<()>,
-    ) -> Result<SmallVec<[ExpressionBytes<'a>; 1]>>;
+        visit: &mut dyn FnMut(LocationEntry<'a>) -> Result<()>,
+    ) -> Result<()>;
 
     /// What a call site says that `register` had on entry to the function it calls. Of the two addresses of the code
-    /// object the first is in that function, the second within the call instruction. `spend` is to be called with
-    /// the number of entries that are looked at.
+    /// object the first is in that function, the second within the call instruction.
     ///
     /// # Errors
-    /// If the entries are malformed, and those of `spend`.
-    fn call_site(
-        &self,
-        register: Register,
-        addresses: (u64, u64),
-        spend: &mut dyn FnMut(u32) -> Result<()>,
-    ) -> Result<CallSite<'a>> {
-        let _ = (register, addresses, spend);
+    /// If the entries are malformed.
+    fn call_site(&self, register: Register, addresses: (u64, u64)) -> Result<CallSite<'a>> {
+        let _ = (register, addresses);
         Ok(CallSite::Unknown)
     }
 }

@@ -135,7 +135,7 @@ impl<'p> StopFrame<'_, 'p, '_> {
     /// # Errors
     /// If an expression cannot be evaluated, or the mask of active lanes is not available.
     pub fn lane_pcs_by(&self, recovery: Recovery) -> Result<LanePcs> {
-        self.stop.begin_question();
+        self.stop.reset_meter();
         self.lane_pcs_within(recovery)
     }
 

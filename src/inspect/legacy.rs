@@ -10,8 +10,8 @@ use crate::debug_info::{DebugInfo, Function, LocationConvention, UnitConvention,
 use crate::error::{Ambiguity, ErrorKind, Result};
 use crate::eval::{
     BaseType, CallSite, DieReference, Doubt, ExpressionBytes, IntegerType, LegacyBase, LegacyFrame,
-    LegacyUnit, LocationAttribute, Meaning, ObjectShape, Procedure, Reading, Resolver, Unit,
-    rewrite_legacy, single_register,
+    LegacyUnit, LocationAttribute, LocationEntry, Meaning, ObjectShape, Procedure, Reading,
+    Resolver, Unit, rewrite_legacy, single_register,
 };
 use crate::expr::{Operation, operations};
 use crate::object::{Kernel, SymbolSection};
@@ -252,27 +252,26 @@ impl<'p> Resolver<'p> for LegacyReader<'_, 'p, '_> {
         (&self.info).address(unit, index)
     }
 
-    fn matching(
+    fn location_list(
         &self,
         unit: Unit,
         offset: u64,
         pc: u64,
-        spend: &mut dyn FnMut(u32) -> Result<()>,
-    ) -> Result<SmallVec<[ExpressionBytes<'p>; 1]>> {
-        let expressions = (&self.info).matching(unit, offset, pc, spend)?;
-        expressions
-            .into_iter()
-            .map(|expression| self.one(expression))
-            .collect()
+        visit: &mut dyn FnMut(LocationEntry<'p>) -> Result<()>,
+    ) -> Result<()> {
+        Resolver::location_list(&self.info, unit, offset, pc, &mut |entry| {
+            // What another entry means does not matter here.
+            let expression = if entry.range.may_hold_at(pc) {
+                self.one(entry.expression)?
+            } else {
+                entry.expression
+            };
+            visit(LocationEntry::new(entry.range, expression))
+        })
     }
 
-    fn call_site(
-        &self,
-        register: Register,
-        addresses: (u64, u64),
-        spend: &mut dyn FnMut(u32) -> Result<()>,
-    ) -> Result<CallSite<'p>> {
-        let found = (&self.info).call_site(register, addresses, spend)?;
+    fn call_site(&self, register: Register, addresses: (u64, u64)) -> Result<CallSite<'p>> {
+        let found = (&self.info).call_site(register, addresses)?;
         let CallSite::Value { value, subprogram } = found else {
             return Ok(found);
         };

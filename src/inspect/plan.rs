@@ -25,10 +25,20 @@ pub(super) struct FramePlan<'a> {
 #[derive(Debug)]
 pub(super) struct PlannedVariable<'a> {
     pub(super) variable: Arc<Variable<'a>>,
-    /// The expression that is its location here, as it stands in the file; nothing if there are several or none.
-    pub(super) expression: OnceLock<Option<ExpressionBytes<'a>>>,
+    /// What its location list says here.
+    pub(super) listed: OnceLock<Listed<'a>>,
     /// What that expression means where it is not meant by the letter: for an object of this shape, in waves of this size.
     pub(super) meaning: OnceLock<(ObjectShape, WaveSize, Meaning)>,
+}
+
+/// What a location list says at an address, as it stands in the file.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Listed<'a> {
+    /// No entry holds.
+    Nothing,
+    One(ExpressionBytes<'a>),
+    /// The object is in several places at once, or may be.
+    Several,
 }
 
 impl<'a> FramePlan<'a> {
@@ -44,7 +54,7 @@ impl<'a> PlannedVariable<'a> {
     pub(super) fn new(variable: Arc<Variable<'a>>) -> PlannedVariable<'a> {
         PlannedVariable {
             variable,
-            expression: OnceLock::new(),
+            listed: OnceLock::new(),
             meaning: OnceLock::new(),
         }
     }

@@ -175,8 +175,8 @@ impl<'p, 'a> Stop<'p, 'a> {
     }
 
     /// Starts to count for another question.
-    pub(crate) fn begin_question(&self) {
-        self.meter.begin_question();
+    pub(crate) fn reset_meter(&self) {
+        self.meter.reset();
     }
 
     pub(crate) fn arena(&self) -> &'p Arena<'p> {

@@ -5,17 +5,16 @@ use std::sync::Arc;
 
 use super::context::{FrameContext, VariableContext};
 use super::layout::{LaneTypes, has_moving_members, is_vector_of_bytes};
-use super::legacy::{Meanings, UnitReader};
-use super::plan::{FramePlan, PlannedVariable};
+use super::legacy::Meanings;
+use super::plan::{FramePlan, Listed, PlannedVariable};
 use super::stop::StopFrame;
 use super::value::{Contents, LocationReading, NotUnderstood, Rare, VariableValue};
 use crate::arch::Lane;
 use crate::debug_info::types::{TypeId, TypeTable};
 use crate::debug_info::{DebugInfo, Function, Variable};
-
 use crate::error::{Ambiguity, Error, ErrorKind, Result};
 use crate::eval::{
-    Doubt, ExpressionBytes, LocationAttribute, MOST_FROM_ONE_DWORD, ObjectShape, PerLane, Reading,
+    Doubt, LocationAttribute, MOST_FROM_ONE_DWORD, ObjectShape, PerLane, Reading, Unit,
     locate_lanes,
 };
 use crate::location::{
@@ -36,7 +35,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
     /// # Errors
     /// If the entries of the function are malformed.
     pub fn variables(&self, types: &mut TypeTable) -> Result<Vec<VariableValue<'p>>> {
-        self.stop.begin_question();
+        self.stop.reset_meter();
         let (variables, _) = self.variables_within(types, self.stop.meter())?;
         Ok(variables)
     }
@@ -203,19 +202,7 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
             found.reading = LocationReading::LegacyLlvm;
         }
         let Some(attribute) = variable.location else {
-            let Some(value) = &variable.const_value else {
-                return Ok(Contents::None);
-            };
-            if !types.is_in_order(ty) {
-                // DWARF does not say whether the constant is the number or its bytes.
-                return Err(ErrorKind::Unsupported("DW_AT_const_value").into());
-            }
-            let bit_size = (value.len() as u64).saturating_mul(8);
-            return Ok(Contents::Constant(Bits {
-                bytes: value.clone(),
-                bit_size,
-                ..Bits::default()
-            }));
+            return constant(variable, ty, types);
         };
         let Some(entry) = variable.ty else {
             return Err(Error::malformed("variable", "it has no type"));
@@ -224,10 +211,14 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
         let size = size.filter(|_| !has_moving_members(types, ty));
         let bit_size = size.map(|size| size.min(MOST_BYTES).saturating_mul(8));
         let within = &frame_context.of_variables();
-        let expression = match reader {
-            UnitReader::Letter => None,
-            UnitReader::NamedLanes | UnitReader::Legacy(_) => {
-                self.only_expression(&attribute, planned, within)?
+        let expression = match attribute {
+            LocationAttribute::Expression(expression) => Some(expression),
+            LocationAttribute::List { unit, offset } => {
+                match self.listed((unit, offset), planned, within)? {
+                    Listed::Nothing => return Ok(Contents::None),
+                    Listed::One(expression) => Some(expression),
+                    Listed::Several => None,
+                }
             }
         };
         if let Some(expression) = &expression {
@@ -247,7 +238,6 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
             let meanings = legacy.planned_meaning(&expression, object, planned)?;
             self.fetch_meant(meanings, object, within, found)?
         } else {
-            // A list that has been searched is not searched again.
             let attribute = match (within.legacy, expression) {
                 (None, Some(expression)) => LocationAttribute::Expression(expression),
                 (Some(_), _) | (None, None) => within.rewrite_legacy(attribute)?,
@@ -269,32 +259,26 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
         Ok(contents)
     }
 
-    /// The expression that is the location here, as it stands in the file; nothing if there are several or none.
-    fn only_expression(
+    /// What the list at an offset of the section of a unit says here. A list that has been searched is not searched again.
+    fn listed(
         &self,
-        attribute: &LocationAttribute<'a>,
+        (unit, offset): (Unit, u64),
         planned: &PlannedVariable<'a>,
         within: &VariableContext<'_, 'p, 'a>,
-    ) -> Result<Option<ExpressionBytes<'a>>> {
-        match *attribute {
-            LocationAttribute::Expression(expression) => Ok(Some(expression)),
-            LocationAttribute::List { unit, offset } => {
-                let stop = self.frame.stop;
-                if let Some(known) = planned.expression.get() {
-                    stop.meter().work(1)?;
-                    return Ok(*known);
-                }
-                let info: &'p DebugInfo<'a> = stop.program().info();
-                let pc = within.context.pc.unwrap_or(0);
-                let mut spend = |entries: u32| stop.meter().work(entries.into());
-                let mut expressions = info.matching_here(unit, offset, pc, &mut spend)?;
-                let only = match expressions.len() {
-                    1 => expressions.pop(),
-                    _ => None,
-                };
-                Ok(*planned.expression.get_or_init(|| only))
-            }
+    ) -> Result<Listed<'a>> {
+        let stop = self.frame.stop;
+        if let Some(known) = planned.listed.get() {
+            stop.meter().work(1)?;
+            return Ok(*known);
         }
+        let info: &'p DebugInfo<'a> = stop.program().info();
+        let pc = within.context.pc.unwrap_or(0);
+        let listed = match *info.expressions_at(unit, offset, pc, stop.meter())? {
+            [] => Listed::Nothing,
+            [expression] => Listed::One(expression),
+            [..] => Listed::Several,
+        };
+        Ok(*planned.listed.get_or_init(|| listed))
     }
 
     /// Reads the bits of an object in every way that its location can be meant: what the readings do not agree
@@ -467,4 +451,20 @@ pub(super) fn is_undefined(location: &Location<'_>) -> bool {
         .places()
         .iter()
         .all(|place| matches!(place.storage, Storage::Undefined))
+}
+
+/// The value of a variable without a location.
+fn constant<'p>(variable: &Variable<'_>, ty: TypeId, types: &TypeTable) -> Result<Contents<'p>> {
+    let Some(value) = &variable.const_value else {
+        return Ok(Contents::None);
+    };
+    if !types.is_in_order(ty) {
+        // DWARF does not say whether the constant is the number or its bytes.
+        return Err(ErrorKind::Unsupported("DW_AT_const_value").into());
+    }
+    Ok(Contents::Constant(Bits {
+        bytes: value.clone(),
+        bit_size: (value.len() as u64).saturating_mul(8),
+        ..Bits::default()
+    }))
 }

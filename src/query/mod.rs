@@ -127,7 +127,7 @@ impl<'s, 'p, 'a> Query<'s, 'p, 'a> {
     /// # Errors
     /// If the debugging information of the frame's function is malformed.
     pub fn new(frame: StopFrame<'s, 'p, 'a>) -> Result<Query<'s, 'p, 'a>> {
-        frame.stop().begin_question();
+        frame.stop().reset_meter();
         Query::within(frame)
     }
 
@@ -167,7 +167,7 @@ impl<'s, 'p, 'a> Query<'s, 'p, 'a> {
     /// If the text is no expression, names something that there is not, or an operator does not take its
     /// operands. What is wrong in one lane only is in its [`LaneAnswer`].
     pub fn evaluate(&mut self, text: &str, lanes: &[Lane]) -> Result<Answer, QueryError> {
-        self.scope.frame.stop().begin_question();
+        self.scope.frame.stop().reset_meter();
         self.evaluate_within(text, lanes)
     }
 

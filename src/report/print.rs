@@ -108,7 +108,7 @@ impl PrintDocument {
         options: &Options,
     ) -> crate::Result<PrintDocument> {
         let meter = frame.stop().meter();
-        meter.begin_question();
+        meter.reset();
         let places = Places::of(*frame, lanes);
         let mut completeness = Completeness::default();
         let mut answer = |(frame, lanes): (StopFrame<'_, '_, '_>, Vec<Lane>)| {

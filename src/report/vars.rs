@@ -345,7 +345,7 @@ impl VarsDocument {
     /// # Errors
     /// If the debugging information of the frame is malformed.
     pub fn new(frame: &StopFrame<'_, '_, '_>, request: &VarsRequest<'_>) -> Result<VarsDocument> {
-        frame.stop().begin_question();
+        frame.stop().reset_meter();
         let mut writer = Writer::new(frame.stop().meter(), request);
         Ok(VarsDocument {
             format: "hetdwarf-vars/1",
@@ -363,7 +363,7 @@ impl AllVarsDocument {
     /// # Errors
     /// If the debugging information of a frame is malformed.
     pub fn new(stop: &Stop<'_, '_>, request: &VarsRequest<'_>) -> Result<AllVarsDocument> {
-        stop.begin_question();
+        stop.reset_meter();
         let mut writer = Writer::new(stop.meter(), request);
         let mut document = AllVarsDocument {
             format: "hetdwarf-vars/1",

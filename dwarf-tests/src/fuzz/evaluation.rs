@@ -1,19 +1,17 @@
 //! Any bytes as an expression that is evaluated in any wave.
 
+use super::wave::{Scrambled, mix};
+use crate::gimli_oracle::{Case, compare, shrink};
 use hetdwarf::arch::{AddressSpace, Lane, Processor, Register, WaveSize};
 use hetdwarf::error::{Error, ErrorKind, Result, SpecRule};
 use hetdwarf::eval::{
     BaseType, BaseTypeEncoding, Context, DieReference, ExpressionBytes, Frame, LaneFocus,
-    LocationAttribute, Outcome, PerLane, Procedure, Reading, Resolver, ResultKind, Subprogram,
-    Unit, Value, evaluate, locate, locate_lanes,
+    LocationAttribute, LocationEntry, LocationRange, Outcome, PerLane, Procedure, Reading,
+    Resolver, ResultKind, Subprogram, Unit, Value, evaluate, locate, locate_lanes,
 };
 use hetdwarf::expr::{self, Dialect};
 use hetdwarf::limits::Limits;
 use hetdwarf::location::{Access, Arena, LaneSelect, Location, Place, Storage, read, read_lanes};
-use smallvec::SmallVec;
-
-use super::wave::{Scrambled, mix};
-use crate::gimli_oracle::{Case, compare, shrink};
 
 /// The most bits that are read of a result.
 const MAX_BITS: u64 = 1 << 12;
@@ -295,20 +293,23 @@ impl<'a> Resolver<'a> for Input<'a> {
         Ok(mix(index) >> (index % 64))
     }
 
-    fn matching(
+    fn location_list(
         &self,
         unit: Unit,
         _: u64,
         _: u64,
-        spend: &mut dyn FnMut(u32) -> Result<()>,
-    ) -> Result<SmallVec<[ExpressionBytes<'a>; 1]>> {
-        spend(2)?;
+        visit: &mut dyn FnMut(LocationEntry<'a>) -> Result<()>,
+    ) -> Result<()> {
         // Two places, one of which a call may have.
         let other: &[u8] = &[0x90, 40];
-        Ok([self.procedure, other]
-            .into_iter()
-            .map(|bytes| ExpressionBytes::alone(bytes, unit))
-            .collect())
+        for bytes in [self.procedure, other] {
+            let expression = ExpressionBytes::alone(bytes, unit);
+            visit(LocationEntry::new(
+                LocationRange::Bounded(0..u64::MAX),
+                expression,
+            ))?;
+        }
+        Ok(())
     }
 }
 

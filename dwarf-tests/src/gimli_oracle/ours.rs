@@ -1,18 +1,16 @@
 //! This crate's answer.
 
+use super::Case;
+use super::world::{self, Kind, Stopped};
 use hetdwarf::arch::{AddressSpace, Register};
 use hetdwarf::error::{Error, Result, SpecRule};
 use hetdwarf::eval::{
     BaseType, BaseTypeEncoding, Context, DieReference, ExpressionBytes, Frame, LaneFocus,
-    LocationAttribute, Outcome, Procedure, Reading, Resolver, ResultKind, Subprogram, Unit, Value,
-    evaluate,
+    LocationAttribute, LocationEntry, Outcome, Procedure, Reading, Resolver, ResultKind,
+    Subprogram, Unit, Value, evaluate,
 };
 use hetdwarf::expr;
 use hetdwarf::location::{Arena, LaneSelect, Location, Place, Storage};
-use smallvec::SmallVec;
-
-use super::Case;
-use super::world::{self, Kind, Stopped};
 
 pub fn encoding(address_size: u8) -> expr::Encoding {
     expr::Encoding {
@@ -64,13 +62,13 @@ impl<'a> Resolver<'a> for &'a Case {
         Ok(world::ADDRESSES[usize::try_from(index).unwrap()])
     }
 
-    fn matching(
+    fn location_list(
         &self,
         _: Unit,
         _: u64,
         _: u64,
-        _: &mut dyn FnMut(u32) -> Result<()>,
-    ) -> Result<SmallVec<[ExpressionBytes<'a>; 1]>> {
+        _: &mut dyn FnMut(LocationEntry<'a>) -> Result<()>,
+    ) -> Result<()> {
         panic!("no location list is generated")
     }
 }

@@ -1,24 +1,22 @@
 //! Input that was made to do harm.
 
+use super::elf::{Attribute as A, Entry, code_object, debug_info, uleb};
+use super::guard::Guard;
+use dwarf_tests::probe::{self, Zeros};
 use fallible_iterator::FallibleIterator;
 use hetdwarf::arch::{Lane, Register, WaveSize};
 use hetdwarf::error::{Error, Result, SpecRule};
 use hetdwarf::eval::Frame as _;
 use hetdwarf::eval::{
     BaseType, BaseTypeEncoding, Context, DieReference, ExpressionBytes, LaneFocus,
-    LocationAttribute, Outcome, Procedure, Reading, Resolver, ResultKind, Subprogram, Unit,
-    evaluate, locate_lanes,
+    LocationAttribute, LocationEntry, LocationRange, Outcome, Procedure, Reading, Resolver,
+    ResultKind, Subprogram, Unit, evaluate, locate_lanes,
 };
 use hetdwarf::expr::{Encoding, ParseOptions, parse};
 use hetdwarf::frame::{Entry as FrameEntry, FrameIndex, FrameSection, Rows, Unwind, unwind};
 use hetdwarf::limits::MOST_DEPTH;
 use hetdwarf::location::{Access, Arena, read, read_lanes, write};
 use hetdwarf::object::CodeObject;
-use smallvec::SmallVec;
-
-use super::elf::{Attribute as A, Entry, code_object, debug_info, uleb};
-use super::guard::Guard;
-use dwarf_tests::probe::{self, Zeros};
 
 const UNIT: Unit = Unit {
     id: 0,
@@ -66,16 +64,21 @@ impl<'a> Resolver<'a> for &'a Everywhere {
         Ok(index)
     }
 
-    fn matching(
+    fn location_list(
         &self,
         unit: Unit,
         _: u64,
         _: u64,
-        _: &mut dyn FnMut(u32) -> Result<()>,
-    ) -> Result<SmallVec<[ExpressionBytes<'a>; 1]>> {
-        Ok((0..self.times)
-            .map(|_| ExpressionBytes::alone(self.expression.as_slice(), unit))
-            .collect())
+        visit: &mut dyn FnMut(LocationEntry<'a>) -> Result<()>,
+    ) -> Result<()> {
+        for _ in 0..self.times {
+            let expression = ExpressionBytes::alone(self.expression.as_slice(), unit);
+            visit(LocationEntry::new(
+                LocationRange::Bounded(0..u64::MAX),
+                expression,
+            ))?;
+        }
+        Ok(())
     }
 }
 

@@ -67,7 +67,8 @@ fn touch(info: &DebugInfo<'_>) {
                         }
                     }
                     Ok(DieValue::LocationList(list)) => {
-                        let _ = resolver.matching(expressions, list, 0x1600, &mut |_| Ok(()));
+                        let meter = info.question();
+                        let _ = info.expressions_at(expressions, list, 0x1600, &meter);
                     }
                     _ => {}
                 }

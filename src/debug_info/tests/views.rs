@@ -4,7 +4,6 @@ use fallible_iterator::FallibleIterator;
 use gimli::constants::DW_AT_location;
 
 use super::*;
-use crate::eval::Resolver;
 
 /// What `readelf --debug-dump=loc` of binutils 2.40 says of the variables of `f`, in the order of their entries.
 const LISTS: &[(&str, &[(u64, u64)])] = &[
@@ -69,7 +68,7 @@ fn an_entry_after_a_view_pair_is_found() {
     let unit = info.unit_ids().next().unwrap();
     let (_, offset) = lists(&info, unit).swap_remove(1);
     let eval = info.eval_unit(unit).unwrap();
-    let found = (&info).matching(eval, offset, 0x1036, &mut |_| Ok(()));
+    let found = info.expressions_at(eval, offset, 0x1036, info.meter());
     let found: Vec<&[u8]> = found.unwrap().iter().map(|found| found.bytes).collect();
     assert_eq!(found, [&[0x50][..]]);
 }

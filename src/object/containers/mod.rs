@@ -171,7 +171,7 @@ pub fn code_object_with<'data>(
     }
     let index = chosen.index;
     drop(all);
-    meter.begin_question();
+    meter.reset();
     let again = search(data, &meter, Keep::One(index))?;
     select(&again, &Selector::Index(index)).cloned()
 }

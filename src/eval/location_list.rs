@@ -1,0 +1,98 @@
+//! Location lists: the entries that hold at a program location. Source: HET A.2.5.5, DWARF 5 §2.6.2.
+
+use core::ops::Range;
+
+use smallvec::SmallVec;
+
+use super::resolver::ExpressionBytes;
+use crate::error::Result;
+use crate::limits::too_many;
+
+/// How many entries of a location list may hold at one address; compilers write one.
+const MATCHES: usize = 1 << 12;
+
+/// Where an expression of a location list holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LocationRange {
+    /// In these addresses of the code object. The range may be empty.
+    Bounded(Range<u64>),
+    /// Wherever no bounded entry of the list holds (`DW_LLE_default_location`).
+    Default,
+}
+
+impl LocationRange {
+    /// Whether it holds at an address of the code object; of a default entry, whether it can.
+    #[must_use]
+    pub fn may_hold_at(&self, pc: u64) -> bool {
+        match self {
+            LocationRange::Bounded(range) => range.contains(&pc),
+            LocationRange::Default => true,
+        }
+    }
+}
+
+/// An entry of a location list.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LocationEntry<'a> {
+    /// Where the expression holds.
+    pub range: LocationRange,
+    /// The expression.
+    pub expression: ExpressionBytes<'a>,
+}
+
+impl<'a> LocationEntry<'a> {
+    /// An entry of a list.
+    #[must_use]
+    pub const fn new(range: LocationRange, expression: ExpressionBytes<'a>) -> LocationEntry<'a> {
+        LocationEntry { range, expression }
+    }
+}
+
+/// The entries of a list that hold at an address: all bounded ones that contain it or, when there is none, the default ones.
+#[derive(Debug)]
+pub(crate) struct Matching<'a> {
+    pc: u64,
+    bounded: SmallVec<[ExpressionBytes<'a>; 1]>,
+    default: SmallVec<[ExpressionBytes<'a>; 1]>,
+}
+
+impl<'a> Matching<'a> {
+    pub(crate) fn at(pc: u64) -> Matching<'a> {
+        Matching {
+            pc,
+            bounded: SmallVec::new(),
+            default: SmallVec::new(),
+        }
+    }
+
+    /// Takes the next entry.
+    ///
+    /// # Errors
+    /// If too many hold.
+    pub(crate) fn add(&mut self, entry: LocationEntry<'a>) -> Result<()> {
+        if !entry.range.may_hold_at(self.pc) {
+            return Ok(());
+        }
+        let matches = match entry.range {
+            LocationRange::Bounded(_) => &mut self.bounded,
+            LocationRange::Default => &mut self.default,
+        };
+        if matches.len() == MATCHES {
+            return Err(too_many(
+                "entries of a location list for one address",
+                MATCHES as u64,
+            ));
+        }
+        matches.push(entry.expression);
+        Ok(())
+    }
+
+    pub(crate) fn into_expressions(self) -> SmallVec<[ExpressionBytes<'a>; 1]> {
+        if self.bounded.is_empty() {
+            self.default
+        } else {
+            self.bounded
+        }
+    }
+}
