@@ -106,12 +106,12 @@ fn is_within(runs: &Value, pc: u128) -> bool {
     })
 }
 
-/// Without any recovery, the annotated object says of every stop and lane what recovery says of the original: the same state,
-/// and a place that the emulator calls right.
+/// Without any recovery, the annotated object says of every stop and lane what recovery says of the original: the same state
+/// and the same address, which the emulator calls right.
 #[test]
 fn annotations_say_what_recovery_says() {
     let folder = Folder::new("lanes");
-    let (mut waiting, mut same, mut left_out, mut lanes_seen) = (0, 0, 0, 0);
+    let (mut waiting, mut left_out, mut lanes_seen) = (0, 0, 0);
     for case in lane_cases() {
         let truth = json(&case.join("truth.json"));
         let object = case.join(truth["object"].as_str().unwrap());
@@ -140,8 +140,8 @@ fn annotations_say_what_recovery_says() {
                 let at = format!("{at}: {recovered} {said}");
                 lanes_seen += 1;
                 assert_eq!(recovered["state"], said["state"], "{at}");
+                assert_eq!(recovered["pc"], said["pc"], "{at}");
                 if said["state"] != "waiting" {
-                    assert_eq!(recovered["pc"], said["pc"], "{at}");
                     continue;
                 }
                 assert_eq!(said["origin"], "dwarf", "{at}");
@@ -149,15 +149,13 @@ fn annotations_say_what_recovery_says() {
                 let group = places[&said["lane"].as_u64().unwrap()];
                 assert!(is_within(&group["right"], pc), "{at} {group}");
                 waiting += 1;
-                same += usize::from(recovered["pc"] == said["pc"]);
             }
         }
     }
-    println!(
-        "{lanes_seen} lanes, {waiting} wait, {same} of them at the same address; {left_out} stops are left out"
-    );
-    assert!(waiting > 6000 && same * 10 > waiting * 7);
-    assert!(left_out * 50 < 300, "{left_out}");
+    println!("{lanes_seen} lanes, {waiting} wait; {left_out} stops are left out");
+    assert!(waiting > 6000);
+    // Of one function: bits of a mask and of its copy, each of which the expression would have to ask for alone.
+    assert!(left_out <= 3, "{left_out}");
 }
 
 /// The bytes of an ELF file that are loaded, with their headers, and the sections that are not debugging information.

@@ -11,6 +11,8 @@ use crate::lane_flow::{ActiveLanes, DwordPlace, LanePlan, PlacePlan};
 
 /// Of a lane's program location, in bits: the generic type's.
 const PC_BITS: u64 = 64;
+/// Of a waiting lane its place, what switched it off and where it goes on.
+type Waiting = (u64, Option<u64>, Option<u64>);
 /// Of a half of the wave.
 const HALF: u64 = 32;
 /// Of the program locations of a half of the wave, in bytes.
@@ -19,8 +21,8 @@ const HALF_BYTES: u64 = PC_BITS / 8 * HALF;
 /// Makes the expressions of one function.
 pub(super) struct Expressions<'e> {
     pub(super) wave_size: WaveSize,
-    /// Of the places that are right for a lane that resumes at an address, the one to be said.
-    pub(super) shown: &'e dyn Fn(u64) -> Result<u64>,
+    /// Of the places that are right for a lane that waits as [`LanePlan::waiting`] says, the one to be said.
+    pub(super) shown: &'e dyn Fn(u8, Waiting) -> Result<u64>,
 }
 
 impl Expressions<'_> {
@@ -29,10 +31,10 @@ impl Expressions<'_> {
         let mut builder = Builder::new(Encoding::AMDGPU);
         let lanes = u64::from(self.wave_size.lanes());
         match plan.halves.as_slice() {
-            [only] => self.lanes(only, &mut builder)?,
+            [only] => self.lanes(0, only, &mut builder)?,
             halves => {
-                for half in halves {
-                    self.lanes(half, &mut builder)?;
+                for (first, half) in [0, 32].into_iter().zip(halves) {
+                    self.lanes(first, half, &mut builder)?;
                     builder.push(Operation::Piece {
                         byte_size: HALF_BYTES,
                     })?;
@@ -103,7 +105,7 @@ impl Expressions<'_> {
     }
 
     /// Where the lanes of a half are that are off: a location for all of them.
-    fn lanes(&self, plan: &LanePlan, builder: &mut Builder) -> Result<()> {
+    fn lanes(&self, first: u8, plan: &LanePlan, builder: &mut Builder) -> Result<()> {
         /// What is still to be said, the nearest last.
         enum Step<'p> {
             Plan(&'p LanePlan),
@@ -116,14 +118,13 @@ impl Expressions<'_> {
                     let [clear, set] = &**then;
                     steps.extend([Step::Select(*place), Step::Plan(set), Step::Plan(clear)]);
                 }
-                Step::Plan(LanePlan::Resumes(pc)) => {
-                    self.everywhere((self.shown)(*pc)?, builder)?
-                }
-                Step::Plan(LanePlan::Ends(pc)) => self.everywhere(*pc, builder)?,
-                Step::Plan(LanePlan::Elsewhere) => {
-                    builder.push(Operation::Undefined)?;
-                    extend(builder)?;
-                }
+                Step::Plan(place) => match place.waiting() {
+                    Some(known) => self.everywhere((self.shown)(first, known)?, builder)?,
+                    None => {
+                        builder.push(Operation::Undefined)?;
+                        extend(builder)?;
+                    }
+                },
                 Step::Select(place) => {
                     self.push_place(place, builder)?;
                     builder.push(Operation::SelectBitPiece {

@@ -34,7 +34,7 @@ use crate::arch::WaveSize;
 use crate::debug_info::{Bytes, Function, UnitId, UnitKind};
 use crate::error::{Error, Result};
 use crate::inspect::Program;
-use crate::lane_flow::{ActiveLanes, LaneFlow, RangePlan};
+use crate::lane_flow::{ActiveLanes, LaneFlow, LanePlan, RangePlan};
 use crate::limits::Limits;
 use crate::object::{CodeObject, Kernel};
 pub use container::annotate_file;
@@ -304,17 +304,20 @@ impl<'n, 'a> Annotator<'n, 'a> {
         let Some(entry) = unit::unit_offset(header, function.die.offset) else {
             return leave(&report, "its entry is in another unit");
         };
-        let plan = self.flow.plan(range.start);
+        // What switched a lane off is of interest where no line follows.
+        let wants_left = |lane: u8, place: &LanePlan| {
+            let known = place.waiting().map(|(pc, _, resumes)| (pc, None, resumes));
+            let line = known.map(|known| self.program.line_in_gap(self.wave_size, lane, known));
+            matches!(line, Some(Ok(None)))
+        };
+        let plan = self.flow.plan_with_left(range.start, &wants_left);
         let Some(plan) = plan.filter(|_| function.ranges.len() == 1) else {
             return leave(
                 &report,
                 "no function starts at its address whose code can be decoded",
             );
         };
-        let shown = |pc: u64| {
-            self.program
-                .place_with_line(self.wave_size, 0, (pc, None, Some(pc)))
-        };
+        let shown = |lane: u8, known| self.program.place_with_line(self.wave_size, lane, known);
         let expressions = Expressions {
             wave_size: self.wave_size,
             shown: &shown,

@@ -95,21 +95,32 @@ impl Stop<'_, '_> {
 }
 
 impl Program<'_> {
-    /// Of the addresses that are right for a waiting lane, in the code object, one with a source line.
+    /// Of the addresses that are right for a waiting lane, in the code object, the one that is said: one with a source line, if there is
+    /// one.
     ///
     /// * The address is what is said else; where the lane was switched off, and where it goes on, as far as they are known.
     pub(crate) fn place_with_line(
         &self,
         wave_size: WaveSize,
         lane: u8,
-        (pc, left, resumes): (u64, Option<u64>, Option<u64>),
+        known: (u64, Option<u64>, Option<u64>),
     ) -> Result<u64> {
-        for address in self.lane_flow(wave_size).gap(lane, (pc, left, resumes)) {
+        Ok(self.line_in_gap(wave_size, lane, known)?.unwrap_or(known.0))
+    }
+
+    /// The same; nothing if none of them has a line.
+    pub(crate) fn line_in_gap(
+        &self,
+        wave_size: WaveSize,
+        lane: u8,
+        known: (u64, Option<u64>, Option<u64>),
+    ) -> Result<Option<u64>> {
+        for address in self.lane_flow(wave_size).gap(lane, known) {
             let line = self.info().line_at(address)?;
             if line.is_some_and(|line| line.line != 0) {
-                return Ok(address);
+                return Ok(Some(address));
             }
         }
-        Ok(pc)
+        Ok(None)
     }
 }

@@ -292,7 +292,12 @@ impl FunctionFlow {
         Arc::clone(found)
     }
 
-    fn find_switches(&self, callees: &Callees<'_>, at: (usize, u8)) -> Option<Vec<PossibleSwitch>> {
+    /// The same, found again each time.
+    pub(super) fn find_switches(
+        &self,
+        callees: &Callees<'_>,
+        at: (usize, u8),
+    ) -> Option<Vec<PossibleSwitch>> {
         let rows = self.rows_at_entry()?;
         let contexts = self.contexts(callees, at.1, &rows);
         let switches = self.switches.get(usize::from(at.1))?;
@@ -307,6 +312,27 @@ impl FunctionFlow {
             })
         });
         Some(all.collect())
+    }
+
+    /// The bits that lanes have before an instruction that did not enter the function.
+    pub(super) fn find_never(
+        &self,
+        callees: &Callees<'_>,
+        at: (usize, u8),
+    ) -> Option<Vec<Vec<(DwordPlace, bool)>>> {
+        let rows = self.rows_at_entry()?;
+        let contexts = self.contexts(callees, at.1, &rows);
+        let never = self.never_entered(&contexts, at.1)?;
+        let found = never.before(&contexts, at.0)?.into_iter();
+        let bits = found.map(|(_, state)| self.bits_at_stop(callees, at.0, &rows, &state));
+        Some(bits.collect())
+    }
+
+    /// The lanes of a half that did not enter the function.
+    fn never_entered(&self, contexts: &Contexts<'_>, half: u8) -> Option<&Switches> {
+        let never = self.never.get(usize::from(half))?;
+        let find = || Switches::find(contexts, (State::at_entry(), Some(NEVER)), self.steps());
+        never.get_or_init(find).as_ref()
     }
 
     /// Rows of scratch in terms of the entry.
@@ -369,9 +395,7 @@ impl FunctionFlow {
             let switches = self.switches.get(usize::from(half))?;
             let find = || Switches::find(&contexts, (State::at_entry(), None), self.steps());
             let switches = switches.get_or_init(find).as_ref()?;
-            let never = self.never.get(usize::from(half))?.get_or_init(|| {
-                Switches::find(&contexts, (State::at_entry(), Some(NEVER)), self.steps())
-            });
+            let never = self.never_entered(&contexts, half);
             let mut known = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
             let mut ahead = |resumes: u64| {
                 let find = || {
@@ -382,7 +406,7 @@ impl FunctionFlow {
                 };
                 known.entry((resumes, half)).or_insert_with(find).clone()
             };
-            let never = never.as_ref().and_then(|one| one.before(&contexts, index));
+            let never = never.and_then(|one| one.before(&contexts, index));
             let lanes = switches.before(&contexts, index)?.into_iter();
             for (switch, state) in lanes.chain(never.into_iter().flatten()) {
                 let Some(switch) = switch else { continue };
@@ -394,14 +418,14 @@ impl FunctionFlow {
                     None => BTreeSet::new(),
                 };
                 let ways = possible::ways(plan, &known, |way| match way {
-                    LanePlan::Resumes(resumes) => match ahead(*resumes) {
+                    LanePlan::Resumes { pc: resumes, .. } => match ahead(*resumes) {
                         Some(places) if entered => Right::Waits {
                             resumes: *resumes,
                             places: places.union(&behind).copied().collect(),
                         },
                         places => Right::Open(places),
                     },
-                    LanePlan::Ends(end) => {
+                    LanePlan::Ends { pc: end, .. } => {
                         let places = behind.iter().copied().chain([*end]).collect();
                         if entered {
                             Right::Ended { places }

@@ -60,6 +60,7 @@ mod facts;
 mod flat;
 mod function;
 mod gap;
+mod history;
 mod idle;
 mod liveness;
 mod memory;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::Reason;
 use super::function::FunctionFlow;
+use super::history::{History, Told, WantsLeft};
 use super::place::DwordPlace;
 use super::state::{Exec, SectionLanes};
 use super::value::Decisions;
@@ -24,10 +25,20 @@ const DEPTH: usize = 24;
 /// Where a lane is that is off, by its bits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum LanePlan {
-    /// It waits, and executes next at this address.
-    Resumes(u64),
-    /// It never executes again; the wave ends at this address.
-    Ends(u64),
+    /// It waits.
+    Resumes {
+        /// It executes next at this address.
+        pc: u64,
+        /// The instruction that switched it off; nothing if that was not asked for, or cannot be told.
+        left: Option<u64>,
+    },
+    /// It never executes again.
+    Ends {
+        /// The wave ends at this address.
+        pc: u64,
+        /// As above.
+        left: Option<u64>,
+    },
     /// It did not enter the function.
     Elsewhere,
     /// What the bit of a place decides.
@@ -64,6 +75,25 @@ pub struct PlacePlan {
 pub type RangePlan = (Range<u64>, Result<Arc<PlacePlan>, Reason>);
 
 impl LanePlan {
+    /// Of a lane that waits its `pc`, `left` and `resumes`, as [`LaneState::Waiting`](super::LaneState::Waiting) has them.
+    #[must_use]
+    pub const fn waiting(&self) -> Option<(u64, Option<u64>, Option<u64>)> {
+        match *self {
+            LanePlan::Resumes { pc, left } => Some((pc, left, Some(pc))),
+            LanePlan::Ends { pc, left } => Some((pc, left, None)),
+            LanePlan::Elsewhere | LanePlan::Ask { .. } => None,
+        }
+    }
+
+    /// The same place with what switched the lane off.
+    fn with_left(self, left: Option<u64>) -> LanePlan {
+        match self {
+            LanePlan::Resumes { pc, .. } => LanePlan::Resumes { pc, left },
+            LanePlan::Ends { pc, .. } => LanePlan::Ends { pc, left },
+            LanePlan::Elsewhere | LanePlan::Ask { .. } => self,
+        }
+    }
+
     /// The places that are asked for.
     pub(super) fn places(&self) -> Vec<DwordPlace> {
         let mut found = Vec::new();
@@ -80,7 +110,15 @@ impl LanePlan {
 
 impl FunctionFlow {
     /// What is known of the lanes of a wave at each instruction; neighbours of which the same is known are one range.
-    pub(super) fn plan(&self, callees: &Callees<'_>, is_kernel: bool) -> Vec<RangePlan> {
+    ///
+    /// * `wants_left`: of which places it is to be told what switched the lane off, as far as its bits tell; nothing if of none. Bits that
+    ///   no lane can have are then left out.
+    pub(super) fn plan(
+        &self,
+        callees: &Callees<'_>,
+        is_kernel: bool,
+        wants_left: Option<&WantsLeft<'_>>,
+    ) -> Vec<RangePlan> {
         let count = self.code().instructions.len();
         let mut left = self.plan_steps();
         let mut plans: Vec<RangePlan> = Vec::new();
@@ -106,14 +144,24 @@ impl FunctionFlow {
                 push(&mut plans, instruction, &Err(Reason::Budget));
                 continue;
             }
+            let histories = wants_left.map(|wants| {
+                let halves = 0..self.halves();
+                halves
+                    .map(|half| History::find(self, callees, (index, half), wants))
+                    .collect()
+            });
+            let histories: Vec<Option<History<'_>>> = histories.unwrap_or_default();
             let same = match &after {
-                Some(Ok(plan)) if self.leaves_alone(callees, index, plan) => {
+                Some(Ok(plan))
+                    if self.leaves_alone(callees, index, plan)
+                        && tells_as_much(plan, &histories) =>
+                {
                     Some(Ok(Arc::clone(plan)))
                 }
                 Some(_) | None => None,
             };
             let plan = same.unwrap_or_else(|| {
-                let plan = self.plan_at(callees, index, is_kernel, &mut left);
+                let plan = self.plan_at(callees, (index, is_kernel), &histories, &mut left);
                 plan.map(Arc::new)
             });
             push(&mut plans, instruction, &plan);
@@ -139,23 +187,27 @@ impl FunctionFlow {
     fn plan_at(
         &self,
         callees: &Callees<'_>,
-        index: usize,
-        is_kernel: bool,
+        (index, is_kernel): (usize, bool),
+        histories: &[Option<History<'_>>],
         left: &mut usize,
     ) -> Result<PlacePlan, Reason> {
         let active = self.active(callees, index)?;
         let mut halves = Vec::new();
         for half in 0..self.halves() {
+            let history = histories.get(usize::from(half)).and_then(Option::as_ref);
             let mut questions = MOST_QUESTIONS;
             let mut asker = Asker {
                 flow: self,
                 callees,
                 at: (index, half),
                 is_kernel,
+                history,
                 questions: &mut questions,
                 left: &mut *left,
             };
-            halves.push(asker.ask(&Decisions::default(), DEPTH)?);
+            let plan = asker.ask(&Decisions::default(), DEPTH)?;
+            // No lane is off here.
+            halves.push(plan.unwrap_or(LanePlan::Elsewhere));
         }
         Ok(PlacePlan { active, halves })
     }
@@ -237,12 +289,22 @@ fn push(
     }
 }
 
+/// Whether a plan tells of the lanes of each half all that their bits tell at another place.
+fn tells_as_much(plan: &PlacePlan, histories: &[Option<History<'_>>]) -> bool {
+    let halves = plan.halves.iter().zip(histories);
+    halves
+        .into_iter()
+        .all(|(plan, history)| history.as_ref().is_none_or(|one| one.is_told_by(plan)))
+}
+
 /// Asks every question of one place of the code both ways.
 struct Asker<'f, 'c> {
     flow: &'f FunctionFlow,
     callees: &'f Callees<'c>,
     at: (usize, u8),
     is_kernel: bool,
+    /// What switched lanes off that are off here, if that is to be told.
+    history: Option<&'f History<'f>>,
     /// How many questions may still be asked.
     questions: &'f mut usize,
     /// How many instructions may still be gone through.
@@ -250,28 +312,76 @@ struct Asker<'f, 'c> {
 }
 
 impl Asker<'_, '_> {
-    fn ask(&mut self, decisions: &Decisions, depth: usize) -> Result<LanePlan, Reason> {
+    /// What is known of the lanes with some bits; nothing if no lane has them.
+    fn ask(&mut self, decisions: &Decisions, depth: usize) -> Result<Option<LanePlan>, Reason> {
+        if self
+            .history
+            .is_some_and(|history| !history.is_possible(decisions))
+        {
+            return Ok(None);
+        }
         let answer = self
             .flow
             .walk_from(self.callees, self.at, decisions, self.left);
         let place = match answer {
-            Ok(Answer::Resumes(pc)) => return Ok(LanePlan::Resumes(pc)),
-            Ok(Answer::Leaves) => return Ok(LanePlan::Elsewhere),
+            Ok(Answer::Resumes(pc)) => {
+                return self.tell(LanePlan::Resumes { pc, left: None }, decisions, depth);
+            }
+            Ok(Answer::Leaves) => return Ok(Some(LanePlan::Elsewhere)),
             // It may as well be a lane that did not enter the function.
             Ok(Answer::Ends(_)) if !self.is_kernel => return Err(Reason::Caller),
-            Ok(Answer::Ends(Some(pc))) => return Ok(LanePlan::Ends(pc)),
+            Ok(Answer::Ends(Some(pc))) => {
+                return self.tell(LanePlan::Ends { pc, left: None }, decisions, depth);
+            }
             Ok(Answer::Ends(None)) => return Err(Reason::SeveralEnds),
             Ok(Answer::Unknown(reason)) => return Err(reason),
             Err(undecided) => undecided.0,
         };
-        let depth = depth.checked_sub(1).ok_or(Reason::Budget)?;
-        *self.questions = self.questions.checked_sub(1).ok_or(Reason::Budget)?;
-        let clear = self.ask(&decisions.with(place, Some(false)), depth)?;
-        let set = self.ask(&decisions.with(place, Some(true)), depth)?;
-        if clear == set {
-            return Ok(clear);
+        let depth = self.may_ask(depth)?;
+        let bits = [false, true].map(|bit| decisions.with(place, Some(bit)));
+        let [clear, set] = bits.map(|decisions| self.ask(&decisions, depth));
+        Ok(both(place, clear?, set?))
+    }
+
+    /// What switched the lanes with some bits off, if that is to be told.
+    fn tell(
+        &mut self,
+        found: LanePlan,
+        decisions: &Decisions,
+        depth: usize,
+    ) -> Result<Option<LanePlan>, Reason> {
+        let Some(told) = self
+            .history
+            .and_then(|history| history.tell(&found, decisions))
+        else {
+            return Ok(Some(found));
+        };
+        match told {
+            Told::Left(left) => Ok(Some(found.with_left(left))),
+            Told::Ask(place) => {
+                let depth = self.may_ask(depth)?;
+                let bits = [false, true].map(|bit| decisions.with(place, Some(bit)));
+                let [clear, set] =
+                    bits.map(|decisions| self.tell(found.clone(), &decisions, depth));
+                Ok(both(place, clear?, set?))
+            }
         }
-        let then = Box::new([clear, set]);
-        Ok(LanePlan::Ask { place, then })
+    }
+
+    /// Counts a question. Gives how many may follow it.
+    fn may_ask(&mut self, depth: usize) -> Result<usize, Reason> {
+        *self.questions = self.questions.checked_sub(1).ok_or(Reason::Budget)?;
+        depth.checked_sub(1).ok_or(Reason::Budget)
+    }
+}
+
+/// What is known by the bit of a place. What no lane has needs no question.
+fn both(place: DwordPlace, clear: Option<LanePlan>, set: Option<LanePlan>) -> Option<LanePlan> {
+    match (clear, set) {
+        (Some(clear), Some(set)) if clear != set => {
+            let then = Box::new([clear, set]);
+            Some(LanePlan::Ask { place, then })
+        }
+        (clear, set) => clear.or(set),
     }
 }

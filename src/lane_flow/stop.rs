@@ -9,7 +9,7 @@ use super::changed::Changed;
 use super::contents::{Caller, Contents, Frame, read};
 use super::function::FunctionFlow;
 use super::place::DwordPlace;
-use super::plan::{PlacePlan, RangePlan};
+use super::plan::{LanePlan, PlacePlan, RangePlan};
 use super::possible::OffLane;
 use super::state::{Exec, Section, SectionLanes};
 use super::step::all_lanes;
@@ -205,7 +205,23 @@ impl<'a> LaneFlow<'a> {
     pub fn plan(&self, function: u64) -> Option<Vec<RangePlan>> {
         let entry = self.functions.get(&function)?;
         let flow = self.flow(entry)?;
-        Some(flow.plan(&self.callees, entry.function.is_kernel))
+        Some(flow.plan(&self.callees, entry.function.is_kernel, None))
+    }
+
+    /// The same for debugging information that says one place of each lane: with what switched it off, as far as that is told and wanted,
+    /// and without what no lane can have in its masks.
+    ///
+    /// * `wants_left`: of a lane, and where it is ([`LanePlan::Resumes`] or [`LanePlan::Ends`]), whether it is of interest
+    ///   what switched it off.
+    #[must_use]
+    pub fn plan_with_left(
+        &self,
+        function: u64,
+        wants_left: &dyn Fn(u8, &LanePlan) -> bool,
+    ) -> Option<Vec<RangePlan>> {
+        let entry = self.functions.get(&function)?;
+        let flow = self.flow(entry)?;
+        Some(flow.plan(&self.callees, entry.function.is_kernel, Some(wants_left)))
     }
 
     /// Places that are right for a waiting lane, those first that a reader rather expects: what it executes next, up

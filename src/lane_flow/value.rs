@@ -51,7 +51,7 @@ impl Decisions {
     }
 
     /// The bit of a place; nothing if it has not been decided, or cannot be.
-    fn get(&self, place: DwordPlace) -> Option<bool> {
+    pub(super) fn get(&self, place: DwordPlace) -> Option<bool> {
         self.find(place).flatten()
     }
 

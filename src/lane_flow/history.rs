@@ -1,0 +1,123 @@
+//! What switched the lanes off that are off at a place, as a plan tells it: which bits they have by that, which bits have to be
+//! asked for, and which no lane has.
+
+use core::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use super::function::FunctionFlow;
+use super::function::PossibleSwitch;
+use super::place::DwordPlace;
+use super::plan::LanePlan;
+use super::value::Decisions;
+use crate::abi::Callees;
+
+/// Of a lane and where it is, whether it is of interest what switched it off.
+pub(super) type WantsLeft<'w> = dyn Fn(u8, &LanePlan) -> bool + 'w;
+
+/// What is known of where lanes with some bits were switched off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Told {
+    /// By this instruction; nothing if it cannot be told.
+    Left(Option<u64>),
+    /// It depends on the bit of a place.
+    Ask(DwordPlace),
+}
+
+/// The lanes of one half that may be off before an instruction.
+pub(super) struct History<'h> {
+    /// Lanes that entered the function, by what switched them off.
+    switches: Vec<PossibleSwitch>,
+    /// The bits of those that did not enter it.
+    never: Vec<Vec<(DwordPlace, bool)>>,
+    /// A lane of the half.
+    lane: u8,
+    wants: &'h WantsLeft<'h>,
+}
+
+impl<'h> History<'h> {
+    /// Nothing if it would take too long to tell.
+    pub(super) fn find(
+        flow: &FunctionFlow,
+        callees: &Callees<'_>,
+        at: (usize, u8),
+        wants: &'h WantsLeft<'h>,
+    ) -> Option<History<'h>> {
+        Some(History {
+            switches: flow.find_switches(callees, at)?,
+            never: flow.find_never(callees, at)?,
+            lane: at.1.saturating_mul(32),
+            wants,
+        })
+    }
+
+    /// Whether a lane may have some bits.
+    pub(super) fn is_possible(&self, decisions: &Decisions) -> bool {
+        let switches = self.switches.iter().map(|one| &one.bits);
+        (switches.chain(&self.never)).any(|bits| agrees(bits, decisions))
+    }
+
+    /// What switched lanes with some bits off that are at a place; nothing if it is of no interest.
+    pub(super) fn tell(&self, found: &LanePlan, decisions: &Decisions) -> Option<Told> {
+        (self.wants)(self.lane, found).then(|| self.told(decisions))
+    }
+
+    fn told(&self, decisions: &Decisions) -> Told {
+        let switches = self.switches.iter();
+        let switches: Vec<_> = switches
+            .filter(|one| agrees(&one.bits, decisions))
+            .collect();
+        if let [] | [_] = switches.as_slice() {
+            return Told::Left(switches.first().map(|one| one.address));
+        }
+        // How many of them have a clear bit in a place, and a set one.
+        let mut counts: BTreeMap<DwordPlace, [usize; 2]> = BTreeMap::new();
+        for (place, bit) in switches.iter().flat_map(|one| &one.bits) {
+            let [clear, set] = counts.entry(*place).or_default();
+            let count = if *bit { set } else { clear };
+            *count = count.saturating_add(1);
+        }
+        let tells = |[clear, set]: [usize; 2]| clear.max(set) < switches.len();
+        let undecided = counts
+            .into_iter()
+            .filter(|(place, _)| decisions.get(*place).is_none());
+        // The one that leaves the fewest on either side.
+        let best =
+            (undecided.filter(|(_, counts)| tells(*counts))).max_by_key(|(place, [clear, set])| {
+                (
+                    clear.min(set).to_owned(),
+                    clear.max(set).to_owned(),
+                    Reverse(*place),
+                )
+            });
+        best.map_or(Told::Left(None), |(place, _)| Told::Ask(place))
+    }
+
+    /// Whether a plan tells what switched lanes off, as far as it is of interest and their bits tell it.
+    pub(super) fn is_told_by(&self, plan: &LanePlan) -> bool {
+        let mut work = vec![(plan, Decisions::default())];
+        while let Some((plan, decisions)) = work.pop() {
+            let left = match plan {
+                LanePlan::Ask { place, then } => {
+                    for (next, bit) in then.iter().zip([false, true]) {
+                        work.push((next, decisions.with(*place, Some(bit))));
+                    }
+                    continue;
+                }
+                LanePlan::Resumes { left, .. } | LanePlan::Ends { left, .. } => *left,
+                LanePlan::Elsewhere => None,
+            };
+            let told = self
+                .tell(plan, &decisions)
+                .filter(|_| self.is_possible(&decisions));
+            if told.is_some_and(|told| told != Told::Left(left)) {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+fn agrees(bits: &[(DwordPlace, bool)], decisions: &Decisions) -> bool {
+    bits.iter()
+        .all(|(place, bit)| decisions.get(*place).is_none_or(|decided| decided == *bit))
+}
