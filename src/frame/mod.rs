@@ -19,6 +19,7 @@
 //! # Ok::<(), hetdwarf::Error>(())
 //! ```
 
+mod address;
 mod augmentation;
 mod entry;
 mod index;
@@ -29,6 +30,7 @@ mod stop;
 mod unwind;
 pub mod write;
 
+pub use address::FrameAddress;
 pub use augmentation::{Augmentation, Vendor};
 pub use entry::{Cie, Entries, Entry, Fde, FrameSection, SectionKind};
 pub use index::FrameIndex;

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use foldhash::HashMap;
 
+use super::address::FrameAddress;
 use super::index::{FrameIndex, KnownRow, RowSource};
 use super::stop::Stopped;
 use crate::arch::{Processor, Register};
@@ -98,8 +99,7 @@ pub struct CallStack<'c, 'a> {
 /// What is known of one frame.
 #[derive(Debug)]
 struct Activation<'a> {
-    /// As an address of the code object: the program counter, or the return address.
-    pc: u64,
+    address: FrameAddress,
     row: Option<Arc<KnownRow<'a>>>,
     /// The CFA, kept when it has been computed; while it is being computed, the error that a recursive request gets.
     cfa: RefCell<Option<Result<Location<'a>>>>,
@@ -172,8 +172,11 @@ impl<'c, 'a> CallStack<'c, 'a> {
             return Err((Stopped::Limit, None));
         }
         let level = self.frames.len();
-        let lookup = if level == 0 { pc } else { pc.wrapping_sub(1) };
-        let row = self.unwind.cfi.known_row(lookup, self.unwind.meter);
+        let address = match level {
+            0 => FrameAddress::ProgramCounter(pc),
+            _ => FrameAddress::ReturnAddress(pc),
+        };
+        let row = (self.unwind.cfi).known_row(address.lookup(), self.unwind.meter);
         let (row, error) = match row {
             Ok(row) => (row, None),
             Err(error) => (None, Some(error)),
@@ -181,7 +184,7 @@ impl<'c, 'a> CallStack<'c, 'a> {
         let known = row.as_ref().is_some_and(|known| !known.row.is_empty());
         let column = row.as_ref().and_then(|known| known.cie.return_address());
         self.frames.push(Activation {
-            pc,
+            address,
             row,
             cfa: RefCell::new(None),
             return_address: None,

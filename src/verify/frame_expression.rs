@@ -107,11 +107,7 @@ impl<'a> Expressions<'a> {
             dialect: facts.dialect,
         };
         let section = facts.frame_section;
-        // The expression is a part of the section.
-        let start = bytes
-            .as_ptr()
-            .addr()
-            .wrapping_sub(section.bytes().as_ptr().addr()) as u64;
+        let start = section.offset_of(bytes);
         let outcome = run(bytes, usage, cfa_space, encoding);
         // What was refused ends the walk over the instructions.
         let _ = meter

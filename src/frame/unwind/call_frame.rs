@@ -7,6 +7,7 @@ use crate::eval::{
     Context, ExpressionBytes, Frame, LaneFocus, Outcome, Reading, ResultKind, Unit, evaluate,
 };
 use crate::expr::Encoding;
+use crate::frame::address::FrameAddress;
 use crate::frame::row::{CfaRule, RegisterRule, Row};
 use crate::location::{Access, Location, Place, Storage, read_value};
 
@@ -45,19 +46,21 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
     /// The same as an address of the code object.
     #[must_use]
     pub fn code_address(&self) -> u64 {
-        self.activation().map_or(0, |activation| activation.pc)
+        self.address().resumes_at()
+    }
+
+    /// The address in the code object, with what it is.
+    #[must_use]
+    pub fn address(&self) -> FrameAddress {
+        let nothing = FrameAddress::ProgramCounter(0);
+        (self.activation()).map_or(nothing, |activation| activation.address)
     }
 
     /// The address by which rows, functions, lines and locations are looked up, in the code object: of a
     /// caller that of a byte of the call.
     #[must_use]
     pub fn lookup_address(&self) -> u64 {
-        let pc = self.code_address();
-        if self.level == 0 {
-            pc
-        } else {
-            pc.wrapping_sub(1)
-        }
+        self.address().lookup()
     }
 
     /// The row of call frame information; nothing if there is none for the frame's code.
@@ -139,15 +142,12 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
             ..Context::new(unwind.arena)
         };
         let section = unwind.cfi.section();
-        // The expression is a part of the section, so that its offset is the distance of the two.
-        let offset =
-            (bytes.as_ptr() as usize).saturating_sub(section.bytes().as_ptr() as usize) as u64;
         let unit = Unit::unknown(self.encoding());
         let expression = ExpressionBytes {
             bytes,
             unit,
             section: section.name(),
-            offset,
+            offset: section.offset_of(bytes),
         };
         nesting.set(depth.saturating_add(1));
         let result = evaluate(&expression, kind, &context);

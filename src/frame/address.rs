@@ -1,0 +1,30 @@
+//! The address of a call frame: where the wave goes on there, and what is looked up by it.
+
+/// The address of a call frame, in the code object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FrameAddress {
+    /// The program counter of the innermost frame: the instruction that is executed next.
+    ProgramCounter(u64),
+    /// The return address of a caller: the instruction after the call.
+    ReturnAddress(u64),
+}
+
+impl FrameAddress {
+    /// Where the wave goes on in the frame.
+    #[must_use]
+    pub const fn resumes_at(self) -> u64 {
+        match self {
+            FrameAddress::ProgramCounter(address) | FrameAddress::ReturnAddress(address) => address,
+        }
+    }
+
+    /// The address by which rows, functions, lines and locations are looked up: of a caller that of a byte of the call,
+    /// which may be the last instruction of its function. Source: DWARF 5 §6.4.4.
+    #[must_use]
+    pub const fn lookup(self) -> u64 {
+        match self {
+            FrameAddress::ProgramCounter(address) => address,
+            FrameAddress::ReturnAddress(address) => address.wrapping_sub(1),
+        }
+    }
+}
