@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use fallible_iterator::FallibleIterator;
-use hetdwarf::arch::{Lane, Processor, Register, ScratchAddressing, WaveSize};
+use hetdwarf::arch::{Lane, LoadAddress, Processor, Register, ScratchAddressing, WaveSize};
 use hetdwarf::expr::{Dialect, RegisterStyle};
 use hetdwarf::frame::write::{
     Common, Format, FrameBytes, FrameTable, FunctionFrame, Mask, RelocationTarget, ReturnAddress,
@@ -627,7 +627,7 @@ fn unwinding_by_what_was_written_recovers_the_caller() {
             let wave = stopped_in_helper(target, processor, pc);
             let arena = Arena::new();
             // By the letter, and without a processor: the tables say it all.
-            let stack = unwind(Unwind::new(&wave, &index, 0, &arena), pc);
+            let stack = unwind(Unwind::new(&wave, &index, LoadAddress(0), &arena), pc);
             assert_eq!(stack.error(), None);
             assert_eq!(stack.stopped(), Stopped::ReturnAddressUndefined);
             let pcs: Vec<_> = stack.frames().map(|frame| frame.pc()).collect();
@@ -702,7 +702,7 @@ fn with_frame(
     wave.set_register(Register::vcc(target.wave_size), 0xff00_ff00)
         .unwrap();
     let arena = Arena::new();
-    let stack = unwind(Unwind::new(&wave, &index, 0, &arena), 4);
+    let stack = unwind(Unwind::new(&wave, &index, LoadAddress(0), &arena), 4);
     assert_eq!(stack.error(), None);
     look(&stack.frame(0).unwrap(), &wave);
 }

@@ -13,7 +13,7 @@ use std::path::Path;
 
 use dwarf_tests::disassembly::disassemble;
 use dwarf_tests::{json, lane_cases, llvm_tool, number, wave_cases};
-use hetdwarf::arch::{Register, RegisterClass, WaveSize};
+use hetdwarf::arch::{LoadAddress, Register, RegisterClass, WaveSize};
 use hetdwarf::lane_flow::{Function, LaneFlow, LaneState, Reason, StopLanes};
 use hetdwarf::object::CodeObject;
 use hetdwarf::wave::{AccessError, Memory, Snapshot, Wave};
@@ -31,7 +31,8 @@ fn snapshot(path: &Path) -> Snapshot {
 fn ask(flow: &LaneFlow<'_>, wave: &Snapshot, wave_size: WaveSize) -> StopLanes {
     let dispatched = wave.dispatch.as_ref().and_then(|d| d.lanes(wave_size));
     let pc = wave.pc() - wave.load_address;
-    flow.stop(wave, pc, wave.load_address, dispatched).unwrap()
+    flow.stop(wave, pc, LoadAddress(wave.load_address), dispatched)
+        .unwrap()
 }
 
 /// How many waiting lanes got an answer.
@@ -470,7 +471,7 @@ fn check_stop(
     agreement: &mut Agreement,
 ) {
     let all = u64::MAX >> (64 - wave.wave_size.lanes());
-    let found = flow.stop(wave, pc, 0, Some(all)).unwrap();
+    let found = flow.stop(wave, pc, LoadAddress(0), Some(all)).unwrap();
     let frame = &found.frames[0];
     if frame.lanes_that(|state| state == LaneState::Active) != wave.exec {
         // In a whole-wave section other lanes are followed than those of EXEC.

@@ -1,6 +1,6 @@
 //! The CFA: what of a register is read for it, and circles. The section is made by hand.
 
-use hetdwarf::arch::{AddressSpace, WaveSize};
+use hetdwarf::arch::{AddressSpace, LoadAddress, WaveSize};
 use hetdwarf::error::{ErrorKind, SpecRule};
 use hetdwarf::eval::{Frame, Reading};
 use hetdwarf::frame::{FrameIndex, FrameSection, Unwind, unwind};
@@ -54,7 +54,7 @@ fn outermost_cfa(pc: u64, reading: Reading) -> Result<u64, ErrorKind> {
     let saved = [0x00, 0x70, 0, 0, 0xff, 0xff, 0xff, 0xff];
     wave.add_memory(Memory::Global, 0x5000, &saved).unwrap();
     let arena = Arena::new();
-    let mut start = Unwind::new(&wave, &index, 0, &arena);
+    let mut start = Unwind::new(&wave, &index, LoadAddress(0), &arena);
     start.reading = reading;
     let stack = unwind(start, pc);
     let frame = stack.frames().last().unwrap();

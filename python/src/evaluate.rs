@@ -89,8 +89,8 @@ fn answer(
     };
     if let Some((wave, (pc, load_address))) = wave {
         context.wave = Some(wave);
-        context.pc = Some(pc.wrapping_sub(load_address));
-        context.load_address = load_address;
+        context.load_address = load_address.into();
+        context.pc = Some(context.load_address.to_code(pc));
     }
     let request = EvalRequest::new(
         expression,

@@ -20,6 +20,7 @@
 //! ```
 
 mod aperture;
+mod load_address;
 mod processor;
 mod register;
 pub mod scratch;
@@ -27,6 +28,7 @@ mod space;
 mod target_id;
 
 pub use aperture::Apertures;
+pub use load_address::LoadAddress;
 pub use processor::{
     Architecture, Family, FlatScratch, Processor, ScratchAddressing, TargetFeature,
 };

@@ -221,8 +221,8 @@ fn context<'c, 'a>(
     let mut context = Context::new(arena);
     if let Some(snapshot) = snapshot {
         context.wave = Some(snapshot);
-        context.load_address = snapshot.load_address;
-        context.pc = Some(snapshot.pc().wrapping_sub(snapshot.load_address));
+        context.load_address = snapshot.load_address.into();
+        context.pc = Some(context.load_address.to_code(snapshot.pc()));
     }
     context.limits = settings.limits;
     context.reading = settings.reading();

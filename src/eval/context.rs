@@ -5,7 +5,7 @@ use core::fmt;
 
 use super::resolver::{LocationAttribute, Resolver};
 use super::value::Value;
-use crate::arch::{Lane, Processor, Register};
+use crate::arch::{Lane, LoadAddress, Processor, Register};
 use crate::error::Result;
 use crate::limits::Limits;
 use crate::location::{Arena, Location};
@@ -138,8 +138,8 @@ pub struct Context<'c, 'a> {
     pub frame: Option<&'c dyn Frame<'a>>,
     /// The program location, as an address of the code object.
     pub pc: Option<u64>,
-    /// What is added to an address of the code object to get one of the process.
-    pub load_address: u64,
+    /// Where the code object is loaded.
+    pub load_address: LoadAddress,
     /// The debugging information.
     pub resolver: Option<&'c dyn Resolver<'a>>,
     /// The subprogram at the program location.
@@ -173,7 +173,7 @@ impl<'c, 'a> Context<'c, 'a> {
             iteration: None,
             frame: None,
             pc: None,
-            load_address: 0,
+            load_address: LoadAddress(0),
             resolver: None,
             subprogram: None,
             object: None,

@@ -24,7 +24,7 @@ impl<'a> Machine<'_, '_, 'a> {
 
     /// The address in the process of one in the code object.
     pub(super) fn loaded(&self, address: u64) -> u64 {
-        self.truncate(address.wrapping_add(self.context.load_address))
+        self.truncate(self.context.load_address.to_process(address))
     }
 
     pub(super) fn form_aspace_address(&mut self) -> Result<()> {

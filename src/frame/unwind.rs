@@ -13,7 +13,7 @@ use foldhash::HashMap;
 use super::address::FrameAddress;
 use super::index::{FrameIndex, KnownRow, RowSource};
 use super::stop::Stopped;
-use crate::arch::{Processor, Register};
+use crate::arch::{LoadAddress, Processor, Register};
 use crate::error::{Error, ErrorKind, Result, SpecRule};
 use crate::eval::{LaneFocus, Reading};
 use crate::expr::Dialect;
@@ -33,7 +33,7 @@ pub struct Unwind<'c, 'a> {
     /// The call frame information of the code object.
     cfi: &'c dyn RowSource<'a>,
     /// Where the code object is loaded.
-    pub load_address: u64,
+    pub load_address: LoadAddress,
     /// The processor: its calling convention is used where the reading is tolerant.
     pub processor: Option<&'static Processor>,
     /// How strictly to read.
@@ -64,7 +64,7 @@ impl<'c, 'a> Unwind<'c, 'a> {
     pub fn new<'f: 'a>(
         wave: &'c dyn Wave,
         cfi: &'c FrameIndex<'f>,
-        load_address: u64,
+        load_address: LoadAddress,
         arena: &'a Arena<'a>,
     ) -> Unwind<'c, 'a> {
         Unwind {
@@ -121,7 +121,7 @@ pub fn unwind<'c, 'a>(start: Unwind<'c, 'a>, pc: u64) -> CallStack<'c, 'a> {
         assumed_exec: Cell::new(false),
         nesting: Cell::new(0),
     };
-    let mut pc = pc.wrapping_sub(start.load_address);
+    let mut pc = start.load_address.to_code(pc);
     loop {
         match stack.push(pc) {
             Ok(next) => pc = next,
@@ -222,7 +222,7 @@ impl<'c, 'a> CallStack<'c, 'a> {
         match read_value(&location, bits, &access) {
             Ok(address) => {
                 let address = u64::try_from(address).unwrap_or(u64::MAX);
-                Ok(address.wrapping_sub(self.unwind.load_address))
+                Ok(self.unwind.load_address.to_code(address))
             }
             Err(error) if *error.kind() == ErrorKind::UndefinedRead => {
                 Err((Stopped::ReturnAddressUndefined, None))

@@ -317,11 +317,13 @@ impl<'p> StopFrame<'_, 'p, '_> {
     /// # Errors
     /// If the line table is malformed.
     pub fn line_of_lane(&self, pc: u64) -> Result<Option<SourceLine>> {
-        let load_address = self.stop.options().load_address;
-        let pc = pc.wrapping_sub(load_address);
+        let address = self.stop.options().load_address.to_code(pc);
         // Lanes that are active in a caller are at the end of the call.
-        let is_return = self.frame.level() > 0 && pc == self.frame.pc().wrapping_sub(load_address);
-        let lookup = pc.wrapping_sub(u64::from(is_return));
+        let lookup = if address == self.frame.code_address() {
+            self.frame.lookup_address()
+        } else {
+            address
+        };
         self.stop.program().info().line_at(lookup)
     }
 }

@@ -18,11 +18,10 @@ impl Stop<'_, '_> {
     fn recover(&self) -> Result<StopLanes> {
         let wave = self.wave();
         let load_address = self.options().load_address;
-        let Some(pc) = self.frame(0).map(|frame| frame.call_frame().pc()) else {
+        let Some(pc) = self.frame(0).map(|frame| frame.call_frame().code_address()) else {
             return Ok(StopLanes { frames: Vec::new() });
         };
         let flow = self.program().lane_flow(wave.wave_size());
-        let pc = pc.wrapping_sub(load_address);
         flow.stop(wave, pc, load_address, self.dispatched())
     }
 
@@ -36,10 +35,10 @@ impl Stop<'_, '_> {
     /// finds another one there.
     pub(super) fn recovered_place(&self, level: usize, lane: Lane) -> Result<LanePlace> {
         let found = self.recovered()?.frames.get(level).map(|frame| frame.pc);
-        let load_address = self.options().load_address;
-        let frame = self.frame(level).map(|frame| frame.call_frame().pc());
+        let frame = self.frame(level);
+        let frame = frame.map(|frame| frame.call_frame().code_address());
         match (found, frame) {
-            (Some(found), Some(pc)) if found.wrapping_add(load_address) != pc => {
+            (Some(found), Some(address)) if found != address => {
                 Ok(LanePlace::Unknown(UnknownLane::Code(Reason::Caller)))
             }
             (_, _) => self.place_in(level, lane),
@@ -67,9 +66,9 @@ impl Stop<'_, '_> {
                 let known = (pc, left, resumes);
                 let pc = self.program().place_with_line(wave_size, lane.0, known)?;
                 let [left, resumes] =
-                    [left, resumes].map(|pc| pc.map(|pc| pc.wrapping_add(load_address)));
+                    [left, resumes].map(|pc| pc.map(|pc| load_address.to_process(pc)));
                 LanePlace::Waiting {
-                    pc: pc.wrapping_add(load_address),
+                    pc: load_address.to_process(pc),
                     origin: LaneOrigin::Recovered { left, resumes },
                 }
             }

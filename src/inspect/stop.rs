@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::lane_pc::{LanePlace, Recovery};
 use super::program::Program;
-use crate::arch::{Lane, Register, WaveSize};
+use crate::arch::{Lane, LoadAddress, Register, WaveSize};
 use crate::debug_info::{Function, InlinedCall, SourceLine};
 use crate::error::Result;
 use crate::eval::{Frame, LaneFocus, Reading};
@@ -21,8 +21,8 @@ use crate::wave::Wave;
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub struct StopOptions {
-    /// Where the code object is loaded: added to its addresses to get those of the process.
-    pub load_address: u64,
+    /// Where the code object is loaded.
+    pub load_address: LoadAddress,
     /// By the letter, or as real producers need it: then also the locations of LLVM without the extensions
     /// are read as they are meant.
     pub reading: Reading,
@@ -32,7 +32,7 @@ impl Default for StopOptions {
     /// Loaded at address 0, and tolerant.
     fn default() -> StopOptions {
         StopOptions {
-            load_address: 0,
+            load_address: LoadAddress(0),
             reading: Reading::Tolerant,
         }
     }
@@ -43,7 +43,7 @@ impl StopOptions {
     #[must_use]
     pub fn loaded_at(load_address: u64) -> StopOptions {
         StopOptions {
-            load_address,
+            load_address: LoadAddress(load_address),
             ..StopOptions::default()
         }
     }
@@ -241,7 +241,7 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
     /// * `lanes`: which lanes, a bit each: they count as those that execute.
     #[must_use]
     pub fn for_waiting(&self, pc: u64, lanes: u64) -> StopFrame<'s, 'p, 'a> {
-        let address = pc.wrapping_sub(self.stop.options.load_address);
+        let address = self.stop.options.load_address.to_code(pc);
         StopFrame {
             waiting: Some(Waiting { address, lanes }),
             ..*self
@@ -258,7 +258,7 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
     #[must_use]
     pub fn pc(&self) -> u64 {
         match self.waiting {
-            Some(waiting) => waiting.address.wrapping_add(self.stop.options.load_address),
+            Some(waiting) => self.stop.options.load_address.to_process(waiting.address),
             None => self.frame.pc(),
         }
     }

@@ -5,6 +5,7 @@ use core::ops::Range;
 
 use super::Program;
 use super::stop::StopFrame;
+use crate::arch::LoadAddress;
 use crate::debug_info::{Function, UnitId};
 use crate::error::Result;
 
@@ -23,7 +24,7 @@ pub enum Undescribed {
         /// The program location, in the process; of a caller's frame that of a byte of the call.
         pc: u64,
         /// The load address that was given.
-        load_address: u64,
+        load_address: LoadAddress,
         /// The addresses of the code, in the code object, ascending.
         ranges: Vec<Range<u64>>,
         /// The load address with which the location would be in the code. Nothing if there are several: loaders
@@ -74,8 +75,8 @@ impl fmt::Display for Undescribed {
                 write!(f, "load address {load_address:#x} is at ")?;
                 for (index, range) in ranges.iter().take(SHOWN).enumerate() {
                     let separator = if index == 0 { "" } else { ", " };
-                    let start = range.start.wrapping_add(*load_address);
-                    let end = range.end.wrapping_add(*load_address);
+                    let start = load_address.to_process(range.start);
+                    let end = load_address.to_process(range.end);
                     write!(f, "{separator}{start:#x}-{end:#x}")?;
                 }
                 if let Some(more) = ranges.len().checked_sub(SHOWN).filter(|more| *more > 0) {
@@ -121,7 +122,7 @@ impl StopFrame<'_, '_, '_> {
         // An object without section headers does not say where its code is.
         if !ranges.is_empty() && !ranges.iter().any(|range| range.contains(&address)) {
             let load_address = self.stop().options().load_address;
-            let pc = address.wrapping_add(load_address);
+            let pc = load_address.to_process(address);
             let fitting = fitting(pc, &ranges);
             return Ok(Some(Undescribed::OutsideCode {
                 pc,

@@ -57,8 +57,7 @@ impl<'s, 'p> StopFrame<'s, 'p, '_> {
     /// The registers that are not those of the waiting lanes any more, or not yet; nothing if it is seen from where the wave is.
     fn changed_since_waiting(&self) -> Option<Rc<Changed>> {
         let waiting = self.waiting?;
-        let load_address = self.stop.options().load_address;
-        let wave = self.frame.pc().wrapping_sub(load_address);
+        let wave = self.frame.code_address();
         let find = || {
             let flow = self.stop.program().lane_flow(self.wave_size());
             Rc::new(flow.changed_between(wave, waiting.address))

@@ -16,7 +16,7 @@ use super::step::all_lanes;
 use super::tree::Asker;
 use super::walk::Answer;
 use crate::abi::Callees;
-use crate::arch::{Processor, Register, WaveSize};
+use crate::arch::{LoadAddress, Processor, Register, WaveSize};
 use crate::error::Result;
 use crate::isa::{Decoder, MachineRegister};
 use crate::object::{CodeObject, Kernel, SymbolKind, SymbolSection};
@@ -152,7 +152,7 @@ impl<'a> LaneFlow<'a> {
     /// Where the lanes of a stopped wave are.
     ///
     /// * `pc`: where it stopped, an address in the code object.
-    /// * `load_address`: where the code object was loaded: what return addresses have more than those in it.
+    /// * `load_address`: where the code object was loaded.
     /// * `dispatched`: the lanes that the dispatch started, a bit each; nothing if that is not known.
     ///
     /// # Errors
@@ -161,7 +161,7 @@ impl<'a> LaneFlow<'a> {
         &self,
         wave: &dyn Wave,
         pc: u64,
-        load_address: u64,
+        load_address: LoadAddress,
         dispatched: Option<u64>,
     ) -> Result<StopLanes> {
         let all = all_lanes(self.wave_size);
@@ -193,7 +193,7 @@ impl<'a> LaneFlow<'a> {
                 break;
             };
             lanes.entered = Some(entered);
-            at = address.wrapping_sub(load_address);
+            at = load_address.to_code(address);
             contents = outer;
         }
         Ok(StopLanes { frames })

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 
 use super::*;
-use crate::arch::{Processor, Register, WaveSize};
+use crate::arch::{LoadAddress, Processor, Register, WaveSize};
 use crate::isa::MachineRegister;
 use crate::wave::{Memory, Snapshot};
 
@@ -41,7 +41,7 @@ fn wave(pc: u64, exec: u64, scalars: &[(u16, u64)]) -> Snapshot {
 }
 
 fn ask(flow: &LaneFlow<'_>, wave: &Snapshot, started: Option<u64>) -> StopLanes {
-    flow.stop(wave, wave.pc(), 0, started).unwrap()
+    flow.stop(wave, wave.pc(), LoadAddress(0), started).unwrap()
 }
 
 fn waiting(left: u64, pc: u64) -> LaneState {
@@ -109,7 +109,10 @@ fn what_cannot_be_known_is_unknown() {
     // Without EXEC there is nothing to tell.
     let wave = Snapshot::new("gfx1100", WaveSize::Wave32, 0x1008);
     assert_eq!(
-        flow.stop(&wave, 0x1008, 0, None).unwrap_err().kind().name(),
+        flow.stop(&wave, 0x1008, LoadAddress(0), None)
+            .unwrap_err()
+            .kind()
+            .name(),
         "unavailable"
     );
 }
@@ -180,7 +183,9 @@ fn lanes_that_did_not_enter_are_in_the_caller() {
     lanes[..3].copy_from_slice(&[Some(0x7000_100c), Some(0), Some(0xff)]);
     let mut wave = wave(0x7000_2020, 0x0f, &[(30, 0), (31, 0), (34, 0)]);
     wave.set_lanes(v40, &lanes).unwrap();
-    let found = flow.stop(&wave, 0x2020, 0x7000_0000, Some(0xff)).unwrap();
+    let found = flow
+        .stop(&wave, 0x2020, LoadAddress(0x7000_0000), Some(0xff))
+        .unwrap();
     assert_eq!(found.frames.len(), 2);
     assert_eq!(
         (found.frames[1].pc, found.frames[1].function),
@@ -192,7 +197,9 @@ fn lanes_that_did_not_enter_are_in_the_caller() {
     // An address that no call returns to is no caller.
     lanes[0] = Some(0x7000_1010);
     wave.set_lanes(v40, &lanes).unwrap();
-    let found = flow.stop(&wave, 0x2020, 0x7000_0000, Some(0xff)).unwrap();
+    let found = flow
+        .stop(&wave, 0x2020, LoadAddress(0x7000_0000), Some(0xff))
+        .unwrap();
     assert_eq!(found.lane(4), (1, LaneState::Unknown(Reason::NoFunction)));
 }
 

@@ -141,7 +141,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
                     .read_type_within(table, function.result, self.scope.frame.stop().meter())
                     .map_err(&fault)?;
                 self.types.returning(ty, result);
-                let address = range.start.wrapping_add(stop.options().load_address);
+                let address = stop.options().load_address.to_process(range.start);
                 let address = Number::Integer(address.into());
                 return Ok(Some(self.value(Calculation::Constant(address), ty)));
             }

@@ -240,7 +240,7 @@ impl LanePcCaller {
     ) -> Result<LanePcCaller> {
         let stop = frame.stop();
         let info = stop.program().info();
-        let address = place.pc.wrapping_sub(stop.options().load_address);
+        let address = stop.options().load_address.to_code(place.pc);
         let function = info.find_function(address)?;
         let line = lines.of(frame, place.pc)?;
         let name = function.and_then(|function| function.name);

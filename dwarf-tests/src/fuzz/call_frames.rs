@@ -1,7 +1,7 @@
 //! Any bytes as call frame information.
 
 use fallible_iterator::FallibleIterator;
-use hetdwarf::arch::{Processor, Register, WaveSize};
+use hetdwarf::arch::{LoadAddress, Processor, Register, WaveSize};
 use hetdwarf::eval::{Frame, LaneFocus, Reading};
 use hetdwarf::expr::{Dialect, RegisterStyle};
 use hetdwarf::frame::{
@@ -161,7 +161,7 @@ fn find<'a>(index: &FrameIndex<'a>, fde: &Fde<'a>, rows: &[Row<'a>]) {
 /// Unwinds, and reads the registers that the rules of each frame name.
 fn walk(index: &FrameIndex<'_>, wave: &Scrambled, reading: Reading, pc: u64) {
     let arena = Arena::new();
-    let mut start = Unwind::new(wave, index, 0, &arena);
+    let mut start = Unwind::new(wave, index, LoadAddress(0), &arena);
     start.processor = Processor::by_name(if wave.seed & 1 == 0 {
         "gfx90a"
     } else {

@@ -2,7 +2,7 @@
 
 use super::wave::{Scrambled, mix};
 use crate::gimli_oracle::{Case, compare, shrink};
-use hetdwarf::arch::{AddressSpace, Lane, Processor, Register, WaveSize};
+use hetdwarf::arch::{AddressSpace, Lane, LoadAddress, Processor, Register, WaveSize};
 use hetdwarf::error::{Error, ErrorKind, Result, SpecRule};
 use hetdwarf::eval::{
     BaseType, BaseTypeEncoding, Context, DieReference, ExpressionBytes, Frame, LaneFocus,
@@ -102,7 +102,7 @@ pub fn check(bytes: &[u8]) {
     context.processor = Processor::by_name(if has(1) { "gfx90a" } else { "gfx1100" });
     context.frame = has(2).then_some(&frame as &dyn Frame<'_>);
     context.pc = has(3).then_some(0x100);
-    context.load_address = 0x7000_0000_0000 * u64::from(input.seed & 1);
+    context.load_address = LoadAddress(0x7000_0000_0000 * u64::from(input.seed & 1));
     context.resolver = has(4).then_some(&input as &dyn Resolver<'_>);
     context.subprogram = has(5).then_some(Subprogram {
         frame_base: Some(attribute(&[0x90, 33])),

@@ -2,7 +2,7 @@
 
 use super::Case;
 use super::world::{self, Kind, Stopped};
-use hetdwarf::arch::{AddressSpace, Register};
+use hetdwarf::arch::{AddressSpace, LoadAddress, Register};
 use hetdwarf::error::{Error, Result, SpecRule};
 use hetdwarf::eval::{
     BaseType, BaseTypeEncoding, Context, DieReference, ExpressionBytes, Frame, LaneFocus,
@@ -128,7 +128,7 @@ pub fn evaluate_case<'a>(
         lane,
         frame: Some(&frame),
         pc: Some(0x80),
-        load_address: world::LOAD_ADDRESS,
+        load_address: LoadAddress(world::LOAD_ADDRESS),
         resolver: Some(&case),
         subprogram: Some(Subprogram {
             frame_base: Some(frame_base),

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use hetdwarf::arch::{Processor, Register, RegisterClass, WaveSize};
+use hetdwarf::arch::{LoadAddress, Processor, Register, RegisterClass, WaveSize};
 use hetdwarf::lane_flow::{Function, LaneFlow, LaneState, Reason};
 use hetdwarf::wave::{AccessError, Memory, Wave};
 use object::{Object, ObjectSection};
@@ -205,7 +205,9 @@ fn stop(
         Ending::Wave => wave.entered,
         Ending::Return => all(wave.wave_size()),
     };
-    let found = flow.stop(wave, pc, 0, Some(dispatched)).unwrap();
+    let found = flow
+        .stop(wave, pc, LoadAddress(0), Some(dispatched))
+        .unwrap();
     figures.stops = 1;
     for (number, position) in positions.iter().enumerate() {
         let state = found.frames[0].lanes[number];

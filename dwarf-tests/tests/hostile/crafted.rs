@@ -4,7 +4,7 @@ use super::elf::{Attribute as A, Entry, code_object, debug_info, uleb};
 use super::guard::Guard;
 use dwarf_tests::probe::{self, Zeros};
 use fallible_iterator::FallibleIterator;
-use hetdwarf::arch::{Lane, Register, WaveSize};
+use hetdwarf::arch::{Lane, LoadAddress, Register, WaveSize};
 use hetdwarf::error::{Error, Result, SpecRule};
 use hetdwarf::eval::Frame as _;
 use hetdwarf::eval::{
@@ -483,7 +483,7 @@ pub fn call_frame_information(scale: usize) {
             let wave = Zeros(WaveSize::Wave64);
             let index = FrameIndex::new(section);
             let arena = Arena::new();
-            let mut start = Unwind::new(&wave, &index, 0, &arena);
+            let mut start = Unwind::new(&wave, &index, LoadAddress(0), &arena);
             start.lane = LaneFocus::All;
             start.reading = Reading::Tolerant;
             start.limits.depth = MOST_DEPTH;

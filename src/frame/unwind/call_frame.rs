@@ -39,8 +39,8 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
     /// The program counter or, of a caller, the return address; an address of the process.
     #[must_use]
     pub fn pc(&self) -> u64 {
-        self.code_address()
-            .wrapping_add(self.stack.unwind.load_address)
+        let load_address = self.stack.unwind.load_address;
+        load_address.to_process(self.code_address())
     }
 
     /// The same as an address of the code object.
