@@ -1,4 +1,8 @@
 //! A picture of lanes as SVG: no scripts, and nothing from elsewhere.
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "at most 64 lanes, and as many pixels for each row and letter as they have bytes or fewer: it fits into memory"
+)]
 
 use core::fmt::Write;
 
@@ -37,26 +41,17 @@ impl LanePicture {
     pub fn svg(&self) -> String {
         let longest = |text: fn(&Row) -> &String| {
             let lengths = self.rows.iter().map(|row| text(row).chars().count());
-            lengths.max().unwrap_or(0).saturating_mul(LETTER)
+            lengths.max().unwrap_or(0) * LETTER
         };
-        let label_at = MARGIN
-            .saturating_add(self.lanes.saturating_mul(STEP))
-            .saturating_add(MARGIN);
-        let text_at = label_at
-            .saturating_add(longest(|row| &row.label))
-            .saturating_add(MARGIN);
+        let label_at = MARGIN + self.lanes * STEP + MARGIN;
+        let text_at = label_at + longest(|row| &row.label) + MARGIN;
         let note = self.message.as_ref().map_or(0, |text| text.chars().count());
-        let note = MARGIN.saturating_add(note.saturating_mul(LETTER));
-        let least = text_at.max(MARGIN.saturating_add(60 * LETTER));
-        let width = least
-            .max(text_at.saturating_add(longest(|row| &row.text)))
-            .max(note)
-            .saturating_add(MARGIN);
-        let notes = 1_usize.saturating_add(usize::from(self.message.is_some()));
-        let count = self.rows.len().saturating_add(HEAD).saturating_add(notes);
-        let height = count
-            .saturating_mul(ROW)
-            .saturating_add(MARGIN.saturating_mul(2));
+        let note = MARGIN + note * LETTER;
+        let least = text_at.max(MARGIN + 60 * LETTER);
+        let width = least.max(text_at + longest(|row| &row.text)).max(note) + MARGIN;
+        let notes = 1 + usize::from(self.message.is_some());
+        let count = self.rows.len() + HEAD + notes;
+        let height = count * ROW + MARGIN * 2;
         let title = escape(&self.title);
         let mut out = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" role=\"img\">\n\
@@ -65,23 +60,21 @@ impl LanePicture {
         );
         line(&mut out, MARGIN, 0, "", &self.title);
         for lane in (0..self.lanes).step_by(8) {
-            let x = MARGIN.saturating_add(lane.saturating_mul(STEP));
+            let x = MARGIN + lane * STEP;
             line(&mut out, x, 1, "quiet", &lane.to_string());
         }
         for (number, row) in (HEAD..).zip(&self.rows) {
             self.row(&mut out, row, number, label_at, text_at);
         }
-        let mut number = self.rows.len().saturating_add(HEAD);
+        let mut number = self.rows.len() + HEAD;
         let mut x = MARGIN;
         for (state, name) in LEGEND {
             cell(&mut out, x, number, state.class(), "");
-            line(&mut out, x.saturating_add(2 * CELL), number, "quiet", name);
-            x = x
-                .saturating_add(name.len().saturating_mul(LETTER))
-                .saturating_add(4 * CELL);
+            line(&mut out, x + 2 * CELL, number, "quiet", name);
+            x += name.len() * LETTER + 4 * CELL;
         }
         if let Some(message) = &self.message {
-            number = number.saturating_add(1);
+            number += 1;
             line(&mut out, MARGIN, number, "quiet", message);
         }
         out.push_str("</svg>\n");
@@ -90,17 +83,17 @@ impl LanePicture {
 
     fn row(&self, out: &mut String, row: &Row, number: usize, label_at: usize, text_at: usize) {
         if !row.cells.is_empty() {
-            let width = self.lanes.saturating_mul(STEP);
+            let width = self.lanes * STEP;
             let _ = writeln!(
                 out,
                 "<rect class=\"track\" x=\"{}\" y=\"{}\" width=\"{width}\" height=\"{}\" rx=\"2\"/>",
                 MARGIN - 1,
-                top(number).saturating_sub(1),
+                top(number) - 1,
                 CELL + 2
             );
         }
         for one in &row.cells {
-            let x = MARGIN.saturating_add(one.lane.saturating_mul(STEP));
+            let x = MARGIN + one.lane * STEP;
             cell(out, x, number, one.state.class(), &one.title);
         }
         line(out, label_at, number, "quiet", &row.label);
@@ -110,9 +103,7 @@ impl LanePicture {
 
 /// Where the cells of a row are.
 fn top(row: usize) -> usize {
-    MARGIN
-        .saturating_add(row.saturating_mul(ROW))
-        .saturating_add(5)
+    MARGIN + row * ROW + 5
 }
 
 fn cell(out: &mut String, x: usize, row: usize, class: &str, title: &str) {
@@ -131,7 +122,7 @@ fn line(out: &mut String, x: usize, row: usize, class: &str, text: &str) {
     if text.is_empty() {
         return;
     }
-    let y = top(row).saturating_add(CELL);
+    let y = top(row) + CELL;
     let class = match class {
         "" => String::new(),
         class => format!(" class=\"{class}\""),
