@@ -4,7 +4,7 @@ use super::context::{LaneFocus, Reading};
 use super::machine::Machine;
 use super::stack::{Entry, Linear};
 use super::value::{BaseType, Value};
-use crate::arch::{AddressSpace, Register};
+use crate::arch::{AddressSpace, Register, WaveSize};
 use crate::error::{Error, ErrorKind, Limit, Need, Result, SpecRule};
 use crate::location::{Location, Place, Storage, read_plain, read_value_within};
 use crate::meter::Meter;
@@ -263,12 +263,12 @@ impl<'a> Machine<'_, '_, 'a> {
             self.push(Entry::Location(Location::register(register)))?;
         }
         if let Some(place) = self.stack.top_place()
-            && (step == 0 || can_step(place))
+            && (step == 0 || can_step(place, lanes))
         {
             return place.move_by(bits, step, lanes);
         }
         let location = self.pop_location()?;
-        if step != 0 && !location.places().iter().all(can_step) {
+        if step != 0 && !location.places().iter().all(|place| can_step(place, lanes)) {
             return Err(self.needs_lane());
         }
         let moved = location.move_by(bits, step, lanes, self.context.arena)?;
@@ -276,7 +276,7 @@ impl<'a> Machine<'_, '_, 'a> {
     }
 
     /// The lanes that a location stands for, if it is made for all at once.
-    pub(super) fn lanes(&self) -> Option<crate::arch::WaveSize> {
+    pub(super) fn lanes(&self) -> Option<WaveSize> {
         match self.context.lane {
             LaneFocus::All => self.context.wave.map(crate::wave::Wave::wave_size),
             LaneFocus::None | LaneFocus::One(_) => None,
@@ -311,7 +311,19 @@ fn past_register(size: u32, bits: u32) -> Error {
     .into()
 }
 
-/// Whether a place can grow from lane to lane, so that it stands for all lanes.
-fn can_step(place: &Place<'_>) -> bool {
-    matches!(place.storage, Storage::Register(_) | Storage::Memory { .. })
+/// Whether a place can grow from lane to lane, so that it stands for all lanes. What is left of a register after the last of
+/// its own lanes says nothing of a wave that has more.
+fn can_step(place: &Place<'_>, lanes: Option<WaveSize>) -> bool {
+    match place.storage {
+        Storage::Memory { .. } => true,
+        Storage::Register(register) => {
+            let own = register.wave_size().map(WaveSize::lanes);
+            own.is_none_or(|own| lanes.is_none_or(|wave| wave.lanes() <= own))
+        }
+        Storage::Undefined
+        | Storage::Value { .. }
+        | Storage::Constant(_)
+        | Storage::ImplicitPointer(_)
+        | Storage::Composite(_) => false,
+    }
 }
