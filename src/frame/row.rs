@@ -291,6 +291,8 @@ impl<'a> Rows<'a> {
         }
         self.end_group();
         self.done = false;
+        // Its entries start with the rules that it gives, and with nothing remembered (DWARF 5 §6.4.3).
+        self.spare.append(&mut self.remembered);
         self.initial_cost = (self.unpaid.saturating_sub(unpaid), self.cost);
         self.initial = Some(Arc::new(self.row.clone()));
         Ok(())
