@@ -1,17 +1,22 @@
 //! Files that hold code objects: offload bundles, LLVM's offload binaries, relocatable host objects and static archives. Each code
 //! object in them is annotated, and what holds it is written anew around it: offsets and sizes, and nothing else.
 //!
-//! A linked host program is left alone: what is after the device code in it is loaded. So are compressed bundles, whose hash would
-//! be another one, and thin archives. Sources: "Clang Offload Bundler", "Bundled Binary File Layout"; "Clang Offload Packager",
-//! "Binary Format"; System V ABI, "Archive Files".
+//! A linked host program is left alone: what is after the device code in it is loaded. So are thin archives. Sources: "Clang Offload
+//! Bundler", "Bundled Binary File Layout" and "Compressed Offload Bundle"; "Clang Offload Packager", "Binary Format"; System V ABI,
+//! "Archive Files".
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use super::stored::stored_bundle;
 use super::{Annotated, annotate, archive, elf};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
-use crate::object::{BUNDLE_MAGIC, CCOB_MAGIC, FileKind, slice_at, u16_at, u32_at, u64_at};
+use crate::meter::{Held, Meter};
+use crate::object::{
+    BUNDLE_MAGIC, CCOB_MAGIC, CompressedBundle, FileKind, slice_at, u32_at, u64_at,
+};
 
 /// The greatest alignment that is kept: linkers and bundlers align to pages.
 const PAGE: u64 = 4096;
@@ -129,16 +134,13 @@ impl Writer<'_> {
             let bundle = data.get(at..).unwrap_or_default();
             out.extend(data.get(done..at).unwrap_or_default());
             fill(&mut out, alignment(at as u64))?;
-            if bundle.starts_with(CCOB_MAGIC) {
-                self.note("it is compressed, and has a hash of its contents");
-                let size = compressed_size(bundle);
-                out.extend(bundle.get(..size).unwrap_or_default());
-                done = at.saturating_add(size);
-                continue;
-            }
-            let (written, size) = self.bundle(bundle)?;
+            let (written, size) = if bundle.starts_with(CCOB_MAGIC) {
+                self.compressed_bundle(bundle)?
+            } else {
+                self.bundle(bundle)?
+            };
             out.extend(written);
-            done = at.saturating_add(size.max(BUNDLE_MAGIC.len()));
+            done = at.saturating_add(size.max(CCOB_MAGIC.len()));
         }
         out.extend(data.get(done..).unwrap_or_default());
         Ok(Cow::Owned(out))
@@ -190,6 +192,24 @@ impl Writer<'_> {
         let before = data.get(..size).ok_or_else(malformed)?;
         let written = if is_changed { out } else { before.to_vec() };
         Ok((written, size))
+    }
+
+    /// The compressed bundle at the start of the data, compressed again, and how long it was.
+    fn compressed_bundle(&mut self, data: &[u8]) -> Result<(Vec<u8>, usize)> {
+        let held = Held::new(Arc::new(Meter::new(self.limits, data.len() as u64)));
+        let was = CompressedBundle::read(data, &held)?;
+        let size = usize::try_from(was.size).unwrap_or(data.len());
+        let (mut bundle, end) = self.bundle(&was.bundle)?;
+        bundle.extend(was.bundle.get(end..).unwrap_or_default());
+        let before = data.get(..size).unwrap_or(data);
+        if bundle == was.bundle {
+            return Ok((before.to_vec(), size));
+        }
+        let written = stored_bundle(&was, &bundle)?;
+        if written.is_none() {
+            self.note("its header has no room for the sizes that it would have");
+        }
+        Ok((written.unwrap_or_else(|| before.to_vec()), size))
     }
 
     /// Offload binaries one after the other, with zeros between them.
@@ -272,19 +292,6 @@ impl Writer<'_> {
         }
         elf::with_contents(file, &changed).map(Cow::Owned)
     }
-}
-
-/// How long the compressed bundle is that the data starts with: at least as long as its magic bytes. The first version does not say,
-/// and is taken to be all there is.
-fn compressed_size(data: &[u8]) -> usize {
-    let size = match u16_at(data, 4) {
-        Some(2) => u32_at(data, 8).map(u64::from),
-        Some(3) => u64_at(data, 8),
-        Some(_) | None => None,
-    };
-    let size = size.and_then(|size| usize::try_from(size).ok());
-    let size = size.unwrap_or(data.len()).min(data.len());
-    size.max(CCOB_MAGIC.len())
 }
 
 /// The alignment that something at an offset seems to have, up to that of a page.

@@ -1,9 +1,9 @@
-//! Sections as they are stored.
+//! Sections and bundles as they are stored: compressed if they were.
 
 use std::io::Write as _;
 
 use crate::error::{Error, Result};
-use crate::object::{CodeObject, CompressionMethod};
+use crate::object::{CCOB_MAGIC, CodeObject, CompressedBundle, CompressionMethod};
 
 /// A section as it is stored: compressed if it was.
 pub(super) fn stored(
@@ -20,22 +20,11 @@ pub(super) fn stored(
     else {
         return Ok(bytes);
     };
-    let failed = |error: std::io::Error| Error::malformed("section", error.to_string());
-    let (number, data) = match method {
-        CompressionMethod::Zlib => {
-            let mut encoder =
-                flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
-            encoder.write_all(&bytes).map_err(failed)?;
-            (1_u32, encoder.finish().map_err(failed)?)
-        }
-        CompressionMethod::Zstd => {
-            let level = ruzstd::encoding::CompressionLevel::Fastest;
-            (
-                2,
-                ruzstd::encoding::compress_to_vec(bytes.as_slice(), level),
-            )
-        }
+    let number = match method {
+        CompressionMethod::Zlib => 1_u32,
+        CompressionMethod::Zstd => 2,
     };
+    let data = compressed(method, &bytes)?;
     // `Elf64_Chdr`: the type, reserved bytes, the size and the alignment of the contents.
     let mut stored = Vec::with_capacity(data.len().saturating_add(24));
     stored.extend(number.to_le_bytes());
@@ -44,4 +33,52 @@ pub(super) fn stored(
     stored.extend(alignment.max(1).to_le_bytes());
     stored.extend(data);
     Ok(stored)
+}
+
+/// A bundle, compressed as another one was: `CCOB`, the version and the method, sizes, and a hash of the bundle.
+///
+/// Nothing if its sizes are too large for that version of the header.
+pub(super) fn stored_bundle(was: &CompressedBundle, bundle: &[u8]) -> Result<Option<Vec<u8>>> {
+    let method = match was.method {
+        CompressionMethod::Zlib => 0_u16,
+        CompressionMethod::Zstd => 1,
+    };
+    let data = compressed(was.method, bundle)?;
+    let size = bundle.len() as u64;
+    let with_header = |header: usize| data.len().saturating_add(header) as u64;
+    let (sizes, narrow): (&[u64], bool) = match was.version {
+        1 => (&[size], true),
+        2 => (&[with_header(24), size], true),
+        _ => (&[with_header(32), size], false),
+    };
+    let mut stored = CCOB_MAGIC.to_vec();
+    stored.extend(was.version.to_le_bytes());
+    stored.extend(method.to_le_bytes());
+    for size in sizes {
+        match (narrow, u32::try_from(*size)) {
+            (true, Ok(size)) => stored.extend(size.to_le_bytes()),
+            (true, Err(_)) => return Ok(None),
+            (false, _) => stored.extend(size.to_le_bytes()),
+        }
+    }
+    let hash = md5::compute(bundle);
+    stored.extend(hash.iter().take(8));
+    stored.extend(data);
+    Ok(Some(stored))
+}
+
+fn compressed(method: CompressionMethod, bytes: &[u8]) -> Result<Vec<u8>> {
+    let failed = |error: std::io::Error| Error::malformed("compression", error.to_string());
+    match method {
+        CompressionMethod::Zlib => {
+            let level = flate2::Compression::default();
+            let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), level);
+            encoder.write_all(bytes).map_err(failed)?;
+            encoder.finish().map_err(failed)
+        }
+        CompressionMethod::Zstd => {
+            let level = ruzstd::encoding::CompressionLevel::Fastest;
+            Ok(ruzstd::encoding::compress_to_vec(bytes, level))
+        }
+    }
 }

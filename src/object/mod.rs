@@ -40,8 +40,9 @@ mod target;
 )]
 pub(crate) mod testing;
 
-pub(crate) use bytes::{slice_at, u16_at, u32_at, u64_at};
+pub(crate) use bytes::{slice_at, u32_at, u64_at};
 pub use compression::Method as CompressionMethod;
+pub(crate) use containers::CompressedBundle;
 pub use containers::{
     ContainerPlace, EmbeddedCodeObject, Selector, code_object, code_object_with, code_objects,
     code_objects_if_any, code_objects_with, code_objects_within, may_hold_code_objects, select,

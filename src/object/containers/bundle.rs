@@ -65,6 +65,30 @@ impl<'data> Finder<'data> {
 
     /// The compressed bundle that `data` starts with; how many bytes it has.
     fn compressed_bundle(&mut self, data: &'data [u8], mut place: ContainerPlace) -> Result<u64> {
+        let held = Held::new(Arc::clone(&self.meter));
+        let compressed = CompressedBundle::read(data, &held)?;
+        place.compression = Some(compressed.method);
+        self.bundle(Source::Made(&compressed.bundle), &place)?;
+        Ok(compressed.size)
+    }
+}
+
+/// A compressed bundle, decompressed.
+pub(crate) struct CompressedBundle {
+    /// Of its header: 1 to 3.
+    pub(crate) version: u16,
+    pub(crate) method: Method,
+    /// How many bytes it has in the file, with its header.
+    pub(crate) size: u64,
+    /// The bundle inside.
+    pub(crate) bundle: Vec<u8>,
+}
+
+impl CompressedBundle {
+    /// The compressed bundle that `data` starts with, after which there may be anything.
+    ///
+    /// * `held`: what holds the bundle inside.
+    pub(crate) fn read(data: &[u8], held: &Held) -> Result<CompressedBundle> {
         let header = CompressedHeader::read(data)?;
         let body = match header.total_size {
             Some(total) => slice_at(data, 0, total).and_then(|d| tail_at(d, header.size)),
@@ -77,20 +101,21 @@ impl<'data> Finder<'data> {
                 what: "compressed bundle",
             })?,
         };
-        let held = Held::new(Arc::clone(&self.meter));
-        let (bundle, used) = compressed.decompress(&held)?;
+        let (bundle, used) = compressed.decompress(held)?;
         if FileKind::of(&bundle) != FileKind::Bundle {
             return Err(Error::malformed(
                 "compressed bundle",
                 format!("inside is {}", FileKind::of(&bundle).description(&bundle)),
             ));
         }
-        place.compression = Some(header.method);
-        self.bundle(Source::Made(&bundle), &place)?;
         let used = u64::try_from(used).unwrap_or(u64::MAX);
-        Ok(header
-            .total_size
-            .unwrap_or(header.size.saturating_add(used)))
+        let own_size = header.size.saturating_add(used);
+        Ok(CompressedBundle {
+            version: header.version,
+            method: header.method,
+            size: header.total_size.unwrap_or(own_size),
+            bundle,
+        })
     }
 }
 
@@ -125,6 +150,7 @@ impl Header<'_> {
 
 /// What stands before the data of a compressed bundle.
 struct CompressedHeader {
+    version: u16,
     size: u64,
     method: Method,
     /// With the header; version 1 does not say.
@@ -135,8 +161,8 @@ struct CompressedHeader {
 impl CompressedHeader {
     /// All versions: `CCOB`, version (2 bytes), method (2 bytes: 0 zlib, 1 zstd). Then, with numbers of 4
     /// bytes: version 1, the uncompressed size; version 2, the total size first. With numbers of 8 bytes:
-    /// version 3, both. At the end 8 bytes of a hash, which is not checked: it tells bundles apart, and
-    /// both methods have checksums of their own.
+    /// version 3, both. At the end 8 bytes of a hash, the first of the MD5 of the bundle inside. It is not checked: it tells
+    /// bundles apart, and both methods have checksums of their own.
     fn read(data: &[u8]) -> Result<CompressedHeader> {
         const WHAT: &str = "compressed bundle header";
         let truncated = || Error::from(ErrorKind::Truncated { what: WHAT });
@@ -165,6 +191,7 @@ impl CompressedHeader {
             }
         };
         Ok(CompressedHeader {
+            version,
             size,
             method,
             total_size,

@@ -11,6 +11,7 @@ mod bundle;
 mod offload_binary;
 mod select;
 
+pub(crate) use bundle::CompressedBundle;
 pub use select::{Selector, select};
 
 use std::borrow::Cow;
