@@ -3,7 +3,9 @@
 
 use std::io::Read;
 
+use hetdwarf::Limits;
 use hetdwarf::lane_flow::{Function, LaneFlow, LaneState};
+use hetdwarf::meter::Meter;
 use hetdwarf::object::CodeObject;
 use hetdwarf::wave::Snapshot;
 
@@ -37,7 +39,10 @@ pub(super) fn makers() -> Vec<Maker> {
             let object = object(name);
             let places = move || {
                 let (flow, functions) = (flow(object), Function::all(object).unwrap());
-                let plans = functions.iter().filter_map(|one| flow.plan(one.address));
+                let meter = Meter::new(&Limits::default(), 1 << 24);
+                let plans = functions
+                    .iter()
+                    .filter_map(|one| flow.plan(one.address, &meter));
                 plans.map(|plan| plan.len()).sum::<usize>()
             };
             assert!(places() > 10);

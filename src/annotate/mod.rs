@@ -26,6 +26,7 @@ mod shift;
 mod stored;
 mod unit;
 
+use core::cell::RefCell;
 use std::collections::BTreeMap;
 
 use gimli::Section;
@@ -304,13 +305,20 @@ impl<'n, 'a> Annotator<'n, 'a> {
         let Some(entry) = unit::unit_offset(header, function.die.offset) else {
             return leave(&report, "its entry is in another unit");
         };
-        // What switched a lane off is of interest where no line follows.
+        // What switched a lane off is of interest where no line follows. Many places of a function go on at the same.
+        let known: RefCell<BTreeMap<_, bool>> = RefCell::default();
         let wants_left = |lane: u8, place: &LanePlan| {
-            let known = place.waiting().map(|(pc, _, resumes)| (pc, None, resumes));
-            let line = known.map(|known| self.program.line_in_gap(self.wave_size, lane, known));
-            matches!(line, Some(Ok(None)))
+            let Some((pc, _, resumes)) = place.waiting() else {
+                return false;
+            };
+            let mut known = known.borrow_mut();
+            *known.entry((lane, pc, resumes)).or_insert_with(|| {
+                let waiting = (pc, None, resumes);
+                let line = self.program.line_in_gap(self.wave_size, lane, waiting);
+                matches!(line, Ok(None))
+            })
         };
-        let plan = self.flow.plan_with_left(range.start, &wants_left);
+        let plan = (self.flow).plan_with_left(range.start, self.object.meter(), &wants_left);
         let Some(plan) = plan.filter(|_| function.ranges.len() == 1) else {
             return leave(
                 &report,

@@ -77,7 +77,7 @@ struct AtStop {
 #[derive(Clone, Debug)]
 pub(super) struct PossibleSwitch {
     pub(super) address: u64,
-    /// What the lane's bits are at the stop if it did.
+    /// What the lane's bits are at the stop if it did, in the order of places.
     pub(super) bits: Vec<(DwordPlace, bool)>,
 }
 
@@ -356,7 +356,8 @@ impl FunctionFlow {
         }
     }
 
-    /// The bits that a state in terms of the entry knows before an instruction, in places of a wave that stops there.
+    /// The bits that a state in terms of the entry knows before an instruction, in places of a wave that stops there, in
+    /// the order of places.
     fn bits_at_stop(
         &self,
         callees: &Callees<'_>,
@@ -375,7 +376,9 @@ impl FunctionFlow {
         };
         let bits = state.known_bits().into_iter();
         let bits = bits.filter_map(|(place, bit)| Some((place_at_stop(place)?, bit)));
-        bits.collect()
+        let mut bits: Vec<_> = bits.collect();
+        bits.sort_unstable_by_key(|(place, _)| *place);
+        bits
     }
 
     /// The lanes that may be off before an instruction, by what switched them off.

@@ -11,6 +11,9 @@ use super::plan::LanePlan;
 use super::value::Decisions;
 use crate::abi::Callees;
 
+/// How much may be known of lanes at one place: a step for each thing that may have switched one off, and for each of its bits.
+const MOST: usize = 1 << 13;
+
 /// Of a lane and where it is, whether it is of interest what switched it off.
 pub(super) type WantsLeft<'w> = dyn Fn(u8, &LanePlan) -> bool + 'w;
 
@@ -32,6 +35,8 @@ pub(super) struct History<'h> {
     /// A lane of the half.
     lane: u8,
     wants: &'h WantsLeft<'h>,
+    /// As how many steps a look at all of them counts.
+    pub(super) cost: usize,
 }
 
 impl<'h> History<'h> {
@@ -42,18 +47,30 @@ impl<'h> History<'h> {
         at: (usize, u8),
         wants: &'h WantsLeft<'h>,
     ) -> Option<History<'h>> {
-        Some(History {
-            switches: flow.find_switches(callees, at)?,
-            never: flow.find_never(callees, at)?,
+        let switches = flow.find_switches(callees, at)?;
+        let never = flow.find_never(callees, at)?;
+        let all = switches.iter().map(|one| &one.bits).chain(&never);
+        let cost = all.fold(1, |cost: usize, bits| {
+            cost.saturating_add(bits.len()).saturating_add(1)
+        });
+        (cost <= MOST).then_some(History {
+            switches,
+            never,
             lane: at.1.saturating_mul(32),
             wants,
+            cost,
         })
+    }
+
+    /// How many lanes are told apart.
+    pub(super) fn count(&self) -> usize {
+        self.switches.len().saturating_add(self.never.len())
     }
 
     /// Whether a lane may have some bits.
     pub(super) fn is_possible(&self, decisions: &Decisions) -> bool {
         let switches = self.switches.iter().map(|one| &one.bits);
-        (switches.chain(&self.never)).any(|bits| agrees(bits, decisions))
+        (switches.chain(&self.never)).any(|bits| decisions.agree_with(bits))
     }
 
     /// What switched lanes with some bits off that are at a place; nothing if it is of no interest.
@@ -64,7 +81,7 @@ impl<'h> History<'h> {
     fn told(&self, decisions: &Decisions) -> Told {
         let switches = self.switches.iter();
         let switches: Vec<_> = switches
-            .filter(|one| agrees(&one.bits, decisions))
+            .filter(|one| decisions.agree_with(&one.bits))
             .collect();
         if let [] | [_] = switches.as_slice() {
             return Told::Left(switches.first().map(|one| one.address));
@@ -115,9 +132,4 @@ impl<'h> History<'h> {
         }
         true
     }
-}
-
-fn agrees(bits: &[(DwordPlace, bool)], decisions: &Decisions) -> bool {
-    bits.iter()
-        .all(|(place, bit)| decisions.get(*place).is_none_or(|decided| decided == *bit))
 }

@@ -94,6 +94,21 @@ impl LanePlan {
         }
     }
 
+    /// How many ends the questions lead to.
+    fn leaves(&self) -> usize {
+        let mut leaves = 0_usize;
+        let mut work = vec![self];
+        while let Some(plan) = work.pop() {
+            match plan {
+                LanePlan::Ask { then, .. } => work.extend(then.iter()),
+                LanePlan::Resumes { .. } | LanePlan::Ends { .. } | LanePlan::Elsewhere => {
+                    leaves = leaves.saturating_add(1);
+                }
+            }
+        }
+        leaves
+    }
+
     /// The places that are asked for.
     pub(super) fn places(&self) -> Vec<DwordPlace> {
         let mut found = Vec::new();
@@ -113,15 +128,21 @@ impl FunctionFlow {
     ///
     /// * `wants_left`: of which places it is to be told what switched the lane off, as far as its bits tell; nothing if of none. Bits that
     ///   no lane can have are then left out.
+    /// * `most`: how many instructions may be gone through. Gives how many were.
     pub(super) fn plan(
         &self,
         callees: &Callees<'_>,
         is_kernel: bool,
         wants_left: Option<&WantsLeft<'_>>,
-    ) -> Vec<RangePlan> {
+        most: usize,
+    ) -> (Vec<RangePlan>, usize) {
         let count = self.code().instructions.len();
-        let mut left = self.plan_steps();
+        // Half of it may be needed for the plans without what switched lanes off, where it takes too much to tell.
+        let most = if wants_left.is_some() { most / 2 } else { most };
+        let most = most.min(self.plan_steps());
+        let mut left = most;
         let mut plans: Vec<RangePlan> = Vec::new();
+        let mut plain: Option<(Vec<RangePlan>, usize)> = None;
         let mut after: Option<Result<Arc<PlacePlan>, Reason>> = None;
         // What is known before an instruction is found from the last place on that branches go to.
         let mut since: Vec<usize> = Vec::with_capacity(count);
@@ -139,37 +160,61 @@ impl FunctionFlow {
                 continue;
             };
             left = left.saturating_sub(since);
-            if left == 0 {
-                after = None;
-                push(&mut plans, instruction, &Err(Reason::Budget));
-                continue;
-            }
-            let histories = wants_left.map(|wants| {
-                let halves = 0..self.halves();
-                halves
-                    .map(|half| History::find(self, callees, (index, half), wants))
-                    .collect()
-            });
-            let histories: Vec<Option<History<'_>>> = histories.unwrap_or_default();
-            let same = match &after {
-                Some(Ok(plan))
-                    if self.leaves_alone(callees, index, plan)
-                        && tells_as_much(plan, &histories) =>
-                {
-                    Some(Ok(Arc::clone(plan)))
-                }
-                Some(_) | None => None,
+            let mut plan = if left == 0 {
+                Err(Reason::Budget)
+            } else {
+                let at = (index, is_kernel, since);
+                self.plan_before(callees, at, after.as_ref(), wants_left, &mut left)
             };
-            let plan = same.unwrap_or_else(|| {
-                let plan = self.plan_at(callees, (index, is_kernel), &histories, &mut left);
-                plan.map(Arc::new)
-            });
+            if plan == Err(Reason::Budget) && wants_left.is_some() {
+                let find = || self.plan(callees, is_kernel, None, most);
+                let (plain, _) = plain.get_or_insert_with(find);
+                plan = plan_of(plain, instruction.address).unwrap_or(plan);
+            }
             push(&mut plans, instruction, &plan);
             self.forget(index.saturating_add(1));
             after = Some(plan);
         }
         plans.reverse();
-        plans
+        let more = plain.map_or(0, |(_, used)| used);
+        (plans, most.saturating_sub(left).saturating_add(more))
+    }
+
+    /// What is known before an instruction.
+    ///
+    /// * `since`: how many instructions it is after the last place that branches go to.
+    /// * `after`: what is known before the next.
+    fn plan_before(
+        &self,
+        callees: &Callees<'_>,
+        (index, is_kernel, since): (usize, bool, usize),
+        after: Option<&Result<Arc<PlacePlan>, Reason>>,
+        wants_left: Option<&WantsLeft<'_>>,
+        left: &mut usize,
+    ) -> Result<Arc<PlacePlan>, Reason> {
+        let histories: Vec<Option<History<'_>>> = match wants_left {
+            Some(wants) => (0..self.halves())
+                .map(|half| History::find(self, callees, (index, half), wants))
+                .collect(),
+            None => Vec::new(),
+        };
+        for history in histories.iter().flatten() {
+            pay(left, since.saturating_mul(history.count()))?;
+        }
+        if let Some(Ok(plan)) = after
+            && self.leaves_alone(callees, index, plan)
+        {
+            for (plan, history) in plan.halves.iter().zip(&histories) {
+                if let Some(history) = history {
+                    pay(left, history.cost.saturating_mul(plan.leaves()))?;
+                }
+            }
+            if tells_as_much(plan, &histories) {
+                return Ok(Arc::clone(plan));
+            }
+        }
+        let plan = self.plan_at(callees, (index, is_kernel), &histories, left)?;
+        Ok(Arc::new(plan))
     }
 
     fn active(&self, callees: &Callees<'_>, index: usize) -> Result<ActiveLanes, Reason> {
@@ -289,6 +334,13 @@ fn push(
     }
 }
 
+/// The plan of the range that an address is in.
+fn plan_of(plans: &[RangePlan], address: u64) -> Option<Result<Arc<PlacePlan>, Reason>> {
+    let after = plans.partition_point(|(range, _)| range.start <= address);
+    let (range, plan) = plans.get(after.checked_sub(1)?)?;
+    range.contains(&address).then(|| plan.clone())
+}
+
 /// Whether a plan tells of the lanes of each half all that their bits tell at another place.
 fn tells_as_much(plan: &PlacePlan, histories: &[Option<History<'_>>]) -> bool {
     let halves = plan.halves.iter().zip(histories);
@@ -314,11 +366,11 @@ struct Asker<'f, 'c> {
 impl Asker<'_, '_> {
     /// What is known of the lanes with some bits; nothing if no lane has them.
     fn ask(&mut self, decisions: &Decisions, depth: usize) -> Result<Option<LanePlan>, Reason> {
-        if self
-            .history
-            .is_some_and(|history| !history.is_possible(decisions))
-        {
-            return Ok(None);
+        if let Some(history) = self.history {
+            pay(self.left, history.cost)?;
+            if !history.is_possible(decisions) {
+                return Ok(None);
+            }
         }
         let answer = self
             .flow
@@ -350,10 +402,14 @@ impl Asker<'_, '_> {
         decisions: &Decisions,
         depth: usize,
     ) -> Result<Option<LanePlan>, Reason> {
-        let Some(told) = self
-            .history
-            .and_then(|history| history.tell(&found, decisions))
-        else {
+        let told = match self.history {
+            Some(history) => {
+                pay(self.left, history.cost)?;
+                history.tell(&found, decisions)
+            }
+            None => None,
+        };
+        let Some(told) = told else {
             return Ok(Some(found));
         };
         match told {
@@ -373,6 +429,13 @@ impl Asker<'_, '_> {
         *self.questions = self.questions.checked_sub(1).ok_or(Reason::Budget)?;
         depth.checked_sub(1).ok_or(Reason::Budget)
     }
+}
+
+/// Counts steps. After those that are too many there are none any more.
+fn pay(left: &mut usize, steps: usize) -> Result<(), Reason> {
+    let rest = left.checked_sub(steps);
+    *left = rest.unwrap_or(0);
+    rest.map(|_| ()).ok_or(Reason::Budget)
 }
 
 /// What is known by the bit of a place. What no lane has needs no question.

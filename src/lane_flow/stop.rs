@@ -8,6 +8,7 @@ use super::answer::{FrameLanes, LaneState, StopLanes};
 use super::changed::Changed;
 use super::contents::{Caller, Contents, Frame, read};
 use super::function::FunctionFlow;
+use super::history::WantsLeft;
 use super::place::DwordPlace;
 use super::plan::{LanePlan, PlacePlan, RangePlan};
 use super::possible::OffLane;
@@ -19,9 +20,12 @@ use crate::abi::Callees;
 use crate::arch::{LoadAddress, Processor, Register, WaveSize};
 use crate::error::Result;
 use crate::isa::{Decoder, MachineRegister};
+use crate::meter::Meter;
 use crate::object::{CodeObject, Kernel, SymbolKind, SymbolSection};
 use crate::wave::Wave;
 
+/// How many instructions that a lane is followed over are a step of the meter.
+const PER_STEP: u64 = 8;
 /// How many frames are looked at.
 const MOST_FRAMES: usize = 256;
 
@@ -201,11 +205,11 @@ impl<'a> LaneFlow<'a> {
 
     /// What is known of lanes at each place of the function at an address, whatever a wave has in its masks; nothing if
     /// its code cannot be decoded, or there is none.
+    ///
+    /// * `meter`: what it may cost: half of what is left. Places for which that is not enough have [`Reason::Budget`].
     #[must_use]
-    pub fn plan(&self, function: u64) -> Option<Vec<RangePlan>> {
-        let entry = self.functions.get(&function)?;
-        let flow = self.flow(entry)?;
-        Some(flow.plan(&self.callees, entry.function.is_kernel, None))
+    pub fn plan(&self, function: u64, meter: &Meter) -> Option<Vec<RangePlan>> {
+        self.plan_within(function, meter, None)
     }
 
     /// The same for debugging information that says one place of each lane: with what switched it off, as far as that is told and wanted,
@@ -217,11 +221,26 @@ impl<'a> LaneFlow<'a> {
     pub fn plan_with_left(
         &self,
         function: u64,
+        meter: &Meter,
         wants_left: &dyn Fn(u8, &LanePlan) -> bool,
+    ) -> Option<Vec<RangePlan>> {
+        self.plan_within(function, meter, Some(wants_left))
+    }
+
+    fn plan_within(
+        &self,
+        function: u64,
+        meter: &Meter,
+        wants_left: Option<&WantsLeft<'_>>,
     ) -> Option<Vec<RangePlan>> {
         let entry = self.functions.get(&function)?;
         let flow = self.flow(entry)?;
-        Some(flow.plan(&self.callees, entry.function.is_kernel, Some(wants_left)))
+        let most = (meter.steps_left() / 2).saturating_mul(PER_STEP);
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        let (plans, used) = flow.plan(&self.callees, entry.function.is_kernel, wants_left, most);
+        // There are as many left.
+        meter.work((used as u64).div_ceil(PER_STEP)).ok()?;
+        Some(plans)
     }
 
     /// Places that are right for a waiting lane, those first that a reader rather expects: what it executes next, up

@@ -18,6 +18,9 @@ use super::value::Decisions;
 /// How many states are kept for a function.
 const MOST: usize = 1 << 14;
 
+/// How many steps may be gone through for one place, over all that may have switched a lane off.
+const MOST_BEFORE: usize = 1 << 13;
+
 /// The instruction that switched a lane off; nothing if it is on.
 type Switch = Option<usize>;
 
@@ -165,7 +168,8 @@ impl Switches {
         Some(Switches { states })
     }
 
-    /// What is known of lanes before an instruction: of those that are on, and of those that each instruction switched off.
+    /// What is known of lanes before an instruction: of those that are on, and of those that each instruction switched off. Nothing
+    /// if that takes too many steps from the last place on that branches go to.
     pub(super) fn before(
         &self,
         contexts: &Contexts<'_>,
@@ -178,7 +182,9 @@ impl Switches {
         let mut lanes: Vec<(Switch, State)> = (self.states.range(range))
             .map(|((_, switch), state)| (*switch, state.clone()))
             .collect();
+        let mut left = MOST_BEFORE;
         for passed in *first..index {
+            left = left.checked_sub(lanes.len())?;
             let goes_on = passed.checked_add(1).map(Edge::To);
             if !code.edges(passed).any(|edge| Some(edge) == goes_on) {
                 return None;

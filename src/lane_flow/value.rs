@@ -55,6 +55,17 @@ impl Decisions {
         self.find(place).flatten()
     }
 
+    /// Whether they are what some bits are known to be, as far as either says anything.
+    ///
+    /// * `known`: in the order of places.
+    pub(super) fn agree_with(&self, known: &[(DwordPlace, bool)]) -> bool {
+        self.made.iter().all(|(place, decided)| {
+            let found = known.binary_search_by_key(place, |(place, _)| *place).ok();
+            let known = found.and_then(|at| known.get(at));
+            known.is_none_or(|(_, known)| decided.is_none_or(|decided| decided == *known))
+        })
+    }
+
     fn find(&self, place: DwordPlace) -> Option<Option<bool>> {
         let found = self.made.iter().find(|(known, _)| *known == place);
         let otherwise = self.is_closed.then_some(None);

@@ -31,9 +31,8 @@ use crate::location::Arena;
 use crate::rule::Rule;
 use wave::MadeWave;
 
-/// How many steps it is to find out what is known of a place, and per byte of a function's code.
+/// How many steps it is to find out what is known of a place.
 const PER_PLACE: u64 = 2000;
-const PER_BYTE: u64 = 64;
 /// Of a half of the wave.
 const HALF: usize = 32;
 
@@ -146,14 +145,7 @@ impl FunctionCheck<'_, '_, '_> {
     /// # Errors
     /// If a limit was reached.
     fn run(&mut self, start: u64) -> Result<(), Error> {
-        let end = self
-            .function
-            .ranges
-            .first()
-            .map_or(start, |range| range.end);
-        let work = end.saturating_sub(start).saturating_mul(PER_BYTE);
-        self.subject.meter().work(work)?;
-        let Some(plan) = self.flow.plan(start) else {
+        let Some(plan) = self.flow.plan(start, self.subject.meter()) else {
             return Ok(());
         };
         let entries = self.boundaries();

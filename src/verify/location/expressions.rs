@@ -87,12 +87,11 @@ impl<'a> UnitCheck<'_, '_, 'a> {
     /// The setting of an expression of this encoding that stands here.
     pub(super) fn setting(&self, encoding: Encoding, role: Role) -> Setting {
         let scope = self.scopes.last();
-        let lanes = scope.and_then(|scope| scope.lanes);
         let frame_base = scope.map_or(FrameBaseNumber::UNKNOWN, |scope| scope.frame_base_number);
         Setting {
             role,
             encoding,
-            simt: self.is_simt || lanes.is_some_and(|lanes| lanes > 1),
+            simt: self.is_simt,
             frame_base: Some(frame_base),
             unit: Some(self.id),
         }

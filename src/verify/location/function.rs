@@ -25,8 +25,6 @@ pub(super) struct Scope {
     pub(super) frame_base: FrameBase,
     /// What stands for the frame base.
     pub(super) frame_base_number: FrameBaseNumber,
-    /// `DW_AT_LLVM_lanes`.
-    pub(super) lanes: Option<u64>,
     /// What is said once of the function.
     pub(super) summary: Summary,
 }
@@ -62,7 +60,6 @@ impl<'a> UnitCheck<'_, '_, 'a> {
             ranges: Vec::new(),
             frame_base: FrameBase::Unknown,
             frame_base_number: FrameBaseNumber::UNKNOWN,
-            lanes: None,
             summary: Summary::default(),
         };
         let has_code = [DW_AT_low_pc, DW_AT_high_pc, DW_AT_ranges]
@@ -75,7 +72,6 @@ impl<'a> UnitCheck<'_, '_, 'a> {
             return scope;
         };
         scope.name = function.name.as_deref().map(clipped);
-        scope.lanes = function.simt.lanes;
         scope.ranges = merged(function.ranges);
         match function.frame_base {
             // It may have one that cannot be read.

@@ -34,7 +34,8 @@ use super::subject::Subject;
 use super::{expression, register};
 use crate::debug_info::attribute::{Extension, attribute_name, extension};
 use crate::debug_info::{
-    Bytes, DebugInfo, Die, DieId, DieValue, Language, UnitId, UnitInfo, UnitKind,
+    Bytes, DebugInfo, Die, DieId, DieValue, Language, LocationConvention, UnitId, UnitInfo,
+    UnitKind,
 };
 use crate::error::Error;
 use crate::eval::Unit;
@@ -146,6 +147,7 @@ struct UnitCheck<'c, 'p, 'a> {
     span: Range<u64>,
     section: &'static str,
     unit: Unit,
+    /// Whether lanes are the threads of the source language.
     is_simt: bool,
     /// The addresses of the unit's code, sorted.
     ranges: Vec<Range<u64>>,
@@ -163,6 +165,15 @@ struct UnitCheck<'c, 'p, 'a> {
     has_no_skeleton: bool,
 }
 
+/// Whether the producer of a unit knows of lanes. Attributes of functions do not show it: tools add them to any object.
+fn knows_lanes(info: &DebugInfo<'_>, unit: UnitId) -> bool {
+    let convention = info.convention(unit).map(|found| found.locations);
+    matches!(
+        convention,
+        Ok(LocationConvention::Augmented | LocationConvention::Extended { .. })
+    )
+}
+
 impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
     fn new(
         subject: &'c Subject<'p, 'a>,
@@ -177,9 +188,8 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
             .root(unit.id)
             .and_then(|root| info.ranges_within(&root, subject.meter()));
         kept.begin_unit();
-        let is_simt = unit
-            .language
-            .is_some_and(|language| SIMT_LANGUAGES.contains(&language));
+        let is_simt = (unit.language).is_some_and(|language| SIMT_LANGUAGES.contains(&language))
+            || knows_lanes(info, unit.id);
         UnitCheck {
             subject,
             info,
