@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::stored::stored_bundle;
-use super::{Annotated, annotate, archive, elf};
+use super::{Annotated, annotate_within, archive, elf, meter_of};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::meter::{Held, Meter};
@@ -26,17 +26,31 @@ const PAGE: u64 = 4096;
 /// * `wanted`: which functions, by name.
 ///
 /// # Errors
-/// If a container or a code object is malformed.
+/// If a container or a code object is malformed; if a limit is reached.
 pub fn annotate_file(
     file: &[u8],
     limits: &Limits,
     wanted: &dyn Fn(&str) -> bool,
 ) -> Result<Annotated> {
+    annotate_file_within(file, &meter_of(file, limits), wanted)
+}
+
+/// As [`annotate_file`], as a part of a question.
+///
+/// * `meter`: what it may cost, all code objects together.
+///
+/// # Errors
+/// As [`annotate_file`].
+pub fn annotate_file_within(
+    file: &[u8],
+    meter: &Arc<Meter>,
+    wanted: &dyn Fn(&str) -> bool,
+) -> Result<Annotated> {
     if FileKind::of(file) == FileKind::CodeObject {
-        return annotate(file, limits, wanted);
+        return annotate_within(file, meter, wanted);
     }
     let mut writer = Writer {
-        limits,
+        meter,
         wanted,
         found: Annotated {
             file: Vec::new(),
@@ -53,7 +67,7 @@ pub fn annotate_file(
 
 /// Writes containers anew.
 pub(super) struct Writer<'w> {
-    limits: &'w Limits,
+    meter: &'w Arc<Meter>,
     wanted: &'w dyn Fn(&str) -> bool,
     /// What was added, and what was left alone.
     found: Annotated,
@@ -111,7 +125,7 @@ impl Writer<'_> {
     }
 
     fn code_object<'f>(&mut self, file: &'f [u8]) -> Result<Cow<'f, [u8]>> {
-        let found = annotate(file, self.limits, self.wanted)?;
+        let found = annotate_within(file, self.meter, self.wanted)?;
         self.found.functions.extend(found.functions);
         let place = match self.place.as_str() {
             "" => String::new(),
@@ -196,7 +210,7 @@ impl Writer<'_> {
 
     /// The compressed bundle at the start of the data, compressed again, and how long it was.
     fn compressed_bundle(&mut self, data: &[u8]) -> Result<(Vec<u8>, usize)> {
-        let held = Held::new(Arc::new(Meter::new(self.limits, data.len() as u64)));
+        let held = Held::new(Arc::clone(self.meter));
         let was = CompressedBundle::read(data, &held)?;
         let size = usize::try_from(was.size).unwrap_or(data.len());
         let (mut bundle, end) = self.bundle(&was.bundle)?;

@@ -28,6 +28,7 @@ mod unit;
 
 use core::cell::RefCell;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use gimli::Section;
 
@@ -37,8 +38,9 @@ use crate::error::{Error, Result};
 use crate::inspect::Program;
 use crate::lane_flow::{ActiveLanes, LaneFlow, LanePlan, RangePlan};
 use crate::limits::Limits;
+use crate::meter::Meter;
 use crate::object::{CodeObject, Kernel};
-pub use container::annotate_file;
+pub use container::{annotate_file, annotate_file_within};
 use elf::NewSection;
 use expression::Expressions;
 use lists::{Entry, ListKind, Lists};
@@ -96,7 +98,21 @@ pub struct AnnotatedFunction {
 /// # Errors
 /// If it is no code object, or its sections cannot be read.
 pub fn annotate(file: &[u8], limits: &Limits, wanted: &dyn Fn(&str) -> bool) -> Result<Annotated> {
-    let object = CodeObject::parse_with(file, limits)?;
+    annotate_within(file, &meter_of(file, limits), wanted)
+}
+
+/// What a file may cost.
+fn meter_of(file: &[u8], limits: &Limits) -> Arc<Meter> {
+    Arc::new(Meter::new(limits, file.len() as u64))
+}
+
+/// As [`annotate`], as a part of a question.
+fn annotate_within(
+    file: &[u8],
+    meter: &Arc<Meter>,
+    wanted: &dyn Fn(&str) -> bool,
+) -> Result<Annotated> {
+    let object = CodeObject::parse_within(file, meter)?;
     let mut found = Annotated {
         file: file.to_vec(),
         functions: Vec::new(),
@@ -116,6 +132,9 @@ pub fn annotate(file: &[u8], limits: &Limits, wanted: &dyn Fn(&str) -> bool) -> 
     for unit in program.info().unit_ids() {
         annotator.unit(unit, wanted, &mut found)?;
     }
+    let unreadable = program.info().units().filter_map(core::result::Result::err);
+    let notes = unreadable.map(|error| format!("a unit is left alone: {error}"));
+    found.notes.extend(notes);
     if let Some(sections) = annotator.finish()? {
         found.file = elf::with_sections(file, sections)?;
     }
@@ -389,6 +408,7 @@ impl<'n, 'a> Annotator<'n, 'a> {
             wave_size: self.wave_size,
             abbrev: self.dwarf.debug_abbrev.reader().slice(),
             kind,
+            meter: self.object.meter(),
             lists: self
                 .object
                 .section(kind.section())

@@ -5,7 +5,8 @@
 //! moves. Sources: DWARF 5 §7.5, §7.7.1.
 
 use core::fmt::Display;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use fallible_iterator::FallibleIterator;
 use gimli::constants as dw;
@@ -19,6 +20,7 @@ use crate::debug_info::attribute::Extension;
 use crate::debug_info::raw_list::{LocationFormat, RawLocations};
 use crate::expr::{Dialect, Encoding, Operation, encode_operation, operations, write_uleb};
 use crate::lane_pc::attribute_code;
+use crate::meter::{Held, Meter};
 
 /// How deep expressions may be in one another.
 const NESTED: u8 = 4;
@@ -74,6 +76,8 @@ pub(super) struct Source<'s, 'a> {
     /// `.debug_loc` or `.debug_loclists`, whichever is the unit's.
     pub(super) kind: ListKind,
     pub(super) lists: &'a [u8],
+    /// What the file may cost.
+    pub(super) meter: &'s Arc<Meter>,
 }
 
 /// Why a unit is left alone.
@@ -116,16 +120,20 @@ impl<'a> Source<'_, 'a> {
             unit_references: Vec::new(),
             expressions: Vec::new(),
             codes: BTreeMap::new(),
-            next_code: self.last_code().map_err(refused)?.saturating_add(1),
+            next_code: self.last_code()?.saturating_add(1),
             new_abbreviations: Vec::new(),
+            lists_seen: BTreeSet::new(),
+            held: Held::new(Arc::clone(self.meter)),
         };
         walk.entries()?;
         walk.finish()
     }
 
     /// The highest code of the unit's abbreviations.
-    fn last_code(&self) -> gimli::Result<u64> {
-        Ok(self.abbreviation_table()?.1)
+    fn last_code(&self) -> Result<u64, Refused> {
+        let (table, last) = self.abbreviation_table().map_err(refused)?;
+        self.meter.pass(table.len()).map_err(refused)?;
+        Ok(last)
     }
 
     /// The bytes of the unit's abbreviations without the 0 at their end, and the highest code.
@@ -180,6 +188,10 @@ struct Walk<'w, 's, 'a> {
     codes: BTreeMap<(u64, bool), u64>,
     next_code: u64,
     new_abbreviations: Vec<u8>,
+    /// The location lists whose expressions are among `expressions`.
+    lists_seen: BTreeSet<usize>,
+    /// `expressions`.
+    held: Held,
 }
 
 impl<'a> Walk<'_, '_, 'a> {
@@ -191,6 +203,7 @@ impl<'a> Walk<'_, '_, 'a> {
             .entries_raw(&abbreviations, None)
             .map_err(refused)?;
         while !entries.is_empty() {
+            self.held.meter().work(1).map_err(refused)?;
             let at = entries.next_offset().0;
             let Some(abbreviation) = entries.read_abbreviation().map_err(refused)? else {
                 continue;
@@ -238,23 +251,32 @@ impl<'a> Walk<'_, '_, 'a> {
                 size,
                 target: target.0,
             }),
-            AttributeValue::Exprloc(expression) => self.expression_at(expression.0, at, size),
+            AttributeValue::Exprloc(expression) => self.expression_at(expression.0, at, size)?,
             // Before DWARF 4 expressions had these forms; nothing else that has them refers to entries.
             AttributeValue::Block(bytes) if self.unit.encoding().version < 4 => {
-                self.expression_at(bytes, at, size);
+                self.expression_at(bytes, at, size)?;
             }
             _ => {}
         }
         self.list(attribute)
     }
 
-    fn expression_at(&mut self, bytes: Bytes<'a>, at: usize, size: usize) {
+    fn expression_at(&mut self, bytes: Bytes<'a>, at: usize, size: usize) -> Result<(), Refused> {
         let length = size.saturating_sub(bytes.len());
-        self.expressions.push(Found {
+        self.found(Found {
             bytes: bytes.slice(),
             section: PatchedSection::Info,
             at: at.saturating_add(length),
-        });
+        })
+    }
+
+    fn found(&mut self, expression: Found<'a>) -> Result<(), Refused> {
+        let size = size_of::<Found<'_>>() as u64;
+        self.held.hold(size).map_err(refused)?;
+        let meter = self.held.meter();
+        meter.pass(expression.bytes.len()).map_err(refused)?;
+        self.expressions.push(expression);
+        Ok(())
     }
 
     /// The expressions of a location list.
@@ -266,20 +288,23 @@ impl<'a> Walk<'_, '_, 'a> {
         let Some(offset) = found.map_err(refused)? else {
             return Ok(());
         };
+        if !self.lists_seen.insert(offset.0) {
+            return Ok(());
+        }
         let encoding = self.unit.encoding();
         let format = LocationFormat::of(encoding.version, false);
         let section = (self.source.kind.section(), self.source.lists);
         let entries = RawLocations::new(section, offset.0 as u64, format, encoding.address_size);
         let mut entries = entries.map_err(refused)?;
         while let Some(entry) = entries.next().map_err(refused)? {
-            let Some((at, bytes)) = entry.expression else {
-                continue;
-            };
-            self.expressions.push(Found {
-                bytes,
-                section: PatchedSection::Lists(self.source.kind),
-                at: usize::try_from(at).unwrap_or(usize::MAX),
-            });
+            self.held.meter().work(1).map_err(refused)?;
+            if let Some((at, bytes)) = entry.expression {
+                self.found(Found {
+                    bytes,
+                    section: PatchedSection::Lists(self.source.kind),
+                    at: usize::try_from(at).unwrap_or(usize::MAX),
+                })?;
+            }
         }
         Ok(())
     }

@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use dwarf_tests::{cores, package, wave_cases};
+use hetdwarf::annotate::annotate_file_within;
 use hetdwarf::display::Options;
 use hetdwarf::dump::Dump;
 use hetdwarf::gpu_core::GpuCore;
@@ -29,6 +30,7 @@ use super::crafted::{
 };
 use super::elf::{Attribute as A, Entry, Section, debug_info, object_file};
 use super::growth::{KINDS, function, meter, verify, with_entries};
+use super::narrowing::straight;
 
 /// The steps of a question and the bytes that it holds, as a line; nothing of what was not asked.
 struct Costs(String);
@@ -97,6 +99,9 @@ fn of_object(name: &str, file: &[u8], costs: &mut Costs) {
         }
     });
     costs.add(name, "addresses", &asked);
+    let asked = meter(file);
+    let _ = annotate_file_within(file, &asked, &|_| true);
+    costs.add(name, "annotate", &asked);
 }
 
 /// What is asked of a stop. The program is a new one for each, so that what one has read is not there for the other.
@@ -311,6 +316,7 @@ fn all() -> String {
         ("mixture", mixture()),
         ("calls that overlap", overlapping_calls()),
         ("parts", parts()),
+        ("code that narrows", straight(30)),
     ] {
         of_object(name, &file, &mut costs);
         of_stop(name, &file, &stopped_wave(), &mut costs);

@@ -32,6 +32,10 @@ impl<'a> Section<'a> {
     pub fn flags(self, flags: u64) -> Section<'a> {
         Section { flags, ..self }
     }
+
+    pub fn at(self, address: u64) -> Section<'a> {
+        Section { address, ..self }
+    }
 }
 
 /// An `ET_DYN` file for gfx90a with these sections.
