@@ -80,8 +80,8 @@ impl Meter {
     }
 
     /// A meter for what may take so many steps, and holds nothing.
-    pub(crate) fn of_steps(limits: &Limits, steps: u32) -> Meter {
-        Meter::of(limits, steps.into(), 0)
+    pub(crate) fn of_steps(limits: &Limits, steps: u64) -> Meter {
+        Meter::of(limits, steps, 0)
     }
 
     /// A meter for another question about the same file, which may take as many steps again, and hold what is left.

@@ -7,6 +7,7 @@ use core::ops::Range;
 use super::digits::push_hex;
 use crate::debug_info::raw_list::{Base, Bounds, LocationFormat, RawLocation, RawLocations};
 use crate::error::{Error, Result};
+use crate::meter::Meter;
 
 /// An entry of a list.
 #[derive(Clone, Debug)]
@@ -113,6 +114,12 @@ impl<'a> List<'a> {
     /// Where the next byte to read is.
     pub(super) fn offset(&self) -> u64 {
         self.raw.offset()
+    }
+
+    /// The same as [`next`](List::next), paid for: lists that entries refer to may be read again and again.
+    pub(super) fn next_within(&mut self, meter: &Meter) -> Result<Option<ListEntry<'a>>> {
+        meter.work(1)?;
+        self.next()
     }
 
     /// The next entry but the one that ends the list; after an error there is nothing more.

@@ -112,7 +112,7 @@ pub(super) fn locate_within<'a>(
             let mut matching = Matching::at(pc);
             resolver.location_list(unit, offset, pc, &mut |entry| {
                 budget.charge(1, &context)?;
-                matching.add(entry)
+                entry.map_or(Ok(()), |entry| matching.add(entry))
             })?;
             for expression in matching.into_expressions() {
                 let outcome = run(&expression, ResultKind::Location, &context, budget)?;

@@ -257,16 +257,19 @@ impl<'p> Resolver<'p> for LegacyReader<'_, 'p, '_> {
         unit: Unit,
         offset: u64,
         pc: u64,
-        visit: &mut dyn FnMut(LocationEntry<'p>) -> Result<()>,
+        visit: &mut dyn FnMut(Option<LocationEntry<'p>>) -> Result<()>,
     ) -> Result<()> {
         Resolver::location_list(&self.info, unit, offset, pc, &mut |entry| {
+            let Some(entry) = entry else {
+                return visit(None);
+            };
             // What another entry means does not matter here.
             let expression = if entry.range.may_hold_at(pc) {
                 self.one(entry.expression)?
             } else {
                 entry.expression
             };
-            visit(LocationEntry::new(entry.range, expression))
+            visit(Some(LocationEntry::new(entry.range, expression)))
         })
     }
 
