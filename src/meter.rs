@@ -342,6 +342,11 @@ impl Held {
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         Ok(())
     }
+
+    /// As [`Meter::hold_all`].
+    pub(crate) fn hold_all<T>(&self, count: usize) -> Result<()> {
+        self.hold((count as u64).saturating_mul(size_of::<T>() as u64))
+    }
 }
 
 impl Drop for Held {
