@@ -115,6 +115,7 @@ pub(super) fn locate_within<'a>(
                 entry.map_or(Ok(()), |entry| matching.add(entry))
             })?;
             for expression in matching.into_expressions() {
+                let expression = resolver.as_meant(expression)?;
                 let outcome = run(&expression, ResultKind::Location, &context, budget)?;
                 let location = location(outcome);
                 // Charged by place: lists of lists can multiply their number.

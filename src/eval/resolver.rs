@@ -140,6 +140,15 @@ pub trait Resolver<'a> {
         visit: &mut dyn FnMut(Option<LocationEntry<'a>>) -> Result<()>,
     ) -> Result<()>;
 
+    /// What is meant by an expression that was chosen of a location list: the expression itself, unless its producer means
+    /// something else than it says.
+    ///
+    /// # Errors
+    /// If it cannot be told.
+    fn as_meant(&self, expression: ExpressionBytes<'a>) -> Result<ExpressionBytes<'a>> {
+        Ok(expression)
+    }
+
     /// What a call site says that `register` had on entry to the function it calls. Of the two addresses of the code
     /// object the first is in that function, the second within the call instruction.
     ///

@@ -11,7 +11,9 @@ use dwarf_tests::probe::Zeros;
 use hetdwarf::arch::WaveSize;
 use hetdwarf::dump::{Dump, Part};
 use hetdwarf::error::Limit;
-use hetdwarf::eval::{Context, ExpressionBytes, ResultKind, Unit, evaluate};
+use hetdwarf::eval::{
+    Context, ExpressionBytes, LocationAttribute, ResultKind, Unit, evaluate, locate,
+};
 use hetdwarf::expr::Encoding;
 use hetdwarf::inspect::{Program, Stop, StopOptions};
 use hetdwarf::limits::Limits;
@@ -639,6 +641,33 @@ fn what_is_too_much_is_refused_and_what_was_found_is_kept() {
     let document = hetdwarf::report::VerifyDocument::new([checked]);
     let text = serde_json::to_string(&document).unwrap();
     assert!(text.contains("\"complete\":false"), "{text}");
+}
+
+/// What the default entry of a list means cannot be told: offset 0 from a frame base that nobody gives. It does not have to be
+/// where another one holds, which is at address 0x1000.
+#[test]
+fn only_entries_that_hold_have_to_be_understood() {
+    for (length, is_found) in [(0x20, true), (0x10, false)] {
+        // `DW_LLE_start_length` from 0x1000 with an expression, and `DW_LLE_default_location` with `DW_OP_fbreg`.
+        let bounded = [
+            &[8][..],
+            &0x1000_u64.to_le_bytes(),
+            &[length, 9],
+            &address(0x1000),
+        ]
+        .concat();
+        let file = list_of(&[&bounded[..], &[5, 2, 0x91, 0]].concat(), 1);
+        let object = CodeObject::parse(&file).unwrap();
+        let program = Program::load(&object).unwrap();
+        let (wave, arena) = (Zeros(WaveSize::Wave64), Arena::new());
+        let stop = Stop::new(&program, &wave, 0x1010, StopOptions::default(), &arena);
+        let context = stop.frame(0).unwrap().context().unwrap();
+        let unit = context.unit().unwrap();
+        let unit = program.info().eval_unit(unit).unwrap();
+        let list = LocationAttribute::List { unit, offset: 12 };
+        let located = locate(&list, &context.context());
+        assert_eq!(located.is_ok(), is_found, "{located:?}");
+    }
 }
 
 /// A dump ends too where what it reads and does not print is too much: each of 100 variables has the list of 10,000 entries.
