@@ -339,11 +339,12 @@ impl<'a> Attributes<'_, 'a> {
         items: &mut Vec<ListItem<'a>>,
     ) -> Result<()> {
         let format = LocationFormat::of(unit.version, unit.split);
-        let section = match format {
-            LocationFormat::Kinds => ".debug_loclists",
-            LocationFormat::Pairs | LocationFormat::GnuSplit => ".debug_loc",
+        // A unit without a code object is in a `.dwo` file.
+        let (name, section) = match format {
+            LocationFormat::Kinds => (".debug_loclists", ".debug_loclists.dwo"),
+            LocationFormat::Pairs | LocationFormat::GnuSplit => (".debug_loc", ".debug_loc.dwo"),
         };
-        let bytes = self.sources.section(unit.split, section)?;
+        let bytes = self.sources.section(unit.split, name)?;
         let mut list = List::new((section, bytes), offset, format, unit.address_size)?;
         let encoding = self.info.eval_unit(unit.id)?.encoding;
         let types = BaseTypes {
