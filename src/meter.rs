@@ -80,8 +80,8 @@ impl Meter {
     }
 
     /// A meter for what may take so many steps, and holds nothing.
-    pub(crate) fn of_steps(limits: &Limits, steps: u32) -> Meter {
-        Meter::of(limits, steps.into(), 0)
+    pub(crate) fn of_steps(limits: &Limits, steps: u64) -> Meter {
+        Meter::of(limits, steps, 0)
     }
 
     /// A meter for another question about the same file, which may take as many steps again, and hold what is left.
@@ -341,6 +341,11 @@ impl Held {
         self.meter.hold(bytes)?;
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// As [`Meter::hold_all`].
+    pub(crate) fn hold_all<T>(&self, count: usize) -> Result<()> {
+        self.hold((count as u64).saturating_mul(size_of::<T>() as u64))
     }
 }
 

@@ -199,7 +199,7 @@ impl<'a> Resolver<'a> for World {
         _: Unit,
         _: u64,
         _: u64,
-        _: &mut dyn FnMut(LocationEntry<'a>) -> hetdwarf::Result<()>,
+        _: &mut dyn FnMut(Option<LocationEntry<'a>>) -> hetdwarf::Result<()>,
     ) -> hetdwarf::Result<()> {
         panic!("there are no lists")
     }

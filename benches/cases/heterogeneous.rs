@@ -209,7 +209,7 @@ impl<'a> Resolver<'a> for Addresses {
         _: Unit,
         _: u64,
         _: u64,
-        _: &mut dyn FnMut(LocationEntry<'a>) -> hetdwarf::Result<()>,
+        _: &mut dyn FnMut(Option<LocationEntry<'a>>) -> hetdwarf::Result<()>,
     ) -> hetdwarf::Result<()> {
         panic!("there are no lists")
     }

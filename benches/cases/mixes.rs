@@ -493,7 +493,7 @@ impl<'a> Resolver<'a> for World {
         _: Unit,
         _: u64,
         _: u64,
-        _: &mut dyn FnMut(LocationEntry<'a>) -> hetdwarf::Result<()>,
+        _: &mut dyn FnMut(Option<LocationEntry<'a>>) -> hetdwarf::Result<()>,
     ) -> hetdwarf::Result<()> {
         Err(Need::Unit.into())
     }

@@ -179,7 +179,7 @@ impl<'a> Resolver<'a> for &'a Entries {
         _: Unit,
         _: u64,
         _: u64,
-        _: &mut dyn FnMut(LocationEntry<'a>) -> Result<()>,
+        _: &mut dyn FnMut(Option<LocationEntry<'a>>) -> Result<()>,
     ) -> Result<()> {
         Err(Error::malformed("list", "there are none"))
     }

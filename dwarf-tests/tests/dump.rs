@@ -16,9 +16,14 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+#[allow(dead_code, reason = "the other test that it belongs to uses all of it")]
+#[path = "hostile/elf.rs"]
+mod elf;
+
 use dwarf_tests::{Ran, corpus, fixture, hetdwarf, llvm_tool, number, wave_cases};
 use fallible_iterator::FallibleIterator;
 use hetdwarf::debug_info::{DebugInfo, DieValue};
+use hetdwarf::dump::{Dump, Part};
 use hetdwarf::expr::{
     Code, Encoding, OperandKind, OperandValue, Operation, encode_operation, operations,
 };
@@ -705,4 +710,58 @@ fn split_units_have_the_addresses_of_their_skeletons() {
         helper.contains("DW_AT_decl_file\t(\"./small.cl\")"),
         "{helper}"
     );
+}
+
+/// What a file of these sections says in a part: the document, and what was malformed.
+fn document(sections: &[(&str, &[u8])], part: Part) -> (serde_json::Value, String) {
+    let file = elf::code_object(sections);
+    let object = CodeObject::parse(&file).unwrap();
+    let mut text = Vec::new();
+    let parts = [part];
+    let dump = Dump::new("file", &object, None).parts(&parts).json(true);
+    let problem = dump.write(&mut text).unwrap();
+    let json = serde_json::from_slice(&text).unwrap();
+    (json, problem.unwrap_or_default())
+}
+
+/// DWARF 4 §2.6.2: a pair whose first address is the highest selects a base; without it the entry could not be told from
+/// others.
+#[test]
+fn json_has_both_addresses_of_a_base_selection() {
+    let pairs = [u64::MAX, 0x1000, 0x10, 0x20];
+    let mut list: Vec<u8> = pairs.iter().flat_map(|n| n.to_le_bytes()).collect();
+    // An expression of one byte, and the end of the list.
+    list.extend([1, 0, 0x30]);
+    list.extend([0; 16]);
+    let (json, problem) = document(&[(".debug_loc", &list)], Part::Loclists);
+    assert_eq!(problem, "");
+    let entries = &json["location_lists"][0]["entries"];
+    let operands = |number: usize| &entries[number]["operands"];
+    assert_eq!(
+        *operands(0),
+        serde_json::json!(["0xffffffffffffffff", "0x1000"])
+    );
+    assert_eq!(*operands(1), serde_json::json!(["0x10", "0x20"]));
+}
+
+/// A view pair that is cut short, in the list that a variable of a `.dwo` file has, whose code object is not there.
+#[test]
+fn an_error_in_a_list_of_a_dwo_file_names_its_section() {
+    let entry = |tag, depth, attributes| elf::Entry {
+        tag,
+        attributes,
+        depth,
+    };
+    // `DW_AT_location`, by `DW_FORM_sec_offset`: the list is after the header of its table.
+    let location = (0x02, elf::Attribute::Bytes(0x17, vec![12, 0, 0, 0]));
+    let entries = [entry(0x11, 0, vec![]), entry(0x34, 1, vec![location])];
+    let (abbreviations, info) = elf::debug_info(&entries);
+    let lists = [9, 0, 0, 0, 5, 0, 8, 0, 0, 0, 0, 0, 9];
+    let sections = [
+        (".debug_abbrev.dwo", &abbreviations[..]),
+        (".debug_info.dwo", &info),
+        (".debug_loclists.dwo", &lists),
+    ];
+    let (_, problem) = document(&sections, Part::Info);
+    assert!(problem.contains(".debug_loclists.dwo+0xc"), "{problem}");
 }

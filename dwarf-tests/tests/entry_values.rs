@@ -22,6 +22,7 @@ use hetdwarf::display::Options;
 use hetdwarf::eval::Reading;
 use hetdwarf::frame::write::{Common, FrameTable, FunctionFrame, ReturnAddress, Start, Target};
 use hetdwarf::inspect::{Program, Stop, StopOptions, ValueState, VariableValue};
+use hetdwarf::limits::Limits;
 use hetdwarf::location::Arena;
 use hetdwarf::object::CodeObject;
 use hetdwarf::wave::Snapshot;
@@ -84,6 +85,28 @@ fn code(name: &str, at: u64, more: Vec<(DwAt, A)>) -> Entry {
 
 /// The object: `site` is what `outer` has, with the variable `v` in `leaf` at `location`.
 fn object(site: Vec<Entry>, location: &[u8], saved: bool) -> Vec<u8> {
+    let functions = [vec![outer()], site, leaf("leaf", location)];
+    object_of(functions.concat(), saved)
+}
+
+fn outer() -> Entry {
+    // lit, addr 0x7000: memory.
+    let base = [&[0x03][..], &0x7000u64.to_le_bytes()].concat();
+    let attributes = vec![(DW_AT_frame_base, A::expression(&base))];
+    code("outer", OUTER, attributes)
+}
+
+fn leaf(name: &str, location: &[u8]) -> Vec<Entry> {
+    let v = vec![
+        (DW_AT_name, A::name("v")),
+        (DW_AT_type, A::Entry(LONG)),
+        (DW_AT_location, A::expression(location)),
+    ];
+    vec![code(name, LEAF, vec![]), entry(2, DW_TAG_variable, v)]
+}
+
+/// An object with these entries after the first two.
+fn object_of(functions: Vec<Entry>, saved: bool) -> Vec<u8> {
     let unit = vec![
         (DW_AT_low_pc, A::address(OUTER)),
         (DW_AT_high_pc, A::number(0x80)),
@@ -95,25 +118,11 @@ fn object(site: Vec<Entry>, location: &[u8], saved: bool) -> Vec<u8> {
         (DW_AT_byte_size, A::number(8)),
         (DW_AT_encoding, A::number(5)),
     ];
-    // lit, addr 0x7000: memory.
-    let base = [&[0x03][..], &0x7000u64.to_le_bytes()].concat();
     let mut entries = vec![
         entry(0, DW_TAG_compile_unit, unit),
         entry(1, DW_TAG_base_type, long),
-        code(
-            "outer",
-            OUTER,
-            vec![(DW_AT_frame_base, A::expression(&base))],
-        ),
     ];
-    entries.extend(site);
-    entries.push(code("leaf", LEAF, vec![]));
-    let v = vec![
-        (DW_AT_name, A::name("v")),
-        (DW_AT_type, A::Entry(LONG)),
-        (DW_AT_location, A::expression(location)),
-    ];
-    entries.push(entry(2, DW_TAG_variable, v));
+    entries.extend(functions);
     let (abbreviations, info) = debug_info(&entries);
     code_object(&[
         (".text", &[0; 128]),
@@ -378,4 +387,138 @@ fn a_parameter_that_cannot_be_read_costs_no_other_site() {
             "{state:?}"
         );
     }
+}
+
+/// Two calls of four bytes, 8 bytes apart, that only say where they begin. The second is the one that returns to `RETURN`.
+#[test]
+fn the_nearest_call_before_an_address_is_the_one() {
+    let at = |call: u64, value: &[u8]| {
+        let mut site = site(0, leaf_after(4), value);
+        site[0].attributes[0] = (DW_AT_call_pc.0.into(), A::address(call));
+        site
+    };
+    // lit1, and s34 + 1.
+    let mut sites = at(RETURN - 12, &[0x31]);
+    sites.extend(at(RETURN - 4, &S34_PLUS_1));
+    assert_eq!(tolerant(sites, false), (ValueState::Ok, "42".to_owned()));
+    // In whatever order the entries are.
+    let mut sites = at(RETURN - 4, &S34_PLUS_1);
+    sites.extend(at(RETURN - 12, &[0x31]));
+    assert_eq!(tolerant(sites, false), (ValueState::Ok, "42".to_owned()));
+}
+
+/// No form has the number 0x7f, so that nothing after the entry can be read. Where the parameter may be there, the register
+/// is not taken to be as it is, nor as call frame information says that it was.
+#[test]
+fn a_parameter_after_what_cannot_be_read_is_not_known() {
+    let broken = || {
+        let line = (DW_AT_decl_line.0.into(), A::Bytes(0x7f, vec![9]));
+        let mut broken = entry(3, DW_TAG_label, vec![]);
+        broken.attributes.push(line);
+        broken
+    };
+    // `leaf` is entry 2 and comes first, since the unit is not read any further either.
+    let state = |at: usize, saved: bool| {
+        let mut entries = leaf("leaf", &ON_ENTRY);
+        entries.push(outer());
+        entries.extend(site(RETURN, 2, &S34_PLUS_1));
+        entries.insert(at, broken());
+        value(&object_of(entries, saved), Reading::Tolerant).0
+    };
+    for saved in [false, true] {
+        // Between the site and its parameter.
+        let found = state(4, saved);
+        assert!(matches!(found, ValueState::Error(_)), "{found:?}");
+        assert_eq!(state(5, saved), ValueState::Ok);
+    }
+}
+
+/// The steps of a file with so many entry values, and those of a question about it. Where the site names a declaration, names
+/// of so many bytes are compared: that and the function are called alike.
+fn cost_of_entry_values(count: usize, name: usize, declared: bool) -> (u64, u64) {
+    let location = [&[0xa3, 2, 0x90, S4, 0x13].repeat(count)[..], &ON_ENTRY].concat();
+    let name = "a".repeat(name);
+    let callee = leaf_after(2);
+    let called = if declared { callee + 2 } else { callee };
+    let declaration = vec![(DW_AT_name, A::name(&name))];
+    let entries = [
+        vec![outer()],
+        site(RETURN, called, &S34_PLUS_1),
+        leaf(&name, &location),
+        vec![entry(1, DW_TAG_subprogram, declaration)],
+    ];
+    let file = object_of(entries.concat(), false);
+    let object = CodeObject::parse(&file).unwrap();
+    let program = Program::load(&object).unwrap();
+    let json = format!(
+        r#"{{"format": "hetdwarf-wave/1", "target": "gfx90a", "wave_size": 64, "pc": "{:#x}",
+            "registers": {{"exec": "0x1", "s30": "{RETURN:#x}", "s31": 0, "s32": 256, "s34": 41}},
+            "memory": []}}"#,
+        LEAF + 0x10
+    );
+    let wave = Snapshot::from_json(json.as_bytes()).unwrap();
+    let arena = Arena::new();
+    let mut options = StopOptions::default();
+    options.reading = Reading::Tolerant;
+    let stop = Stop::new(&program, &wave, wave.pc(), options, &arena);
+    let mut types = TypeTable::default();
+    let variables = stop.frame(0).unwrap().variables(&mut types).unwrap();
+    let text = variables[0].text(Lane(0), &types, &Options::default());
+    assert_eq!(text.as_deref(), Some("42"));
+    (object.meter().steps(), stop.meter().steps())
+}
+
+/// An entry value and a drop are two steps, asking for the call site is one, and what the site says is one more. What the
+/// site calls is found out once, with a step for each 32 bytes of the two names; not if both are the same entry.
+#[test]
+fn call_sites_are_paid_for() {
+    let long = 1 << 16;
+    for declared in [false, true] {
+        let few = cost_of_entry_values(1, 1, declared);
+        let many = cost_of_entry_values(101, 1, declared);
+        assert_eq!(many.1 - few.1, 100 * 4, "{declared}");
+        assert_eq!(many.0, few.0, "{declared}");
+        let named = cost_of_entry_values(101, long, declared);
+        // A name of one byte is a step.
+        let compared = if declared {
+            2 * (long as u64 / 32 - 1)
+        } else {
+            0
+        };
+        assert_eq!(named.0 - many.0, compared, "{declared}");
+    }
+}
+
+/// The sites of a function that are too many to be kept are not kept, and not counted as if they were.
+#[test]
+fn call_sites_that_are_too_many_hold_nothing() {
+    let file = object(many_sites(1000), &ON_ENTRY, false);
+    let held = |memory: u64| {
+        let mut limits = Limits::DEFAULT;
+        (limits.memory, limits.memory_per_byte) = (memory, 0);
+        let object = CodeObject::parse_with(&file, &limits).unwrap();
+        let program = Program::load(&object).unwrap();
+        let json = format!(
+            r#"{{"format": "hetdwarf-wave/1", "target": "gfx90a", "wave_size": 64, "pc": "{:#x}",
+                "registers": {{"exec": "0x1", "s30": "{RETURN:#x}", "s31": 0, "s32": 256, "s34": 41}},
+                "memory": []}}"#,
+            LEAF + 0x10
+        );
+        let wave = Snapshot::from_json(json.as_bytes()).unwrap();
+        let arena = Arena::new();
+        let mut options = StopOptions::default();
+        options.reading = Reading::Tolerant;
+        let stop = Stop::new(&program, &wave, wave.pc(), options, &arena);
+        let mut types = TypeTable::default();
+        let variables = stop.frame(0).unwrap().variables(&mut types).unwrap();
+        let found = variables[0].state(Lane(0)) == ValueState::Ok;
+        (object.meter().bytes(), found)
+    };
+    let (all, found) = held(Limits::DEFAULT.memory);
+    assert!(found);
+    // Too few for the last sites.
+    let (some, found) = held(all - 1000);
+    assert!(!found);
+    // A site with its parameter takes some 100 bytes.
+    assert!(some + 1000 * 90 < all, "{some} of {all}");
 }

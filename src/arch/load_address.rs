@@ -2,8 +2,8 @@
 
 use core::fmt;
 
-/// Where a code object is loaded: what its addresses, by which debugging information counts, are less than those of the
-/// process, by which registers and memory do.
+/// Where a code object is loaded: the difference between an address of the process (registers, memory) and the address in
+/// the code object (debugging information).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LoadAddress(pub u64);
 

@@ -2,6 +2,7 @@
 //!
 //! Evaluating it is left to `eval`. Sources: DWARF 5 §3.4; the spellings of gcc before DWARF 5.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
@@ -17,6 +18,7 @@ use super::value::DieValue;
 use crate::arch::Register;
 use crate::error::{Error, Result};
 use crate::eval::{CallSite, ExpressionBytes, LocationAttribute, Subprogram, single_register};
+use crate::meter::Held;
 use crate::sync::lock;
 
 /// A name in DWARF 5, and gcc's from before.
@@ -32,12 +34,14 @@ const LONGEST_INSTRUCTION: u64 = 20;
 /// The call sites of the functions that were asked for.
 #[derive(Debug, Default)]
 pub(super) struct KnownCallSites<'a> {
-    by_function: Mutex<HashMap<DieId, Arc<CallSites<'a>>>>,
+    by_function: Mutex<HashMap<DieId, Result<Arc<CallSites<'a>>>>>,
 }
 
 /// The call sites of a function that return. Of several at one address the first holds.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct CallSites<'a> {
+    /// The function.
+    subprogram: Subprogram<'a>,
     /// By the address that they return to.
     returning: BTreeMap<u64, DieId>,
     /// By the address of the call instruction, of those that do not say where they return to.
@@ -48,18 +52,23 @@ struct CallSites<'a> {
     unread: HashMap<DieId, Error>,
     /// Why the entries of the function could not be read to their end.
     error: Option<Error>,
+    /// Whether a site calls another function than this one, as far as that was asked for.
+    other_callees: Mutex<HashMap<(DieId, DieId), Result<bool>>>,
+    held: Held,
 }
 
 impl CallSites<'_> {
-    /// The site whose call instruction contains an address.
+    /// The site whose call instruction contains an address: the one that returns right after it, or the nearest that says
+    /// where it begins.
     fn at(&self, address: u64) -> Option<DieId> {
         let returning = address
             .checked_add(1)
             .and_then(|after| self.returning.get(&after));
         let first = address.saturating_sub(LONGEST_INSTRUCTION - 1);
-        let calling = self.calling.range(first..=address).map(|(_, site)| site);
-        let sites = returning.into_iter().chain(calling);
-        sites.min_by_key(|site| site.offset).copied()
+        let calling = || self.calling.range(first..=address).next_back();
+        returning
+            .or_else(|| calling().map(|(_, site)| site))
+            .copied()
     }
 }
 
@@ -71,47 +80,63 @@ impl<'a> DebugInfo<'a> {
         register: Register,
         (callee, address): (u64, u64),
     ) -> Result<CallSite<'a>> {
-        let Some(caller) = self.find_function(address)? else {
+        let Some(caller) = self.function_entry(address)? else {
             return Ok(CallSite::Unknown);
         };
-        let sites = self.call_sites_of(caller.die)?;
+        let sites = self.call_sites_of(caller.id, address)?;
         let Some(site) = sites.at(address) else {
             return sites.error.clone().map_or(Ok(CallSite::Unknown), Err);
         };
-        if self.calls_another(&self.die(site)?, callee)? {
+        if let Some(callee) = self.function_entry(callee)?
+            && self.calls_another(&sites, site, callee.id)?
+        {
             return Ok(CallSite::OtherFunction);
         }
         match (sites.values.get(&(site, register)), sites.unread.get(&site)) {
             (Some(value), _) => Ok(CallSite::Value {
                 value: *value,
-                subprogram: subprogram(&caller),
+                subprogram: sites.subprogram,
             }),
             (None, Some(error)) => Err(error.clone()),
-            (None, None) => Ok(CallSite::Unknown),
+            // The parameter may be in what could not be read.
+            (None, None) => sites.error.clone().map_or(Ok(CallSite::Unknown), Err),
         }
     }
 
-    /// The call sites of a function, read once.
-    fn call_sites_of(&self, function: DieId) -> Result<Arc<CallSites<'a>>> {
+    /// The call sites of the function at `function`, which contains `address`, read once.
+    fn call_sites_of(&self, function: DieId, address: u64) -> Result<Arc<CallSites<'a>>> {
         let known = || lock(&self.call_sites.by_function);
         if let Some(sites) = known().get(&function) {
-            return Ok(Arc::clone(sites));
+            return sites.clone();
         }
-        let mut sites = CallSites::default();
-        if let Err(error) = self.read_call_sites(function, &mut sites) {
-            // What was too much now may not be too much another time.
-            if error.is_limit() {
-                return Err(error);
-            }
-            sites.error = Some(error);
+        let sites = self.all_call_sites(function, address);
+        if !is_limit(&sites) {
+            known().insert(function, sites.clone());
         }
-        let sites = Arc::new(sites);
-        known().insert(function, Arc::clone(&sites));
-        Ok(sites)
+        sites
+    }
+
+    fn all_call_sites(&self, function: DieId, address: u64) -> Result<Arc<CallSites<'a>>> {
+        let caller = self.find_function(address)?;
+        let mut sites = CallSites {
+            subprogram: caller.as_ref().map(subprogram).unwrap_or_default(),
+            returning: BTreeMap::new(),
+            calling: BTreeMap::new(),
+            values: HashMap::default(),
+            unread: HashMap::default(),
+            error: None,
+            other_callees: Mutex::default(),
+            held: Held::new(Arc::clone(self.meter())),
+        };
+        match self.read_call_sites(function, &mut sites) {
+            Err(error) if error.is_limit() => return Err(error),
+            read => sites.error = read.err(),
+        }
+        Ok(Arc::new(sites))
     }
 
     fn read_call_sites(&self, function: DieId, sites: &mut CallSites<'a>) -> Result<()> {
-        self.hold_all::<CallSites<'a>>(1)?;
+        sites.held.hold_all::<CallSites<'a>>(1)?;
         let mut walk = self.walk(function)?;
         // The site that the last entries were in, and its depth.
         let mut within: Option<(DieId, isize)> = None;
@@ -121,13 +146,14 @@ impl<'a> DebugInfo<'a> {
             within = within.filter(|(_, above)| depth > *above);
             if SITES.contains(&tag) {
                 let site = walk.die();
-                self.hold_all::<(u64, DieId)>(1)?;
+                sites.held.hold_all::<(u64, DieId)>(1)?;
                 within = self.keep_site(&site, sites).then(|| (site.id(), depth));
             } else if let Some((site, _)) = within
                 && PARAMETERS.contains(&tag)
                 && !sites.unread.contains_key(&site)
             {
-                self.hold_all::<((DieId, Register), ExpressionBytes<'a>)>(1)?;
+                let size = size_of::<((DieId, Register), ExpressionBytes<'a>)>();
+                sites.held.hold(size as u64)?;
                 match self.parameter(&walk.die()) {
                     Ok(Some((register, value))) => {
                         sites.values.entry((site, register)).or_insert(value);
@@ -173,33 +199,51 @@ impl<'a> DebugInfo<'a> {
         Ok(None)
     }
 
-    /// Whether a call site names a function that is not the one at `callee`.
-    fn calls_another(&self, site: &Die<'a>, callee: u64) -> Result<bool> {
+    /// Whether a call site names a function that is not `callee`, found out once.
+    fn calls_another(&self, sites: &CallSites<'a>, site: DieId, callee: DieId) -> Result<bool> {
+        let known = || lock(&sites.other_callees);
+        if let Some(answer) = known().get(&(site, callee)) {
+            return answer.clone();
+        }
+        sites.held.hold_all::<((DieId, DieId), Result<bool>)>(1)?;
+        let answer = self.names_another(site, callee);
+        if !is_limit(&answer) {
+            known().insert((site, callee), answer.clone());
+        }
+        answer
+    }
+
+    fn names_another(&self, site: DieId, callee: DieId) -> Result<bool> {
+        let site = self.die(site)?;
         let origin = ORIGINS.iter().find_map(|name| site.attribute(*name));
         let Some(origin) = origin else {
             return Ok(false);
         };
-        let (Some(target), Some(callee)) =
-            (self.target(site, origin)?, self.find_function(callee)?)
-        else {
+        let Some(target) = self.target(&site, origin)? else {
             return Ok(false);
         };
-        let entries = |id| -> Result<Vec<DieId>> {
-            Ok(self.chain(self.die(id)?).entries().map(Die::id).collect())
-        };
-        let (named, own) = (entries(target)?, entries(callee.die)?);
+        let (named, own) = (self.chain(self.die(target)?), self.chain(self.die(callee)?));
+        if named
+            .entries()
+            .any(|one| own.entries().any(|other| one.id() == other.id()))
+        {
+            return Ok(false);
+        }
         // A declaration and a definition may have nothing in common but the name for the linker.
-        let name = |id| -> Result<Option<_>> { Ok(self.linkage_name(&self.chain(self.die(id)?))) };
-        let same_name = match (name(target)?, callee.linkage_name) {
+        let read = |name: Option<Cow<'a, str>>| {
+            self.meter()
+                .pass(name.as_deref().unwrap_or_default().len())?;
+            Ok::<_, Error>(name)
+        };
+        let linkage_name = |chain| read(self.linkage_name(chain));
+        let plain_name = |chain| read(self.chain_string(chain, DW_AT_name));
+        let same_name = match (linkage_name(&named)?, linkage_name(&own)?) {
             (Some(named), Some(own)) => named == own,
-            (None, None) => {
-                let named = self.chain(self.die(target)?);
-                self.chain_string(&named, DW_AT_name) == callee.name
-            }
-            (Some(named), None) => Some(named) == callee.name,
+            (None, None) => plain_name(&named)? == plain_name(&own)?,
+            (Some(named), None) => Some(named) == plain_name(&own)?,
             (None, Some(_)) => false,
         };
-        Ok(!same_name && !named.iter().any(|id| own.contains(id)))
+        Ok(!same_name)
     }
 
     fn address_of(&self, die: &Die<'a>, name: DwAt) -> Option<u64> {
@@ -218,6 +262,11 @@ impl<'a> DebugInfo<'a> {
             Some(LocationAttribute::List { .. }) | None => None,
         })
     }
+}
+
+/// What was too much now may not be too much another time, and is not kept.
+fn is_limit<T>(result: &Result<T>) -> bool {
+    result.as_ref().is_err_and(Error::is_limit)
 }
 
 fn is_tail_call(site: &Die<'_>) -> bool {

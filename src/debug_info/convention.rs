@@ -194,14 +194,19 @@ impl<'a> DebugInfo<'a> {
                 scan.expression(die.id(), &expression, meter)
             }
             LocationAttribute::List { offset, .. } => {
-                let Ok(mut entries) = self.location_list(die.id().unit, offset) else {
+                let Ok(mut entries) = self.location_list_within(die.id().unit, offset, meter)
+                else {
                     return Ok(());
                 };
-                while let Ok(Some(entry)) = entries.next() {
-                    meter.work(1)?;
-                    scan.expression(die.id(), &entry.expression, meter)?;
+                loop {
+                    match entries.next() {
+                        Ok(Some(entry)) => {
+                            scan.expression(die.id(), &entry.expression, meter)?;
+                        }
+                        Err(error) if error.is_limit() => return Err(error),
+                        Ok(None) | Err(_) => return Ok(()),
+                    }
                 }
-                Ok(())
             }
         }
     }

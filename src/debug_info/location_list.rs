@@ -11,10 +11,25 @@ use super::id::UnitId;
 use super::raw_list::{Base, Bounds, LocationFormat, RawLocation, RawLocations};
 use crate::error::{Error, Result};
 use crate::eval::{self, ExpressionBytes, LocationEntry, LocationRange};
+use crate::meter::Meter;
 
 /// The entries of a location list; see [`DebugInfo::location_list`].
 #[derive(Debug)]
 pub struct LocationEntries<'d, 'a> {
+    encoded: EncodedLocations<'d, 'a>,
+    payer: Payer<'d>,
+}
+
+/// The meter that entries are paid for with.
+#[derive(Debug)]
+enum Payer<'d> {
+    Own(Meter),
+    Asker(&'d Meter),
+}
+
+/// The same entry by entry as they are encoded. Nobody pays for them here.
+#[derive(Debug)]
+pub(super) struct EncodedLocations<'d, 'a> {
     info: &'d DebugInfo<'a>,
     unit: UnitId,
     expressions: eval::Unit,
@@ -28,17 +43,43 @@ pub struct LocationEntries<'d, 'a> {
 impl<'a> DebugInfo<'a> {
     /// The entries of the location list at `offset` of the section that holds those of the unit:
     /// `.debug_loclists`, before DWARF 5 `.debug_loc`. Base addresses are applied, and entries for code
-    /// that the linker threw away are left out.
+    /// that the linker threw away are left out. Every entry that is encoded takes a step, also one that is not given, of
+    /// as many as a question about the file may take.
     ///
     /// # Errors
     /// If the offset is outside the section. The iterator ends with its first error.
     pub fn location_list(&self, unit: UnitId, offset: u64) -> Result<LocationEntries<'_, 'a>> {
+        Ok(LocationEntries {
+            encoded: self.encoded_locations(unit, offset)?,
+            payer: Payer::Own(self.question()),
+        })
+    }
+
+    /// The same, paid for with the meter of a question.
+    pub(crate) fn location_list_within<'d>(
+        &'d self,
+        unit: UnitId,
+        offset: u64,
+        meter: &'d Meter,
+    ) -> Result<LocationEntries<'d, 'a>> {
+        Ok(LocationEntries {
+            encoded: self.encoded_locations(unit, offset)?,
+            payer: Payer::Asker(meter),
+        })
+    }
+
+    /// The same for whoever pays for each entry by themselves.
+    pub(super) fn encoded_locations(
+        &self,
+        unit: UnitId,
+        offset: u64,
+    ) -> Result<EncodedLocations<'_, 'a>> {
         let entry = self.entry(unit)?;
         let file = self.file(entry)?;
         let (version, address_size) = (entry.header.version(), entry.header.address_size());
         let (section, bytes) = file.location_lists(version);
         let format = LocationFormat::of(version, file.split);
-        Ok(LocationEntries {
+        Ok(EncodedLocations {
             info: self,
             unit,
             expressions: self.eval_unit(unit)?,
@@ -50,7 +91,14 @@ impl<'a> DebugInfo<'a> {
     }
 }
 
-impl<'a> LocationEntries<'_, 'a> {
+impl<'a> EncodedLocations<'_, 'a> {
+    /// The next entry of the list; `Some(None)` for one that says no expression: it only sets the base address, is of a
+    /// kind that says nothing of addresses, or is for code that is not there.
+    pub(super) fn next(&mut self) -> Result<Option<Option<LocationEntry<'a>>>> {
+        let entry = self.raw.next()?;
+        entry.map(|entry| self.resolve(&entry)).transpose()
+    }
+
     /// The entry with its addresses; nothing for one that only sets the base address, or is for code that is not there.
     fn resolve(&mut self, entry: &RawLocation<'a>) -> Result<Option<LocationEntry<'a>>> {
         let place = (self.section, self.offset);
@@ -78,12 +126,17 @@ impl<'a> FallibleIterator for LocationEntries<'_, 'a> {
     type Error = Error;
 
     fn next(&mut self) -> Result<Option<LocationEntry<'a>>> {
-        while let Some(entry) = self.raw.next()? {
-            let entry = self.resolve(&entry)?;
-            if entry.is_some() {
-                return Ok(entry);
+        let meter = match &self.payer {
+            Payer::Own(meter) => meter,
+            Payer::Asker(meter) => meter,
+        };
+        loop {
+            meter.work(1)?;
+            match self.encoded.next()? {
+                Some(None) => {}
+                Some(entry) => return Ok(entry),
+                None => return Ok(None),
             }
         }
-        Ok(None)
     }
 }

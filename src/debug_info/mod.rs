@@ -210,8 +210,7 @@ impl<'a> DebugInfo<'a> {
 
     /// Pays for so many values of a type, which are kept as long as this is.
     fn hold_all<T>(&self, count: usize) -> Result<()> {
-        let size = size_of::<T>() as u64;
-        self.held.hold(size.saturating_mul(count as u64))
+        self.held.hold_all::<T>(count)
     }
 
     /// Reads what makes later questions faster, and is kept; nothing if it cannot be read, or is not worth what it costs.

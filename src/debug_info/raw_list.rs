@@ -131,7 +131,7 @@ fn add(address: u64, offset: u64, size: u8) -> u64 {
 }
 
 /// The highest address.
-fn highest(size: u8) -> u64 {
+pub(crate) fn highest(size: u8) -> u64 {
     match size {
         1 => u8::MAX.into(),
         2 => u16::MAX.into(),

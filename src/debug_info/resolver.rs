@@ -57,9 +57,8 @@ impl<'a> DebugInfo<'a> {
         meter: &Meter,
     ) -> Result<SmallVec<[ExpressionBytes<'a>; 1]>> {
         let mut matching = Matching::at(pc);
-        let mut entries = self.location_list(UnitId(unit.id), offset)?;
+        let mut entries = self.location_list_within(UnitId(unit.id), offset, meter)?;
         while let Some(entry) = entries.next()? {
-            meter.work(1)?;
             matching.add(entry)?;
         }
         Ok(matching.into_expressions())
@@ -165,10 +164,10 @@ impl<'d> Resolver<'d> for &'d DebugInfo<'_> {
         unit: Unit,
         offset: u64,
         _pc: u64,
-        visit: &mut dyn FnMut(LocationEntry<'d>) -> Result<()>,
+        visit: &mut dyn FnMut(Option<LocationEntry<'d>>) -> Result<()>,
     ) -> Result<()> {
         let info: &'d DebugInfo<'_> = self;
-        let mut entries = info.location_list(UnitId(unit.id), offset)?;
+        let mut entries = info.encoded_locations(UnitId(unit.id), offset)?;
         while let Some(entry) = entries.next()? {
             visit(entry)?;
         }

@@ -19,6 +19,7 @@ use crate::debug_info::{Bytes, DebugInfo, Die, DieValue, LocationRange, UnitId};
 use crate::error::Result;
 use crate::eval::ExpressionBytes;
 use crate::expr::{BaseTypeNames, Printer};
+use crate::meter::Meter;
 use crate::untrusted::Untrusted;
 
 /// What belongs to a unit and is needed again and again.
@@ -96,6 +97,8 @@ pub(super) struct Attributes<'d, 'a> {
     pub(super) sources: &'d Sources<'a>,
     pub(super) types: TypeNames<'d, 'a>,
     pub(super) style: Style,
+    /// What the entries of lists are paid for with, printed or not.
+    pub(super) meter: &'d Meter,
 }
 
 /// Names of base types for expressions.
@@ -296,10 +299,9 @@ impl<'a> Attributes<'_, 'a> {
             range: Some(range),
             expression: None,
         };
-        let meter = self.info.question();
         let read = self
             .info
-            .for_each_listed(die.id(), offset, &meter, |listed| {
+            .for_each_listed(die.id(), offset, self.meter, |listed| {
                 items.push(item(listed.range));
                 false
             });
@@ -311,7 +313,7 @@ impl<'a> Attributes<'_, 'a> {
         if unit.alone {
             return self.raw_locations(unit, offset, items);
         }
-        let mut list = self.info.location_list(unit.id, offset)?;
+        let mut list = (self.info).location_list_within(unit.id, offset, self.meter)?;
         while let Some(entry) = list.next()? {
             let (head, range) = match entry.range {
                 LocationRange::Bounded(range) => {
@@ -337,11 +339,12 @@ impl<'a> Attributes<'_, 'a> {
         items: &mut Vec<ListItem<'a>>,
     ) -> Result<()> {
         let format = LocationFormat::of(unit.version, unit.split);
-        let section = match format {
-            LocationFormat::Kinds => ".debug_loclists",
-            LocationFormat::Pairs | LocationFormat::GnuSplit => ".debug_loc",
+        // A unit without a code object is in a `.dwo` file.
+        let (name, section) = match format {
+            LocationFormat::Kinds => (".debug_loclists", ".debug_loclists.dwo"),
+            LocationFormat::Pairs | LocationFormat::GnuSplit => (".debug_loc", ".debug_loc.dwo"),
         };
-        let bytes = self.sources.section(unit.split, section)?;
+        let bytes = self.sources.section(unit.split, name)?;
         let mut list = List::new((section, bytes), offset, format, unit.address_size)?;
         let encoding = self.info.eval_unit(unit.id)?.encoding;
         let types = BaseTypes {
@@ -351,7 +354,7 @@ impl<'a> Attributes<'_, 'a> {
         let printer = Printer::new(encoding)
             .style(self.style.registers())
             .names(&types);
-        while let Some(entry) = list.next()? {
+        while let Some(entry) = list.next_within(self.meter)? {
             if entry.is_base() || entry.is_view_pair() {
                 continue;
             }

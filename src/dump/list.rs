@@ -5,8 +5,11 @@
 use core::ops::Range;
 
 use super::digits::push_hex;
-use crate::debug_info::raw_list::{Base, Bounds, LocationFormat, RawLocation, RawLocations};
+use crate::debug_info::raw_list::{
+    Base, Bounds, LocationFormat, RawLocation, RawLocations, highest,
+};
 use crate::error::{Error, Result};
+use crate::meter::Meter;
 
 /// An entry of a list.
 #[derive(Clone, Debug)]
@@ -23,8 +26,9 @@ impl<'a> ListEntry<'a> {
         kind.unwrap_or_default()
     }
 
-    pub(super) fn operands(&self) -> impl Iterator<Item = u64> {
-        operands(self.raw.bounds)
+    /// The numbers of the entry as they are encoded; addresses have so many bytes.
+    pub(super) fn operands(&self, size: u8) -> impl Iterator<Item = u64> {
+        operands(&self.raw, size)
     }
 
     pub(super) fn expression(&self) -> Option<&'a [u8]> {
@@ -49,7 +53,7 @@ impl<'a> ListEntry<'a> {
         if self.raw.bounds == Bounds::Default {
             return "<default>".to_owned();
         }
-        let operands: Vec<String> = self.operands().map(|n| address(n, size)).collect();
+        let operands: Vec<String> = self.operands(size).map(|n| address(n, size)).collect();
         let operands = operands.join(", ");
         match self.kind() {
             "" => format!("({operands})"),
@@ -58,9 +62,10 @@ impl<'a> ListEntry<'a> {
     }
 }
 
-/// The numbers of an entry as they are encoded.
-fn operands(bounds: Bounds) -> impl Iterator<Item = u64> {
-    let (first, second) = match bounds {
+fn operands(entry: &RawLocation<'_>, size: u8) -> impl Iterator<Item = u64> {
+    let (first, second) = match entry.bounds {
+        // In a pair the highest address says what the other one is.
+        Bounds::Base(base) if entry.kind.is_none() => (Some(highest(size)), Some(base)),
         Bounds::Base(first) | Bounds::BaseIndex(first) => (Some(first), None),
         Bounds::Offsets(first, second)
         | Bounds::Indices(first, second)
@@ -113,6 +118,12 @@ impl<'a> List<'a> {
     /// Where the next byte to read is.
     pub(super) fn offset(&self) -> u64 {
         self.raw.offset()
+    }
+
+    /// The same as [`next`](List::next), paid for: lists that entries refer to may be read again and again.
+    pub(super) fn next_within(&mut self, meter: &Meter) -> Result<Option<ListEntry<'a>>> {
+        meter.work(1)?;
+        self.next()
     }
 
     /// The next entry but the one that ends the list; after an error there is nothing more.
@@ -196,6 +207,7 @@ mod tests {
         let (found, error) = texts(&bytes, 4, true);
         assert_eq!(error, None);
         assert_eq!(found[0], "(0x00000010, 0x00000020)");
+        assert_eq!(found[1], "(0xffffffff, 0x00001000)");
         assert_eq!(found[2], "[0x00001010, 0x00001020)");
     }
 
@@ -221,7 +233,7 @@ mod tests {
         let mut list = List::new((".debug_loc.dwo", &bytes), 0, format, 8).unwrap();
         let mut found = Vec::new();
         while let Some(entry) = list.next().unwrap() {
-            let operands: Vec<u64> = entry.operands().collect();
+            let operands: Vec<u64> = entry.operands(8).collect();
             found.push((
                 entry.kind(),
                 operands,

@@ -278,7 +278,10 @@ impl Lists<'_, '_> {
             let range = entry.range.as_ref();
             return self.output.element(&EntryFields {
                 kind: entry.kind(),
-                operands: entry.operands().map(Hex::from).collect(),
+                operands: entry
+                    .operands(encoding.address_size)
+                    .map(Hex::from)
+                    .collect(),
                 range: range.map(|range| [range.start.into(), range.end.into()]),
                 value: expression,
                 bytes: entry.expression().map(hex_bytes),

@@ -41,6 +41,8 @@ use std::io::{self, Write};
 use crate::debug_info::{Bytes, DebugInfo};
 use crate::error::Error;
 use crate::expr::{Dialect, RegisterStyle};
+use crate::limits::Limits;
+use crate::meter::Meter;
 use crate::object::CodeObject;
 use crate::untrusted::Untrusted;
 use output::Output;
@@ -201,7 +203,10 @@ impl<'d> Dump<'d> {
         let steps = files.fold(0u64, |steps, (object, _)| {
             steps.saturating_add(object.meter().most_steps())
         });
-        let mut output = Output::new(out, self.json, steps);
+        let limits = self.sources.files.first();
+        let limits = limits.map_or(&Limits::DEFAULT, |(object, _)| object.meter().limits());
+        let meter = Meter::of_steps(limits, steps);
+        let mut output = Output::new(out, self.json, &meter);
         let written = self.document(&mut output);
         let problems = output.problem_text();
         match written {

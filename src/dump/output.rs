@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::error::{Error, Limit};
-use crate::limits::reached;
+use crate::error::Error;
+use crate::meter::Meter;
 use crate::report::{Completeness, to_json};
 
 /// As many bytes of text count as a step. Entries can refer to the same long string, list or type again and again, so
@@ -20,27 +20,24 @@ pub(super) struct Output<'o> {
     open: Vec<(char, &'static str)>,
     problems: u64,
     first: Option<String>,
-    /// How many bytes there may still be.
-    left: u64,
-    /// How many steps all of it may take.
-    steps: u64,
+    meter: &'o Meter,
+    /// How many bytes there were since the last step that was paid.
+    unpaid: u64,
     completeness: Completeness,
-    is_cut: bool,
 }
 
 impl<'o> Output<'o> {
-    /// For a dump that may take so many steps.
-    pub(super) fn new(out: &'o mut dyn Write, json: bool, steps: u64) -> Output<'o> {
+    /// For a dump that is paid for with this meter.
+    pub(super) fn new(out: &'o mut dyn Write, json: bool, meter: &'o Meter) -> Output<'o> {
         Output {
             out: io::BufWriter::with_capacity(1 << 16, out),
             json,
             open: Vec::new(),
             problems: 0,
             first: None,
-            left: steps.saturating_mul(BYTES_PER_STEP),
-            steps,
+            meter,
+            unpaid: 0,
             completeness: Completeness::default(),
-            is_cut: false,
         }
     }
 
@@ -49,14 +46,13 @@ impl<'o> Output<'o> {
     /// # Errors
     /// If there is no more; then the dump [is cut](Output::is_cut).
     fn take_room(&mut self, bytes: usize) -> io::Result<()> {
-        if let Some(left) = self.left.checked_sub(bytes as u64).filter(|_| !self.is_cut) {
-            self.left = left;
-            return Ok(());
-        }
-        self.is_cut = true;
-        let error = reached(Limit::Work, self.steps);
-        self.note(&error);
-        Err(io::Error::other(error))
+        let unpaid = self.unpaid.saturating_add(bytes as u64);
+        self.unpaid = unpaid % BYTES_PER_STEP;
+        let paid = self.meter.work(unpaid / BYTES_PER_STEP);
+        paid.map_err(|error| {
+            self.note(&error);
+            io::Error::other(error)
+        })
     }
 
     /// Texts one after the other.
@@ -66,9 +62,14 @@ impl<'o> Output<'o> {
             .try_for_each(|part| self.write_all(part.as_bytes()))
     }
 
-    /// Whether the input asked for more text than any real file, so that the dump ends here.
+    /// What a dump is paid for with: for its text here, for what is read and not printed by whoever reads it.
+    pub(super) fn meter(&self) -> &'o Meter {
+        self.meter
+    }
+
+    /// Whether the input asked for more than any real file, so that the dump ends here.
     pub(super) fn is_cut(&self) -> bool {
-        self.is_cut
+        self.meter.refused().is_some()
     }
 
     /// Whether the dump is a JSON document.
@@ -93,7 +94,10 @@ impl<'o> Output<'o> {
 
     /// Ends the dump where there is no room for more.
     pub(super) fn cut(&mut self) -> io::Result<()> {
-        self.break_off(&reached(Limit::Work, self.steps))
+        match self.meter.refused() {
+            Some(error) => self.break_off(&error),
+            None => Ok(()),
+        }
     }
 
     fn break_off(&mut self, error: &Error) -> io::Result<()> {

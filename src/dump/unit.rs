@@ -165,6 +165,7 @@ pub(super) fn dump(
         sources,
         types: TypeNames::new(&info),
         style,
+        meter: output.meter(),
     };
     let named = matches!(selection, Selection::Named { .. });
     if output.json() {

@@ -161,7 +161,7 @@ mod tests {
             _: Unit,
             _: u64,
             _: u64,
-            _: &mut dyn FnMut(LocationEntry<'a>) -> Result<()>,
+            _: &mut dyn FnMut(Option<LocationEntry<'a>>) -> Result<()>,
         ) -> Result<()> {
             self.note();
             Ok(())

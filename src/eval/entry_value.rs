@@ -83,6 +83,7 @@ fn on_entry<'a>(
     else {
         return run(expression, ResultKind::Any, &context, budget);
     };
+    budget.charge(1, here)?;
     match resolver.call_site(register, (pc, call_site))? {
         // An entry value is written where the register holds something else by now: that it is as it was, which
         // call frame information may leave to be assumed, is not true then.

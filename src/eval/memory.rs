@@ -165,7 +165,7 @@ impl<'a> Machine<'_, '_, 'a> {
             return Err(self.needs_lane());
         }
         let limits = &self.context.limits;
-        let meter = Meter::of_steps(limits, self.steps_left());
+        let meter = Meter::of_steps(limits, self.steps_left().into());
         let value = read_value_within(location, bit_size, &self.access()?, &meter);
         if meter.refused().is_some() {
             return Err(limits.reached(Limit::Steps));

@@ -112,9 +112,10 @@ pub(super) fn locate_within<'a>(
             let mut matching = Matching::at(pc);
             resolver.location_list(unit, offset, pc, &mut |entry| {
                 budget.charge(1, &context)?;
-                matching.add(entry)
+                entry.map_or(Ok(()), |entry| matching.add(entry))
             })?;
             for expression in matching.into_expressions() {
+                let expression = resolver.as_meant(expression)?;
                 let outcome = run(&expression, ResultKind::Location, &context, budget)?;
                 let location = location(outcome);
                 // Charged by place: lists of lists can multiply their number.

@@ -126,8 +126,9 @@ pub trait Resolver<'a> {
     /// If the unit has no such entry.
     fn address(&self, unit: Unit, index: u64) -> Result<u64>;
 
-    /// Gives `visit` the entries of the location list at `offset`, in their order, until it fails. Those that do not hold at
-    /// `pc`, an address of the code object, may be left out.
+    /// Gives `visit` the entries of the location list at `offset`, in their order, until it fails; nothing in place of one
+    /// that says no expression, such as one that sets a base address, or whose expression does not hold at `pc`, an address of
+    /// the code object. `visit` pays for each, so that every entry that is read has to be given, as one or the other.
     ///
     /// # Errors
     /// If the list is malformed, and those of `visit`.
@@ -136,8 +137,17 @@ pub trait Resolver<'a> {
         unit: Unit,
         offset: u64,
         pc: u64,
-        visit: &mut dyn FnMut(LocationEntry<'a>) -> Result<()>,
+        visit: &mut dyn FnMut(Option<LocationEntry<'a>>) -> Result<()>,
     ) -> Result<()>;
+
+    /// What is meant by an expression that was chosen of a location list: the expression itself, unless its producer means
+    /// something else than it says.
+    ///
+    /// # Errors
+    /// If it cannot be told.
+    fn as_meant(&self, expression: ExpressionBytes<'a>) -> Result<ExpressionBytes<'a>> {
+        Ok(expression)
+    }
 
     /// What a call site says that `register` had on entry to the function it calls. Of the two addresses of the code
     /// object the first is in that function, the second within the call instruction.

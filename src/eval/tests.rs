@@ -144,7 +144,7 @@ impl<'a> Resolver<'a> for Wide {
         _: Unit,
         _: u64,
         _: u64,
-        _: &mut dyn FnMut(LocationEntry<'a>) -> Result<()>,
+        _: &mut dyn FnMut(Option<LocationEntry<'a>>) -> Result<()>,
     ) -> Result<()> {
         Ok(())
     }

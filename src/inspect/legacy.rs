@@ -169,7 +169,7 @@ impl<'r, 'p, 'a> LegacyReader<'r, 'p, 'a> {
             LocationAttribute::Expression(expression) => {
                 self.one(expression).map(LocationAttribute::Expression)
             }
-            // Its expressions are rewritten when it is looked up.
+            // Its expressions are rewritten when they are chosen.
             LocationAttribute::List { .. } => Ok(attribute),
         }
     }
@@ -257,17 +257,13 @@ impl<'p> Resolver<'p> for LegacyReader<'_, 'p, '_> {
         unit: Unit,
         offset: u64,
         pc: u64,
-        visit: &mut dyn FnMut(LocationEntry<'p>) -> Result<()>,
+        visit: &mut dyn FnMut(Option<LocationEntry<'p>>) -> Result<()>,
     ) -> Result<()> {
-        Resolver::location_list(&self.info, unit, offset, pc, &mut |entry| {
-            // What another entry means does not matter here.
-            let expression = if entry.range.may_hold_at(pc) {
-                self.one(entry.expression)?
-            } else {
-                entry.expression
-            };
-            visit(LocationEntry::new(entry.range, expression))
-        })
+        Resolver::location_list(&self.info, unit, offset, pc, visit)
+    }
+
+    fn as_meant(&self, expression: ExpressionBytes<'p>) -> Result<ExpressionBytes<'p>> {
+        self.one(expression)
     }
 
     fn call_site(&self, register: Register, addresses: (u64, u64)) -> Result<CallSite<'p>> {

@@ -15,7 +15,7 @@ use crate::wave::Wave;
 
 /// How many places one read may visit, where nobody says otherwise: composites of composites of several places
 /// multiply. Variables of real code are in a few dozen parts.
-pub(super) const VISITS: u32 = 1 << 20;
+pub(super) const VISITS: u64 = 1 << 20;
 
 /// Whom to ask for bits, and on whose behalf.
 #[derive(Clone, Copy)]

@@ -298,16 +298,14 @@ impl<'a> Resolver<'a> for Input<'a> {
         unit: Unit,
         _: u64,
         _: u64,
-        visit: &mut dyn FnMut(LocationEntry<'a>) -> Result<()>,
+        visit: &mut dyn FnMut(Option<LocationEntry<'a>>) -> Result<()>,
     ) -> Result<()> {
         // Two places, one of which a call may have.
         let other: &[u8] = &[0x90, 40];
         for bytes in [self.procedure, other] {
             let expression = ExpressionBytes::alone(bytes, unit);
-            visit(LocationEntry::new(
-                LocationRange::Bounded(0..u64::MAX),
-                expression,
-            ))?;
+            let range = LocationRange::Bounded(0..u64::MAX);
+            visit(Some(LocationEntry::new(range, expression)))?;
         }
         Ok(())
     }

@@ -67,7 +67,7 @@ impl<'a> Resolver<'a> for &'a Case {
         _: Unit,
         _: u64,
         _: u64,
-        _: &mut dyn FnMut(LocationEntry<'a>) -> Result<()>,
+        _: &mut dyn FnMut(Option<LocationEntry<'a>>) -> Result<()>,
     ) -> Result<()> {
         panic!("no location list is generated")
     }

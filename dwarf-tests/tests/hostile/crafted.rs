@@ -69,14 +69,12 @@ impl<'a> Resolver<'a> for &'a Everywhere {
         unit: Unit,
         _: u64,
         _: u64,
-        visit: &mut dyn FnMut(LocationEntry<'a>) -> Result<()>,
+        visit: &mut dyn FnMut(Option<LocationEntry<'a>>) -> Result<()>,
     ) -> Result<()> {
         for _ in 0..self.times {
             let expression = ExpressionBytes::alone(self.expression.as_slice(), unit);
-            visit(LocationEntry::new(
-                LocationRange::Bounded(0..u64::MAX),
-                expression,
-            ))?;
+            let range = LocationRange::Bounded(0..u64::MAX);
+            visit(Some(LocationEntry::new(range, expression)))?;
         }
         Ok(())
     }

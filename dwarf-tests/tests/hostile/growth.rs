@@ -9,8 +9,11 @@ use std::sync::Arc;
 
 use dwarf_tests::probe::Zeros;
 use hetdwarf::arch::WaveSize;
+use hetdwarf::dump::{Dump, Part};
 use hetdwarf::error::Limit;
-use hetdwarf::eval::{Context, ExpressionBytes, ResultKind, Unit, evaluate};
+use hetdwarf::eval::{
+    Context, ExpressionBytes, LocationAttribute, ResultKind, Unit, evaluate, locate,
+};
 use hetdwarf::expr::Encoding;
 use hetdwarf::inspect::{Program, Stop, StopOptions};
 use hetdwarf::limits::Limits;
@@ -234,25 +237,56 @@ pub fn types(count: usize) -> Vec<u8> {
     with_entries(&function(variables.chain(types)))
 }
 
-pub fn list_entries(count: usize) -> Vec<u8> {
+/// A location list of these entries, which is that of so many variables.
+fn list_of(entries: &[u8], variables: usize) -> Vec<u8> {
     let mut list = vec![0; 4];
     list.extend([5, 0, 8, 0, 0, 0, 0, 0]);
-    // `DW_LLE_start_length`, eight bytes of code, and an expression of its own.
-    for number in 0..count {
-        let start = 0x1000 + 8 * number as u64;
-        list.extend([&[8][..], &start.to_le_bytes(), &[8, 9], &address(number)].concat());
-    }
+    list.extend(entries);
     list.push(0);
     let length = list.len() as u32 - 4;
     list[..4].copy_from_slice(&length.to_le_bytes());
     let location = A::Bytes(0x17, vec![12, 0, 0, 0]);
     let attributes = vec![(crafted::TYPE, A::Entry(1)), (crafted::LOCATION, location)];
-    let (abbreviations, info) = debug_info(&function([entry(2, crafted::VARIABLE, attributes)]));
+    let variables = vec![entry(2, crafted::VARIABLE, attributes); variables];
+    let (abbreviations, info) = debug_info(&function(variables));
     with(&[
         (".debug_abbrev", &abbreviations),
         (".debug_info", &info),
         (".debug_loclists", &list),
     ])
+}
+
+pub fn list_entries(count: usize) -> Vec<u8> {
+    // `DW_LLE_start_length`, eight bytes of code, and an expression of its own.
+    let entry = |number: usize| {
+        let start = 0x1000 + 8 * number as u64;
+        [&[8][..], &start.to_le_bytes(), &[8, 9], &address(number)].concat()
+    };
+    list_of(&(0..count).flat_map(entry).collect::<Vec<_>>(), 1)
+}
+
+/// `DW_LLE_GNU_view_pair`, which says no expression.
+const VIEW_PAIR: [u8; 3] = [9, 0, 0];
+/// `DW_LLE_base_address` of 0x1000.
+const BASE_ADDRESS: [u8; 9] = [6, 0, 0x10, 0, 0, 0, 0, 0, 0];
+/// `DW_LLE_start_length` of what the linker threw away, with an empty expression.
+const DISCARDED: [u8; 11] = [8, 255, 255, 255, 255, 255, 255, 255, 255, 8, 0];
+
+pub fn view_pairs(count: usize) -> Vec<u8> {
+    list_of(&VIEW_PAIR.repeat(count), 1)
+}
+
+pub fn base_addresses(count: usize) -> Vec<u8> {
+    list_of(&BASE_ADDRESS.repeat(count), 1)
+}
+
+pub fn discarded_entries(count: usize) -> Vec<u8> {
+    list_of(&DISCARDED.repeat(count), 1)
+}
+
+/// A list that eleven variables have.
+pub fn shared_view_pairs(count: usize) -> Vec<u8> {
+    list_of(&VIEW_PAIR.repeat(count), 11)
 }
 
 /// A line program of one special opcode again and again.
@@ -405,7 +439,7 @@ pub fn zlib(count: usize) -> Vec<u8> {
 /// that each must cost.
 pub type Kind = (&'static str, fn(usize) -> Vec<u8>, Read, usize, f64, f64);
 
-pub const KINDS: [Kind; 23] = [
+pub const KINDS: [Kind; 27] = [
     ("rows", rows, verified, 1000, 2.0, 0.0),
     (
         "rows and machine code",
@@ -460,6 +494,25 @@ pub const KINDS: [Kind; 23] = [
     ),
     ("types", types, variables, 500, 10.0, 200.0),
     ("list entries", list_entries, verified, 1000, 2.0, 24.0),
+    ("view pairs", view_pairs, verified, 1000, 1.0, 0.0),
+    ("base addresses", base_addresses, verified, 1000, 1.0, 0.0),
+    (
+        "discarded entries",
+        discarded_entries,
+        verified,
+        1000,
+        1.0,
+        0.0,
+    ),
+    // For each of eleven variables once when the unit's convention is found, and once when the list is looked up.
+    (
+        "view pairs of variables",
+        shared_view_pairs,
+        variables,
+        1000,
+        22.0,
+        0.0,
+    ),
     ("line rows", line_program, line_rows, 10_000, 1.0, 50.0),
     ("sections", sections, opened, 1000, 1.0, 256.0),
     ("names", names, symbols, 1000, 100.0, 40.0),
@@ -588,6 +641,57 @@ fn what_is_too_much_is_refused_and_what_was_found_is_kept() {
     let document = hetdwarf::report::VerifyDocument::new([checked]);
     let text = serde_json::to_string(&document).unwrap();
     assert!(text.contains("\"complete\":false"), "{text}");
+}
+
+/// What the default entry of a list means cannot be told: offset 0 from a frame base that nobody gives. It does not have to be
+/// where another one holds, which is at address 0x1000.
+#[test]
+fn only_entries_that_hold_have_to_be_understood() {
+    for (length, is_found) in [(0x20, true), (0x10, false)] {
+        // `DW_LLE_start_length` from 0x1000 with an expression, and `DW_LLE_default_location` with `DW_OP_fbreg`.
+        let bounded = [
+            &[8][..],
+            &0x1000_u64.to_le_bytes(),
+            &[length, 9],
+            &address(0x1000),
+        ]
+        .concat();
+        let file = list_of(&[&bounded[..], &[5, 2, 0x91, 0]].concat(), 1);
+        let object = CodeObject::parse(&file).unwrap();
+        let program = Program::load(&object).unwrap();
+        let (wave, arena) = (Zeros(WaveSize::Wave64), Arena::new());
+        let stop = Stop::new(&program, &wave, 0x1010, StopOptions::default(), &arena);
+        let context = stop.frame(0).unwrap().context().unwrap();
+        let unit = context.unit().unwrap();
+        let unit = program.info().eval_unit(unit).unwrap();
+        let list = LocationAttribute::List { unit, offset: 12 };
+        let located = locate(&list, &context.context());
+        assert_eq!(located.is_ok(), is_found, "{located:?}");
+    }
+}
+
+/// A dump ends too where what it reads and does not print is too much: each of 100 variables has the list of 10,000 entries.
+#[test]
+fn a_dump_pays_for_what_it_does_not_print() {
+    let mut limits = Limits::DEFAULT;
+    (limits.work, limits.work_per_byte) = (200_000, 0);
+    for entry in [&VIEW_PAIR[..], &BASE_ADDRESS, &DISCARDED] {
+        for (variables, is_whole) in [(10, true), (100, false)] {
+            let file = list_of(&entry.repeat(10_000), variables);
+            let object = CodeObject::parse_with(&file, &limits).unwrap();
+            let mut text = Vec::new();
+            let dump = Dump::new("file", &object, None).parts(&[Part::Info]);
+            let problem = dump.json(true).write(&mut text).unwrap();
+            let text = String::from_utf8(text).unwrap();
+            assert_eq!(
+                !text.contains("\"complete\":false"),
+                is_whole,
+                "{problem:?}"
+            );
+            assert_eq!(problem.is_none(), is_whole, "{problem:?}");
+            serde_json::from_str::<serde_json::Value>(&text).unwrap();
+        }
+    }
 }
 
 /// The files that took hours or gigabytes, and whether all of each is looked at.

@@ -22,13 +22,13 @@ pub fn straight(count: usize) -> Vec<u8> {
         // v_cmp_eq_u32 vcc, N, v0
         code.extend([0x80 + (n % 60) as u8, 0x00, 0x94, 0x7d]);
         // s_and_saveexec_b64 s[N:N+1], vcc
-        code.extend([0x6a, 0x20, 0x80 + (n % 45) as u8 * 2, 0xbe]);
+        code.extend([0x6a, 0x20, 0x80 + 34 + (n % 31) as u8 * 2, 0xbe]);
         // v_add_u32 v1, v1, v2
         code.extend([0x01, 0x05, 0x02, 0x68]);
     }
-    // s_mov_b64 exec, s[98:99]; v_add_u32 v1, v1, v2; s_endpgm
+    // s_mov_b64 exec, s[98:99]; v_add_u32 v1, v1, v2; s_setpc_b64 s[30:31]
     code.extend([0x62, 0x01, 0xfe, 0xbe, 0x01, 0x05, 0x02, 0x68]);
-    code.extend([0x00, 0x00, 0x81, 0xbf]);
+    code.extend([0x1e, 0x1d, 0x80, 0xbe]);
     let range = || {
         vec![
             (LOW_PC, A::address(0x1000)),

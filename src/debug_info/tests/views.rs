@@ -4,6 +4,8 @@ use fallible_iterator::FallibleIterator;
 use gimli::constants::DW_AT_location;
 
 use super::*;
+use crate::eval::{Context, LocationAttribute, locate};
+use crate::location::{Arena, Location};
 
 /// What `readelf --debug-dump=loc` of binutils 2.40 says of the variables of `f`, in the order of their entries.
 const LISTS: &[(&str, &[(u64, u64)])] = &[
@@ -89,4 +91,29 @@ fn a_view_pair_that_is_cut_short_ends_the_list() {
     // Where the entry starts that is cut short.
     assert_eq!(error.origin().unwrap().offset, 0x14);
     assert!(entries.next().unwrap().is_none());
+}
+
+/// The list of `a` has three entries, and a view pair before each; its end is read, too.
+#[test]
+fn what_says_no_expression_is_paid_for() {
+    let sections = sections("views-in-lists.elf");
+    let info = load(&sections);
+    let unit = info.unit_ids().next().unwrap();
+    let eval = info.eval_unit(unit).unwrap();
+    let (_, offset) = lists(&info, unit).swap_remove(0);
+    let meter = info.question();
+    info.expressions_at(eval, offset, 0x1000, &meter).unwrap();
+    assert_eq!(meter.steps(), 7);
+    // Whoever evaluates pays for each entry that a resolver gives.
+    let (meter, arena) = (info.question(), Arena::new());
+    let context = Context {
+        resolver: Some(&&info),
+        pc: Some(0x1000),
+        meter: Some(&meter),
+        ..Context::new(&arena)
+    };
+    let unit = eval;
+    let location = locate(&LocationAttribute::List { unit, offset }, &context);
+    assert_eq!(location.unwrap(), Location::UNDEFINED);
+    assert_eq!(meter.steps(), 6);
 }

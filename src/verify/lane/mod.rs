@@ -169,14 +169,12 @@ impl FunctionCheck<'_, '_, '_> {
             let LocationAttribute::List { offset, .. } = attribute else {
                 continue;
             };
-            let info = self.subject.program.info();
-            let Ok(mut list) = info.location_list(self.function.die.unit, offset) else {
+            let (info, unit) = (self.subject.program.info(), self.function.die.unit);
+            let list = info.location_list_within(unit, offset, self.subject.meter());
+            let Ok(mut list) = list else {
                 continue;
             };
             while let Ok(Some(entry)) = list.next() {
-                if self.subject.meter().work(1).is_err() {
-                    break;
-                }
                 if let LocationRange::Bounded(range) = entry.range {
                     found.extend([range.start, range.end]);
                 }

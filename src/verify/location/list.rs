@@ -36,7 +36,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         let mut ranges: SmallVec<[(Range<u64>, u64); 4]> = SmallVec::new();
         let mut section = self.section;
         let info = self.info;
-        let mut entries = match info.location_list(self.id, offset) {
+        let mut entries = match info.location_list_within(self.id, offset, self.meter) {
             Ok(entries) => entries,
             Err(error) => return self.bad_list(die, attribute, &error),
         };
@@ -45,6 +45,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
             let entry = match entries.next() {
                 Ok(Some(entry)) => entry,
                 Ok(None) => break,
+                Err(error) if error.is_limit() => return,
                 Err(error) => {
                     self.bad_list(die, attribute, &error);
                     break;
@@ -52,7 +53,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
             };
             section = entry.expression.section;
             let kept = self.keep(size_of::<(Range<u64>, u64)>() as u64);
-            if self.meter.work(1).and(kept).is_err() {
+            if kept.is_err() {
                 return;
             }
             let mut pc = None;
