@@ -309,7 +309,6 @@ impl Decoder {
     }
 }
 
-#[cold]
 /// The bytes of the second part of an instruction of two, if it follows.
 fn second_part<'b>(
     pair: &Pair,
