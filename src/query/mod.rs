@@ -187,14 +187,11 @@ impl<'s, 'p, 'a> Query<'s, 'p, 'a> {
         let (scope, names) = (&self.scope, &mut self.names);
         let nodes = parse::parse(text, &mut |path| check_type::is_type(path, scope, names))?;
         let steps = check::check(&nodes, &mut self.scope, &mut self.names, &mut self.types)?;
-        let last = steps.last();
-        let ty = last.map_or(TypeId(u32::MAX), |step| step.ty);
-        let offset = last.map_or(0, |step| step.offset);
-        let fault = |error| QueryErrorKind::DebugInfo(error).at(offset);
+        let fault = |error| QueryErrorKind::DebugInfo(error).at(steps.offset);
         let mut answers = Vec::with_capacity(lanes.len());
         for lane in lanes {
             let meter = frame.stop().meter();
-            meter.work(steps.len() as u64).map_err(fault)?;
+            meter.work(steps.all.len() as u64).map_err(fault)?;
             let answer = self.lane(&steps, *lane);
             if let Err(NoValue::Error(error)) = &answer.value
                 && answer.value.as_ref().is_err_and(lane::is_limit)
@@ -205,7 +202,7 @@ impl<'s, 'p, 'a> Query<'s, 'p, 'a> {
             self.keep(bits).map_err(fault)?;
             answers.push(answer);
         }
-        let ty = common(&answers).unwrap_or(ty);
+        let ty = common(&answers).unwrap_or(steps.ty);
         let type_name = type_name(&self.types.table, ty);
         Ok(Answer {
             ty,
@@ -214,9 +211,9 @@ impl<'s, 'p, 'a> Query<'s, 'p, 'a> {
         })
     }
 
-    fn lane(&mut self, steps: &[step::Step<'p>], lane: Lane) -> LaneAnswer {
+    fn lane(&mut self, steps: &step::Steps<'p>, lane: Lane) -> LaneAnswer {
         let frame = self.scope.frame;
-        let ty = steps.last().map_or(TypeId(u32::MAX), |step| step.ty);
+        let ty = steps.ty;
         if !frame.is_active(lane) {
             return LaneAnswer {
                 lane,
@@ -224,7 +221,7 @@ impl<'s, 'p, 'a> Query<'s, 'p, 'a> {
                 value: Err(NoValue::Inactive),
             };
         }
-        match lane::walk(steps, &mut self.types, Reader { frame, lane }) {
+        match lane::walk(&steps.all, &mut self.types, Reader { frame, lane }) {
             Ok((ty, bits)) => LaneAnswer {
                 lane,
                 ty,
