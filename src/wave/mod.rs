@@ -157,4 +157,12 @@ impl core::fmt::Display for AccessError {
     }
 }
 
-impl core::error::Error for AccessError {}
+impl core::error::Error for AccessError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            // Its text is this one's, so that what is below it is what is below this one.
+            AccessError::Failed(error) => error.source(),
+            AccessError::Unavailable | AccessError::ReadOnly => None,
+        }
+    }
+}
