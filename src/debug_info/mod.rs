@@ -26,6 +26,8 @@
 //! # Ok::<(), hetdwarf::Error>(())
 //! ```
 
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
+
 mod abbreviation;
 mod address_index;
 pub(crate) mod address_ranges;

@@ -38,6 +38,8 @@
 //!
 //! Source: HET A.2.5. Where the text leaves room: `spec-notes/evaluation.md`.
 
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
+
 mod arithmetic;
 mod budget;
 mod composite;

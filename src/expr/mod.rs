@@ -16,6 +16,8 @@
 //! # Ok::<(), hetdwarf::Error>(())
 //! ```
 
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
+
 mod build;
 mod cursor;
 mod decode;

@@ -19,6 +19,8 @@
 //! # Ok::<(), hetdwarf::Error>(())
 //! ```
 
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
+
 mod address;
 mod augmentation;
 mod entry;

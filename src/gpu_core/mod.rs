@@ -27,6 +27,7 @@
 //! Sources: AMD's ROCdbgapi, the ROCm runtime and thunk library, the kernel's `kfd_ioctl.h`; each file names the parts,
 //! and `spec-notes/gpu-core.md` says how sure they are.
 
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 #![warn(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,

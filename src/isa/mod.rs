@@ -19,6 +19,8 @@
 //! assert_eq!(a, Operand::Registers(Span::new(MachineRegister::Sgpr(32), 1)));
 //! ```
 
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
+
 mod effect;
 mod field;
 mod known;

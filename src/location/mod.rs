@@ -28,6 +28,8 @@
 //!
 //! Sources: HET A.2.5.3 (location descriptions), A.2.5.4.4 (the kinds of storage).
 
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
+
 mod arena;
 mod composite;
 mod incomplete;

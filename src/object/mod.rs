@@ -11,6 +11,7 @@
 //!
 //! Source: USAGE "ELF Code Object", "Code Object Metadata", "Kernel Descriptor"; "Clang Offload Bundler".
 
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 #![warn(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,

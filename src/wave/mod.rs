@@ -40,6 +40,8 @@
 //! # Ok::<(), hetdwarf::Error>(())
 //! ```
 
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
+
 mod dispatch;
 mod recorder;
 mod snapshot;
