@@ -59,6 +59,7 @@ pub mod wave;
 // Types of these packages are in the public interface.
 pub use fallible_iterator;
 pub use gimli;
+pub use petgraph;
 pub use smallvec;
 
 pub use error::{Error, Result};

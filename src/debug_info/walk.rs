@@ -167,7 +167,8 @@ impl<'d, 'a> Dies<'d, 'a> {
         Dies { walk }
     }
 
-    /// The next entry, as [`next`](FallibleIterator::next) gives it, to look at only.
+    /// The next entry, as [`next`](FallibleIterator::next) gives it, which is lent: it is overwritten by the one after it.
+    /// Nothing is copied.
     ///
     /// # Errors
     /// As for [`next`](FallibleIterator::next).
