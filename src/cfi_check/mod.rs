@@ -2,7 +2,7 @@
 //! and a comparison of what is known before each instruction with the row that holds there.
 //!
 //! What rows and expressions mean by themselves is checked elsewhere, and findings are made elsewhere. Examples and
-//! figures: `spec-notes/cfi-check.md`. Sources: HET A.6.4, USAGE "Non-Kernel Functions", "Call Frame Information".
+//! figures: `spec-notes/cfi-check.md`. Sources: [HET](crate) A.6.4, [USAGE](crate) "Non-Kernel Functions", "Call Frame Information".
 //!
 //! # The analysis
 //!

@@ -7,7 +7,7 @@
 //! has as few digits as read back to the same bits, a pointer has no symbol and, outside the default
 //! address space, the name of its space: `private_lane#0x10`.
 //!
-//! Sources: DWARF 5 §5 and §7.8; HET A.5.1 (vector base types).
+//! Sources: DWARF 5 §5 and §7.8; [HET](crate) A.5.1 (vector base types).
 
 mod aggregate;
 mod bits;

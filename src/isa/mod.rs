@@ -3,7 +3,7 @@
 //!
 //! It leaves to others what all this means for a caller's registers; and what prints an
 //! instruction (`print`) is no part of that. Sources: AMD's instruction set architecture documents ("Vega 7nm",
-//! "AMD Instinct MI100", "MI200", "MI300", "CDNA 4", "RDNA 1.0" to "RDNA 4"), USAGE "Instructions", and for
+//! "AMD Instinct MI100", "MI200", "MI300", "CDNA 4", "RDNA 1.0" to "RDNA 4"), [USAGE](crate) "Instructions", and for
 //! gfx125x, of which there is no document, LLVM 22's assembler.
 //!
 //! ```

@@ -9,7 +9,7 @@
 //! * [`CodeObject`] is one of them, opened;
 //! * [`ObjectInfo`] is what there is to say of one at a glance.
 //!
-//! Source: USAGE "ELF Code Object", "Code Object Metadata", "Kernel Descriptor"; "Clang Offload Bundler".
+//! Source: [USAGE](crate) "ELF Code Object", "Code Object Metadata", "Kernel Descriptor"; "Clang Offload Bundler".
 
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 #![warn(
