@@ -209,7 +209,7 @@ impl Meter {
 
     /// Gives back steps that were paid for and not taken.
     #[inline]
-    pub(crate) fn give_back_steps(&self, steps: u64) {
+    pub(crate) fn refund_steps(&self, steps: u64) {
         let left = self.steps.load(Ordering::Relaxed).saturating_sub(steps);
         self.steps.store(left, Ordering::Relaxed);
     }
@@ -411,7 +411,7 @@ mod tests {
         assert_eq!(meter.steps(), 10);
         meter.reset();
         meter.work(10).unwrap();
-        meter.give_back_steps(3);
+        meter.refund_steps(3);
         assert_eq!(meter.steps_left(), 3);
     }
 

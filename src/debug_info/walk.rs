@@ -95,7 +95,7 @@ impl<'d, 'a> Walk<'d, 'a> {
         }
         let depth = self.die.entry.depth;
         let sibling = self.die.entry.attr_value(constants::DW_AT_sibling);
-        // Forward only: a sibling that lies behind would make the walk endless.
+        // Forward only: a sibling that lies before it would make the walk endless.
         if let Some(AttributeValue::UnitRef(sibling)) = sibling
             && sibling > self.raw.next_offset()
             && let Ok(raw) = self.gimli.entries_raw(Some(sibling))
