@@ -8,6 +8,32 @@
 //! The text is parsed to nodes (`parse`), which are checked and become steps (`check`), which each lane takes
 //! one after the other (`lane`). What differs from C and gdb is in `spec-notes/print.md`. Sources: C17 §6.3 to
 //! §6.5; gdb for `@`, `$register` and `space#address`.
+//!
+//! ```
+//! # #[cfg(feature = "serde")]
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use hetdwarf::arch::Lane;
+//! use hetdwarf::inspect::{Program, Stop, StopOptions};
+//! use hetdwarf::{location::Arena, object::CodeObject, query::Query, wave::Snapshot};
+//!
+//! let file = std::fs::read("src/cli/demo/calls-O2.rocm.hsaco")?;
+//! let object = CodeObject::parse(&file)?;
+//! let program = Program::load(&object)?;
+//! let wave = Snapshot::from_json(&std::fs::read("src/cli/demo/stop.json")?)?;
+//! let arena = Arena::new();
+//! let stop = Stop::new(&program, &wave, wave.pc(), StopOptions::loaded_at(wave.load_address), &arena);
+//!
+//! // `a` is the number of the lane; what divides by 0 in lane 3 does not in lane 5.
+//! let mut query = Query::new(stop.frame(0).ok_or("no frame")?)?;
+//! let answer = query.evaluate("100 / (a - 3)", &[Lane(3), Lane(5)])?;
+//! let text = |at: usize| query.text(&answer.lanes[at], &Default::default());
+//! assert_eq!((text(0), text(1).as_deref()), (None, Some("50")));
+//! assert_eq!(answer.lanes[0].value.as_ref().unwrap_err().to_string(), "division by zero");
+//! # Ok(())
+//! # }
+//! # #[cfg(not(feature = "serde"))]
+//! # fn main() {}
+//! ```
 
 mod calculate;
 mod check;
