@@ -7,6 +7,7 @@
 //! something this crate cannot do ([`ErrorKind::Unsupported`]) and a [`Limit`].
 
 use core::fmt;
+use std::sync::Arc;
 
 use crate::arch::{AddressSpace, Register};
 pub use crate::limits::Limit;
@@ -105,7 +106,7 @@ pub enum ErrorKind {
     /// It can be read in several ways, and nothing decides.
     Ambiguous(Ambiguity),
     /// The debugger's own access failed.
-    Access(String),
+    Access(AccessFailure),
     /// A file, section or table is not what it says it is.
     Malformed {
         /// What was being read: "ELF header", "location list", …
@@ -128,6 +129,34 @@ pub enum ErrorKind {
         candidates: Vec<String>,
     },
 }
+
+/// The error of a debugger's own access, which [`source`](core::error::Error::source) of the [`Error`] gives.
+///
+/// Two are equal if their texts are.
+#[derive(Clone, Debug)]
+pub struct AccessFailure(Arc<dyn core::error::Error + Send + Sync>);
+
+impl AccessFailure {
+    /// The failure with this error, or with this text.
+    #[must_use]
+    pub fn new(error: impl Into<Box<dyn core::error::Error + Send + Sync>>) -> AccessFailure {
+        AccessFailure(error.into().into())
+    }
+
+    /// The debugger's error.
+    #[must_use]
+    pub fn error(&self) -> &(dyn core::error::Error + Send + Sync + 'static) {
+        &*self.0
+    }
+}
+
+impl PartialEq for AccessFailure {
+    fn eq(&self, other: &AccessFailure) -> bool {
+        self.0.to_string() == other.0.to_string()
+    }
+}
+
+impl Eq for AccessFailure {}
 
 /// A rule of the specification that DWARF can break.
 ///
@@ -199,6 +228,8 @@ pub enum Resource {
     Register(Register),
     /// The memory at an address.
     Memory(AddressSpace, u64),
+    /// The contents of a part of a composite.
+    Part,
 }
 
 /// An element of the evaluation context (HET A.2.5.1) that an expression needed.
@@ -477,7 +508,16 @@ impl From<Need> for Error {
     }
 }
 
-impl core::error::Error for Error {}
+impl core::error::Error for Error {
+    /// The error of the debugger, if its access failed; its text is part of this one's.
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        if let ErrorKind::Access(failure) = self.kind() {
+            Some(failure.error())
+        } else {
+            None
+        }
+    }
+}
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -545,6 +585,9 @@ impl fmt::Display for ErrorKind {
                     space.name()
                 )
             }
+            ErrorKind::Unavailable(Resource::Part) => {
+                f.write_str("the contents of a part are not available")
+            }
             ErrorKind::MissingContext(need) => {
                 write!(f, "needs {}, which was not given", need.text())
             }
@@ -556,8 +599,9 @@ impl fmt::Display for ErrorKind {
             }
             ErrorKind::Unsupported(what) => write!(f, "not supported: {what}"),
             ErrorKind::Ambiguous(ambiguity) => ambiguity.fmt(f),
-            ErrorKind::Access(message) => {
-                write!(f, "the debugger's access failed: {}", shown(message))
+            ErrorKind::Access(failure) => {
+                let text = failure.error().to_string();
+                write!(f, "the debugger's access failed: {}", shown(&text))
             }
             ErrorKind::Malformed { what, reason } => {
                 write!(f, "malformed {what}: {}", shown(reason))

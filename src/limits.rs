@@ -3,6 +3,22 @@
 //!
 //! Nothing in a file is trusted: what it makes a reader do is bounded, always. The defaults are far above what
 //! real code needs; who needs more sets more.
+//!
+//! ```
+//! use hetdwarf::error::{ErrorKind, Limit};
+//! use hetdwarf::{Limits, object::CodeObject};
+//!
+//! let file = std::fs::read("tests/debug_info/made.elf").unwrap();
+//! let mut limits = Limits::default();
+//! assert!(CodeObject::parse_with(&file, &limits).is_ok());
+//!
+//! // One step for all of the file, and none more for each byte of it.
+//! limits.set(Limit::Work, 1);
+//! limits.set(Limit::WorkPerByte, 0);
+//! let error = CodeObject::parse_with(&file, &limits).unwrap_err();
+//! assert_eq!(*error.kind(), ErrorKind::Limit { limit: Limit::Work, value: 1 });
+//! assert_eq!(error.to_string(), "the limit `work` of 1 was reached");
+//! ```
 
 use crate::error::{Error, ErrorKind};
 

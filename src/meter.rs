@@ -11,6 +11,22 @@
 //!
 //! What a question may cost is a floor, which every file may, and so much for each byte of the file: see
 //! [`Limits::work`] and [`Limits::memory`].
+//!
+//! ```
+//! use std::sync::Arc;
+//! use hetdwarf::{Limits, meter::Meter, object::CodeObject};
+//!
+//! let file = std::fs::read("tests/debug_info/made.elf").unwrap();
+//! let meter = Arc::new(Meter::new(&Limits::default(), file.len() as u64));
+//! let object = CodeObject::parse_within(&file, &meter)?;
+//! let opened = meter.steps();
+//! assert!(0 < opened && opened < meter.most_steps());
+//!
+//! // What is asked of the object is paid for with the same meter.
+//! object.section(".debug_info")?;
+//! assert!(meter.steps() >= opened && meter.refused().is_none());
+//! # Ok::<(), hetdwarf::Error>(())
+//! ```
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
@@ -209,7 +225,7 @@ impl Meter {
 
     /// Gives back steps that were paid for and not taken.
     #[inline]
-    pub(crate) fn give_back_steps(&self, steps: u64) {
+    pub(crate) fn refund_steps(&self, steps: u64) {
         let left = self.steps.load(Ordering::Relaxed).saturating_sub(steps);
         self.steps.store(left, Ordering::Relaxed);
     }
@@ -416,7 +432,7 @@ mod tests {
         assert_eq!(meter.steps(), 10);
         meter.reset();
         meter.work(10).unwrap();
-        meter.give_back_steps(3);
+        meter.refund_steps(3);
         assert_eq!(meter.steps_left(), 3);
     }
 

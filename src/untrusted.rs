@@ -7,6 +7,15 @@
 //! no other way to print it. Where the exact text is wanted, to compare it or for JSON, whose own escapes keep it exact,
 //! [`Untrusted::raw`] says so.
 //!
+//! ```
+//! use hetdwarf::Untrusted;
+//!
+//! // A name that clears the screen, and starts a line that GitHub obeys.
+//! let name = Untrusted::from("k\x1b[2J\n::error::all is lost");
+//! assert_eq!(name.to_string(), "k\\u{1b}[2J\\u{a}::error::all is lost");
+//! assert!(name.raw().contains('\n'));
+//! ```
+//!
 //! A backslash is left as it is. Text that holds `\u{1b}` in so many letters looks like one escape character then, which
 //! harms nobody, while doubling it would change the names of Windows paths and regular expressions, and text that passes
 //! through here twice stays the same.

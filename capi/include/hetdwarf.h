@@ -907,7 +907,7 @@ typedef struct hetdwarf_lanes {
   size_t size;
   /// The lanes that are asked for, a bit each. Bits of lanes that the wave does not have are ignored.
   uint64_t lanes;
-  /// How many entries the arrays have; those of lanes behind are not written. 64 is always enough.
+  /// How many entries the arrays have; those of lanes after the last one are not written. 64 is always enough.
   size_t count;
   /// Get the states, `HETDWARF_LANE_…`.
   uint8_t *states;

@@ -9,7 +9,6 @@
     non_camel_case_types,
     reason = "types and functions have the names of the header"
 )]
-#![warn(clippy::arithmetic_side_effects)]
 
 mod bits;
 mod cfi;

@@ -97,7 +97,7 @@ pub struct hetdwarf_lanes {
     pub size: usize,
     /// The lanes that are asked for, a bit each. Bits of lanes that the wave does not have are ignored.
     pub lanes: u64,
-    /// How many entries the arrays have; those of lanes behind are not written. 64 is always enough.
+    /// How many entries the arrays have; those of lanes after the last one are not written. 64 is always enough.
     pub count: usize,
     /// Get the states, `HETDWARF_LANE_…`.
     pub states: *mut u8,

@@ -6,7 +6,7 @@ use core::ops::Range;
 use std::sync::Arc;
 
 use hetdwarf::arch::{Apertures, Register, WaveSize};
-use hetdwarf::error::ErrorKind;
+use hetdwarf::error::{AccessFailure, ErrorKind};
 use hetdwarf::wave::{AccessError, Dispatch, Memory, Snapshot, Wave};
 
 use crate::handle::{Lock, give, handles, with};
@@ -441,7 +441,9 @@ fn access_fault(error: AccessError) -> Fault {
     match error {
         AccessError::Unavailable => Fault::new(HETDWARF_UNAVAILABLE, "not available"),
         AccessError::ReadOnly => Fault::new(HETDWARF_READ_ONLY, "read-only"),
-        other => Fault::from(hetdwarf::Error::from(ErrorKind::Access(other.to_string()))),
+        other => Fault::from(hetdwarf::Error::from(ErrorKind::Access(
+            AccessFailure::new(other),
+        ))),
     }
 }
 

@@ -1,86 +1,114 @@
 //! `--limit`: each can be reached, says so with its number, and is out of the way by default.
 
+use std::collections::BTreeSet;
+
 use dwarf_tests::{fixture, hetdwarf};
+use hetdwarf::limits::Limit;
 use serde_json::Value;
 
-const EXPRESSION: &[&str] = &["eval", "--expr"];
+/// How it shows that a limit was reached.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sign {
+    /// An error names the limit and its number.
+    Error,
+    /// The limit is added for each byte of the file to the one before the dash in its name, whose error it is.
+    ErrorOfFloor,
+    /// Fewer frames, of which the document says that a limit was reached.
+    FewerFrames,
+}
+use Sign::{Error, ErrorOfFloor, FewerFrames};
+
+const OBJECT: &str = "waves/calls-O2/calls-O2.rocm.hsaco";
+const WAVE: &str = "waves/calls-O2/w06.json";
+const BUNDLE: &str = "corpus/bundle/ccob3.hipfb";
+// The piece is a composite, whose first part is one.
+const NESTED: &str = "regx v1, piece 4, regx v2, piece 4, piece_end, piece 8, piece_end";
+
+/// A limit, what it is set to and how that shows, and a command that reaches it.
+#[rustfmt::skip]
+const CASES: &[(Limit, &str, Sign, &[&str])] = &[
+    (Limit::Steps,         "2",     Error,        &["eval", "--expr", "lit1, lit2, plus"]),
+    (Limit::Stack,         "1",     Error,        &["eval", "--expr", "lit1, lit2, plus"]),
+    (Limit::Parts,         "1",     Error,        &["eval", "--expr", "regx v1, piece 4, regx v2, piece 4"]),
+    (Limit::Depth,         "1",     Error,        &["eval", "--expr", NESTED]),
+    (Limit::Bits,          "31",    Error,        &["eval", "--expr", "regx v1", "--wave", WAVE, "--lane", "all", "--read", "32"]),
+    // 32 lanes have 1,024 bits: 128 bytes, which are also printed.
+    (Limit::Memory,        "511",   Error,        &["eval", "--expr", "regx v1", "--wave", WAVE, "--lane", "all", "--read", "32"]),
+    (Limit::Work,          "200",   Error,        &["vars", OBJECT, "--wave", WAVE]),
+    (Limit::Memory,        "20000", Error,        &["vars", OBJECT, "--wave", WAVE]),
+    (Limit::Frames,        "2",     FewerFrames,  &["unwind", OBJECT, "--wave", WAVE]),
+    (Limit::Memory,        "1000",  Error,        &["info", BUNDLE]),
+    (Limit::Work,          "1",     Error,        &["info", BUNDLE]),
+    (Limit::Work,          "1",     Error,        &["verify", BUNDLE]),
+    (Limit::Memory,        "1000",  Error,        &["dump", BUNDLE, "--index", "0"]),
+    (Limit::WorkPerByte,   "0",     ErrorOfFloor, &["vars", OBJECT, "--wave", WAVE, "--limit", "work=200"]),
+    (Limit::MemoryPerByte, "0",     ErrorOfFloor, &["vars", OBJECT, "--wave", WAVE, "--limit", "memory=20000"]),
+];
 
 /// Runs a command with a limit and without it.
-fn with_and_without(arguments: &[&str], limit: &str) -> [String; 2] {
+fn with_and_without(arguments: &[String], limit: &str) -> [String; 2] {
     [&["--limit", limit][..], &[]].map(|more| {
-        let arguments = arguments.iter().chain(more);
-        let ran = hetdwarf(arguments.chain(&["--format", "json"]));
+        let arguments = arguments
+            .iter()
+            .map(String::as_str)
+            .chain(more.iter().copied());
+        let ran = hetdwarf(arguments.chain(["--format", "json"]));
         ran.out + &ran.err
     })
 }
 
-/// The limit is reached, and an error that names it and its number is where the answer was.
-fn reaches(arguments: &[&str], limit: &str) {
-    let (name, number) = limit.split_once('=').unwrap();
-    // What is said of every file is more by something for each byte of it.
-    let limit = match name {
-        "work" | "memory" => format!("{limit},{name}-per-byte=0"),
-        _ => limit.to_owned(),
-    };
-    let [with, without] = with_and_without(arguments, &limit);
-    let message = format!("the limit `{name}` of {number} was reached");
-    assert!(with.contains(&message), "{arguments:?} {limit}: {with}");
-    assert!(!without.contains("the limit"), "{arguments:?}: {without}");
-}
-
-fn path(name: &str) -> String {
-    fixture(name).to_str().unwrap().to_owned()
-}
-
+/// Each limit is reached where it is set, and is not where it is not.
 #[test]
-fn limits_of_an_evaluation() {
-    let expression = |text: &'static str| [EXPRESSION, &[text]].concat();
-    reaches(&expression("lit1, lit2, plus"), "steps=2");
-    reaches(&expression("lit1, lit2, plus"), "stack=1");
-    reaches(&expression("regx v1, piece 4, regx v2, piece 4"), "parts=1");
-    // The piece is a composite, whose first part is one.
-    let nested = "regx v1, piece 4, regx v2, piece 4, piece_end, piece 8, piece_end";
-    reaches(&expression(nested), "depth=1");
-    let wave = path("waves/calls-O2/w06.json");
-    let read = |bits| {
-        let wave: &[&str] = &["--wave", &wave, "--lane", "all", "--read", bits];
-        [&expression("regx v1"), wave]
-            .concat()
+fn each_limit_is_reached() {
+    for &(limit, value, sign, command) in CASES {
+        let arguments: Vec<String> = command
             .iter()
-            .map(|text| (*text).to_owned())
-            .collect::<Vec<_>>()
-    };
-    let arguments = read("32");
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    reaches(&arguments, "bits=31");
-    // 32 lanes have 1,024 bits: 128 bytes, which are also printed.
-    reaches(&arguments, "memory=511");
+            .map(|argument| match *argument {
+                OBJECT | WAVE | BUNDLE => fixture(argument).to_str().unwrap().to_owned(),
+                _ => (*argument).to_owned(),
+            })
+            .collect();
+        let name = limit.name();
+        let set = match (sign, limit) {
+            // What is said of every file is more by something for each byte of it.
+            (Error, Limit::Work | Limit::Memory) => format!("{name}={value},{name}-per-byte=0"),
+            _ => format!("{name}={value}"),
+        };
+        let [with, without] = with_and_without(&arguments, &set);
+        match sign {
+            Error => {
+                let message = format!("the limit `{name}` of {value} was reached");
+                assert!(with.contains(&message), "{arguments:?} {set}: {with}");
+            }
+            ErrorOfFloor => {
+                let (floor, of_floor) = command.last().unwrap().split_once('=').unwrap();
+                assert_eq!(name, format!("{floor}-per-byte"));
+                let message = format!("the limit `{floor}` of {of_floor} was reached");
+                assert!(with.contains(&message), "{arguments:?} {set}: {with}");
+            }
+            FewerFrames => {
+                let [with, without]: [Value; 2] =
+                    [&with, &without].map(|text| serde_json::from_str(text).unwrap());
+                assert_eq!(with["frames"].as_array().unwrap().len(), 2);
+                assert_eq!(with["stopped"], "limit");
+                assert!(without["frames"].as_array().unwrap().len() > 2);
+                assert_eq!(without["stopped"], "return-address-undefined");
+            }
+        }
+        assert!(!without.contains("the limit"), "{arguments:?}: {without}");
+    }
 }
 
 #[test]
-fn limits_of_a_stopped_wave() {
-    let (object, wave) = (
-        path("waves/calls-O2/calls-O2.rocm.hsaco"),
-        path("waves/calls-O2/w06.json"),
-    );
-    let vars = ["vars", &object, "--wave", &wave];
-    reaches(&vars, "work=200");
-    reaches(&vars, "memory=20000");
-    let [with, without] = with_and_without(&["unwind", &object, "--wave", &wave], "frames=2");
-    let [with, without] = [with, without].map(|text| serde_json::from_str::<Value>(&text).unwrap());
-    assert_eq!(with["frames"].as_array().unwrap().len(), 2);
-    assert_eq!(with["stopped"], "limit");
-    assert!(without["frames"].as_array().unwrap().len() > 2);
-    assert_eq!(without["stopped"], "return-address-undefined");
-}
-
-#[test]
-fn limits_of_a_file() {
-    let bundle = path("corpus/bundle/ccob3.hipfb");
-    reaches(&["info", &bundle], "memory=1000");
-    reaches(&["info", &bundle], "work=1");
-    reaches(&["verify", &bundle], "work=1");
-    reaches(&["dump", &bundle, "--index", "0"], "memory=1000");
+fn there_is_a_case_for_each_limit() {
+    let reached: BTreeSet<&str> = CASES.iter().map(|(limit, ..)| limit.name()).collect();
+    for limit in Limit::ALL {
+        assert!(
+            reached.contains(limit.name()),
+            "no case reaches the limit `{}`",
+            limit.name()
+        );
+    }
 }
 
 #[test]

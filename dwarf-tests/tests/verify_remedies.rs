@@ -85,7 +85,7 @@ impl Function {
         }
     }
 
-    /// The assembler's text. What belongs behind an instruction stands before the next one.
+    /// The assembler's text. What belongs after an instruction stands before the next one.
     fn text(&self) -> String {
         let mut text = format!(
             ".amdgcn_target \"amdgcn-amd-amdhsa--{}\"\n.text\n.cfi_sections .debug_frame\n.globl f\n.p2align 8\n.type f,@function\nf:\n.cfi_startproc\n",
@@ -159,7 +159,7 @@ impl Drop for Folder {
 }
 
 /// What is left of a function's findings after what is proposed was put in, round by round: rows follow one another, and
-/// one that is right shows what is wrong behind it.
+/// one that is right shows what is wrong after it.
 ///
 /// * `rule`: is found at first.
 fn repair(assembler: &Path, folder: &Path, file: &[u8], pc: u64, rule: &str) -> Vec<Finding> {

@@ -1,7 +1,7 @@
 //! Facts of the machine: registers, address spaces, processors, and the arithmetic of scratch memory
 //! and apertures. It knows nothing of DWARF bytes or files.
 //!
-//! Source: USAGE, sections "Register Identifier", "Address Space Identifier", "Memory Space
+//! Source: [USAGE](crate), sections "Register Identifier", "Address Space Identifier", "Memory Space
 //! Identifier", "Lane identifier", "Processors", "Target ID", "Header" (the ELF flags) and "Address
 //! Spaces".
 //!

@@ -20,10 +20,6 @@ const LANE_BYTES: u64 = 1 << 32;
 ///
 /// Source: USAGE "Address Space Identifier". The division there is one of integers.
 #[must_use]
-#[expect(
-    clippy::arithmetic_side_effects,
-    reason = "an address of 32 bits for each of at most 64 lanes has 38 bits"
-)]
 pub const fn wave_address(lane_address: u32, lane: Lane, wave_size: WaveSize) -> Option<u64> {
     if !lane.is_in(wave_size) {
         return None;
@@ -38,10 +34,6 @@ pub const fn wave_address(lane_address: u32, lane: Lane, wave_size: WaveSize) ->
 ///
 /// Nothing if the lane's address would have more than 32 bits.
 #[must_use]
-#[expect(
-    clippy::arithmetic_side_effects,
-    reason = "a wave has 32 or 64 lanes, and what is multiplied by 4 was divided by more"
-)]
 #[expect(
     clippy::cast_possible_truncation,
     reason = "the address is compared with 2^32 first, and a lane is less than 64"
@@ -117,10 +109,6 @@ pub struct Runs {
 impl Iterator for Runs {
     type Item = Run;
 
-    #[expect(
-        clippy::arithmetic_side_effects,
-        reason = "`start`, `next` and `end` ascend and are 2^32 at most"
-    )]
     fn next(&mut self) -> Option<Run> {
         let end_of_dword = self.next - self.next % DWORD + DWORD;
         let length = self.end.min(end_of_dword) - self.next;

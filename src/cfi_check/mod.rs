@@ -2,7 +2,7 @@
 //! and a comparison of what is known before each instruction with the row that holds there.
 //!
 //! What rows and expressions mean by themselves is checked elsewhere, and findings are made elsewhere. Examples and
-//! figures: `spec-notes/cfi-check.md`. Sources: HET A.6.4, USAGE "Non-Kernel Functions", "Call Frame Information".
+//! figures: `spec-notes/cfi-check.md`. Sources: [HET](crate) A.6.4, [USAGE](crate) "Non-Kernel Functions", "Call Frame Information".
 //!
 //! # The analysis
 //!
@@ -45,6 +45,39 @@
 //! 5. Callees keep to the calling convention, and return.
 //!
 //! A function that cannot be followed is skipped: [`SkipReason`].
+//!
+//! Two functions of the example of `hetdwarf demo`, of which LLVM 24 describes one as it is:
+//!
+//! ```
+//! use fallible_iterator::FallibleIterator;
+//! use hetdwarf::cfi_check::{FunctionCode, Machine};
+//! use hetdwarf::{expr::Encoding, frame::{Entry, FrameSection}, object::CodeObject};
+//!
+//! let file = std::fs::read("src/cli/demo/calls-O2.rocm.hsaco").unwrap();
+//! let object = CodeObject::parse(&file)?;
+//! let machine = Machine::new(object.target().processor(), None, []);
+//! let section = FrameSection::debug_frame(object.section(".debug_frame")?.unwrap());
+//! let check = |function: u64| -> hetdwarf::Result<_> {
+//!     let mut entries = section.entries();
+//!     while let Some(entry) = entries.next()? {
+//!         let Entry::Fde(fde) = entry else { continue };
+//!         if fde.initial_location == function {
+//!             let code = object.read_image(function, fde.address_range as usize).unwrap();
+//!             let of_function = FunctionCode { code, fde: &fde, section: ".debug_frame", encoding: Encoding::AMDGPU };
+//!             return Ok(machine.check(&of_function).contradictions);
+//!         }
+//!     }
+//!     panic!("there is an entry for each function");
+//! };
+//! let (leaf, mid) = (check(0x1600)?, check(0x1680)?);
+//! assert!(leaf.is_empty());
+//! assert_eq!(
+//!     mid[1].to_string(),
+//!     "at 0x1690 the row says that exec has no rule, so it is unchanged; the instruction at 0x168c changed that; \
+//!      it should say that exec is in s0"
+//! );
+//! # Ok::<(), hetdwarf::Error>(())
+//! ```
 
 #![expect(
     clippy::wildcard_enum_match_arm,

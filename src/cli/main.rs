@@ -1,5 +1,4 @@
 //! The command `hetdwarf`.
-#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 use std::io::Write;
 use std::process::ExitCode;

@@ -166,10 +166,10 @@ impl Writer {
     fn pieces(&mut self, pieces: &[Piece<'_>], indent: usize, after: usize) {
         let mut rest = pieces;
         while let Some((piece, others)) = rest.split_first() {
-            let behind = width(others).saturating_add(after);
+            let follow = width(others).saturating_add(after);
             match piece {
                 Piece::Text(text) => self.put(text),
-                Piece::Group(items) => self.group(items, indent, behind),
+                Piece::Group(items) => self.group(items, indent, follow),
             }
             rest = others;
         }

@@ -10,6 +10,10 @@ use super::abbreviation::AbbreviationTables;
 use crate::error::{Error, Result};
 use crate::meter::Held;
 
+/// Reads the header of the next unit.
+type ReadHeader<'r, 'a> =
+    &'r mut dyn FnMut() -> gimli::Result<Option<gimli::UnitHeader<Bytes<'a>>>>;
+
 /// The sections of one file.
 #[derive(Debug)]
 pub(super) struct File<'a> {
@@ -100,52 +104,32 @@ impl<'a> File<'a> {
             held.meter().work(PER_UNIT)?;
             held.hold(unit_size)
         };
-        let mut next = 0;
-        let mut info = self.dwarf.units();
-        loop {
-            match info.next() {
-                Ok(Some(header)) => {
-                    if let Err(error) = pay() {
-                        broken.get_or_insert(error);
+        let mut read_all = |id, read: ReadHeader<'_, 'a>| {
+            let mut next = 0;
+            loop {
+                match read() {
+                    Ok(Some(header)) => {
+                        if let Err(error) = pay() {
+                            broken.get_or_insert(error);
+                            break;
+                        }
+                        next = header
+                            .offset()
+                            .0
+                            .saturating_add(header.length_including_self());
+                        headers.push(header);
+                    }
+                    Ok(None) => break,
+                    Err(error) => {
+                        broken = Some(self.error("unit header", id, next, error));
                         break;
                     }
-                    next = header
-                        .offset()
-                        .0
-                        .saturating_add(header.length_including_self());
-                    headers.push(header);
-                }
-                Ok(None) => break,
-                Err(error) => {
-                    let id = SectionId::DebugInfo;
-                    broken = Some(self.error("unit header", id, next, error));
-                    break;
                 }
             }
-        }
-        next = 0;
-        let mut types = self.dwarf.type_units();
-        loop {
-            match types.next() {
-                Ok(Some(header)) => {
-                    if let Err(error) = pay() {
-                        broken.get_or_insert(error);
-                        break;
-                    }
-                    next = header
-                        .offset()
-                        .0
-                        .saturating_add(header.length_including_self());
-                    headers.push(header);
-                }
-                Ok(None) => break,
-                Err(error) => {
-                    let id = SectionId::DebugTypes;
-                    broken = Some(self.error("unit header", id, next, error));
-                    break;
-                }
-            }
-        }
+        };
+        let (mut info, mut types) = (self.dwarf.units(), self.dwarf.type_units());
+        read_all(SectionId::DebugInfo, &mut || info.next());
+        read_all(SectionId::DebugTypes, &mut || types.next());
         self.abbreviations = AbbreviationTables::new(
             headers.iter().map(|header| header.debug_abbrev_offset().0),
             self.dwarf.debug_abbrev.reader().slice().len(),

@@ -3,7 +3,7 @@
 //!
 //! gimli parses the standard's encodings. Operation expressions stay bytes: `expr` decodes them, `eval`
 //! evaluates them, and call frame information is the business of `frame`.
-//! Sources: DWARF 5 §2 to §7 (also versions 2 to 4, and GNU's split DWARF 4); HET A.2.2, A.2.5.5, A.3,
+//! Sources: DWARF 5 §2 to §7 (also versions 2 to 4, and GNU's split DWARF 4); [HET](crate) A.2.2, A.2.5.5, A.3,
 //! A.4, A.5, A.6.2, A.7.5.
 //!
 //! A [`DebugInfo`] borrows the sections and reads what is asked for when it is asked for. Everything that
@@ -25,6 +25,8 @@
 //! assert_eq!((line.file.is_some(), line.line), (true, 8));
 //! # Ok::<(), hetdwarf::Error>(())
 //! ```
+
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 mod abbreviation;
 mod address_index;

@@ -95,7 +95,7 @@ impl<'d, 'a> Walk<'d, 'a> {
         }
         let depth = self.die.entry.depth;
         let sibling = self.die.entry.attr_value(constants::DW_AT_sibling);
-        // Forward only: a sibling that lies behind would make the walk endless.
+        // Forward only: a sibling that lies before it would make the walk endless.
         if let Some(AttributeValue::UnitRef(sibling)) = sibling
             && sibling > self.raw.next_offset()
             && let Ok(raw) = self.gimli.entries_raw(Some(sibling))
@@ -167,7 +167,8 @@ impl<'d, 'a> Dies<'d, 'a> {
         Dies { walk }
     }
 
-    /// The next entry, as [`next`](FallibleIterator::next) gives it, to look at only.
+    /// The next entry, as [`next`](FallibleIterator::next) gives it, which is lent: it is overwritten by the one after it.
+    /// Nothing is copied.
     ///
     /// # Errors
     /// As for [`next`](FallibleIterator::next).

@@ -174,7 +174,7 @@ impl<'a> Bits<'a> {
     /// How many of `left` elements, `size` bits large and `stride` bits apart, look like the one at
     /// `first` before one does not; that one counts.
     pub(super) fn run(&self, first: u64, stride: u64, size: u64, left: u64) -> u64 {
-        // Behind the bytes all elements are alike, however many the type claims.
+        // After the bytes all elements are alike, however many the type claims.
         if stride == 0 || size == 0 || first >= self.size {
             return left;
         }
@@ -299,7 +299,7 @@ mod tests {
         );
     }
 
-    /// Behind the bytes nothing is known, like the element that is not known before their end.
+    /// After the bytes nothing is known, like the element that is not known before their end.
     #[test]
     fn a_run_that_goes_past_the_bytes_is_not_counted_one_by_one() {
         let unavailable: Mask = core::iter::once(32..64).collect();

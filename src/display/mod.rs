@@ -7,7 +7,27 @@
 //! has as few digits as read back to the same bits, a pointer has no symbol and, outside the default
 //! address space, the name of its space: `private_lane#0x10`.
 //!
-//! Sources: DWARF 5 §5 and §7.8; HET A.5.1 (vector base types).
+//! ```
+//! use hetdwarf::debug_info::types::{Member, Type, TypeKind, TypeTable};
+//! use hetdwarf::display::{self, Mask, Options, TypedBytes};
+//! use hetdwarf::eval::{BaseType, BaseTypeEncoding};
+//!
+//! let mut table = TypeTable::default();
+//! let int = BaseType::scalar(BaseTypeEncoding::Signed, 32);
+//! let int = table.add(Type::new(Some("int".to_owned()), Some(4), TypeKind::Base(int)));
+//! let dimensions = vec![hetdwarf::debug_info::types::Dimension::of(Some(2))];
+//! let pair = TypeKind::Array { element: int, dimensions, stride_in_bits: None, vector: false };
+//! let pair = table.add(Type::new(None, None, pair));
+//!
+//! let mut value = TypedBytes::known(&[1, 0, 0, 0, 0xff, 0xff, 0xff, 0xff]);
+//! assert_eq!(display::to_string(&table, pair, &value, &Options::default()), "{1, -1}");
+//! // The second element was optimised away.
+//! let lost = Mask::from_iter([32..64]);
+//! value.undefined = &lost;
+//! assert_eq!(display::to_string(&table, pair, &value, &Options::default()), "{1, <optimized out>}");
+//! ```
+//!
+//! Sources: DWARF 5 §5 and §7.8; [HET](crate) A.5.1 (vector base types).
 
 mod aggregate;
 mod bits;

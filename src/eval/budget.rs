@@ -75,7 +75,7 @@ impl Budget {
     pub(super) fn refund(&mut self, count: u32, context: &Context<'_, '_>) {
         self.steps = self.steps.saturating_add(count);
         if let Some(meter) = context.meter {
-            meter.give_back_steps(count.into());
+            meter.refund_steps(count.into());
         }
     }
 }

@@ -259,7 +259,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
         if !self.context.initial_stack.is_empty() {
             self.push_all(self.context.initial_stack)?;
         }
-        // How far the expression is executed. Nothing else has it, so that it can be kept in registers.
+        // Program counter; a local that is never borrowed, so it stays in a register.
         let mut decoder = self.here.decoder;
         loop {
             let start = decoder.position();

@@ -5,7 +5,7 @@
 //! Each family of operations has a file of its own: `stack`, `control`, `arithmetic`, `memory`,
 //! `entry_value`, `frame_base`, `register`, `implicit`, `composite`. `fast` has short ways for what is common.
 //!
-//! An `int` in `v2`: each lane has its own dword (USAGE "Operations", `DW_OP_LLVM_push_lane`), and one evaluation finds all of them.
+//! An `int` in `v2`: each lane has its own dword ([USAGE](crate) "Operations", `DW_OP_LLVM_push_lane`), and one evaluation finds all of them.
 //!
 //! ```
 //! use hetdwarf::arch::{Lane, Register, WaveSize};
@@ -36,7 +36,9 @@
 //! # Ok::<(), hetdwarf::Error>(())
 //! ```
 //!
-//! Source: HET A.2.5. Where the text leaves room: `spec-notes/evaluation.md`.
+//! Source: [HET](crate) A.2.5. Where the text leaves room: `spec-notes/evaluation.md`.
+
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 mod arithmetic;
 mod budget;

@@ -1,7 +1,7 @@
 //! Operations of DWARF expressions: one table of them all, and from it decoding, encoding, printing,
 //! parsing and building.
 //!
-//! What operations *do* is left to [`eval`](crate::eval). Sources: HET A.2.5.4 and A.7.7, DWARF 5 §2.5
+//! What operations *do* is left to [`eval`](crate::eval). Sources: [HET](crate) A.2.5.4 and A.7.7, DWARF 5 §2.5
 //! and §7.7.
 //!
 //! ```
@@ -15,6 +15,8 @@
 //! assert_eq!(names, ["DW_OP_regx", "DW_OP_deref_size", "DW_OP_lit5", "DW_OP_LLVM_form_aspace_address"]);
 //! # Ok::<(), hetdwarf::Error>(())
 //! ```
+
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 mod build;
 mod cursor;

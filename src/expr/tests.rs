@@ -256,10 +256,10 @@ fn unknown_codes_say_what_they_are() {
         }
     );
     assert_eq!(
-        *error(&[0xe9, 0x0d]).kind(),
+        *error(&[0xe9, 0x7f]).kind(),
         ErrorKind::UnknownOperation {
             opcode: 0xe9,
-            user: Some(0x0d)
+            user: Some(0x7f)
         }
     );
     assert_eq!(

@@ -442,7 +442,7 @@ impl<'a> FrameSection<'a> {
     }
 
     /// The first address, the first address past the end, and the offset of every FDE whose fields can be
-    /// read, in the order of the section. Nothing else of an FDE is read, and a CIE once for all FDEs behind
+    /// read, in the order of the section. Nothing else of an FDE is read, and a CIE once for all FDEs after
     /// it.
     pub(super) fn code_ranges(&self) -> Vec<(u64, u64, u64)> {
         let mut ranges = Vec::new();

@@ -1,7 +1,7 @@
 //! Call frame information: entries, instructions and rows, and unwinding by them.
 //!
 //! A register of a caller may be anywhere a location description can say: in another register, in lanes
-//! of a vector register, in scratch under a mask. Sources: HET A.6.4, DWARF 5 §6.4, USAGE "Call Frame Information".
+//! of a vector register, in scratch under a mask. Sources: [HET](crate) A.6.4, DWARF 5 §6.4, [USAGE](crate) "Call Frame Information".
 //!
 //! Where `leaf` finds its return address after its prologue:
 //!
@@ -18,6 +18,8 @@
 //! println!("from {:#x}: return address {:?}", row.start, row.rule(return_address));
 //! # Ok::<(), hetdwarf::Error>(())
 //! ```
+
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 mod address;
 mod augmentation;

@@ -311,7 +311,7 @@ impl<'a> Rows<'a> {
         self.end = fde.end();
     }
 
-    /// The next row.
+    /// The next row, which is lent: it is overwritten by the one after it. Who keeps it clones it.
     ///
     /// # Errors
     /// [`SpecRule::CfaRule`] and their like if an instruction breaks a rule; the error says where it stands.

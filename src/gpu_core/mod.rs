@@ -6,17 +6,17 @@
 //! dispatches and waves; a [`CoreWave`] is a [`Wave`](crate::wave::Wave). [`Process`] has the code objects that were
 //! loaded. What their debugging information says is left to the layers that take a wave.
 //!
-//! ```no_run
-//! use hetdwarf::{Limits, gpu_core::GpuCore, inspect::{Stop, StopOptions}, location::Arena};
+//! ```
+//! use hetdwarf::Limits;
+//! use hetdwarf::gpu_core::{GpuCore, StopReason};
 //!
-//! let (gpu, host) = (std::fs::read("gpucore.1234").unwrap(), std::fs::read("core.1234").unwrap());
-//! let core = GpuCore::open(&[&gpu, &host], &Limits::default())?;
-//! for wave in core.waves() {
-//!     println!("{} at {:#x}: {:?}", wave.index(), wave.pc(), wave.stops());
-//! }
-//! for problem in core.problems() {
-//!     println!("not readable: {problem}");
-//! }
+//! let file = std::fs::read("src/cli/demo/demo.core").unwrap();
+//! let core = GpuCore::open(&[&file], &Limits::default())?;
+//! assert!(core.problems().is_empty());
+//! let mut faulted = core.waves().filter(|wave| wave.stops().contains(StopReason::MemoryViolation));
+//! let wave = faulted.next().unwrap();
+//! assert_eq!(wave.workgroup(), Some([2, 0, 0]));
+//! assert_eq!(wave.exec() & 0xff, 0xaa, "lanes 1, 3, 5 and 7 were active");
 //! # Ok::<(), hetdwarf::Error>(())
 //! ```
 //!
@@ -27,6 +27,7 @@
 //! Sources: AMD's ROCdbgapi, the ROCm runtime and thunk library, the kernel's `kfd_ioctl.h`; each file names the parts,
 //! and `spec-notes/gpu-core.md` says how sure they are.
 
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 #![warn(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,

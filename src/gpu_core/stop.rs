@@ -106,12 +106,12 @@ impl StopReasons {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StopRule {
     pub(super) reason: StopReason,
-    pub(super) when: When,
+    pub(super) condition: Condition,
 }
 
 /// What is looked at.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum When {
+pub(super) enum Condition {
     /// A bit of a register is set, and the bit of another one that enables it, if there is such.
     Bit {
         flag: (HardwareRegister, u32),
@@ -133,8 +133,8 @@ impl StopRule {
         let is_set = |(name, bit): (HardwareRegister, u32)| {
             register(name).is_some_and(|value| value.wrapping_shr(bit) & 1 == 1)
         };
-        match self.when {
-            When::Bit {
+        match self.condition {
+            Condition::Bit {
                 flag,
                 enabled,
                 unless,
@@ -143,7 +143,7 @@ impl StopRule {
                     && enabled.is_none_or(is_set)
                     && !unless.is_some_and(|bit| is_set((flag.0, bit)))
             }
-            When::TrapId { first, last } => (first..=last).contains(&trap_id),
+            Condition::TrapId { first, last } => (first..=last).contains(&trap_id),
         }
     }
 }
@@ -155,7 +155,7 @@ pub(super) mod rules {
         FpInvalidOperation, FpOverflow, FpUnderflow, IllegalInstruction, IntDivideBy0,
         MemoryViolation, SingleStep, Trap, Watchpoint,
     };
-    use super::{StopRule, When};
+    use super::{Condition, StopRule};
     use crate::gpu_core::layout::HardwareRegister;
 
     /// One row a rule: reason, register and bit; then the register and bit that enable it, or the bit of the
@@ -164,7 +164,7 @@ pub(super) mod rules {
         ($($reason:ident $register:ident $bit:literal $(if $enable:ident $enable_bit:literal)? $(unless $unless:literal)?;)*) => {
             &[$(StopRule {
                 reason: $reason,
-                when: When::Bit {
+                condition: Condition::Bit {
                     flag: (HardwareRegister::$register, $bit),
                     enabled: stop_rules!(@enabled $($enable $enable_bit)?),
                     unless: stop_rules!(@unless $($unless)?),
@@ -237,7 +237,7 @@ pub(super) mod rules {
     const fn trap(reason: super::StopReason, first: u32, last: u32) -> StopRule {
         StopRule {
             reason,
-            when: When::TrapId { first, last },
+            condition: Condition::TrapId { first, last },
         }
     }
 

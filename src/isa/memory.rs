@@ -176,23 +176,23 @@ pub(super) fn has_scratch_address(raw: &Raw<'_>, base: u32) -> bool {
 }
 
 fn buffer(raw: &Raw<'_>) -> Access {
-    let fields = &raw.features().buffer;
-    let (offset_enabled, index_enabled) = (
-        raw.field(fields.offset_enabled),
-        raw.field(fields.index_enabled),
-    );
     Access {
-        kind: AccessKind::Buffer,
-        bytes: 0,
-        data: None,
-        address: buffer_address(raw.bits(1, 0, 8), offset_enabled, index_enabled),
-        base: raw.scalar(raw.bits(1, 24, 8), 1),
         descriptor: Some(raw.scalar(raw.bits(1, 16, 5).wrapping_mul(4), 4)),
         offset: raw.bits(0, 0, 12).cast_signed(),
+        ..buffer_at(raw, raw.bits(1, 0, 8), raw.bits(1, 24, 8))
     }
 }
 
 fn buffer_gfx12(raw: &Raw<'_>) -> Access {
+    Access {
+        descriptor: Some(raw.scalar(raw.bits(1, 9, 9), 4)),
+        offset: signed(raw.bits(2, 8, 24), 24),
+        ..buffer_at(raw, raw.bits(2, 0, 8), raw.bits(0, 0, 7))
+    }
+}
+
+/// A buffer access at the address in `vgpr` and the scalar `base`, without descriptor and offset.
+fn buffer_at(raw: &Raw<'_>, vgpr: u32, base: u32) -> Access {
     let fields = &raw.features().buffer;
     let (offset_enabled, index_enabled) = (
         raw.field(fields.offset_enabled),
@@ -202,10 +202,10 @@ fn buffer_gfx12(raw: &Raw<'_>) -> Access {
         kind: AccessKind::Buffer,
         bytes: 0,
         data: None,
-        address: buffer_address(raw.bits(2, 0, 8), offset_enabled, index_enabled),
-        base: raw.scalar(raw.bits(0, 0, 7), 1),
-        descriptor: Some(raw.scalar(raw.bits(1, 9, 9), 4)),
-        offset: signed(raw.bits(2, 8, 24), 24),
+        address: buffer_address(vgpr, offset_enabled, index_enabled),
+        base: raw.scalar(base, 1),
+        descriptor: None,
+        offset: 0,
     }
 }
 

@@ -3,7 +3,7 @@
 //!
 //! It leaves to others what all this means for a caller's registers; and what prints an
 //! instruction (`print`) is no part of that. Sources: AMD's instruction set architecture documents ("Vega 7nm",
-//! "AMD Instinct MI100", "MI200", "MI300", "CDNA 4", "RDNA 1.0" to "RDNA 4"), USAGE "Instructions", and for
+//! "AMD Instinct MI100", "MI200", "MI300", "CDNA 4", "RDNA 1.0" to "RDNA 4"), [USAGE](crate) "Instructions", and for
 //! gfx125x, of which there is no document, LLVM 22's assembler.
 //!
 //! ```
@@ -18,6 +18,8 @@
 //! let Effect::Scalar { a, .. } = instruction.effect else { unreachable!() };
 //! assert_eq!(a, Operand::Registers(Span::new(MachineRegister::Sgpr(32), 1)));
 //! ```
+
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 mod effect;
 mod field;
@@ -309,7 +311,6 @@ impl Decoder {
     }
 }
 
-#[cold]
 /// The bytes of the second part of an instruction of two, if it follows.
 fn second_part<'b>(
     pair: &Pair,

@@ -34,7 +34,7 @@
 //! # Ok::<(), hetdwarf::Error>(())
 //! ```
 //!
-//! The scheme is that of USAGE `DW_AT_LLVM_lane_pc`, with two corrections (`spec-notes/lane-pc.md`): a
+//! The scheme is that of [USAGE](crate) `DW_AT_LLVM_lane_pc`, with two corrections (`spec-notes/lane-pc.md`): a
 //! DWARF procedure for each region that a lane can wait in, built upon that of the region around it; the
 //! active lanes are overlaid with the program counter.
 

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::LaneSelect;
 use crate::arch::{AddressSpace, Apertures, Lane, scratch};
-use crate::error::{Error, ErrorKind, Need, Result};
+use crate::error::{AccessFailure, Error, ErrorKind, Need, Result};
 use crate::wave::{AccessError, Memory, Wave};
 
 /// A run of bytes that is contiguous in a real memory.
@@ -124,7 +124,7 @@ pub(super) fn fetch_available(
                 missing(range);
             }
             Err(error @ (AccessError::ReadOnly | AccessError::Failed(_))) => {
-                return Err(access_error(&error));
+                return Err(access_error(error));
             }
         }
     }
@@ -132,6 +132,31 @@ pub(super) fn fetch_available(
 }
 
 #[cold]
-pub(super) fn access_error(error: &AccessError) -> Error {
-    ErrorKind::Access(error.to_string()).into()
+pub(super) fn access_error(error: AccessError) -> Error {
+    let failure = match error {
+        AccessError::Failed(error) => AccessFailure::new(error),
+        other @ (AccessError::Unavailable | AccessError::ReadOnly) => AccessFailure::new(other),
+    };
+    ErrorKind::Access(failure).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    #[test]
+    fn the_debuggers_own_error_is_the_source() {
+        let reset = || io::Error::new(io::ErrorKind::ConnectionReset, "the probe is gone\n");
+        let mut fetch = |_, _: &mut [u8]| Err(AccessError::Failed(reset().into()));
+        let error = fetch_available(&mut fetch, &mut [0; 4], &mut |_| ()).unwrap_err();
+        let text = "the debugger's access failed: the probe is gone\\u{a}";
+        assert_eq!(error.to_string(), text);
+        let source = core::error::Error::source(&error).unwrap();
+        let source: &io::Error = source.downcast_ref().unwrap();
+        assert_eq!(source.kind(), io::ErrorKind::ConnectionReset);
+        assert_eq!(error, access_error(AccessError::Failed(reset().into())));
+        assert_ne!(error, access_error(AccessError::ReadOnly));
+    }
 }

@@ -1,7 +1,7 @@
 //! What an expression denotes: places in storage, as plain data, and the reading and writing of their
 //! bits through a [`Wave`](crate::wave::Wave).
 //!
-//! A [`Place`] is HET's *single location description*, a [`Location`] its *location description*. How
+//! A [`Place`] is [HET](crate)'s *single location description*, a [`Location`] its *location description*. How
 //! they were computed is left to [`eval`](crate::eval); nothing here re-runs an expression.
 //!
 //! A location may stand for **all lanes at once**: the bit offset of a place then grows by the same step
@@ -27,6 +27,8 @@
 //! ```
 //!
 //! Sources: HET A.2.5.3 (location descriptions), A.2.5.4.4 (the kinds of storage).
+
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 mod arena;
 mod composite;

@@ -257,7 +257,7 @@ fn unavailable(location: &Location<'_>) -> ErrorKind {
         Storage::Register(register) => ErrorKind::Unavailable(Resource::Register(register)),
         Storage::Composite(composite) => match composite.parts().next() {
             Some(part) if composite.depth() <= 1 => unavailable(&part.location),
-            Some(_) | None => ErrorKind::Access("a part is not available".to_owned()),
+            Some(_) | None => ErrorKind::Unavailable(Resource::Part),
         },
         Storage::Undefined
         | Storage::Value { .. }

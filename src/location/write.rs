@@ -193,13 +193,13 @@ impl Leaf {
             Target::Register(register, first) => {
                 let bits = register_bits(*first, length);
                 wave.write_register(*register, bits, &buffer)
-                    .map_err(|e| access_error(&e))
+                    .map_err(access_error)
             }
             Target::Memory(runs) => runs.iter().try_for_each(|run| {
                 let end = run.start.saturating_add(run.length);
                 let part = buffer.get(run.start..end).unwrap_or_default();
                 wave.write_memory(run.memory, run.address, part)
-                    .map_err(|e| access_error(&e))
+                    .map_err(access_error)
             }),
         }
     }
@@ -226,7 +226,7 @@ impl Leaf {
                 wave.read_memory(run.memory, run.address.wrapping_add(within), out)
             }
         };
-        result.map_err(|e| access_error(&e))
+        result.map_err(access_error)
     }
 }
 

@@ -9,8 +9,25 @@
 //! * [`CodeObject`] is one of them, opened;
 //! * [`ObjectInfo`] is what there is to say of one at a glance.
 //!
-//! Source: USAGE "ELF Code Object", "Code Object Metadata", "Kernel Descriptor"; "Clang Offload Bundler".
+//! ```
+//! use hetdwarf::object::CodeObject;
+//!
+//! let file = std::fs::read("src/cli/demo/calls-O2.rocm.hsaco").unwrap();
+//! let object = CodeObject::parse(&file)?;
+//! assert_eq!(object.target().to_string(), "gfx1100");
+//! let [kernel] = object.kernels()? else { panic!("one kernel") };
+//! assert_eq!(kernel.name, "k");
+//!
+//! // The code that the kernel starts with.
+//! let entry = kernel.entry().unwrap();
+//! assert!(object.read_image(entry, 4).is_some());
+//! assert!(object.section(".debug_info")?.is_some());
+//! # Ok::<(), hetdwarf::Error>(())
+//! ```
+//!
+//! Source: [USAGE](crate) "ELF Code Object", "Code Object Metadata", "Kernel Descriptor"; "Clang Offload Bundler".
 
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 #![warn(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,

@@ -12,7 +12,7 @@ use super::literal::{FloatSize, Integer};
 use super::names::Names;
 use super::number::Number;
 use super::scope::Scope;
-use super::step::{Action, Calculation, Step, StepId};
+use super::step::{Action, Calculation, Step, StepId, Steps};
 use super::syntax::{Kind, Node, NodeId};
 use crate::debug_info::types::TypeId;
 use crate::error::Error;
@@ -25,6 +25,7 @@ pub(super) struct Checker<'c, 's, 'p, 'a> {
     pub(super) scope: &'c mut Scope<'s, 'p, 'a>,
     pub(super) names: &'c mut Names<'p, 'a>,
     pub(super) types: &'c mut Types,
+    void: TypeId,
     pub(super) steps: Vec<Step<'p>>,
     /// The step that gives what a node stands for.
     values: Vec<StepId>,
@@ -40,8 +41,10 @@ pub(super) fn check<'p, 'a>(
     scope: &mut Scope<'_, 'p, 'a>,
     names: &mut Names<'p, 'a>,
     types: &mut Types,
-) -> Checked<Vec<Step<'p>>> {
+) -> Checked<Steps<'p>> {
+    let void = types.void();
     let mut checker = Checker {
+        void,
         scope,
         names,
         types,
@@ -68,7 +71,7 @@ pub(super) fn check<'p, 'a>(
 
 impl<'p, 'a> Checker<'_, '_, 'p, 'a> {
     /// The last step, in a form that can be shown.
-    fn finish(mut self) -> Checked<Vec<Step<'p>>> {
+    fn finish(mut self) -> Checked<Steps<'p>> {
         let last = self.values.last().copied().unwrap_or(0);
         let shown = self.decay_function(last);
         if self.class(shown) == Class::Void && !self.is_variable(shown) {
@@ -79,7 +82,14 @@ impl<'p, 'a> Checker<'_, '_, 'p, 'a> {
             let step = self.steps.get(shown).cloned();
             self.steps.extend(step);
         }
-        Ok(self.steps)
+        let Some(last) = self.steps.last() else {
+            return Err(self.type_error("the expression has no value"));
+        };
+        Ok(Steps {
+            ty: last.ty,
+            offset: last.offset,
+            all: self.steps,
+        })
     }
 
     fn is_variable(&self, step: StepId) -> bool {
@@ -110,9 +120,7 @@ impl<'p, 'a> Checker<'_, '_, 'p, 'a> {
     }
 
     pub(super) fn ty(&self, step: StepId) -> TypeId {
-        self.steps
-            .get(step)
-            .map_or(TypeId(u32::MAX), |step| step.ty)
+        self.steps.get(step).map_or(self.void, |step| step.ty)
     }
 
     pub(super) fn field(&self, step: StepId) -> Option<u64> {

@@ -8,6 +8,32 @@
 //! The text is parsed to nodes (`parse`), which are checked and become steps (`check`), which each lane takes
 //! one after the other (`lane`). What differs from C and gdb is in `spec-notes/print.md`. Sources: C17 §6.3 to
 //! §6.5; gdb for `@`, `$register` and `space#address`.
+//!
+//! ```
+//! # #[cfg(feature = "serde")]
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use hetdwarf::arch::Lane;
+//! use hetdwarf::inspect::{Program, Stop, StopOptions};
+//! use hetdwarf::{location::Arena, object::CodeObject, query::Query, wave::Snapshot};
+//!
+//! let file = std::fs::read("src/cli/demo/calls-O2.rocm.hsaco")?;
+//! let object = CodeObject::parse(&file)?;
+//! let program = Program::load(&object)?;
+//! let wave = Snapshot::from_json(&std::fs::read("src/cli/demo/stop.json")?)?;
+//! let arena = Arena::new();
+//! let stop = Stop::new(&program, &wave, wave.pc(), StopOptions::loaded_at(wave.load_address), &arena);
+//!
+//! // `a` is the number of the lane; what divides by 0 in lane 3 does not in lane 5.
+//! let mut query = Query::new(stop.frame(0).ok_or("no frame")?)?;
+//! let answer = query.evaluate("100 / (a - 3)", &[Lane(3), Lane(5)])?;
+//! let text = |at: usize| query.text(&answer.lanes[at], &Default::default());
+//! assert_eq!((text(0), text(1).as_deref()), (None, Some("50")));
+//! assert_eq!(answer.lanes[0].value.as_ref().unwrap_err().to_string(), "division by zero");
+//! # Ok(())
+//! # }
+//! # #[cfg(not(feature = "serde"))]
+//! # fn main() {}
+//! ```
 
 mod calculate;
 mod check;
@@ -187,14 +213,11 @@ impl<'s, 'p, 'a> Query<'s, 'p, 'a> {
         let (scope, names) = (&self.scope, &mut self.names);
         let nodes = parse::parse(text, &mut |path| check_type::is_type(path, scope, names))?;
         let steps = check::check(&nodes, &mut self.scope, &mut self.names, &mut self.types)?;
-        let last = steps.last();
-        let ty = last.map_or(TypeId(u32::MAX), |step| step.ty);
-        let offset = last.map_or(0, |step| step.offset);
-        let fault = |error| QueryErrorKind::DebugInfo(error).at(offset);
+        let fault = |error| QueryErrorKind::DebugInfo(error).at(steps.offset);
         let mut answers = Vec::with_capacity(lanes.len());
         for lane in lanes {
             let meter = frame.stop().meter();
-            meter.work(steps.len() as u64).map_err(fault)?;
+            meter.work(steps.all.len() as u64).map_err(fault)?;
             let answer = self.lane(&steps, *lane);
             if let Err(NoValue::Error(error)) = &answer.value
                 && answer.value.as_ref().is_err_and(lane::is_limit)
@@ -205,7 +228,7 @@ impl<'s, 'p, 'a> Query<'s, 'p, 'a> {
             self.keep(bits).map_err(fault)?;
             answers.push(answer);
         }
-        let ty = common(&answers).unwrap_or(ty);
+        let ty = common(&answers).unwrap_or(steps.ty);
         let type_name = type_name(&self.types.table, ty);
         Ok(Answer {
             ty,
@@ -214,9 +237,9 @@ impl<'s, 'p, 'a> Query<'s, 'p, 'a> {
         })
     }
 
-    fn lane(&mut self, steps: &[step::Step<'p>], lane: Lane) -> LaneAnswer {
+    fn lane(&mut self, steps: &step::Steps<'p>, lane: Lane) -> LaneAnswer {
         let frame = self.scope.frame;
-        let ty = steps.last().map_or(TypeId(u32::MAX), |step| step.ty);
+        let ty = steps.ty;
         if !frame.is_active(lane) {
             return LaneAnswer {
                 lane,
@@ -224,7 +247,7 @@ impl<'s, 'p, 'a> Query<'s, 'p, 'a> {
                 value: Err(NoValue::Inactive),
             };
         }
-        match lane::walk(steps, &mut self.types, Reader { frame, lane }) {
+        match lane::walk(&steps.all, &mut self.types, Reader { frame, lane }) {
             Ok((ty, bits)) => LaneAnswer {
                 lane,
                 ty,

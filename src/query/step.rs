@@ -14,6 +14,16 @@ use crate::location::Bits;
 /// The index of a step.
 pub(super) type StepId = usize;
 
+/// The steps of an expression, and what the last one gives.
+#[derive(Clone, Debug)]
+pub(super) struct Steps<'p> {
+    pub(super) all: Vec<Step<'p>>,
+    /// The type that all lanes have whose value has no other.
+    pub(super) ty: TypeId,
+    /// Where in the text the last one stands.
+    pub(super) offset: usize,
+}
+
 /// A step, and what is known of what it gives, in every lane.
 #[derive(Clone, Debug)]
 pub(super) struct Step<'p> {

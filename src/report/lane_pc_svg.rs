@@ -1,8 +1,4 @@
 //! A picture of lanes as SVG: no scripts, and nothing from elsewhere.
-#![expect(
-    clippy::arithmetic_side_effects,
-    reason = "at most 64 lanes, and as many pixels for each row and letter as they have bytes or fewer: it fits into memory"
-)]
 
 use core::fmt::Write;
 

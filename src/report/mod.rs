@@ -2,6 +2,15 @@
 //!
 //! Each document is a structure that is written as JSON, and that people's text is printed from too.
 //! Fields are never renamed or dropped without raising the version in `format`.
+//!
+//! ```
+//! use hetdwarf::report::{RegistersDocument, to_json};
+//!
+//! let document = RegistersDocument::new(33, 33, None, None, false);
+//! let json = to_json(&document)?;
+//! assert!(json.starts_with(r#"{"format":"hetdwarf-regs/1","registers":[{"first":33,"last":33,"name":"s1","llvm_name":"SGPR1","bit_size":32"#));
+//! # Ok::<(), serde_json::Error>(())
+//! ```
 
 mod all_waves;
 mod annotate;

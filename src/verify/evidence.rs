@@ -230,7 +230,7 @@ fn say(
         Some(_) | None => None,
     };
     let place = if let RowRule::Dwords(dwords) = &contradiction.expected {
-        holder(dwords, wave_size)
+        find_value(dwords, wave_size)
     } else {
         None
     };
@@ -294,7 +294,7 @@ enum Holder {
     Lane(Register, Lane),
 }
 
-fn holder(dwords: &[Dword], wave_size: WaveSize) -> Option<Holder> {
+fn find_value(dwords: &[Dword], wave_size: WaveSize) -> Option<Holder> {
     let number = |register: MachineRegister| register.dwarf(wave_size).map(|(number, _)| number);
     let (first, second) = match dwords {
         [first] => (first, None),

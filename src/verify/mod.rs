@@ -18,6 +18,7 @@ mod evidence;
 mod evidence_row;
 mod example;
 mod expression;
+mod families;
 mod finding;
 mod frame_expression;
 mod given;

@@ -40,6 +40,8 @@
 //! # Ok::<(), hetdwarf::Error>(())
 //! ```
 
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
+
 mod dispatch;
 mod recorder;
 mod snapshot;
@@ -75,8 +77,25 @@ pub trait Wave {
     /// A vector register has 32 bits a lane, lane 0 lowest. `bits` starts and ends on whole bytes, lies
     /// within the register, and `out` is exactly as long.
     ///
+    /// # What is asked for
+    /// Any register that has a name in USAGE "Register Identifier", where an expression, a call frame or machine code names it:
+    ///
+    /// | register | bits in waves of 32 lanes | of 64 |
+    /// |---|---|---|
+    /// | `s0` to `s105` | 32 | 32 |
+    /// | `v0` and so on, `a0` and so on | 1024, by numbers of their own | 2048, by numbers of their own |
+    /// | EXEC, VCC | 32, [`EXEC_32`](Register::EXEC_32) and [`VCC_32`](Register::VCC_32) | 64, [`EXEC_64`](Register::EXEC_64) and [`VCC_64`](Register::VCC_64) |
+    /// | the program counter, [`PC_64`](Register::PC_64) | 64 | 64 |
+    /// | STATUS | 32 | 32 |
+    ///
+    /// EXEC is asked for in every stop, since it says which lanes are active; all others where they hold something. Vector registers are asked for whole, for one lane
+    /// or for some bytes of it. Malformed files also name registers of the other wave size and `PC_32`, which are not available. Never asked for are reserved numbers.
+    /// Each name has one number in waves of a size, so that no register is asked for by two.
+    ///
     /// # Errors
-    /// [`AccessError::Unavailable`] if the contents are not known.
+    /// [`AccessError::Unavailable`] if any of the bits are not known. Halves of them are asked for then, down to single bytes,
+    /// so that what is known is shown. Any other error is that of the variable or expression in question, with the debugger's own as
+    /// its [`source`](core::error::Error::source).
     fn read_register(
         &self,
         register: Register,
@@ -86,8 +105,14 @@ pub trait Wave {
 
     /// Copies `out.len()` bytes at `address` of `memory` into `out`.
     ///
+    /// # What is asked for
+    /// The memories of [`Memory`] only: an address of a lane's scratch is translated to the dwords of that lane in [`Memory::PrivateWave`],
+    /// and a generic one by the [`apertures`](Wave::apertures). Of a lane's scratch four bytes are asked for at most,
+    /// or a dword of all lanes at once (128 or 256 bytes); of anything else the whole object, up to `max_bits` of
+    /// [`Access`](crate::location::Access). An address comes from the program or its debugging information, and can be any.
+    ///
     /// # Errors
-    /// [`AccessError::Unavailable`] if any byte is not known.
+    /// [`AccessError::Unavailable`] if any byte is not known; halves are asked for then, as for registers.
     fn read_memory(&self, memory: Memory, address: u64, out: &mut [u8]) -> Result<(), AccessError>;
 
     /// Where the generic address space shows local and private memory; nothing if unknown.
@@ -157,4 +182,12 @@ impl core::fmt::Display for AccessError {
     }
 }
 
-impl core::error::Error for AccessError {}
+impl core::error::Error for AccessError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            // Its text is this one's, so that what is below it is what is below this one.
+            AccessError::Failed(error) => error.source(),
+            AccessError::Unavailable | AccessError::ReadOnly => None,
+        }
+    }
+}

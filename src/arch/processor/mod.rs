@@ -122,7 +122,6 @@ pub enum ScratchAddressing {
 impl ScratchAddressing {
     /// The `private_lane` address that a stack or frame pointer stands for, where it is `value`.
     #[must_use]
-    #[expect(clippy::arithmetic_side_effects, reason = "a wave has 32 or 64 lanes")]
     pub const fn lane_address(self, value: u32, wave_size: WaveSize) -> u32 {
         match self {
             ScratchAddressing::Buffer => value / wave_size.lanes(),

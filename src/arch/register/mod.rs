@@ -140,10 +140,6 @@ impl Register {
     /// The number among registers of its class, as the assembler counts: 64 for SGPR64, 512 for VGPR512.
     /// Nothing for a register that is the only one of its kind, and for a reserved number.
     #[must_use]
-    #[expect(
-        clippy::arithmetic_side_effects,
-        reason = "the range is that of the number, and no index is above 4095"
-    )]
     pub const fn index(self) -> Option<u16> {
         let Some(range) = self.range() else {
             return None;

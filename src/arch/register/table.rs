@@ -162,10 +162,6 @@ ranges! {
 pub(super) static ROWS: [u8; 4096] = rows();
 
 /// Ranges are ascending and without gaps.
-#[expect(
-    clippy::arithmetic_side_effects,
-    reason = "evaluated by the compiler, which refuses what overflows"
-)]
 const fn rows() -> [u8; 4096] {
     let mut rows = [0; 4096];
     let mut slots: &mut [u8] = &mut rows;

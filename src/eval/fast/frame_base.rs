@@ -1,4 +1,4 @@
-//! Frame bases of one operation: 866 of the 867 in the corpus, each of which is asked for with every variable of its frame.
+//! Frame bases of one operation, as nearly all are: each is asked for with every variable of its frame.
 
 use crate::eval::machine::Machine;
 use crate::eval::resolver::ExpressionBytes;
@@ -42,6 +42,8 @@ impl<'a> Machine<'_, '_, 'a> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use crate::arch::Register;
     use crate::error::{ErrorKind, Result};
     use crate::eval::{
@@ -49,7 +51,9 @@ mod tests {
         evaluate,
     };
     use crate::expr::Encoding;
+    use crate::limits::Limits;
     use crate::location::{Arena, Location};
+    use crate::meter::Meter;
 
     /// A frame whose registers are saved in memory, kept or lost, and whose CFA is known.
     struct Caller;
@@ -79,49 +83,78 @@ mod tests {
         }
     }
 
-    /// `DW_OP_nop` after a frame base leaves it to the machine.
-    #[test]
-    fn the_machine_gives_the_same() {
+    /// What `DW_OP_fbreg 8` is, and what is left of the steps.
+    fn found(base: &[u8], in_frame: bool, limits: Limits) -> (Result<String, ErrorKind>, u64) {
         let unit = Unit::unknown(Encoding::AMDGPU);
-        // `DW_OP_call_frame_cfa`; `DW_OP_reg0` to `DW_OP_reg2`; `DW_OP_regx` of s0, s1 and s2; `DW_OP_lit1`, which is none.
-        let bases: [&[u8]; 8] = [
-            &[0x9c],
-            &[0x50],
-            &[0x51],
-            &[0x52],
-            &[0x90, 32],
-            &[0x90, 33],
-            &[0x90, 34],
-            &[0x31],
-        ];
         let arena = Arena::new();
-        let found = |base: &[u8], in_frame: bool| {
-            let base = arena.keep(base);
-            let context = Context {
-                frame: in_frame.then_some(&Caller as _),
-                subprogram: Some(Subprogram {
-                    frame_base: Some(LocationAttribute::Expression(ExpressionBytes::alone(
-                        base, unit,
-                    ))),
-                    ..Subprogram::default()
-                }),
-                ..Context::new(&arena)
-            };
-            // `DW_OP_fbreg 8`.
-            let fbreg = ExpressionBytes::alone(&[0x91, 8], unit);
-            let found = evaluate(&fbreg, ResultKind::Location, &context);
-            found.map_err(|error| error.kind().clone())
+        let meter = Meter::new(&Limits::DEFAULT, 0);
+        let context = Context {
+            frame: in_frame.then_some(&Caller as _),
+            subprogram: Some(Subprogram {
+                frame_base: Some(LocationAttribute::Expression(ExpressionBytes::alone(
+                    arena.keep(base),
+                    unit,
+                ))),
+                ..Subprogram::default()
+            }),
+            limits,
+            meter: Some(&meter),
+            ..Context::new(&arena)
         };
-        for base in bases {
-            for in_frame in [true, false] {
-                let slow = found(&[base, &[0x96]].concat(), in_frame);
-                assert_eq!(found(base, in_frame), slow, "{base:x?}");
+        let fbreg = ExpressionBytes::alone(&[0x91, 8], unit);
+        let found = evaluate(&fbreg, ResultKind::Location, &context);
+        let found = found.map(|outcome| format!("{outcome:?}"));
+        (found.map_err(|error| error.kind().clone()), meter.steps())
+    }
+
+    #[test]
+    fn the_cfa_is_a_frame_base() {
+        let expected = format!("{:?}", Outcome::Location(Location::byte(0x1008)));
+        assert_eq!(found(&[0x9c], true, Limits::DEFAULT).0, Ok(expected));
+    }
+
+    /// Mostly one operation, of a register or the CFA; some are followed by what makes them malformed, cut, or others.
+    fn base() -> impl Strategy<Value = Vec<u8>> {
+        let regx =
+            prop_oneof![6 => 32u64..96, 2 => 2560u64..2816, 1 => any::<u64>()].prop_map(|number| {
+                let mut bytes = vec![0x90];
+                crate::expr::write_uleb(number, &mut bytes);
+                bytes
+            });
+        let one = prop_oneof![
+            2 => Just(vec![0x9c]),
+            3 => (0x50..=0x6fu8).prop_map(|code| vec![code]),
+            6 => regx,
+            // No branches, which could go to the operation that is put before.
+            1 => any::<[u8; 2]>()
+                .prop_filter("a branch", |bytes| !matches!(bytes[0], 0x28 | 0x2f))
+                .prop_map(Vec::from),
+        ];
+        (
+            one,
+            prop::bool::weighted(0.1),
+            prop::option::weighted(0.1, any::<u8>()),
+        )
+            .prop_map(|(mut bytes, cut, more)| {
+                bytes.truncate(bytes.len() - usize::from(cut));
+                bytes.extend(more);
+                bytes
+            })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2048))]
+
+        /// `DW_OP_nop` before a frame base leaves it to the machine, for a step.
+        #[test]
+        fn the_machine_gives_the_same(base in base(), in_frame: bool, depth in 0u16..4) {
+            let limits = Limits { depth, ..Limits::DEFAULT };
+            let (fast, steps) = found(&base, in_frame, limits);
+            let (slow, more) = found(&[&[0x96], &base[..]].concat(), in_frame, limits);
+            prop_assert_eq!(&fast, &slow, "{:x?}", base);
+            if fast.is_ok() {
+                prop_assert_eq!(steps + 1, more, "{:x?}", base);
             }
         }
-        // The CFA, and 8.
-        assert_eq!(
-            found(&[0x9c], true),
-            Ok(Outcome::Location(Location::byte(0x1008)))
-        );
     }
 }

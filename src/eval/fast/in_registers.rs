@@ -80,7 +80,7 @@ pub(in crate::eval) fn run_in_registers<'a>(
             let composite = in_frame(pieces, expression, context, budget)?;
             Ok(Outcome::Location(at_start(composite)))
         }
-        (Some(Named::InPieces), None) if take_all_steps(&pieces, context, budget) => {
+        (Some(Named::InPieces), None) if prepay_all(&pieces, context, budget) => {
             let pieces = pieces.iter().map(|piece| (piece.register, piece.bit_size));
             let composite = Composite::of_registers(pieces, context.arena);
             Ok(Outcome::Location(at_start(
@@ -136,7 +136,7 @@ fn alone<'a>(
 
 /// Takes the steps of all pieces, if nothing can go wrong: they fit, and there are so many steps. Whether it is so.
 #[inline(always)]
-fn take_all_steps(pieces: &Pieces, context: &Context<'_, '_>, budget: &mut Budget) -> bool {
+fn prepay_all(pieces: &Pieces, context: &Context<'_, '_>, budget: &mut Budget) -> bool {
     let fits = |piece: &Piece| fits(piece.register, piece.bit_size);
     // Two for each of a few.
     let steps = u32::try_from(pieces.len().saturating_mul(2)).unwrap_or(u32::MAX);

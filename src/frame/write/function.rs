@@ -298,10 +298,6 @@ impl FunctionFrame {
     /// Refuses rules whose result has not the size of the register (HET A.6.4.1), where that shows.
     fn check_size(&self, instruction: &Instruction<'_>) -> Result<()> {
         let size = |number: u64| Register::from_number(number).and_then(Register::size_in_bits);
-        #[expect(
-            clippy::wildcard_enum_match_arm,
-            reason = "only these rules have a size by themselves"
-        )]
         let fits = match *instruction {
             Instruction::Register { register, saved_in } => size(register) == size(saved_in),
             Instruction::ValOffset { register, .. } | Instruction::ValOffsetSf { register, .. } => {
@@ -317,7 +313,33 @@ impl FunctionFrame {
             }
             // What a value expression gives has the size of the generic type.
             Instruction::ValExpression { register, .. } => size(register) == Some(64),
-            _ => true,
+            // All others have no size by themselves.
+            Instruction::AdvanceLoc { .. }
+            | Instruction::AdvanceLoc1 { .. }
+            | Instruction::AdvanceLoc2 { .. }
+            | Instruction::AdvanceLoc4 { .. }
+            | Instruction::SetLoc { .. }
+            | Instruction::RememberState
+            | Instruction::RestoreState
+            | Instruction::DefCfa { .. }
+            | Instruction::DefCfaSf { .. }
+            | Instruction::DefCfaRegister { .. }
+            | Instruction::DefCfaOffset { .. }
+            | Instruction::DefCfaOffsetSf { .. }
+            | Instruction::DefCfaExpression { .. }
+            | Instruction::LlvmDefAspaceCfa { .. }
+            | Instruction::LlvmDefAspaceCfaSf { .. }
+            | Instruction::Nop
+            | Instruction::GnuArgsSize { .. }
+            | Instruction::Undefined { .. }
+            | Instruction::SameValue { .. }
+            | Instruction::Offset { .. }
+            | Instruction::OffsetExtended { .. }
+            | Instruction::OffsetExtendedSf { .. }
+            | Instruction::GnuNegativeOffsetExtended { .. }
+            | Instruction::Expression { .. }
+            | Instruction::Restore { .. }
+            | Instruction::RestoreExtended { .. } => true,
         };
         if fits {
             Ok(())
@@ -355,25 +377,42 @@ impl FunctionFrame {
 
 /// By how many units of the code alignment factor an instruction advances.
 fn advance_of(instruction: &Instruction<'_>) -> Option<u64> {
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "picks out some instructions; a new one is none of them"
-    )]
     match *instruction {
         Instruction::AdvanceLoc { delta }
         | Instruction::AdvanceLoc1 { delta }
         | Instruction::AdvanceLoc2 { delta }
         | Instruction::AdvanceLoc4 { delta } => Some(delta),
-        _ => None,
+        Instruction::SetLoc { .. }
+        | Instruction::RememberState
+        | Instruction::RestoreState
+        | Instruction::DefCfa { .. }
+        | Instruction::DefCfaSf { .. }
+        | Instruction::DefCfaRegister { .. }
+        | Instruction::DefCfaOffset { .. }
+        | Instruction::DefCfaOffsetSf { .. }
+        | Instruction::DefCfaExpression { .. }
+        | Instruction::LlvmDefAspaceCfa { .. }
+        | Instruction::LlvmDefAspaceCfaSf { .. }
+        | Instruction::Nop
+        | Instruction::GnuArgsSize { .. }
+        | Instruction::Undefined { .. }
+        | Instruction::SameValue { .. }
+        | Instruction::Offset { .. }
+        | Instruction::OffsetExtended { .. }
+        | Instruction::OffsetExtendedSf { .. }
+        | Instruction::GnuNegativeOffsetExtended { .. }
+        | Instruction::ValOffset { .. }
+        | Instruction::ValOffsetSf { .. }
+        | Instruction::Register { .. }
+        | Instruction::Expression { .. }
+        | Instruction::ValExpression { .. }
+        | Instruction::Restore { .. }
+        | Instruction::RestoreExtended { .. } => None,
     }
 }
 
 /// The register whose rule an instruction gives.
 fn ruled_register(instruction: &Instruction<'_>) -> Option<u64> {
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "picks out some instructions; a new one is none of them"
-    )]
     match *instruction {
         Instruction::Undefined { register }
         | Instruction::SameValue { register }
@@ -388,6 +427,22 @@ fn ruled_register(instruction: &Instruction<'_>) -> Option<u64> {
         | Instruction::ValExpression { register, .. }
         | Instruction::Restore { register }
         | Instruction::RestoreExtended { register } => Some(register),
-        _ => None,
+        Instruction::AdvanceLoc { .. }
+        | Instruction::AdvanceLoc1 { .. }
+        | Instruction::AdvanceLoc2 { .. }
+        | Instruction::AdvanceLoc4 { .. }
+        | Instruction::SetLoc { .. }
+        | Instruction::RememberState
+        | Instruction::RestoreState
+        | Instruction::DefCfa { .. }
+        | Instruction::DefCfaSf { .. }
+        | Instruction::DefCfaRegister { .. }
+        | Instruction::DefCfaOffset { .. }
+        | Instruction::DefCfaOffsetSf { .. }
+        | Instruction::DefCfaExpression { .. }
+        | Instruction::LlvmDefAspaceCfa { .. }
+        | Instruction::LlvmDefAspaceCfaSf { .. }
+        | Instruction::Nop
+        | Instruction::GnuArgsSize { .. } => None,
     }
 }

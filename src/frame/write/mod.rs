@@ -1,7 +1,7 @@
 //! Writing call frame information: what a function's prologue and epilogue do, as `.debug_frame`.
 //!
 //! Reading it back is left to [`frame`](super); what a register's place means is in
-//! [`location`](crate::location). Sources: HET A.6.4 and A.7.24, DWARF 5 §6.4, USAGE "Call Frame
+//! [`location`](crate::location). Sources: [HET](crate) A.6.4 and A.7.24, DWARF 5 §6.4, [USAGE](crate) "Call Frame
 //! Information".
 //!
 //! ```

@@ -53,27 +53,39 @@ impl States {
     /// # Errors
     /// If it needs what the state does not have; nothing has changed then.
     pub(super) fn follow(&mut self, instruction: &Instruction<'_>, common: &Common) -> Result<()> {
-        match *instruction {
-            Instruction::RememberState => self.remember(),
-            Instruction::RestoreState => {
-                let saved = self.remembered.pop().ok_or_else(|| {
-                    Error::malformed("DW_CFA_restore_state", "nothing was remembered")
-                })?;
-                self.now = saved;
-                Ok(())
+        let none = u64::from(AddressSpace::None.number());
+        let scaled = |offset: i64| offset.wrapping_mul(common.data_alignment_factor());
+        // HET A.6.4.2.2.
+        let (register, offset, space) = match *instruction {
+            Instruction::RememberState => return self.remember(),
+            Instruction::RestoreState => return self.restore(),
+            Instruction::DefCfa { register, offset } => (register, offset.cast_signed(), none),
+            Instruction::DefCfaSf { register, offset } => (register, scaled(offset), none),
+            Instruction::LlvmDefAspaceCfa {
+                register,
+                offset,
+                space,
+            } => (register, offset.cast_signed(), space),
+            Instruction::LlvmDefAspaceCfaSf {
+                register,
+                offset,
+                space,
+            } => (register, scaled(offset), space),
+            Instruction::DefCfaRegister { register } => {
+                let (_, offset, space) = self.cfa_register()?;
+                (register, offset, space)
             }
-            Instruction::DefCfa { .. }
-            | Instruction::DefCfaSf { .. }
-            | Instruction::DefCfaRegister { .. }
-            | Instruction::DefCfaOffset { .. }
-            | Instruction::DefCfaOffsetSf { .. }
-            | Instruction::DefCfaExpression { .. }
-            | Instruction::LlvmDefAspaceCfa { .. }
-            | Instruction::LlvmDefAspaceCfaSf { .. } => {
-                let cfa = self.cfa_after(instruction, common)?;
-                self.now.cfa = cfa;
-                self.now.base = None;
-                Ok(())
+            Instruction::DefCfaOffset { offset } => {
+                let (register, _, space) = self.cfa_register()?;
+                (register, offset.cast_signed(), space)
+            }
+            Instruction::DefCfaOffsetSf { offset } => {
+                let (register, _, space) = self.cfa_register()?;
+                (register, scaled(offset), space)
+            }
+            Instruction::DefCfaExpression { .. } => {
+                self.set_cfa(Cfa::Expression);
+                return Ok(());
             }
             Instruction::AdvanceLoc { .. }
             | Instruction::AdvanceLoc1 { .. }
@@ -94,8 +106,40 @@ impl States {
             | Instruction::ValOffsetSf { .. }
             | Instruction::Register { .. }
             | Instruction::Expression { .. }
-            | Instruction::ValExpression { .. } => Ok(()),
+            | Instruction::ValExpression { .. } => return Ok(()),
+        };
+        self.set_cfa(Cfa::Register {
+            register,
+            offset,
+            space,
+        });
+        Ok(())
+    }
+
+    fn set_cfa(&mut self, cfa: Cfa) {
+        self.now.cfa = cfa;
+        self.now.base = None;
+    }
+
+    /// Register, offset and address space of the CFA, for the instructions that change one of them.
+    fn cfa_register(&self) -> Result<(u64, i64, u64)> {
+        match self.now.cfa {
+            Cfa::Register {
+                register,
+                offset,
+                space,
+            } => Ok((register, offset, space)),
+            Cfa::None | Cfa::Expression => Err(SpecRule::CfaRule.into()),
         }
+    }
+
+    fn restore(&mut self) -> Result<()> {
+        let saved = self
+            .remembered
+            .pop()
+            .ok_or_else(|| Error::malformed("DW_CFA_restore_state", "nothing was remembered"))?;
+        self.now = saved;
+        Ok(())
     }
 
     fn remember(&mut self) -> Result<()> {
@@ -106,52 +150,5 @@ impl States {
         }
         self.remembered.push(self.now.clone());
         Ok(())
-    }
-
-    /// HET A.6.4.2.2.
-    fn cfa_after(&self, instruction: &Instruction<'_>, common: &Common) -> Result<Cfa> {
-        let none = u64::from(AddressSpace::None.number());
-        let old = || match self.now.cfa {
-            Cfa::Register {
-                register,
-                offset,
-                space,
-            } => Ok((register, offset, space)),
-            Cfa::None | Cfa::Expression => Err(Error::from(SpecRule::CfaRule)),
-        };
-        let scaled = |offset: i64| offset.wrapping_mul(common.data_alignment_factor());
-        #[expect(
-            clippy::wildcard_enum_match_arm,
-            reason = "called for these instructions only"
-        )]
-        let (register, offset, space) = match *instruction {
-            Instruction::DefCfa { register, offset } => (register, offset.cast_signed(), none),
-            Instruction::DefCfaSf { register, offset } => (register, scaled(offset), none),
-            Instruction::LlvmDefAspaceCfa {
-                register,
-                offset,
-                space,
-            } => (register, offset.cast_signed(), space),
-            Instruction::LlvmDefAspaceCfaSf {
-                register,
-                offset,
-                space,
-            } => (register, scaled(offset), space),
-            Instruction::DefCfaRegister { register } => {
-                old().map(|(_, offset, space)| (register, offset, space))?
-            }
-            Instruction::DefCfaOffset { offset } => {
-                old().map(|(register, _, space)| (register, offset.cast_signed(), space))?
-            }
-            Instruction::DefCfaOffsetSf { offset } => {
-                old().map(|(register, _, space)| (register, scaled(offset), space))?
-            }
-            _ => return Ok(Cfa::Expression),
-        };
-        Ok(Cfa::Register {
-            register,
-            offset,
-            space,
-        })
     }
 }

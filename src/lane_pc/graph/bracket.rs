@@ -20,7 +20,7 @@ pub(super) enum Kind {
     If(Point),
     /// At the header of a loop, by its number.
     Loop(usize),
-    /// Behind the event that saved the mask.
+    /// After the event that saved the mask.
     Block,
     /// Where EXEC gets lanes that are not active.
     WholeWave(Point),

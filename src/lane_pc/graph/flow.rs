@@ -16,7 +16,7 @@ struct Tree {
 
 impl Tree {
     /// The dominator tree of `graph`, from `root`.
-    fn of_dominators(graph: &DiGraph<(), ()>, root: NodeIndex) -> Tree {
+    fn of_dominators<N>(graph: &DiGraph<N, ()>, root: NodeIndex) -> Tree {
         let dominators = simple_fast(graph, root);
         let parents: Vec<Option<usize>> = graph
             .node_indices()
@@ -86,18 +86,14 @@ impl Flow {
     /// Of a graph whose entry is its first block.
     pub(super) fn new(graph: &DiGraph<Block, ()>) -> Flow {
         let blocks = graph.node_count();
-        let mut forwards = DiGraph::with_capacity(blocks, graph.edge_count());
-        let mut backwards = DiGraph::with_capacity(blocks.saturating_add(1), graph.edge_count());
-        for _ in 0..blocks {
-            forwards.add_node(());
-            backwards.add_node(());
-        }
+        // A copy, and not `Reversed`: post-dominators need one exit, and the graph may have several.
+        let mut backwards = graph.map(|_, _| (), |_, ()| ());
+        backwards.reverse();
         let exit = backwards.add_node(());
+        // In the order in which the edges were added, from which `neighbors` goes backwards.
         let mut successors = vec![Vec::new(); blocks];
         let mut predecessors = vec![Vec::new(); blocks];
         for edge in graph.raw_edges() {
-            forwards.add_edge(edge.source(), edge.target(), ());
-            backwards.add_edge(edge.target(), edge.source(), ());
             let (from, to) = (edge.source().index(), edge.target().index());
             if let (Some(after), Some(before)) =
                 (successors.get_mut(from), predecessors.get_mut(to))
@@ -112,7 +108,7 @@ impl Flow {
             }
         }
         let mut flow = Flow {
-            dominators: Tree::of_dominators(&forwards, NodeIndex::new(0)),
+            dominators: Tree::of_dominators(graph, NodeIndex::new(0)),
             post_dominators: Tree::of_dominators(&backwards, exit),
             loops: Vec::new(),
             innermost: vec![None; blocks],

@@ -6,6 +6,38 @@
 //! wave is in the same regions whichever way it comes. What contradicts that is refused: of the smallest part around
 //! it that saves EXEC and restores it, nothing is said but that lanes in it are not known. Deciding what
 //! is written of the regions is left to [`Program`](super::Program).
+//!
+//! An `if` of LLVM's linear code:
+//!
+//! ```
+//! use hetdwarf::arch::WaveSize;
+//! use hetdwarf::lane_pc::graph::{Block, Change, Event, recover};
+//! use hetdwarf::lane_pc::{Label, MaskPlace, Region};
+//! use hetdwarf::petgraph::graph::DiGraph;
+//!
+//! let code = |from: u64, to: u64| Label::from(from)..Label::from(to);
+//! let saved = MaskPlace::Scalar(4);
+//! let block = |name: &str, from, to, events| Block { name: name.to_owned(), code: code(from, to), events };
+//!
+//! let mut graph = DiGraph::new();
+//! // s_and_saveexec_b64 s[4:5], vcc; s_cbranch_execz end
+//! let save = Event { code: code(0, 4), change: Change::Save { to: saved.clone() } };
+//! let narrow = Event { code: code(0, 4), change: Change::And };
+//! let start = graph.add_node(block("start", 0, 8, vec![save, narrow]));
+//! let then = graph.add_node(block("then", 8, 16, vec![]));
+//! // s_or_b64 exec, exec, s[4:5]; s_endpgm
+//! let restore = Event { code: code(16, 20), change: Change::Restore { from: saved.clone() } };
+//! let end = graph.add_node(block("end", 16, 24, vec![restore]));
+//! for (from, to) in [(start, then), (start, end), (then, end)] {
+//!     graph.add_edge(from, to, ());
+//! }
+//!
+//! let recovered = recover(&graph, WaveSize::Wave64)?;
+//! assert!(recovered.refused.is_empty());
+//! let expected = Region::if_then(0.into(), code(4, 20), saved, vec![]);
+//! assert_eq!(recovered.function.regions, [expected]);
+//! # Ok::<(), hetdwarf::Error>(())
+//! ```
 
 mod bracket;
 mod context;

@@ -30,7 +30,7 @@ pub enum Reason {
     Irreducible,
     /// An edge goes into a region or out of one, past where it begins or ends.
     Crossed,
-    /// EXEC is narrowed, and no mask was saved that it is restored from behind.
+    /// EXEC is narrowed, and no mask was saved that it is restored from afterwards.
     Narrowed,
     /// EXEC is restored from a mask of no region that could end here, or that is in no known place.
     Restored,
@@ -56,7 +56,7 @@ impl Reason {
                 "an edge goes into a region or out of one past where it begins or ends"
             }
             Reason::Narrowed => {
-                "EXEC is narrowed, but not saved before and restored from that behind"
+                "EXEC is narrowed, but not saved before and restored from that afterwards"
             }
             Reason::Restored => {
                 "EXEC is restored from a mask of no region that could end or change there"
@@ -66,7 +66,7 @@ impl Reason {
             Reason::Lost => "a saved mask is in no known place",
             Reason::Scattered => "the code of a region is not in one piece",
             Reason::WholeWave => {
-                "EXEC gets more lanes, but is not saved before and restored behind"
+                "EXEC gets more lanes, but is not saved before and restored afterwards"
             }
         }
     }

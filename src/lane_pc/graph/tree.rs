@@ -266,7 +266,7 @@ impl Maker<'_> {
             around.last().map(|around| around.bracket.kind),
             Some(Kind::Loop(_))
         );
-        let behind = self
+        let after = self
             .event(open.bracket.close)
             .map(|event| event.code.end.clone());
         let (name, wait) = match (open.inside, open.bracket.kind) {
@@ -275,11 +275,11 @@ impl Maker<'_> {
                 "then",
                 self.event(narrowed).map(|event| event.code.start.clone()),
             ),
-            (Inside::Region { .. }, Kind::If(_)) => ("else", behind),
-            (Inside::Region { .. }, Kind::Loop(_)) => ("loop", behind),
-            (Inside::Region { .. }, Kind::Block) if is_in_loop => ("continue", behind),
-            (Inside::Region { .. }, Kind::Block) if around.is_empty() => ("return", behind),
-            (Inside::Region { .. }, Kind::Block | Kind::WholeWave(_)) => ("block", behind),
+            (Inside::Region { .. }, Kind::If(_)) => ("else", after),
+            (Inside::Region { .. }, Kind::Loop(_)) => ("loop", after),
+            (Inside::Region { .. }, Kind::Block) if is_in_loop => ("continue", after),
+            (Inside::Region { .. }, Kind::Block) if around.is_empty() => ("return", after),
+            (Inside::Region { .. }, Kind::Block | Kind::WholeWave(_)) => ("block", after),
         };
         let end = self.end.clone();
         if let Some(open) = self.open.last_mut() {

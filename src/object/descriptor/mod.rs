@@ -4,7 +4,7 @@
 //! the methods of [`KernelDescriptor`] derive what a debugger asks for. What a launch makes of the
 //! values (initial registers, scratch set-up) is not here.
 //!
-//! Source: USAGE "Kernel Descriptor"; where its tables disagree with its assembler directives, the
+//! Source: [USAGE](crate) "Kernel Descriptor"; where its tables disagree with its assembler directives, the
 //! comment at the row says so.
 
 mod field;

@@ -180,6 +180,18 @@ fn without_a_family_only_what_is_everywhere_is_known() {
     assert_eq!(kernel.vector_registers(), None);
 }
 
+#[test]
+fn every_described_family_has_fields() {
+    for &family in Family::ALL {
+        let entry = Field::KernelCodeEntryByteOffset.placement(family);
+        assert_eq!(
+            entry.is_some(),
+            described(family).is_some(),
+            "KERNEL_CODE_ENTRY_BYTE_OFFSET of {family:?}"
+        );
+    }
+}
+
 /// Of gfx117x and gfx13 the document has no tables; the wider of the ranges above would take them in.
 #[test]
 fn families_without_tables_have_no_fields() {

@@ -4,7 +4,7 @@
 //! has another type than the table says, is kept in `other`. What the values mean for a launch is the
 //! runtime's business.
 //!
-//! Source: USAGE "Code Object Metadata", V3 to V6; MsgPack.
+//! Source: [USAGE](crate) "Code Object Metadata", V3 to V6; MsgPack.
 
 mod read;
 mod value;

@@ -1,0 +1,35 @@
+//! Where the families of rules meet. Each has a table of its own, next to the code that checks it.
+
+use crate::rule::Rule;
+
+impl Rule {
+    /// Every rule, family by family.
+    pub fn all() -> impl Iterator<Item = &'static Rule> {
+        FAMILIES.iter().copied().flatten().copied()
+    }
+
+    /// The rule of a name.
+    #[must_use]
+    pub fn by_id(id: &str) -> Option<&'static Rule> {
+        Rule::all().find(|rule| rule.id == id)
+    }
+}
+
+/// The tables of all families, in the order in which `--list` prints them.
+const FAMILIES: &[&[&Rule]] = &[
+    super::target::RULES,
+    super::section::RULES,
+    super::coverage::RULES,
+    super::instructions::RULES,
+    super::dependency::RULES,
+    super::meaning::RULES,
+    super::frame_expression::RULES,
+    super::register::RULES,
+    crate::cfi_check::RULES,
+    super::expression::RULES,
+    super::location::RULES,
+    super::location::INDEX_RULES,
+    super::lane::RULES,
+    super::aranges::RULES,
+    super::names::RULES,
+];
