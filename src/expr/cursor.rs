@@ -2,6 +2,10 @@
 
 use crate::error::{ErrorKind, Result};
 
+/// How many bytes a LEB128 number may have: as many as 448 bits need, or any padding that is written for a reason. A longer one
+/// would be as much work as it has bytes, and count as one operand.
+const LONGEST_LEB128: u32 = 64;
+
 /// Reads little-endian numbers and LEB128 from a slice; never past its end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cursor<'a> {
@@ -231,6 +235,13 @@ impl<'a> Cursor<'a> {
                 fits = false;
             }
             shift = shift.saturating_add(7);
+            if shift > LONGEST_LEB128 * 7 {
+                return Err(ErrorKind::TooMany {
+                    what: "bytes of a LEB128 number",
+                    most: LONGEST_LEB128.into(),
+                }
+                .into());
+            }
             if byte & 0x80 == 0 {
                 if negative && shift < 64 {
                     value |= u64::MAX << shift;
@@ -303,6 +314,26 @@ mod tests {
         ];
         for (bytes, value) in signed {
             assert_eq!(Cursor::new(bytes).sleb().unwrap(), *value, "{bytes:x?}");
+        }
+    }
+
+    #[test]
+    fn a_number_has_at_most_64_bytes() {
+        let padded = |length: usize| {
+            let mut bytes = vec![0x80; length - 1];
+            bytes.push(0);
+            bytes
+        };
+        for read in [
+            |bytes: &[u8]| Cursor::new(bytes).uleb().map(|value| value == 0),
+            |bytes: &[u8]| Cursor::new(bytes).sleb().map(|value| value == 0),
+            |bytes: &[u8]| Cursor::new(bytes).uleb_truncated().map(|value| value == 0),
+            |bytes: &[u8]| Cursor::new(bytes).sleb_truncated().map(|value| value == 0),
+        ] {
+            assert!(read(&padded(64)).unwrap());
+            assert_eq!(read(&padded(65)).unwrap_err().kind().name(), "limit");
+            // More is not looked at.
+            assert_eq!(read(&[0x80; 65]).unwrap_err().kind().name(), "limit");
         }
     }
 
