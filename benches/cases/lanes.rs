@@ -60,7 +60,7 @@ fn object(name: &str) -> &'static CodeObject<'static> {
 fn flow(object: &'static CodeObject<'static>) -> LaneFlow<'static> {
     let size = object.kernels().unwrap()[0].wave_size().unwrap();
     let functions = Function::all(object).unwrap();
-    LaneFlow::new(object.target().processor(), size, functions)
+    LaneFlow::new(object.target().processor(), size, functions, object.meter())
 }
 
 fn wave_of(name: &str, wave: &str) -> &'static Snapshot {
@@ -74,7 +74,9 @@ fn wave_of(name: &str, wave: &str) -> &'static Snapshot {
 /// How many lanes wait, in all frames.
 fn waiting(flow: &LaneFlow<'_>, wave: &Snapshot) -> usize {
     let pc = wave.pc() - wave.load_address;
-    let found = flow.stop(wave, pc, wave.load_address.into(), None).unwrap();
+    let meter = Meter::new(&Limits::DEFAULT, 0);
+    let load_address = wave.load_address.into();
+    let found = flow.stop(wave, pc, load_address, None, &meter).unwrap();
     let lanes = found.frames.iter().flat_map(|frame| &frame.lanes);
     let waits = |state: &&LaneState| matches!(state, LaneState::Waiting { .. });
     lanes.filter(waits).count()

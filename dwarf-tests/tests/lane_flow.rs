@@ -15,6 +15,8 @@ use dwarf_tests::disassembly::disassemble;
 use dwarf_tests::{json, lane_cases, llvm_tool, number, wave_cases};
 use hetdwarf::arch::{LoadAddress, Register, RegisterClass, WaveSize};
 use hetdwarf::lane_flow::{Function, LaneFlow, LaneState, Reason, StopLanes};
+use hetdwarf::limits::Limits;
+use hetdwarf::meter::Meter;
 use hetdwarf::object::CodeObject;
 use hetdwarf::wave::{AccessError, Memory, Snapshot, Wave};
 use serde_json::Value;
@@ -31,7 +33,9 @@ fn snapshot(path: &Path) -> Snapshot {
 fn ask(flow: &LaneFlow<'_>, wave: &Snapshot, wave_size: WaveSize) -> StopLanes {
     let dispatched = wave.dispatch.as_ref().and_then(|d| d.lanes(wave_size));
     let pc = wave.pc() - wave.load_address;
-    flow.stop(wave, pc, LoadAddress(wave.load_address), dispatched)
+    // What a stop may cost in the smallest of files.
+    let meter = Meter::new(&Limits::DEFAULT, 0);
+    flow.stop(wave, pc, LoadAddress(wave.load_address), dispatched, &meter)
         .unwrap()
 }
 
@@ -113,7 +117,12 @@ fn scores(mut add: impl FnMut(&Value, &Value, Score)) -> Vec<String> {
         let object = CodeObject::parse(&file).unwrap();
         let wave_size = WaveSize::from_lanes(truth["wave_size"].as_u64().unwrap()).unwrap();
         let functions = Function::all(&object).unwrap();
-        let flow = LaneFlow::new(object.target().processor(), wave_size, functions);
+        let flow = LaneFlow::new(
+            object.target().processor(),
+            wave_size,
+            functions,
+            object.meter(),
+        );
         for stop in truth["snapshots"].as_array().unwrap() {
             let wave = stop["wave"].as_str().unwrap();
             let at = format!("{} {wave}", truth["case"]);
@@ -224,7 +233,12 @@ fn lanes_are_in_the_frames_that_they_entered() {
         let object = CodeObject::parse(&file).unwrap();
         let wave_size = WaveSize::from_lanes(truth["wave_size"].as_u64().unwrap()).unwrap();
         let functions = Function::all(&object).unwrap();
-        let flow = LaneFlow::new(object.target().processor(), wave_size, functions);
+        let flow = LaneFlow::new(
+            object.target().processor(),
+            wave_size,
+            functions,
+            object.meter(),
+        );
         for stop in truth["snapshots"].as_array().unwrap() {
             let at = format!("{} {}", truth["case"], stop["wave"]);
             let text = std::fs::read(case.join(stop["wave"].as_str().unwrap())).unwrap();
@@ -387,7 +401,12 @@ fn check_object(
     let object = CodeObject::parse(&file).unwrap();
     let functions = Function::all(&object).unwrap();
     let processor = object.target().processor();
-    let flow = LaneFlow::new(processor, wave_size, functions.iter().copied());
+    let flow = LaneFlow::new(
+        processor,
+        wave_size,
+        functions.iter().copied(),
+        object.meter(),
+    );
     let lines = disassemble(objdump, path, wave_size);
     for function in functions {
         let range = function.address..function.address + function.code.len() as u64;
@@ -471,7 +490,10 @@ fn check_stop(
     agreement: &mut Agreement,
 ) {
     let all = u64::MAX >> (64 - wave.wave_size.lanes());
-    let found = flow.stop(wave, pc, LoadAddress(0), Some(all)).unwrap();
+    let meter = Meter::new(&Limits::DEFAULT, 0);
+    let found = flow
+        .stop(wave, pc, LoadAddress(0), Some(all), &meter)
+        .unwrap();
     let frame = &found.frames[0];
     if frame.lanes_that(|state| state == LaneState::Active) != wave.exec {
         // In a whole-wave section other lanes are followed than those of EXEC.

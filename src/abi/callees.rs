@@ -16,6 +16,9 @@ use std::sync::OnceLock;
 use super::Convention;
 use crate::isa::{CallTarget, Decoder, Effect, Instruction, MachineRegister, Operand, ScalarOp};
 
+/// A function that calls more functions than these is taken to write everything.
+const FUNCTIONS: usize = 256;
+
 /// A set of registers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Registers {
@@ -114,10 +117,9 @@ impl<'a> Callees<'a> {
             };
             (address, callee)
         });
-        Callees {
-            decoder,
-            functions: functions.collect(),
-        }
+        let functions: BTreeMap<u64, Callee<'a>> = functions.collect();
+        leave_out_overlapping(&functions);
+        Callees { decoder, functions }
     }
 
     /// Whether a function begins at an address.
@@ -136,8 +138,6 @@ impl<'a> Callees<'a> {
 
     /// Adds up what is written by every function that can be reached by calls.
     fn all_writes(&self, address: u64) -> Option<Registers> {
-        /// One that calls more functions than these is taken to write everything.
-        const FUNCTIONS: usize = 256;
         let decoder = self.decoder.as_ref()?;
         let mut all = Registers::default();
         let mut seen = BTreeSet::from([address]);
@@ -153,6 +153,29 @@ impl<'a> Callees<'a> {
             work.extend(summary.calls.iter().filter(|callee| seen.insert(**callee)));
         }
         Some(all)
+    }
+}
+
+/// Of functions that overlap others more than a few times over it is not known what they do. Each would be read to its end: a function
+/// of a few bytes more for each of so many symbols.
+fn leave_out_overlapping(functions: &BTreeMap<u64, Callee<'_>>) {
+    /// How often all code may be read, on average.
+    const TIMES: u64 = 4;
+    let (mut end, mut covered, mut read) = (0_u64, 0_u64, 0_u64);
+    for (address, callee) in functions {
+        let length = callee.code.len() as u64;
+        let last = address.saturating_add(length);
+        covered = covered.saturating_add(last.saturating_sub(end.max(*address)));
+        end = end.max(last);
+        let sum = read.saturating_add(length);
+        if sum <= covered.saturating_mul(TIMES) {
+            read = sum;
+        } else {
+            let _ = callee.summary.set(Box::new(Summary {
+                unknown: true,
+                ..Summary::default()
+            }));
+        }
     }
 }
 
@@ -183,6 +206,8 @@ fn summarize(decoder: &Decoder, code: &[u8], address: u64) -> Summary {
         }
         follow_address(instruction, &mut known);
     }
+    // All of them would be gone through for each function that calls this one.
+    summary.unknown |= summary.calls.len() > FUNCTIONS;
     summary
 }
 

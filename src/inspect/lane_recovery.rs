@@ -5,13 +5,23 @@ use super::lane_pc::{LaneOrigin, LanePlace, Recovery, UnknownLane};
 use super::program::Program;
 use super::stop::Stop;
 use crate::arch::{Lane, WaveSize};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::lane_flow::{LaneState, Reason, StopLanes};
 
 impl Stop<'_, '_> {
     /// Where the lanes are by the machine code. It is found out once, for all frames.
     pub(super) fn recovered(&self) -> Result<&StopLanes> {
-        let found = self.recovered_cell().get_or_init(|| self.recover());
+        if let Some(found) = self.recovered_cell().get() {
+            return found.as_ref().map_err(Error::clone);
+        }
+        let found = self.recover();
+        // Another question may have more left than this one.
+        if let Err(error) = &found
+            && matches!(error.kind(), ErrorKind::Limit { .. })
+        {
+            return Err(error.clone());
+        }
+        let found = self.recovered_cell().get_or_init(|| found);
         found.as_ref().map_err(Error::clone)
     }
 
@@ -22,7 +32,7 @@ impl Stop<'_, '_> {
             return Ok(StopLanes { frames: Vec::new() });
         };
         let flow = self.program().lane_flow(wave.wave_size());
-        flow.stop(wave, pc, load_address, self.dispatched())
+        flow.stop(wave, pc, load_address, self.dispatched(), self.meter())
     }
 
     /// The lanes that the dispatch started, a bit each; nothing if that is not known.

@@ -172,7 +172,7 @@ impl<'a> Program<'a> {
         cell.get_or_init(|| {
             // Without symbols there are no functions, and nothing is known of any lane that is off.
             let functions = lane_flow::Function::all(self.object()).unwrap_or_default();
-            LaneFlow::new(self.processor(), wave_size, functions)
+            LaneFlow::new(self.processor(), wave_size, functions, self.meter())
         })
     }
 

@@ -58,12 +58,19 @@ impl<'s, 'p> StopFrame<'s, 'p, '_> {
     fn changed_since_waiting(&self) -> Option<Rc<Changed>> {
         let waiting = self.waiting?;
         let wave = self.frame.code_address();
-        let find = || {
-            let flow = self.stop.program().lane_flow(self.wave_size());
-            Rc::new(flow.changed_between(wave, waiting.address))
-        };
         let key = (wave, waiting.address);
         let mut known = self.stop.changed().borrow_mut();
-        Some(Rc::clone(known.entry(key).or_insert_with(find)))
+        if let Some(changed) = known.get(&key) {
+            return Some(Rc::clone(changed));
+        }
+        let flow = self.stop.program().lane_flow(self.wave_size());
+        let found = flow.changed_between(wave, waiting.address, self.stop.meter());
+        // After what cannot be paid for nothing is evaluated any more.
+        let Ok(changed) = found else {
+            return Some(Rc::new(Changed::all()));
+        };
+        let changed = Rc::new(changed);
+        known.insert(key, Rc::clone(&changed));
+        Some(changed)
     }
 }

@@ -10,7 +10,6 @@ use std::collections::BTreeSet;
 
 use super::code::{Code, Edge};
 use super::function::FunctionFlow;
-use super::state::Exec;
 use crate::abi::Callees;
 use crate::arch::{Register, WaveSize};
 use crate::isa::{Effect, MachineRegister, Writes};
@@ -29,7 +28,7 @@ pub struct Changed {
 
 impl Changed {
     /// All of them: nothing is known.
-    pub(super) fn all() -> Changed {
+    pub(crate) fn all() -> Changed {
         Changed {
             all: true,
             ..Changed::default()
@@ -54,6 +53,16 @@ impl Changed {
 }
 
 impl FunctionFlow {
+    /// Over how many instructions [`changed_between`](Self::changed_between) goes.
+    pub(super) fn cost_of_changes(&self) -> usize {
+        /// A call may change as many registers.
+        const CALL: usize = 128;
+        let instructions = &self.code().instructions;
+        let calls = (instructions.iter()).filter(|one| matches!(one.effect, Effect::Call { .. }));
+        let calls = calls.count().saturating_mul(CALL);
+        instructions.len().saturating_mul(8).saturating_add(calls)
+    }
+
     /// The registers that may be written between two instructions, whichever the wave comes to first: on the ways from one to
     /// the other, and back.
     pub(super) fn changed_between(
@@ -115,7 +124,7 @@ impl FunctionFlow {
                 MachineRegister::Vgpr(_) | MachineRegister::Agpr(_) => {
                     code.has_lanes(register)
                         || matches!(instruction.effect, Effect::WriteLane { .. })
-                        || self.exec(callees, index) != Exec::Active
+                        || !self.is_plain(index)
                 }
                 _ => true,
             };

@@ -5,11 +5,11 @@
     reason = "of most instructions only the registers that they write matter"
 )]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::abi::{Callees, Convention, call_targets};
 use crate::error::{Error, Result};
-use crate::isa::{Condition, Decoder, Effect, Instruction, MachineRegister, Operand};
+use crate::isa::{Condition, Decoder, Effect, Instruction, MachineRegister, Operand, Span};
 
 /// How many instructions a function may have.
 const MOST_INSTRUCTIONS: usize = 1 << 20;
@@ -270,32 +270,27 @@ fn edges_of(
 /// The vector registers whose lanes hold scalar values, and those that they are copied to and from.
 fn lane_vectors(instructions: &[Instruction]) -> BTreeSet<MachineRegister> {
     let mut found = BTreeSet::new();
+    let mut copies: BTreeMap<MachineRegister, BTreeSet<MachineRegister>> = BTreeMap::new();
     for instruction in instructions {
         match instruction.effect {
             Effect::WriteLane { dst, .. } => {
                 found.insert(dst);
             }
             Effect::ReadLane { src, .. } => found.extend(src.register()),
+            Effect::VectorMove { dst, src } => {
+                let sources = src.registers().into_iter().flat_map(Span::registers);
+                for (dst, src) in dst.registers().zip(sources) {
+                    copies.entry(dst).or_default().insert(src);
+                    copies.entry(src).or_default().insert(dst);
+                }
+            }
             _ => {}
         }
     }
-    let copies: Vec<_> = (instructions.iter())
-        .filter_map(|one| match one.effect {
-            Effect::VectorMove { dst, src } => Some((dst, src.registers()?)),
-            _ => None,
-        })
-        .flat_map(|(dst, src)| dst.registers().zip(src.registers()))
-        .collect();
-    // Each round adds a register or is the last.
-    loop {
-        let before = found.len();
-        for (dst, src) in &copies {
-            if found.contains(dst) || found.contains(src) {
-                found.extend([*dst, *src]);
-            }
-        }
-        if found.len() == before {
-            return found;
-        }
+    let mut work: Vec<MachineRegister> = found.iter().copied().collect();
+    while let Some(register) = work.pop() {
+        let others = copies.get(&register).into_iter().flatten();
+        work.extend(others.filter(|one| found.insert(**one)));
     }
+    found
 }

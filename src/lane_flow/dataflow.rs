@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::bill::Left;
 use super::code::Edge;
 use super::state::State;
 use super::step::{Context, Outcome};
@@ -31,12 +32,12 @@ pub(super) struct Returned {
 
 /// Follows every path from before an instruction on.
 ///
-/// * `left`: how many instructions may be gone through. Nothing if those are not enough.
+/// * `left`: how many instructions may be gone through, and how much be kept. Nothing if that is not enough.
 pub(super) fn follow(
     context: &Context<'_>,
     start: usize,
     state: State,
-    mut left: usize,
+    left: &mut Left,
 ) -> Option<Dataflow> {
     let code = context.code;
     let mut flow = Dataflow {
@@ -51,7 +52,7 @@ pub(super) fn follow(
         };
         let mut index = first;
         loop {
-            left = left.checked_sub(1)?;
+            left.count(1)?;
             let leaves = code.edges(index).any(|edge| edge == Edge::Leaves);
             let before = leaves.then(|| state.clone());
             // Of dwords nothing is to be decided.
@@ -61,7 +62,7 @@ pub(super) fn follow(
             for edge in code.edges(index) {
                 match edge {
                     Edge::To(to) if code.is_leader(to) || to == start => {
-                        if flow.arrive(to, &state) {
+                        if flow.arrive(to, &state, left)? {
                             work.insert((code.order(to), to));
                         }
                     }
@@ -83,13 +84,15 @@ pub(super) fn follow(
 }
 
 impl Dataflow {
-    /// Takes in a state before an instruction. Gives whether that is news.
-    fn arrive(&mut self, index: usize, state: &State) -> bool {
+    /// Takes in a state before an instruction. Gives whether that is news; nothing if it is too much.
+    fn arrive(&mut self, index: usize, state: &State, left: &mut Left) -> Option<bool> {
+        left.compare(state.size())?;
         match self.states.get_mut(&index) {
-            Some(known) => known.join(state),
+            Some(known) => Some(known.join(state)),
             None => {
+                left.keep(state)?;
                 self.states.insert(index, state.clone());
-                true
+                Some(true)
             }
         }
     }
@@ -128,6 +131,12 @@ impl Dataflow {
     /// Whether the state before an instruction is kept.
     pub(super) fn is_start(&self, index: usize) -> bool {
         self.states.contains_key(&index)
+    }
+
+    /// How many instructions one is after the last place from which on [`before`](Dataflow::before) goes.
+    pub(super) fn since(&self, index: usize) -> usize {
+        let first = self.states.range(..=index).next_back();
+        first.map_or(0, |(first, _)| index.saturating_sub(*first))
     }
 
     /// What is known before an instruction; nothing if no path leads there.

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use petgraph::Direction;
 use petgraph::graph::{DiGraph, NodeIndex};
 
+use super::bill::{Bill, Kept};
 use super::code::{Code, Edge, STACK_REGISTERS};
 use super::dataflow::{Dataflow, follow};
 use super::idle::Idle;
@@ -15,6 +16,7 @@ use super::state::{Exec, SectionLanes, State};
 use super::step::Context;
 use super::value::{Decisions, Value};
 use crate::arch::WaveSize;
+use crate::error::Result;
 use crate::isa::{Effect, MachineRegister, Span};
 
 /// See the head of the module.
@@ -24,6 +26,8 @@ pub(super) struct Facts {
     flow: Dataflow,
     /// Whether EXEC is unchanged from before an instruction until the function returns, apart from whole-wave sections.
     is_whole: Vec<bool>,
+    /// Whether EXEC says before an instruction which lanes are active.
+    is_plain: Vec<bool>,
     /// For each half of the wave.
     liveness: [Liveness; 2],
     /// Likewise.
@@ -42,22 +46,41 @@ pub(super) struct Marks {
     pub(super) writes_all: BTreeSet<usize>,
     /// Those that change which lanes are active.
     changes_exec: BTreeSet<usize>,
+    /// Those before which EXEC says which lanes are active.
+    is_plain: Vec<bool>,
 }
 
 impl Facts {
     /// Follows a function from its entry.
     ///
-    /// * `steps`: how many instructions may be gone through. Nothing if those are not enough.
-    pub(super) fn find(context: &Context<'_>, steps: usize) -> Option<Facts> {
+    /// * `most`: how many instructions may be gone through for each thing that is found out. Nothing if those are not enough.
+    ///
+    /// # Errors
+    /// If it cannot be paid for. What it cost is paid in part only: the caller pays for what is kept.
+    pub(super) fn find(
+        context: &Context<'_>,
+        most: usize,
+        bill: &Bill<'_>,
+    ) -> Result<Kept<Option<Facts>>> {
         let mut entry = State::at_stop(Exec::Active);
         entry.is_whole = true;
-        let flow = follow(context, 0, entry, steps)?;
+        let flow = bill.find(most, |left| follow(context, 0, entry, left))?;
+        let mut cost = flow.cost;
+        let Some(flow) = flow.found else {
+            return Ok(Kept { found: None, cost });
+        };
         let marks = mark(context, &flow);
-        let find = |half| Liveness::find(context.code, &marks, half, steps);
+        let mut find = |half| -> Result<Liveness> {
+            let live = bill.find(most, |left| {
+                Liveness::find(context.code, &marks, half, left)
+            })?;
+            cost = cost.plus(live.cost);
+            Ok(live.found)
+        };
         let liveness = match context.wave_size {
-            WaveSize::Wave32 => [find(0).alone(), Liveness::default()],
+            WaveSize::Wave32 => [find(0)?.alone(), Liveness::default()],
             WaveSize::Wave64 => {
-                let mut halves = [find(0), find(1)];
+                let mut halves = [find(0)?, find(1)?];
                 Liveness::divide(&mut halves);
                 halves
             }
@@ -69,17 +92,32 @@ impl Facts {
             WaveSize::Wave64 => [find(low), find(high)],
         };
         let is_whole = until_return(context.code, &marks.changes_exec);
-        Some(Facts {
+        let facts = Facts {
             flow,
             is_whole,
+            is_plain: marks.is_plain,
             liveness,
             idle,
+        };
+        Ok(Kept {
+            found: Some(facts),
+            cost,
         })
     }
 
     /// What is known before an instruction, in terms of the entry.
     pub(super) fn before(&self, context: &Context<'_>, index: usize) -> Option<State> {
         self.flow.before(context, index)
+    }
+
+    /// How many instructions one is after the last place from which on [`before`](Facts::before) goes.
+    pub(super) fn since(&self, index: usize) -> usize {
+        self.flow.since(index)
+    }
+
+    /// Whether EXEC says before an instruction which lanes are active.
+    pub(super) fn is_plain(&self, index: usize) -> bool {
+        self.is_plain.get(index).copied().unwrap_or(false)
     }
 
     /// Whether EXEC, where it has the lanes that are active, is given back at the return as it is before an
@@ -115,7 +153,10 @@ impl Facts {
 /// Goes through the function with what is known.
 fn mark(context: &Context<'_>, flow: &Dataflow) -> Marks {
     let code = context.code;
-    let mut marks = Marks::default();
+    let mut marks = Marks {
+        is_plain: vec![false; code.instructions.len()],
+        ..Marks::default()
+    };
     for first in flow.starts() {
         let Some(mut state) = flow.before(context, first) else {
             continue;
@@ -133,6 +174,9 @@ fn mark(context: &Context<'_>, flow: &Dataflow) -> Marks {
                     if matches!(instruction.effect, Effect::Store(_)) {
                         marks.stores.insert(index, slot);
                     }
+                }
+                if let Some(plain) = marks.is_plain.get_mut(index) {
+                    *plain = state.exec == Exec::Active;
                 }
                 if let Exec::Section(section) = state.exec
                     && section.lanes == SectionLanes::All

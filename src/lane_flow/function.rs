@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use super::bill::{Bill, Cost, Item, Kept, Left};
 use super::changed::Predecessors;
 use super::code::Code;
 use super::dataflow::{Returned, follow};
@@ -16,7 +17,7 @@ use super::plan::{LanePlan, PlacePlan};
 use super::possible::{self, OffLane, Right};
 use super::state::{Exec, State};
 use super::step::{Context, Follow};
-use super::switches::{Contexts, NEVER, Switches};
+use super::switches::{Contexts, MOST_BEFORE, NEVER, Switches};
 use super::tree::{Asker, Source, Tree};
 use super::value::{Decisions, Undecided};
 use super::walk::{Answer, walk};
@@ -25,7 +26,7 @@ use crate::arch::{Processor, ScratchAddressing, WaveSize};
 use crate::error::Result;
 use crate::isa::{Decoder, MachineRegister};
 
-/// How many instructions may be gone through for one question, for each that the function has; and the
+/// How many instructions may be gone through for one thing that is found out, for each that the function has; and the
 /// bounds of their number.
 const STEPS_EACH: usize = 512;
 const LEAST_STEPS: usize = 1 << 16;
@@ -42,6 +43,7 @@ type Addresses = Option<BTreeSet<u64>>;
 /// What is known of a function.
 #[derive(Debug)]
 pub(super) struct FunctionFlow {
+    address: u64,
     code: Code,
     wave_size: WaveSize,
     addressing: Option<ScratchAddressing>,
@@ -52,17 +54,17 @@ pub(super) struct FunctionFlow {
     /// For each place where a wave stopped and half of the wave.
     plans: Mutex<PerHalf<Tree>>,
     /// For each place where a wave stopped, what registers have when the function returns.
-    returns: Mutex<BTreeMap<usize, Option<Arc<Returned>>>>,
+    returns: Mutex<BTreeMap<usize, Arc<OnceLock<Kept<Option<Arc<Returned>>>>>>>,
     /// For each half of the wave, what switches its lanes off; nothing if it would take too long.
-    switches: [OnceLock<Option<Switches>>; 2],
+    switches: [OnceLock<Kept<Option<Switches>>>; 2],
     /// The same of lanes that did not enter the function.
-    never: [OnceLock<Option<Switches>>; 2],
+    never: [OnceLock<Kept<Option<Switches>>>; 2],
     /// By the address where a lane is on again and the half of the wave, where it can be before it is acted on.
     ahead: Mutex<BTreeMap<(u64, u8), Addresses>>,
     /// The instructions that control comes from.
     predecessors: OnceLock<Predecessors>,
     /// The same for each place where a wave stopped.
-    switches_at: Mutex<PerHalf<Arc<[PossibleSwitch]>>>,
+    switches_at: Mutex<PerHalf<Arc<OnceLock<Kept<Arc<[PossibleSwitch]>>>>>>,
 }
 
 /// The state of a wave that stops before an instruction, in terms of its own registers.
@@ -82,16 +84,27 @@ pub(super) struct PossibleSwitch {
 }
 
 impl FunctionFlow {
-    pub(super) fn new(
+    /// # Errors
+    /// If it cannot be paid for. Nothing is given if the code cannot be decoded.
+    pub(super) fn find(
         processor: &Processor,
         wave_size: WaveSize,
         decoder: &Decoder,
         callees: &Callees<'_>,
-        function: (u64, &[u8]),
-    ) -> Result<FunctionFlow> {
-        let code = Code::new(decoder, callees, function)?;
+        (address, bytes): (u64, &[u8]),
+        bill: &Bill<'_>,
+    ) -> Result<Kept<Option<Box<FunctionFlow>>>> {
+        let decoded = Cost::of_code(bytes);
+        bill.affords(decoded)?;
+        let Ok(code) = Code::new(decoder, callees, (address, bytes)) else {
+            return Ok(Kept {
+                found: None,
+                cost: decoded.without_bytes(),
+            });
+        };
         let addressing = addressing(processor, &code.instructions);
         let mut function = FunctionFlow {
+            address,
             code,
             wave_size,
             addressing,
@@ -106,9 +119,12 @@ impl FunctionFlow {
             stops: Mutex::default(),
         };
         let context = function.context(callees, Follow::Scalars, &[]);
-        let facts = Facts::find(&context, function.steps());
-        function.facts = facts;
-        Ok(function)
+        let facts = Facts::find(&context, function.steps(), bill)?;
+        function.facts = facts.found;
+        Ok(Kept {
+            found: Some(Box::new(function)),
+            cost: decoded.plus(facts.cost),
+        })
     }
 
     fn context<'c>(
@@ -167,6 +183,16 @@ impl FunctionFlow {
         }
     }
 
+    /// How many instructions one is after the last place from which on it is known what is known before it.
+    pub(super) fn since(&self, index: usize) -> usize {
+        self.facts.as_ref().map_or(0, |facts| facts.since(index))
+    }
+
+    /// Whether EXEC says before an instruction which lanes are active.
+    pub(super) fn is_plain(&self, index: usize) -> bool {
+        (self.facts.as_ref()).is_some_and(|facts| facts.is_plain(index))
+    }
+
     /// How many instructions may be gone through for the plan of every place.
     pub(super) fn plan_steps(&self) -> usize {
         self.steps().saturating_mul(PLANS)
@@ -185,10 +211,10 @@ impl FunctionFlow {
     ) -> Result<Answer, Undecided> {
         let stop = self.at_stop(callees, index);
         let context = self.context(callees, Follow::Lane(half), &stop.rows);
-        let mut own = self.steps().min(*left);
-        let before = own;
+        let before = self.steps().min(*left);
+        let mut own = Left::of(before);
         let answer = walk(&context, index, stop.state.clone(), decisions, &mut own);
-        *left = left.saturating_sub(before.saturating_sub(own));
+        *left = left.saturating_sub(before.saturating_sub(own.instructions()));
         answer
     }
 
@@ -243,13 +269,16 @@ impl FunctionFlow {
     }
 
     /// Answers for lanes of one half of the wave that are not active before an instruction.
+    ///
+    /// # Errors
+    /// If it cannot be paid for.
     pub(super) fn ask(
         &self,
         callees: &Callees<'_>,
         (index, half): (usize, u8),
         lanes: u32,
-        asker: &mut impl Asker,
-    ) {
+        (asker, bill): (&mut impl Asker, &Bill<'_>),
+    ) -> Result<()> {
         let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
         let plan = (plans.entry((index, half))).or_insert_with(|| Tree::new(self.steps()));
         let stop = self.at_stop(callees, index);
@@ -259,52 +288,109 @@ impl FunctionFlow {
             start: index,
             state: &stop.state,
         };
-        plan.ask(lanes, &source, asker);
+        plan.ask(lanes, (&source, bill), asker)
     }
 
     /// What registers have when the function returns, for a wave that is before an instruction; nothing if
     /// it does not return, or that is not known.
-    pub(super) fn returned(&self, callees: &Callees<'_>, index: usize) -> Option<Arc<Returned>> {
-        let mut returns = self.returns.lock().unwrap_or_else(PoisonError::into_inner);
+    ///
+    /// # Errors
+    /// If it cannot be paid for.
+    pub(super) fn returned(
+        &self,
+        callees: &Callees<'_>,
+        index: usize,
+        bill: &Bill<'_>,
+    ) -> Result<Option<Arc<Returned>>> {
+        let cell = cell_of(&self.returns, index);
         let find = || {
             let context = self.context(callees, Follow::Dwords, &[]);
             let state = self.at_stop(callees, index).state.clone();
-            let flow = follow(&context, index, state, self.steps())?;
-            let returned = flow.returned.filter(|_| !flow.is_lost)?;
-            Some(Arc::new(returned))
+            bill.find(self.steps(), |left| {
+                let flow = follow(&context, index, state, left)?;
+                let returned = flow.returned.filter(|_| !flow.is_lost)?;
+                Some(Arc::new(returned))
+            })
         };
-        returns.entry(index).or_insert_with(find).clone()
+        let key = (self.address, Item::Returned(index));
+        bill.keep(&cell, key, find).cloned()
     }
 
     /// The instructions that may have switched lanes of a half off that are off before an instruction. None if it
     /// would take too long to tell.
+    ///
+    /// # Errors
+    /// If it cannot be paid for.
     pub(super) fn switches(
         &self,
         callees: &Callees<'_>,
         (index, half): (usize, u8),
-    ) -> Arc<[PossibleSwitch]> {
-        let mut known = (self.switches_at.lock()).unwrap_or_else(PoisonError::into_inner);
+        bill: &Bill<'_>,
+    ) -> Result<Arc<[PossibleSwitch]>> {
+        let cell = cell_of(&self.switches_at, (index, half));
+        // What it takes to find what switches lanes off anywhere is paid for by itself.
+        let all = self.all_switches(callees, (half, true), bill)?;
         let find = || {
-            self.find_switches(callees, (index, half))
-                .unwrap_or_default()
+            bill.find(MOST_BEFORE, |left| {
+                let all = all.and_then(|all| self.switches_in(all, callees, (index, half), left));
+                all.unwrap_or_default().into()
+            })
         };
-        let found = (known.entry((index, half))).or_insert_with(|| find().into());
-        Arc::clone(found)
+        let key = (self.address, Item::SwitchesAt(index, half));
+        bill.keep(&cell, key, find).cloned()
     }
 
     /// The same, found again each time.
+    ///
+    /// * `left`: how many instructions may be gone through from the last place on that branches go to.
+    ///
+    /// # Errors
+    /// If what is kept for all places cannot be paid for.
     pub(super) fn find_switches(
         &self,
         callees: &Callees<'_>,
         at: (usize, u8),
+        (bill, left): (&Bill<'_>, &mut Left),
+    ) -> Result<Option<Vec<PossibleSwitch>>> {
+        let all = self.all_switches(callees, (at.1, true), bill)?;
+        Ok(all.and_then(|all| self.switches_in(all, callees, at, left)))
+    }
+
+    /// Of the lanes of a half, those that entered the function or those that did not, what switches them off at each place.
+    fn all_switches(
+        &self,
+        callees: &Callees<'_>,
+        (half, entered): (u8, bool),
+        bill: &Bill<'_>,
+    ) -> Result<Option<&Switches>> {
+        let (kept, item, switch) = if entered {
+            (&self.switches, Item::Switches(half), None)
+        } else {
+            (&self.never, Item::Never(half), Some(NEVER))
+        };
+        let (Some(rows), Some(cell)) = (self.rows_at_entry(), kept.get(usize::from(half))) else {
+            return Ok(None);
+        };
+        let find = || {
+            let contexts = self.contexts(callees, half, &rows);
+            let entry = (State::at_entry(), switch);
+            bill.find(self.steps(), |left| Switches::find(&contexts, entry, left))
+        };
+        let found = bill.keep(cell, (self.address, item), find)?;
+        Ok(found.as_ref())
+    }
+
+    fn switches_in(
+        &self,
+        switches: &Switches,
+        callees: &Callees<'_>,
+        at: (usize, u8),
+        left: &mut Left,
     ) -> Option<Vec<PossibleSwitch>> {
         let rows = self.rows_at_entry()?;
         let contexts = self.contexts(callees, at.1, &rows);
-        let switches = self.switches.get(usize::from(at.1))?;
-        let find = || Switches::find(&contexts, (State::at_entry(), None), self.steps());
-        let switches = switches.get_or_init(find).as_ref()?;
         let address = |index: usize| self.code.instructions.get(index).map(|one| one.address);
-        let found = switches.before(&contexts, at.0)?;
+        let found = switches.before(&contexts, at.0, left)?;
         let all = found.into_iter().filter_map(|(switch, state)| {
             Some(PossibleSwitch {
                 address: address(switch?)?,
@@ -314,25 +400,25 @@ impl FunctionFlow {
         Some(all.collect())
     }
 
-    /// The bits that lanes have before an instruction that did not enter the function.
+    /// The bits that lanes have before an instruction that did not enter the function. As [`find_switches`](Self::find_switches).
     pub(super) fn find_never(
         &self,
         callees: &Callees<'_>,
         at: (usize, u8),
-    ) -> Option<Vec<Vec<(DwordPlace, bool)>>> {
-        let rows = self.rows_at_entry()?;
+        (bill, left): (&Bill<'_>, &mut Left),
+    ) -> Result<Option<Vec<Vec<(DwordPlace, bool)>>>> {
+        let never = self.all_switches(callees, (at.1, false), bill)?;
+        let (Some(never), Some(rows)) = (never, self.rows_at_entry()) else {
+            return Ok(None);
+        };
         let contexts = self.contexts(callees, at.1, &rows);
-        let never = self.never_entered(&contexts, at.1)?;
-        let found = never.before(&contexts, at.0)?.into_iter();
-        let bits = found.map(|(_, state)| self.bits_at_stop(callees, at.0, &rows, &state));
-        Some(bits.collect())
-    }
-
-    /// The lanes of a half that did not enter the function.
-    fn never_entered(&self, contexts: &Contexts<'_>, half: u8) -> Option<&Switches> {
-        let never = self.never.get(usize::from(half))?;
-        let find = || Switches::find(contexts, (State::at_entry(), Some(NEVER)), self.steps());
-        never.get_or_init(find).as_ref()
+        let Some(found) = never.before(&contexts, at.0, left) else {
+            return Ok(None);
+        };
+        let bits = found
+            .iter()
+            .map(|(_, state)| self.bits_at_stop(callees, at.0, &rows, state));
+        Ok(Some(bits.collect()))
     }
 
     /// Rows of scratch in terms of the entry.
@@ -384,34 +470,42 @@ impl FunctionFlow {
     /// The lanes that may be off before an instruction, by what switched them off.
     ///
     /// * `plan`: what is known there.
+    ///
+    /// # Errors
+    /// If it cannot be paid for.
     pub(super) fn possible(
         &self,
         callees: &Callees<'_>,
-        index: usize,
-        plan: &PlacePlan,
-    ) -> Option<Vec<OffLane>> {
-        let rows = self.rows_at_entry()?;
+        (index, plan): (usize, &PlacePlan),
+        bill: &Bill<'_>,
+    ) -> Result<Option<Vec<OffLane>>> {
+        let Some(rows) = self.rows_at_entry() else {
+            return Ok(None);
+        };
         let before = self.predecessors();
         let mut found = Vec::new();
         for (half, plan) in (0..self.halves()).zip(&plan.halves) {
             let contexts = self.contexts(callees, half, &rows);
-            let switches = self.switches.get(usize::from(half))?;
-            let find = || Switches::find(&contexts, (State::at_entry(), None), self.steps());
-            let switches = switches.get_or_init(find).as_ref()?;
-            let never = self.never_entered(&contexts, half);
+            let Some(switches) = self.all_switches(callees, (half, true), bill)? else {
+                return Ok(None);
+            };
+            let never = self.all_switches(callees, (half, false), bill)?;
+            let mut most = Left::of(MOST_BEFORE);
             let mut known = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
             let mut ahead = |resumes: u64| {
                 let find = || {
                     let index = self.code.index_of(resumes)?;
-                    let states = switches.before(&contexts, index)?;
+                    let states = switches.before(&contexts, index, &mut Left::of(MOST_BEFORE))?;
                     let on = states.into_iter().find(|(switch, _)| switch.is_none())?;
                     possible::ahead(&contexts, index, on.1)
                 };
                 known.entry((resumes, half)).or_insert_with(find).clone()
             };
-            let never = never.and_then(|one| one.before(&contexts, index));
-            let lanes = switches.before(&contexts, index)?.into_iter();
-            for (switch, state) in lanes.chain(never.into_iter().flatten()) {
+            let Some(lanes) = switches.before(&contexts, index, &mut most) else {
+                return Ok(None);
+            };
+            let never = never.and_then(|one| one.before(&contexts, index, &mut most));
+            for (switch, state) in lanes.into_iter().chain(never.into_iter().flatten()) {
                 let Some(switch) = switch else { continue };
                 let known = self.bits_at_stop(callees, index, &rows, &state);
                 let entered = switch != NEVER;
@@ -444,7 +538,7 @@ impl FunctionFlow {
                 found.extend(ways.map(|ways| OffLane { half, left, ways }));
             }
         }
-        Some(found)
+        Ok(Some(found))
     }
 
     /// Whether every way to an instruction puts something into a scalar register that is no mask.
@@ -460,4 +554,13 @@ impl FunctionFlow {
     fn predecessors(&self) -> &Predecessors {
         (self.predecessors).get_or_init(|| Predecessors::of(&self.code))
     }
+}
+
+/// Where something is kept that is found out for a key.
+fn cell_of<K: Ord, T>(
+    cells: &Mutex<BTreeMap<K, Arc<OnceLock<Kept<T>>>>>,
+    key: K,
+) -> Arc<OnceLock<Kept<T>>> {
+    let mut cells = cells.lock().unwrap_or_else(PoisonError::into_inner);
+    Arc::clone(cells.entry(key).or_default())
 }

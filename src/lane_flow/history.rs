@@ -4,12 +4,15 @@
 use core::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use super::bill::{Bill, Left};
 use super::function::FunctionFlow;
 use super::function::PossibleSwitch;
 use super::place::DwordPlace;
 use super::plan::LanePlan;
+use super::switches::MOST_BEFORE;
 use super::value::Decisions;
 use crate::abi::Callees;
+use crate::error::Result;
 
 /// How much may be known of lanes at one place: a step for each thing that may have switched one off, and for each of its bits.
 const MOST: usize = 1 << 13;
@@ -41,25 +44,33 @@ pub(super) struct History<'h> {
 
 impl<'h> History<'h> {
     /// Nothing if it would take too long to tell.
+    ///
+    /// # Errors
+    /// If what is kept for all places cannot be paid for.
     pub(super) fn find(
         flow: &FunctionFlow,
         callees: &Callees<'_>,
         at: (usize, u8),
-        wants: &'h WantsLeft<'h>,
-    ) -> Option<History<'h>> {
-        let switches = flow.find_switches(callees, at)?;
-        let never = flow.find_never(callees, at)?;
+        (wants, bill): (&'h WantsLeft<'h>, &Bill<'_>),
+    ) -> Result<Option<History<'h>>> {
+        let mut left = Left::of(MOST_BEFORE);
+        let switches = flow.find_switches(callees, at, (bill, &mut left))?;
+        let mut left = Left::of(MOST_BEFORE);
+        let never = flow.find_never(callees, at, (bill, &mut left))?;
+        let (Some(switches), Some(never)) = (switches, never) else {
+            return Ok(None);
+        };
         let all = switches.iter().map(|one| &one.bits).chain(&never);
         let cost = all.fold(1, |cost: usize, bits| {
             cost.saturating_add(bits.len()).saturating_add(1)
         });
-        (cost <= MOST).then_some(History {
+        Ok((cost <= MOST).then_some(History {
             switches,
             never,
             lane: at.1.saturating_mul(32),
             wants,
             cost,
-        })
+        }))
     }
 
     /// How many lanes are told apart.

@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use petgraph::Direction;
 use petgraph::graph::{DiGraph, NodeIndex};
 
+use super::bill::Left;
 use super::code::{Code, Edge, STACK_REGISTERS};
 use super::facts::Marks;
 use super::place::Slot;
@@ -83,8 +84,8 @@ impl Liveness {
     }
 
     /// * `half`: of EXEC only this dword counts, 0 or 1; and of masks what can reach it.
-    /// * `left`: how many instructions may be gone through. If those are not enough everything counts as live.
-    pub(super) fn find(code: &Code, marks: &Marks, half: u8, mut left: usize) -> Liveness {
+    /// * `left`: how many instructions may be gone through, and how much be kept. If those are not enough everything counts as live.
+    pub(super) fn find(code: &Code, marks: &Marks, half: u8, left: &mut Left) -> Liveness {
         let finder = Finder::new(code, marks, half);
         let starts = block_starts(code);
         if starts.len().saturating_mul(finder.dwords.len()) > MOST_WORDS {
@@ -121,9 +122,8 @@ impl Liveness {
             }
             let mut set = after(&graph, block, &live, &empty);
             for index in (*first..*end).rev() {
-                match left.checked_sub(1) {
-                    Some(less) => left = less,
-                    None => return Liveness::default(),
+                if left.count(1).is_none() {
+                    return Liveness::default();
                 }
                 finder.before(index, &mut set);
             }

@@ -51,6 +51,7 @@
 //! conditions of branches say.
 
 mod answer;
+mod bill;
 mod changed;
 mod code;
 mod contents;
@@ -83,6 +84,7 @@ mod walk;
 use core::fmt;
 
 pub use answer::{FrameLanes, LaneState, StopLanes};
+pub(crate) use bill::Bill;
 pub use changed::Changed;
 pub use place::{DwordPlace, Slot};
 pub use plan::{ActiveLanes, LanePlan, PlacePlan, RangePlan};

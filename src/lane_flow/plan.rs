@@ -8,6 +8,7 @@ use core::ops::Range;
 use std::sync::Arc;
 
 use super::Reason;
+use super::bill::Bill;
 use super::function::FunctionFlow;
 use super::history::{History, Told, WantsLeft};
 use super::place::DwordPlace;
@@ -131,7 +132,7 @@ impl FunctionFlow {
     /// * `most`: how many instructions may be gone through. Gives how many were.
     pub(super) fn plan(
         &self,
-        callees: &Callees<'_>,
+        (callees, bill): (&Callees<'_>, &Bill<'_>),
         is_kernel: bool,
         wants_left: Option<&WantsLeft<'_>>,
         most: usize,
@@ -160,14 +161,14 @@ impl FunctionFlow {
                 continue;
             };
             left = left.saturating_sub(since);
-            let mut plan = if left == 0 {
+            let mut plan = if left == 0 || bill.is_refused() {
                 Err(Reason::Budget)
             } else {
                 let at = (index, is_kernel, since);
-                self.plan_before(callees, at, after.as_ref(), wants_left, &mut left)
+                self.plan_before((callees, bill), at, after.as_ref(), wants_left, &mut left)
             };
-            if plan == Err(Reason::Budget) && wants_left.is_some() {
-                let find = || self.plan(callees, is_kernel, None, most);
+            if plan == Err(Reason::Budget) && wants_left.is_some() && !bill.is_refused() {
+                let find = || self.plan((callees, bill), is_kernel, None, most);
                 let (plain, _) = plain.get_or_insert_with(find);
                 plan = plan_of(plain, instruction.address).unwrap_or(plan);
             }
@@ -186,7 +187,7 @@ impl FunctionFlow {
     /// * `after`: what is known before the next.
     fn plan_before(
         &self,
-        callees: &Callees<'_>,
+        (callees, bill): (&Callees<'_>, &Bill<'_>),
         (index, is_kernel, since): (usize, bool, usize),
         after: Option<&Result<Arc<PlacePlan>, Reason>>,
         wants_left: Option<&WantsLeft<'_>>,
@@ -194,8 +195,9 @@ impl FunctionFlow {
     ) -> Result<Arc<PlacePlan>, Reason> {
         let histories: Vec<Option<History<'_>>> = match wants_left {
             Some(wants) => (0..self.halves())
-                .map(|half| History::find(self, callees, (index, half), wants))
-                .collect(),
+                .map(|half| History::find(self, callees, (index, half), (wants, bill)))
+                .collect::<Result<_, _>>()
+                .map_err(|_| Reason::Budget)?,
             None => Vec::new(),
         };
         for history in histories.iter().flatten() {

@@ -66,6 +66,11 @@ pub(super) struct Scalars {
 }
 
 impl Scalars {
+    /// Of how many something is known.
+    pub(super) fn len(&self) -> usize {
+        self.values.len()
+    }
+
     /// Of every register its own value.
     pub(super) fn all(value: impl Fn(MachineRegister) -> Value) -> Scalars {
         let mut all = Scalars {

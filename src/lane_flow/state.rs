@@ -87,6 +87,25 @@ impl State {
         state
     }
 
+    /// How many values it lists.
+    pub(super) fn size(&self) -> usize {
+        let vectors = self.vectors.iter().map(|(_, vector)| vector.size());
+        let slots = self.slots.iter().map(|(_, vector)| vector.size());
+        (self.scalars.len()).saturating_add(vectors.chain(slots).sum())
+    }
+
+    /// How many bytes it has that no other state shares.
+    pub(super) fn bytes(&self) -> u64 {
+        let scalars = self.scalars.len().saturating_mul(size_of::<Value>());
+        let vectors = (Arc::strong_count(&self.vectors) == 1).then_some(&self.vectors);
+        let vectors = vectors.map_or(0, |all| all.iter().map(|(_, one)| one.bytes()).sum());
+        let slots = (Arc::strong_count(&self.slots) == 1).then_some(&self.slots);
+        let slots: usize = slots.map_or(0, |all| all.iter().map(|(_, one)| one.bytes()).sum());
+        [size_of::<State>(), scalars, vectors, slots]
+            .into_iter()
+            .fold(0, usize::saturating_add) as u64
+    }
+
     /// The places whose bit is known, whatever was there before.
     pub(super) fn known_bits(&self) -> Vec<(DwordPlace, bool)> {
         let scalars =

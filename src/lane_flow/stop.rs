@@ -1,10 +1,11 @@
 //! A stopped wave: the lanes of each of its frames.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use super::Reason;
 use super::answer::{FrameLanes, LaneState, StopLanes};
+use super::bill::{Bill, Item, Kept};
 use super::changed::Changed;
 use super::contents::{Caller, Contents, Frame, read};
 use super::function::FunctionFlow;
@@ -20,12 +21,10 @@ use crate::abi::Callees;
 use crate::arch::{LoadAddress, Processor, Register, WaveSize};
 use crate::error::Result;
 use crate::isa::{Decoder, MachineRegister};
-use crate::meter::Meter;
+use crate::meter::{Held, Meter};
 use crate::object::{CodeObject, Kernel, SymbolKind, SymbolSection};
 use crate::wave::Wave;
 
-/// How many instructions that a lane is followed over are a step of the meter.
-const PER_STEP: u64 = 8;
 /// How many frames are looked at.
 const MOST_FRAMES: usize = 256;
 
@@ -67,7 +66,7 @@ impl<'a> Function<'a> {
 #[derive(Debug)]
 struct Entry<'a> {
     function: Function<'a>,
-    flow: OnceLock<Option<Box<FunctionFlow>>>,
+    flow: OnceLock<Kept<Option<Box<FunctionFlow>>>>,
 }
 
 /// What is known of all lanes of a wave, a bit each.
@@ -99,17 +98,21 @@ pub struct LaneFlow<'a> {
     decoder: Option<Decoder>,
     callees: Callees<'a>,
     functions: BTreeMap<u64, Entry<'a>>,
+    /// What is kept of them.
+    held: Held,
 }
 
 impl<'a> LaneFlow<'a> {
     /// The functions of an object. Each is read when a wave is in it.
     ///
     /// * `wave_size`: how many lanes the waves have that run it.
+    /// * `meter`: the object's, which holds what is found out and kept.
     #[must_use]
     pub fn new(
         processor: &'static Processor,
         wave_size: WaveSize,
         functions: impl IntoIterator<Item = Function<'a>>,
+        meter: &Arc<Meter>,
     ) -> LaneFlow<'a> {
         let functions: BTreeMap<u64, Entry<'a>> = (functions.into_iter())
             .map(|function| {
@@ -128,7 +131,13 @@ impl<'a> LaneFlow<'a> {
             decoder: decoder(),
             callees: Callees::new(decoder(), callees),
             functions,
+            held: Held::new(Arc::clone(meter)),
         }
+    }
+
+    /// What a question pays with.
+    pub(crate) fn bill<'b>(&'b self, meter: &'b Meter) -> Bill<'b> {
+        Bill::new(meter, &self.held)
     }
 
     fn entry(&self, pc: u64) -> Option<&Entry<'a>> {
@@ -137,20 +146,27 @@ impl<'a> LaneFlow<'a> {
         (offset < entry.function.code.len() as u64).then_some(entry)
     }
 
-    fn flow<'f>(&'f self, entry: &'f Entry<'a>) -> Option<&'f FunctionFlow> {
-        let make = || {
-            let decoder = self.decoder.as_ref()?;
-            let Function { address, code, .. } = entry.function;
-            let flow = FunctionFlow::new(
+    fn flow<'f>(
+        &'f self,
+        entry: &'f Entry<'a>,
+        bill: &Bill<'_>,
+    ) -> Result<Option<&'f FunctionFlow>> {
+        let Some(decoder) = &self.decoder else {
+            return Ok(None);
+        };
+        let Function { address, code, .. } = entry.function;
+        let find = || {
+            FunctionFlow::find(
                 self.processor,
                 self.wave_size,
                 decoder,
                 &self.callees,
                 (address, code),
-            );
-            flow.ok().map(Box::new)
+                bill,
+            )
         };
-        entry.flow.get_or_init(make).as_deref()
+        let flow = bill.keep(&entry.flow, (address, Item::Function), find)?;
+        Ok(flow.as_deref())
     }
 
     /// Where the lanes of a stopped wave are.
@@ -158,16 +174,21 @@ impl<'a> LaneFlow<'a> {
     /// * `pc`: where it stopped, an address in the code object.
     /// * `load_address`: where the code object was loaded.
     /// * `dispatched`: the lanes that the dispatch started, a bit each; nothing if that is not known.
+    /// * `meter`: what it may cost. Eight instructions that a lane is followed over are a step; what was found out for another wave
+    ///   costs as much.
     ///
     /// # Errors
-    /// [`ErrorKind::Unavailable`](crate::error::ErrorKind::Unavailable) if EXEC cannot be read.
+    /// [`ErrorKind::Unavailable`](crate::error::ErrorKind::Unavailable) if EXEC cannot be read;
+    /// [`ErrorKind::Limit`](crate::error::ErrorKind::Limit) if it costs more than it may.
     pub fn stop(
         &self,
         wave: &dyn Wave,
         pc: u64,
         load_address: LoadAddress,
         dispatched: Option<u64>,
+        meter: &Meter,
     ) -> Result<StopLanes> {
+        let bill = &self.bill(meter);
         let all = all_lanes(self.wave_size);
         let mut lanes = WaveLanes {
             exec: Some(self.read_exec(wave)?),
@@ -180,7 +201,7 @@ impl<'a> LaneFlow<'a> {
         let mut contents = Frame::Stopped(wave);
         let mut at = pc;
         loop {
-            let frame = self.frame(&contents, at, lanes);
+            let frame = self.frame(&contents, at, lanes, bill)?;
             let others = frame.lanes_that(|state| state == LaneState::Elsewhere);
             let missing = others & lanes.started;
             lanes.unsure = frame.lanes_that(|state| matches!(state, LaneState::Unknown(_)));
@@ -190,7 +211,7 @@ impl<'a> LaneFlow<'a> {
                 break;
             }
             let Some((outer, address)) = self
-                .caller(contents, at, [entered, others])
+                .caller(contents, at, [entered, others], bill)?
                 .filter(|_| frames.len() < MOST_FRAMES)
             else {
                 self.end_without_caller(&mut frames, missing);
@@ -234,12 +255,11 @@ impl<'a> LaneFlow<'a> {
         wants_left: Option<&WantsLeft<'_>>,
     ) -> Option<Vec<RangePlan>> {
         let entry = self.functions.get(&function)?;
-        let flow = self.flow(entry)?;
-        let most = (meter.steps_left() / 2).saturating_mul(PER_STEP);
-        let most = usize::try_from(most).unwrap_or(usize::MAX);
-        let (plans, used) = flow.plan(&self.callees, entry.function.is_kernel, wants_left, most);
-        // There are as many left.
-        meter.work((used as u64).div_ceil(PER_STEP)).ok()?;
+        let bill = self.bill(meter);
+        let flow = self.flow(entry, &bill).ok()??;
+        let (most, is_kernel) = (bill.left() / 2, entry.function.is_kernel);
+        let (plans, used) = flow.plan((&self.callees, &bill), is_kernel, wants_left, most);
+        bill.pay(used).ok()?;
         Some(plans)
     }
 
@@ -250,11 +270,11 @@ impl<'a> LaneFlow<'a> {
     #[must_use]
     pub fn gap(&self, lane: u8, (pc, left, resumes): (u64, Option<u64>, Option<u64>)) -> Vec<u64> {
         let half = u8::from(lane >= 32);
-        let ahead = resumes.and_then(|resumes| self.find(resumes, false).ok());
+        let ahead = resumes.and_then(|resumes| self.find_known(resumes));
         let mut gap = ahead.map_or(vec![pc], |at| {
             at.flow.until_acting(&self.callees, (at.index, half))
         });
-        let off = left.and_then(|left| self.find(left, false).ok());
+        let off = left.and_then(|left| self.find_known(left));
         gap.extend(off.into_iter().flat_map(|at| at.flow.around(at.index)));
         gap
     }
@@ -263,30 +283,48 @@ impl<'a> LaneFlow<'a> {
     /// for others or will do so.
     ///
     /// * `wave`: the frame's program location, `waiting`: the lane's; both in the code object.
-    #[must_use]
-    pub fn changed_between(&self, wave: u64, waiting: u64) -> Changed {
-        let places = [wave, waiting].map(|pc| self.find(pc, false));
-        match places {
+    /// * `meter`: what it may cost.
+    ///
+    /// # Errors
+    /// If it costs more than it may.
+    pub fn changed_between(&self, wave: u64, waiting: u64, meter: &Meter) -> Result<Changed> {
+        let bill = self.bill(meter);
+        let places = [
+            self.find(wave, false, &bill)?,
+            self.find(waiting, false, &bill)?,
+        ];
+        Ok(match places {
             [Ok(wave), Ok(waiting)] if core::ptr::eq(wave.flow, waiting.flow) => {
+                bill.pay(wave.flow.cost_of_changes())?;
                 let indices = [waiting.index, wave.index];
                 (wave.flow).changed_between(&self.callees, self.wave_size, indices)
             }
             [_, _] => Changed::all(),
-        }
+        })
     }
 
     /// The lanes that may be off at an address, by what switched them off; nothing if that cannot be told.
     ///
-    /// * `plan`: what is known there.
-    pub(crate) fn possible(&self, pc: u64, plan: &PlacePlan) -> Option<Vec<OffLane>> {
-        let at = self.find(pc, false).ok()?;
-        at.flow.possible(&self.callees, at.index, plan)
+    /// * `plan`: what is known there, as [`plan`](LaneFlow::plan) gives it.
+    ///
+    /// # Errors
+    /// If it cannot be paid for.
+    pub(crate) fn possible(
+        &self,
+        pc: u64,
+        plan: &PlacePlan,
+        bill: &Bill<'_>,
+    ) -> Result<Option<Vec<OffLane>>> {
+        match self.find_known(pc) {
+            Some(at) => (at.flow).possible(&self.callees, (at.index, plan), bill),
+            None => Ok(None),
+        }
     }
 
     /// Whether every way to an address puts something into a scalar register that is no mask.
     pub(crate) fn holds_no_mask(&self, pc: u64, register: MachineRegister) -> bool {
-        let at = self.find(pc, false);
-        at.is_ok_and(|at| at.flow.holds_no_mask(&self.callees, (at.index, register)))
+        let at = self.find_known(pc);
+        at.is_some_and(|at| at.flow.holds_no_mask(&self.callees, (at.index, register)))
     }
 
     fn read_exec(&self, wave: &dyn Wave) -> Result<u64> {
@@ -302,12 +340,18 @@ impl<'a> LaneFlow<'a> {
     }
 
     /// The lanes of one frame.
-    fn frame(&self, contents: &Frame<'_>, pc: u64, wave: WaveLanes) -> FrameLanes {
+    fn frame(
+        &self,
+        contents: &Frame<'_>,
+        pc: u64,
+        wave: WaveLanes,
+        bill: &Bill<'_>,
+    ) -> Result<FrameLanes> {
         let entry = self.entry(pc);
         let count = usize::try_from(self.wave_size.lanes()).unwrap_or(64);
         let mut lanes = vec![LaneState::Elsewhere; count];
-        match self.find(pc, wave.entered.is_some()) {
-            Ok(at) => self.place_lanes(contents, &at, wave, &mut lanes),
+        match self.find(pc, wave.entered.is_some(), bill)? {
+            Ok(at) => self.place_lanes(contents, &at, (wave, bill), &mut lanes)?,
             Err(reason) => {
                 set(&mut lanes, wave.started, LaneState::Unknown(reason));
                 // Of the innermost frame EXEC tells, unless it is in a section of other lanes.
@@ -318,25 +362,47 @@ impl<'a> LaneFlow<'a> {
             }
         }
         set(&mut lanes, wave.unsure, LaneState::Unknown(Reason::Callee));
-        FrameLanes {
+        Ok(FrameLanes {
             pc,
             function: entry.map(|entry| entry.function.address),
             lanes,
-        }
+        })
     }
 
-    /// The function and the instruction at an address.
-    fn find(&self, pc: u64, is_caller: bool) -> Result<At<'_>, Reason> {
-        let entry = self.entry(pc).ok_or(Reason::NoFunction)?;
-        let flow = self.flow(entry).ok_or(Reason::Code)?;
-        let index = flow.index_of(pc).ok_or(Reason::NoFunction)?;
-        // What calls and is not returned to may be the last instruction of a function.
-        if is_caller && !flow.is_after_call(index) {
-            return Err(Reason::NoFunction);
-        }
-        Ok(At {
+    /// The function and the instruction at an address, or why there is none.
+    ///
+    /// # Errors
+    /// If it cannot be paid for.
+    fn find(
+        &self,
+        pc: u64,
+        is_caller: bool,
+        bill: &Bill<'_>,
+    ) -> Result<core::result::Result<At<'_>, Reason>> {
+        let Some(entry) = self.entry(pc) else {
+            return Ok(Err(Reason::NoFunction));
+        };
+        let Some(flow) = self.flow(entry, bill)? else {
+            return Ok(Err(Reason::Code));
+        };
+        let is_kernel = entry.function.is_kernel;
+        let at = flow.index_of(pc).map(|index| At {
             flow,
             index,
+            is_kernel,
+        });
+        // What calls and is not returned to may be the last instruction of a function.
+        let at = at.filter(|at| !is_caller || flow.is_after_call(at.index));
+        Ok(at.ok_or(Reason::NoFunction))
+    }
+
+    /// The same in a function that was looked at before.
+    fn find_known(&self, pc: u64) -> Option<At<'_>> {
+        let entry = self.entry(pc)?;
+        let flow = entry.flow.get()?.found.as_deref()?;
+        Some(At {
+            flow,
+            index: flow.index_of(pc)?,
             is_kernel: entry.function.is_kernel,
         })
     }
@@ -345,9 +411,10 @@ impl<'a> LaneFlow<'a> {
         &self,
         contents: &Frame<'_>,
         at: &At<'_>,
-        wave: WaveLanes,
+        (wave, bill): (WaveLanes, &Bill<'_>),
         lanes: &mut [LaneState],
-    ) {
+    ) -> Result<()> {
+        bill.pay(at.flow.since(at.index))?;
         let active = match (wave.entered, at.flow.exec(&self.callees, at.index)) {
             (Some(entered), _) => Some(entered),
             (None, Exec::Active) => wave.exec,
@@ -355,7 +422,8 @@ impl<'a> LaneFlow<'a> {
             (None, Exec::Unknown) => None,
         };
         let Some(active) = active else {
-            return set(lanes, wave.started, LaneState::Unknown(Reason::WholeWave));
+            set(lanes, wave.started, LaneState::Unknown(Reason::WholeWave));
+            return Ok(());
         };
         set(lanes, active, LaneState::Active);
         let waiting = wave.started & !active & !wave.unsure;
@@ -374,15 +442,24 @@ impl<'a> LaneFlow<'a> {
                 is_dispatch_known: wave.is_dispatch_known,
                 wave_size: self.wave_size,
             };
+            let answers = (&mut answers, bill);
             at.flow
-                .ask(&self.callees, (at.index, half), part, &mut answers);
-            self.find_left(contents, at, half, lanes);
+                .ask(&self.callees, (at.index, half), part, answers)?;
+            self.find_left(contents, at, (half, bill), lanes)?;
         }
+        Ok(())
     }
 
     /// Finds which instruction switched the lanes of one half off that wait.
-    fn find_left(&self, contents: &Frame<'_>, at: &At<'_>, half: u8, lanes: &mut [LaneState]) {
-        let switches = at.flow.switches(&self.callees, (at.index, half));
+    fn find_left(
+        &self,
+        contents: &Frame<'_>,
+        at: &At<'_>,
+        (half, bill): (u8, &Bill<'_>),
+        lanes: &mut [LaneState],
+    ) -> Result<()> {
+        let switches = at.flow.switches(&self.callees, (at.index, half), bill)?;
+        bill.pay(switches.iter().map(|one| one.bits.len()).sum())?;
         let mut known: BTreeMap<DwordPlace, Option<u32>> = BTreeMap::new();
         let possible: Vec<(u64, u32)> = (switches.iter())
             .map(|switch| {
@@ -407,6 +484,7 @@ impl<'a> LaneFlow<'a> {
                 };
             }
         }
+        Ok(())
     }
 
     /// The lanes that are active within a section of other lanes.
@@ -434,13 +512,16 @@ impl<'a> LaneFlow<'a> {
         contents: Frame<'w>,
         pc: u64,
         [entered, others]: [u64; 2],
-    ) -> Option<(Frame<'w>, u64)> {
-        let entry = self.entry(pc)?;
-        if entry.function.is_kernel {
-            return None;
-        }
-        let flow = self.flow(entry)?;
-        let returned = flow.returned(&self.callees, flow.index_of(pc)?)?;
+        bill: &Bill<'_>,
+    ) -> Result<Option<(Frame<'w>, u64)>> {
+        let at = self.find_known(pc).filter(|at| !at.is_kernel);
+        let returned = match at {
+            Some(at) => at.flow.returned(&self.callees, at.index, bill)?,
+            None => None,
+        };
+        let Some(returned) = returned else {
+            return Ok(None);
+        };
         let outer = Frame::Caller(Box::new(Caller {
             returned,
             inner: contents,
@@ -449,13 +530,14 @@ impl<'a> LaneFlow<'a> {
             wave_size: self.wave_size,
         }));
         let Frame::Caller(caller) = &outer else {
-            return None;
+            return Ok(None);
         };
-        let [low, high] = caller.returned.address;
-        let low = caller.word(low)?;
-        let high = caller.word(high)?;
+        let address = caller.returned.address.map(|half| caller.word(half));
+        let [Some(low), Some(high)] = address else {
+            return Ok(None);
+        };
         let address = u64::from(low) | u64::from(high) << 32;
-        Some((outer, address))
+        Ok(Some((outer, address)))
     }
 
     /// Lanes that are in no frame that is known.

@@ -10,6 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::bill::Left;
 use super::code::Edge;
 use super::state::{Exec, State};
 use super::step::{Context, Outcome};
@@ -19,7 +20,7 @@ use super::value::Decisions;
 const MOST: usize = 1 << 14;
 
 /// How many steps may be gone through for one place, over all that may have switched a lane off.
-const MOST_BEFORE: usize = 1 << 13;
+pub(super) const MOST_BEFORE: usize = 1 << 13;
 
 /// The instruction that switched a lane off; nothing if it is on.
 type Switch = Option<usize>;
@@ -102,12 +103,12 @@ impl Switches {
     /// Follows a lane from the entry of the function: one that entered it, or one that did not and is off all the
     /// time ([`NEVER`]).
     ///
-    /// * `left`: how many instructions may be gone through. Nothing if those are not enough, or a way cannot be
+    /// * `left`: how many instructions may be gone through, and how much be kept. Nothing if that is not enough, or a way cannot be
     ///   followed.
     pub(super) fn find(
         contexts: &Contexts<'_>,
         (entry, switch): (State, Switch),
-        mut left: usize,
+        left: &mut Left,
     ) -> Option<Switches> {
         let code = contexts.on.code;
         let mut states: BTreeMap<(usize, Switch), State> = BTreeMap::from([((0, switch), entry)]);
@@ -118,8 +119,11 @@ impl Switches {
             let rest = (order, first, switch)..=(order, first, Some(usize::MAX));
             let is_same = |other: Switch| states.get(&(first, other)) == Some(&state);
             let others = work.range(rest).map(|(_, _, other)| *other);
-            let others = others.filter(|other| switch.is_some() && is_same(*other));
-            let same: Vec<Switch> = others.chain([switch]).collect();
+            let same: Vec<Switch> = (others.clone())
+                .filter(|other| switch.is_some() && is_same(*other))
+                .chain([switch])
+                .collect();
+            left.compare(others.count().saturating_mul(state.size()))?;
             for other in &same {
                 work.remove(&(order, first, *other));
             }
@@ -133,7 +137,7 @@ impl Switches {
                 for (_, state) in &mut lanes {
                     state.forget_scalars(forgotten);
                 }
-                left = left.checked_sub(lanes.len())?;
+                left.count(lanes.len())?;
                 contexts.step_all(index, &mut lanes)?;
                 let mut goes_on = false;
                 for edge in code.edges(index) {
@@ -145,7 +149,7 @@ impl Switches {
                                 let own = [*switch];
                                 let all = if *switch == SEVERAL { &same[..] } else { &own };
                                 for switch in all {
-                                    if arrive(&mut states, (to, *switch), &state) {
+                                    if arrive(&mut states, (to, *switch), &state, left)? {
                                         work.insert((code.order(to), to, *switch));
                                     }
                                 }
@@ -168,12 +172,15 @@ impl Switches {
         Some(Switches { states })
     }
 
-    /// What is known of lanes before an instruction: of those that are on, and of those that each instruction switched off. Nothing
-    /// if that takes too many steps from the last place on that branches go to.
+    /// What is known of lanes before an instruction: of those that are on, and of those that each instruction switched off.
+    ///
+    /// * `left`: how many instructions may be gone through from the last place on that branches go to, which are counted off.
+    ///   Nothing if those are not enough.
     pub(super) fn before(
         &self,
         contexts: &Contexts<'_>,
         index: usize,
+        left: &mut Left,
     ) -> Option<Vec<(Switch, State)>> {
         let code = contexts.on.code;
         // Every state of the block.
@@ -182,9 +189,8 @@ impl Switches {
         let mut lanes: Vec<(Switch, State)> = (self.states.range(range))
             .map(|((_, switch), state)| (*switch, state.clone()))
             .collect();
-        let mut left = MOST_BEFORE;
         for passed in *first..index {
-            left = left.checked_sub(lanes.len())?;
+            left.count(lanes.len())?;
             let goes_on = passed.checked_add(1).map(Edge::To);
             if !code.edges(passed).any(|edge| Some(edge) == goes_on) {
                 return None;
@@ -195,26 +201,31 @@ impl Switches {
     }
 }
 
-/// Takes a state in at a place. Gives whether that is news.
+/// Takes a state in at a place. Gives whether that is news; nothing if it is too much.
 fn arrive(
     states: &mut BTreeMap<(usize, Switch), State>,
     at: (usize, Switch),
     state: &State,
-) -> bool {
+    left: &mut Left,
+) -> Option<bool> {
+    left.compare(state.size())?;
     match states.get_mut(&at) {
-        Some(known) => known.join(state),
+        Some(known) => Some(known.join(state)),
         None => {
+            left.keep(state)?;
             states.insert(at, state.clone());
-            true
+            Some(true)
         }
     }
 }
 
-/// The states of each switch, joined.
+/// The states of each switch, joined, in the order in which the switches come first.
 fn merged(states: Vec<(Switch, State)>) -> Vec<(Switch, State)> {
     let mut all: Vec<(Switch, State)> = Vec::with_capacity(states.len());
+    let mut places: BTreeMap<Switch, usize> = BTreeMap::new();
     for (switch, state) in states {
-        match all.iter_mut().find(|(known, _)| *known == switch) {
+        let place = *places.entry(switch).or_insert(all.len());
+        match all.get_mut(place) {
             Some((_, known)) => {
                 known.join(&state);
             }

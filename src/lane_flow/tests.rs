@@ -1,17 +1,26 @@
 //! Small functions in assembly, encoded by LLVM 22's assembler, and bytes that are no code at all.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 
 use super::*;
 use crate::arch::{LoadAddress, Processor, Register, WaveSize};
+use crate::error::{ErrorKind, Limit};
 use crate::isa::MachineRegister;
+use crate::limits::Limits;
+use crate::meter::Meter;
 use crate::wave::{Memory, Snapshot};
+
+/// What a small file may cost.
+fn meter() -> Arc<Meter> {
+    Arc::new(Meter::new(&Limits::DEFAULT, 0))
+}
 
 fn flow<'a>(processor: &str, wave_size: WaveSize, functions: &[Function<'a>]) -> LaneFlow<'a> {
     let processor = Processor::by_name(processor).unwrap();
-    LaneFlow::new(processor, wave_size, functions.iter().copied())
+    LaneFlow::new(processor, wave_size, functions.iter().copied(), &meter())
 }
 
 fn bytes(dwords: &[u32]) -> Vec<u8> {
@@ -41,7 +50,8 @@ fn wave(pc: u64, exec: u64, scalars: &[(u16, u64)]) -> Snapshot {
 }
 
 fn ask(flow: &LaneFlow<'_>, wave: &Snapshot, started: Option<u64>) -> StopLanes {
-    flow.stop(wave, wave.pc(), LoadAddress(0), started).unwrap()
+    flow.stop(wave, wave.pc(), LoadAddress(0), started, &meter())
+        .unwrap()
 }
 
 fn waiting(left: u64, pc: u64) -> LaneState {
@@ -109,7 +119,7 @@ fn what_cannot_be_known_is_unknown() {
     // Without EXEC there is nothing to tell.
     let wave = Snapshot::new("gfx1100", WaveSize::Wave32, 0x1008);
     assert_eq!(
-        flow.stop(&wave, 0x1008, LoadAddress(0), None)
+        flow.stop(&wave, 0x1008, LoadAddress(0), None, &meter())
             .unwrap_err()
             .kind()
             .name(),
@@ -184,7 +194,13 @@ fn lanes_that_did_not_enter_are_in_the_caller() {
     let mut wave = wave(0x7000_2020, 0x0f, &[(30, 0), (31, 0), (34, 0)]);
     wave.set_lanes(v40, &lanes).unwrap();
     let found = flow
-        .stop(&wave, 0x2020, LoadAddress(0x7000_0000), Some(0xff))
+        .stop(
+            &wave,
+            0x2020,
+            LoadAddress(0x7000_0000),
+            Some(0xff),
+            &meter(),
+        )
         .unwrap();
     assert_eq!(found.frames.len(), 2);
     assert_eq!(
@@ -198,7 +214,13 @@ fn lanes_that_did_not_enter_are_in_the_caller() {
     lanes[0] = Some(0x7000_1010);
     wave.set_lanes(v40, &lanes).unwrap();
     let found = flow
-        .stop(&wave, 0x2020, LoadAddress(0x7000_0000), Some(0xff))
+        .stop(
+            &wave,
+            0x2020,
+            LoadAddress(0x7000_0000),
+            Some(0xff),
+            &meter(),
+        )
         .unwrap();
     assert_eq!(found.lane(4), (1, LaneState::Unknown(Reason::NoFunction)));
 }
@@ -461,12 +483,129 @@ fn scalar_registers_change_for_lanes_that_wait() {
     let [s0, v1] = [Register::sgpr(0), Register::vgpr(1, WaveSize::Wave32)].map(Option::unwrap);
     let vcc = Register::vcc(WaveSize::Wave32);
     // The wave is in `else`, and lanes of `then` wait for the join: s0 holds still until then.
-    let ahead = flow.changed_between(0x1010, 0x1018);
+    let ahead = flow.changed_between(0x1010, 0x1018, &meter()).unwrap();
     assert!(!ahead.contains(s0) && !ahead.contains(v1) && !ahead.contains(vcc));
     assert!(ahead.contains(Register::EXEC_32));
     // They are said to be where they were switched off, at 100c, which has written s0.
-    let behind = flow.changed_between(0x1010, 0x100c);
+    let behind = flow.changed_between(0x1010, 0x100c, &meter()).unwrap();
     assert!(behind.contains(s0) && !behind.contains(v1) && !behind.contains(vcc));
     // What is in no function is not known.
-    assert!(flow.changed_between(0x1010, 0x2000).contains(v1));
+    assert!(
+        flow.changed_between(0x1010, 0x2000, &meter())
+            .unwrap()
+            .contains(v1)
+    );
+}
+
+/// Functions of which each begins an instruction after the one before it, and all have the same end. What one writes is
+/// known as long as not too many others have the same code.
+#[test]
+fn callees_that_overlap_are_read_a_few_times_over() {
+    let place = |called: u32, count: usize| {
+        let code = bytes(&[
+            0xbe80_206a, // 1000 s_and_saveexec_b32 s0, vcc_lo
+            0xbe82_4700, // 1004 s_getpc_b64 s[2:3]
+            0x8002_ff02, // 1008 s_add_u32 s2, s2, …
+            0x2000 + called * 4 - 0x1008,
+            0xbe9e_4902, // 1010 s_swappc_b64 s[30:31], s[2:3]
+            0x8c7e_007e, // 1014 s_or_b32 exec_lo, exec_lo, s0
+            0xbfb0_0000, // 1018 s_endpgm
+        ]);
+        // v_mov_b32 v1, 0 and s_setpc_b64 s[30:31]: s0 stays.
+        let mut body = vec![0x7e02_0280; 128];
+        body.push(0xbe80_481e);
+        let body = bytes(&body);
+        let callee = |n: usize| Function {
+            address: 0x2000 + n as u64 * 4,
+            code: &body[n * 4..],
+            is_kernel: false,
+        };
+        let all: Vec<Function<'_>> = (0..count).map(callee).chain([kernel(&code)]).collect();
+        let flow = flow("gfx1100", WaveSize::Wave32, &all);
+        let wave = wave(0x1004, 0xff00, &[(0, 0xffff)]);
+        ask(&flow, &wave, Some(0xffff)).frames[0].lanes[0]
+    };
+    assert_eq!(place(2, 3), waiting(0x1000, 0x1018));
+    assert_eq!(place(2, 64), waiting(0x1000, 0x1018));
+    // That one would be read for the eleventh time.
+    assert_eq!(place(10, 64), LaneState::Unknown(Reason::Mask));
+}
+
+/// What was found out for another wave costs as much again, and where there is not enough for it nothing is said.
+#[test]
+fn a_stop_pays_for_what_is_kept() {
+    let code = bytes(&IF_ELSE);
+    let flow = flow("gfx1100", WaveSize::Wave32, &[kernel(&code)]);
+    let wave = wave(0x1008, 0x0f, &[(0, 0xf0)]);
+    let stop = |meter: &Meter| flow.stop(&wave, 0x1008, LoadAddress(0), Some(0xff), meter);
+    let limits = |work: u64, memory: u64| Limits {
+        work,
+        memory,
+        work_per_byte: 0,
+        memory_per_byte: 0,
+        ..Limits::DEFAULT
+    };
+    let first = Meter::new(&limits(1000, 1 << 20), 0);
+    let found = stop(&first).unwrap();
+    // Eight instructions are decoded, a step each.
+    assert!(first.steps() > 8, "{}", first.steps());
+    let second = Meter::new(&limits(1000, 1 << 20), 0);
+    assert_eq!(stop(&second).unwrap(), found);
+    assert_eq!(second.steps(), first.steps());
+    for work in 0..first.steps() {
+        let error = stop(&Meter::new(&limits(work, 1 << 20), 0)).unwrap_err();
+        assert!(
+            matches!(
+                error.kind(),
+                ErrorKind::Limit {
+                    limit: Limit::Work,
+                    ..
+                }
+            ),
+            "{error}"
+        );
+    }
+    let enough = Meter::new(&limits(first.steps(), 1 << 20), 0);
+    assert_eq!(stop(&enough).unwrap(), found);
+}
+
+/// The same before anything is kept: what is too little does not make a plan that says less to others.
+#[test]
+fn what_cannot_be_paid_for_is_not_kept() {
+    let code = bytes(&IF_ELSE);
+    let wave = wave(0x1008, 0x0f, &[(0, 0xf0)]);
+    let limits = |work: u64, memory: u64| Limits {
+        work,
+        memory,
+        work_per_byte: 0,
+        memory_per_byte: 0,
+        ..Limits::DEFAULT
+    };
+    let stop = |flow: &LaneFlow<'_>, work: u64| {
+        let meter = Meter::new(&limits(work, 1 << 20), 0);
+        flow.stop(&wave, 0x1008, LoadAddress(0), Some(0xff), &meter)
+    };
+    let expected = stop(&flow("gfx1100", WaveSize::Wave32, &[kernel(&code)]), 1000).unwrap();
+    for work in 0..100 {
+        let flow = flow("gfx1100", WaveSize::Wave32, &[kernel(&code)]);
+        if let Ok(found) = stop(&flow, work) {
+            assert_eq!(found, expected, "{work}");
+        }
+        assert_eq!(stop(&flow, 1000).unwrap(), expected, "{work}");
+    }
+    // What is kept is held by the file's meter.
+    let small = Arc::new(Meter::new(&limits(1000, 100), 0));
+    let processor = Processor::by_name("gfx1100").unwrap();
+    let flow = LaneFlow::new(processor, WaveSize::Wave32, [kernel(&code)], &small);
+    let error = stop(&flow, 1000).unwrap_err();
+    assert!(
+        matches!(
+            error.kind(),
+            ErrorKind::Limit {
+                limit: Limit::Memory,
+                ..
+            }
+        ),
+        "{error}"
+    );
 }

@@ -2,11 +2,13 @@
 //! ask for them.
 
 use super::Reason;
+use super::bill::{Bill, Left};
 use super::place::DwordPlace;
 use super::state::State;
 use super::step::Context;
 use super::value::{Decisions, Undecided};
 use super::walk::{Answer, walk};
+use crate::error::Result;
 
 /// How many bits a lane's place may depend on.
 const DEPTH: usize = 64;
@@ -15,10 +17,18 @@ const DEPTH: usize = 64;
 #[derive(Debug)]
 enum Node {
     Open,
-    Answer(Answer),
+    Answer {
+        answer: Answer,
+        /// Over how many instructions it took to go for it.
+        cost: usize,
+    },
     /// The bit of a place: what follows if it is clear, if it is set, and if the place cannot be read. Other
     /// places may then decide by themselves.
-    Ask(DwordPlace, Box<[Node; 3]>),
+    Ask {
+        place: DwordPlace,
+        cost: usize,
+        then: Box<[Node; 3]>,
+    },
 }
 
 /// Where lanes go on from one place of the code, by their bits in the masks there.
@@ -59,17 +69,33 @@ impl Tree {
     }
 
     /// Answers for lanes, a bit each.
-    pub(super) fn ask(&mut self, lanes: u32, source: &Source<'_, '_>, asker: &mut impl Asker) {
+    ///
+    /// # Errors
+    /// If it cannot be paid for: every node on the way costs what it took to find it.
+    pub(super) fn ask(
+        &mut self,
+        lanes: u32,
+        (source, bill): (&Source<'_, '_>, &Bill<'_>),
+        asker: &mut impl Asker,
+    ) -> Result<()> {
         let mut work = vec![(&mut self.root, lanes, Decisions::default(), 0_usize)];
         while let Some((node, lanes, decisions, depth)) = work.pop() {
             if matches!(node, Node::Open) {
-                *node = expand(source, &decisions, depth, &mut self.left);
+                let found = bill.find(self.left, |left| expand(source, &decisions, depth, left))?;
+                *node = found.found;
+                if let Node::Answer { cost, .. } | Node::Ask { cost, .. } = node {
+                    self.left = self.left.saturating_sub(*cost);
+                }
             }
             match node {
                 Node::Open => {}
-                Node::Answer(answer) => asker.answer(lanes, *answer),
-                Node::Ask(place, nodes) => {
-                    let [clear, set, neither] = &mut **nodes;
+                Node::Answer { answer, cost } => {
+                    bill.pay(*cost)?;
+                    asker.answer(lanes, *answer);
+                }
+                Node::Ask { place, cost, then } => {
+                    bill.pay(*cost)?;
+                    let [clear, set, neither] = &mut **then;
                     let depth = depth.saturating_add(1);
                     let Some(word) = asker.read(*place) else {
                         work.push((neither, lanes, decisions.with(*place, None), depth));
@@ -89,10 +115,12 @@ impl Tree {
                 }
             }
         }
+        Ok(())
     }
 }
 
-fn expand(source: &Source<'_, '_>, decisions: &Decisions, depth: usize, left: &mut usize) -> Node {
+fn expand(source: &Source<'_, '_>, decisions: &Decisions, depth: usize, left: &mut Left) -> Node {
+    let before = left.instructions();
     let found = walk(
         source.context,
         source.start,
@@ -100,15 +128,18 @@ fn expand(source: &Source<'_, '_>, decisions: &Decisions, depth: usize, left: &m
         decisions,
         left,
     );
-    match found {
+    let cost = before.saturating_sub(left.instructions());
+    let answer = match found {
         Ok(Answer::Unknown(Reason::Mask)) => {
             let unreadable = decisions.unreadable().map(Reason::Unavailable);
-            Node::Answer(Answer::Unknown(unreadable.unwrap_or(Reason::Mask)))
+            Answer::Unknown(unreadable.unwrap_or(Reason::Mask))
         }
-        Ok(answer) => Node::Answer(answer),
+        Ok(answer) => answer,
         Err(Undecided(place)) if depth < DEPTH => {
-            Node::Ask(place, Box::new([Node::Open, Node::Open, Node::Open]))
+            let then = Box::new([Node::Open, Node::Open, Node::Open]);
+            return Node::Ask { place, cost, then };
         }
-        Err(_) => Node::Answer(Answer::Unknown(Reason::Budget)),
-    }
+        Err(_) => Answer::Unknown(Reason::Budget),
+    };
+    Node::Answer { answer, cost }
 }

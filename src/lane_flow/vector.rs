@@ -110,6 +110,24 @@ pub(super) enum Written {
 }
 
 impl Vector {
+    /// How many values it lists, itself among them.
+    pub(super) fn size(&self) -> usize {
+        let lanes = self.lanes.0.as_ref().map_or(0, |lanes| lanes.len());
+        lanes.saturating_add(1)
+    }
+
+    /// How many bytes it has that no other shares.
+    pub(super) fn bytes(&self) -> usize {
+        let own = self
+            .lanes
+            .0
+            .as_ref()
+            .filter(|lanes| Arc::strong_count(lanes) == 1);
+        let lanes = own.map_or(0, |lanes| lanes.len());
+        let lanes = lanes.saturating_mul(size_of::<(u8, Value)>());
+        lanes.saturating_add(size_of::<(Slot, Vector)>())
+    }
+
     pub(super) const UNKNOWN: Vector = Vector {
         entered: Whole::Unknown,
         others: Whole::Unknown,

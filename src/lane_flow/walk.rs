@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Reason;
+use super::bill::Left;
 use super::code::Edge;
 use super::state::State;
 use super::step::{Context, Outcome};
@@ -53,7 +54,7 @@ impl Found {
 
 /// Follows the lanes with these bits from before an instruction on.
 ///
-/// * `left`: how many instructions may be taken, which are counted off.
+/// * `left`: how many instructions may be gone through, and how much be kept.
 ///
 /// # Errors
 /// A place at the stop whose bit decides where they go.
@@ -62,27 +63,29 @@ pub(super) fn walk(
     start: usize,
     state: State,
     decisions: &Decisions,
-    left: &mut usize,
+    left: &mut Left,
 ) -> Result<Answer, Undecided> {
     let code = context.code;
     let mut known: BTreeMap<usize, Vec<State>> = BTreeMap::new();
     let mut found = Found::default();
-    let mut work = vec![(start, state)];
-    while let Some((mut index, mut state)) = work.pop() {
+    let mut work = vec![(start, state, 0)];
+    while let Some((mut index, mut state, bytes)) = work.pop() {
+        left.release(bytes);
         loop {
             if code.is_leader(index) {
                 context.keep_live(&mut state, index);
-                if !arrive(known.entry(index).or_default(), &mut state) {
-                    break;
+                match arrive(known.entry(index).or_default(), &mut state, left) {
+                    Some(true) => {}
+                    Some(false) => break,
+                    None => return Ok(Answer::Unknown(Reason::Budget)),
                 }
             }
             let (next, forgotten) = context.next(index);
             index = next;
             state.forget_scalars(forgotten);
-            let Some(next) = left.checked_sub(1) else {
+            if left.count(1).is_none() {
                 return Ok(Answer::Unknown(Reason::Budget));
-            };
-            *left = next;
+            }
             match context.step(&mut state, index, decisions)? {
                 Outcome::Same | Outcome::Off => {}
                 Outcome::On => {
@@ -99,7 +102,12 @@ pub(super) fn walk(
             for edge in code.edges(index) {
                 match edge {
                     Edge::To(to) if next.is_none() => next = Some(to),
-                    Edge::To(to) => work.push((to, state.clone())),
+                    Edge::To(to) => {
+                        let Some(bytes) = left.keep(&state) else {
+                            return Ok(Answer::Unknown(Reason::Budget));
+                        };
+                        work.push((to, state.clone(), bytes));
+                    }
                     Edge::Leaves => found.leaves = true,
                     Edge::Ends => {
                         let end = code.instructions.get(index).map(|one| one.address);
@@ -118,19 +126,21 @@ pub(super) fn walk(
 }
 
 /// Takes a state in among those that a place was reached with. Gives whether there is anything new to
-/// follow, which is then in `state`.
-fn arrive(known: &mut Vec<State>, state: &mut State) -> bool {
+/// follow, which is then in `state`; nothing if it is too much.
+fn arrive(known: &mut Vec<State>, state: &mut State, left: &mut Left) -> Option<bool> {
+    left.compare(known.len().saturating_mul(state.size()))?;
     if known.iter().any(|known| known.covers(state)) {
-        return false;
+        return Some(false);
     }
     if known.len() < STATES {
+        left.keep(state)?;
         known.push(state.clone());
-        return true;
+        return Some(true);
     }
     let Some(last) = known.last_mut() else {
-        return false;
+        return Some(false);
     };
     let changed = last.join(state);
     *state = last.clone();
-    changed
+    Some(changed)
 }

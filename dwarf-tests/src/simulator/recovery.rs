@@ -7,8 +7,12 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use std::sync::Arc;
+
 use hetdwarf::arch::{LoadAddress, Processor, Register, RegisterClass, WaveSize};
 use hetdwarf::lane_flow::{Function, LaneFlow, LaneState, Reason};
+use hetdwarf::limits::Limits;
+use hetdwarf::meter::Meter;
 use hetdwarf::wave::{AccessError, Memory, Wave};
 use object::{Object, ObjectSection};
 
@@ -139,7 +143,8 @@ pub fn compare(
         is_kernel: program.ending == Ending::Wave,
     });
     let processor = Processor::by_name(target.processor).unwrap();
-    let flow = LaneFlow::new(processor, target.wave_size, functions);
+    let meter = Arc::new(Meter::new(&Limits::DEFAULT, code.len() as u64));
+    let flow = LaneFlow::new(processor, target.wave_size, functions, &meter);
     let mut figures = Figures::default();
     for program in &programs {
         figures.programs += 1;
@@ -205,8 +210,10 @@ fn stop(
         Ending::Wave => wave.entered,
         Ending::Return => all(wave.wave_size()),
     };
+    // What a stop may cost in the smallest of files.
+    let meter = Meter::new(&Limits::DEFAULT, 0);
     let found = flow
-        .stop(wave, pc, LoadAddress(0), Some(dispatched))
+        .stop(wave, pc, LoadAddress(0), Some(dispatched), &meter)
         .unwrap();
     figures.stops = 1;
     for (number, position) in positions.iter().enumerate() {

@@ -26,7 +26,7 @@ use crate::eval::LocationAttribute;
 use crate::expr::write_uleb;
 use crate::inspect::{LanePcs, Recovery, Stop, StopOptions};
 use crate::isa::MachineRegister;
-use crate::lane_flow::{ActiveLanes, DwordPlace, LaneFlow, OffLane, PlacePlan, Right};
+use crate::lane_flow::{ActiveLanes, Bill, DwordPlace, LaneFlow, OffLane, PlacePlan, Right};
 use crate::location::Arena;
 use crate::rule::Rule;
 use wave::MadeWave;
@@ -83,10 +83,12 @@ pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
             let Some(start) = start.filter(is_new) else {
                 continue;
             };
+            let flow = subject.program.lane_flow(wave_size);
             let mut check = FunctionCheck {
                 subject,
                 function: &function,
-                flow: subject.program.lane_flow(wave_size),
+                flow,
+                bill: flow.bill(subject.meter()),
                 wave_size,
                 found: BTreeMap::new(),
             };
@@ -129,6 +131,7 @@ struct FunctionCheck<'c, 'p, 'a> {
     subject: &'c Subject<'p, 'a>,
     function: &'c Function<'a>,
     flow: &'p LaneFlow<'a>,
+    bill: Bill<'c>,
     wave_size: WaveSize,
     found: BTreeMap<Fault, Seen>,
 }
@@ -184,7 +187,7 @@ impl FunctionCheck<'_, '_, '_> {
     }
 
     fn place(&mut self, pc: u64, plan: &PlacePlan) -> Result<(), Error> {
-        let Some(kinds) = self.flow.possible(pc, plan) else {
+        let Some(kinds) = self.flow.possible(pc, plan, &self.bill)? else {
             return Ok(());
         };
         // Of each kind what is said first, as long as nothing that is said is right.

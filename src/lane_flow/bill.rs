@@ -1,0 +1,224 @@
+//! What a question pays for that is found out about functions: each thing once, also if it was found out before and kept, so that
+//! an answer does not depend on who asked before. What is kept is held by the meter of the file.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::sync::OnceLock;
+
+use super::state::State;
+use crate::error::Result;
+use crate::meter::{Held, Meter};
+
+/// How many instructions that something is followed over are a step of the meter.
+const PER_STEP: u64 = 8;
+/// How many values that are compared or copied count as an instruction.
+const PER_INSTRUCTION: usize = 64;
+/// How many bytes the states may have that are kept for one thing that is found out.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// What is found out about a function once, and kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Item {
+    /// Its graph, and what is known from its entry on.
+    Function,
+    /// What switches the lanes of a half off.
+    Switches(u8),
+    /// Where lanes of a half are off that did not enter it.
+    Never(u8),
+    /// By the number of the instruction where waves stopped in it, what registers have when it returns.
+    Returned(usize),
+    /// By that number and the half of the wave, what may have switched its lanes off.
+    SwitchesAt(usize, u8),
+}
+
+/// What one thing that is found out may still take.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Left {
+    instructions: usize,
+    bytes: u64,
+}
+
+/// Something that was found out, and what it took.
+#[derive(Clone, Debug)]
+pub(super) struct Kept<T> {
+    pub(super) found: T,
+    pub(super) cost: Cost,
+}
+
+/// The instructions that were gone through, and the bytes of the states that were kept.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Cost {
+    instructions: usize,
+    bytes: u64,
+}
+
+/// What one question has paid for.
+#[derive(Debug)]
+pub(crate) struct Bill<'m> {
+    meter: &'m Meter,
+    /// What is kept for all questions.
+    held: &'m Held,
+    /// By the address of the function.
+    paid: RefCell<BTreeSet<(u64, Item)>>,
+}
+
+impl Left {
+    /// So many instructions, and as many bytes as anything may have.
+    pub(super) const fn of(instructions: usize) -> Left {
+        Left {
+            instructions,
+            bytes: MOST_BYTES,
+        }
+    }
+
+    pub(super) const fn instructions(self) -> usize {
+        self.instructions
+    }
+
+    /// Counts instructions off that are gone through. Where they are not enough none is left.
+    pub(super) fn count(&mut self, instructions: usize) -> Option<()> {
+        let rest = self.instructions.checked_sub(instructions);
+        self.instructions = rest.unwrap_or(0);
+        rest.map(|_| ())
+    }
+
+    /// Counts off a look at so many values.
+    pub(super) fn compare(&mut self, values: usize) -> Option<()> {
+        self.count(values / PER_INSTRUCTION)
+    }
+
+    /// Counts off a state that is kept. Gives its bytes.
+    pub(super) fn keep(&mut self, state: &State) -> Option<u64> {
+        let bytes = state.bytes();
+        match self.bytes.checked_sub(bytes) {
+            Some(rest) => self.bytes = rest,
+            None => self.instructions = 0,
+        }
+        self.count(1)?;
+        Some(bytes)
+    }
+
+    /// Gives back the bytes of one that is kept no longer.
+    pub(super) fn release(&mut self, bytes: u64) {
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+}
+
+impl Cost {
+    /// A function that is decoded: every instruction is a step of the meter.
+    pub(super) fn of_code(code: &[u8]) -> Cost {
+        /// What is kept of each instruction.
+        const BYTES: u64 = 512;
+        let instructions = code.len() / 4;
+        Cost {
+            instructions: instructions.saturating_mul(8),
+            bytes: (instructions as u64).saturating_mul(BYTES),
+        }
+    }
+
+    /// The same of what is not kept.
+    pub(super) const fn without_bytes(self) -> Cost {
+        Cost { bytes: 0, ..self }
+    }
+
+    pub(super) fn plus(self, other: Cost) -> Cost {
+        Cost {
+            instructions: self.instructions.saturating_add(other.instructions),
+            bytes: self.bytes.saturating_add(other.bytes),
+        }
+    }
+}
+
+impl<'m> Bill<'m> {
+    pub(super) fn new(meter: &'m Meter, held: &'m Held) -> Bill<'m> {
+        Bill {
+            meter,
+            held,
+            paid: RefCell::default(),
+        }
+    }
+
+    /// Whether something could not be paid for.
+    pub(super) fn is_refused(&self) -> bool {
+        self.meter.refused().is_some()
+    }
+
+    /// How many instructions may still be gone through.
+    pub(super) fn left(&self) -> usize {
+        let left = self.meter.steps_left().saturating_mul(PER_STEP);
+        usize::try_from(left).unwrap_or(usize::MAX)
+    }
+
+    /// Pays for instructions that are gone through.
+    ///
+    /// # Errors
+    /// [`Limit::Work`](crate::error::Limit::Work) if fewer are left.
+    pub(super) fn pay(&self, instructions: usize) -> Result<()> {
+        self.meter.work((instructions as u64).div_ceil(PER_STEP))
+    }
+
+    /// Whether something can be paid for; it is not paid yet.
+    ///
+    /// # Errors
+    /// If not.
+    pub(super) fn affords(&self, cost: Cost) -> Result<()> {
+        if self.left() < cost.instructions {
+            self.pay(usize::MAX)?;
+        }
+        self.meter.hold(cost.bytes)?;
+        self.meter.release(cost.bytes);
+        Ok(())
+    }
+
+    /// Finds something out, which is not paid yet.
+    ///
+    /// * `most`: how many instructions may be gone through for it.
+    /// * `find`: counts them off, and leaves none where they are not enough.
+    ///
+    /// # Errors
+    /// As [`pay`](Bill::pay), if it took more than are left, and [`Limit::Memory`](crate::error::Limit::Memory) for states that it
+    /// kept: what `find` gives then says nothing.
+    pub(super) fn find<T>(
+        &self,
+        most: usize,
+        find: impl FnOnce(&mut Left) -> T,
+    ) -> Result<Kept<T>> {
+        let granted = Left::of(self.left().min(most));
+        let mut left = granted;
+        let found = find(&mut left);
+        if left.instructions == 0 && granted.instructions < most {
+            self.pay(usize::MAX)?;
+        }
+        let cost = Cost {
+            instructions: granted.instructions.saturating_sub(left.instructions),
+            bytes: granted.bytes.saturating_sub(left.bytes),
+        };
+        self.meter.hold(cost.bytes)?;
+        self.meter.release(cost.bytes);
+        Ok(Kept { found, cost })
+    }
+
+    /// What is kept of a function, found out if nobody has done so before, and paid for.
+    ///
+    /// # Errors
+    /// As [`find`](Bill::find).
+    pub(super) fn keep<'k, T>(
+        &self,
+        cell: &'k OnceLock<Kept<T>>,
+        (function, item): (u64, Item),
+        find: impl FnOnce() -> Result<Kept<T>>,
+    ) -> Result<&'k T> {
+        let kept = match cell.get() {
+            Some(kept) => kept,
+            None => {
+                let kept = find()?;
+                self.held.hold(kept.cost.bytes)?;
+                cell.get_or_init(|| kept)
+            }
+        };
+        if self.paid.borrow_mut().insert((function, item)) {
+            self.pay(kept.cost.instructions)?;
+        }
+        Ok(&kept.found)
+    }
+}
