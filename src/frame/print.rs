@@ -7,7 +7,8 @@ use fallible_iterator::FallibleIterator;
 
 use super::entry::{Cie, Entry, Fde, FrameSection};
 use super::instruction::{CfaOperand, Instruction, Instructions};
-use super::row::{CfaRule, RegisterRule, Row, Rows};
+use super::row::{Row, Rows};
+use super::rule::{CfaRule, RegisterRule};
 use crate::arch::{AddressSpace, Register};
 use crate::error::Result;
 use crate::expr::{Dialect, Encoding, OperandValue, Printer, RegisterStyle};

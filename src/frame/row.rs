@@ -5,52 +5,11 @@ use std::sync::Arc;
 use fallible_iterator::FallibleIterator;
 
 use super::entry::{Cie, Fde};
-use super::instruction::{Instruction, Instructions};
-use crate::arch::AddressSpace;
+use super::instruction::{Effect, Instruction, Instructions};
+use super::rule::{CfaRule, RegisterRule};
 use crate::error::{Error, Limit, Result, SpecRule};
 use crate::limits::{Limits, reached, too_many};
 use crate::meter::Meter;
-
-/// How the canonical frame address is found.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CfaRule<'a> {
-    /// It is not said.
-    #[default]
-    None,
-    /// The address in a register plus an offset, in a space.
-    Register {
-        /// The register's number.
-        register: u64,
-        /// Bytes that are added.
-        offset: i64,
-        /// The number of the address space.
-        space: u64,
-    },
-    /// What an expression gives.
-    Expression(&'a [u8]),
-}
-
-/// How a register of the caller is found. Source: HET A.6.4.1, "The register rules are".
-#[non_exhaustive]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RegisterRule<'a> {
-    /// It cannot be found.
-    Undefined,
-    /// It is unchanged. AMDGPU's default.
-    SameValue,
-    /// In memory at the CFA plus an offset in bytes.
-    Offset(i64),
-    /// It is the address at the CFA plus an offset in bytes.
-    ValOffset(i64),
-    /// In another register, by its number.
-    Register(u64),
-    /// At the location that an expression gives.
-    Expression(&'a [u8]),
-    /// The value that an expression gives.
-    ValExpression(&'a [u8]),
-    /// As the augmentation says.
-    Architectural,
-}
 
 /// The rules that hold from one address to another.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -375,98 +334,44 @@ impl<'a> Rows<'a> {
     }
 
     /// Executes an instruction; gives the start of the next row if it begins one.
-    #[expect(clippy::too_many_lines, reason = "what each instruction does")]
     #[inline(always)]
     fn execute(&mut self, instruction: Instruction<'a>) -> Result<Option<u64>> {
-        match instruction {
-            Instruction::Nop | Instruction::GnuArgsSize { .. } => {}
-            Instruction::AdvanceLoc { delta }
-            | Instruction::AdvanceLoc1 { delta }
-            | Instruction::AdvanceLoc2 { delta }
-            | Instruction::AdvanceLoc4 { delta } => {
+        match instruction.effect(self.factors.data) {
+            Effect::Nothing => {}
+            Effect::Advance(delta) => {
                 let distance = delta.checked_mul(self.factors.code);
                 let next = distance.and_then(|distance| self.row.start.checked_add(distance));
                 return next
                     .map(Some)
                     .ok_or_else(|| Error::malformed("advance", "it goes past the last address"));
             }
-            Instruction::SetLoc { address } => {
+            Effect::SetLocation(address) => {
                 if address < self.row.start {
                     return Err(Error::malformed("advance", "it goes backwards"));
                 }
                 return Ok(Some(address));
             }
-            Instruction::RememberState => self.remember()?,
-            Instruction::RestoreState => self.restore_state()?,
-            Instruction::Restore { register } | Instruction::RestoreExtended { register } => {
+            Effect::RememberState => self.remember()?,
+            Effect::RestoreState => self.restore_state()?,
+            Effect::RestoreRule(register) => {
                 let initial = self.initial.as_ref();
                 self.set(register, initial.and_then(|initial| initial.rule(register)))?;
             }
-            // HET A.6.4.2.2.
-            Instruction::DefCfa { register, offset } => {
-                self.set_cfa(register, offset.cast_signed(), DEFAULT_SPACE);
-            }
-            Instruction::DefCfaSf { register, offset } => {
-                self.set_cfa(register, self.factored(offset), DEFAULT_SPACE);
-            }
-            Instruction::LlvmDefAspaceCfa {
+            Effect::DefineCfa {
                 register,
                 offset,
                 space,
-            } => self.set_cfa(register, offset.cast_signed(), space),
-            Instruction::LlvmDefAspaceCfaSf {
-                register,
-                offset,
-                space,
-            } => self.set_cfa(register, self.factored(offset), space),
-            Instruction::DefCfaRegister { register } => {
+            } => self.set_cfa(register, offset, space),
+            Effect::CfaRegister(register) => {
                 let (_, offset, space) = self.row.cfa_register()?;
                 self.set_cfa(register, offset, space);
             }
-            Instruction::DefCfaOffset { offset } => {
+            Effect::CfaOffset(offset) => {
                 let (register, _, space) = self.row.cfa_register()?;
-                self.set_cfa(register, offset.cast_signed(), space);
+                self.set_cfa(register, offset, space);
             }
-            Instruction::DefCfaOffsetSf { offset } => {
-                let (register, _, space) = self.row.cfa_register()?;
-                self.set_cfa(register, self.factored(offset), space);
-            }
-            Instruction::DefCfaExpression { expression } => {
-                self.row.cfa = CfaRule::Expression(expression);
-            }
-            // HET A.6.4.2.3.
-            Instruction::Undefined { register } => self.give(register, RegisterRule::Undefined)?,
-            Instruction::SameValue { register } => self.give(register, RegisterRule::SameValue)?,
-            Instruction::Offset { register, offset }
-            | Instruction::OffsetExtended { register, offset } => {
-                let offset = self.factored(offset.cast_signed());
-                self.give(register, RegisterRule::Offset(offset))?;
-            }
-            Instruction::OffsetExtendedSf { register, offset } => {
-                self.give(register, RegisterRule::Offset(self.factored(offset)))?;
-            }
-            Instruction::GnuNegativeOffsetExtended { register, offset } => {
-                let offset = self.factored(offset.cast_signed()).wrapping_neg();
-                self.give(register, RegisterRule::Offset(offset))?;
-            }
-            Instruction::ValOffset { register, offset } => {
-                let offset = self.factored(offset.cast_signed());
-                self.give(register, RegisterRule::ValOffset(offset))?;
-            }
-            Instruction::ValOffsetSf { register, offset } => {
-                self.give(register, RegisterRule::ValOffset(self.factored(offset)))?;
-            }
-            Instruction::Register { register, saved_in } => {
-                self.give(register, RegisterRule::Register(saved_in))?;
-            }
-            Instruction::Expression {
-                register,
-                expression,
-            } => self.give(register, RegisterRule::Expression(expression))?,
-            Instruction::ValExpression {
-                register,
-                expression,
-            } => self.give(register, RegisterRule::ValExpression(expression))?,
+            Effect::CfaExpression(expression) => self.row.cfa = CfaRule::Expression(expression),
+            Effect::Rule(register, rule) => self.set(register, Some(rule))?,
         }
         Ok(None)
     }
@@ -577,10 +482,6 @@ impl<'a> Rows<'a> {
         self.spend(rules.div_ceil(RULES_PER_STEP))
     }
 
-    fn factored(&self, offset: i64) -> i64 {
-        offset.wrapping_mul(self.factors.data)
-    }
-
     fn set_cfa(&mut self, register: u64, offset: i64, space: u64) {
         self.row.cfa = CfaRule::Register {
             register,
@@ -588,14 +489,7 @@ impl<'a> Rows<'a> {
             space,
         };
     }
-
-    fn give(&mut self, register: u64, rule: RegisterRule<'a>) -> Result<()> {
-        self.set(register, Some(rule))
-    }
 }
-
-/// The address space of a CFA for which none is said.
-const DEFAULT_SPACE: u64 = AddressSpace::None.number() as u64;
 
 #[cfg(test)]
 mod tests {

@@ -8,7 +8,8 @@ use crate::eval::{
 };
 use crate::expr::Encoding;
 use crate::frame::address::FrameAddress;
-use crate::frame::row::{CfaRule, RegisterRule, Row};
+use crate::frame::row::Row;
+use crate::frame::rule::{CfaRule, RegisterRule};
 use crate::location::{Access, Location, Place, Storage, read_value};
 
 /// One call frame.

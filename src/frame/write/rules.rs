@@ -4,7 +4,7 @@ use super::function::FunctionFrame;
 use crate::arch::AddressSpace;
 use crate::error::{ErrorKind, Result};
 use crate::frame::instruction::Instruction;
-use crate::frame::row::{CfaRule, RegisterRule};
+use crate::frame::rule::{CfaRule, RegisterRule};
 
 impl FunctionFrame {
     /// Gives a register a rule, with the shortest instruction that does.
