@@ -3,7 +3,7 @@
 
 use fallible_iterator::FallibleIterator;
 
-use super::rule::RegisterRule;
+use super::rule::{RegisterRule, RuleExpression};
 use crate::arch::AddressSpace;
 use crate::error::{Error, ErrorKind, Result};
 use crate::expr::{Cursor, OperandValue, write_sized, write_sleb, write_uleb};
@@ -76,7 +76,7 @@ pub(crate) enum Effect<'a> {
     /// The CFA, which has to be a register plus an offset, has another offset.
     CfaOffset(i64),
     /// The CFA is what an expression gives.
-    CfaExpression(&'a [u8]),
+    CfaExpression(RuleExpression<'a>),
     /// A register gets a rule.
     Rule(u64, RegisterRule<'a>),
     /// A register gets the rule back that the initial instructions gave it, or none.
@@ -162,18 +162,24 @@ macro_rules! read_operand {
     };
 }
 
-/// An operand as [`Effect`] has it: offsets in bytes.
+/// An operand as [`Effect`] has it: offsets in bytes, and expressions, which end where their instruction does, with where they are.
 macro_rules! effect_operand {
-    (Offset, $field:ident, $factor:ident) => {
+    (Expression, $field:ident, $factor:ident, $end:ident) => {
+        RuleExpression {
+            bytes: $field,
+            offset: $end.saturating_sub($field.len() as u64),
+        }
+    };
+    (Offset, $field:ident, $factor:ident, $end:ident) => {
         $field.cast_signed()
     };
-    (Factored, $field:ident, $factor:ident) => {
+    (Factored, $field:ident, $factor:ident, $end:ident) => {
         $field.cast_signed().wrapping_mul($factor)
     };
-    (SignedFactored, $field:ident, $factor:ident) => {
+    (SignedFactored, $field:ident, $factor:ident, $end:ident) => {
         $field.wrapping_mul($factor)
     };
-    ($other:ident, $field:ident, $factor:ident) => {
+    ($other:ident, $field:ident, $factor:ident, $end:ident) => {
         $field
     };
 }
@@ -244,13 +250,14 @@ macro_rules! instructions {
             /// What the instruction does to the row at hand.
             ///
             /// * `factor`: the data alignment factor of its CIE.
+            /// * `end`: the offset of the first byte after it, from where the offset of its expression is to count.
             // Where it is executed it need not be handed over.
             #[inline(always)]
             #[allow(unused_variables, reason = "an effect need not depend on all operands")]
-            pub(crate) fn effect(&self, factor: i64) -> Effect<'a> {
+            pub(crate) fn effect(&self, factor: i64, end: u64) -> Effect<'a> {
                 match *self {
                     $(Instruction::$opcode $({ $($field),+ })? => {
-                        $($(let $field = effect_operand!($kind, $field, factor);)+)?
+                        $($(let $field = effect_operand!($kind, $field, factor, end);)+)?
                         $effect
                     })*
                 }
@@ -381,8 +388,20 @@ fn write_operand(
 pub struct InstructionItem<'a> {
     /// The offset of its first byte in the section.
     pub offset: u64,
+    /// The offset of the first byte after it.
+    pub end: u64,
     /// The instruction.
     pub instruction: Instruction<'a>,
+}
+
+impl<'a> InstructionItem<'a> {
+    /// What it does to the row at hand.
+    ///
+    /// * `factor`: the data alignment factor of its CIE.
+    #[inline(always)]
+    pub(crate) fn effect(&self, factor: i64) -> Effect<'a> {
+        self.instruction.effect(factor, self.end)
+    }
 }
 
 /// The instructions of an entry, in order. It ends with the first error and stays ended.
@@ -431,12 +450,55 @@ impl<'a> FallibleIterator for Instructions<'a> {
         match Instruction::read(&mut self.cursor, self.address_size) {
             Ok(instruction) => Ok(Some(InstructionItem {
                 offset,
+                end: self.start.saturating_add(self.cursor.position() as u64),
                 instruction,
             })),
             Err(error) => {
                 self.cursor = Cursor::new(&[]);
                 Err(error.within(self.section, offset))
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where an expression starts is counted back from there.
+    #[test]
+    fn an_expression_ends_where_its_instruction_does() {
+        for row in CFA_ROWS {
+            let before_last = row.operands.iter().rev().skip(1);
+            let mut expressions = before_last.filter(|kind| **kind == CfaOperand::Expression);
+            assert_eq!(expressions.next(), None, "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn an_expression_of_a_rule_is_where_the_section_has_it() {
+        // nop; def_cfa_expression of 2 bytes; expression of register 17, of 3 bytes; val_expression of register 2600, of 1 byte
+        let section = [
+            0xff, 0xff, 0x00, 0x0f, 2, 0x30, 0x31, 0x10, 17, 3, 0x32, 0x33, 0x34, 0x16, 0xa8, 0x14,
+            1, 0x35,
+        ];
+        let mut items = Instructions::new(&section[2..], 2, 8, ".debug_frame");
+        let mut found = Vec::new();
+        while let Some(item) = items.next().unwrap() {
+            match item.effect(4) {
+                Effect::CfaExpression(expression)
+                | Effect::Rule(
+                    _,
+                    RegisterRule::Expression(expression) | RegisterRule::ValExpression(expression),
+                ) => found.push(expression),
+                other => assert_eq!(other, Effect::Nothing),
+            }
+        }
+        let offsets: Vec<u64> = found.iter().map(|expression| expression.offset).collect();
+        assert_eq!(offsets, [5, 10, 17]);
+        for expression in found {
+            let at = expression.offset as usize;
+            assert_eq!(section[at..][..expression.bytes.len()], *expression.bytes);
         }
     }
 }

@@ -44,6 +44,6 @@ pub use instruction::{
 pub use print::FramePrinter;
 pub(crate) use row::RULES_PER_STEP;
 pub use row::{Row, Rows};
-pub use rule::{CfaRule, RegisterRule};
+pub use rule::{CfaRule, RegisterRule, RuleExpression};
 pub use stop::Stopped;
 pub use unwind::{CallFrame, CallStack, Unwind, unwind};

@@ -261,7 +261,9 @@ impl<'a> FramePrinter<'a> {
         let mut out = String::from("CFA=");
         match row.cfa {
             CfaRule::None => out.push_str("unspecified"),
-            CfaRule::Expression(bytes) => out.push_str(&self.expression(bytes, cie)),
+            CfaRule::Expression(expression) => {
+                out.push_str(&self.expression(expression.bytes, cie))
+            }
             CfaRule::Register {
                 register,
                 offset,
@@ -302,8 +304,10 @@ impl<'a> FramePrinter<'a> {
             RegisterRule::Offset(offset) => format!("[{}]", cfa(offset)),
             RegisterRule::ValOffset(offset) => cfa(offset),
             RegisterRule::Register(register) => self.register(register),
-            RegisterRule::Expression(bytes) => format!("[{}]", self.expression(bytes, cie)),
-            RegisterRule::ValExpression(bytes) => self.expression(bytes, cie),
+            RegisterRule::Expression(expression) => {
+                format!("[{}]", self.expression(expression.bytes, cie))
+            }
+            RegisterRule::ValExpression(expression) => self.expression(expression.bytes, cie),
             RegisterRule::Architectural => "architectural".to_owned(),
         }
     }

@@ -17,7 +17,7 @@ use crate::arch::{AddressSpace, Register};
 use crate::expr::RegisterStyle;
 use crate::frame::{
     CfaOperand, Cie, Effect, Fde, FramePrinter, Instruction, InstructionItem, Instructions,
-    RULES_PER_STEP, RegisterRule,
+    RULES_PER_STEP, RegisterRule, RuleExpression,
 };
 use crate::meter::Meter;
 use crate::rule::Rule;
@@ -297,7 +297,7 @@ impl<'w, 'a> Walk<'w, 'a> {
     fn step(&mut self, item: &InstructionItem<'a>, findings: &mut Findings) {
         self.charge(1);
         self.check_operands(item, findings);
-        match item.instruction.effect(self.cie.data_alignment_factor) {
+        match item.effect(self.cie.data_alignment_factor) {
             Effect::Nothing => {}
             Effect::Advance(delta) => return self.advance(self.after(delta), item, findings),
             Effect::SetLocation(address) => return self.advance(Some(address), item, findings),
@@ -510,7 +510,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         &mut self,
         usage: Use,
         register: u64,
-        expression: &'a [u8],
+        expression: RuleExpression<'a>,
         item: &InstructionItem<'a>,
         findings: &mut Findings,
     ) {
@@ -520,7 +520,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         self.depend(register, found.uses, item, findings);
     }
 
-    fn run_expression(&mut self, expression: &'a [u8], usage: Use) -> Gives {
+    fn run_expression(&mut self, expression: RuleExpression<'a>, usage: Use) -> Gives {
         let (pc, cfa_space) = (self.pc(), self.rules.cfa_space);
         self.shared.expressions.check(
             self.facts,

@@ -168,21 +168,12 @@ impl FunctionFrame {
     /// are appended.
     pub fn escape(&mut self, bytes: &[u8]) -> Result<&mut FunctionFrame> {
         let mut items = Instructions::new(bytes, 0, ADDRESS_SIZE, ".cfi_escape");
-        let mut item = items.next()?;
-        while let Some(this) = item {
-            let next = items.next();
-            // The instruction ends where the next one starts, also if that one is malformed.
-            let end = match &next {
-                Ok(Some(next)) => Some(next.offset),
-                Ok(None) => Some(bytes.len() as u64),
-                Err(error) => error.origin().map(|origin| origin.offset),
-            };
-            let range = usize::try_from(this.offset)
+        while let Some(item) = items.next()? {
+            let range = usize::try_from(item.offset)
                 .ok()
-                .zip(end.and_then(|end| usize::try_from(end).ok()));
+                .zip(usize::try_from(item.end).ok());
             let own = range.and_then(|(start, end)| bytes.get(start..end));
-            self.append(&this.instruction, own.unwrap_or_default())?;
-            item = next?;
+            self.append(&item.instruction, own.unwrap_or_default())?;
         }
         Ok(self)
     }
@@ -228,7 +219,8 @@ impl FunctionFrame {
     ) -> Result<&mut FunctionFrame> {
         let end = self.instructions.len() as u64;
         let place = |error: Error| error.at_operation(instruction.name(), end);
-        let effect = instruction.effect(self.common.data_alignment_factor());
+        let factor = self.common.data_alignment_factor();
+        let effect = instruction.effect(factor, bytes.len() as u64);
         self.check(instruction, effect).map_err(place)?;
         let next = if let Effect::Advance(delta) = effect {
             Some(self.advanced_to(delta).map_err(place)?)
