@@ -485,13 +485,16 @@ mod tests {
         let mut items = Instructions::new(&section[2..], 2, 8, ".debug_frame");
         let mut found = Vec::new();
         while let Some(item) = items.next().unwrap() {
-            match item.effect(4) {
-                Effect::CfaExpression(expression)
-                | Effect::Rule(
-                    _,
-                    RegisterRule::Expression(expression) | RegisterRule::ValExpression(expression),
-                ) => found.push(expression),
-                other => assert_eq!(other, Effect::Nothing),
+            let effect = item.effect(4);
+            if let Effect::CfaExpression(expression)
+            | Effect::Rule(
+                _,
+                RegisterRule::Expression(expression) | RegisterRule::ValExpression(expression),
+            ) = effect
+            {
+                found.push(expression);
+            } else {
+                assert_eq!(effect, Effect::Nothing);
             }
         }
         let offsets: Vec<u64> = found.iter().map(|expression| expression.offset).collect();
