@@ -89,7 +89,8 @@ pub fn code_object<'a>(object: &'a CodeObject<'a>) {
 /// Units, functions, lines and a part of the entries.
 fn entries(program: &Program<'_>, addresses: &mut Vec<u64>) {
     let info = program.info();
-    info.units().take(50).for_each(drop);
+    let mut units = info.units();
+    (0..50).for_each(|_| drop(units.next()));
     for unit in info.unit_ids().take(3) {
         if let Ok(functions) = info.functions(unit) {
             addresses.extend(

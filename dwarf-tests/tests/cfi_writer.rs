@@ -224,7 +224,7 @@ fn what_is_written_reads_back_as_rows() {
         space: 6,
     };
     // regx SGPR30, piece 4, regx SGPR31, piece 4
-    let pair = RegisterRule::Expression(&[0x90, 0x3e, 0x93, 4, 0x90, 0x3f, 0x93, 4]);
+    let pair = RegisterRule::Expression([0x90, 0x3e, 0x93, 4, 0x90, 0x3f, 0x93, 4][..].into());
     let entry = &found[0];
     assert_eq!(entry.cfa, at_scratch(64));
     let undefined = RegisterRule::Undefined;
@@ -242,7 +242,7 @@ fn what_is_written_reads_back_as_rows() {
 
     let body = &found[8];
     let rule = |register| match body.rule(register) {
-        Some(RegisterRule::Expression(bytes)) => bytes,
+        Some(RegisterRule::Expression(expression)) => expression.bytes,
         other => panic!("{register}: {other:?}"),
     };
     // regx SGPR4, piece 4, regx SGPR5, piece 4

@@ -8,6 +8,7 @@ use std::process::Command;
 
 use dwarf_tests::disassembly::{Line, disassemble};
 use dwarf_tests::{corpus, llvm_tool, wave_cases};
+use fallible_iterator::FallibleIterator;
 use hetdwarf::arch::{Processor, WaveSize};
 use hetdwarf::isa::Decoder;
 use hetdwarf::object::CodeObject;
@@ -143,8 +144,8 @@ fn the_corpus_decodes_as_llvm_disassembles_it() {
             let code: Vec<u8> = run.iter().flat_map(|line| bytes(&line.dwords)).collect();
             let ours: Vec<_> = decoder
                 .instructions(&code, run[0].address)
-                .map(|one| one.expect(name))
-                .collect();
+                .collect()
+                .expect(name);
             named += ours.iter().filter(|one| one.mnemonic.is_some()).count();
             let addresses: Vec<_> = ours.iter().map(|one| one.address).collect();
             let theirs: Vec<_> = run.iter().map(|line| line.address).collect();

@@ -132,8 +132,11 @@ fn annotate_within(
     for unit in program.info().unit_ids() {
         annotator.unit(unit, wanted, &mut found)?;
     }
-    let unreadable = program.info().units().filter_map(core::result::Result::err);
-    let notes = unreadable.map(|error| format!("a unit is left alone: {error}"));
+    let info = program.info();
+    let error_of = |unit| info.unit_info(unit).err();
+    let errors = info.unit_ids().filter_map(error_of);
+    let errors = errors.chain(info.broken().cloned());
+    let notes = errors.map(|error| format!("a unit is left alone: {error}"));
     found.notes.extend(notes);
     if let Some(sections) = annotator.finish()? {
         found.file = elf::with_sections(file, sections)?;

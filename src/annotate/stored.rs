@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use crate::error::{Error, Result};
-use crate::object::{CCOB_MAGIC, CodeObject, CompressedBundle, CompressionMethod};
+use crate::object::{CodeObject, CompressedBundle, CompressionMethod};
 
 /// A section as it is stored: compressed if it was.
 pub(super) fn stored(
@@ -35,36 +35,14 @@ pub(super) fn stored(
     Ok(stored)
 }
 
-/// A bundle, compressed as another one was: `CCOB`, the version and the method, sizes, and a hash of the bundle.
+/// A bundle, compressed as another one was.
 ///
 /// Nothing if its sizes are too large for that version of the header.
 pub(super) fn stored_bundle(was: &CompressedBundle, bundle: &[u8]) -> Result<Option<Vec<u8>>> {
-    let method = match was.method {
-        CompressionMethod::Zlib => 0_u16,
-        CompressionMethod::Zstd => 1,
-    };
     let data = compressed(was.method, bundle)?;
-    let size = bundle.len() as u64;
-    let with_header = |header: usize| data.len().saturating_add(header) as u64;
-    let (sizes, narrow): (&[u64], bool) = match was.version {
-        1 => (&[size], true),
-        2 => (&[with_header(24), size], true),
-        _ => (&[with_header(32), size], false),
-    };
-    let mut stored = CCOB_MAGIC.to_vec();
-    stored.extend(was.version.to_le_bytes());
-    stored.extend(method.to_le_bytes());
-    for size in sizes {
-        match (narrow, u32::try_from(*size)) {
-            (true, Ok(size)) => stored.extend(size.to_le_bytes()),
-            (true, Err(_)) => return Ok(None),
-            (false, _) => stored.extend(size.to_le_bytes()),
-        }
-    }
-    let hash = md5::compute(bundle);
-    stored.extend(hash.iter().take(8));
-    stored.extend(data);
-    Ok(Some(stored))
+    let [hash @ .., _, _, _, _, _, _, _, _] = md5::compute(bundle).0;
+    let header = was.header_of(data.len() as u64, bundle.len() as u64, hash);
+    Ok(header.map(|header| [header, data].concat()))
 }
 
 fn compressed(method: CompressionMethod, bytes: &[u8]) -> Result<Vec<u8>> {

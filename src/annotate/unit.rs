@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use fallible_iterator::FallibleIterator;
 use gimli::constants as dw;
-use gimli::{AttributeValue, UnitOffset};
+use gimli::{AttributeValue, Reader as _, UnitOffset};
 
 use super::lists::ListKind;
 use super::shift::{Edit, Shift};
@@ -20,7 +20,7 @@ use crate::debug_info::attribute::Extension;
 use crate::debug_info::raw_list::{LocationFormat, RawLocations};
 use crate::expr::{Dialect, Encoding, Operation, encode_operation, operations, write_uleb};
 use crate::lane_pc::attribute_code;
-use crate::meter::{Held, Meter};
+use crate::meter::{BYTES_PER_STEP, Held, Meter};
 
 /// How deep expressions may be in one another.
 const NESTED: u8 = 4;
@@ -109,6 +109,7 @@ impl<'a> Source<'_, 'a> {
         additions: &BTreeMap<usize, Addition>,
     ) -> Result<UnitChange, Refused> {
         let unit = self.dwarf.unit(self.header).map_err(refused)?;
+        let (abbreviations, last_code) = self.abbreviation_table()?;
         let offset_size = usize::from(self.header.format().word_size());
         let mut walk = Walk {
             source: self,
@@ -120,7 +121,8 @@ impl<'a> Source<'_, 'a> {
             unit_references: Vec::new(),
             expressions: Vec::new(),
             codes: BTreeMap::new(),
-            next_code: self.last_code()?.saturating_add(1),
+            abbreviations,
+            next_code: last_code.saturating_add(1),
             new_abbreviations: Vec::new(),
             lists_seen: BTreeSet::new(),
             held: Held::new(Arc::clone(self.meter)),
@@ -129,33 +131,39 @@ impl<'a> Source<'_, 'a> {
         walk.finish()
     }
 
-    /// The highest code of the unit's abbreviations.
-    fn last_code(&self) -> Result<u64, Refused> {
-        let (table, last) = self.abbreviation_table().map_err(refused)?;
-        self.meter.pass(table.len()).map_err(refused)?;
-        Ok(last)
-    }
-
-    /// The bytes of the unit's abbreviations without the 0 at their end, and the highest code.
-    fn abbreviation_table(&self) -> gimli::Result<(&'a [u8], u64)> {
+    /// The bytes of the unit's abbreviations without the 0 at their end, and the highest code. They are paid for as they are
+    /// read: how many there are is not known before.
+    fn abbreviation_table(&self) -> Result<(&'a [u8], u64), Refused> {
+        /// The least that an attribute has: a name and a form.
+        const ATTRIBUTE: usize = 2;
         let offset = self.header.debug_abbrev_offset().0;
         let table = self.abbrev.get(offset..).unwrap_or_default();
         let mut input = Bytes::new(table, gimli::LittleEndian);
+        let position = |input: &Bytes<'a>| table.len().saturating_sub(input.len());
+        let mut paid = 0_u64;
+        let mut pay_to = |end: usize| {
+            let steps = (end as u64).div_ceil(BYTES_PER_STEP);
+            let due = steps.saturating_sub(paid);
+            paid = steps.max(paid);
+            self.meter.work(due).map_err(refused)
+        };
         let mut highest = 0;
         loop {
-            let at = table.len().saturating_sub(input.len());
-            let code = gimli::Reader::read_uleb128(&mut input)?;
+            let at = position(&input);
+            let code = input.read_uleb128().map_err(refused)?;
             if code == 0 {
+                pay_to(at)?;
                 return Ok((table.get(..at).unwrap_or_default(), highest));
             }
             highest = highest.max(code);
-            gimli::Reader::read_uleb128(&mut input)?;
-            gimli::Reader::read_u8(&mut input)?;
+            input.read_uleb128().map_err(refused)?;
+            input.read_u8().map_err(refused)?;
             loop {
-                let name = gimli::Reader::read_uleb128(&mut input)?;
-                let form = gimli::Reader::read_uleb128(&mut input)?;
+                pay_to(position(&input).saturating_add(ATTRIBUTE))?;
+                let name = input.read_uleb128().map_err(refused)?;
+                let form = input.read_uleb128().map_err(refused)?;
                 if form == u64::from(dw::DW_FORM_implicit_const.0) {
-                    gimli::Reader::read_sleb128(&mut input)?;
+                    input.read_sleb128().map_err(refused)?;
                 }
                 if name == 0 && form == 0 {
                     break;
@@ -186,6 +194,8 @@ struct Walk<'w, 's, 'a> {
     expressions: Vec<Found<'a>>,
     /// New codes by the old one, and by whether there is a list of active lanes.
     codes: BTreeMap<(u64, bool), u64>,
+    /// The bytes of the unit's abbreviations without the 0 at their end.
+    abbreviations: &'a [u8],
     next_code: u64,
     new_abbreviations: Vec<u8>,
     /// The location lists whose expressions are among `expressions`.
@@ -412,8 +422,7 @@ impl<'a> Walk<'_, '_, 'a> {
             rewrite(expression, encoding, &moved, NESTED, &mut self.change)?;
         }
         if !self.change.edits.is_empty() {
-            let (old, _) = self.source.abbreviation_table().map_err(refused)?;
-            let mut table = old.to_vec();
+            let mut table = self.abbreviations.to_vec();
             table.extend(&self.new_abbreviations);
             table.push(0);
             self.change.abbreviations = Some(table);

@@ -149,7 +149,7 @@ pub(super) fn cfa(rule: CfaRule<'_>, encoding: Encoding) -> Option<DecodedCfa> {
                 space,
             })
         }
-        CfaRule::Expression(bytes) => match run(bytes, Vec::new(), encoding)? {
+        CfaRule::Expression(expression) => match run(expression.bytes, Vec::new(), encoding)? {
             Entry::Memory(number, space) => Some(DecodedCfa { number, space }),
             Entry::Number(number) => Some(DecodedCfa {
                 number,
@@ -193,8 +193,12 @@ fn decode(
             let register = machine_register(Register::from_number(number)?)?;
             (Entry::Register { register, bit: 0 }, false)
         }
-        RegisterRule::Expression(bytes) => (run(bytes, vec![cfa(0)], encoding)?, false),
-        RegisterRule::ValExpression(bytes) => (run(bytes, vec![cfa(0)], encoding)?, true),
+        RegisterRule::Expression(expression) => {
+            (run(expression.bytes, vec![cfa(0)], encoding)?, false)
+        }
+        RegisterRule::ValExpression(expression) => {
+            (run(expression.bytes, vec![cfa(0)], encoding)?, true)
+        }
     };
     match (entry, is_value) {
         (Entry::Cfa { shift, plus }, true) => Some(DecodedRule::CfaScaled { shift, plus }),

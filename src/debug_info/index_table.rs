@@ -247,6 +247,9 @@ impl IndexTables {
 }
 
 impl Part {
+    // Read by hand: gimli 0.34 finds headers of `.debug_addr` only from the start of the section on, and those of
+    // `.debug_str_offsets` not at all. Its `ListsHeader::parse`, for the other two, refuses a size of segment selectors that is not 0,
+    // although entries have no selectors and the lists are read.
     /// The part whose entries start at `base`; nothing if no header that makes sense ends there.
     fn read(
         table: IndexTable,

@@ -163,20 +163,14 @@ impl Namer<'_> {
             };
             target = self.table.get(*inner);
         }
-        match target.kind {
-            TypeKind::Array { .. } | TypeKind::Function { .. } => format!("({text})"),
-            TypeKind::Void
-            | TypeKind::Base(_)
-            | TypeKind::Represented { .. }
-            | TypeKind::Pointer { .. }
-            | TypeKind::Record { .. }
-            | TypeKind::Variants { .. }
-            | TypeKind::Enumeration { .. }
-            | TypeKind::Typedef(_)
-            | TypeKind::Qualified(..)
-            | TypeKind::MemberPointer { .. }
-            | TypeKind::Unspecified
-            | TypeKind::Unsupported(_) => text,
+        let needs_brackets = matches!(
+            target.kind,
+            TypeKind::Array { .. } | TypeKind::Function { .. }
+        );
+        if needs_brackets {
+            format!("({text})")
+        } else {
+            text
         }
     }
 

@@ -3,9 +3,11 @@
 //! gimli reads headers and abbreviations. What functions and types a unit has is left to the modules
 //! that ask. Sources: DWARF 5 §3.1, §7.5.1; HET A.3.1.1, A.7.12.
 
+use core::ops::Range;
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
+use fallible_iterator::FallibleIterator;
 use gimli::{
     AttributeValue, DebugLocListsBase, DebugRngListsBase, DebugStrOffsetsBase, DwAt, DwarfFileType,
     SectionId, UnitType, constants,
@@ -188,13 +190,44 @@ impl<'a> UnitEntry<'a> {
     }
 }
 
+/// The units of a file, see [`DebugInfo::units`].
+#[derive(Clone, Debug)]
+pub struct Units<'i, 'a> {
+    info: &'i DebugInfo<'a>,
+    /// The numbers of those that are still to come.
+    ids: Range<u32>,
+    /// What comes after them.
+    broken: Option<&'i Error>,
+}
+
+impl<'a> FallibleIterator for Units<'_, 'a> {
+    type Item = UnitInfo<'a>;
+    type Error = Error;
+
+    fn next(&mut self) -> Result<Option<UnitInfo<'a>>> {
+        if let Some(id) = self.ids.next() {
+            return self.info.unit_info(UnitId(id)).map(Some);
+        }
+        self.broken
+            .take()
+            .map_or(Ok(None), |error| Err(error.clone()))
+    }
+}
+
 impl<'a> DebugInfo<'a> {
-    /// Every unit, in the order of their numbers; an error for one that cannot be read, and a last
-    /// error if the headers could not be followed to the end of a section.
-    pub fn units(&self) -> impl Iterator<Item = Result<UnitInfo<'a>>> + '_ {
-        self.unit_ids()
-            .map(|id| self.unit_info(id))
-            .chain(self.broken().cloned().map(Err))
+    /// Every unit, in the order of their numbers; an error for one that cannot be read, after which the next one follows, and
+    /// a last error if the headers could not be followed to the end of a section.
+    #[must_use]
+    pub fn units(&self) -> Units<'_, 'a> {
+        Units {
+            info: self,
+            ids: 0..self.unit_count(),
+            broken: self.broken(),
+        }
+    }
+
+    fn unit_count(&self) -> u32 {
+        u32::try_from(self.units.len()).unwrap_or(u32::MAX)
     }
 
     /// Why the headers of units could not be followed to the end of a section.
@@ -204,7 +237,7 @@ impl<'a> DebugInfo<'a> {
 
     /// The number of every unit, in order.
     pub fn unit_ids(&self) -> impl Iterator<Item = UnitId> + use<'a> {
-        (0..u32::try_from(self.units.len()).unwrap_or(u32::MAX)).map(UnitId)
+        (0..self.unit_count()).map(UnitId)
     }
 
     /// What the header and the first entry of a unit say.

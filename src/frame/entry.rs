@@ -168,14 +168,6 @@ impl<'a> FrameSection<'a> {
         self.bytes
     }
 
-    /// Where a part of the section starts in it. Rules of rows have their expressions without offsets, since rows are copied
-    /// often and offsets are asked for where something is wrong.
-    pub(crate) fn offset_of(&self, part: &'a [u8]) -> u64 {
-        part.as_ptr()
-            .addr()
-            .wrapping_sub(self.bytes.as_ptr().addr()) as u64
-    }
-
     /// Which section it is.
     #[must_use]
     pub fn kind(&self) -> SectionKind {

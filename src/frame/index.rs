@@ -27,7 +27,7 @@ struct KnownRows<'a> {
 impl<'a> KnownRows<'a> {
     /// Keeps a row. There is no end of addresses, so that it starts anew when it has become large.
     fn keep(&mut self, pc: u64, row: &Arc<KnownRow<'a>>) {
-        /// How many rules there may be, and rows, each of which counts as some of them: some 4 MiB.
+        /// How many rules there may be, and rows, each of which counts as some of them: some 5 MiB.
         const MOST: usize = 1 << 17;
         const ROW: usize = 16;
         self.rules = self

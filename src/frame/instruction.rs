@@ -3,6 +3,8 @@
 
 use fallible_iterator::FallibleIterator;
 
+use super::rule::{RegisterRule, RuleExpression};
+use crate::arch::AddressSpace;
 use crate::error::{Error, ErrorKind, Result};
 use crate::expr::{Cursor, OperandValue, write_sized, write_sleb, write_uleb};
 use smallvec::SmallVec;
@@ -54,6 +56,72 @@ pub struct CfaRow {
     pub spec: &'static str,
 }
 
+/// What a call frame instruction does to the row at hand. Offsets are in bytes. Source: HET A.6.4.2, DWARF 5 §6.4.2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effect<'a> {
+    /// Nothing.
+    Nothing,
+    /// Ends the row: the next one starts so many units of the code alignment factor further on.
+    Advance(u64),
+    /// Ends the row: the next one starts at an address.
+    SetLocation(u64),
+    /// The CFA is a register plus an offset, in the space of a number.
+    DefineCfa {
+        register: u64,
+        offset: i64,
+        space: u64,
+    },
+    /// The CFA, which has to be a register plus an offset, counts from another register.
+    CfaRegister(u64),
+    /// The CFA, which has to be a register plus an offset, has another offset.
+    CfaOffset(i64),
+    /// The CFA is what an expression gives.
+    CfaExpression(RuleExpression<'a>),
+    /// A register gets a rule.
+    Rule(u64, RegisterRule<'a>),
+    /// A register gets the rule back that the initial instructions gave it, or none.
+    RestoreRule(u64),
+    /// All rules are put on the stack of those that are remembered.
+    RememberState,
+    /// All rules are taken from there.
+    RestoreState,
+}
+
+impl Effect<'_> {
+    /// The register whose rule changes, by its number.
+    pub(crate) fn ruled_register(self) -> Option<u64> {
+        match self {
+            Effect::Rule(register, _) | Effect::RestoreRule(register) => Some(register),
+            Effect::Nothing
+            | Effect::Advance(_)
+            | Effect::SetLocation(_)
+            | Effect::DefineCfa { .. }
+            | Effect::CfaRegister(_)
+            | Effect::CfaOffset(_)
+            | Effect::CfaExpression(_)
+            | Effect::RememberState
+            | Effect::RestoreState => None,
+        }
+    }
+}
+
+/// The address space of a CFA for which none is said.
+const DEFAULT_SPACE: u64 = AddressSpace::None.number() as u64;
+
+/// The effect of the instructions that define the CFA anew, without a space.
+const fn cfa<'a>(register: u64, offset: i64) -> Effect<'a> {
+    cfa_in(register, offset, DEFAULT_SPACE)
+}
+
+/// The effect of those that say its space.
+const fn cfa_in<'a>(register: u64, offset: i64, space: u64) -> Effect<'a> {
+    Effect::DefineCfa {
+        register,
+        offset,
+        space,
+    }
+}
+
 macro_rules! operand_type {
     (Expression) => { &'a [u8] };
     (SignedFactored) => { i64 };
@@ -94,6 +162,28 @@ macro_rules! read_operand {
     };
 }
 
+/// An operand as [`Effect`] has it: offsets in bytes, and expressions, which end where their instruction does, with where they are.
+macro_rules! effect_operand {
+    (Expression, $field:ident, $factor:ident, $end:ident) => {
+        RuleExpression {
+            bytes: $field,
+            offset: $end.saturating_sub($field.len() as u64),
+        }
+    };
+    (Offset, $field:ident, $factor:ident, $end:ident) => {
+        $field.cast_signed()
+    };
+    (Factored, $field:ident, $factor:ident, $end:ident) => {
+        $field.cast_signed().wrapping_mul($factor)
+    };
+    (SignedFactored, $field:ident, $factor:ident, $end:ident) => {
+        $field.wrapping_mul($factor)
+    };
+    ($other:ident, $field:ident, $factor:ident, $end:ident) => {
+        $field
+    };
+}
+
 macro_rules! number_operand {
     (Expression, $field:ident, $each:ident) => {
         let _ = $field;
@@ -107,7 +197,7 @@ macro_rules! number_operand {
 }
 
 macro_rules! instructions {
-    ($($opcode:ident $name:literal $code:literal $(( $($field:ident : $kind:ident),+ ))? $spec:literal;)*) => {
+    ($($opcode:ident $name:literal $code:literal $(( $($field:ident : $kind:ident),+ ))? $spec:literal => $effect:expr;)*) => {
         /// A call frame instruction without its operands.
         #[non_exhaustive]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -157,6 +247,22 @@ macro_rules! instructions {
                 }
             }
 
+            /// What the instruction does to the row at hand.
+            ///
+            /// * `factor`: the data alignment factor of its CIE.
+            /// * `end`: the offset of the first byte after it, from where the offset of its expression is to count.
+            // Where it is executed it need not be handed over.
+            #[inline(always)]
+            #[allow(unused_variables, reason = "an effect need not depend on all operands")]
+            pub(crate) fn effect(&self, factor: i64, end: u64) -> Effect<'a> {
+                match *self {
+                    $(Instruction::$opcode $({ $($field),+ })? => {
+                        $($(let $field = effect_operand!($kind, $field, factor, end);)+)?
+                        $effect
+                    })*
+                }
+            }
+
             /// Calls `each` with every operand that is a number without sign.
             #[inline]
             pub(crate) fn each_number(&self, mut each: impl FnMut(CfaOperand, u64)) {
@@ -183,37 +289,37 @@ macro_rules! instructions {
 
 #[rustfmt::skip]
 instructions! {
-    // opcode               name                             code  operands                                                     source
-    AdvanceLoc              "DW_CFA_advance_loc"             0x40  (delta: SmallDelta)                                          "DWARF 5 §6.4.2.1";
-    Offset                  "DW_CFA_offset"                  0x80  (register: SmallRegister, offset: Factored)                  "HET A.6.4.2.3";
-    Restore                 "DW_CFA_restore"                 0xc0  (register: SmallRegister)                                    "HET A.6.4.2.3";
-    Nop                     "DW_CFA_nop"                     0x00                                                               "DWARF 5 §6.4.2.5";
-    SetLoc                  "DW_CFA_set_loc"                 0x01  (address: Address)                                           "DWARF 5 §6.4.2.1";
-    AdvanceLoc1             "DW_CFA_advance_loc1"            0x02  (delta: Delta1)                                              "DWARF 5 §6.4.2.1";
-    AdvanceLoc2             "DW_CFA_advance_loc2"            0x03  (delta: Delta2)                                              "DWARF 5 §6.4.2.1";
-    AdvanceLoc4             "DW_CFA_advance_loc4"            0x04  (delta: Delta4)                                              "DWARF 5 §6.4.2.1";
-    OffsetExtended          "DW_CFA_offset_extended"         0x05  (register: Register, offset: Factored)                       "HET A.6.4.2.3";
-    RestoreExtended         "DW_CFA_restore_extended"        0x06  (register: Register)                                         "HET A.6.4.2.3";
-    Undefined               "DW_CFA_undefined"               0x07  (register: Register)                                         "HET A.6.4.2.3";
-    SameValue               "DW_CFA_same_value"              0x08  (register: Register)                                         "HET A.6.4.2.3";
-    Register                "DW_CFA_register"                0x09  (register: Register, saved_in: Register)                     "HET A.6.4.2.3";
-    RememberState           "DW_CFA_remember_state"          0x0a                                                               "DWARF 5 §6.4.2.4";
-    RestoreState            "DW_CFA_restore_state"           0x0b                                                               "DWARF 5 §6.4.2.4";
-    DefCfa                  "DW_CFA_def_cfa"                 0x0c  (register: Register, offset: Offset)                         "HET A.6.4.2.2";
-    DefCfaRegister          "DW_CFA_def_cfa_register"        0x0d  (register: Register)                                         "HET A.6.4.2.2";
-    DefCfaOffset            "DW_CFA_def_cfa_offset"          0x0e  (offset: Offset)                                             "HET A.6.4.2.2";
-    DefCfaExpression        "DW_CFA_def_cfa_expression"      0x0f  (expression: Expression)                                     "HET A.6.4.2.2";
-    Expression              "DW_CFA_expression"              0x10  (register: Register, expression: Expression)                 "HET A.6.4.2.3";
-    OffsetExtendedSf        "DW_CFA_offset_extended_sf"      0x11  (register: Register, offset: SignedFactored)                 "HET A.6.4.2.3";
-    DefCfaSf                "DW_CFA_def_cfa_sf"              0x12  (register: Register, offset: SignedFactored)                 "HET A.6.4.2.2";
-    DefCfaOffsetSf          "DW_CFA_def_cfa_offset_sf"       0x13  (offset: SignedFactored)                                     "HET A.6.4.2.2";
-    ValOffset               "DW_CFA_val_offset"              0x14  (register: Register, offset: Factored)                       "HET A.6.4.2.3";
-    ValOffsetSf             "DW_CFA_val_offset_sf"           0x15  (register: Register, offset: SignedFactored)                 "HET A.6.4.2.3";
-    ValExpression           "DW_CFA_val_expression"          0x16  (register: Register, expression: Expression)                 "HET A.6.4.2.3";
-    GnuArgsSize             "DW_CFA_GNU_args_size"           0x2e  (size: Offset)                                               "LSB Core, \"DWARF Extensions\"";
-    GnuNegativeOffsetExtended "DW_CFA_GNU_negative_offset_extended" 0x2f (register: Register, offset: Factored)                 "LSB Core, \"DWARF Extensions\"";
-    LlvmDefAspaceCfa        "DW_CFA_LLVM_def_aspace_cfa"     0x30  (register: Register, offset: Offset, space: Space)           "HET A.6.4.2.2";
-    LlvmDefAspaceCfaSf      "DW_CFA_LLVM_def_aspace_cfa_sf"  0x31  (register: Register, offset: SignedFactored, space: Space)   "HET A.6.4.2.2";
+    // opcode               name                             code  operands                                                     source                      effect
+    AdvanceLoc              "DW_CFA_advance_loc"             0x40  (delta: SmallDelta)                                          "DWARF 5 §6.4.2.1"       => Effect::Advance(delta);
+    Offset                  "DW_CFA_offset"                  0x80  (register: SmallRegister, offset: Factored)                  "HET A.6.4.2.3"          => Effect::Rule(register, RegisterRule::Offset(offset));
+    Restore                 "DW_CFA_restore"                 0xc0  (register: SmallRegister)                                    "HET A.6.4.2.3"          => Effect::RestoreRule(register);
+    Nop                     "DW_CFA_nop"                     0x00                                                               "DWARF 5 §6.4.2.5"       => Effect::Nothing;
+    SetLoc                  "DW_CFA_set_loc"                 0x01  (address: Address)                                           "DWARF 5 §6.4.2.1"       => Effect::SetLocation(address);
+    AdvanceLoc1             "DW_CFA_advance_loc1"            0x02  (delta: Delta1)                                              "DWARF 5 §6.4.2.1"       => Effect::Advance(delta);
+    AdvanceLoc2             "DW_CFA_advance_loc2"            0x03  (delta: Delta2)                                              "DWARF 5 §6.4.2.1"       => Effect::Advance(delta);
+    AdvanceLoc4             "DW_CFA_advance_loc4"            0x04  (delta: Delta4)                                              "DWARF 5 §6.4.2.1"       => Effect::Advance(delta);
+    OffsetExtended          "DW_CFA_offset_extended"         0x05  (register: Register, offset: Factored)                       "HET A.6.4.2.3"          => Effect::Rule(register, RegisterRule::Offset(offset));
+    RestoreExtended         "DW_CFA_restore_extended"        0x06  (register: Register)                                         "HET A.6.4.2.3"          => Effect::RestoreRule(register);
+    Undefined               "DW_CFA_undefined"               0x07  (register: Register)                                         "HET A.6.4.2.3"          => Effect::Rule(register, RegisterRule::Undefined);
+    SameValue               "DW_CFA_same_value"              0x08  (register: Register)                                         "HET A.6.4.2.3"          => Effect::Rule(register, RegisterRule::SameValue);
+    Register                "DW_CFA_register"                0x09  (register: Register, saved_in: Register)                     "HET A.6.4.2.3"          => Effect::Rule(register, RegisterRule::Register(saved_in));
+    RememberState           "DW_CFA_remember_state"          0x0a                                                               "DWARF 5 §6.4.2.4"       => Effect::RememberState;
+    RestoreState            "DW_CFA_restore_state"           0x0b                                                               "DWARF 5 §6.4.2.4"       => Effect::RestoreState;
+    DefCfa                  "DW_CFA_def_cfa"                 0x0c  (register: Register, offset: Offset)                         "HET A.6.4.2.2"          => cfa(register, offset);
+    DefCfaRegister          "DW_CFA_def_cfa_register"        0x0d  (register: Register)                                         "HET A.6.4.2.2"          => Effect::CfaRegister(register);
+    DefCfaOffset            "DW_CFA_def_cfa_offset"          0x0e  (offset: Offset)                                             "HET A.6.4.2.2"          => Effect::CfaOffset(offset);
+    DefCfaExpression        "DW_CFA_def_cfa_expression"      0x0f  (expression: Expression)                                     "HET A.6.4.2.2"          => Effect::CfaExpression(expression);
+    Expression              "DW_CFA_expression"              0x10  (register: Register, expression: Expression)                 "HET A.6.4.2.3"          => Effect::Rule(register, RegisterRule::Expression(expression));
+    OffsetExtendedSf        "DW_CFA_offset_extended_sf"      0x11  (register: Register, offset: SignedFactored)                 "HET A.6.4.2.3"          => Effect::Rule(register, RegisterRule::Offset(offset));
+    DefCfaSf                "DW_CFA_def_cfa_sf"              0x12  (register: Register, offset: SignedFactored)                 "HET A.6.4.2.2"          => cfa(register, offset);
+    DefCfaOffsetSf          "DW_CFA_def_cfa_offset_sf"       0x13  (offset: SignedFactored)                                     "HET A.6.4.2.2"          => Effect::CfaOffset(offset);
+    ValOffset               "DW_CFA_val_offset"              0x14  (register: Register, offset: Factored)                       "HET A.6.4.2.3"          => Effect::Rule(register, RegisterRule::ValOffset(offset));
+    ValOffsetSf             "DW_CFA_val_offset_sf"           0x15  (register: Register, offset: SignedFactored)                 "HET A.6.4.2.3"          => Effect::Rule(register, RegisterRule::ValOffset(offset));
+    ValExpression           "DW_CFA_val_expression"          0x16  (register: Register, expression: Expression)                 "HET A.6.4.2.3"          => Effect::Rule(register, RegisterRule::ValExpression(expression));
+    GnuArgsSize             "DW_CFA_GNU_args_size"           0x2e  (size: Offset)                                               "LSB Core, \"DWARF Extensions\"" => Effect::Nothing;
+    GnuNegativeOffsetExtended "DW_CFA_GNU_negative_offset_extended" 0x2f (register: Register, offset: Factored)                 "LSB Core, \"DWARF Extensions\"" => Effect::Rule(register, RegisterRule::Offset(offset.wrapping_neg()));
+    LlvmDefAspaceCfa        "DW_CFA_LLVM_def_aspace_cfa"     0x30  (register: Register, offset: Offset, space: Space)           "HET A.6.4.2.2"          => cfa_in(register, offset, space);
+    LlvmDefAspaceCfaSf      "DW_CFA_LLVM_def_aspace_cfa_sf"  0x31  (register: Register, offset: SignedFactored, space: Space)   "HET A.6.4.2.2"          => cfa_in(register, offset, space);
 }
 
 impl Instruction<'_> {
@@ -282,8 +388,20 @@ fn write_operand(
 pub struct InstructionItem<'a> {
     /// The offset of its first byte in the section.
     pub offset: u64,
+    /// The offset of the first byte after it.
+    pub end: u64,
     /// The instruction.
     pub instruction: Instruction<'a>,
+}
+
+impl<'a> InstructionItem<'a> {
+    /// What it does to the row at hand.
+    ///
+    /// * `factor`: the data alignment factor of its CIE.
+    #[inline(always)]
+    pub(crate) fn effect(&self, factor: i64) -> Effect<'a> {
+        self.instruction.effect(factor, self.end)
+    }
 }
 
 /// The instructions of an entry, in order. It ends with the first error and stays ended.
@@ -332,12 +450,58 @@ impl<'a> FallibleIterator for Instructions<'a> {
         match Instruction::read(&mut self.cursor, self.address_size) {
             Ok(instruction) => Ok(Some(InstructionItem {
                 offset,
+                end: self.start.saturating_add(self.cursor.position() as u64),
                 instruction,
             })),
             Err(error) => {
                 self.cursor = Cursor::new(&[]);
                 Err(error.within(self.section, offset))
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where an expression starts is counted back from there.
+    #[test]
+    fn an_expression_ends_where_its_instruction_does() {
+        for row in CFA_ROWS {
+            let before_last = row.operands.iter().rev().skip(1);
+            let mut expressions = before_last.filter(|kind| **kind == CfaOperand::Expression);
+            assert_eq!(expressions.next(), None, "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn an_expression_of_a_rule_is_where_the_section_has_it() {
+        // nop; def_cfa_expression of 2 bytes; expression of register 17, of 3 bytes; val_expression of register 2600, of 1 byte
+        let section = [
+            0xff, 0xff, 0x00, 0x0f, 2, 0x30, 0x31, 0x10, 17, 3, 0x32, 0x33, 0x34, 0x16, 0xa8, 0x14,
+            1, 0x35,
+        ];
+        let mut items = Instructions::new(&section[2..], 2, 8, ".debug_frame");
+        let mut found = Vec::new();
+        while let Some(item) = items.next().unwrap() {
+            let effect = item.effect(4);
+            if let Effect::CfaExpression(expression)
+            | Effect::Rule(
+                _,
+                RegisterRule::Expression(expression) | RegisterRule::ValExpression(expression),
+            ) = effect
+            {
+                found.push(expression);
+            } else {
+                assert_eq!(effect, Effect::Nothing);
+            }
+        }
+        let offsets: Vec<u64> = found.iter().map(|expression| expression.offset).collect();
+        assert_eq!(offsets, [5, 10, 17]);
+        for expression in found {
+            let at = expression.offset as usize;
+            assert_eq!(section[at..][..expression.bytes.len()], *expression.bytes);
         }
     }
 }

@@ -28,6 +28,7 @@ mod index;
 mod instruction;
 mod print;
 mod row;
+mod rule;
 mod stop;
 mod unwind;
 pub mod write;
@@ -36,11 +37,13 @@ pub use address::FrameAddress;
 pub use augmentation::{Augmentation, Vendor};
 pub use entry::{Cie, Entries, Entry, Fde, FrameSection, SectionKind};
 pub use index::FrameIndex;
+pub(crate) use instruction::Effect;
 pub use instruction::{
     CFA_ROWS, CfaOpcode, CfaOperand, CfaRow, Instruction, InstructionItem, Instructions,
 };
 pub use print::FramePrinter;
 pub(crate) use row::RULES_PER_STEP;
-pub use row::{CfaRule, RegisterRule, Row, Rows};
+pub use row::{Row, Rows};
+pub use rule::{CfaRule, RegisterRule, RuleExpression};
 pub use stop::Stopped;
 pub use unwind::{CallFrame, CallStack, Unwind, unwind};

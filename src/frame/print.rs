@@ -7,7 +7,8 @@ use fallible_iterator::FallibleIterator;
 
 use super::entry::{Cie, Entry, Fde, FrameSection};
 use super::instruction::{CfaOperand, Instruction, Instructions};
-use super::row::{CfaRule, RegisterRule, Row, Rows};
+use super::row::{Row, Rows};
+use super::rule::{CfaRule, RegisterRule};
 use crate::arch::{AddressSpace, Register};
 use crate::error::Result;
 use crate::expr::{Dialect, Encoding, OperandValue, Printer, RegisterStyle};
@@ -260,7 +261,9 @@ impl<'a> FramePrinter<'a> {
         let mut out = String::from("CFA=");
         match row.cfa {
             CfaRule::None => out.push_str("unspecified"),
-            CfaRule::Expression(bytes) => out.push_str(&self.expression(bytes, cie)),
+            CfaRule::Expression(expression) => {
+                out.push_str(&self.expression(expression.bytes, cie))
+            }
             CfaRule::Register {
                 register,
                 offset,
@@ -301,8 +304,10 @@ impl<'a> FramePrinter<'a> {
             RegisterRule::Offset(offset) => format!("[{}]", cfa(offset)),
             RegisterRule::ValOffset(offset) => cfa(offset),
             RegisterRule::Register(register) => self.register(register),
-            RegisterRule::Expression(bytes) => format!("[{}]", self.expression(bytes, cie)),
-            RegisterRule::ValExpression(bytes) => self.expression(bytes, cie),
+            RegisterRule::Expression(expression) => {
+                format!("[{}]", self.expression(expression.bytes, cie))
+            }
+            RegisterRule::ValExpression(expression) => self.expression(expression.bytes, cie),
             RegisterRule::Architectural => "architectural".to_owned(),
         }
     }

@@ -5,52 +5,11 @@ use std::sync::Arc;
 use fallible_iterator::FallibleIterator;
 
 use super::entry::{Cie, Fde};
-use super::instruction::{Instruction, Instructions};
-use crate::arch::AddressSpace;
+use super::instruction::{Effect, InstructionItem, Instructions};
+use super::rule::{CfaRule, RegisterRule};
 use crate::error::{Error, Limit, Result, SpecRule};
 use crate::limits::{Limits, reached, too_many};
 use crate::meter::Meter;
-
-/// How the canonical frame address is found.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CfaRule<'a> {
-    /// It is not said.
-    #[default]
-    None,
-    /// The address in a register plus an offset, in a space.
-    Register {
-        /// The register's number.
-        register: u64,
-        /// Bytes that are added.
-        offset: i64,
-        /// The number of the address space.
-        space: u64,
-    },
-    /// What an expression gives.
-    Expression(&'a [u8]),
-}
-
-/// How a register of the caller is found. Source: HET A.6.4.1, "The register rules are".
-#[non_exhaustive]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RegisterRule<'a> {
-    /// It cannot be found.
-    Undefined,
-    /// It is unchanged. AMDGPU's default.
-    SameValue,
-    /// In memory at the CFA plus an offset in bytes.
-    Offset(i64),
-    /// It is the address at the CFA plus an offset in bytes.
-    ValOffset(i64),
-    /// In another register, by its number.
-    Register(u64),
-    /// At the location that an expression gives.
-    Expression(&'a [u8]),
-    /// The value that an expression gives.
-    ValExpression(&'a [u8]),
-    /// As the augmentation says.
-    Architectural,
-}
 
 /// The rules that hold from one address to another.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -286,7 +245,7 @@ impl<'a> Rows<'a> {
             // An advance in a CIE has no address to start from; it changes nothing.
             self.unpaid = self.unpaid.saturating_add(1);
             let section = self.instructions.section();
-            self.execute(item.instruction)
+            self.execute(item)
                 .map_err(|e| e.within(section, item.offset))?;
         }
         self.end_group();
@@ -333,9 +292,7 @@ impl<'a> Rows<'a> {
                 return Ok(Some(&self.row));
             };
             self.unpaid = self.unpaid.saturating_add(1);
-            let next = self
-                .execute(item.instruction)
-                .inspect_err(|_| self.done = true);
+            let next = self.execute(item).inspect_err(|_| self.done = true);
             let section = self.instructions.section();
             if let Some(next) = next.map_err(|e| e.within(section, item.offset))? {
                 self.end_group();
@@ -375,98 +332,44 @@ impl<'a> Rows<'a> {
     }
 
     /// Executes an instruction; gives the start of the next row if it begins one.
-    #[expect(clippy::too_many_lines, reason = "what each instruction does")]
     #[inline(always)]
-    fn execute(&mut self, instruction: Instruction<'a>) -> Result<Option<u64>> {
-        match instruction {
-            Instruction::Nop | Instruction::GnuArgsSize { .. } => {}
-            Instruction::AdvanceLoc { delta }
-            | Instruction::AdvanceLoc1 { delta }
-            | Instruction::AdvanceLoc2 { delta }
-            | Instruction::AdvanceLoc4 { delta } => {
+    fn execute(&mut self, item: InstructionItem<'a>) -> Result<Option<u64>> {
+        match item.effect(self.factors.data) {
+            Effect::Nothing => {}
+            Effect::Advance(delta) => {
                 let distance = delta.checked_mul(self.factors.code);
                 let next = distance.and_then(|distance| self.row.start.checked_add(distance));
                 return next
                     .map(Some)
                     .ok_or_else(|| Error::malformed("advance", "it goes past the last address"));
             }
-            Instruction::SetLoc { address } => {
+            Effect::SetLocation(address) => {
                 if address < self.row.start {
                     return Err(Error::malformed("advance", "it goes backwards"));
                 }
                 return Ok(Some(address));
             }
-            Instruction::RememberState => self.remember()?,
-            Instruction::RestoreState => self.restore_state()?,
-            Instruction::Restore { register } | Instruction::RestoreExtended { register } => {
+            Effect::RememberState => self.remember()?,
+            Effect::RestoreState => self.restore_state()?,
+            Effect::RestoreRule(register) => {
                 let initial = self.initial.as_ref();
                 self.set(register, initial.and_then(|initial| initial.rule(register)))?;
             }
-            // HET A.6.4.2.2.
-            Instruction::DefCfa { register, offset } => {
-                self.set_cfa(register, offset.cast_signed(), DEFAULT_SPACE);
-            }
-            Instruction::DefCfaSf { register, offset } => {
-                self.set_cfa(register, self.factored(offset), DEFAULT_SPACE);
-            }
-            Instruction::LlvmDefAspaceCfa {
+            Effect::DefineCfa {
                 register,
                 offset,
                 space,
-            } => self.set_cfa(register, offset.cast_signed(), space),
-            Instruction::LlvmDefAspaceCfaSf {
-                register,
-                offset,
-                space,
-            } => self.set_cfa(register, self.factored(offset), space),
-            Instruction::DefCfaRegister { register } => {
+            } => self.set_cfa(register, offset, space),
+            Effect::CfaRegister(register) => {
                 let (_, offset, space) = self.row.cfa_register()?;
                 self.set_cfa(register, offset, space);
             }
-            Instruction::DefCfaOffset { offset } => {
+            Effect::CfaOffset(offset) => {
                 let (register, _, space) = self.row.cfa_register()?;
-                self.set_cfa(register, offset.cast_signed(), space);
+                self.set_cfa(register, offset, space);
             }
-            Instruction::DefCfaOffsetSf { offset } => {
-                let (register, _, space) = self.row.cfa_register()?;
-                self.set_cfa(register, self.factored(offset), space);
-            }
-            Instruction::DefCfaExpression { expression } => {
-                self.row.cfa = CfaRule::Expression(expression);
-            }
-            // HET A.6.4.2.3.
-            Instruction::Undefined { register } => self.give(register, RegisterRule::Undefined)?,
-            Instruction::SameValue { register } => self.give(register, RegisterRule::SameValue)?,
-            Instruction::Offset { register, offset }
-            | Instruction::OffsetExtended { register, offset } => {
-                let offset = self.factored(offset.cast_signed());
-                self.give(register, RegisterRule::Offset(offset))?;
-            }
-            Instruction::OffsetExtendedSf { register, offset } => {
-                self.give(register, RegisterRule::Offset(self.factored(offset)))?;
-            }
-            Instruction::GnuNegativeOffsetExtended { register, offset } => {
-                let offset = self.factored(offset.cast_signed()).wrapping_neg();
-                self.give(register, RegisterRule::Offset(offset))?;
-            }
-            Instruction::ValOffset { register, offset } => {
-                let offset = self.factored(offset.cast_signed());
-                self.give(register, RegisterRule::ValOffset(offset))?;
-            }
-            Instruction::ValOffsetSf { register, offset } => {
-                self.give(register, RegisterRule::ValOffset(self.factored(offset)))?;
-            }
-            Instruction::Register { register, saved_in } => {
-                self.give(register, RegisterRule::Register(saved_in))?;
-            }
-            Instruction::Expression {
-                register,
-                expression,
-            } => self.give(register, RegisterRule::Expression(expression))?,
-            Instruction::ValExpression {
-                register,
-                expression,
-            } => self.give(register, RegisterRule::ValExpression(expression))?,
+            Effect::CfaExpression(expression) => self.row.cfa = CfaRule::Expression(expression),
+            Effect::Rule(register, rule) => self.set(register, Some(rule))?,
         }
         Ok(None)
     }
@@ -577,10 +480,6 @@ impl<'a> Rows<'a> {
         self.spend(rules.div_ceil(RULES_PER_STEP))
     }
 
-    fn factored(&self, offset: i64) -> i64 {
-        offset.wrapping_mul(self.factors.data)
-    }
-
     fn set_cfa(&mut self, register: u64, offset: i64, space: u64) {
         self.row.cfa = CfaRule::Register {
             register,
@@ -588,156 +487,7 @@ impl<'a> Rows<'a> {
             space,
         };
     }
-
-    fn give(&mut self, register: u64, rule: RegisterRule<'a>) -> Result<()> {
-        self.set(register, Some(rule))
-    }
 }
-
-/// The address space of a CFA for which none is said.
-const DEFAULT_SPACE: u64 = AddressSpace::None.number() as u64;
 
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::frame::Augmentation;
-
-    /// What an instruction of the test does.
-    #[derive(Clone, Copy, Debug)]
-    enum Change {
-        Give(u64, bool),
-        Restore(u64),
-        Remember,
-        Return,
-        Advance,
-    }
-
-    fn instruction(change: Change) -> Instruction<'static> {
-        match change {
-            Change::Give(register, true) => Instruction::Undefined { register },
-            Change::Give(register, false) => Instruction::SameValue { register },
-            Change::Restore(register) => Instruction::RestoreExtended { register },
-            Change::Remember => Instruction::RememberState,
-            Change::Return => Instruction::RestoreState,
-            Change::Advance => Instruction::AdvanceLoc1 { delta: 1 },
-        }
-    }
-
-    fn encoded(changes: &[Change]) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        for change in changes {
-            instruction(*change).encode(8, &mut bytes).unwrap();
-        }
-        bytes
-    }
-
-    /// Registers are given rules one by one and in ascending groups, as compilers do.
-    fn changes(most: usize) -> impl Strategy<Value = Vec<Change>> {
-        let give = |(first, count, undefined): (u64, u64, bool)| {
-            let registers = first..first + count;
-            registers
-                .map(|register| Change::Give(register, undefined))
-                .collect()
-        };
-        let some = prop_oneof![
-            4 => (0u64..60, 1u64..12, any::<bool>()).prop_map(give),
-            3 => (0u64..60, any::<bool>()).prop_map(|(register, undefined)| vec![Change::Give(register, undefined)]),
-            2 => (0u64..60).prop_map(|register| vec![Change::Restore(register)]),
-            1 => Just(vec![Change::Remember]),
-            1 => Just(vec![Change::Return]),
-            2 => Just(vec![Change::Advance]),
-        ];
-        prop::collection::vec(some, 0..most).prop_map(|changes| changes.concat())
-    }
-
-    fn fde<'a>(initial_instructions: &'a [u8], instructions: &'a [u8]) -> Fde<'a> {
-        let cie = Cie {
-            offset: 0,
-            offset_size: 4,
-            length: 0,
-            version: 4,
-            augmentation_text: "",
-            augmentation: Augmentation::parse(""),
-            address_size: 8,
-            segment_selector_size: 0,
-            code_alignment_factor: 4,
-            data_alignment_factor: 4,
-            return_address_register: 16,
-            initial_instructions,
-            instructions_offset: 0,
-            pointer_encoding: None,
-        };
-        Fde {
-            offset: 0,
-            length: 0,
-            cie: Arc::new(cie),
-            initial_location: 0,
-            address_range: 0x1000,
-            instructions,
-            instructions_offset: 0,
-        }
-    }
-
-    /// `DW_CFA_restore_state` with nothing remembered, at offset 2: after `DW_CFA_advance_loc1` and its operand.
-    #[test]
-    fn an_error_names_the_section_that_the_entry_is_from() {
-        let instructions = encoded(&[Change::Advance, Change::Return]);
-        let entry = fde(&[], &instructions);
-        let mut rows = Rows::new(&entry, ".eh_frame").unwrap();
-        assert!(rows.next().unwrap().is_some());
-        let text = rows.next().unwrap_err().to_string();
-        assert!(text.starts_with(".eh_frame+0x2: "), "{text}");
-    }
-
-    proptest! {
-        /// A map says the same of each row.
-        #[test]
-        fn rows_are_those_of_a_map(first in changes(4), then in changes(30)) {
-            let only_rules = |change: &Change| matches!(change, Change::Give(..) | Change::Restore(_));
-            let first: Vec<Change> = first.into_iter().filter(only_rules).collect();
-            let (initial_instructions, instructions) = (encoded(&first), encoded(&then));
-            let fde = fde(&initial_instructions, &instructions);
-            let mut found = Vec::new();
-            let mut rows = Rows::new(&fde, ".debug_frame").unwrap();
-            while let Ok(Some(row)) = rows.next() {
-                found.push((row.start, row.rules().to_vec()));
-            }
-
-            let rule = |undefined| if undefined { RegisterRule::Undefined } else { RegisterRule::SameValue };
-            let (mut map, mut initial, mut remembered) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
-            let (mut expected, mut at, mut good) = (Vec::new(), 0, true);
-            for (index, change) in first.iter().chain(&then).enumerate() {
-                if index == first.len() {
-                    initial.clone_from(&map);
-                }
-                match *change {
-                    Change::Give(register, undefined) => drop(map.insert(register, rule(undefined))),
-                    Change::Restore(register) => match initial.get(&register) {
-                        Some(rule) => drop(map.insert(register, *rule)),
-                        None => drop(map.remove(&register)),
-                    },
-                    Change::Remember => remembered.push(map.clone()),
-                    Change::Return => match remembered.pop() {
-                        Some(saved) => map = saved,
-                        None => {
-                            good = false;
-                            break;
-                        }
-                    },
-                    Change::Advance => {
-                        expected.push((at, map.clone().into_iter().collect::<Vec<_>>()));
-                        at += 4;
-                    }
-                }
-            }
-            if good {
-                expected.push((at, map.into_iter().collect()));
-            }
-            prop_assert_eq!(found, expected);
-        }
-    }
-}
+mod tests;

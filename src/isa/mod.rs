@@ -42,6 +42,8 @@ pub use register::{MachineRegister, Operand, Span, Writes};
 
 use core::fmt;
 
+use fallible_iterator::FallibleIterator;
+
 use crate::arch::{Processor, WaveSize};
 use crate::error::{Error, ErrorKind, Result};
 use field::{MAX_DWORDS, Raw, bits, low_half};
@@ -247,7 +249,7 @@ impl Decoder {
     /// The instructions of `code`, which starts at `address`.
     ///
     /// The iterator ends after the last instruction, or with its first error, which tells the offset in
-    /// `code`.
+    /// `code`, and stays ended.
     pub fn instructions<'a>(&'a self, code: &'a [u8], address: u64) -> Instructions<'a> {
         Instructions {
             decoder: self,
@@ -381,24 +383,26 @@ pub struct Instructions<'a> {
     address: u64,
 }
 
-impl Iterator for Instructions<'_> {
-    type Item = Result<Instruction>;
+impl FallibleIterator for Instructions<'_> {
+    type Item = Instruction;
+    type Error = Error;
 
-    fn next(&mut self) -> Option<Result<Instruction>> {
+    fn next(&mut self) -> Result<Option<Instruction>> {
         if self.code.is_empty() {
-            return None;
+            return Ok(None);
         }
-        let decoded = self.decoder.decode(self.code, self.address);
-        if let Ok(instruction) = &decoded {
-            let length = usize::from(instruction.length);
-            self.code = self.code.get(length..).unwrap_or_default();
-            self.address = instruction.end();
-            return Some(decoded);
+        match self.decoder.decode(self.code, self.address) {
+            Ok(instruction) => {
+                let length = usize::from(instruction.length);
+                self.code = self.code.get(length..).unwrap_or_default();
+                self.address = instruction.end();
+                Ok(Some(instruction))
+            }
+            Err(error) => {
+                self.code = &[];
+                let offset = self.address.wrapping_sub(self.start);
+                Err(error.at_operation("machine code", offset))
+            }
         }
-        self.code = &[];
-        let offset = self.address.wrapping_sub(self.start);
-        Some(decoded.map_err(|error| error.at_operation("machine code", offset)))
     }
 }
-
-impl core::iter::FusedIterator for Instructions<'_> {}

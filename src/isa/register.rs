@@ -44,6 +44,22 @@ pub enum MachineRegister {
     Scc,
 }
 
+/// A register that has a name and no number, as a pattern.
+macro_rules! unnumbered {
+    () => {
+        MachineRegister::FlatScratchLo
+            | MachineRegister::FlatScratchHi
+            | MachineRegister::XnackMaskLo
+            | MachineRegister::XnackMaskHi
+            | MachineRegister::VccLo
+            | MachineRegister::VccHi
+            | MachineRegister::M0
+            | MachineRegister::ExecLo
+            | MachineRegister::ExecHi
+            | MachineRegister::Scc
+    };
+}
+
 impl MachineRegister {
     /// The DWARF register the dword is a part of, in a wave of this size, and whether it is the upper
     /// half. Nothing for a register that DWARF has no number for, which in a wave of 32 lanes are the upper
@@ -89,19 +105,7 @@ impl MachineRegister {
             (R::XnackMaskLo, 1) => Some(R::XnackMaskHi),
             (R::VccLo, 1) => Some(R::VccHi),
             (R::ExecLo, 1) => Some(R::ExecHi),
-            (
-                R::FlatScratchLo
-                | R::FlatScratchHi
-                | R::XnackMaskLo
-                | R::XnackMaskHi
-                | R::VccLo
-                | R::VccHi
-                | R::M0
-                | R::ExecLo
-                | R::ExecHi
-                | R::Scc,
-                _,
-            ) => None,
+            (unnumbered!(), _) => None,
         }
     }
 }
@@ -178,19 +182,7 @@ impl fmt::Display for Span {
             (R::Ttmp(n), _) => ("ttmp", u32::from(n)),
             (R::Vgpr(n), _) => ("v", u32::from(n)),
             (R::Agpr(n), _) => ("a", u32::from(n)),
-            (
-                R::FlatScratchLo
-                | R::FlatScratchHi
-                | R::XnackMaskLo
-                | R::XnackMaskHi
-                | R::VccLo
-                | R::VccHi
-                | R::M0
-                | R::ExecLo
-                | R::ExecHi
-                | R::Scc,
-                count,
-            ) => return write!(f, "{}+{count}", self.first),
+            (unnumbered!(), count) => return write!(f, "{}+{count}", self.first),
         };
         let last = first.saturating_add(u32::from(self.count).saturating_sub(1));
         write!(f, "{letter}[{first}:{last}]")

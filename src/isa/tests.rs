@@ -272,8 +272,8 @@ fn what_is_cut_off_or_unknown_is_an_error() {
         instructions.next().unwrap().unwrap().effect,
         Effect::Nop { cycles: 0 }
     );
-    assert_eq!(instructions.next().unwrap().unwrap_err().offset(), Some(4));
-    assert!(instructions.next().is_none());
+    assert_eq!(instructions.next().unwrap_err().offset(), Some(4));
+    assert_eq!(instructions.next().unwrap(), None);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! Vectors whose elements follow a rule (`DW_OP_LLVM_extend`, `DW_OP_LLVM_select_bit_piece`) are kept as
 //! the rule, so that they cost the same for any number of elements. Source: HET A.2.5.4.4.6.
 
-use super::part::{Part, RegisterPart};
+use super::part::{Part, Piece, RegisterPart};
 use super::{Arena, Location};
 use crate::arch::Register;
 use crate::error::{ErrorKind, Limit, Result, SpecRule};
@@ -94,6 +94,18 @@ impl<'a> Composite<'a> {
                 self.element(bit.checked_div(element.into())?)
             }
         }
+    }
+
+    /// The first of `count` bits from bit `start` on: as many of them as one part has. Nothing past the end.
+    pub(super) fn piece(&self, start: u128, count: u64) -> Option<Piece<'a>> {
+        let part = self.part_at(start)?;
+        let within = start.checked_sub(part.start)?;
+        let left = part.bit_size.checked_sub(within)?.min(count.into());
+        Some(Piece {
+            location: part.location,
+            within,
+            count: u64::try_from(left).ok()?,
+        })
     }
 
     /// Part number `index`.

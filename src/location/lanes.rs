@@ -284,16 +284,10 @@ impl Rows<'_> {
         let mut done = 0u64;
         while done < count {
             let at = start.checked_add(done.into())?;
-            let part = composite.part_at(at)?;
-            let within = at.checked_sub(part.start)?;
-            let left = part
-                .bit_size
-                .checked_sub(within)?
-                .min(count.checked_sub(done)?.into());
-            let left = u64::try_from(left).ok()?;
+            let piece = composite.piece(at, count.checked_sub(done)?)?;
             let to = to.checked_add(done)?;
-            self.place(part.location.single()?, within, left, to)?;
-            done = done.checked_add(left)?;
+            self.place(piece.location.single()?, piece.within, piece.count, to)?;
+            done = done.checked_add(piece.count)?;
         }
         Some(())
     }

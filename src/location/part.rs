@@ -14,6 +14,17 @@ pub struct Part<'a> {
     pub bit_size: u128,
 }
 
+/// Some bits of a composite that one part has.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Piece<'a> {
+    /// Where the bits of the part are.
+    pub(super) location: Location<'a>,
+    /// The first bit, counted from the start of the part.
+    pub(super) within: u128,
+    /// How many bits.
+    pub(super) count: u64,
+}
+
 /// A part that is in a register, in a sixth of the size: nearly all parts are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct RegisterPart {

@@ -439,22 +439,18 @@ impl Reader<'_, '_, '_> {
         let mut done = 0u64;
         while done < count {
             let at = start.saturating_add(done.into());
-            let Some(part) = composite.part_at(at) else {
+            let left = count.saturating_sub(done);
+            let Some(piece) = composite.piece(at, left) else {
                 let place = Place::new(Storage::Composite(composite), start);
                 return Err(out_of_bounds(&place, count.into()));
             };
-            let within = at.saturating_sub(part.start);
-            let left = part
-                .bit_size
-                .saturating_sub(within)
-                .min(count.saturating_sub(done).into());
-            let left = u64::try_from(left).unwrap_or(u64::MAX);
-            self.location(&part.location, within, left, to.saturating_add(done))?;
-            if composite.is_repeated() && within == 0 {
+            let to = to.saturating_add(done);
+            self.location(&piece.location, piece.within, piece.count, to)?;
+            if composite.is_repeated() && piece.within == 0 {
                 // All the others are like this one.
-                return self.repeat(to.saturating_add(done), left, count.saturating_sub(done));
+                return self.repeat(to, piece.count, left);
             }
-            done = done.saturating_add(left);
+            done = done.saturating_add(piece.count);
         }
         Ok(())
     }

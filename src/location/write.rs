@@ -136,17 +136,12 @@ impl Plan<'_> {
                 let mut done = 0u64;
                 while done < count {
                     let at = start.saturating_add(done.into());
-                    let Some(part) = composite.part_at(at) else {
+                    let Some(piece) = composite.piece(at, count.saturating_sub(done)) else {
                         return Err(out_of_bounds(place, count.into()));
                     };
-                    let within = at.saturating_sub(part.start);
-                    let left = part
-                        .bit_size
-                        .saturating_sub(within)
-                        .min(count.saturating_sub(done).into());
-                    let left = u64::try_from(left).unwrap_or(u64::MAX);
-                    self.location(&part.location, within, left, from.saturating_add(done))?;
-                    done = done.saturating_add(left);
+                    let from = from.saturating_add(done);
+                    self.location(&piece.location, piece.within, piece.count, from)?;
+                    done = done.saturating_add(piece.count);
                 }
                 Ok(())
             }

@@ -156,9 +156,11 @@ impl ObjectDocument {
             .collect();
         let mut units = Vec::new();
         let mut unit_problems = Vec::new();
-        for unit in program.info().units() {
-            match unit {
-                Ok(unit) => units.push(UnitDocument::new(&unit)),
+        let mut all = program.info().units();
+        loop {
+            match all.next() {
+                Ok(Some(unit)) => units.push(UnitDocument::new(&unit)),
+                Ok(None) => break,
                 Err(error) => unit_problems.push(error.to_string().into()),
             }
         }

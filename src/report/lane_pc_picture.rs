@@ -198,10 +198,7 @@ pub(super) fn text(
     if let Ok(Some(text)) = info.embedded_source(unit, file.index) {
         return Some(text.into_owned());
     }
-    let units = info.units().filter_map(core::result::Result::ok);
-    let folder = units
-        .filter(|info| info.id == unit)
-        .find_map(|info| info.comp_dir);
+    let folder = info.unit_info(unit).ok().and_then(|unit| unit.comp_dir);
     read(&file.path, folder.as_deref())
 }
 

@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use fallible_iterator::FallibleIterator;
+
 use super::evidence_row::Rows;
 use super::finding::Finding;
 use super::subject::Subject;
@@ -146,8 +148,8 @@ fn code(subject: &Subject<'_, '_>, decoder: &Decoder, cause: u64) -> Option<Vec<
     subject.meter().work(before / 4).ok()?;
     let mut window: Vec<(u64, usize)> = Vec::new();
     let mut after = 0;
-    for instruction in decoder.instructions(bytes, function.start) {
-        let instruction = instruction.ok()?;
+    let mut instructions = decoder.instructions(bytes, function.start);
+    while let Some(instruction) = instructions.next().ok()? {
         let at = usize::try_from(instruction.address.checked_sub(function.start)?).ok()?;
         if instruction.address >= cause {
             after = usize::saturating_add(after, 1);

@@ -49,7 +49,9 @@ impl<'s, 'p, 'a> Rows<'s, 'p, 'a> {
             About::Cfa => {
                 match row.cfa {
                     CfaRule::None => return Some(nothing(pc, "the CFA")),
-                    CfaRule::Expression(bytes) if bytes.len() > LONGEST => return None,
+                    CfaRule::Expression(expression) if expression.bytes.len() > LONGEST => {
+                        return None;
+                    }
                     CfaRule::Register { .. } | CfaRule::Expression(_) => {}
                 }
                 frame.cfa_rule(row.cfa).ok()?;
@@ -62,9 +64,9 @@ impl<'s, 'p, 'a> Rows<'s, 'p, 'a> {
         let number = register.number().into();
         let rule = match row.rule(number) {
             None => return Some(nothing(pc, register)),
-            Some(RegisterRule::Expression(bytes) | RegisterRule::ValExpression(bytes))
-                if bytes.len() > LONGEST =>
-            {
+            Some(
+                RegisterRule::Expression(expression) | RegisterRule::ValExpression(expression),
+            ) if expression.bytes.len() > LONGEST => {
                 return None;
             }
             Some(rule) => rule,

@@ -12,7 +12,7 @@ use super::rule::rules;
 use super::subject::Facts;
 use crate::arch::{AddressSpace, Register};
 use crate::expr::Encoding;
-use crate::frame::Cie;
+use crate::frame::{Cie, RuleExpression};
 use crate::meter::Meter;
 
 rules! {
@@ -92,10 +92,14 @@ impl<'a> Expressions<'a> {
         facts: &Facts<'a>,
         meter: &Meter,
         cie: &Cie<'a>,
-        (bytes, usage): (&'a [u8], Use),
+        (rule, usage): (RuleExpression<'a>, Use),
         cfa_space: Option<u64>,
         pc: Option<u64>,
     ) -> Gives {
+        let RuleExpression {
+            bytes,
+            offset: start,
+        } = rule;
         let key = (bytes, usage, cfa_space, cie.address_size);
         if let Some(known) = self.known.get_mut(&key) {
             known.more = known.more.saturating_add(1);
@@ -107,7 +111,6 @@ impl<'a> Expressions<'a> {
             dialect: facts.dialect,
         };
         let section = facts.frame_section;
-        let start = section.offset_of(bytes);
         let outcome = run(bytes, usage, cfa_space, encoding);
         // What was refused ends the walk over the instructions.
         let _ = meter

@@ -16,7 +16,8 @@ use super::{expression, meaning};
 use crate::arch::{AddressSpace, Register};
 use crate::expr::RegisterStyle;
 use crate::frame::{
-    CfaOperand, Cie, Fde, FramePrinter, Instruction, InstructionItem, Instructions, RULES_PER_STEP,
+    CfaOperand, Cie, Effect, Fde, FramePrinter, Instruction, InstructionItem, Instructions,
+    RULES_PER_STEP, RegisterRule, RuleExpression,
 };
 use crate::meter::Meter;
 use crate::rule::Rule;
@@ -296,82 +297,67 @@ impl<'w, 'a> Walk<'w, 'a> {
     fn step(&mut self, item: &InstructionItem<'a>, findings: &mut Findings) {
         self.charge(1);
         self.check_operands(item, findings);
-        match item.instruction {
-            Instruction::AdvanceLoc { delta }
-            | Instruction::AdvanceLoc1 { delta }
-            | Instruction::AdvanceLoc2 { delta }
-            | Instruction::AdvanceLoc4 { delta } => {
-                return self.advance(self.after(delta), item, findings);
-            }
-            Instruction::SetLoc { address } => return self.advance(Some(address), item, findings),
-            Instruction::RememberState => self.remember(item),
-            Instruction::RestoreState => match self.remembered.pop() {
+        match item.effect(self.cie.data_alignment_factor) {
+            Effect::Nothing => {}
+            Effect::Advance(delta) => return self.advance(self.after(delta), item, findings),
+            Effect::SetLocation(address) => return self.advance(Some(address), item, findings),
+            Effect::RememberState => self.remember(item),
+            Effect::RestoreState => match self.remembered.pop() {
                 Some((_, remembered)) => self.go_back(remembered),
                 None => findings.add(self.about(&RESTORE_STATE, item, "nothing was remembered")),
             },
-            Instruction::Restore { register } | Instruction::RestoreExtended { register } => {
-                self.restore(register, item, findings);
-            }
-            Instruction::DefCfa { register, .. } | Instruction::DefCfaSf { register, .. } => {
-                self.define_cfa(register, 0, item, findings);
-            }
-            Instruction::LlvmDefAspaceCfa {
-                register, space, ..
-            }
-            | Instruction::LlvmDefAspaceCfaSf {
+            Effect::RestoreRule(register) => self.restore(register, item, findings),
+            Effect::DefineCfa {
                 register, space, ..
             } => self.define_cfa(register, space, item, findings),
-            Instruction::DefCfaExpression { expression } => {
+            Effect::CfaExpression(expression) => {
                 self.rules.cfa = CfaKind::Expression;
                 self.rules.cfa_space = None;
                 let found = self.run_expression(expression, Use::Cfa);
                 self.depend(CFA, found.uses, item, findings);
                 self.rules.cfa_space = found.space;
             }
-            Instruction::DefCfaRegister { register } => {
+            Effect::CfaRegister(register) => {
                 if self.change_cfa(item, findings) {
                     let space = self.rules.cfa_space.unwrap_or_default();
                     self.define_cfa(register, space, item, findings);
                 }
             }
-            Instruction::DefCfaOffset { .. } | Instruction::DefCfaOffsetSf { .. } => {
-                self.change_cfa(item, findings);
-            }
-            Instruction::Undefined { register } | Instruction::SameValue { register } => {
+            Effect::CfaOffset(_) => drop(self.change_cfa(item, findings)),
+            Effect::Rule(register, rule) => self.give(register, rule, item, findings),
+        }
+        self.in_row = self.in_row.saturating_add(1);
+    }
+
+    fn give(
+        &mut self,
+        register: u64,
+        rule: RegisterRule<'a>,
+        item: &InstructionItem<'a>,
+        findings: &mut Findings,
+    ) {
+        match rule {
+            RegisterRule::Undefined | RegisterRule::SameValue | RegisterRule::Architectural => {
                 self.define(register, false, item, findings);
             }
-            Instruction::Register { register, saved_in } => {
+            RegisterRule::Register(saved_in) => {
                 self.define_by_register(register, saved_in, item, findings);
             }
-            Instruction::Offset { register, .. }
-            | Instruction::OffsetExtended { register, .. }
-            | Instruction::OffsetExtendedSf { register, .. }
-            | Instruction::GnuNegativeOffsetExtended { register, .. } => {
-                self.define(register, true, item, findings);
-            }
-            Instruction::ValOffset { register, .. } | Instruction::ValOffsetSf { register, .. } => {
+            RegisterRule::Offset(_) => self.define(register, true, item, findings),
+            RegisterRule::ValOffset(_) => {
                 self.define(register, true, item, findings);
                 if let Some(message) = meaning::value_size(register, self.rules.cfa_space) {
                     findings.add(self.about(&meaning::REGISTER_SIZE, item, message));
                 }
             }
-            Instruction::Expression {
-                register,
-                expression,
-            } => self.define_by(
-                Use::Location(register),
-                register,
-                expression,
-                item,
-                findings,
-            ),
-            Instruction::ValExpression {
-                register,
-                expression,
-            } => self.define_by(Use::Value(register), register, expression, item, findings),
-            Instruction::Nop | Instruction::GnuArgsSize { .. } => {}
+            RegisterRule::Expression(expression) => {
+                let usage = Use::Location(register);
+                self.define_by(usage, register, expression, item, findings);
+            }
+            RegisterRule::ValExpression(expression) => {
+                self.define_by(Use::Value(register), register, expression, item, findings);
+            }
         }
-        self.in_row = self.in_row.saturating_add(1);
     }
 
     /// Registers and address spaces that do not exist.
@@ -524,7 +510,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         &mut self,
         usage: Use,
         register: u64,
-        expression: &'a [u8],
+        expression: RuleExpression<'a>,
         item: &InstructionItem<'a>,
         findings: &mut Findings,
     ) {
@@ -534,7 +520,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         self.depend(register, found.uses, item, findings);
     }
 
-    fn run_expression(&mut self, expression: &'a [u8], usage: Use) -> Gives {
+    fn run_expression(&mut self, expression: RuleExpression<'a>, usage: Use) -> Gives {
         let (pc, cfa_space) = (self.pc(), self.rules.cfa_space);
         self.shared.expressions.check(
             self.facts,

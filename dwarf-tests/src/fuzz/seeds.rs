@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use fallible_iterator::FallibleIterator;
 use hetdwarf::expr::{Encoding, Printer};
 use hetdwarf::isa::Decoder;
 use hetdwarf::object::{CodeObject, SectionKind};
@@ -204,8 +205,8 @@ pub fn machine_code() -> Vec<Vec<u8>> {
         let Some(code) = code.and_then(|section| object.section(&section.name).ok()?) else {
             continue;
         };
-        for item in decoder.instructions(code, 0).step_by(7).take(12) {
-            let Ok(item) = item else { break };
+        let mut instructions = decoder.instructions(code, 0).step_by(7).take(12);
+        while let Ok(Some(item)) = instructions.next() {
             let start = usize::try_from(item.address).unwrap();
             let end = code.len().min(start + 20);
             found.push(code[start..end].to_vec());

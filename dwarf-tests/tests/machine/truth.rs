@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use dwarf_tests::{json, number};
+use fallible_iterator::FallibleIterator;
 use hetdwarf::arch::RegisterClass;
 use hetdwarf::cfi_check::{Contradiction, Subject};
 use hetdwarf::isa::{Decoder, Effect, Instruction};
@@ -107,9 +108,8 @@ pub fn read(case: &Path) -> Truth {
         }
         let size = usize::try_from(symbol.size).unwrap();
         let code = object.read_image(symbol.address, size).unwrap();
-        let instructions: Vec<Instruction> = (decoder.instructions(code, symbol.address))
-            .map(Result::unwrap)
-            .collect();
+        let instructions = decoder.instructions(code, symbol.address);
+        let instructions: Vec<Instruction> = instructions.collect().unwrap();
         let listed: BTreeSet<u64> = (wrong.iter())
             .filter(|item| item.function == symbol.name)
             .map(|item| item.pc)

@@ -30,7 +30,7 @@ fn location_list(info: &DebugInfo<'_>, die: DieId) -> Vec<(core::ops::Range<u64>
 fn units_have_what_their_headers_and_first_entries_say() {
     let sections = sections("units-gfx90a.hsaco");
     let info = load(&sections);
-    let units: Vec<_> = info.units().map(Result::unwrap).collect();
+    let units: Vec<_> = info.units().collect().unwrap();
     let facts: Vec<_> = units
         .iter()
         .map(|unit| {
@@ -364,7 +364,7 @@ fn gnu_split_dwarf_4_is_read() {
     let main = sections("cxx-v4-split.hsaco");
     let dwo = sections("cxx-v4-split.dwo");
     let info = load(&main).with_split(getter(&dwo)).unwrap();
-    let units: Vec<_> = info.units().map(Result::unwrap).collect();
+    let units: Vec<_> = info.units().collect().unwrap();
     assert_eq!(units.len(), 2);
     assert_eq!(units[0].dwo_id, units[1].dwo_id);
     assert_eq!(units[1].partner, Some(UnitId(0)));
@@ -457,8 +457,8 @@ fn types_in_type_units_are_found_by_their_signatures() {
         }
         let unit = info
             .units()
-            .map(Result::unwrap)
-            .find(|unit| !unit.is_type_unit() && unit.name.as_deref() == Some("cxx.cpp"));
+            .find(|unit| Ok(!unit.is_type_unit() && unit.name.as_deref() == Some("cxx.cpp")))
+            .unwrap();
         let globals = info.globals(unit.unwrap().id).unwrap();
         let bits = globals
             .iter()

@@ -8,7 +8,8 @@ use crate::eval::{
 };
 use crate::expr::Encoding;
 use crate::frame::address::FrameAddress;
-use crate::frame::row::{CfaRule, RegisterRule, Row};
+use crate::frame::row::Row;
+use crate::frame::rule::{CfaRule, RegisterRule, RuleExpression};
 use crate::location::{Access, Location, Place, Storage, read_value};
 
 /// One call frame.
@@ -115,7 +116,7 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
     /// Evaluates an expression of the frame's call frame information.
     fn evaluate(
         &self,
-        bytes: &'a [u8],
+        expression: RuleExpression<'a>,
         kind: ResultKind,
         initial_stack: &[Outcome<'a>],
     ) -> Result<Outcome<'a>> {
@@ -144,10 +145,10 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
         let section = unwind.cfi.section();
         let unit = Unit::unknown(self.encoding());
         let expression = ExpressionBytes {
-            bytes,
+            bytes: expression.bytes,
             unit,
             section: section.name(),
-            offset: section.offset_of(bytes),
+            offset: expression.offset,
         };
         nesting.set(depth.saturating_add(1));
         let result = evaluate(&expression, kind, &context);
@@ -155,8 +156,12 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
         result
     }
 
-    fn locate(&self, bytes: &'a [u8], initial_stack: &[Outcome<'a>]) -> Result<Location<'a>> {
-        match self.evaluate(bytes, ResultKind::Location, initial_stack)? {
+    fn locate(
+        &self,
+        expression: RuleExpression<'a>,
+        initial_stack: &[Outcome<'a>],
+    ) -> Result<Location<'a>> {
+        match self.evaluate(expression, ResultKind::Location, initial_stack)? {
             Outcome::Location(location) => Ok(location),
             Outcome::Value(_) => Ok(Location::UNDEFINED),
         }
@@ -168,7 +173,7 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
             .ok_or_else(|| Error::from(crate::error::Need::Frame))?;
         let location = match row.cfa {
             CfaRule::None => return Err(crate::error::Need::Frame.into()),
-            CfaRule::Expression(bytes) => self.locate(bytes, &[])?,
+            CfaRule::Expression(expression) => self.locate(expression, &[])?,
             CfaRule::Register {
                 register,
                 offset,
@@ -236,7 +241,7 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
     /// Where the return address is.
     pub(super) fn return_address_location(&self, column: Register) -> Result<Location<'a>> {
         let rule = self.row().and_then(|row| row.rule(column.number().into()));
-        if let (Reading::Tolerant, Some(RegisterRule::Expression(bytes))) =
+        if let (Reading::Tolerant, Some(RegisterRule::Expression(expression))) =
             (self.stack.unwind.reading, rule)
         {
             // GCC gives the return address itself where the text asks for where it is: an expression that
@@ -245,7 +250,7 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
             let initial: &[Outcome<'a>] = cfa.as_ref().map_or(&[], core::slice::from_ref);
             let mut found = None;
             let remembered = self.remember(column, || {
-                match self.evaluate(bytes, ResultKind::Any, initial)? {
+                match self.evaluate(expression, ResultKind::Any, initial)? {
                     Outcome::Location(location) => Ok(Some(location)),
                     Outcome::Value(value) => {
                         found = Some(value);
@@ -413,10 +418,10 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
                 }
                 self.register(saved_in)
             }
-            RegisterRule::Expression(bytes) => self.locate(bytes, &[cfa_outcome()?]),
-            RegisterRule::ValExpression(bytes) => {
+            RegisterRule::Expression(expression) => self.locate(expression, &[cfa_outcome()?]),
+            RegisterRule::ValExpression(expression) => {
                 let Outcome::Value(value) =
-                    self.evaluate(bytes, ResultKind::Value, &[cfa_outcome()?])?
+                    self.evaluate(expression, ResultKind::Value, &[cfa_outcome()?])?
                 else {
                     return Err(SpecRule::RuleSize.into());
                 };

@@ -14,7 +14,8 @@ use super::target::Target;
 use crate::arch::{AddressSpace, Register};
 use crate::error::{Error, ErrorKind, Result, SpecRule};
 use crate::expr::{OperandKind, OperandValue, Operation, operations};
-use crate::frame::instruction::{CfaOperand, Instruction, Instructions};
+use crate::frame::instruction::{CfaOperand, Effect, Instruction, Instructions};
+use crate::frame::rule::RegisterRule;
 
 /// Where a function starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -167,21 +168,12 @@ impl FunctionFrame {
     /// are appended.
     pub fn escape(&mut self, bytes: &[u8]) -> Result<&mut FunctionFrame> {
         let mut items = Instructions::new(bytes, 0, ADDRESS_SIZE, ".cfi_escape");
-        let mut item = items.next()?;
-        while let Some(this) = item {
-            let next = items.next();
-            // The instruction ends where the next one starts, also if that one is malformed.
-            let end = match &next {
-                Ok(Some(next)) => Some(next.offset),
-                Ok(None) => Some(bytes.len() as u64),
-                Err(error) => error.origin().map(|origin| origin.offset),
-            };
-            let range = usize::try_from(this.offset)
+        while let Some(item) = items.next()? {
+            let range = usize::try_from(item.offset)
                 .ok()
-                .zip(end.and_then(|end| usize::try_from(end).ok()));
+                .zip(usize::try_from(item.end).ok());
             let own = range.and_then(|(start, end)| bytes.get(start..end));
-            self.append(&this.instruction, own.unwrap_or_default())?;
-            item = next?;
+            self.append(&item.instruction, own.unwrap_or_default())?;
         }
         Ok(self)
     }
@@ -227,14 +219,15 @@ impl FunctionFrame {
     ) -> Result<&mut FunctionFrame> {
         let end = self.instructions.len() as u64;
         let place = |error: Error| error.at_operation(instruction.name(), end);
-        self.check(instruction).map_err(place)?;
-        let delta = advance_of(instruction)
-            .map(|delta| self.advanced_to(delta))
-            .transpose()
-            .map_err(place)?;
-        self.states
-            .follow(instruction, &self.common)
-            .map_err(place)?;
+        let factor = self.common.data_alignment_factor();
+        let effect = instruction.effect(factor, bytes.len() as u64);
+        self.check(instruction, effect).map_err(place)?;
+        let next = if let Effect::Advance(delta) = effect {
+            Some(self.advanced_to(delta).map_err(place)?)
+        } else {
+            None
+        };
+        self.states.follow(effect).map_err(place)?;
         if self.offset > self.advanced {
             let distance = self.offset.saturating_sub(self.advanced);
             self.common
@@ -243,17 +236,13 @@ impl FunctionFrame {
             self.advanced = self.offset;
         }
         self.instructions.extend(bytes);
-        if let Some(offset) = delta {
+        if let Some(offset) = next {
             (self.offset, self.advanced) = (offset, offset);
         }
         if self.offset == 0
-            && let Some(register) = ruled_register(instruction)
+            && let Some(register) = effect.ruled_register()
         {
-            let to_initial = matches!(
-                instruction,
-                Instruction::Restore { .. } | Instruction::RestoreExtended { .. }
-            );
-            if to_initial {
+            if let Effect::RestoreRule(_) = effect {
                 self.entry.remove(&register);
             } else {
                 self.entry.insert(register, bytes.to_vec());
@@ -272,8 +261,8 @@ impl FunctionFrame {
     }
 
     /// Refuses operands that break a rule.
-    fn check(&self, instruction: &Instruction<'_>) -> Result<()> {
-        if let Instruction::SetLoc { .. } = instruction {
+    fn check(&self, instruction: &Instruction<'_>, effect: Effect<'_>) -> Result<()> {
+        if let Effect::SetLocation(_) = effect {
             let what = "DW_CFA_set_loc, whose address would need a relocation: advance instead";
             return Err(ErrorKind::Unsupported(what).into());
         }
@@ -287,59 +276,38 @@ impl FunctionFrame {
                     AddressSpace::from_number(space).ok_or(SpecRule::AddressSpace)?;
                 }
                 (CfaOperand::Expression, OperandValue::Bytes(bytes)) => {
-                    self.check_expression(bytes, ruled_register(instruction))?;
+                    self.check_expression(bytes, effect.ruled_register())?;
                 }
                 (_, _) => {}
             }
         }
-        self.check_size(instruction)
+        self.check_size(effect)
     }
 
     /// Refuses rules whose result has not the size of the register (HET A.6.4.1), where that shows.
-    fn check_size(&self, instruction: &Instruction<'_>) -> Result<()> {
+    fn check_size(&self, effect: Effect<'_>) -> Result<()> {
+        let Effect::Rule(register, rule) = effect else {
+            return Ok(());
+        };
         let size = |number: u64| Register::from_number(number).and_then(Register::size_in_bits);
-        let fits = match *instruction {
-            Instruction::Register { register, saved_in } => size(register) == size(saved_in),
-            Instruction::ValOffset { register, .. } | Instruction::ValOffsetSf { register, .. } => {
-                match self.states.now.cfa {
-                    Cfa::Register { space, .. } => {
-                        let space = AddressSpace::from_number(space);
-                        let of_address =
-                            space.map(|space| space.address_size_in_bits(ADDRESS_SIZE));
-                        size(register) == of_address
-                    }
-                    Cfa::None | Cfa::Expression => true,
+        let fits = match rule {
+            RegisterRule::Register(saved_in) => size(register) == size(saved_in),
+            RegisterRule::ValOffset(_) => match self.states.now.cfa {
+                Cfa::Register { space, .. } => {
+                    let space = AddressSpace::from_number(space);
+                    let of_address = space.map(|space| space.address_size_in_bits(ADDRESS_SIZE));
+                    size(register) == of_address
                 }
-            }
+                Cfa::None | Cfa::Expression => true,
+            },
             // What a value expression gives has the size of the generic type.
-            Instruction::ValExpression { register, .. } => size(register) == Some(64),
+            RegisterRule::ValExpression(_) => size(register) == Some(64),
             // All others have no size by themselves.
-            Instruction::AdvanceLoc { .. }
-            | Instruction::AdvanceLoc1 { .. }
-            | Instruction::AdvanceLoc2 { .. }
-            | Instruction::AdvanceLoc4 { .. }
-            | Instruction::SetLoc { .. }
-            | Instruction::RememberState
-            | Instruction::RestoreState
-            | Instruction::DefCfa { .. }
-            | Instruction::DefCfaSf { .. }
-            | Instruction::DefCfaRegister { .. }
-            | Instruction::DefCfaOffset { .. }
-            | Instruction::DefCfaOffsetSf { .. }
-            | Instruction::DefCfaExpression { .. }
-            | Instruction::LlvmDefAspaceCfa { .. }
-            | Instruction::LlvmDefAspaceCfaSf { .. }
-            | Instruction::Nop
-            | Instruction::GnuArgsSize { .. }
-            | Instruction::Undefined { .. }
-            | Instruction::SameValue { .. }
-            | Instruction::Offset { .. }
-            | Instruction::OffsetExtended { .. }
-            | Instruction::OffsetExtendedSf { .. }
-            | Instruction::GnuNegativeOffsetExtended { .. }
-            | Instruction::Expression { .. }
-            | Instruction::Restore { .. }
-            | Instruction::RestoreExtended { .. } => true,
+            RegisterRule::Undefined
+            | RegisterRule::SameValue
+            | RegisterRule::Offset(_)
+            | RegisterRule::Expression(_)
+            | RegisterRule::Architectural => true,
         };
         if fits {
             Ok(())
@@ -372,77 +340,5 @@ impl FunctionFrame {
             }
         }
         Ok(())
-    }
-}
-
-/// By how many units of the code alignment factor an instruction advances.
-fn advance_of(instruction: &Instruction<'_>) -> Option<u64> {
-    match *instruction {
-        Instruction::AdvanceLoc { delta }
-        | Instruction::AdvanceLoc1 { delta }
-        | Instruction::AdvanceLoc2 { delta }
-        | Instruction::AdvanceLoc4 { delta } => Some(delta),
-        Instruction::SetLoc { .. }
-        | Instruction::RememberState
-        | Instruction::RestoreState
-        | Instruction::DefCfa { .. }
-        | Instruction::DefCfaSf { .. }
-        | Instruction::DefCfaRegister { .. }
-        | Instruction::DefCfaOffset { .. }
-        | Instruction::DefCfaOffsetSf { .. }
-        | Instruction::DefCfaExpression { .. }
-        | Instruction::LlvmDefAspaceCfa { .. }
-        | Instruction::LlvmDefAspaceCfaSf { .. }
-        | Instruction::Nop
-        | Instruction::GnuArgsSize { .. }
-        | Instruction::Undefined { .. }
-        | Instruction::SameValue { .. }
-        | Instruction::Offset { .. }
-        | Instruction::OffsetExtended { .. }
-        | Instruction::OffsetExtendedSf { .. }
-        | Instruction::GnuNegativeOffsetExtended { .. }
-        | Instruction::ValOffset { .. }
-        | Instruction::ValOffsetSf { .. }
-        | Instruction::Register { .. }
-        | Instruction::Expression { .. }
-        | Instruction::ValExpression { .. }
-        | Instruction::Restore { .. }
-        | Instruction::RestoreExtended { .. } => None,
-    }
-}
-
-/// The register whose rule an instruction gives.
-fn ruled_register(instruction: &Instruction<'_>) -> Option<u64> {
-    match *instruction {
-        Instruction::Undefined { register }
-        | Instruction::SameValue { register }
-        | Instruction::Offset { register, .. }
-        | Instruction::OffsetExtended { register, .. }
-        | Instruction::OffsetExtendedSf { register, .. }
-        | Instruction::GnuNegativeOffsetExtended { register, .. }
-        | Instruction::ValOffset { register, .. }
-        | Instruction::ValOffsetSf { register, .. }
-        | Instruction::Register { register, .. }
-        | Instruction::Expression { register, .. }
-        | Instruction::ValExpression { register, .. }
-        | Instruction::Restore { register }
-        | Instruction::RestoreExtended { register } => Some(register),
-        Instruction::AdvanceLoc { .. }
-        | Instruction::AdvanceLoc1 { .. }
-        | Instruction::AdvanceLoc2 { .. }
-        | Instruction::AdvanceLoc4 { .. }
-        | Instruction::SetLoc { .. }
-        | Instruction::RememberState
-        | Instruction::RestoreState
-        | Instruction::DefCfa { .. }
-        | Instruction::DefCfaSf { .. }
-        | Instruction::DefCfaRegister { .. }
-        | Instruction::DefCfaOffset { .. }
-        | Instruction::DefCfaOffsetSf { .. }
-        | Instruction::DefCfaExpression { .. }
-        | Instruction::LlvmDefAspaceCfa { .. }
-        | Instruction::LlvmDefAspaceCfaSf { .. }
-        | Instruction::Nop
-        | Instruction::GnuArgsSize { .. } => None,
     }
 }

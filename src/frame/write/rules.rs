@@ -4,7 +4,7 @@ use super::function::FunctionFrame;
 use crate::arch::AddressSpace;
 use crate::error::{ErrorKind, Result};
 use crate::frame::instruction::Instruction;
-use crate::frame::row::{CfaRule, RegisterRule};
+use crate::frame::rule::{CfaRule, RegisterRule};
 
 impl FunctionFrame {
     /// Gives a register a rule, with the shortest instruction that does.
@@ -27,11 +27,11 @@ impl FunctionFrame {
             RegisterRule::Register(saved_in) => Instruction::Register { register, saved_in },
             RegisterRule::Expression(expression) => Instruction::Expression {
                 register,
-                expression,
+                expression: expression.bytes,
             },
             RegisterRule::ValExpression(expression) => Instruction::ValExpression {
                 register,
-                expression,
+                expression: expression.bytes,
             },
             RegisterRule::Offset(bytes) => {
                 let offset = self.common().factored(bytes)?;
@@ -64,9 +64,9 @@ impl FunctionFrame {
         let none = u64::from(AddressSpace::None.number());
         match rule {
             CfaRule::None => Ok(self),
-            CfaRule::Expression(expression) => {
-                self.raw(Instruction::DefCfaExpression { expression })
-            }
+            CfaRule::Expression(expression) => self.raw(Instruction::DefCfaExpression {
+                expression: expression.bytes,
+            }),
             CfaRule::Register {
                 register,
                 offset,

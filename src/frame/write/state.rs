@@ -1,10 +1,9 @@
 //! What the rows so far say, as far as later instructions depend on it.
 
-use super::common::Common;
 use super::place::Base;
-use crate::arch::{AddressSpace, Register};
+use crate::arch::Register;
 use crate::error::{Error, Result, SpecRule};
-use crate::frame::instruction::Instruction;
+use crate::frame::instruction::Effect;
 use crate::limits::too_many;
 
 /// The rule of the CFA, without the bytes of its expression.
@@ -52,61 +51,32 @@ impl States {
     ///
     /// # Errors
     /// If it needs what the state does not have; nothing has changed then.
-    pub(super) fn follow(&mut self, instruction: &Instruction<'_>, common: &Common) -> Result<()> {
-        let none = u64::from(AddressSpace::None.number());
-        let scaled = |offset: i64| offset.wrapping_mul(common.data_alignment_factor());
-        // HET A.6.4.2.2.
-        let (register, offset, space) = match *instruction {
-            Instruction::RememberState => return self.remember(),
-            Instruction::RestoreState => return self.restore(),
-            Instruction::DefCfa { register, offset } => (register, offset.cast_signed(), none),
-            Instruction::DefCfaSf { register, offset } => (register, scaled(offset), none),
-            Instruction::LlvmDefAspaceCfa {
+    pub(super) fn follow(&mut self, effect: Effect<'_>) -> Result<()> {
+        let (register, offset, space) = match effect {
+            Effect::RememberState => return self.remember(),
+            Effect::RestoreState => return self.restore(),
+            Effect::DefineCfa {
                 register,
                 offset,
                 space,
-            } => (register, offset.cast_signed(), space),
-            Instruction::LlvmDefAspaceCfaSf {
-                register,
-                offset,
-                space,
-            } => (register, scaled(offset), space),
-            Instruction::DefCfaRegister { register } => {
+            } => (register, offset, space),
+            Effect::CfaRegister(register) => {
                 let (_, offset, space) = self.cfa_register()?;
                 (register, offset, space)
             }
-            Instruction::DefCfaOffset { offset } => {
+            Effect::CfaOffset(offset) => {
                 let (register, _, space) = self.cfa_register()?;
-                (register, offset.cast_signed(), space)
+                (register, offset, space)
             }
-            Instruction::DefCfaOffsetSf { offset } => {
-                let (register, _, space) = self.cfa_register()?;
-                (register, scaled(offset), space)
-            }
-            Instruction::DefCfaExpression { .. } => {
+            Effect::CfaExpression(_) => {
                 self.set_cfa(Cfa::Expression);
                 return Ok(());
             }
-            Instruction::AdvanceLoc { .. }
-            | Instruction::AdvanceLoc1 { .. }
-            | Instruction::AdvanceLoc2 { .. }
-            | Instruction::AdvanceLoc4 { .. }
-            | Instruction::SetLoc { .. }
-            | Instruction::Nop
-            | Instruction::GnuArgsSize { .. }
-            | Instruction::Restore { .. }
-            | Instruction::RestoreExtended { .. }
-            | Instruction::Undefined { .. }
-            | Instruction::SameValue { .. }
-            | Instruction::Offset { .. }
-            | Instruction::OffsetExtended { .. }
-            | Instruction::OffsetExtendedSf { .. }
-            | Instruction::GnuNegativeOffsetExtended { .. }
-            | Instruction::ValOffset { .. }
-            | Instruction::ValOffsetSf { .. }
-            | Instruction::Register { .. }
-            | Instruction::Expression { .. }
-            | Instruction::ValExpression { .. } => return Ok(()),
+            Effect::Nothing
+            | Effect::Advance(_)
+            | Effect::SetLocation(_)
+            | Effect::Rule(..)
+            | Effect::RestoreRule(_) => return Ok(()),
         };
         self.set_cfa(Cfa::Register {
             register,

@@ -1,14 +1,14 @@
 //! Clang offload bundles, plain and compressed, one or several in a row.
 //!
-//! Sources: "Clang Offload Bundler", "Bundled Binary File Layout"; the compressed header is that which
-//! clang 16 to 22 write.
+//! Source: "Clang Offload Bundler", "Bundled Binary File Layout".
 
+use super::compressed_header::{CompressedHeader, Version};
 use super::{ContainerPlace, Finder, PER_ENTRY, Source};
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::meter::Held;
-use crate::object::bytes::{self, slice_at, tail_at, u16_at, u32_at, u64_at};
+use crate::object::bytes::{self, slice_at, tail_at, u64_at};
 use crate::object::compression::{Compressed, Method};
 use crate::object::identify::{BUNDLE_MAGIC, CCOB_MAGIC, FileKind};
 
@@ -75,8 +75,7 @@ impl<'data> Finder<'data> {
 
 /// A compressed bundle, decompressed.
 pub(crate) struct CompressedBundle {
-    /// Of its header: 1 to 3.
-    pub(crate) version: u16,
+    version: Version,
     pub(crate) method: Method,
     /// How many bytes it has in the file, with its header.
     pub(crate) size: u64,
@@ -117,6 +116,23 @@ impl CompressedBundle {
             bundle,
         })
     }
+
+    /// The header of another bundle that is compressed as this one was.
+    ///
+    /// Nothing if a size is too large for that version of the header.
+    ///
+    /// * `data_size`: of the other one, compressed, in bytes.
+    /// * `bundle_size`: not compressed.
+    /// * `hash`: the first bytes of its MD5, not compressed.
+    pub(crate) fn header_of(
+        &self,
+        data_size: u64,
+        bundle_size: u64,
+        hash: [u8; 8],
+    ) -> Option<Vec<u8>> {
+        self.version
+            .write(self.method, data_size, bundle_size, hash)
+    }
 }
 
 /// The next bundle at or after `from`: its offset, and everything from there on.
@@ -144,58 +160,6 @@ impl Header<'_> {
                 what: "bundle header",
             }
             .into()
-        })
-    }
-}
-
-/// What stands before the data of a compressed bundle.
-struct CompressedHeader {
-    version: u16,
-    size: u64,
-    method: Method,
-    /// With the header; version 1 does not say.
-    total_size: Option<u64>,
-    uncompressed_size: u64,
-}
-
-impl CompressedHeader {
-    /// All versions: `CCOB`, version (2 bytes), method (2 bytes: 0 zlib, 1 zstd). Then, with numbers of 4
-    /// bytes: version 1, the uncompressed size; version 2, the total size first. With numbers of 8 bytes:
-    /// version 3, both. At the end 8 bytes of a hash, the first of the MD5 of the bundle inside. It is not checked: it tells
-    /// bundles apart, and both methods have checksums of their own.
-    fn read(data: &[u8]) -> Result<CompressedHeader> {
-        const WHAT: &str = "compressed bundle header";
-        let truncated = || Error::from(ErrorKind::Truncated { what: WHAT });
-        let version = u16_at(data, 4).ok_or_else(truncated)?;
-        let method = match u16_at(data, 6).ok_or_else(truncated)? {
-            0 => Method::Zlib,
-            1 => Method::Zstd,
-            other => {
-                return Err(Error::malformed(
-                    WHAT,
-                    format!("method {other} is neither zlib (0) nor zstd (1)"),
-                ));
-            }
-        };
-        let small = |offset| u32_at(data, offset).map(u64::from).ok_or_else(truncated);
-        let large = |offset| u64_at(data, offset).ok_or_else(truncated);
-        let (size, total_size, uncompressed_size) = match version {
-            1 => (20, None, small(8)?),
-            2 => (24, Some(small(8)?), small(12)?),
-            3 => (32, Some(large(8)?), large(16)?),
-            other => {
-                return Err(Error::malformed(
-                    WHAT,
-                    format!("version {other} is not 1, 2 or 3"),
-                ));
-            }
-        };
-        Ok(CompressedHeader {
-            version,
-            size,
-            method,
-            total_size,
-            uncompressed_size,
         })
     }
 }

@@ -8,6 +8,7 @@
 //! Bundled Code Objects".
 
 mod bundle;
+mod compressed_header;
 mod offload_binary;
 mod select;
 

@@ -401,9 +401,10 @@ impl VerifiedFile {
     /// * `path`: what to call it.
     #[must_use]
     pub fn new(path: &str, program: &Program<'_>, verdict: &Verdict) -> VerifiedFile {
-        let units = program.info().units();
-        let mut producers: Vec<String> = units
-            .filter_map(|unit| Some(unit.ok()?.producer?.into_owned()))
+        let info = program.info();
+        let mut producers: Vec<String> = info
+            .unit_ids()
+            .filter_map(|unit| Some(info.unit_info(unit).ok()?.producer?.into_owned()))
             .collect();
         producers.sort();
         producers.dedup();
