@@ -623,8 +623,8 @@ fn exit_statuses() {
 #[test]
 fn the_snapshot_of_the_readme_is_read() {
     let readme = String::from_utf8(read(package().join("../README.md"))).unwrap();
-    let (_, behind) = readme.split_once("```json\n").unwrap();
-    let (snapshot, _) = behind.split_once("```").unwrap();
+    let (_, rest) = readme.split_once("```json\n").unwrap();
+    let (snapshot, _) = rest.split_once("```").unwrap();
     let folder = Folder::new("readme");
     folder.file("stop.json", snapshot.as_bytes());
     let wave = folder.0.join("stop.json").into_os_string();

@@ -51,7 +51,7 @@ pub(super) struct RowReader<'a> {
     wave_size: WaveSize,
     /// The rules of the last row, by ascending number of the register.
     rules: Vec<(u64, RegisterRule<'a>)>,
-    /// The same, decoded.
+    /// Those rules, decoded.
     decoded: DecodedRow,
 }
 

@@ -128,7 +128,7 @@ impl Mask {
         }
     }
 
-    /// The same set, with its conditions forgotten.
+    /// The lanes, with the conditions forgotten.
     pub(super) fn forget(self) -> Mask {
         let less = matches!(self.active(), Part::None | Part::Less);
         Mask {

@@ -196,8 +196,8 @@ impl<'a> Machine<'a> {
         self.check_within(function, &mut KnownInstructions::default(), meter)
     }
 
-    /// The same; what is read and followed is paid for. A function that could not be paid for to the end has nothing
-    /// said about it.
+    /// [`Machine::check`], where what is read and followed is paid for. A function that could not be paid for to the end
+    /// has nothing said about it.
     ///
     /// * `known`: what was decoded of other functions of the machine.
     pub(crate) fn check_within(

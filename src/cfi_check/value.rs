@@ -86,7 +86,7 @@ impl Scalar {
         matches!(self, Scalar::Mask { mask, .. } if mask.depends_on(at))
     }
 
-    /// The same, without what depends on the instruction at this offset.
+    /// The value, without what depends on the instruction at this offset.
     pub(super) fn forget(self, at: u32) -> Scalar {
         match self {
             Scalar::Mask { mask, high } if mask.depends_on(at) => {

@@ -77,7 +77,7 @@ impl Lanes {
         self.named.as_ref().map_or(&[], |named| named)
     }
 
-    /// The same, with what depends on a condition that is found anew forgotten; nothing if nothing does.
+    /// The values, with what depends on a condition that is found anew forgotten; nothing if nothing does.
     fn forget(&self, at: u32) -> Option<Lanes> {
         let depends = |value: Scalar| value.depends_on(at);
         (self.named().iter().any(|(_, value)| depends(*value))).then(|| {
@@ -138,7 +138,7 @@ pub(super) struct Vector {
 }
 
 impl Vector {
-    /// The same in all lanes.
+    /// A register with the same value in all lanes.
     pub(super) fn all(value: LaneValue, written_at: u32) -> Vector {
         Vector {
             active: Lanes::new(value),
@@ -171,7 +171,7 @@ impl Vector {
         write_part(&mut self.inactive, &value.inactive, mask.inactive());
     }
 
-    /// The same, with what depends on a condition that is found anew forgotten; nothing if nothing does.
+    /// The register, with what depends on a condition that is found anew forgotten; nothing if nothing does.
     pub(super) fn forget(&self, at: u32) -> Option<Vector> {
         let (active, inactive) = (self.active.forget(at), self.inactive.forget(at));
         (active.is_some() || inactive.is_some()).then(|| Vector {

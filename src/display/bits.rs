@@ -192,7 +192,7 @@ impl<'a> Bits<'a> {
             .unwrap_or(left)
     }
 
-    /// The same for elements of whole bytes without gaps, all known as far as the bytes go; nothing
+    /// [`run`](Self::run) for elements of whole bytes without gaps, all known as far as the bytes go; nothing
     /// otherwise. It compares each byte with the one a stride further, which is fast.
     fn run_of_bytes(&self, first: u64, stride: u64, left: u64) -> Option<u64> {
         let end = first

@@ -138,7 +138,7 @@ pub fn print(
     print_with(table, id, value, &[], options, out)
 }
 
-/// The same for a value with pointers that were optimised away, which print as `(int *) → 42`.
+/// Prints a value as [`print()`] does, with pointers in it that were optimised away as `(int *) → 42`.
 ///
 /// # Errors
 /// Only those of `out`.

@@ -24,7 +24,7 @@ pub(crate) fn resolve(table: &TypeTable, id: TypeId) -> Resolved<'_> {
     resolve_within(table, id, &mut { MAX_STEPS })
 }
 
-/// The same with at most `left` steps, which those that are taken are subtracted from.
+/// The type that `id` stands for, found in at most `left` steps, which those that are taken are subtracted from.
 fn resolve_within<'a>(table: &'a TypeTable, id: TypeId, left: &mut u32) -> Resolved<'a> {
     let mut character = None;
     let mut ty = table.get(id);

@@ -82,7 +82,7 @@ impl Meaning {
         }
     }
 
-    /// The same as llvm-dwarfdump prints it.
+    /// The text as llvm-dwarfdump prints it.
     fn text(&self) -> String {
         match self {
             Meaning::Name(name) => (*name).to_owned(),
@@ -331,7 +331,7 @@ impl<'a> Attributes<'_, 'a> {
         Ok(())
     }
 
-    /// The same without addresses, which are in a code object that is not there.
+    /// The entries of the location list at `offset` without addresses, which are in a code object that is not there.
     fn raw_locations(
         &self,
         unit: UnitFacts,

@@ -120,7 +120,7 @@ impl<'a> List<'a> {
         self.raw.offset()
     }
 
-    /// The same as [`next`](List::next), paid for: lists that entries refer to may be read again and again.
+    /// [`next`](List::next), paid for: lists that entries refer to may be read again and again.
     pub(super) fn next_within(&mut self, meter: &Meter) -> Result<Option<ListEntry<'a>>> {
         meter.work(1)?;
         self.next()

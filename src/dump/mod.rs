@@ -302,7 +302,7 @@ impl<'a> Sources<'a> {
         }
     }
 
-    /// The same, as gimli reads it.
+    /// The section that [`section`](Sources::section) gives, as gimli reads it.
     fn bytes(&self, split: bool, name: &'static str) -> crate::Result<Bytes<'a>> {
         Ok(Bytes::new(self.section(split, name)?, gimli::LittleEndian))
     }

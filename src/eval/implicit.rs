@@ -82,7 +82,7 @@ impl<'a> Machine<'_, '_, 'a> {
         }
     }
 
-    /// The same for a composite: all bits must be those of one pointer, in order.
+    /// The implicit pointer in a composite: all bits must be those of one pointer, in order.
     fn implicit_pointer_in(
         &self,
         place: &Place<'a>,

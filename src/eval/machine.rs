@@ -51,7 +51,7 @@ pub(super) fn run<'a>(
     }
 }
 
-/// The same, by the machine, whatever the expression is.
+/// Evaluates an expression by the machine, whatever the expression is.
 #[inline(never)]
 pub(super) fn execute<'a>(
     expression: &ExpressionBytes<'a>,
@@ -475,7 +475,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
         }
     }
 
-    /// The same for any entry.
+    /// The result, of the kind that is required, whatever the entry on top is.
     #[inline(never)]
     fn finish_slow(&mut self, kind: ResultKind) -> Result<Outcome<'a>> {
         let Some(top) = self.stack.pop() else {

@@ -22,7 +22,7 @@ pub struct Composite<'a> {
 pub(super) enum Kind<'a> {
     /// Parts with their own sizes.
     Parts(&'a [Part<'a>]),
-    /// The same, where all of them are in registers.
+    /// Parts with their own sizes, all of them in registers.
     Registers(&'a [RegisterPart]),
     /// The same location for every element.
     Repeat {
@@ -384,7 +384,8 @@ pub(super) fn check_part(location: &Location<'_>, bit_size: u128) -> Result<()> 
     Ok(())
 }
 
-/// The same for an element at `offset` bits from `location`, which must itself start inside (HET A.2.5.4.4.1).
+/// All bits of an element must lie within the storage of `location`, from which it is `offset` bits away and in which it must
+/// itself start (HET A.2.5.4.4.1).
 fn check_element(location: &Location<'_>, offset: u128, bit_size: u128) -> Result<()> {
     for place in location.places() {
         let left = place.bits_left();

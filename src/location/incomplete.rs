@@ -195,7 +195,7 @@ mod tests {
         ]
     }
 
-    /// The same, and what is in no register.
+    /// Locations in registers, in memory, and undefined ones.
     fn anywhere() -> impl Strategy<Value = Location<'static>> {
         prop_oneof![
             4 => in_register(),

@@ -123,7 +123,7 @@ pub fn read_lanes(
     read_lanes_within(location, bit_size, wave, max_bits, meter)
 }
 
-/// The same; visits of places are paid for.
+/// [`read_lanes`], where visits of places are paid for.
 pub(crate) fn read_lanes_within(
     location: &Location<'_>,
     bit_size: u64,

@@ -123,7 +123,7 @@ pub fn read(location: &Location<'_>, bit_size: u64, access: &Access<'_>) -> Resu
     )
 }
 
-/// The same; visits of places are paid for.
+/// [`read`], where visits of places are paid for.
 pub(crate) fn read_within(
     location: &Location<'_>,
     bit_size: u64,
@@ -169,7 +169,7 @@ pub(crate) fn read_value(
     )
 }
 
-/// The same; visits of places are paid for, but for the one of a plain register or memory.
+/// [`read_value`], where visits of places are paid for, but for the one of a plain register or memory.
 pub(crate) fn read_value_within(
     location: &Location<'_>,
     bit_size: u32,

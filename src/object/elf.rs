@@ -234,7 +234,7 @@ impl<'data, 'm> Names<'data, 'm> {
         name.ok_or_else(|| bad(&format!("the string at {offset:#x} has no end")))
     }
 
-    /// The same as text, which is copied if it is not UTF-8.
+    /// The string that starts at `offset`, as text, which is copied if it is not UTF-8.
     pub(super) fn text(&self, offset: u32) -> Result<Cow<'data, str>> {
         let text = String::from_utf8_lossy(self.get(offset)?);
         if let Cow::Owned(copy) = &text {

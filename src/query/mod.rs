@@ -157,7 +157,7 @@ impl<'s, 'p, 'a> Query<'s, 'p, 'a> {
         Query::within(frame)
     }
 
-    /// The same as a part of a question.
+    /// [`Query::new`] as a part of a question, whose meter goes on counting.
     pub(crate) fn within(frame: StopFrame<'s, 'p, 'a>) -> Result<Query<'s, 'p, 'a>> {
         let scope = Scope::new(frame)?;
         let names = Names::new(
@@ -272,7 +272,7 @@ impl<'s, 'p, 'a> Query<'s, 'p, 'a> {
         self.text_within(answer, options, &Meter::new(&Limits::DEFAULT, MOST_BYTES))
     }
 
-    /// The same as a part of a question.
+    /// [`Query::text`] as a part of a question, whose meter counts.
     pub(crate) fn text_within(
         &self,
         answer: &LaneAnswer,

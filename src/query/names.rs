@@ -97,7 +97,7 @@ impl<'d, 'a> Names<'d, 'a> {
         Ok(declared)
     }
 
-    /// The same in the first unit only: what is in every unit is not looked for in all of them.
+    /// [`find`](Self::find) in the first unit only: what is in every unit is not looked for in all of them.
     pub(super) fn find_first(
         &mut self,
         path: &Path<'_>,

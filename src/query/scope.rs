@@ -77,7 +77,7 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
         self.best(&self.visible, path)
     }
 
-    /// The same for those of all other units, which are read for it.
+    /// The variable of file scope that a path names in any other unit; they are read for it.
     pub(super) fn elsewhere(
         &mut self,
         path: &Path<'_>,

@@ -92,7 +92,7 @@ pub fn verify_with(program: &Program<'_>, selection: &Selection, threads: NonZer
     )
 }
 
-/// The same as a part of a question.
+/// [`verify_with`] as a part of a question, with its meter.
 pub(crate) fn verify_within(
     program: &Program<'_>,
     selection: &Selection,

@@ -23,8 +23,8 @@ pub(crate) fn run<T: Sync, R: Send>(
     results
 }
 
-/// The same, for results that together are large: `take` is given one after the other, in the order of the items, as soon as those
-/// before it are done.
+/// Runs `job` for each item as [`run`] does, for results that together are large: `take` is given one after the other, in the order
+/// of the items, as soon as those before it are done.
 ///
 /// `tick` is called now and then, with the number of jobs that are done.
 pub(crate) fn in_order<T: Sync, R: Send>(

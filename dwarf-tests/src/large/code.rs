@@ -200,9 +200,9 @@ impl Code {
 
     /// Calls the code that starts `distance` bytes from the start of this function.
     fn call(&mut self, distance: i64) {
-        let behind = self.put(CALL[0]) as i64 * 4 + 4;
+        let after = self.put(CALL[0]) as i64 * 4 + 4;
         let literal = self.put(CALL[1]);
-        self.words[literal] = u32::try_from((distance - behind) & 0xffff_ffff).unwrap();
+        self.words[literal] = u32::try_from((distance - after) & 0xffff_ffff).unwrap();
         self.put_all(&CALL[2..]);
         self.returns_to = Some(self.size());
     }

@@ -122,11 +122,11 @@ pub fn check(target: &str, listing: &str, rows: &[(u64, Vec<Change>)]) -> Report
     // The CIE: 4 bytes of length, and 12 of contents.
     let fde = section.fde_at(16).unwrap();
     assert_eq!(fde.initial_location, START);
-    let behind = START + code.len() as u64;
+    let after = START + code.len() as u64;
     let machine = Machine::new(
         Processor::by_name(target).unwrap(),
         None,
-        [(START, &*code), (behind, &*callee)],
+        [(START, &*code), (after, &*callee)],
     );
     machine.check(&FunctionCode {
         code: &code,

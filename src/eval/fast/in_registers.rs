@@ -33,7 +33,7 @@ const PIECE: u8 = first_code(Opcode::Piece);
 enum Named {
     /// `DW_OP_reg` or `DW_OP_regx`.
     Alone(Register),
-    /// The same and `DW_OP_piece`, once or several times.
+    /// `DW_OP_reg` or `DW_OP_regx` and then `DW_OP_piece`, once or several times.
     InPieces,
 }
 

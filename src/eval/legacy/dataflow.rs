@@ -421,7 +421,7 @@ impl<'d, 't> Dataflow<'d, 't> {
         Ok(())
     }
 
-    /// The same for the two entries on top.
+    /// Widens the two entries on top, as [`widen_top`](Self::widen_top) does the one.
     pub(super) fn widen_two(
         &mut self,
         a: &Integer,

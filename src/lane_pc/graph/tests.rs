@@ -132,10 +132,10 @@ fn loops_are_recovered_from_where_they_begin() {
     // `do { if (c) break; } while (d)`, as LLVM lowers it: lanes that left are collected in a mask that is
     // cleared before the loop, and added to EXEC after it.
     let found = recovered(&[
-        ("before", &[save(4)], &["body"]),                         // 0, 4
-        ("body", &[save(6), Change::And], &["work"]),              // 8, 12, 16
-        ("work", &[restore(6), Change::And], &["body", "behind"]), // 20, 24, 28
-        ("behind", &[restore(4)], &[]),                            // 32, 36
+        ("before", &[save(4)], &["body"]),                        // 0, 4
+        ("body", &[save(6), Change::And], &["work"]),             // 8, 12, 16
+        ("work", &[restore(6), Change::And], &["body", "after"]), // 20, 24, 28
+        ("after", &[restore(4)], &[]),                            // 32, 36
     ]);
     assert_eq!(refused(&found), []);
     assert_eq!(
@@ -162,8 +162,8 @@ fn a_cycle_with_two_ways_in_is_refused_and_the_rest_is_not() {
         ("start", &[save(4)], &["one", "two"]), // 16, 20
         ("one", &[Change::And], &["two"]),      // 24, 28
         ("two", &[], &["one", "end"]),          // 32
-        ("end", &[restore(4)], &["behind"]),    // 36, 40
-        good!("behind", "last"),                // 44 … 56
+        ("end", &[restore(4)], &["after"]),     // 36, 40
+        good!("after", "last"),                 // 44 … 56
         ("last", &[], &[]),                     // 60
     ]);
     assert_eq!(
@@ -224,18 +224,18 @@ fn an_edge_back_into_a_region_that_is_over_is_refused() {
     let blocks: [(&str, &[Change], &[&str]); 4] = [
         ("if", &[save(4), Change::And], &["then", "end"]),
         ("then", &[], &["end"]),
-        ("end", &[restore(4)], &["behind"]),
-        ("behind", &[], &["then", "last"]),
+        ("end", &[restore(4)], &["after"]),
+        ("after", &[], &["then", "last"]),
     ];
     let last: (&str, &[Change], &[&str]) = ("last", &[], &[]);
-    let [first, then, end, behind] = blocks;
-    let found = recovered(&[first, then, end, behind, last]);
+    let [first, then, end, after] = blocks;
+    let found = recovered(&[first, then, end, after, last]);
     assert_eq!(
         refused(&found),
-        [(Reason::Irreducible, "then end behind".to_owned())]
+        [(Reason::Irreducible, "then end after".to_owned())]
     );
     assert_eq!(text(&found.function.regions), "");
-    let without = ("behind", &[] as &[Change], &["last"] as &[&str]);
+    let without = ("after", &[] as &[Change], &["last"] as &[&str]);
     let found = recovered(&[first, then, end, without, last]);
     assert_eq!(refused(&found), []);
     assert_eq!(text(&found.function.regions), "(then 8..20 wait 4 [])");
@@ -248,8 +248,8 @@ fn a_restore_on_one_way_only_is_refused_and_what_is_around_it_is_not() {
         ("if", &[save(6), Change::And], &["with", "without"]), // 8, 12, 16
         ("with", &[restore(6)], &["end"]),                     // 20, 24
         ("without", &[], &["end"]),                            // 28
-        ("end", &[restore(4)], &["behind"]),                   // 32, 36
-        good!("behind", "last"),                               // 40 … 52
+        ("end", &[restore(4)], &["after"]),                    // 32, 36
+        good!("after", "last"),                                // 40 … 52
         ("last", &[], &[]),                                    // 56
     ]);
     // The `if` has no one end. What saves EXEC before it and restores it after it is its region then, which

@@ -141,7 +141,7 @@ impl<'m> Machine<'m> {
         self.fault_at(rule, Some(self.at), message, None);
     }
 
-    /// The same, with what should be there instead.
+    /// Adds a fault of the operation that runs, with what should be there instead.
     #[cold]
     pub(super) fn fault_with(
         &mut self,

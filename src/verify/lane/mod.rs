@@ -39,7 +39,7 @@ const HALF: usize = 32;
 rules! {
     WRONG "lane-pc-wrong-place" Error "USAGE DW_AT_LLVM_lane_pc"
         "a lane that waits is said to be where it is not"
-        "By the machine code the lane was switched off in one place and goes on in another. Right is every address from behind the last instruction that acted on \
+        "By the machine code the lane was switched off in one place and goes on in another. Right is every address after the last instruction that acted on \
          it up to the next one that does, on its own way; what is said is none of them, so that a debugger shows the lane in code that it does not execute. \
          Typical causes: the end of a region is wrong, two masks are exchanged, or an entry of the location list goes too far.";
     LOST "lane-pc-lost" Error "USAGE DW_AT_LLVM_lane_pc"

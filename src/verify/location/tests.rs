@@ -240,7 +240,7 @@ fn object(file: &File) -> Vec<u8> {
     object_of(&[file])
 }
 
-/// The same of several files, a unit each; only the first may have lists.
+/// The code object of several files, a unit each; only the first may have lists.
 fn object_of(files: &[&File]) -> Vec<u8> {
     let (mut info, mut abbreviations) = (Vec::new(), Vec::new());
     for file in files {

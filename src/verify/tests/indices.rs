@@ -313,7 +313,7 @@ fn of_indices(indices: &[Index]) -> Vec<Finding> {
     ])
 }
 
-/// The same for the other unit, whose function is `g`: its letter is odd, so that the hash is even as that of `i`.
+/// The index of the other unit, whose function is `g`: its letter is odd, so that the hash is even as that of `i`.
 fn other() -> Index {
     let mut other = index();
     other.units = vec![48];
