@@ -210,6 +210,17 @@ pub enum FenceScope {
 }
 
 impl FenceScope {
+    /// The name in JSON documents: `none`, `agent`, `system` or `reserved`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            FenceScope::None => "none",
+            FenceScope::Agent => "agent",
+            FenceScope::System => "system",
+            FenceScope::Reserved => "reserved",
+        }
+    }
+
     fn from_bits(bits: u16) -> FenceScope {
         match bits & 3 {
             0 => FenceScope::None,

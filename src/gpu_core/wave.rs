@@ -41,7 +41,7 @@ pub(super) struct WaveRecord {
 
 /// Whether a wave stopped.
 #[non_exhaustive]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WaveState {
     /// It ran when the file was written, and was only switched out.
     Running,

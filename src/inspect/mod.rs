@@ -61,5 +61,5 @@ pub use process::Programs;
 pub use program::Program;
 pub use stop::{Stop, StopFrame, StopOptions};
 pub use undescribed::Undescribed;
-pub use value::{LocationReading, ValueState, VariableValue};
+pub use value::{LocationReading, ValueState, ValueStateKind, VariableValue};
 pub(crate) use variable::MOST_BYTES;
