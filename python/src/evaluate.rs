@@ -83,15 +83,13 @@ fn answer(
     wave: Option<(&dyn Wave, (u64, u64))>,
 ) -> Result<serde_json::Value, Failure> {
     let arena = Arena::new();
-    let mut context = Context {
-        reading: Reading::Strict,
-        ..Context::new(&arena)
+    let context = Context::new(&arena).with_reading(Reading::Strict);
+    let context = match wave {
+        Some((wave, (pc, load_address))) => {
+            context.with_wave(wave).stopped_at(pc, load_address.into())
+        }
+        None => context,
     };
-    if let Some((wave, (pc, load_address))) = wave {
-        context.wave = Some(wave);
-        context.load_address = load_address.into();
-        context.pc = Some(context.load_address.to_code(pc));
-    }
     let request = EvalRequest::new(
         expression,
         options,

@@ -316,9 +316,10 @@ impl Variable {
     /// The bytes in a lane, as in memory; those that are missing are 0.
     fn bytes<'py>(&self, py: Python<'py>, lane: i64) -> PyResult<Bound<'py, PyBytes>> {
         let (lane, value) = self.lane(lane)?;
-        match value.state.is_readable() {
-            true => Ok(PyBytes::new(py, &value.bits.bytes)),
-            false => Err(value.failure(&self.found.name, lane).into()),
+        if value.state.is_readable() {
+            Ok(PyBytes::new(py, &value.bits.bytes))
+        } else {
+            Err(value.failure(&self.found.name, lane).into())
         }
     }
 

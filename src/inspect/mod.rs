@@ -54,7 +54,7 @@ mod value;
 mod variable;
 mod waiting;
 
-pub use context::FrameContext;
+pub use context::{FrameContext, ProgramContext};
 pub use lane_pc::{LaneInCaller, LaneOrigin, LanePcs, LanePlace, Recovery, UnknownLane};
 pub use lane_texts::LaneTexts;
 pub use process::Programs;
