@@ -9,7 +9,7 @@
 use core::ops::Range;
 use std::collections::BTreeMap;
 
-use crate::arch::{Register, WaveSize};
+use crate::arch::{LoadAddress, Register, WaveSize};
 use crate::error::Result;
 use crate::wave::{Memory, Snapshot};
 
@@ -146,7 +146,7 @@ impl LoggedWave {
         &self,
         target: &str,
         size: WaveSize,
-        load_address: u64,
+        load_address: LoadAddress,
     ) -> Result<(Snapshot, u64)> {
         let mut snapshot = Snapshot::new(target, size, self.pc);
         snapshot.load_address = load_address;

@@ -73,8 +73,8 @@ fn wave_of(name: &str, wave: &str) -> &'static Snapshot {
 
 /// How many lanes wait, in all frames.
 fn waiting(flow: &LaneFlow<'_>, wave: &Snapshot) -> usize {
-    let pc = wave.pc() - wave.load_address;
-    let found = flow.stop(wave, pc, wave.load_address.into(), None).unwrap();
+    let pc = wave.load_address.to_code(wave.pc()).0;
+    let found = flow.stop(wave, pc, wave.load_address, None).unwrap();
     let lanes = found.frames.iter().flat_map(|frame| &frame.lanes);
     let waits = |state: &&LaneState| matches!(state, LaneState::Waiting { .. });
     lanes.filter(waits).count()

@@ -630,7 +630,7 @@ fn unwinding_by_what_was_written_recovers_the_caller() {
             let stack = unwind(Unwind::new(&wave, &index, LoadAddress(0), &arena), pc);
             assert_eq!(stack.error(), None);
             assert_eq!(stack.stopped(), Stopped::ReturnAddressUndefined);
-            let pcs: Vec<_> = stack.frames().map(|frame| frame.pc()).collect();
+            let pcs: Vec<_> = stack.frames().map(|frame| frame.pc().0).collect();
             assert_eq!(pcs, [pc, 0x1050]);
 
             let frame = stack.frame(0).unwrap();

@@ -116,11 +116,11 @@ fn ask(
             lane if lane & CALL != 0 => Some(leaf + 8),
             _ => None,
         };
-        assert_eq!(*pc, expected, "lane {lane}");
+        assert_eq!(pc.map(u64::from), expected, "lane {lane}");
     }
     answer(
         outer,
-        found.pcs,
+        found.pcs.iter().map(|pc| pc.map(u64::from)).collect(),
         callers,
         LanePcDocument::new(&frame).unwrap(),
     );
@@ -133,7 +133,7 @@ fn lanes_that_did_not_take_part_in_a_call_wait_in_the_caller() {
             let waits = (ENTERED & !CALL) >> lane & 1 == 1;
             let expected = waits.then_some(LaneInCaller {
                 level: 1,
-                pc: outer + 8,
+                pc: (outer + 8).into(),
             });
             assert_eq!(*caller, expected, "lane {lane}");
         }

@@ -28,7 +28,7 @@ mod space;
 mod target_id;
 
 pub use aperture::Apertures;
-pub use load_address::LoadAddress;
+pub use load_address::{CodeAddress, LoadAddress, ProcessAddress};
 pub use processor::{
     Architecture, Family, FlatScratch, Processor, ScratchAddressing, TargetFeature,
 };

@@ -224,7 +224,7 @@ fn context<'c, 'a>(
     match snapshot {
         Some(snapshot) => context
             .with_wave(snapshot)
-            .stopped_at(snapshot.pc(), snapshot.load_address.into()),
+            .stopped_at(snapshot.pc(), snapshot.load_address),
         None => context,
     }
 }

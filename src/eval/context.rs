@@ -5,7 +5,7 @@ use core::fmt;
 
 use super::resolver::{LocationAttribute, Resolver};
 use super::value::Value;
-use crate::arch::{Lane, LoadAddress, Processor, Register};
+use crate::arch::{Lane, LoadAddress, ProcessAddress, Processor, Register};
 use crate::error::Result;
 use crate::limits::Limits;
 use crate::location::{Arena, Location};
@@ -215,9 +215,13 @@ impl<'c, 'a> Context<'c, 'a> {
     /// * `pc`: its program location, an address of the process.
     /// * `load_address`: where the code object is loaded.
     #[must_use]
-    pub fn stopped_at(self, pc: u64, load_address: LoadAddress) -> Context<'c, 'a> {
+    pub fn stopped_at(
+        self,
+        pc: impl Into<ProcessAddress>,
+        load_address: LoadAddress,
+    ) -> Context<'c, 'a> {
         Context {
-            pc: Some(load_address.to_code(pc)),
+            pc: Some(load_address.to_code(pc.into()).0),
             load_address,
             ..self
         }

@@ -2,7 +2,7 @@
 
 use super::Case;
 use super::world::{self, Kind, Stopped};
-use hetdwarf::arch::{AddressSpace, LoadAddress, Register};
+use hetdwarf::arch::{AddressSpace, CodeAddress, LoadAddress, Register};
 use hetdwarf::error::{Error, Result, SpecRule};
 use hetdwarf::eval::{
     BaseType, BaseTypeEncoding, Context, DieReference, ExpressionBytes, Frame, LaneFocus,
@@ -128,7 +128,7 @@ pub fn evaluate_case<'a>(
         .with_wave(&Stopped)
         .with_lane(lane)
         .with_frame(&frame)
-        .stopped_at(load_address.to_process(0x80), load_address)
+        .stopped_at(load_address.to_process(CodeAddress(0x80)), load_address)
         .with_resolver(&case)
         .with_subprogram(Subprogram {
             frame_base: Some(frame_base),

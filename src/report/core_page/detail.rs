@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::source::{SourcePlace, Sources};
-use crate::arch::Lane;
+use crate::arch::{Lane, ProcessAddress};
 use crate::debug_info::VariableKind;
 use crate::gpu_core::CoreWave;
 use crate::inspect::{Programs, Stop, StopFrame, ValueStateKind};
@@ -208,7 +208,7 @@ fn place(
 ) -> PlaceDetail {
     let caller = lane.caller.as_ref();
     let pc = lane.pc.or(caller.map(|caller| caller.pc));
-    let address = pc.and_then(|pc| u64::try_from(pc.0).ok());
+    let address = pc.and_then(|pc| u64::try_from(pc.0).ok().map(ProcessAddress));
     // A line that cannot be read is not shown.
     let line = address.and_then(|pc| lines.of(frame, pc).ok()?);
     PlaceDetail {
