@@ -216,6 +216,7 @@ fn look_at(frame: &StopFrame<'_, '_, '_>, lanes: &[Lane], place: &str, tally: &m
                 ValueState::Ambiguous(reason) => {
                     *tally.doubts.entry(reason.to_string()).or_default() += 1;
                 }
+                state => panic!("{place} {name}: {state:?}"),
             }
             let state = format!("{reading} {state_name}");
             *tally.states.entry(state).or_default() += 1;

@@ -37,6 +37,8 @@ pub use space::{AddressSpace, MemorySpace};
 pub use target_id::{CodeObjectVersion, FeatureSetting, TargetId};
 
 /// How many lanes a wavefront has.
+///
+/// It is exhaustive on purpose: hardware has these two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WaveSize {
     /// 32 lanes.

@@ -57,6 +57,7 @@ impl VariableKind {
 }
 
 /// Where a variable's scope starts, if not at the start of its block (`DW_AT_start_scope`).
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StartScope {
     /// So many bytes after the first address of its block.

@@ -13,6 +13,8 @@ use crate::meter::Meter;
 use crate::wave::Wave;
 
 /// The kind of result that is required ("current result kind").
+///
+/// It is exhaustive on purpose: HET A.2.5.1 defines these.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ResultKind {
     /// Whatever the expression gives.
@@ -25,6 +27,8 @@ pub enum ResultKind {
 }
 
 /// What an evaluation gives.
+///
+/// It is exhaustive on purpose: an expression gives one or the other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Outcome<'a> {
     /// A value.
@@ -34,6 +38,8 @@ pub enum Outcome<'a> {
 }
 
 /// The lane for which an expression is evaluated ("current lane").
+///
+/// It is exhaustive on purpose: there is no other focus.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LaneFocus {
     /// None: what needs a lane fails.
@@ -46,6 +52,7 @@ pub enum LaneFocus {
 }
 
 /// How strictly the text is followed where real producers do not; see `spec-notes/reading.md`.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reading {
     /// By the letter.

@@ -12,6 +12,7 @@ use crate::limits::{Limits, reached, too_many};
 use crate::meter::Meter;
 
 /// How the canonical frame address is found.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CfaRule<'a> {
     /// It is not said.

@@ -197,6 +197,8 @@ impl QueueEntry {
 const DISPATCH: u16 = 2;
 
 /// A fence of a packet.
+///
+/// It is exhaustive on purpose: two bits say it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FenceScope {
     /// There is none.

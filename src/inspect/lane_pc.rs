@@ -11,6 +11,7 @@ use crate::lane_flow::Reason;
 use crate::location::{Access, Location, Storage, read, read_value};
 
 /// Whether the machine code is asked where lanes are that EXEC has switched off ([`lane_flow`](crate::lane_flow)).
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Recovery {
     /// Where `DW_AT_LLVM_lane_pc` does not say it.
@@ -23,6 +24,7 @@ pub enum Recovery {
 }
 
 /// Who says where a waiting lane is.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LaneOrigin {
     /// `DW_AT_LLVM_lane_pc`.
@@ -69,6 +71,7 @@ impl core::fmt::Display for UnknownLane {
 }
 
 /// Where a lane is, in a frame.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LanePlace {
     /// At the frame's program location.
@@ -105,6 +108,7 @@ pub struct LanePcs {
 }
 
 /// Where a lane is that was not active on entry to a function: in a frame that called it.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaneInCaller {
     /// The frame's level. It can be further out than the call frame information leads.

@@ -16,6 +16,7 @@ use crate::location::{Bits, LaneBits, Location};
 use crate::meter::Meter;
 
 /// How a variable's location was read.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LocationReading {
     /// As the DWARF says.
@@ -36,6 +37,7 @@ impl LocationReading {
 }
 
 /// What is known of a variable in a lane.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ValueState {
     /// All of it.

@@ -110,6 +110,7 @@ pub struct VarsRequest<'r> {
 }
 
 /// The lanes that a question is about.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default)]
 pub enum LaneChoice<'r> {
     /// All of the wave, where the frame stands.

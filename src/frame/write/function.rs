@@ -17,6 +17,7 @@ use crate::expr::{OperandKind, OperandValue, Operation, operations};
 use crate::frame::instruction::{CfaOperand, Instruction, Instructions};
 
 /// Where a function starts.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Start {
     /// At a symbol, whose address the linker or loader knows.
