@@ -74,11 +74,9 @@ fn main() -> hetdwarf::Result<()> {
         println!("{name}: {}", Printer::new(encoding).expression(&bytes));
         let arena = Arena::new();
         let lane = Lane(5);
-        let context = Context {
-            wave: Some(&wave),
-            lane: LaneFocus::One(lane),
-            ..Context::new(&arena)
-        };
+        let context = Context::new(&arena)
+            .with_wave(&wave)
+            .with_lane(LaneFocus::One(lane));
         let expression = ExpressionBytes::alone(&bytes, Unit::unknown(encoding));
         let Outcome::Location(location) = evaluate(&expression, ResultKind::Location, &context)?
         else {

@@ -4,12 +4,26 @@
 //! The text stands among other output, and can be cut, prefixed by a launcher, coloured, and mixed with that of other
 //! processes. What has not the agent's shapes is skipped, and counted.
 //!
+//! ```
+//! use hetdwarf::arch::{LoadAddress, WaveSize};
+//! use hetdwarf::debug_agent::Log;
+//!
+//! let log = Log::parse(b"wave_1: pc=0x7f4000001a1c (stopped, reason: MEMORY_VIOLATION)\n");
+//! let [wave] = &*log.waves else { unreachable!() };
+//! assert_eq!(wave.reason, "MEMORY_VIOLATION");
+//!
+//! // No vector register says how many lanes it has, so that the caller has to know.
+//! let (snapshot, left_out) = wave.snapshot("gfx1100", WaveSize::Wave32, LoadAddress(0x7f40_0000_0000))?;
+//! assert_eq!((snapshot.pc().0, left_out), (0x7f40_0000_1a1c, 0));
+//! # Ok::<(), hetdwarf::Error>(())
+//! ```
+//!
 //! Source: `ROCm/rocr_debug_agent`, `README.md`, `src/debug_agent.cpp`, `src/code_object.cpp`.
 
 use core::ops::Range;
 use std::collections::BTreeMap;
 
-use crate::arch::{Register, WaveSize};
+use crate::arch::{LoadAddress, Register, WaveSize};
 use crate::error::Result;
 use crate::wave::{Memory, Snapshot};
 
@@ -146,7 +160,7 @@ impl LoggedWave {
         &self,
         target: &str,
         size: WaveSize,
-        load_address: u64,
+        load_address: LoadAddress,
     ) -> Result<(Snapshot, u64)> {
         let mut snapshot = Snapshot::new(target, size, self.pc);
         snapshot.load_address = load_address;

@@ -4,7 +4,22 @@
 //! Text is made at the edge, by [`Display`](fmt::Display), in which what comes from a file is escaped as
 //! [`Untrusted`] is; everything before it is data that a caller can match on. Four kinds of trouble are told apart because four different people must act on them:
 //! ill-formed DWARF, missing input ([`ErrorKind::Unavailable`], [`ErrorKind::MissingContext`]),
-//! something this crate cannot do ([`ErrorKind::Unsupported`]) and a [`Limit`].
+//! something this crate cannot do ([`ErrorKind::Unsupported`]) and a [`Limit`]. The sentences are those of [HET](crate), and of
+//! DWARF 5 where it leaves that alone.
+//!
+//! ```
+//! use hetdwarf::error::ErrorKind;
+//! use hetdwarf::eval::{Context, ExpressionBytes, ResultKind, Unit, evaluate};
+//! use hetdwarf::expr::{Encoding, ParseOptions, parse};
+//! use hetdwarf::location::Arena;
+//!
+//! let bytes = parse("DW_OP_lit1, DW_OP_lit0, DW_OP_div", &ParseOptions::default())?.encode(Encoding::AMDGPU)?;
+//! let expression = ExpressionBytes::alone(&bytes, Unit::unknown(Encoding::AMDGPU));
+//! let error = evaluate(&expression, ResultKind::Value, &Context::new(&Arena::new())).unwrap_err();
+//! assert_eq!(*error.kind(), ErrorKind::DivideByZero);
+//! assert_eq!((error.operation(), error.offset()), (Some("DW_OP_div"), Some(2)));
+//! # Ok::<(), hetdwarf::Error>(())
+//! ```
 
 use core::fmt;
 use std::sync::Arc;

@@ -1,6 +1,22 @@
 //! What most users need: `use hetdwarf::prelude::*`.
 //!
 //! The types of the way from a code object and a stopped wave to its variables, and the traits whose methods are called on that way.
+//!
+//! ```
+//! use hetdwarf::prelude::*;
+//!
+//! let file = std::fs::read("src/cli/demo/calls-O2.rocm.hsaco").unwrap();
+//! let object = CodeObject::parse(&file)?;
+//! let program = Program::load(&object)?;
+//! assert!(program.info().unit_ids().next().is_some());
+//!
+//! // A wave of which only the pc is known still has a frame.
+//! let wave = Snapshot::new("gfx1100", WaveSize::Wave32, 0_u64);
+//! let arena = Arena::new();
+//! let stop = Stop::new(&program, &wave, wave.pc(), StopOptions::default(), &arena);
+//! assert!(stop.frame(0).is_some());
+//! # Ok::<(), hetdwarf::Error>(())
+//! ```
 
 pub use fallible_iterator::FallibleIterator;
 

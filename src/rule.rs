@@ -2,11 +2,21 @@
 //! asks for it.
 //!
 //! The tables stand beside the checks: [`cfi_check`](crate::cfi_check) has one, [`verify`](crate::verify) the others
-//! and the list of all.
+//! and the list of all. Texts are named as everywhere: [HET](crate), [USAGE](crate).
+//!
+//! ```
+//! use hetdwarf::rule::{Rule, Severity};
+//!
+//! let rule = Rule::all().find(|rule| rule.id == "cfi-row-outside-range").unwrap();
+//! println!("{}: {} ({})", rule.severity, rule.summary, rule.spec);
+//! assert!(rule.severity > Severity::Note);
+//! ```
 
 use core::fmt;
 
 /// How bad a finding is.
+///
+/// It is exhaustive on purpose: who chooses has to place each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// Worth knowing; nothing is wrong by it alone.

@@ -240,16 +240,14 @@ fn context<'c, 'a>(world: &'a World, arena: &'a Arena<'a>) -> Context<'c, 'a>
 where
     'a: 'c,
 {
-    Context {
-        wave: Some(world),
-        resolver: Some(world),
-        frame: Some(world),
-        subprogram: Some(Subprogram {
+    Context::new(arena)
+        .with_wave(world)
+        .with_resolver(world)
+        .with_frame(world)
+        .with_subprogram(Subprogram {
             frame_base: Some(LocationAttribute::Expression(world.frame_base)),
             ..Subprogram::default()
-        }),
-        ..Context::new(arena)
-    }
+        })
 }
 
 fn ours(world: &World, kind: ResultKind) -> Found {

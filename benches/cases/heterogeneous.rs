@@ -216,13 +216,11 @@ impl<'a> Resolver<'a> for Addresses {
 }
 
 fn context<'c, 'a>(arena: &'a Arena<'a>, lane: LaneFocus) -> Context<'c, 'a> {
-    Context {
-        wave: Some(&Pattern),
-        resolver: Some(&Addresses),
-        lane,
-        reading: Reading::Tolerant,
-        ..Context::new(arena)
-    }
+    Context::new(arena)
+        .with_wave(&Pattern)
+        .with_resolver(&Addresses)
+        .with_lane(lane)
+        .with_reading(Reading::Tolerant)
 }
 
 fn attribute(bytes: &[u8]) -> LocationAttribute<'_> {
@@ -240,10 +238,8 @@ fn shape(bytes: &'static [u8], lane: LaneFocus, with_cfa: bool) -> bool {
         0x4000,
     ));
     let initial = [Outcome::Location(cfa)];
-    let context = Context {
-        initial_stack: if with_cfa { &initial } else { &[] },
-        ..context(&arena, lane)
-    };
+    let initial: &[_] = if with_cfa { &initial } else { &[] };
+    let context = context(&arena, lane).with_initial_stack(initial);
     let expression = ExpressionBytes::alone(bytes, UNIT);
     match evaluate(&expression, ResultKind::Location, &context).unwrap() {
         Outcome::Location(location) => location.stands_for_all_lanes(),

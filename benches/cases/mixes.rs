@@ -277,18 +277,16 @@ impl World {
         'a: 'c,
     {
         let frame_base = ExpressionBytes::alone(FRAME_BASE, Unit::unknown(Encoding::AMDGPU));
-        Context {
-            wave: Some(self),
-            resolver: Some(self),
-            frame: Some(self),
-            pc: Some(PC),
-            reading: Reading::Tolerant,
-            subprogram: Some(Subprogram {
+        Context::new(arena)
+            .with_wave(self)
+            .with_resolver(self)
+            .with_frame(self)
+            .with_pc(PC)
+            .with_reading(Reading::Tolerant)
+            .with_subprogram(Subprogram {
                 frame_base: Some(LocationAttribute::Expression(frame_base)),
                 ..Subprogram::default()
-            }),
-            ..Context::new(arena)
-        }
+            })
     }
 
     fn gimli(&self, known: &ExpressionBytes<'static>) -> gimli::Result<Evaluation<Bytes>> {

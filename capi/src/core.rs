@@ -3,6 +3,7 @@
 use core::ffi::c_char;
 use std::sync::Arc;
 
+use hetdwarf::arch::LoadAddress;
 use hetdwarf::gpu_core::{CoreWave, StopReason};
 use hetdwarf_owned::LoadedCore;
 
@@ -94,7 +95,10 @@ sized! { hetdwarf_file hetdwarf_core_info hetdwarf_core_wave }
 ///
 /// # Safety
 /// `files` is NULL or an array of `count` entries.
-unsafe fn files(files: *const hetdwarf_file, count: usize) -> Answer<Vec<(u64, Arc<[u8]>)>> {
+unsafe fn files(
+    files: *const hetdwarf_file,
+    count: usize,
+) -> Answer<Vec<(LoadAddress, Arc<[u8]>)>> {
     let mut found = Vec::new();
     let mut at = files;
     for _ in 0..count {
@@ -106,7 +110,7 @@ unsafe fn files(files: *const hetdwarf_file, count: usize) -> Answer<Vec<(u64, A
                 (false, 0) => read_file(file.path)?.into(),
                 (false, _) => return Err(Fault::argument("path and bytes are given")),
             };
-            found.push((file.load_address, bytes));
+            found.push((file.load_address.into(), bytes));
             at = at.byte_add(file.size);
         }
     }
@@ -248,7 +252,7 @@ pub unsafe extern "C" fn hetdwarf_core_get_wave(
             let reasons: Vec<&str> = found.stops().iter().map(StopReason::name).collect();
             let value = hetdwarf_core_wave {
                 size: 0,
-                pc: found.pc(),
+                pc: found.pc().into(),
                 exec: found.exec(),
                 wave_size: hetdwarf::wave::Wave::wave_size(&found).lanes(),
                 wave_in_group: found.wave_in_group().unwrap_or(u32::MAX),

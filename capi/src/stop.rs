@@ -120,7 +120,7 @@ impl StopData {
         let (arena_ref, wave_ref, program) =
             unsafe { (arena.borrow(), wave.borrow(), object.program()) };
         let given = wave_ref.given();
-        let mut options = StopOptions::loaded_at(given.load_address);
+        let mut options = StopOptions::loaded_at(given.load_address.into());
         if wave_ref.is_strict() {
             options = options.reading(Reading::Strict);
         }
@@ -310,7 +310,7 @@ pub unsafe extern "C" fn hetdwarf_stop_frame(
             let exec = found.exec();
             let value = hetdwarf_frame {
                 size: 0,
-                pc: call_frame.pc(),
+                pc: call_frame.pc().into(),
                 function: texts.keep_if(function.and_then(|function| function.name.as_deref())),
                 linkage_name: texts
                     .keep_if(function.and_then(|function| function.linkage_name.as_deref())),

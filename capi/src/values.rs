@@ -7,7 +7,6 @@ use core::ffi::c_char;
 use std::sync::Arc;
 
 use hetdwarf::arch::{Lane, WaveSize};
-use hetdwarf::debug_info::VariableKind;
 use hetdwarf::debug_info::types::{TypeId, TypeTable};
 use hetdwarf::display::{Options, TypedBytes};
 use hetdwarf::inspect::{LaneTexts, Stop as LibraryStop, StopFrame, ValueState, VariableValue};
@@ -256,13 +255,7 @@ impl Values {
         let (ty, type_name, kind): (TypeId, &str, &str) = match (&self.content, value) {
             (Content::Expression { answer, .. }, _) => (answer.ty, &answer.type_name, "expression"),
             (_, Some(value)) => {
-                let kind = match value.variable.kind {
-                    VariableKind::Parameter => "parameter",
-
-                    VariableKind::Constant => "constant",
-                    VariableKind::Global => "global",
-                    _ => "variable",
-                };
+                let kind = value.variable.kind.name();
                 (value.ty, &value.type_name, kind)
             }
             (_, None) => return Err(Values::no_value(index)),

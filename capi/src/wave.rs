@@ -419,8 +419,8 @@ pub unsafe extern "C" fn hetdwarf_snapshot_wave(
                 read_memory: Some(hetdwarf_snapshot_read_memory),
                 write_register: None,
                 write_memory: None,
-                pc: known.pc(),
-                load_address: known.load_address,
+                pc: known.pc().into(),
+                load_address: known.load_address.into(),
                 wave_size: known.wave_size().lanes(),
                 flags: flag(apertures.is_some(), HETDWARF_WAVE_HAS_APERTURES)
                     | flag(dispatch.is_some(), HETDWARF_WAVE_HAS_DISPATCH),

@@ -234,12 +234,10 @@ pub fn expression(bytes: &[u8]) {
             (LaneFocus::None, ResultKind::Value),
         ] {
             let arena = Arena::new();
-            let context = Context {
-                wave: Some(&wave),
-                lane,
-                reading: Reading::Tolerant,
-                ..Context::new(&arena)
-            };
+            let context = Context::new(&arena)
+                .with_wave(&wave)
+                .with_lane(lane)
+                .with_reading(Reading::Tolerant);
             let expression = ExpressionBytes::alone(bytes, Unit::unknown(encoding));
             if let Ok(Outcome::Location(location)) = evaluate(&expression, kind, &context) {
                 let access = Access {

@@ -81,12 +81,10 @@ impl Case {
     }
 
     fn evaluate<'a>(&'a self, arena: &'a Arena<'a>) -> Result<Outcome<'a>> {
-        let context = Context {
-            wave: Some(&self.wave),
-            lane: self.lane,
-            reading: self.reading,
-            ..Context::new(arena)
-        };
+        let context = Context::new(arena)
+            .with_wave(&self.wave)
+            .with_lane(self.lane)
+            .with_reading(self.reading);
         let expression = ExpressionBytes::alone(&self.bytes, Unit::unknown(self.encoding));
         evaluate(&expression, self.kind, &context)
     }
@@ -250,17 +248,16 @@ fn calls_frames_and_types_allocate_nothing() {
             let frame_base = code(frame_base);
             let frame_base = ExpressionBytes::alone(&frame_base, UNIT);
             let arena = Arena::new();
-            let context = Context {
-                wave: Some(&wave),
-                lane: LaneFocus::One(Lane(3)),
-                frame: Some(&Innermost),
-                resolver: Some(&&entries),
-                subprogram: Some(Subprogram {
+            let resolver = &&entries;
+            let context = Context::new(&arena)
+                .with_wave(&wave)
+                .with_lane(LaneFocus::One(Lane(3)))
+                .with_frame(&Innermost)
+                .with_resolver(resolver)
+                .with_subprogram(Subprogram {
                     frame_base: Some(LocationAttribute::Expression(frame_base)),
                     ..Subprogram::default()
-                }),
-                ..Context::new(&arena)
-            };
+                });
             let expression = ExpressionBytes::alone(&expression, UNIT);
             let kind = value.map_or(ResultKind::Location, |_| ResultKind::Value);
             let mut outcome = None;
@@ -290,10 +287,8 @@ fn deep_calls_allocate_as_often_as_their_stacks_double() {
     let entries = Entries(entries.collect());
     let expression = bytes("DW_OP_call4 0x0", ENCODING).unwrap();
     let arena = Arena::new();
-    let context = Context {
-        resolver: Some(&&entries),
-        ..Context::new(&arena)
-    };
+    let resolver = &&entries;
+    let context = Context::new(&arena).with_resolver(resolver);
     let expression = ExpressionBytes::alone(&expression, UNIT);
     let found = measure(|| {
         for _ in 0..100 {

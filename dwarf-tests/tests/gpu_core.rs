@@ -5,7 +5,7 @@
 
 use dwarf_tests::cores::{cases, file, truth};
 use dwarf_tests::{fixture, json, number, without_work_items};
-use hetdwarf::arch::{Lane, Register};
+use hetdwarf::arch::{Lane, LoadAddress, Register};
 use hetdwarf::gpu_core::{
     CoreWave, GpuCore, HardwareRegister, ProblemKind, ProblemPlace, WaveState,
 };
@@ -140,7 +140,7 @@ fn check_wave(core: &GpuCore<'_>, wave: &CoreWave<'_, '_>, truth: &Value, has_di
     let packet = has_dispatch.then(|| small::<u64>(&truth["packet_id"]));
     assert_eq!(wave.packet_id(), packet);
     assert_eq!(wave.wave_size().lanes(), small::<u32>(&truth["lanes"]));
-    assert_eq!(wave.pc(), small::<u64>(&truth["pc"]));
+    assert_eq!(wave.pc().0, small::<u64>(&truth["pc"]));
     assert_eq!(wave.exec(), small::<u64>(&truth["exec"]));
     assert_eq!(wave.state().name(), truth["state"]);
     let stops: Vec<&str> = wave.stops().iter().map(|reason| reason.name()).collect();
@@ -329,7 +329,7 @@ fn check_objects(core: &GpuCore<'_>, truth: &Value) {
     let images = core.images();
     assert_eq!(images.len(), expected.len());
     for ((object, (_, image)), truth) in core.code_objects().iter().zip(&images).zip(expected) {
-        assert_eq!(object.load_address, small::<u64>(&truth["load_address"]));
+        assert_eq!(object.load_address.0, small::<u64>(&truth["load_address"]));
         assert_eq!(object.uri, truth["uri"]);
         let image = image.as_ref().unwrap();
         let original = std::fs::read(fixture(truth["object"].as_str().unwrap())).unwrap();
@@ -355,9 +355,12 @@ fn check_objects(core: &GpuCore<'_>, truth: &Value) {
         matches!(fit, Fit::Matches { bytes } if bytes > 1000),
         "{fit:?}"
     );
-    let elsewhere = core.fit(object, loaded.load_address + 0x100);
+    let elsewhere = core.fit(object, LoadAddress(loaded.load_address.0 + 0x100));
     assert!(matches!(elsewhere, Fit::Differs { .. }), "{elsewhere:?}");
-    assert_eq!(core.fit(object, 0x1234_5678_0000), Fit::Unknown);
+    assert_eq!(
+        core.fit(object, LoadAddress(0x1234_5678_0000)),
+        Fit::Unknown
+    );
 }
 
 /// The one thing that is wrong is said, with its place, and everything else is as in the truth.
@@ -617,7 +620,7 @@ fn a_lost_code_object_is_still_where_it_was_loaded() {
         assert!(lost.objects()[0].object.is_none() && known.objects()[0].object.is_some());
         for page in 0..16 {
             for at in [page * 0x1000, page * 0x1000 + 0xfff] {
-                let address = load_address + at;
+                let address = load_address.0 + at;
                 assert_eq!(lost.object_at(address), known.object_at(address), "{at:#x}");
             }
         }
@@ -626,7 +629,7 @@ fn a_lost_code_object_is_still_where_it_was_loaded() {
         }
         assert_eq!(lost.kernel(&core.dispatches()[0]), None);
         // Nothing is loaded where no object is said to be.
-        let images = vec![(load_address + 0x100_0000, None)];
+        let images = vec![(LoadAddress(load_address.0 + 0x100_0000), None)];
         assert_eq!(
             Process::open(&core, &images).object_at(core.wave(0).unwrap().pc()),
             None

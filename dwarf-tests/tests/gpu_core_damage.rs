@@ -120,7 +120,7 @@ fn second_queue_is_whole(core: &GpuCore<'_>) {
     assert_eq!(waves.len(), 4);
     for (wave, n) in waves.iter().zip(0..) {
         let spec = self::wave(1, n);
-        assert_eq!((wave.pc(), wave.packet_id()), (spec.pc, Some(382)));
+        assert_eq!((wave.pc().0, wave.packet_id()), (spec.pc, Some(382)));
         let state = if spec.is_stopped {
             WaveState::Stopped
         } else {
@@ -144,7 +144,7 @@ fn second_queue_is_whole(core: &GpuCore<'_>) {
 fn waves_of_first(core: &GpuCore<'_>) -> Vec<(WaveState, u64)> {
     core.waves()
         .filter(|wave| wave.queue().unwrap().entry.queue_id == 1)
-        .map(|wave| (wave.state(), wave.pc()))
+        .map(|wave| (wave.state(), wave.pc().0))
         .collect()
 }
 
@@ -705,7 +705,7 @@ fn a_code_object_without_a_name_is_kept() {
             let addresses: Vec<u64> = core
                 .code_objects()
                 .iter()
-                .map(|object| object.load_address)
+                .map(|object| object.load_address.0)
                 .collect();
             assert_eq!(
                 addresses,

@@ -283,7 +283,7 @@ fn every_generation_reads_back() {
                         leader = spec;
                     }
                     assert_eq!(wave.xcc(), xcc);
-                    assert_eq!(wave.pc(), spec.pc);
+                    assert_eq!(wave.pc().0, spec.pc);
                     assert_eq!(wave.exec(), spec.exec);
                     let state = if spec.is_stopped {
                         WaveState::Stopped
@@ -335,7 +335,7 @@ fn told(file: &[u8]) -> (String, Vec<&'static str>, Option<u64>, u64) {
         wave.state().name().to_owned(),
         stops,
         wave.packet_id(),
-        wave.pc(),
+        wave.pc().0,
     )
 }
 
@@ -532,7 +532,7 @@ fn the_line_of_a_trap_is_that_of_its_instruction() {
             });
             let core = open(&file);
             let wave = core.wave(0).unwrap();
-            assert_eq!(wave.line_pc(), wave.pc() - moved, "{name}");
+            assert_eq!(wave.line_pc().0, wave.pc().0 - moved, "{name}");
         }
     }
 }

@@ -32,10 +32,10 @@ fn snapshot(path: &Path) -> Snapshot {
 
 fn ask(flow: &LaneFlow<'_>, wave: &Snapshot, wave_size: WaveSize) -> StopLanes {
     let dispatched = wave.dispatch.as_ref().and_then(|d| d.lanes(wave_size));
-    let pc = wave.pc() - wave.load_address;
+    let pc = wave.load_address.to_code(wave.pc()).0;
     // What a stop may cost in the smallest of files.
     let meter = Meter::new(&Limits::DEFAULT, 0);
-    flow.stop(wave, pc, LoadAddress(wave.load_address), dispatched, &meter)
+    flow.stop(wave, pc, wave.load_address, dispatched, &meter)
         .unwrap()
 }
 
@@ -249,7 +249,7 @@ fn lanes_are_in_the_frames_that_they_entered() {
             stops += 1;
             divergent += usize::from(stop["exec"] != expected.last().unwrap()["entry_exec"]);
             for (frame, expected) in found.frames.iter().zip(expected) {
-                let pc = number(&expected["pc"]) as u64 - wave.load_address;
+                let pc = number(&expected["pc"]) as u64 - wave.load_address.0;
                 assert_eq!(frame.pc, pc, "{at}");
                 frames += 1;
                 let entered = frame.lanes_that(|state| state != LaneState::Elsewhere);

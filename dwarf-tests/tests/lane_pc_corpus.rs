@@ -4,7 +4,7 @@
 //! of 4 bytes, but `v_mul_lo_u32`, `v_writelane_b32` and `v_readlane_b32` of 8.
 
 use dwarf_tests::fixture;
-use hetdwarf::arch::{Register, WaveSize};
+use hetdwarf::arch::{LoadAddress, ProcessAddress, Register, WaveSize};
 use hetdwarf::inspect::{LanePcs, Program, Stop, StopOptions};
 use hetdwarf::location::Arena;
 use hetdwarf::object::CodeObject;
@@ -26,7 +26,7 @@ fn read(file: &str, function: &str, wave: impl Fn(u64) -> Snapshot) -> (u64, Lan
     let start = LOADED_AT + symbol.unwrap().address;
     let wave = wave(start);
     let arena = Arena::new();
-    let options = StopOptions::loaded_at(LOADED_AT);
+    let options = StopOptions::loaded_at(LoadAddress(LOADED_AT));
     let stop = Stop::new(&program, &wave, wave.pc(), options, &arena);
     (start, stop.frame(0).unwrap().lane_pcs().unwrap())
 }
@@ -37,7 +37,7 @@ fn assert_lanes(found: &LanePcs, start: u64, active: u64, groups: &[Group], cont
     assert_eq!(found.active, active, "{context}");
     for (lane, pc) in found.pcs.iter().enumerate() {
         let group = groups.iter().find(|(mask, _)| mask >> lane & 1 == 1);
-        let expected = group.map(|(_, offset)| start + offset);
+        let expected = group.map(|(_, offset)| ProcessAddress(start + offset));
         assert_eq!(*pc, expected, "{context}, lane {lane}");
     }
 }

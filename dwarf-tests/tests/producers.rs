@@ -247,6 +247,7 @@ fn reading(locations: LocationConvention) -> &'static str {
         LocationConvention::Extended { .. } => "by the letter: an operation of the extensions",
         LocationConvention::Gnu => "by the letter: GNU, lane 0",
         LocationConvention::LaneDword => "the lane's dword",
+        other => panic!("{other:?}"),
     }
 }
 
@@ -255,6 +256,7 @@ fn numbering(spaces: AddressSpaceNumbering) -> &'static str {
         AddressSpaceNumbering::Usage => "USAGE",
         AddressSpaceNumbering::UpTo20 => "up to 20",
         AddressSpaceNumbering::Undecided => "undecided",
+        other => panic!("{other:?}"),
     }
 }
 

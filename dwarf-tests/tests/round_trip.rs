@@ -65,6 +65,7 @@ fn value<'a>(
         OperandKind::Block1 | OperandKind::Block => OperandValue::Bytes(bytes),
         // Three operations, of which the last is a family's.
         OperandKind::Expression => OperandValue::Bytes(&[0x30, 0x31, 0x22]),
+        other => panic!("no operand is made of {other:?}"),
     }
 }
 

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use dwarf_tests::probe::Zeros;
 use dwarf_tests::{corpus, fixture, wave_cases};
 use fallible_iterator::FallibleIterator;
-use hetdwarf::arch::{Lane, WaveSize};
+use hetdwarf::arch::{Lane, LoadAddress, WaveSize};
 use hetdwarf::debug_info::types::TypeTable;
 use hetdwarf::debug_info::{DieValue, LocationRange};
 use hetdwarf::display::Options;
@@ -216,6 +216,7 @@ fn look_at(frame: &StopFrame<'_, '_, '_>, lanes: &[Lane], place: &str, tally: &m
                 ValueState::Ambiguous(reason) => {
                     *tally.doubts.entry(reason.to_string()).or_default() += 1;
                 }
+                state => panic!("{place} {name}: {state:?}"),
             }
             let state = format!("{reading} {state_name}");
             *tally.states.entry(state).or_default() += 1;
@@ -255,7 +256,7 @@ fn sweep_object(data: &[u8], name: &str, most: usize, tally: &mut Tally) {
     for pc in sample(addresses(&program, tally, name), most) {
         for reading in [Reading::Tolerant, Reading::Strict] {
             let arena = Arena::new();
-            let options = StopOptions::loaded_at(0x1_0000).reading(reading);
+            let options = StopOptions::loaded_at(LoadAddress(0x1_0000)).reading(reading);
             let stop = Stop::new(&program, &wave, pc + 0x1_0000, options, &arena);
             let place = format!("{name} {pc:#x} {reading:?}");
             tally.stops += 1;

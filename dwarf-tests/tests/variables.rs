@@ -111,9 +111,7 @@ fn compare(
         ValueState::Ok | ValueState::Partial => {}
         ValueState::OptimizedOut | ValueState::Unavailable => return Ok(Shown::Not),
         ValueState::Ambiguous(_) => return Ok(Shown::Ambiguous),
-        state @ (ValueState::Unsupported { .. } | ValueState::Error(_) | ValueState::Inactive) => {
-            return Err(format!("{state:?}"));
-        }
+        state => return Err(format!("{state:?}")),
     }
     let bits = found.bits(number_of_lane).unwrap().unwrap();
     let want = lane["bytes"].as_str().unwrap();

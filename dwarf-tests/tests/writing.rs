@@ -447,12 +447,10 @@ fn locate<'a>(
     };
     let bytes = parse(text, &options).unwrap_or_else(|error| panic!("{text}: {error}"));
     let bytes = arena.keep(bytes.encode(encoding).unwrap());
-    let context = Context {
-        wave: Some(wave),
-        lane: focus,
-        object,
-        ..Context::new(arena)
-    };
+    let context = Context::new(arena)
+        .with_wave(wave)
+        .with_lane(focus)
+        .with_object(object);
     match evaluate(
         &ExpressionBytes::alone(bytes, unit()),
         ResultKind::Location,

@@ -3,6 +3,7 @@
 use core::fmt;
 use std::sync::Arc;
 
+use hetdwarf::arch::LoadAddress;
 use hetdwarf::gpu_core::{GpuCore, Image, Process};
 use hetdwarf::inspect::Programs;
 use hetdwarf::{Limits, Result};
@@ -24,7 +25,7 @@ impl LoadedCore {
     ///
     /// # Errors
     /// As [`GpuCore::open`].
-    pub fn open(files: Vec<Arc<[u8]>>, objects: &[(u64, Arc<[u8]>)]) -> Result<LoadedCore> {
+    pub fn open(files: Vec<Arc<[u8]>>, objects: &[(LoadAddress, Arc<[u8]>)]) -> Result<LoadedCore> {
         // SAFETY: `_files` owns them, and those of objects, until all else is dropped.
         let borrow = |bytes: &Arc<[u8]>| unsafe { borrow_bytes(bytes) };
         let bytes: Vec<&'static [u8]> = files.iter().map(borrow).collect();

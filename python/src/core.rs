@@ -5,6 +5,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
+use hetdwarf::arch::LoadAddress;
 use hetdwarf::eval::Reading;
 use hetdwarf::wave::Wave;
 use hetdwarf_owned::LoadedCore;
@@ -21,7 +22,7 @@ use crate::wave::WaveSource;
 pub struct Core {
     loaded: Arc<LoadedCore>,
     /// Code objects that the user gave, each with its load address.
-    given: Vec<(u64, Arc<[u8]>)>,
+    given: Vec<(LoadAddress, Arc<[u8]>)>,
     waves: Vec<Py<CoreWave>>,
     problems: Vec<String>,
 }
@@ -45,7 +46,7 @@ pub fn open_core(
     }
     let mut given = Vec::new();
     for (object, address) in objects.unwrap_or_default() {
-        given.push((address, Arc::from(read(&object)?.0)));
+        given.push((address.into(), Arc::from(read(&object)?.0)));
     }
     let found = py.detach(|| -> Result<_, Failure> {
         let loaded = Arc::new(LoadedCore::open(contents, &given)?);
@@ -99,7 +100,7 @@ impl Core {
                     .filter_map(|(address, data)| Some((address, data?.into_owned())));
                 let all = given
                     .chain(inside)
-                    .map(|(address, data)| Ok((address, Object::new(&data, None)?)));
+                    .map(|(address, data)| Ok((address.into(), Object::new(&data, None)?)));
                 all.collect::<Result<Vec<_>, Failure>>()
             })
         });
@@ -158,7 +159,7 @@ impl CoreWave {
             core: Arc::clone(core),
             position: wave.index(),
             index: wave.index().saturating_add(1),
-            pc: wave.pc(),
+            pc: wave.pc().into(),
             exec: wave.exec(),
             wave_size: wave.wave_size().lanes().into(),
             state: wave.state().name(),

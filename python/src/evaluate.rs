@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use hetdwarf::arch::{Lane, WaveSize};
+use hetdwarf::arch::{Lane, LoadAddress, ProcessAddress, WaveSize};
 use hetdwarf::eval::{Context, Reading, Unit};
 use hetdwarf::expr::Encoding;
 use hetdwarf::location::Arena;
@@ -59,7 +59,7 @@ pub fn evaluate(
         match &wave {
             Some(WaveSource::Callbacks(callbacks)) => {
                 let asked = Asked::new(callbacks);
-                let place = (callbacks.pc, callbacks.load_address);
+                let place = (callbacks.pc.into(), callbacks.load_address.into());
                 let answer = answer(&source, &options, Some((&asked, place)));
                 match asked.raised() {
                     Some(raised) => Err(raised),
@@ -80,18 +80,14 @@ pub fn evaluate(
 fn answer(
     expression: &Source,
     options: &EvalOptions,
-    wave: Option<(&dyn Wave, (u64, u64))>,
+    wave: Option<(&dyn Wave, (ProcessAddress, LoadAddress))>,
 ) -> Result<serde_json::Value, Failure> {
     let arena = Arena::new();
-    let mut context = Context {
-        reading: Reading::Strict,
-        ..Context::new(&arena)
+    let context = Context::new(&arena).with_reading(Reading::Strict);
+    let context = match wave {
+        Some((wave, (pc, load_address))) => context.with_wave(wave).stopped_at(pc, load_address),
+        None => context,
     };
-    if let Some((wave, (pc, load_address))) = wave {
-        context.wave = Some(wave);
-        context.load_address = load_address.into();
-        context.pc = Some(context.load_address.to_code(pc));
-    }
     let request = EvalRequest::new(
         expression,
         options,

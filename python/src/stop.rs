@@ -6,6 +6,7 @@ use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use hetdwarf::arch::{LoadAddress, ProcessAddress};
 use hetdwarf::eval::Reading;
 use hetdwarf::inspect::{Recovery, Stop as LibraryStop, StopFrame, StopOptions};
 use hetdwarf::location::Arena;
@@ -41,7 +42,7 @@ impl StopData {
                 Ok(py.detach(|| self.in_program(object, &**wave, place, question))?)
             }
             (WaveSource::Callbacks(callbacks), Some(object)) => {
-                let place = (callbacks.pc, callbacks.load_address);
+                let place = (callbacks.pc.into(), callbacks.load_address.into());
                 py.detach(|| {
                     let asked = Asked::new(callbacks);
                     let answer = self.in_program(object, &asked, place, question);
@@ -74,7 +75,7 @@ impl StopData {
         &self,
         object: &ObjectData,
         wave: &dyn Wave,
-        (pc, load_address): (u64, u64),
+        (pc, load_address): (ProcessAddress, LoadAddress),
         question: impl FnOnce(&LibraryStop<'_, '_>) -> Result<R, Failure>,
     ) -> Result<R, Failure> {
         object.ask(|program| {

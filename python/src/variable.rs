@@ -6,11 +6,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use hetdwarf::arch::{Lane, WaveSize};
+use hetdwarf::debug_info::type_name;
 use hetdwarf::debug_info::types::{TypeId, TypeKind, TypeTable};
-use hetdwarf::debug_info::{VariableKind, type_name};
 use hetdwarf::display::{self, Options, TypedBytes};
 use hetdwarf::eval::BaseTypeEncoding;
-use hetdwarf::inspect::{StopFrame, ValueState, VariableValue};
+use hetdwarf::inspect::{StopFrame, ValueState, ValueStateKind, VariableValue};
 use hetdwarf::location::{Bits, Mask};
 use hetdwarf::query::{NoValue, Query, QueryError};
 
@@ -21,7 +21,7 @@ use crate::wave;
 
 /// What is known of a value in one lane.
 pub struct LaneValue {
-    state: &'static str,
+    state: ValueStateKind,
     ty: TypeId,
     bits: Bits,
     /// Where the type and the bits alone do not tell the text.
@@ -54,7 +54,7 @@ impl Found {
                 .as_deref()
                 .unwrap_or_default()
                 .to_owned(),
-            kind: kind_name(value.variable.kind),
+            kind: value.variable.kind.name(),
             ty: value.ty,
             type_name: value.type_name.to_string(),
             scope: value.variable.scope.as_deref().map(str::to_owned),
@@ -65,15 +65,6 @@ impl Found {
                 .map(|lane| LaneValue::of(value, types, lane))
                 .collect(),
         }
-    }
-}
-
-fn kind_name(kind: VariableKind) -> &'static str {
-    match kind {
-        VariableKind::Parameter => "parameter",
-        VariableKind::Constant => "constant",
-        VariableKind::Global => "global",
-        _ => "variable",
     }
 }
 
@@ -97,7 +88,7 @@ impl LaneValue {
         let text = matches!(state, ValueState::Partial)
             .then(|| value.text(lane, types, &Options::default()));
         LaneValue {
-            state: state.name(),
+            state: state.kind(),
             ty: value.type_in(lane),
             bits: bits.unwrap_or_default(),
             text: text.flatten(),
@@ -112,16 +103,16 @@ impl LaneValue {
             return Failure::About(format!("{name} in lane {lane}"), error.clone());
         }
         let message = match (self.state, self.message.as_str()) {
-            (state, "") => format!("{name} in lane {lane}: {}", state.replace('-', " ")),
+            (state, "") => format!("{name} in lane {lane}: {}", state.name().replace('-', " ")),
             (_, message) => format!("{name} in lane {lane}: {message}"),
         };
         match self.state {
-            "optimized-out" => Failure::OptimizedOut(message),
-            "unavailable" => Failure::Unavailable(message),
-            "ambiguous" => Failure::Ambiguous(message),
-            "unsupported" => Failure::Unsupported(message),
-            "inactive" => Failure::Inactive(message),
-            "partial" => Failure::Partial {
+            ValueStateKind::OptimizedOut => Failure::OptimizedOut(message),
+            ValueStateKind::Unavailable => Failure::Unavailable(message),
+            ValueStateKind::Ambiguous => Failure::Ambiguous(message),
+            ValueStateKind::Unsupported => Failure::Unsupported(message),
+            ValueStateKind::Inactive => Failure::Inactive(message),
+            ValueStateKind::Partial => Failure::Partial {
                 message,
                 bytes: self.bits.bytes.clone(),
                 undefined: missing(&self.bits),
@@ -180,7 +171,7 @@ pub fn expression(
             state,
             ty: lane.ty,
             bits: lane.value.clone().unwrap_or_default(),
-            text: (state == "partial")
+            text: (state == ValueStateKind::Partial)
                 .then(|| query.text(lane, &Options::default()))
                 .flatten(),
             message: match &lane.value {
@@ -286,7 +277,7 @@ impl Variable {
         // Bytes would become `bytes`.
         let lanes = (0u32..).zip(&self.found.lanes);
         lanes
-            .filter(|(_, value)| value.state == "ok")
+            .filter(|(_, value)| value.state == ValueStateKind::Ok)
             .map(|(lane, _)| lane)
             .collect()
     }
@@ -299,13 +290,13 @@ impl Variable {
 
     /// What is known of it in a lane: `ok`, `optimized-out`, `partial`, `unavailable`, `ambiguous`, `unsupported`, `error` or `inactive`.
     fn state(&self, lane: i64) -> Result<&'static str, Failure> {
-        Ok(self.lane(lane)?.1.state)
+        Ok(self.lane(lane)?.1.state.name())
     }
 
     /// The value in a lane.
     fn value(&self, py: Python<'_>, lane: i64) -> PyResult<Py<PyAny>> {
         let (lane, value) = self.lane(lane)?;
-        if value.state == "ok" {
+        if value.state == ValueStateKind::Ok {
             return self.python(py, value);
         }
         Err(value.failure(&self.found.name, lane).into())
@@ -315,7 +306,7 @@ impl Variable {
     fn values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
         for (lane, value) in (0u8..).zip(&self.found.lanes) {
-            if value.state == "ok" {
+            if value.state == ValueStateKind::Ok {
                 dict.set_item(lane, self.python(py, value)?)?;
             }
         }
@@ -325,9 +316,10 @@ impl Variable {
     /// The bytes in a lane, as in memory; those that are missing are 0.
     fn bytes<'py>(&self, py: Python<'py>, lane: i64) -> PyResult<Bound<'py, PyBytes>> {
         let (lane, value) = self.lane(lane)?;
-        match value.state {
-            "ok" | "partial" => Ok(PyBytes::new(py, &value.bits.bytes)),
-            _ => Err(value.failure(&self.found.name, lane).into()),
+        if value.state.is_readable() {
+            Ok(PyBytes::new(py, &value.bits.bytes))
+        } else {
+            Err(value.failure(&self.found.name, lane).into())
         }
     }
 
@@ -337,7 +329,7 @@ impl Variable {
         if let Some(text) = &value.text {
             return Ok(text.clone());
         }
-        if !matches!(value.state, "ok" | "partial") {
+        if !value.state.is_readable() {
             return Err(value.failure(&self.found.name, lane));
         }
         let bytes = TypedBytes {

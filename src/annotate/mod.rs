@@ -2,7 +2,7 @@
 //! `DW_AT_LLVM_lane_pc` and `DW_AT_LLVM_active_lane`, as [`lane_flow`](crate::lane_flow) finds it in the machine code.
 //!
 //! What is loaded stays as it is, byte for byte, and all other debugging information reads the same. What cannot be
-//! said for every wave is left out by range. It leaves to others which files there are. Sources: USAGE
+//! said for every wave is left out by range. It leaves to others which files there are. Sources: [USAGE](crate)
 //! `DW_AT_LLVM_lane_pc`; DWARF 5 §7; `spec-notes/lane-recovery.md`.
 //!
 //! ```

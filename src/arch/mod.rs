@@ -28,7 +28,7 @@ mod space;
 mod target_id;
 
 pub use aperture::Apertures;
-pub use load_address::LoadAddress;
+pub use load_address::{CodeAddress, LoadAddress, ProcessAddress};
 pub use processor::{
     Architecture, Family, FlatScratch, Processor, ScratchAddressing, TargetFeature,
 };
@@ -37,6 +37,8 @@ pub use space::{AddressSpace, MemorySpace};
 pub use target_id::{CodeObjectVersion, FeatureSetting, TargetId};
 
 /// How many lanes a wavefront has.
+///
+/// It is exhaustive on purpose: hardware has these two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WaveSize {
     /// 32 lanes.

@@ -8,6 +8,8 @@
 use core::fmt;
 
 /// A DWARF address space of AMDGPU.
+///
+/// It is exhaustive on purpose: each is reached in its own way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AddressSpace {
     /// The default space: global memory.
@@ -191,6 +193,8 @@ impl fmt::Display for AddressSpace {
 }
 
 /// A DWARF memory space: what the source language says of where a pointer points or a variable lies.
+///
+/// It is exhaustive on purpose: the extensions define these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MemorySpace {
     /// Nothing: the language's generic memory.

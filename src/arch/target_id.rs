@@ -53,6 +53,8 @@ impl CodeObjectVersion {
 }
 
 /// Which setting of a feature the code is for.
+///
+/// It is exhaustive on purpose: there is no other setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FeatureSetting {
     /// The processor does not have the feature.

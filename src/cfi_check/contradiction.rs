@@ -10,6 +10,7 @@ use crate::isa::MachineRegister;
 use crate::rule::Rule;
 
 /// What a rule is about.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Subject {
     /// The canonical frame address.
@@ -24,6 +25,7 @@ pub enum Subject {
 
 /// The condition under which the row is wrong. A run in which all lanes are active does not show what happens to lanes that
 /// are not.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Condition {
     /// Each time.
@@ -39,6 +41,7 @@ pub enum Condition {
 }
 
 /// Which lanes a register is kept for in some place.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SavedLanes {
     /// All.
@@ -50,6 +53,7 @@ pub enum SavedLanes {
 }
 
 /// 32 bits in a register.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dword {
     /// A scalar register.
@@ -59,6 +63,7 @@ pub enum Dword {
 }
 
 /// What a row says of something, or should have said.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum RowRule {
     /// Nothing, which is to say that it is unchanged.

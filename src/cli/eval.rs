@@ -218,15 +218,15 @@ fn context<'c, 'a>(
     settings: &Settings,
     arena: &'a Arena<'a>,
 ) -> Context<'c, 'a> {
-    let mut context = Context::new(arena);
-    if let Some(snapshot) = snapshot {
-        context.wave = Some(snapshot);
-        context.load_address = snapshot.load_address.into();
-        context.pc = Some(context.load_address.to_code(snapshot.pc()));
+    let context = Context::new(arena)
+        .with_limits(settings.limits)
+        .with_reading(settings.reading());
+    match snapshot {
+        Some(snapshot) => context
+            .with_wave(snapshot)
+            .stopped_at(snapshot.pc(), snapshot.load_address),
+        None => context,
     }
-    context.limits = settings.limits;
-    context.reading = settings.reading();
-    context
 }
 
 /// A program, and a stopped wave that runs it, if there is one.
@@ -257,18 +257,6 @@ fn in_program(
     let frame = stop.map(|stop| frame_at(stop, level)).transpose()?;
     let frame_context = frame.map(|frame| frame.context()).transpose();
     let frame_context = frame_context.map_err(place)?;
-    let mut context = match &frame_context {
-        Some(frame_context) => Context {
-            limits: settings.limits,
-            ..frame_context.context()
-        },
-        None => Context {
-            resolver: Some(&info),
-            processor: Some(program.processor()),
-            ..context(None, settings, arena)
-        },
-    };
-    context.lane = LaneFocus::None;
     let mut unit = frame_context.as_ref().and_then(FrameContext::unit);
     if let Some(offset) = arguments.unit {
         let found = info
@@ -281,7 +269,20 @@ fn in_program(
             )
         })?);
     }
-    let (unit, unit_offset) = match unit.or_else(|| info.unit_ids().next()) {
+    let unit = unit.or_else(|| info.unit_ids().next());
+    let program_context;
+    let context = match &frame_context {
+        Some(frame_context) => frame_context.context(),
+        None => {
+            let context = program.context(unit, settings.reading(), arena);
+            program_context = context.map_err(place)?;
+            program_context.context()
+        }
+    };
+    let context = context
+        .with_limits(settings.limits)
+        .with_lane(LaneFocus::None);
+    let (unit, unit_offset) = match unit {
         Some(id) => (
             info.eval_unit(id).map_err(place)?,
             info.unit_info(id).map_err(place)?.offset,

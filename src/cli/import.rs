@@ -11,7 +11,7 @@ use super::arguments::{Format, ImportArguments};
 use super::contents::{Contents, Input};
 use super::failure::{Exit, Failure};
 use super::save::save;
-use crate::arch::WaveSize;
+use crate::arch::{CodeAddress, LoadAddress, ProcessAddress, WaveSize};
 use crate::debug_agent::{Log, LoggedObject, LoggedWave};
 use crate::limits::Limits;
 use crate::object::{CodeObject, code_objects_if_any};
@@ -166,28 +166,33 @@ fn saved_name(uri: &str) -> String {
 }
 
 /// Where an object has to be loaded, by what the log says.
-fn load_address(object: &CodeObject<'_>, wave: &LoggedWave) -> Option<u64> {
+fn load_address(object: &CodeObject<'_>, wave: &LoggedWave) -> Option<LoadAddress> {
     const PAGE: u64 = 4096;
     let by_range = |logged: &LoggedObject| {
         let first = object.load_segments().map(|segment| segment.start).min()?;
         let start = first.checked_sub(first.checked_rem(PAGE)?)?;
-        (!logged.loaded.is_empty()).then(|| logged.loaded.start.checked_sub(start))?
+        let load = (!logged.loaded.is_empty()).then(|| logged.loaded.start.checked_sub(start))?;
+        load.map(LoadAddress)
     };
     let by_entry = || {
         let entry = wave.kernel_entry?;
         let kernels = object.kernels().ok()?;
         let entries = kernels.iter().filter_map(|kernel| kernel.entry());
-        let mut loads = entries.filter_map(|at| entry.checked_sub(at));
+        let loads = entries.filter_map(|at| entry.checked_sub(at));
         // A code object is loaded at whole pages.
-        loads.find(|load| load.is_multiple_of(PAGE) && contains(object, *load, wave.pc))
+        let mut loads = loads
+            .filter(|load| load.is_multiple_of(PAGE))
+            .map(LoadAddress);
+        loads.find(|load| contains(object, *load, wave.pc))
     };
     let found = wave.object.as_ref().and_then(by_range).or_else(by_entry);
     found.filter(|load| contains(object, *load, wave.pc))
 }
 
-fn contains(object: &CodeObject<'_>, load_address: u64, pc: u64) -> bool {
-    pc.checked_sub(load_address)
-        .is_some_and(|at| object.load_segments().any(|segment| segment.contains(&at)))
+fn contains(object: &CodeObject<'_>, load_address: LoadAddress, pc: u64) -> bool {
+    load_address
+        .checked_to_code(ProcessAddress(pc))
+        .is_some_and(|CodeAddress(at)| object.load_segments().any(|segment| segment.contains(&at)))
 }
 
 /// The file of a snapshot, and what is said of it.
@@ -241,7 +246,7 @@ fn snapshot(
             "wave_{number}: it has {lanes} lanes, and {found} has no such waves"
         )));
     }
-    let (snapshot, left_out) = wave.snapshot(&found, size, load.unwrap_or(0))?;
+    let (snapshot, left_out) = wave.snapshot(&found, size, load.unwrap_or_default())?;
     let document = ImportedWave {
         number,
         snapshot: Untrusted::default(),

@@ -1,6 +1,7 @@
 //! Lanes as text: those that `--lane` names, and those that a line is about.
 
 use crate::arch::{Lane, WaveSize};
+use crate::inspect::ValueStateKind;
 use crate::report::LaneChoice;
 
 use super::arguments::Format;
@@ -158,6 +159,26 @@ pub(crate) fn ranges(lanes: &[u8]) -> String {
         rest = rest.get(run.max(1)..).unwrap_or_default();
     }
     text
+}
+
+/// `lane 3`, `lanes 0-2, 7`.
+pub(crate) fn numbered(lanes: &[u8]) -> String {
+    let plural = if lanes.len() == 1 { "" } else { "s" };
+    format!("lane{plural} {}", ranges(lanes))
+}
+
+/// A state as it is said in the middle of a value too.
+pub(crate) fn state_text(state: ValueStateKind) -> &'static str {
+    match state {
+        ValueStateKind::OptimizedOut => "optimized out",
+        ValueStateKind::Ok
+        | ValueStateKind::Partial
+        | ValueStateKind::Unavailable
+        | ValueStateKind::Ambiguous
+        | ValueStateKind::Unsupported
+        | ValueStateKind::Error
+        | ValueStateKind::Inactive => state.name(),
+    }
 }
 
 #[cfg(test)]

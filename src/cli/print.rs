@@ -15,7 +15,7 @@ use super::core::{Chosen, ask_all_waves, with_chosen};
 use super::failure::{Exit, Failure};
 use super::input::frame_at;
 use super::lanes::{chosen_lanes, lane_choice};
-use super::unwind::print_group;
+use super::unwind::print_all_waves;
 use super::vars;
 
 pub(crate) fn run(
@@ -25,7 +25,7 @@ pub(crate) fn run(
     err: &mut dyn Write,
 ) -> Result<Exit, Failure> {
     // With --core there is no OBJECT, and what is first is an expression.
-    let is_core = !arguments.core.core.is_empty();
+    let is_core = !arguments.wave.core.core.is_empty();
     let first = match arguments.object.to_str() {
         _ if !is_core => None,
         Some(text) => Some(text.to_owned()),
@@ -38,13 +38,8 @@ pub(crate) fn run(
     if arguments.all_waves {
         return all_waves(arguments, &expressions, width, out, err);
     }
-    let chosen = Chosen {
-        object: (!is_core).then_some(&*arguments.object),
-        wave: arguments.wave.as_deref(),
-        core: &arguments.core,
-        which: &arguments.which,
-        reading: arguments.reading.reading(),
-    };
+    let object = (!is_core).then_some(&*arguments.object);
+    let chosen = Chosen::new(object, &arguments.wave, arguments.reading.reading());
     let answer = with_chosen(&chosen, err, |stop, file| {
         let lanes = Lanes::of(arguments, stop)?;
         let document = document(arguments, &expressions, &lanes, stop, file)?;
@@ -115,9 +110,9 @@ fn all_waves(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<Exit, Failure> {
-    let limits = arguments.which.limits.limits();
+    let limits = arguments.wave.which.limits.limits();
     let reading = arguments.reading.reading();
-    let groups = ask_all_waves(&arguments.core, reading, &limits, |stop, file| {
+    let groups = ask_all_waves(&arguments.wave.core, reading, &limits, |stop, file| {
         let lanes = Lanes::of(arguments, stop)?;
         let mut document = document(arguments, expressions, &lanes, stop, file)?;
         let waiting = document.waiting_lanes.iter_mut();
@@ -135,22 +130,13 @@ fn all_waves(
     }
     // The worst of them.
     let exit = exits.into_iter().max_by_key(|exit| exit.code());
-    match arguments.format {
-        Format::Json => {
-            let format = "hetdwarf-print/1";
-            let document = AllWavesDocument { format, groups };
-            write_json_pretty(&document, &mut *out)?;
-        }
-        Format::Text => {
-            for group in &groups {
-                print_group(group, out)?;
-                if let Some(document) = &group.document {
-                    text::print(document, false, width, out, err)?;
-                }
-                writeln!(out)?;
-            }
-        }
-    }
+    let document = AllWavesDocument {
+        format: "hetdwarf-print/1",
+        groups,
+    };
+    print_all_waves(&document, arguments.format, out, &mut |document, out| {
+        text::print(document, false, width, out, err)
+    })?;
     Ok(exit.unwrap_or(Exit::Done))
 }
 

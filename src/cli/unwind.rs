@@ -73,9 +73,9 @@ fn document(
 
 /// The call stacks of all waves of a core; without registers, in which hardly two waves are equal.
 fn all_waves(arguments: &UnwindArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
-    let limits = arguments.stop.which.limits.limits();
+    let limits = arguments.stop.wave.which.limits.limits();
     let reading = arguments.reading.reading();
-    let groups = ask_all_waves(&arguments.stop.core, reading, &limits, |stop, file| {
+    let groups = ask_all_waves(&arguments.stop.wave.core, reading, &limits, |stop, file| {
         let chosen = chosen_lanes(arguments.lane.as_deref(), stop.wave().wave_size())?;
         let mut document = document(chosen.as_deref(), stop, file)?;
         for lane in &mut document.lanes {
@@ -93,36 +93,51 @@ fn all_waves(arguments: &UnwindArguments, out: &mut dyn Write) -> Result<Exit, F
     let documents = groups.iter().filter_map(|group| group.document.as_ref());
     let limits = documents.map(|document| &document.completeness);
     let exit = limits.fold(exit, Exit::unless_limited);
-    match arguments.format {
-        Format::Json => {
-            let format = "hetdwarf-unwind/1";
-            let document = AllWavesDocument { format, groups };
-            write_json_pretty(&document, &mut *out)?;
-        }
+    let document = AllWavesDocument {
+        format: "hetdwarf-unwind/1",
+        groups,
+    };
+    print_all_waves(&document, arguments.format, out, &mut |document, out| {
+        let all = document.lanes.iter().map(|lane| Lane(lane.lane));
+        let chosen: Vec<Lane> = match &arguments.lane {
+            Some(text) => {
+                let size = WaveSize::from_lanes(document.lanes.len() as u64);
+                size.and_then(|size| chosen_lanes(Some(text), size).ok()?)
+                    .unwrap_or_default()
+            }
+            None => all.collect(),
+        };
+        print(document, arguments.registers.then_some(&chosen), out)
+    })?;
+    Ok(exit)
+}
+
+/// Prints the answers of all waves.
+///
+/// * `print`: prints one as text.
+pub(crate) fn print_all_waves<T: serde::Serialize>(
+    document: &AllWavesDocument<T>,
+    format: Format,
+    out: &mut dyn Write,
+    print: &mut dyn FnMut(&T, &mut dyn Write) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    match format {
+        Format::Json => write_json_pretty(document, &mut *out)?,
         Format::Text => {
-            for group in &groups {
+            for group in &document.groups {
                 print_group(group, out)?;
-                if let Some(document) = &group.document {
-                    let all = document.lanes.iter().map(|lane| Lane(lane.lane));
-                    let chosen: Vec<Lane> = match &arguments.lane {
-                        Some(text) => {
-                            let size = WaveSize::from_lanes(document.lanes.len() as u64);
-                            size.and_then(|size| chosen_lanes(Some(text), size).ok()?)
-                                .unwrap_or_default()
-                        }
-                        None => all.collect(),
-                    };
-                    print(document, arguments.registers.then_some(&chosen), out)?;
+                if let Some(answer) = &group.document {
+                    print(answer, out)?;
                 }
                 writeln!(out)?;
             }
         }
     }
-    Ok(exit)
+    Ok(())
 }
 
 /// Which waves a group has, and why there is no answer, if there is none.
-pub(crate) fn print_group<T>(group: &WaveGroup<T>, out: &mut dyn Write) -> Result<(), Failure> {
+fn print_group<T>(group: &WaveGroup<T>, out: &mut dyn Write) -> Result<(), Failure> {
     let bold = anstyle::Style::new().bold();
     let title = match &*group.waves {
         [wave] => format!("wave {wave}"),

@@ -33,6 +33,7 @@ pub struct UnitConvention {
 ///
 /// Call frame information and attributes about lanes show nothing: LLVM 24 writes the first in terms of the
 /// extensions beside variables that are not, and tools can add the second to any object.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LocationConvention {
     /// By the letter: the unit has `DW_AT_LLVM_augmentation`.
@@ -57,6 +58,7 @@ impl LocationConvention {
 }
 
 /// What numbers of address spaces stand for in `DW_OP_xderef` expressions and `DW_AT_address_class`.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressSpaceNumbering {
     /// USAGE "Address Space Identifier": generic 1, region 2, local 3, private 5.

@@ -34,6 +34,7 @@ pub struct Declaration {
 }
 
 /// How many loop iterations run at once (`DW_AT_LLVM_iterations`).
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Iterations<'a> {
     /// Always as many.
@@ -57,6 +58,7 @@ pub struct Simt<'a> {
 }
 
 /// A function with code (`DW_TAG_subprogram`).
+#[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct Function<'a> {
     /// Its entry.

@@ -20,6 +20,7 @@ use super::value::DieValue;
 use super::{Bytes, DebugInfo};
 
 /// Whether an attribute is understood.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// It is, as a constant, a reference or an expression.
@@ -31,6 +32,7 @@ pub enum State {
 }
 
 /// What tells an attribute apart from others.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
     /// Its code.

@@ -43,7 +43,21 @@ pub enum VariableKind {
     Global,
 }
 
+impl VariableKind {
+    /// The name in JSON documents: `parameter`, `variable`, `constant` or `global`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            VariableKind::Parameter => "parameter",
+            VariableKind::Variable => "variable",
+            VariableKind::Constant => "constant",
+            VariableKind::Global => "global",
+        }
+    }
+}
+
 /// Where a variable's scope starts, if not at the start of its block (`DW_AT_start_scope`).
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StartScope {
     /// So many bytes after the first address of its block.

@@ -48,6 +48,7 @@ use crate::untrusted::Untrusted;
 use output::Output;
 
 /// A part of a dump.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// The entries of `.debug_info` and `.debug_types`.
@@ -88,6 +89,7 @@ pub enum Naming {
 }
 
 /// Which entries of [`Part::Info`] are printed.
+#[non_exhaustive]
 #[derive(Clone, Copy)]
 pub enum Selection<'m> {
     /// All.

@@ -5,7 +5,7 @@ use core::fmt;
 
 use super::resolver::{LocationAttribute, Resolver};
 use super::value::Value;
-use crate::arch::{Lane, LoadAddress, Processor, Register};
+use crate::arch::{Lane, LoadAddress, ProcessAddress, Processor, Register};
 use crate::error::Result;
 use crate::limits::Limits;
 use crate::location::{Arena, Location};
@@ -13,6 +13,8 @@ use crate::meter::Meter;
 use crate::wave::Wave;
 
 /// The kind of result that is required ("current result kind").
+///
+/// It is exhaustive on purpose: HET A.2.5.1 defines these.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ResultKind {
     /// Whatever the expression gives.
@@ -25,6 +27,8 @@ pub enum ResultKind {
 }
 
 /// What an evaluation gives.
+///
+/// It is exhaustive on purpose: an expression gives one or the other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Outcome<'a> {
     /// A value.
@@ -34,6 +38,8 @@ pub enum Outcome<'a> {
 }
 
 /// The lane for which an expression is evaluated ("current lane").
+///
+/// It is exhaustive on purpose: there is no other focus.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LaneFocus {
     /// None: what needs a lane fails.
@@ -46,6 +52,7 @@ pub enum LaneFocus {
 }
 
 /// How strictly the text is followed where real producers do not; see `spec-notes/reading.md`.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reading {
     /// By the letter.
@@ -108,7 +115,7 @@ pub struct Subprogram<'a> {
 pub type Tls<'c, 'a> = &'c dyn Fn(u64) -> Result<Location<'a>>;
 
 /// What an expression is evaluated in. An element that is not there is missed only by expressions that
-/// need it.
+/// need it. Begin with [`new`](Context::new), or with what `inspect` makes of a frame or a program, and add what else is known.
 ///
 /// ```
 /// use hetdwarf::eval::{Context, ExpressionBytes, Outcome, ResultKind, Unit, evaluate};
@@ -120,8 +127,17 @@ pub type Tls<'c, 'a> = &'c dyn Fn(u64) -> Result<Location<'a>>;
 /// let expression = ExpressionBytes::alone(&bytes, Unit::unknown(Encoding::AMDGPU));
 /// let Outcome::Value(value) = evaluate(&expression, ResultKind::Value, &Context::new(&arena))? else { unreachable!() };
 /// assert_eq!(value.bits, 42);
+///
+/// // The same with an entry on the stack.
+/// let start = [Outcome::Value(value)];
+/// let context = Context::new(&arena).with_initial_stack(&start);
+/// let bytes = [0x31, 0x22]; // DW_OP_lit1, DW_OP_plus
+/// let expression = ExpressionBytes::alone(&bytes, Unit::unknown(Encoding::AMDGPU));
+/// let Outcome::Value(value) = evaluate(&expression, ResultKind::Value, &context)? else { unreachable!() };
+/// assert_eq!(value.bits, 43);
 /// # Ok::<(), hetdwarf::Error>(())
 /// ```
+#[non_exhaustive]
 #[derive(Clone, Copy)]
 pub struct Context<'c, 'a> {
     /// Where composites are stored.
@@ -183,6 +199,146 @@ impl<'c, 'a> Context<'c, 'a> {
             limits: Limits::default(),
             meter: None,
             nesting: None,
+        }
+    }
+
+    /// The same with results in another arena. What is in the context already has to live as long.
+    #[must_use]
+    pub fn with_arena(self, arena: &'a Arena<'a>) -> Context<'c, 'a> {
+        Context { arena, ..self }
+    }
+
+    /// The same with a stopped wave.
+    #[must_use]
+    pub fn with_wave(self, wave: &'c dyn Wave) -> Context<'c, 'a> {
+        Context {
+            wave: Some(wave),
+            ..self
+        }
+    }
+
+    /// The same where a wave is, without a frame.
+    ///
+    /// * `pc`: its program location, an address of the process.
+    /// * `load_address`: where the code object is loaded.
+    #[must_use]
+    pub fn stopped_at(
+        self,
+        pc: impl Into<ProcessAddress>,
+        load_address: LoadAddress,
+    ) -> Context<'c, 'a> {
+        Context {
+            pc: Some(load_address.to_code(pc.into()).0),
+            load_address,
+            ..self
+        }
+    }
+
+    /// The same for a processor.
+    #[must_use]
+    pub fn with_processor(self, processor: &'static Processor) -> Context<'c, 'a> {
+        Context {
+            processor: Some(processor),
+            ..self
+        }
+    }
+
+    /// The same with another lane in focus.
+    #[must_use]
+    pub fn with_lane(self, lane: LaneFocus) -> Context<'c, 'a> {
+        Context { lane, ..self }
+    }
+
+    /// The same with an iteration in focus.
+    #[must_use]
+    pub fn with_iteration(self, iteration: Option<u64>) -> Context<'c, 'a> {
+        Context { iteration, ..self }
+    }
+
+    /// The same in a call frame.
+    #[must_use]
+    pub fn with_frame(self, frame: &'c dyn Frame<'a>) -> Context<'c, 'a> {
+        Context {
+            frame: Some(frame),
+            ..self
+        }
+    }
+
+    /// The same at a program location, an address of the code object.
+    #[must_use]
+    pub fn with_pc(self, pc: u64) -> Context<'c, 'a> {
+        Context {
+            pc: Some(pc),
+            ..self
+        }
+    }
+
+    /// The same in a subprogram.
+    #[must_use]
+    pub fn with_subprogram(self, subprogram: Subprogram<'a>) -> Context<'c, 'a> {
+        Context {
+            subprogram: Some(subprogram),
+            ..self
+        }
+    }
+
+    /// The same with debugging information.
+    #[must_use]
+    pub fn with_resolver(self, resolver: &'c dyn Resolver<'a>) -> Context<'c, 'a> {
+        Context {
+            resolver: Some(resolver),
+            ..self
+        }
+    }
+
+    /// The same for an object ("current object").
+    #[must_use]
+    pub fn with_object(self, object: Option<Location<'a>>) -> Context<'c, 'a> {
+        Context { object, ..self }
+    }
+
+    /// The same with entries on the stack at the start, the lowest first.
+    #[must_use]
+    pub fn with_initial_stack(self, initial_stack: &'c [Outcome<'a>]) -> Context<'c, 'a> {
+        Context {
+            initial_stack,
+            ..self
+        }
+    }
+
+    /// The same with thread-local storage.
+    #[must_use]
+    pub fn with_tls(self, tls: Tls<'c, 'a>) -> Context<'c, 'a> {
+        Context {
+            tls: Some(tls),
+            ..self
+        }
+    }
+
+    /// The same read in another way.
+    #[must_use]
+    pub fn with_reading(self, reading: Reading) -> Context<'c, 'a> {
+        Context { reading, ..self }
+    }
+
+    /// The same within other limits.
+    #[must_use]
+    pub fn with_limits(self, limits: Limits) -> Context<'c, 'a> {
+        Context { limits, ..self }
+    }
+
+    /// The same with steps counted by another meter; without one each evaluation has all that its limits allow.
+    #[must_use]
+    pub fn with_meter(self, meter: Option<&'c Meter>) -> Context<'c, 'a> {
+        Context { meter, ..self }
+    }
+
+    /// The same with levels counted together with those of other evaluations: see [`Context::nesting`].
+    #[must_use]
+    pub fn with_nesting(self, nesting: &'c Cell<u16>) -> Context<'c, 'a> {
+        Context {
+            nesting: Some(nesting),
+            ..self
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::limits::too_many;
 const MATCHES: usize = 1 << 12;
 
 /// Where an expression of a location list holds.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LocationRange {
     /// In these addresses of the code object. The range may be empty.

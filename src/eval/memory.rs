@@ -4,7 +4,7 @@ use super::context::{LaneFocus, Reading};
 use super::machine::Machine;
 use super::stack::{Entry, Linear};
 use super::value::{BaseType, Value};
-use crate::arch::{AddressSpace, Register, WaveSize};
+use crate::arch::{AddressSpace, CodeAddress, ProcessAddress, Register, WaveSize};
 use crate::error::{Error, ErrorKind, Limit, Need, Result, SpecRule};
 use crate::location::{Location, Place, Storage, read_plain, read_value_within};
 use crate::meter::Meter;
@@ -24,7 +24,8 @@ impl<'a> Machine<'_, '_, 'a> {
 
     /// The address in the process of one in the code object.
     pub(super) fn loaded(&self, address: u64) -> u64 {
-        self.truncate(self.context.load_address.to_process(address))
+        let ProcessAddress(address) = self.context.load_address.to_process(CodeAddress(address));
+        self.truncate(address)
     }
 
     pub(super) fn form_aspace_address(&mut self) -> Result<()> {

@@ -14,6 +14,8 @@ use crate::error::{Error, ErrorKind, Limit, Need, Result};
 use crate::location::Location;
 
 /// Where an object is in each lane.
+///
+/// It is exhaustive on purpose: all lanes are alike or they are not.
 #[derive(Clone, Debug)]
 pub enum PerLane<'a> {
     /// One location that is the same for all lanes or stands for all of them.

@@ -55,6 +55,8 @@ impl<'a> ExpressionBytes<'a> {
 }
 
 /// The value of an attribute like `DW_AT_location`, which is an expression or a list of them.
+///
+/// It is exhaustive on purpose: DWARF has these two forms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LocationAttribute<'a> {
     /// One operation expression (class `exprloc`).
@@ -69,6 +71,8 @@ pub enum LocationAttribute<'a> {
 }
 
 /// A reference to a debugging information entry.
+///
+/// It is exhaustive on purpose: DWARF has these two forms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DieReference {
     /// Counted in bytes from the start of the header of the current unit.
@@ -78,6 +82,7 @@ pub enum DieReference {
 }
 
 /// What `DW_OP_call*` or an implicit pointer finds at an entry. Source: HET A.2.5.4.2.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Procedure<'a> {
     /// `DW_AT_location`.
@@ -89,6 +94,7 @@ pub enum Procedure<'a> {
 }
 
 /// What a call site says of a register on entry to the function it calls. Source: DWARF 5 §3.4.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub enum CallSite<'a> {
     /// Nothing, or there is no entry for it.

@@ -10,6 +10,7 @@ use super::{Dialect, Encoding, OperandKind};
 use crate::error::{Error, ErrorKind, Result, SpecRule};
 
 /// The code that an operation was decoded from.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
     /// A code of one byte.

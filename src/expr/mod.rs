@@ -54,6 +54,7 @@ pub struct Encoding {
 }
 
 /// Which codes the heterogeneous operations have; see `spec-notes/encodings.md`.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Dialect {
     /// Today's: `DW_OP_LLVM_user` (0xe9) and a vendor code.

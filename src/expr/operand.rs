@@ -1,6 +1,7 @@
 //! What operands are: how each kind is encoded, and a value of any kind.
 
 /// A kind of operand: how it is encoded and printed.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperandKind {
     /// The number within a family of operations, which is part of the code.

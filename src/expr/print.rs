@@ -9,6 +9,7 @@ use super::{Code, Encoding, Item, operations};
 use crate::arch::Register;
 
 /// Which registers are printed by name.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RegisterStyle {
     /// All that have one: `DW_OP_regx VGPR42` also in code for 32 lanes.

@@ -153,6 +153,7 @@ macro_rules! operations {
         ///
         /// Blocks borrow from the bytes it was decoded from. A family like `DW_OP_lit0` … `DW_OP_lit31`
         /// is one variant; its first field is the number.
+        #[non_exhaustive]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[allow(missing_docs, reason = "the fields' names and the standard say it all")]
         pub enum Operation<'a> {

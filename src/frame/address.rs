@@ -1,6 +1,8 @@
 //! The address of a call frame: where the wave goes on there, and what is looked up by it.
 
 /// The address of a call frame, in the code object.
+///
+/// It is exhaustive on purpose: there is no third kind of address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FrameAddress {
     /// The program counter of the innermost frame: the instruction that is executed next.

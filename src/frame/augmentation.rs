@@ -1,6 +1,7 @@
 //! Augmentation strings. Source: HET A.6.4.1, field `augmentation`; USAGE "Call Frame Information".
 
 /// What a CIE's augmentation string says.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Augmentation<'a> {
     /// There is none: plain DWARF, which is what LLVM writes for AMDGPU although it uses the extensions.

@@ -11,6 +11,8 @@ use crate::error::{Error, Result};
 use crate::expr::Cursor;
 
 /// Which section the entries are from: they are laid out differently.
+///
+/// It is exhaustive on purpose: there are these two sections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SectionKind {
     /// `.debug_frame`.
@@ -30,6 +32,8 @@ pub struct FrameSection<'a> {
 }
 
 /// An entry of either kind.
+///
+/// It is exhaustive on purpose: sections have these two kinds.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Entry<'a> {
     /// What several FDEs share.

@@ -10,6 +10,7 @@ use crate::expr::{Cursor, OperandValue, write_sized, write_sleb, write_uleb};
 use smallvec::SmallVec;
 
 /// A kind of operand of a call frame instruction.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CfaOperand {
     /// In the low six bits of the code: a distance in units of the code alignment factor.
@@ -204,6 +205,7 @@ macro_rules! instructions {
         pub enum CfaOpcode { $(#[doc = concat!("`", $name, "`. Source: ", $spec, ".")] $opcode,)* }
 
         /// A call frame instruction with its operands, as they are encoded.
+        #[non_exhaustive]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[allow(missing_docs, reason = "the fields' names and the standard say it all")]
         pub enum Instruction<'a> {

@@ -24,6 +24,7 @@ impl<'a> From<&'a [u8]> for RuleExpression<'a> {
 }
 
 /// How the canonical frame address is found.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CfaRule<'a> {
     /// It is not said.

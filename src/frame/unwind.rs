@@ -13,7 +13,7 @@ use foldhash::HashMap;
 use super::address::FrameAddress;
 use super::index::{FrameIndex, KnownRow, RowSource};
 use super::stop::Stopped;
-use crate::arch::{LoadAddress, Processor, Register};
+use crate::arch::{CodeAddress, LoadAddress, ProcessAddress, Processor, Register};
 use crate::error::{Error, ErrorKind, Result, SpecRule};
 use crate::eval::{LaneFocus, Reading};
 use crate::expr::Dialect;
@@ -111,7 +111,7 @@ struct Activation<'a> {
 ///
 /// There is always the frame at `pc`; why there are no more is said by [`CallStack::stopped`].
 #[must_use]
-pub fn unwind<'c, 'a>(start: Unwind<'c, 'a>, pc: u64) -> CallStack<'c, 'a> {
+pub fn unwind<'c, 'a>(start: Unwind<'c, 'a>, pc: impl Into<ProcessAddress>) -> CallStack<'c, 'a> {
     let mut stack = CallStack {
         unwind: start,
         frames: Vec::new(),
@@ -121,7 +121,7 @@ pub fn unwind<'c, 'a>(start: Unwind<'c, 'a>, pc: u64) -> CallStack<'c, 'a> {
         assumed_exec: Cell::new(false),
         nesting: Cell::new(0),
     };
-    let mut pc = start.load_address.to_code(pc);
+    let CodeAddress(mut pc) = start.load_address.to_code(pc.into());
     loop {
         match stack.push(pc) {
             Ok(next) => pc = next,
@@ -221,8 +221,8 @@ impl<'c, 'a> CallStack<'c, 'a> {
         let bits = column.size_in_bits().unwrap_or(64);
         match read_value(&location, bits, &access) {
             Ok(address) => {
-                let address = u64::try_from(address).unwrap_or(u64::MAX);
-                Ok(self.unwind.load_address.to_code(address))
+                let address = ProcessAddress(u64::try_from(address).unwrap_or(u64::MAX));
+                Ok(self.unwind.load_address.to_code(address).0)
             }
             Err(error) if *error.kind() == ErrorKind::UndefinedRead => {
                 Err((Stopped::ReturnAddressUndefined, None))

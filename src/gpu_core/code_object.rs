@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 use super::memory::ProcessMemory;
 use super::problem::{FileOffset, ProblemKind, ProblemPlace, Problems};
+use crate::arch::LoadAddress;
 use crate::meter::Meter;
 
 /// A code object of the list.
@@ -15,7 +16,7 @@ use crate::meter::Meter;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadedObject {
     /// What is added to its addresses to get those of the process.
-    pub load_address: u64,
+    pub load_address: LoadAddress,
     /// Where its file is, as the runtime says it; empty if it does not.
     pub uri: String,
     /// The same, read.
@@ -225,7 +226,7 @@ fn entries(
             problems.add(place, memory.file_offset(name), ProblemKind::BadUri { uri });
         }
         objects.push(LoadedObject {
-            load_address,
+            load_address: LoadAddress(load_address),
             uri,
             source,
         });

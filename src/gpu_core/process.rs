@@ -9,6 +9,7 @@ use std::borrow::Cow;
 
 use super::problem::{Problem, ProblemKind, ProblemPlace};
 use super::{Dispatch, GpuCore, LoadedObject, ObjectSource};
+use crate::arch::{CodeAddress, LoadAddress, ProcessAddress};
 use crate::object::bytes::{u16_at, u32_at, u64_at};
 use crate::object::{CodeObject, Kernel};
 
@@ -17,7 +18,7 @@ use crate::object::{CodeObject, Kernel};
 #[derive(Debug)]
 pub struct ProcessObject<'a> {
     /// What is added to its addresses to get those of the process.
-    pub load_address: u64,
+    pub load_address: LoadAddress,
     /// It; nothing if its file is not known, or cannot be read.
     pub object: Option<CodeObject<'a>>,
 }
@@ -27,7 +28,7 @@ pub struct ProcessObject<'a> {
 pub struct Process<'a> {
     objects: Vec<ProcessObject<'a>>,
     /// Addresses of loaded segments and the index of their object, ascending.
-    ranges: Vec<(Range<u64>, usize)>,
+    ranges: Vec<(Range<ProcessAddress>, usize)>,
     problems: Vec<Problem>,
 }
 
@@ -52,8 +53,9 @@ impl<'a> Process<'a> {
                 None => loaded_segments(core, *load_address),
             };
             process.ranges.extend(segments.iter().filter_map(|range| {
-                let start = range.start.checked_add(*load_address)?;
-                Some((start..range.end.checked_add(*load_address)?, index))
+                let start = load_address.checked_to_process(CodeAddress(range.start))?;
+                let end = load_address.checked_to_process(CodeAddress(range.end))?;
+                Some((start..end, index))
             }));
             process.objects.push(ProcessObject {
                 load_address: *load_address,
@@ -110,7 +112,8 @@ impl<'a> Process<'a> {
     /// The code object that has the byte at an address of the process in one of its loaded segments. One whose file is
     /// not known is found by the headers in its loaded memory.
     #[must_use]
-    pub fn object_at(&self, address: u64) -> Option<usize> {
+    pub fn object_at(&self, address: impl Into<ProcessAddress>) -> Option<usize> {
+        let address = address.into();
         let after = self
             .ranges
             .partition_point(|(range, _)| range.start <= address);
@@ -121,10 +124,10 @@ impl<'a> Process<'a> {
     /// The kernel of a dispatch, by the address of its descriptor, and the index of its code object.
     #[must_use]
     pub fn kernel(&self, dispatch: &Dispatch) -> Option<(usize, &Kernel)> {
-        let address = dispatch.packet.kernel_object;
+        let address = ProcessAddress(dispatch.packet.kernel_object);
         let index = self.object_at(address)?;
         let loaded = self.objects.get(index)?;
-        let address = address.checked_sub(loaded.load_address)?;
+        let CodeAddress(address) = loaded.load_address.checked_to_code(address)?;
         let kernels = loaded.object.as_ref()?.kernels().ok()?;
         let kernel = kernels.iter().find(|kernel| {
             let descriptor = kernel.descriptor.as_ref();
@@ -158,7 +161,7 @@ pub enum Fit {
 const PAGE: usize = 4096;
 
 /// The file of a code object and the address where it is loaded; nothing of a file that is not known.
-pub type Image<'data> = (u64, Option<Cow<'data, [u8]>>);
+pub type Image<'data> = (LoadAddress, Option<Cow<'data, [u8]>>);
 
 impl<'data> GpuCore<'data> {
     /// [`images`](Self::images), with files that the caller has in place of those at their load addresses; one at another address is a
@@ -166,7 +169,7 @@ impl<'data> GpuCore<'data> {
     #[must_use]
     pub fn images_with(
         &self,
-        given: impl IntoIterator<Item = (u64, Cow<'data, [u8]>)>,
+        given: impl IntoIterator<Item = (LoadAddress, Cow<'data, [u8]>)>,
     ) -> Vec<Image<'data>> {
         let mut images = self.images();
         for (address, file) in given {
@@ -219,7 +222,7 @@ impl GpuCore<'_> {
     /// Whether `object` is what is loaded at `load_address`: its target is that of an agent, and its code is in the
     /// memory of the process, as far as both are there.
     #[must_use]
-    pub fn fit(&self, object: &CodeObject<'_>, load_address: u64) -> Fit {
+    pub fn fit(&self, object: &CodeObject<'_>, load_address: LoadAddress) -> Fit {
         if !self.has_agent_for(object) {
             return Fit::OtherTarget;
         }
@@ -243,7 +246,7 @@ impl GpuCore<'_> {
     }
 
     /// How many bytes of `code` are in memory; the address of the first that is other there.
-    fn compare(&self, code: &[u8], address: u64, load_address: u64) -> Result<u64, u64> {
+    fn compare(&self, code: &[u8], address: u64, load_address: LoadAddress) -> Result<u64, u64> {
         let mut compared: u64 = 0;
         let mut rest = code;
         let mut at = address;
@@ -251,11 +254,11 @@ impl GpuCore<'_> {
         while !rest.is_empty() {
             let most = rest.len().min(PAGE) as u64;
             let there = load_address
-                .checked_add(at)
-                .map_or(0, |loaded| self.available(loaded, most));
+                .checked_to_process(CodeAddress(at))
+                .map_or(0, |loaded| self.available(loaded.0, most));
             let size = usize::try_from(there).unwrap_or(0);
             if let (Some(loaded), Some(code)) = (chunk.get_mut(..size), rest.get(..size))
-                && self.read_memory(load_address.wrapping_add(at), loaded)
+                && self.read_memory(load_address.to_process(CodeAddress(at)).0, loaded)
             {
                 let same = loaded.iter().zip(code).take_while(|(a, b)| a == b).count();
                 if same < size {
@@ -274,14 +277,14 @@ impl GpuCore<'_> {
 
 /// The loaded segments of a code object whose file is not known: its headers are at the start of its loaded memory,
 /// where linkers put them.
-fn loaded_segments(core: &GpuCore<'_>, load_address: u64) -> Vec<Range<u64>> {
+fn loaded_segments(core: &GpuCore<'_>, load_address: LoadAddress) -> Vec<Range<u64>> {
     const HEADER: usize = 64;
     const PROGRAM_HEADER: usize = 56;
     const PT_LOAD: u32 = 1;
     let read = |offset: u64, out: &mut [u8]| {
         load_address
-            .checked_add(offset)
-            .is_some_and(|at| core.read_memory(at, out))
+            .checked_to_process(CodeAddress(offset))
+            .is_some_and(|at| core.read_memory(at.0, out))
     };
     let mut header = [0; HEADER];
     let mut found = Vec::new();

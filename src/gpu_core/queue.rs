@@ -197,6 +197,8 @@ impl QueueEntry {
 const DISPATCH: u16 = 2;
 
 /// A fence of a packet.
+///
+/// It is exhaustive on purpose: two bits say it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FenceScope {
     /// There is none.
@@ -210,6 +212,17 @@ pub enum FenceScope {
 }
 
 impl FenceScope {
+    /// The name in JSON documents: `none`, `agent`, `system` or `reserved`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            FenceScope::None => "none",
+            FenceScope::Agent => "agent",
+            FenceScope::System => "system",
+            FenceScope::Reserved => "reserved",
+        }
+    }
+
     fn from_bits(bits: u16) -> FenceScope {
         match bits & 3 {
             0 => FenceScope::None,

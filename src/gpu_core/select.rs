@@ -6,6 +6,7 @@ use super::{CoreWave, GpuCore, StopReason};
 use crate::error::{Error, ErrorKind, Result};
 
 /// Which wave of a core.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WaveSelector {
     /// The first one that faulted; or else the first one that stopped.

@@ -9,6 +9,7 @@ use super::layout::HardwareRegister;
 macro_rules! reasons {
     ($($reason:ident $name:literal $text:literal;)*) => {
         /// Why a wave stopped. Several reasons can apply at once.
+        #[non_exhaustive]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum StopReason { $(#[doc = concat!($text, ".")] $reason,)* }
 

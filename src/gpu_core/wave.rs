@@ -15,7 +15,7 @@ use super::save_area::SavedWave;
 use super::scratch::Scratch;
 use super::stop::{StopReason, StopReasons};
 use super::trap::SavedWords;
-use crate::arch::{Apertures, Lane, Register, RegisterClass, WaveSize};
+use crate::arch::{Apertures, Lane, ProcessAddress, Register, RegisterClass, WaveSize};
 use crate::wave::{self, AccessError, Memory, Wave};
 
 /// What is kept of a wave.
@@ -41,7 +41,7 @@ pub(super) struct WaveRecord {
 
 /// Whether a wave stopped.
 #[non_exhaustive]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WaveState {
     /// It ran when the file was written, and was only switched out.
     Running,
@@ -107,15 +107,15 @@ impl<'c> CoreWave<'c, '_> {
 
     /// Where it is: the address of the next instruction, in the process.
     #[must_use]
-    pub fn pc(&self) -> u64 {
-        self.record.pc
+    pub fn pc(&self) -> ProcessAddress {
+        ProcessAddress(self.record.pc)
     }
 
     /// The address to look up the line by, of a wave that stopped at a trap: its instruction, which is the one
     /// before [`pc`](Self::pc) up to version 11 of the runtime's interface, unless a debugger moved it back. The
     /// same as `pc` for all others.
     #[must_use]
-    pub fn line_pc(&self) -> u64 {
+    pub fn line_pc(&self) -> ProcessAddress {
         let is_trap = [
             StopReason::Breakpoint,
             StopReason::AssertTrap,
@@ -127,10 +127,10 @@ impl<'c> CoreWave<'c, '_> {
         let before = self.record.pc.checked_sub(4).filter(|_| is_trap);
         let code = before.and_then(|at| self.core.memory.u32(at));
         let s_trap = u32::from(self.record.layout.s_trap);
-        match (before, code) {
+        ProcessAddress(match (before, code) {
             (Some(before), Some(code)) if code.wrapping_shr(16) == s_trap => before,
             _ => self.record.pc,
-        }
+        })
     }
 
     /// The mask of active lanes.

@@ -1,14 +1,17 @@
 //! What the expressions of a frame are evaluated in: one place, so that all that ask get the same answers.
 
-use super::legacy::{LegacyReader, UnitReader};
+use super::legacy::{Asked, LegacyReader, UnitReader};
+use super::program::Program;
 use super::stop::StopFrame;
 use super::waiting::Seen;
+use crate::arch::WaveSize;
 use crate::debug_info::{DebugInfo, Function, Iterations, UnitId};
 use crate::error::Result;
 use crate::eval::{
-    Context, ExpressionBytes, LaneFocus, LocationAttribute, Outcome, Resolver, ResultKind,
+    Context, ExpressionBytes, LaneFocus, LocationAttribute, Outcome, Reading, Resolver, ResultKind,
     Subprogram, evaluate,
 };
+use crate::location::Arena;
 
 /// What the expressions of a frame are evaluated in: the wave, the registers of the frame, its function, and the debugging
 /// information as the unit means it.
@@ -18,7 +21,7 @@ pub struct FrameContext<'s, 'p, 'a> {
     info: &'p DebugInfo<'a>,
     unit: Option<UnitId>,
     subprogram: Option<Subprogram<'p>>,
-    pub(super) reader: UnitReader<'s, 'p, 'a>,
+    pub(super) reader: UnitReader<'p, 'a>,
 }
 
 impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
@@ -78,7 +81,7 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
         function: &Function<'a>,
         unit: UnitId,
     ) -> Result<FrameContext<'s, 'p, 'a>> {
-        let reader = UnitReader::new(*self, function, unit)?;
+        let reader = UnitReader::new(Asked::of_frame(self), Some(function), unit)?;
         Ok(FrameContext::new(*self, Some(function), Some(unit), reader))
     }
 
@@ -97,7 +100,7 @@ impl<'s, 'p, 'a> FrameContext<'s, 'p, 'a> {
         frame: StopFrame<'s, 'p, 'a>,
         function: Option<&Function<'a>>,
         unit: Option<UnitId>,
-        reader: UnitReader<'s, 'p, 'a>,
+        reader: UnitReader<'p, 'a>,
     ) -> FrameContext<'s, 'p, 'a> {
         let subprogram = function.map(|function| Subprogram {
             frame_base: function.frame_base,
@@ -121,23 +124,15 @@ impl<'s, 'p, 'a> FrameContext<'s, 'p, 'a> {
     #[must_use]
     pub fn context(&self) -> Context<'_, 'p> {
         let stop = self.frame.stop();
-        let resolver: &dyn Resolver<'p> = match self.legacy() {
-            Some(legacy) => legacy,
-            None => &self.info,
-        };
+        let asked = Asked::of_frame(&self.frame);
         Context {
             wave: Some(stop.wave()),
-            processor: Some(stop.program().processor()),
             lane: LaneFocus::All,
             frame: Some(&self.registers),
             pc: Some(self.frame.lookup_address()),
             load_address: stop.options().load_address,
-            resolver: Some(resolver),
             subprogram: self.subprogram,
-            reading: stop.options().reading,
-            limits: *stop.limits(),
-            meter: Some(stop.meter()),
-            ..Context::new(stop.arena())
+            ..of_unit(asked, &self.info, &self.reader)
         }
     }
 
@@ -148,7 +143,7 @@ impl<'s, 'p, 'a> FrameContext<'s, 'p, 'a> {
     }
 
     /// How locations are read that are not meant by the letter; nothing if they are.
-    pub(super) fn legacy(&self) -> Option<&LegacyReader<'s, 'p, 'a>> {
+    pub(super) fn legacy(&self) -> Option<&LegacyReader<'p, 'a>> {
         self.reader.legacy()
     }
 
@@ -161,12 +156,108 @@ impl<'s, 'p, 'a> FrameContext<'s, 'p, 'a> {
     }
 }
 
+/// What is the same with a frame and without: the debugging information as the unit means it, and what it may cost.
+fn of_unit<'c, 'p, 'a>(
+    asked: Asked<'p, 'a>,
+    info: &'c &'p DebugInfo<'a>,
+    reader: &'c UnitReader<'p, 'a>,
+) -> Context<'c, 'p> {
+    let resolver: &dyn Resolver<'p> = match reader.legacy() {
+        Some(legacy) => legacy,
+        None => info,
+    };
+    Context {
+        processor: Some(asked.program.processor()),
+        resolver: Some(resolver),
+        reading: asked.reading,
+        limits: *asked.program.limits(),
+        meter: Some(asked.meter),
+        ..Context::new(asked.arena)
+    }
+}
+
+/// What expressions are evaluated in that are about a program, and no wave that runs it: the debugging information as a unit
+/// means it.
+pub struct ProgramContext<'p, 'a> {
+    asked: Asked<'p, 'a>,
+    info: &'p DebugInfo<'a>,
+    reader: UnitReader<'p, 'a>,
+}
+
+impl<'a> Program<'a> {
+    /// What the expressions of a unit are evaluated in without a stopped wave: as those of a frame
+    /// ([`StopFrame::context`]), but what needs registers, memory or a frame fails.
+    ///
+    /// ```
+    /// use hetdwarf::eval::{ExpressionBytes, Outcome, Reading, ResultKind, evaluate};
+    /// use hetdwarf::expr::{Encoding, ParseOptions, parse};
+    /// use hetdwarf::prelude::*;
+    ///
+    /// let file = std::fs::read("src/cli/demo/calls-O2.rocm.hsaco").unwrap();
+    /// let object = CodeObject::parse(&file)?;
+    /// let program = Program::load(&object)?;
+    /// let arena = Arena::new();
+    /// let unit = program.info().unit_ids().next().unwrap();
+    /// let context = program.context(Some(unit), Reading::Tolerant, &arena)?;
+    ///
+    /// let bytes = parse("DW_OP_addr 0x1000", &ParseOptions::default())?.encode(Encoding::AMDGPU)?;
+    /// let expression = ExpressionBytes::alone(&bytes, program.info().eval_unit(unit)?);
+    /// let found = evaluate(&expression, ResultKind::Location, &context.context())?;
+    /// assert!(matches!(found, Outcome::Location(_)));
+    /// # Ok::<(), hetdwarf::Error>(())
+    /// ```
+    ///
+    /// * `unit`: the unit; without one, expressions are read by the letter.
+    ///
+    /// # Errors
+    /// If the unit is malformed.
+    pub fn context<'p>(
+        &'p self,
+        unit: Option<UnitId>,
+        reading: Reading,
+        arena: &'p Arena<'p>,
+    ) -> Result<ProgramContext<'p, 'a>> {
+        let wave_size = self.processor().default_wave_size();
+        let asked = Asked {
+            program: self,
+            reading,
+            wave_size: wave_size.unwrap_or(WaveSize::Wave64),
+            arena,
+            meter: arena.meter(self.object().meter().question()),
+        };
+        Ok(ProgramContext {
+            asked,
+            info: self.info(),
+            reader: match unit {
+                Some(unit) => UnitReader::new(asked, None, unit)?,
+                None => UnitReader::Letter,
+            },
+        })
+    }
+}
+
+impl<'p> ProgramContext<'p, '_> {
+    /// The context, with no lane in focus.
+    #[must_use]
+    pub fn context(&self) -> Context<'_, 'p> {
+        of_unit(self.asked, &self.info, &self.reader)
+    }
+}
+
+impl core::fmt::Debug for ProgramContext<'_, '_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("ProgramContext")
+            .field("reading", &self.asked.reading)
+            .finish_non_exhaustive()
+    }
+}
+
 /// What the locations of a unit's variables are evaluated in.
 #[derive(Clone, Copy)]
 pub(super) struct VariableContext<'c, 'p, 'a> {
     pub(super) context: Context<'c, 'p>,
     /// How locations are read that are not meant by the letter; nothing if they are.
-    pub(super) legacy: Option<&'c LegacyReader<'c, 'p, 'a>>,
+    pub(super) legacy: Option<&'c LegacyReader<'p, 'a>>,
 }
 
 impl<'p> VariableContext<'_, 'p, '_> {

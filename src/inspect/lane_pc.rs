@@ -3,7 +3,7 @@
 //! Sources: HET A.3.3.5, items 4 to 6; USAGE `DW_AT_LLVM_lane_pc`, `DW_AT_LLVM_active_lane`.
 
 use super::stop::{StopFrame, is_active};
-use crate::arch::{Lane, Register};
+use crate::arch::{CodeAddress, Lane, ProcessAddress, Register};
 use crate::debug_info::SourceLine;
 use crate::error::{Error, ErrorKind, Resource, Result, SpecRule};
 use crate::eval::{Context, LaneFocus, locate};
@@ -11,6 +11,7 @@ use crate::lane_flow::Reason;
 use crate::location::{Access, Location, Storage, read, read_value};
 
 /// Whether the machine code is asked where lanes are that EXEC has switched off ([`lane_flow`](crate::lane_flow)).
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Recovery {
     /// Where `DW_AT_LLVM_lane_pc` does not say it.
@@ -23,6 +24,7 @@ pub enum Recovery {
 }
 
 /// Who says where a waiting lane is.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LaneOrigin {
     /// `DW_AT_LLVM_lane_pc`.
@@ -31,9 +33,9 @@ pub enum LaneOrigin {
     Recovered {
         /// The instruction that switched the lane off, an address of the process; nothing if it cannot be told
         /// which of several did.
-        left: Option<u64>,
+        left: Option<ProcessAddress>,
         /// The first instruction that executes with the lane on again; nothing if the wave ends before.
-        resumes: Option<u64>,
+        resumes: Option<ProcessAddress>,
     },
 }
 
@@ -69,6 +71,7 @@ impl core::fmt::Display for UnknownLane {
 }
 
 /// Where a lane is, in a frame.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LanePlace {
     /// At the frame's program location.
@@ -76,7 +79,7 @@ pub enum LanePlace {
     /// Switched off.
     Waiting {
         /// The lane's program location, an address of the process.
-        pc: u64,
+        pc: ProcessAddress,
         /// Who says so.
         origin: LaneOrigin,
     },
@@ -93,7 +96,7 @@ pub enum LanePlace {
 pub struct LanePcs {
     /// The program location of each lane, an address of the process; nothing where a lane was not active
     /// on entry to the function, or where it cannot be told.
-    pub pcs: Vec<Option<u64>>,
+    pub pcs: Vec<Option<ProcessAddress>>,
     /// The lanes that are active: by `DW_AT_LLVM_active_lane`, by the machine code, or by EXEC.
     pub active: u64,
     /// Whether inactive lanes were looked for: by `DW_AT_LLVM_lane_pc`, or in the machine code. Without,
@@ -105,12 +108,13 @@ pub struct LanePcs {
 }
 
 /// Where a lane is that was not active on entry to a function: in a frame that called it.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaneInCaller {
     /// The frame's level. It can be further out than the call frame information leads.
     pub level: usize,
     /// The lane's program location there, an address of the process.
-    pub pc: u64,
+    pub pc: ProcessAddress,
 }
 
 impl LanePcs {
@@ -257,7 +261,7 @@ impl<'p> StopFrame<'_, 'p, '_> {
     }
 
     /// The program location of a lane in this frame.
-    fn pc_at(&self, place: LanePlace) -> Option<u64> {
+    fn pc_at(&self, place: LanePlace) -> Option<ProcessAddress> {
         match place {
             LanePlace::Active => Some(self.frame.pc()),
             LanePlace::Waiting { pc, .. } => Some(pc),
@@ -316,8 +320,8 @@ impl<'p> StopFrame<'_, 'p, '_> {
     ///
     /// # Errors
     /// If the line table is malformed.
-    pub fn line_of_lane(&self, pc: u64) -> Result<Option<SourceLine>> {
-        let address = self.stop.options().load_address.to_code(pc);
+    pub fn line_of_lane(&self, pc: ProcessAddress) -> Result<Option<SourceLine>> {
+        let CodeAddress(address) = self.stop.options().load_address.to_code(pc);
         // Lanes that are active in a caller are at the end of the call.
         let lookup = if address == self.frame.code_address() {
             self.frame.lookup_address()
@@ -333,7 +337,7 @@ fn read_addresses(
     location: &Location<'_>,
     lanes: u32,
     access: &Access<'_>,
-) -> Result<Vec<Option<u64>>> {
+) -> Result<Vec<Option<ProcessAddress>>> {
     /// Of an address, in bits: the generic type's.
     const SIZE: u64 = 64;
     let bits = read(location, SIZE.saturating_mul(lanes.into()), access)?;
@@ -344,7 +348,7 @@ fn read_addresses(
             let known =
                 !bits.undefined.overlaps(missing.clone()) && !bits.unavailable.overlaps(missing);
             let address = bytes.try_into().map(u64::from_le_bytes).ok();
-            address.filter(|_| known)
+            address.filter(|_| known).map(ProcessAddress)
         })
         .collect())
 }

@@ -4,7 +4,7 @@
 use super::lane_pc::{LaneOrigin, LanePlace, Recovery, UnknownLane};
 use super::program::Program;
 use super::stop::Stop;
-use crate::arch::{Lane, WaveSize};
+use crate::arch::{CodeAddress, Lane, WaveSize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::lane_flow::{LaneState, Reason, StopLanes};
 
@@ -76,9 +76,9 @@ impl Stop<'_, '_> {
                 let known = (pc, left, resumes);
                 let pc = self.program().place_with_line(wave_size, lane.0, known)?;
                 let [left, resumes] =
-                    [left, resumes].map(|pc| pc.map(|pc| load_address.to_process(pc)));
+                    [left, resumes].map(|pc| pc.map(|pc| load_address.to_process(CodeAddress(pc))));
                 LanePlace::Waiting {
-                    pc: load_address.to_process(pc),
+                    pc: load_address.to_process(CodeAddress(pc)),
                     origin: LaneOrigin::Recovered { left, resumes },
                 }
             }

@@ -1,11 +1,11 @@
-//! How the locations of units without the extensions are read for a frame.
+//! How the locations of units without the extensions are read, for a frame or for a program.
 
 use smallvec::SmallVec;
 
 use super::plan::PlannedVariable;
 use super::program::Program;
 use super::stop::StopFrame;
-use crate::arch::{AddressSpace, Register, ScratchAddressing};
+use crate::arch::{AddressSpace, Register, ScratchAddressing, WaveSize};
 use crate::debug_info::{DebugInfo, Function, LocationConvention, UnitConvention, UnitId};
 use crate::error::{Ambiguity, ErrorKind, Result};
 use crate::eval::{
@@ -14,24 +14,29 @@ use crate::eval::{
     Resolver, Unit, rewrite_legacy, single_register,
 };
 use crate::expr::{Operation, operations};
+use crate::location::Arena;
+use crate::meter::Meter;
 use crate::object::{Kernel, SymbolSection};
 use fallible_iterator::FallibleIterator;
 
-/// How a function reaches its stack.
-fn legacy_frame(frame: &StopFrame<'_, '_, '_>, function: &Function<'_>) -> LegacyFrame {
-    let program = frame.stop().program();
-    let base = match function.frame_base {
-        Some(LocationAttribute::Expression(expression)) => {
+/// How a function reaches its stack; where there is none, nobody knows.
+fn legacy_frame(
+    program: &Program<'_>,
+    wave_size: WaveSize,
+    function: Option<&Function<'_>>,
+) -> LegacyFrame {
+    let frame_base = function.map(|function| (function, function.frame_base));
+    let base = match frame_base {
+        Some((_, Some(LocationAttribute::Expression(expression)))) => {
             single_register(&expression).map_or(LegacyBase::Unknown, LegacyBase::Register)
         }
-        Some(LocationAttribute::List { .. }) => LegacyBase::Unknown,
-        None if program.is_kernel(function) => LegacyBase::Zero,
-        None => LegacyBase::Unknown,
+        Some((function, None)) if program.is_kernel(function) => LegacyBase::Zero,
+        Some((_, Some(LocationAttribute::List { .. }) | None)) | None => LegacyBase::Unknown,
     };
     match program.processor().scratch_addressing() {
         Some(ScratchAddressing::Buffer) => LegacyFrame {
             base,
-            scaled_by: Some(frame.wave_size()),
+            scaled_by: Some(wave_size),
         },
         Some(_) => LegacyFrame {
             base,
@@ -51,27 +56,52 @@ fn legacy_frame(frame: &StopFrame<'_, '_, '_>, function: &Function<'_>) -> Legac
 
 /// Says what locations of a unit without the extensions mean; as a [`Resolver`], it gives those that expressions
 /// refer to as they are meant.
-pub(super) struct LegacyReader<'r, 'p, 'a> {
-    frame: StopFrame<'r, 'p, 'a>,
+pub(super) struct LegacyReader<'p, 'a> {
+    asked: Asked<'p, 'a>,
     info: &'p DebugInfo<'a>,
     convention: UnitConvention,
     legacy_frame: LegacyFrame,
     kernel: Option<&'p Kernel>,
 }
 
-impl<'r, 'p, 'a> LegacyReader<'r, 'p, 'a> {
-    pub(super) fn new(
-        frame: StopFrame<'r, 'p, 'a>,
-        function: &Function<'a>,
+/// What units are read in: a frame's, or a program's without one.
+#[derive(Clone, Copy)]
+pub(super) struct Asked<'p, 'a> {
+    pub(super) program: &'p Program<'a>,
+    pub(super) reading: Reading,
+    /// How large the waves are, by which frame registers can be scaled.
+    pub(super) wave_size: WaveSize,
+    /// Where what an expression means is kept.
+    pub(super) arena: &'p Arena<'p>,
+    pub(super) meter: &'p Meter,
+}
+
+impl<'p, 'a> Asked<'p, 'a> {
+    pub(super) fn of_frame(frame: &StopFrame<'_, 'p, 'a>) -> Asked<'p, 'a> {
+        let stop = frame.stop();
+        Asked {
+            program: stop.program(),
+            reading: stop.options().reading,
+            wave_size: frame.wave_size(),
+            arena: stop.arena(),
+            meter: stop.meter(),
+        }
+    }
+}
+
+impl<'p, 'a> LegacyReader<'p, 'a> {
+    fn new(
+        asked: Asked<'p, 'a>,
+        function: Option<&Function<'a>>,
         convention: UnitConvention,
-    ) -> LegacyReader<'r, 'p, 'a> {
-        let program: &'p Program<'a> = frame.stop().program();
+    ) -> LegacyReader<'p, 'a> {
+        let program = asked.program;
         LegacyReader {
-            frame,
+            asked,
             info: program.info(),
             convention,
-            legacy_frame: legacy_frame(&frame, function),
-            kernel: program.kernel_of(function),
+            legacy_frame: legacy_frame(program, asked.wave_size, function),
+            kernel: function.and_then(|function| program.kernel_of(function)),
         }
     }
 
@@ -98,7 +128,7 @@ impl<'r, 'p, 'a> LegacyReader<'r, 'p, 'a> {
         if expression.bytes.len() > LONGEST {
             return self.meaning(expression, Some(object));
         }
-        let wave_size = self.frame.wave_size();
+        let wave_size = self.asked.wave_size;
         let read = || {
             let frame = &self.legacy_frame;
             let meaning = rewrite_legacy(expression, Some(object), frame, self);
@@ -115,7 +145,7 @@ impl<'r, 'p, 'a> LegacyReader<'r, 'p, 'a> {
 
     fn pay(&self, expression: &ExpressionBytes<'p>) -> Result<()> {
         let length = expression.bytes.len() as u64;
-        self.frame.stop().meter().work(length.div_ceil(8))
+        self.asked.meter.work(length.div_ceil(8))
     }
 
     /// The readings of an expression, as long as the arena lives.
@@ -125,7 +155,7 @@ impl<'r, 'p, 'a> LegacyReader<'r, 'p, 'a> {
             ..expression.unit
         };
         let keep = |bytes: &Vec<u8>| ExpressionBytes {
-            bytes: self.frame.stop().arena().keep(bytes),
+            bytes: self.asked.arena.keep(bytes),
             unit,
             ..*expression
         };
@@ -181,7 +211,7 @@ pub(super) struct Meanings<'p> {
     pub(super) doubts: Vec<Doubt>,
 }
 
-impl LegacyUnit for LegacyReader<'_, '_, '_> {
+impl LegacyUnit for LegacyReader<'_, '_> {
     fn space(&self, number: u64) -> Option<AddressSpace> {
         self.convention.address_spaces.space(number)
     }
@@ -195,7 +225,7 @@ impl LegacyUnit for LegacyReader<'_, '_, '_> {
     }
 
     fn is_loaded(&self, address: u64) -> bool {
-        let object = self.frame.stop().program().object();
+        let object = self.asked.program.object();
         // Sections that are not linked have addresses that were made up.
         !object.is_relocatable()
             && object.sections().iter().any(|section| {
@@ -210,7 +240,7 @@ impl LegacyUnit for LegacyReader<'_, '_, '_> {
         if address != 0 {
             return true;
         }
-        let object = self.frame.stop().program().object();
+        let object = self.asked.program.object();
         let symbols = object.symbols().unwrap_or_default();
         let undefined = symbols
             .iter()
@@ -235,7 +265,7 @@ impl LegacyUnit for LegacyReader<'_, '_, '_> {
     }
 }
 
-impl<'p> Resolver<'p> for LegacyReader<'_, 'p, '_> {
+impl<'p> Resolver<'p> for LegacyReader<'p, '_> {
     fn procedure(&self, unit: Unit, die: DieReference) -> Result<Procedure<'p>> {
         let procedure = (&self.info).procedure(unit, die)?;
         let Procedure::Location(attribute) = procedure else {
@@ -286,39 +316,40 @@ impl<'p> Resolver<'p> for LegacyReader<'_, 'p, '_> {
     }
 }
 
-/// How the locations of a unit are read for a frame.
-pub(super) enum UnitReader<'r, 'p, 'a> {
+/// How the locations of a unit are read.
+pub(super) enum UnitReader<'p, 'a> {
     /// By the letter.
     Letter,
     /// By the letter, which names lanes.
     NamedLanes,
     /// As those of units without the extensions are meant.
-    Legacy(LegacyReader<'r, 'p, 'a>),
+    Legacy(LegacyReader<'p, 'a>),
 }
 
-impl<'r, 'p, 'a> UnitReader<'r, 'p, 'a> {
+impl<'p, 'a> UnitReader<'p, 'a> {
+    /// * `function`: the frame's, if there is one.
     pub(super) fn new(
-        frame: StopFrame<'r, 'p, 'a>,
-        function: &Function<'a>,
+        asked: Asked<'p, 'a>,
+        function: Option<&Function<'a>>,
         unit: UnitId,
-    ) -> Result<UnitReader<'r, 'p, 'a>> {
-        if frame.stop().options().reading == Reading::Strict {
+    ) -> Result<UnitReader<'p, 'a>> {
+        if asked.reading == Reading::Strict {
             return Ok(UnitReader::Letter);
         }
-        let convention = frame.stop().program().info().convention(unit)?;
+        let convention = asked.program.info().convention(unit)?;
         Ok(match convention.locations {
             LocationConvention::Gnu => UnitReader::Letter,
             LocationConvention::Augmented | LocationConvention::Extended { .. } => {
                 UnitReader::NamedLanes
             }
             LocationConvention::LaneDword => {
-                UnitReader::Legacy(LegacyReader::new(frame, function, convention))
+                UnitReader::Legacy(LegacyReader::new(asked, function, convention))
             }
         })
     }
 
     /// The reader of locations that are not meant by the letter.
-    pub(super) fn legacy(&self) -> Option<&LegacyReader<'r, 'p, 'a>> {
+    pub(super) fn legacy(&self) -> Option<&LegacyReader<'p, 'a>> {
         match self {
             UnitReader::Legacy(legacy) => Some(legacy),
             UnitReader::Letter | UnitReader::NamedLanes => None,

@@ -54,12 +54,12 @@ mod value;
 mod variable;
 mod waiting;
 
-pub use context::FrameContext;
+pub use context::{FrameContext, ProgramContext};
 pub use lane_pc::{LaneInCaller, LaneOrigin, LanePcs, LanePlace, Recovery, UnknownLane};
 pub use lane_texts::LaneTexts;
 pub use process::Programs;
 pub use program::Program;
 pub use stop::{Stop, StopFrame, StopOptions};
 pub use undescribed::Undescribed;
-pub use value::{LocationReading, ValueState, VariableValue};
+pub use value::{LocationReading, ValueState, ValueStateKind, VariableValue};
 pub(crate) use variable::MOST_BYTES;

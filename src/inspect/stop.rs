@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::lane_pc::{LanePlace, Recovery};
 use super::program::Program;
-use crate::arch::{Lane, LoadAddress, Register, WaveSize};
+use crate::arch::{CodeAddress, Lane, LoadAddress, ProcessAddress, Register, WaveSize};
 use crate::debug_info::{Function, InlinedCall, SourceLine};
 use crate::error::Result;
 use crate::eval::{Frame, LaneFocus, Reading};
@@ -41,9 +41,9 @@ impl Default for StopOptions {
 impl StopOptions {
     /// The defaults, for a code object that is loaded at an address.
     #[must_use]
-    pub fn loaded_at(load_address: u64) -> StopOptions {
+    pub fn loaded_at(load_address: LoadAddress) -> StopOptions {
         StopOptions {
-            load_address: LoadAddress(load_address),
+            load_address,
             ..StopOptions::default()
         }
     }
@@ -86,19 +86,19 @@ impl<'p, 'a> Stop<'p, 'a> {
     pub fn new(
         program: &'p Program<'a>,
         wave: &'p dyn Wave,
-        pc: u64,
+        pc: impl Into<ProcessAddress>,
         options: StopOptions,
         arena: &'p Arena<'p>,
     ) -> Stop<'p, 'a> {
         let meter = arena.meter(program.object().meter().question());
-        Stop::within(program, wave, pc, options, (arena, meter))
+        Stop::within(program, wave, pc.into(), options, (arena, meter))
     }
 
     /// The same as a part of another question.
     pub(crate) fn within(
         program: &'p Program<'a>,
         wave: &'p dyn Wave,
-        pc: u64,
+        pc: ProcessAddress,
         options: StopOptions,
         (arena, meter): (&'p Arena<'p>, &'p Meter),
     ) -> Stop<'p, 'a> {
@@ -240,8 +240,8 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
     ///
     /// * `lanes`: which lanes, a bit each: they count as those that execute.
     #[must_use]
-    pub fn for_waiting(&self, pc: u64, lanes: u64) -> StopFrame<'s, 'p, 'a> {
-        let address = self.stop.options.load_address.to_code(pc);
+    pub fn for_waiting(&self, pc: ProcessAddress, lanes: u64) -> StopFrame<'s, 'p, 'a> {
+        let CodeAddress(address) = self.stop.options.load_address.to_code(pc);
         StopFrame {
             waiting: Some(Waiting { address, lanes }),
             ..*self
@@ -256,9 +256,12 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
 
     /// The program location, in the process: the frame's, or that of the waiting lanes.
     #[must_use]
-    pub fn pc(&self) -> u64 {
+    pub fn pc(&self) -> ProcessAddress {
         match self.waiting {
-            Some(waiting) => self.stop.options.load_address.to_process(waiting.address),
+            Some(waiting) => {
+                let address = CodeAddress(waiting.address);
+                self.stop.options.load_address.to_process(address)
+            }
             None => self.frame.pc(),
         }
     }

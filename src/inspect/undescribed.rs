@@ -5,7 +5,7 @@ use core::ops::Range;
 
 use super::Program;
 use super::stop::StopFrame;
-use crate::arch::LoadAddress;
+use crate::arch::{CodeAddress, LoadAddress, ProcessAddress};
 use crate::debug_info::{Function, UnitId};
 use crate::error::Result;
 
@@ -22,14 +22,14 @@ pub enum Undescribed {
     /// The program location is not in the object's code: the load address is wrong, or the object.
     OutsideCode {
         /// The program location, in the process; of a caller's frame that of a byte of the call.
-        pc: u64,
+        pc: ProcessAddress,
         /// The load address that was given.
         load_address: LoadAddress,
         /// The addresses of the code, in the code object, ascending.
         ranges: Vec<Range<u64>>,
         /// The load address with which the location would be in the code. Nothing if there are several: loaders
         /// put code objects at multiples of 4096 bytes, so that there is only one for code of less than that.
-        fitting: Option<u64>,
+        fitting: Option<LoadAddress>,
     },
     /// The object has no debugging information.
     NoDebugInfo,
@@ -75,8 +75,8 @@ impl fmt::Display for Undescribed {
                 write!(f, "load address {load_address:#x} is at ")?;
                 for (index, range) in ranges.iter().take(SHOWN).enumerate() {
                     let separator = if index == 0 { "" } else { ", " };
-                    let start = load_address.to_process(range.start);
-                    let end = load_address.to_process(range.end);
+                    let start = load_address.to_process(CodeAddress(range.start));
+                    let end = load_address.to_process(CodeAddress(range.end));
                     write!(f, "{separator}{start:#x}-{end:#x}")?;
                 }
                 if let Some(more) = ranges.len().checked_sub(SHOWN).filter(|more| *more > 0) {
@@ -122,7 +122,7 @@ impl StopFrame<'_, '_, '_> {
         // An object without section headers does not say where its code is.
         if !ranges.is_empty() && !ranges.iter().any(|range| range.contains(&address)) {
             let load_address = self.stop().options().load_address;
-            let pc = load_address.to_process(address);
+            let pc = load_address.to_process(CodeAddress(address));
             let fitting = fitting(pc, &ranges);
             return Ok(Some(Undescribed::OutsideCode {
                 pc,
@@ -186,7 +186,7 @@ fn code_ranges(program: &Program<'_>) -> Vec<Range<u64>> {
 
 /// The one multiple of a page that, as load address, puts `pc` into one of the ranges; nothing if there is none, or
 /// if there are several.
-fn fitting(pc: u64, ranges: &[Range<u64>]) -> Option<u64> {
+fn fitting(ProcessAddress(pc): ProcessAddress, ranges: &[Range<u64>]) -> Option<LoadAddress> {
     let mut found = None;
     for range in ranges {
         // Load addresses from `lowest` to `highest` put it there.
@@ -206,12 +206,17 @@ fn fitting(pc: u64, ranges: &[Range<u64>]) -> Option<u64> {
         }
         found = Some(first);
     }
-    found
+    found.map(LoadAddress)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The same of numbers.
+    fn fitting(pc: u64, ranges: &[Range<u64>]) -> Option<u64> {
+        super::fitting(ProcessAddress(pc), ranges).map(u64::from)
+    }
 
     /// Code at 0x1a00-0x2500 is less than a page: a pc at 0x7f4000001a1c can only be there with 0x7f4000000000
     /// (0x7f3ffffff000 would make it 0x2a1c).

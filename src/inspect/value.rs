@@ -16,6 +16,7 @@ use crate::location::{Bits, LaneBits, Location};
 use crate::meter::Meter;
 
 /// How a variable's location was read.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LocationReading {
     /// As the DWARF says.
@@ -36,6 +37,7 @@ impl LocationReading {
 }
 
 /// What is known of a variable in a lane.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ValueState {
     /// All of it.
@@ -86,18 +88,69 @@ impl ValueState {
         ValueState::Error(error)
     }
 
+    /// Which it is, without its reason.
+    #[must_use]
+    pub fn kind(&self) -> ValueStateKind {
+        match self {
+            ValueState::Ok => ValueStateKind::Ok,
+            ValueState::OptimizedOut => ValueStateKind::OptimizedOut,
+            ValueState::Partial => ValueStateKind::Partial,
+            ValueState::Unavailable => ValueStateKind::Unavailable,
+            ValueState::Ambiguous(_) => ValueStateKind::Ambiguous,
+            ValueState::Unsupported { .. } => ValueStateKind::Unsupported,
+            ValueState::Error(_) => ValueStateKind::Error,
+            ValueState::Inactive => ValueStateKind::Inactive,
+        }
+    }
+
     /// The name in JSON documents.
     #[must_use]
     pub fn name(&self) -> &'static str {
+        self.kind().name()
+    }
+}
+
+/// A [`ValueState`] without its reason: what the documents of `report` hold of each lane.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ValueStateKind {
+    /// All of it is known.
+    Ok,
+    /// Nothing of it: it was optimised away.
+    OptimizedOut,
+    /// Some of it.
+    Partial,
+    /// Nothing of it: the debugger does not have the bytes.
+    Unavailable,
+    /// Nothing of it: its location can be read in several ways.
+    Ambiguous,
+    /// Something that changes it is not understood.
+    Unsupported,
+    /// It cannot be evaluated.
+    Error,
+    /// The lane does not execute.
+    Inactive,
+}
+
+impl ValueStateKind {
+    /// Whether there is a value, or some of it.
+    #[must_use]
+    pub const fn is_readable(self) -> bool {
+        matches!(self, ValueStateKind::Ok | ValueStateKind::Partial)
+    }
+
+    /// The name in JSON documents.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
         match self {
-            ValueState::Ok => "ok",
-            ValueState::OptimizedOut => "optimized-out",
-            ValueState::Partial => "partial",
-            ValueState::Unavailable => "unavailable",
-            ValueState::Ambiguous(_) => "ambiguous",
-            ValueState::Unsupported { .. } => "unsupported",
-            ValueState::Error(_) => "error",
-            ValueState::Inactive => "inactive",
+            ValueStateKind::Ok => "ok",
+            ValueStateKind::OptimizedOut => "optimized-out",
+            ValueStateKind::Partial => "partial",
+            ValueStateKind::Unavailable => "unavailable",
+            ValueStateKind::Ambiguous => "ambiguous",
+            ValueStateKind::Unsupported => "unsupported",
+            ValueStateKind::Error => "error",
+            ValueStateKind::Inactive => "inactive",
         }
     }
 }

@@ -91,6 +91,7 @@ pub enum ExecOp {
 }
 
 /// When a branch is taken.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Condition {
     /// `scc` is clear.
@@ -112,6 +113,7 @@ pub enum Condition {
 }
 
 /// Where a call goes.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CallTarget {
     /// To the address in these registers.

@@ -190,6 +190,7 @@ impl fmt::Display for Span {
 }
 
 /// What an instruction reads in one place.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operand {
     /// Registers.

@@ -3,6 +3,7 @@
 use super::Reason;
 
 /// Where a lane is, in a frame.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LaneState {
     /// At the program counter of the frame.

@@ -2,8 +2,28 @@
 //! attribute, no call frame information and no source is needed.
 //!
 //! It leaves to others which line to show, and attributes that say the same. What a right answer is, and how
-//! often there is one: `spec-notes/lane-recovery.md`. Sources: USAGE `DW_AT_LLVM_lane_pc`; AMD's instruction
+//! often there is one: `spec-notes/lane-recovery.md`. Sources: [USAGE](crate) `DW_AT_LLVM_lane_pc`; AMD's instruction
 //! set architecture documents.
+//!
+//! A wave of the demo, which stopped while the odd lanes are in the function `leaf`:
+//!
+//! ```
+//! use hetdwarf::lane_flow::{Function, LaneFlow, LaneState};
+//! use hetdwarf::prelude::*;
+//! # #[cfg(feature = "serde")] {
+//!
+//! let file = std::fs::read("src/cli/demo/calls-O2.rocm.hsaco").unwrap();
+//! let wave = Snapshot::from_json(&std::fs::read("src/cli/demo/stop.json").unwrap())?;
+//! let object = CodeObject::parse(&file)?;
+//! let flow = LaneFlow::new(object.target().processor(), wave.wave_size(), Function::all(&object)?);
+//!
+//! let pc = wave.load_address.to_code(wave.pc());
+//! let found = flow.stop(&wave, pc.0, wave.load_address, None)?;
+//! assert_eq!(found.lane(3), (0, LaneState::Active));
+//! assert_eq!(found.frames[0].lanes[2], LaneState::Elsewhere);
+//! # }
+//! # Ok::<(), hetdwarf::Error>(())
+//! ```
 //!
 //! # The analysis
 //!

@@ -50,6 +50,7 @@ impl PartialOrd for Slot {
 }
 
 /// A dword of the wave's state at a stop. As a mask it has a bit for each of 32 lanes: bit `lane % 32`.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DwordPlace {
     /// A scalar register, `vcc_lo` and the like included.

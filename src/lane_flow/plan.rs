@@ -24,6 +24,7 @@ const MOST_QUESTIONS: usize = 48;
 const DEPTH: usize = 24;
 
 /// Where a lane is that is off, by its bits.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum LanePlan {
     /// It waits.
@@ -52,6 +53,7 @@ pub enum LanePlan {
 }
 
 /// Which lanes are active.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ActiveLanes {
     /// Those of EXEC.

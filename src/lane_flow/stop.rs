@@ -18,7 +18,7 @@ use super::step::all_lanes;
 use super::tree::Asker;
 use super::walk::Answer;
 use crate::abi::Callees;
-use crate::arch::{LoadAddress, Processor, Register, WaveSize};
+use crate::arch::{LoadAddress, ProcessAddress, Processor, Register, WaveSize};
 use crate::error::Result;
 use crate::isa::{Decoder, MachineRegister};
 use crate::meter::{Held, Meter};
@@ -218,7 +218,7 @@ impl<'a> LaneFlow<'a> {
                 break;
             };
             lanes.entered = Some(entered);
-            at = load_address.to_code(address);
+            at = load_address.to_code(ProcessAddress(address)).0;
             contents = outer;
         }
         Ok(StopLanes { frames })

@@ -50,7 +50,9 @@ fn wave(pc: u64, exec: u64, scalars: &[(u16, u64)]) -> Snapshot {
 }
 
 fn ask(flow: &LaneFlow<'_>, wave: &Snapshot, started: Option<u64>) -> StopLanes {
-    flow.stop(wave, wave.pc(), LoadAddress(0), started, &meter())
+    let load_address = LoadAddress(0);
+    let pc = load_address.to_code(wave.pc()).0;
+    flow.stop(wave, pc, load_address, started, &meter())
         .unwrap()
 }
 

@@ -5,6 +5,7 @@ use crate::error::{Error, Result, SpecRule};
 use crate::expr::{Builder, Operation};
 
 /// Where the mask of a region's lanes is.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum MaskPlace {
     /// In EXEC itself.

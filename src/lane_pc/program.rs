@@ -11,6 +11,7 @@ use crate::expr::{Builder, Encoding, Operation};
 use crate::limits::too_many;
 
 /// A piece of an expression: bytes, or something whose encoding depends on where it is written.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operand {
     /// Operations, encoded.

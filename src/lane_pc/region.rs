@@ -7,6 +7,8 @@ use super::mask::MaskPlace;
 use crate::arch::WaveSize;
 
 /// A point in the code of a function.
+///
+/// It is exhaustive on purpose: a back end has to place each.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Label {
     /// So many bytes after the function's first address.

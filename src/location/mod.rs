@@ -58,6 +58,8 @@ use crate::error::{ErrorKind, Result};
 /// The location of an object: one place or several that hold the same value.
 ///
 /// Source: HET A.2.5.3.
+///
+/// It is exhaustive on purpose: who reads or writes has to serve each.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Location<'a> {
     /// One place.
@@ -83,6 +85,8 @@ pub struct Place<'a> {
 ///
 /// Source: HET A.2.5.3, "five kinds of location storage", of which the implicit one is here a value or constant bytes; and HET
 /// A.2.5.4.4.5 for implicit pointers.
+///
+/// It is exhaustive on purpose: who reads or writes has to serve each.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Storage<'a> {
     /// No value is available.
@@ -113,6 +117,8 @@ pub enum Storage<'a> {
 }
 
 /// Whose memory a place in a lane-specific address space is.
+///
+/// It is exhaustive on purpose: who reads or writes has to serve each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LaneSelect {
     /// The space is not specific to a lane, or no lane was known.

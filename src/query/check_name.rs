@@ -12,7 +12,7 @@ use super::names::{Entity, is_scope_of};
 use super::number::Number;
 use super::step::{Action, Calculation, StepId};
 use super::syntax::Path;
-use crate::arch::{AddressSpace, Register, RegisterClass, ScratchAddressing};
+use crate::arch::{AddressSpace, CodeAddress, Register, RegisterClass, ScratchAddressing};
 use crate::debug_info::types::TypeKind;
 use crate::debug_info::{DieId, Variable};
 use crate::nearest::Nearest;
@@ -141,8 +141,9 @@ impl<'a> Checker<'_, '_, '_, 'a> {
                     .read_type_within(table, function.result, self.scope.frame.stop().meter())
                     .map_err(&fault)?;
                 self.types.returning(ty, result);
-                let address = stop.options().load_address.to_process(range.start);
-                let address = Number::Integer(address.into());
+                let load_address = stop.options().load_address;
+                let address = load_address.to_process(CodeAddress(range.start));
+                let address = Number::Integer(address.0.into());
                 return Ok(Some(self.value(Calculation::Constant(address), ty)));
             }
         }
@@ -199,7 +200,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
             "pc" => {
                 let void = self.types.void();
                 let ty = self.types.pointer(void, AddressSpace::None);
-                let pc = Number::Integer(frame.call_frame().pc().into());
+                let pc = Number::Integer(frame.call_frame().pc().0.into());
                 return Ok(self.value(Calculation::Constant(pc), ty));
             }
             "_lane" => {

@@ -7,7 +7,7 @@ use core::fmt;
 
 use crate::arch::AddressSpace;
 use crate::error::Error;
-use crate::inspect::ValueState;
+use crate::inspect::{ValueState, ValueStateKind};
 
 /// Why an expression cannot be evaluated in any lane, and where in its text the reason lies.
 #[non_exhaustive]
@@ -209,14 +209,14 @@ pub enum NoValue {
 }
 
 impl NoValue {
-    /// The state's name in JSON documents, as in `vars`.
+    /// What it makes of the lane's state, as of a variable.
     #[must_use]
-    pub fn state(&self) -> &'static str {
+    pub fn state(&self) -> ValueStateKind {
         match self {
-            NoValue::Inactive => ValueState::Inactive.name(),
-            NoValue::Variable { state, .. } => state.name(),
-            NoValue::OptimizedOut => ValueState::OptimizedOut.name(),
-            NoValue::Unavailable => ValueState::Unavailable.name(),
+            NoValue::Inactive => ValueStateKind::Inactive,
+            NoValue::Variable { state, .. } => state.kind(),
+            NoValue::OptimizedOut => ValueStateKind::OptimizedOut,
+            NoValue::Unavailable => ValueStateKind::Unavailable,
             NoValue::DivisionByZero
             | NoValue::NullPointer(_)
             | NoValue::ShiftCount { .. }
@@ -225,8 +225,8 @@ impl NoValue {
             | NoValue::NotInSpace { .. }
             | NoValue::ElementCount(_)
             | NoValue::TooLarge { .. }
-            | NoValue::UnknownLayout => "error",
-            NoValue::Error(error) => ValueState::of_error(error.clone()).name(),
+            | NoValue::UnknownLayout => ValueStateKind::Error,
+            NoValue::Error(error) => ValueState::of_error(error.clone()).kind(),
         }
     }
 }

@@ -66,7 +66,7 @@ use crate::display::{self, Options, TypedBytes};
 #[cfg(feature = "serde")]
 use crate::error::Error;
 use crate::error::Result;
-use crate::inspect::{MOST_BYTES, StopFrame, ValueState};
+use crate::inspect::{MOST_BYTES, StopFrame, ValueState, ValueStateKind};
 use crate::limits::Limits;
 use crate::location::Bits;
 use crate::meter::Meter;
@@ -136,14 +136,14 @@ pub struct LaneAnswer {
 }
 
 impl LaneAnswer {
-    /// What is known, by its name in JSON documents: as in `vars`.
+    /// What is known, as of a variable.
     #[must_use]
-    pub fn state(&self) -> &'static str {
+    pub fn state(&self) -> ValueStateKind {
         let bits = match &self.value {
             Ok(bits) => bits,
             Err(reason) => return reason.state(),
         };
-        ValueState::of_bits(bits).name()
+        ValueState::of_bits(bits).kind()
     }
 }
 

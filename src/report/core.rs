@@ -129,10 +129,10 @@ pub struct DispatchDocument {
     pub group_segment_size: u32,
     /// Whether it waits for the packets before it.
     pub barrier: bool,
-    /// What is acquired before it: `none`, `agent` or `system`.
-    pub acquire_scope: &'static str,
-    /// What is released after it: `none`, `agent` or `system`.
-    pub release_scope: &'static str,
+    /// What is acquired before it.
+    pub acquire_scope: FenceScope,
+    /// What is released after it.
+    pub release_scope: FenceScope,
 }
 
 /// A code object.
@@ -176,8 +176,8 @@ pub struct CoreWaveDocument {
     pub pc: Hex,
     /// The mask of its active lanes.
     pub exec: Hex,
-    /// `running`, `stopped` or `unsure`.
-    pub state: &'static str,
+    /// Whether it stopped.
+    pub state: WaveState,
     /// Why it stopped, the most telling reason first.
     pub stop: Vec<&'static str>,
     /// The code object that it is in, from 0; null if that is not known.
@@ -206,8 +206,8 @@ pub struct GroupDocument {
     pub waves: Vec<usize>,
     /// What they have in common: by default their call stack, the innermost function first.
     pub stack: Vec<Untrusted<'static>>,
-    /// `running`, `stopped` or `unsure`.
-    pub state: &'static str,
+    /// Whether they stopped.
+    pub state: WaveState,
     /// The kernel that they run.
     pub kernel: Option<Untrusted<'static>>,
 }
@@ -401,18 +401,9 @@ impl DispatchDocument {
             private_segment_size: packet.private_segment_size,
             group_segment_size: packet.group_segment_size,
             barrier: packet.barrier,
-            acquire_scope: fence(packet.acquire),
-            release_scope: fence(packet.release),
+            acquire_scope: packet.acquire,
+            release_scope: packet.release,
         }
-    }
-}
-
-fn fence(scope: FenceScope) -> &'static str {
-    match scope {
-        FenceScope::None => "none",
-        FenceScope::Agent => "agent",
-        FenceScope::System => "system",
-        FenceScope::Reserved => "reserved",
     }
 }
 
@@ -441,7 +432,7 @@ impl CoreWaveDocument {
             lanes: wave.wave_size().lanes(),
             pc: Hex::from(wave.pc()),
             exec: Hex::from(wave.exec()),
-            state: wave.state().name(),
+            state: wave.state(),
             stop: wave.stops().iter().map(|reason| reason.name()).collect(),
             code_object,
             kernel: kernel.and_then(|dispatch| dispatch.kernel.clone()),
@@ -469,7 +460,7 @@ impl ProblemDocument {
 /// The waves that are alike, those that stopped first, then the largest groups, then the first ones.
 fn groups(waves: &[CoreWaveDocument], group_by: GroupBy) -> Vec<GroupDocument> {
     type Key<'w> = (
-        &'static str,
+        WaveState,
         Option<&'w Untrusted<'static>>,
         Vec<Untrusted<'static>>,
         usize,
@@ -494,10 +485,10 @@ fn groups(waves: &[CoreWaveDocument], group_by: GroupBy) -> Vec<GroupDocument> {
             kernel: kernel.cloned(),
         })
         .collect();
-    let rank = |state: &str| {
-        [WaveState::Stopped, WaveState::Unsure, WaveState::Running]
-            .iter()
-            .position(|known| known.name() == state)
+    let rank = |state: WaveState| match state {
+        WaveState::Stopped => 0,
+        WaveState::Unsure => 1,
+        WaveState::Running => 2,
     };
     groups.sort_by_key(|group| {
         let first = group.waves.first().copied();

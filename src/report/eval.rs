@@ -52,6 +52,7 @@ pub struct EvalLane {
 }
 
 /// A result.
+#[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum ResultDocument {
@@ -116,6 +117,7 @@ impl From<&Bits> for ReadDocument {
 }
 
 /// An expression, in either form.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// As llvm-dwarfdump prints it.

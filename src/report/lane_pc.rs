@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::completeness::Completeness;
 use super::number::Hex;
 use super::vars::{VarsFrame, file_name};
-use crate::arch::Lane;
+use crate::arch::{CodeAddress, Lane, ProcessAddress};
 use crate::debug_info::SourceLine;
 use crate::error::Result;
 use crate::inspect::{LaneInCaller, LaneOrigin, LanePlace, Recovery, StopFrame, UnknownLane};
@@ -240,7 +240,7 @@ impl LanePcCaller {
     ) -> Result<LanePcCaller> {
         let stop = frame.stop();
         let info = stop.program().info();
-        let address = stop.options().load_address.to_code(place.pc);
+        let CodeAddress(address) = stop.options().load_address.to_code(place.pc);
         let function = info.find_function(address)?;
         let line = lines.of(frame, place.pc)?;
         let name = function.and_then(|function| function.name);
@@ -256,14 +256,14 @@ impl LanePcCaller {
 
 /// The source lines of program locations, each looked up once for each frame.
 #[derive(Default)]
-pub(super) struct Lines(BTreeMap<(usize, u64), Option<SourceLine>>);
+pub(super) struct Lines(BTreeMap<(usize, ProcessAddress), Option<SourceLine>>);
 
 impl Lines {
     /// The source line of a lane that is at `pc` in a frame.
     pub(super) fn of(
         &mut self,
         frame: &StopFrame<'_, '_, '_>,
-        pc: u64,
+        pc: ProcessAddress,
     ) -> Result<Option<SourceLine>> {
         let key = (frame.call_frame().level(), pc);
         if let Some(known) = self.0.get(&key) {

@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::lane_pc::{LanePcDocument, LanePcLane, Lines};
+use crate::arch::ProcessAddress;
 use crate::debug_info::{SourceFile, SourceLine};
 use crate::error::Result;
 use crate::inspect::StopFrame;
@@ -113,7 +114,8 @@ impl LanePicture {
                 row.push(cell);
                 continue;
             };
-            let line = lines.of(frame, u64::try_from(pc.0).unwrap_or(u64::MAX))?;
+            let address = ProcessAddress(u64::try_from(pc.0).unwrap_or(u64::MAX));
+            let line = lines.of(frame, address)?;
             match line {
                 Some(SourceLine {
                     unit,

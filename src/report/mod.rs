@@ -24,6 +24,7 @@ mod lane_pc;
 mod lane_pc_html;
 mod lane_pc_picture;
 mod lane_pc_svg;
+mod named;
 mod number;
 mod place;
 mod print;
@@ -57,8 +58,9 @@ pub use unwind::{
     CfaDocument, FrameDocument, RegisterDocument, RegisterValue, UnwindDocument, UnwindLane,
 };
 pub use vars::{
-    AllVarsDocument, ChildDocument, DeclarationDocument, FrameVariables, IN_PROLOGUE, LaneChoice,
-    LaneDocument, NameFilter, VariableDocument, VarsDocument, VarsFrame, VarsRequest, lane_message,
+    AllVarsDocument, ChildDocument, DeclarationDocument, EmptyReason, FrameVariables, IN_PROLOGUE,
+    LaneChoice, LaneDocument, NameFilter, VariableDocument, VarsDocument, VarsFrame, VarsRequest,
+    lane_message,
 };
 pub use verify::{
     Baseline, BaselineEntry, BaselineKey, CheckedFile, CodeDocument, EvidenceDocument,

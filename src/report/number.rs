@@ -2,6 +2,8 @@
 
 use serde::{Serialize, Serializer};
 
+use crate::arch::{LoadAddress, ProcessAddress};
+
 /// A number that may pass 2^53: written as a string, `"0x…"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Hex(pub u128);
@@ -9,6 +11,18 @@ pub struct Hex(pub u128);
 impl From<u64> for Hex {
     fn from(value: u64) -> Hex {
         Hex(value.into())
+    }
+}
+
+impl From<ProcessAddress> for Hex {
+    fn from(address: ProcessAddress) -> Hex {
+        Hex::from(address.0)
+    }
+}
+
+impl From<LoadAddress> for Hex {
+    fn from(address: LoadAddress) -> Hex {
+        Hex::from(address.0)
     }
 }
 

@@ -223,7 +223,7 @@ impl Writer<'_> {
                 return Ok(document);
             }
         };
-        if !matches!(document.state, "ok" | "partial") {
+        if !document.is_readable() {
             let reason = if bits.unavailable.is_empty() {
                 NoValue::OptimizedOut
             } else {

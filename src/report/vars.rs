@@ -10,15 +10,16 @@ use serde::Serialize;
 use super::completeness::Completeness;
 use super::number::Hex;
 use crate::arch::Lane;
-use crate::debug_info::SourceFile;
+use crate::debug_info::{SourceFile, VariableKind};
 use crate::display::Options;
 use crate::error::Result;
 use crate::eval::LocationAttribute;
-use crate::inspect::{Stop, StopFrame, ValueState, VariableValue};
+use crate::inspect::{LocationReading, Stop, StopFrame, ValueState, ValueStateKind, VariableValue};
 use crate::meter::Meter;
 use crate::untrusted::Untrusted;
 pub use children::ChildDocument;
 use children::is_none;
+pub use empty::EmptyReason;
 pub(super) use places::Places;
 use writer::Writer;
 
@@ -78,11 +79,9 @@ pub struct FrameVariables {
     /// Set if the lanes wait there: EXEC has switched them off, and their variables are those of where they wait.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub waiting: bool,
-    /// Why no variable could be read: `outside-code`, `no-debug-info`, `no-dwo`, `no-unit`, `lines-only`, `no-function`
-    /// (see [`Undescribed`](crate::inspect::Undescribed)), `no-variables`, `no-match`, `inactive`, `optimized-out`,
-    /// `unavailable`, or `unreadable` where the variables say it, each for itself.
+    /// Why no variable could be read.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<&'static str>,
+    pub reason: Option<EmptyReason>,
     /// The same for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<Untrusted<'static>>,
@@ -111,6 +110,7 @@ pub struct VarsRequest<'r> {
 }
 
 /// The lanes that a question is about.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default)]
 pub enum LaneChoice<'r> {
     /// All of the wave, where the frame stands.
@@ -187,8 +187,8 @@ pub struct VarsFrame {
 pub struct VariableDocument {
     /// Its name; empty if it has none.
     pub name: Untrusted<'static>,
-    /// `parameter`, `variable`, `constant` or `global`.
-    pub kind: &'static str,
+    /// What it is.
+    pub kind: VariableKind,
     /// Its type's name.
     #[serde(rename = "type")]
     pub ty: Untrusted<'static>,
@@ -198,8 +198,8 @@ pub struct VariableDocument {
     pub decl: DeclarationDocument,
     /// The function or namespace it is in.
     pub scope: Option<Untrusted<'static>>,
-    /// `dwarf` or `legacy-llvm`.
-    pub reading: &'static str,
+    /// How its location was read.
+    pub reading: LocationReading,
     /// What else there is to know of its value, in all lanes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<&'static str>,
@@ -226,8 +226,8 @@ pub struct LaneDocument {
     /// The work-item that it is, by its place in the grid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub work_item: Option<[u32; 3]>,
-    /// The name of a [`ValueState`].
-    pub state: &'static str,
+    /// What is known of it.
+    pub state: ValueStateKind,
     /// As a debugger of C prints it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
@@ -256,7 +256,7 @@ impl LaneDocument {
     pub(super) fn of_state(
         lane: Lane,
         work_item: Option<[u32; 3]>,
-        state: &'static str,
+        state: ValueStateKind,
     ) -> LaneDocument {
         LaneDocument {
             lane: lane.0,
@@ -275,7 +275,7 @@ impl LaneDocument {
     /// Whether there is a value, or some of it.
     #[must_use]
     pub fn is_readable(&self) -> bool {
-        matches!(self.state, "ok" | "partial")
+        self.state.is_readable()
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::rule::{Rule, Severity};
 
 /// Who asks.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Profile {
     /// Who works on a compiler, an assembler or a linker: everything, as bad as it is.

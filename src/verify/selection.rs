@@ -17,6 +17,7 @@ use crate::untrusted::Untrusted;
 pub const MACHINE_CODE: &str = "machine-code";
 
 /// What somebody wants of a rule.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Choice {
     /// Its findings are dropped.

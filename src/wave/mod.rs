@@ -55,6 +55,8 @@ pub use snapshot::Snapshot;
 
 /// A memory that really exists, as opposed to a view of one: `private_lane` and `generic` addresses are
 /// translated before a debugger is asked.
+///
+/// It is exhaustive on purpose: a debugger has to serve each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Memory {
     /// Global memory; addresses of 64 bits.
@@ -78,7 +80,7 @@ pub trait Wave {
     /// within the register, and `out` is exactly as long.
     ///
     /// # What is asked for
-    /// Any register that has a name in USAGE "Register Identifier", where an expression, a call frame or machine code names it:
+    /// Any register that has a name in [USAGE](crate) "Register Identifier", where an expression, a call frame or machine code names it:
     ///
     /// | register | bits in waves of 32 lanes | of 64 |
     /// |---|---|---|

@@ -5,7 +5,7 @@ use core::ops::Range;
 use std::collections::BTreeMap;
 
 use super::{AccessError, Dispatch, Memory, Snapshot, Wave};
-use crate::arch::{Apertures, Lane, Register, WaveSize};
+use crate::arch::{Apertures, Lane, ProcessAddress, Register, WaveSize};
 use crate::error::Result;
 
 /// A wave that notes which bytes of global memory were asked for and had. It answers what the wave answers.
@@ -98,7 +98,11 @@ impl Snapshot {
     ///
     /// # Errors
     /// None for a wave that answers as [`Wave`] says.
-    pub fn of_registers(target: impl Into<String>, pc: u64, wave: &dyn Wave) -> Result<Snapshot> {
+    pub fn of_registers(
+        target: impl Into<String>,
+        pc: impl Into<ProcessAddress>,
+        wave: &dyn Wave,
+    ) -> Result<Snapshot> {
         let size = wave.wave_size();
         let mut snapshot = Snapshot::new(target, size, pc);
         snapshot.apertures = wave.apertures();

@@ -131,12 +131,10 @@ pub(super) fn answer(
     let outcome = match stop {
         Some(stop) => in_frame(given, &start, stop, place)?,
         None => {
-            let context = Context {
-                lane: focus(lane_of(given.lane, &NoWave)?),
-                initial_stack: &start.initial,
-                object: start.object,
-                ..Context::new(place)
-            };
+            let context = Context::new(place)
+                .with_lane(focus(lane_of(given.lane, &NoWave)?))
+                .with_initial_stack(&start.initial)
+                .with_object(start.object);
             let unit = Unit::unknown(Encoding::AMDGPU);
             let expression = start.expression(unit, 0, WaveSize::Wave64, place)?;
             evaluate(&expression, start.kind, &context)?
@@ -169,15 +167,13 @@ fn in_frame(
     let wave = stop.wave();
     let info = stop.program().info();
     let of_frame = frame.context()?;
-    let context = Context {
-        arena,
-        lane: focus(lane_of(given.lane, wave)?),
-        object: start.object,
-        initial_stack: &start.initial,
+    let context = (of_frame.context())
+        .with_arena(arena)
+        .with_lane(focus(lane_of(given.lane, wave)?))
+        .with_object(start.object)
+        .with_initial_stack(&start.initial)
         // It has the limits of one evaluation, however many there were of the stop.
-        meter: None,
-        ..of_frame.context()
-    };
+        .with_meter(None);
     let unit = match given.unit_offset {
         HETDWARF_UNIT_OF_FRAME => of_frame.unit(),
         offset => {

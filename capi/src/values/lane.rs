@@ -4,7 +4,7 @@ use core::ffi::c_char;
 
 use hetdwarf::arch::Lane;
 use hetdwarf::display::TypedBytes;
-use hetdwarf::inspect::{ValueState, VariableValue};
+use hetdwarf::inspect::{ValueState, ValueStateKind, VariableValue};
 use hetdwarf::query::{LaneAnswer, NoValue};
 use hetdwarf::report::lane_message;
 
@@ -25,22 +25,19 @@ pub const HETDWARF_LANE_ERROR: u8 = 6;
 /// The lane does not execute here.
 pub const HETDWARF_LANE_INACTIVE: u8 = 7;
 
-/// The numbers of states, by the names that documents have.
-const STATES: [&str; 8] = [
-    "ok",
-    "optimized-out",
-    "partial",
-    "unavailable",
-    "ambiguous",
-    "unsupported",
-    "error",
-    "inactive",
-];
-
-fn state_number(name: &str) -> u8 {
-    let at = STATES.iter().position(|known| *known == name);
-    at.and_then(|at| u8::try_from(at).ok())
-        .unwrap_or(HETDWARF_LANE_ERROR)
+fn state_number(state: ValueStateKind) -> u8 {
+    match state {
+        ValueStateKind::Ok => HETDWARF_LANE_OK,
+        ValueStateKind::OptimizedOut => HETDWARF_LANE_OPTIMIZED_OUT,
+        ValueStateKind::Partial => HETDWARF_LANE_PARTIAL,
+        ValueStateKind::Unavailable => HETDWARF_LANE_UNAVAILABLE,
+        ValueStateKind::Ambiguous => HETDWARF_LANE_AMBIGUOUS,
+        ValueStateKind::Unsupported => HETDWARF_LANE_UNSUPPORTED,
+        ValueStateKind::Inactive => HETDWARF_LANE_INACTIVE,
+        ValueStateKind::Error => HETDWARF_LANE_ERROR,
+        // This interface has no number for it: it is no value, which is what an error says.
+        _ => HETDWARF_LANE_ERROR,
+    }
 }
 
 /// The name of a state as documents have it, `optimized-out` for example; `?` for numbers that are none. It is valid for
@@ -79,7 +76,7 @@ pub(super) fn of_variable<'v>(
     let state = value.state(lane);
     let is_readable = matches!(state, ValueState::Ok | ValueState::Partial);
     LaneValue {
-        state: state_number(state.name()),
+        state: state_number(state.kind()),
         bits: is_readable.then(|| value.typed_bytes(lane)).flatten(),
         message: with_message.then(|| lane_message(value, &state)).flatten(),
     }
@@ -87,7 +84,7 @@ pub(super) fn of_variable<'v>(
 
 pub(super) fn of_answer(answer: &LaneAnswer) -> LaneValue<'_> {
     let state = answer.state();
-    let is_readable = matches!(state, "ok" | "partial");
+    let is_readable = state.is_readable();
     let message = match &answer.value {
         Err(NoValue::Inactive) => None,
         Err(reason) => Some(reason.to_string()),

@@ -135,13 +135,7 @@ fn lanes<'a>(attribute: &LocationAttribute<'a>, context: &Context<'_, 'a>, bits:
     let wave = context.wave.unwrap();
     let all = locate_lanes(attribute, context);
     for lane in wave.wave_size().all_lanes() {
-        let one = locate(
-            attribute,
-            &Context {
-                lane: LaneFocus::One(lane),
-                ..*context
-            },
-        );
+        let one = locate(attribute, &context.with_lane(LaneFocus::One(lane)));
         let access = Access {
             wave,
             lane: Some(lane),
@@ -229,7 +223,7 @@ fn is_limit(error: &Error) -> bool {
 fn kinds<'a>(input: Input<'a>, context: &Context<'_, 'a>) {
     let lane = Lane(input.seed % 32);
     for lane in [LaneFocus::None, LaneFocus::One(lane), LaneFocus::All] {
-        let context = Context { lane, ..*context };
+        let context = context.with_lane(lane);
         let evaluate = |kind| {
             let expression = ExpressionBytes::alone(input.expression, input.unit());
             evaluate(&expression, kind, &context)

@@ -76,7 +76,7 @@ pub fn exhaust(core: &GpuCore<'_>) -> usize {
         .filter_map(|dispatch| process.kernel(dispatch));
     let mut known = text + kernels.count();
     for wave in core.waves() {
-        assert!(wave.pc().is_multiple_of(4) || wave.state() == WaveState::Unsure);
+        assert!(wave.pc().0.is_multiple_of(4) || wave.state() == WaveState::Unsure);
         let _ = (
             process.object_at(wave.pc()),
             wave.line_pc(),

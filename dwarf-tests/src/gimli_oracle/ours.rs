@@ -2,7 +2,7 @@
 
 use super::Case;
 use super::world::{self, Kind, Stopped};
-use hetdwarf::arch::{AddressSpace, LoadAddress, Register};
+use hetdwarf::arch::{AddressSpace, CodeAddress, LoadAddress, Register};
 use hetdwarf::error::{Error, Result, SpecRule};
 use hetdwarf::eval::{
     BaseType, BaseTypeEncoding, Context, DieReference, ExpressionBytes, Frame, LaneFocus,
@@ -123,27 +123,25 @@ pub fn evaluate_case<'a>(
         .collect();
     let tls = |offset: u64| Ok(memory(world::tls(offset)));
     let frame = CallFrame { is_caller: false };
-    let mut context = Context {
-        wave: Some(&Stopped),
-        lane,
-        frame: Some(&frame),
-        pc: Some(0x80),
-        load_address: LoadAddress(world::LOAD_ADDRESS),
-        resolver: Some(&case),
-        subprogram: Some(Subprogram {
+    let load_address = LoadAddress(world::LOAD_ADDRESS);
+    let mut context = Context::new(arena)
+        .with_wave(&Stopped)
+        .with_lane(lane)
+        .with_frame(&frame)
+        .stopped_at(load_address.to_process(CodeAddress(0x80)), load_address)
+        .with_resolver(&case)
+        .with_subprogram(Subprogram {
             frame_base: Some(frame_base),
             ..Subprogram::default()
-        }),
-        object: Some(memory(world::OBJECT)),
-        initial_stack: &initial,
-        tls: Some(&tls),
-        reading: if case.tolerant {
+        })
+        .with_object(Some(memory(world::OBJECT)))
+        .with_initial_stack(&initial)
+        .with_tls(&tls)
+        .with_reading(if case.tolerant {
             Reading::Tolerant
         } else {
             Reading::Strict
-        },
-        ..Context::new(arena)
-    };
+        });
     context.limits.steps = 10 * super::STEPS;
     evaluate(&ExpressionBytes::alone(&case.bytes, unit), kind, &context)
 }

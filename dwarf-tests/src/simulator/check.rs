@@ -4,7 +4,7 @@
 use core::fmt::{self, Display, Formatter};
 use core::ops::AddAssign;
 
-use hetdwarf::arch::WaveSize;
+use hetdwarf::arch::{LoadAddress, WaveSize};
 use hetdwarf::eval::Reading;
 use hetdwarf::inspect::{Program, Stop, StopOptions};
 use hetdwarf::lane_pc;
@@ -267,7 +267,7 @@ fn compare(
         program,
         machine,
         pc,
-        StopOptions::loaded_at(LOADED_AT).reading(way.form.reading),
+        StopOptions::loaded_at(LoadAddress(LOADED_AT)).reading(way.form.reading),
         &arena,
     );
     let frame = stop.frame(0).ok_or("there is no frame")?;
@@ -278,12 +278,13 @@ fn compare(
     let mut waiting = 0;
     let mut active = 0_u64;
     for (number, (lane, pc)) in lanes.iter().zip(&found.pcs).enumerate() {
+        let pc = pc.map(u64::from);
         let expected = lane.map(|lane| machine.base + lane.pc);
         let waits = lane.is_some_and(|lane| !lane.takes_part);
         if pc.is_none() && waits && way.may_be_unknown {
             continue;
         }
-        if expected != *pc {
+        if expected != pc {
             let text = |pc: Option<u64>| match pc {
                 Some(pc) => format!("at {:#x}", pc.wrapping_sub(machine.base)),
                 None => "nowhere".to_owned(),
@@ -291,7 +292,7 @@ fn compare(
             return Err(format!(
                 "lane {number} is {}, and said to be {}",
                 text(expected),
-                text(*pc)
+                text(pc)
             ));
         }
         match lane {

@@ -22,7 +22,7 @@ fn with_each_stop(look: impl Fn(Target, &CallFrame<'_, '_, '_>, &Snapshot)) {
             let stack = unwind(Unwind::new(&wave, &index, LoadAddress(0), &arena), pc);
             assert_eq!(stack.error(), None);
             assert_eq!(stack.stopped(), Stopped::ReturnAddressUndefined);
-            let pcs: Vec<_> = stack.frames().map(|frame| frame.pc()).collect();
+            let pcs: Vec<_> = stack.frames().map(|frame| frame.pc().0).collect();
             assert_eq!(pcs, [pc, 0x1050]);
             look(target, &stack.frame(0).unwrap(), &wave);
         }

@@ -44,6 +44,7 @@ pub fn stopped_in_helper(target: Target, processor: &str, pc: u64) -> Snapshot {
     let (stack, frame) = match target.scratch {
         ScratchAddressing::Buffer => (0x1000, 0x400),
         ScratchAddressing::Flat => (0x1000 / 32, 0x400 / 32),
+        other => panic!("{other:?}"),
     };
     wave.set_register(s(32), stack).unwrap();
     wave.set_register(s(33), frame).unwrap();

@@ -87,18 +87,16 @@ fn evaluate_all(bytes: &[u8], everywhere: &Everywhere) {
     let attribute = LocationAttribute::Expression(ExpressionBytes::alone(bytes, UNIT));
     let tls = |_: u64| Err(Error::from(SpecRule::AddressSpace));
     for lane in [LaneFocus::One(Lane(1)), LaneFocus::All] {
-        let context = Context {
-            wave: Some(&wave),
-            lane,
-            pc: Some(0),
-            resolver: Some(&everywhere),
-            subprogram: Some(Subprogram {
+        let context = Context::new(&arena)
+            .with_wave(&wave)
+            .with_lane(lane)
+            .with_pc(0)
+            .with_resolver(&everywhere)
+            .with_subprogram(Subprogram {
                 frame_base: Some(attribute),
                 ..Subprogram::default()
-            }),
-            tls: Some(&tls),
-            ..Context::new(&arena)
-        };
+            })
+            .with_tls(&tls);
         let _ = locate_lanes(&attribute, &context);
         let Ok(Outcome::Location(location)) = evaluate(
             &ExpressionBytes::alone(bytes, UNIT),

@@ -963,10 +963,7 @@ fn an_arena_does_not_grow_without_end() {
     // `DW_OP_lit0`, then `DW_OP_dup` and back again.
     let bytes = [0x30, 0x12, 0x2f, 0xfc, 0xff];
     let unit = Unit::unknown(Encoding::AMDGPU);
-    let context = Context {
-        limits,
-        ..Context::new(&arena)
-    };
+    let context = Context::new(&arena).with_limits(limits);
     let expression = ExpressionBytes::alone(&bytes, unit);
     let error = evaluate(&expression, ResultKind::Any, &context).unwrap_err();
     let reached = "the limit `memory` of 16777216 was reached";

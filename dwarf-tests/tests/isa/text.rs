@@ -484,6 +484,7 @@ fn effect(ours: &Instruction, text: &Text) -> Result<(), String> {
             match target {
                 hetdwarf::isa::CallTarget::Registers(src) => check("src", src, operand(1)),
                 hetdwarf::isa::CallTarget::Address(address) => branch(ours, address, operand(1)),
+                other => Err(format!("{other:?}")),
             }
         }
         Effect::Branch { target, .. } => {
@@ -562,5 +563,6 @@ fn same(ours: Operand, theirs: &str) -> bool {
         Operand::Null => matches!(theirs, "null" | "off" | ""),
         Operand::Float(_) => theirs.parse::<f64>().is_ok() || theirs.starts_with("0x"),
         Operand::Other(_) => true,
+        _ => false,
     }
 }

@@ -155,6 +155,7 @@ pub fn items(function: &str, one: &Contradiction, pcs: &BTreeSet<u64>) -> Vec<It
         Subject::ReturnAddress => "return-address".to_string(),
         Subject::Register(register) => register.to_string(),
         Subject::Row => return Vec::new(),
+        other => panic!("{other:?}"),
     };
     let class = match one.subject {
         Subject::Register(register) => register.class(),

@@ -33,6 +33,7 @@ fn code(row: &Row) -> gimli::DwAt {
             let found = rows.iter().find(|row| row.extension == extension);
             found.unwrap().llvm.unwrap()
         }
+        other => panic!("{other:?}"),
     }
 }
 

@@ -91,6 +91,7 @@ impl TargetFeature {
 }
 
 /// How a wave finds its scratch memory when it makes flat accesses. Source: USAGE "Flat Scratch".
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FlatScratch {
     /// There are no flat accesses, and so no generic address space.
@@ -110,6 +111,7 @@ pub enum FlatScratch {
 /// It follows from the instructions that reach scratch. USAGE says which processors lack the buffer
 /// ("Private Segment Buffer"); what the registers count is seen in the code of LLVM 22, which adds
 /// 0x400 to SGPR32 on `gfx90a` where it adds 16 on `gfx942`.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ScratchAddressing {
     /// `buffer_*` instructions: the register counts bytes of the whole wave, the wave size times as many

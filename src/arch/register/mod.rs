@@ -34,6 +34,8 @@ use super::{Processor, WaveSize};
 pub struct Register(pub u16);
 
 /// What a register is.
+///
+/// It is exhaustive on purpose: each is read in its own way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RegisterClass {
     /// The program counter.

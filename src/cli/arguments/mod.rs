@@ -23,7 +23,7 @@ pub(crate) use self::object::{
 };
 pub(crate) use self::stop::{
     FrameChoice, ImportArguments, LanePcArguments, PrintArguments, StopArguments, UnwindArguments,
-    VarsArguments,
+    VarsArguments, WaveArguments,
 };
 pub(crate) use self::verify::{ProfileName, VerifyArguments, VerifyFormat};
 

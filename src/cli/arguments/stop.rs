@@ -18,12 +18,9 @@ pub(crate) enum FrameChoice {
     All,
 }
 
-/// Which wave is asked about: that of a file, with the code object that it runs, or one of a core.
+/// Which wave is asked about: that of a file, or one of a core; and how its code object is read.
 #[derive(Debug, Args)]
-pub(crate) struct StopArguments {
-    /// The code object, or a bundle or host program that contains it
-    #[arg(required_unless_present = "core", conflicts_with = "core")]
-    pub(crate) object: Option<PathBuf>,
+pub(crate) struct WaveArguments {
     #[command(flatten)]
     pub(crate) which: ObjectArguments,
     /// The stopped wave (hetdwarf-wave/1); - reads standard input
@@ -31,6 +28,16 @@ pub(crate) struct StopArguments {
     pub(crate) wave: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) core: CoreChoice,
+}
+
+/// Which wave is asked about: that of a file, with the code object that it runs, or one of a core.
+#[derive(Debug, Args)]
+pub(crate) struct StopArguments {
+    /// The code object, or a bundle or host program that contains it
+    #[arg(required_unless_present = "core", conflicts_with = "core")]
+    pub(crate) object: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) wave: WaveArguments,
 }
 
 pub(super) const VARS_EXAMPLES: &str = "Examples:
@@ -93,12 +100,7 @@ pub(crate) struct PrintArguments {
     #[arg(value_name = "EXPR", required_unless_present = "core")]
     pub(crate) expressions: Vec<String>,
     #[command(flatten)]
-    pub(crate) which: ObjectArguments,
-    /// The stopped wave (hetdwarf-wave/1); - reads standard input
-    #[arg(long, value_name = "FILE", required_unless_present = "core")]
-    pub(crate) wave: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) core: CoreChoice,
+    pub(crate) wave: WaveArguments,
     /// Ask every wave of the core; those with equal answers are one group. Work-items are left out
     #[arg(long, requires = "core", conflicts_with = "wave")]
     pub(crate) all_waves: bool,

@@ -7,6 +7,7 @@ use super::super::failure::Failure;
 use super::super::progress::Progress;
 use super::super::save::save;
 use super::stop::Opened;
+use crate::arch::LoadAddress;
 use crate::gpu_core::{CoreWave, GpuCore};
 use crate::inspect::{Stop, StopOptions};
 use crate::location::Arena;
@@ -60,7 +61,7 @@ fn snapshot(opened: &Opened<'_>, wave: &CoreWave<'_, '_>, all: bool) -> crate::R
         (None, None) => String::new(),
     };
     let mut snapshot = Snapshot::of_registers(target, pc, wave)?;
-    let load_address = loaded.map_or(0, |loaded| loaded.load_address);
+    let load_address = loaded.map_or_else(LoadAddress::default, |loaded| loaded.load_address);
     snapshot.load_address = load_address;
     let mut copy = Copy {
         core: opened.core,

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
+use crate::arch::LoadAddress;
 use crate::gpu_core::{Fit, GpuCore, Image, ObjectSource, Process};
 use crate::object::{CodeObject, code_objects_if_any, may_hold_code_objects};
 use crate::report::{FoundObject, ProblemDocument};
@@ -122,7 +123,7 @@ impl Found<'_> {
                     continue;
                 }
             };
-            if let Some(address) = load_address {
+            if let Some(address) = load_address.map(LoadAddress) {
                 match core.fit(&object, address) {
                     Fit::Matches { .. } | Fit::Unknown => {
                         let index = self.at(address);
@@ -160,7 +161,7 @@ impl Found<'_> {
     }
 
     /// The code object at an address; a new one, if there is none.
-    fn at(&mut self, load_address: u64) -> usize {
+    fn at(&mut self, load_address: LoadAddress) -> usize {
         let known = self
             .images
             .iter()
@@ -217,7 +218,8 @@ impl Found<'_> {
                 };
                 let has_debug = has_debugging_information(&object);
                 wanted.retain(|&index| {
-                    let address = self.images.get(index).map_or(0, |(address, _)| *address);
+                    let image = self.images.get(index);
+                    let address = image.map_or_else(LoadAddress::default, |(address, _)| *address);
                     let is_better = has_debug || self.is_lost(index);
                     let fits = is_better
                         && match core.fit(&object, address) {

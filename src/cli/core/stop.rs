@@ -10,7 +10,9 @@ use crate::limits::Limits;
 use crate::location::Arena;
 use crate::untrusted::Untrusted;
 
-use super::super::arguments::{CoreChoice, CoreObjects, ObjectArguments, StopArguments};
+use super::super::arguments::{
+    CoreChoice, CoreObjects, ObjectArguments, StopArguments, WaveArguments,
+};
 use super::super::contents::Contents;
 use super::super::failure::Failure;
 use super::super::input::{check_lengths, read_file, read_wave_of, with_program};
@@ -29,8 +31,17 @@ pub(crate) struct Chosen<'c> {
 
 impl<'c> Chosen<'c> {
     pub(crate) fn of(arguments: &'c StopArguments, reading: Reading) -> Chosen<'c> {
+        Chosen::new(arguments.object.as_deref(), &arguments.wave, reading)
+    }
+
+    /// * `object`: the code object; nothing with a core.
+    pub(crate) fn new(
+        object: Option<&'c Path>,
+        arguments: &'c WaveArguments,
+        reading: Reading,
+    ) -> Chosen<'c> {
         Chosen {
-            object: arguments.object.as_deref(),
+            object,
             wave: arguments.wave.as_deref(),
             core: &arguments.core,
             which: &arguments.which,

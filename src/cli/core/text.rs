@@ -6,7 +6,7 @@ use std::io::Write;
 use anstyle::{AnsiColor, Style};
 
 use crate::arch::Lane;
-use crate::gpu_core::{CoreWave, GpuCore, StopReason, WaveState};
+use crate::gpu_core::{CoreWave, FenceScope, GpuCore, StopReason, WaveState};
 use crate::inspect::{Programs, Stop};
 use crate::location::Arena;
 use crate::report::{
@@ -113,7 +113,7 @@ impl<'p, 'r, 'c, 'data> Printer<'p, 'r, 'c, 'data> {
     fn summary(&self, out: &mut dyn Write) -> Result<(), Failure> {
         let waves = &self.document.waves;
         let count = |state: WaveState| {
-            let of_state = waves.iter().filter(|wave| wave.state == state.name());
+            let of_state = waves.iter().filter(|wave| wave.state == state);
             of_state.count()
         };
         // A computer can have GPUs that did nothing.
@@ -281,7 +281,7 @@ impl<'p, 'r, 'c, 'data> Printer<'p, 'r, 'c, 'data> {
         writeln!(out, "\n{BOLD}Waves that are alike{BOLD:#}")?;
         for group in &self.document.groups {
             let mut stack = group.stack.iter();
-            let start = format!("  {:>5} {:<8} ", group.waves.len(), group.state);
+            let start = format!("  {:>5} {:<8} ", group.waves.len(), group.state.name());
             let kernel = or_unknown(group.kernel.as_ref()).to_string();
             let at = format!(": {}", or_unknown(stack.next()));
             let from: String = stack.map(|caller| format!(" ← {caller}")).collect();
@@ -325,7 +325,7 @@ impl<'p, 'r, 'c, 'data> Printer<'p, 'r, 'c, 'data> {
             };
             cells([
                 wave.index.to_string(),
-                format!("{}{reasons}", wave.state),
+                format!("{}{reasons}", wave.state.name()),
                 format!("{}:{packet}", wave.queue_id),
                 place(wave),
                 format!("{:#x}", wave.pc.0),
@@ -537,9 +537,9 @@ fn fences(dispatch: &DispatchDocument) -> String {
     }
     for (letter, scope) in [("A", dispatch.acquire_scope), ("R", dispatch.release_scope)] {
         match scope {
-            "agent" => texts.push(format!("{letter}a")),
-            "system" => texts.push(format!("{letter}s")),
-            _ => {}
+            FenceScope::Agent => texts.push(format!("{letter}a")),
+            FenceScope::System => texts.push(format!("{letter}s")),
+            FenceScope::None | FenceScope::Reserved => {}
         }
     }
     texts.join("|")

@@ -9,9 +9,10 @@ use std::io::Write;
 use anstyle::{AnsiColor, Style};
 
 use crate::cli::failure::{Failure, print_limit};
-use crate::cli::lanes::ranges;
+use crate::cli::lanes::{numbered, state_text};
 use crate::cli::table::{bold, faint, table};
 use crate::cli::vars::frame_text;
+use crate::inspect::ValueStateKind;
 use crate::report::{
     ExpressionDocument, Hex, LaneDocument, PrintDocument, QueryErrorDocument, VarsFrame,
 };
@@ -99,7 +100,7 @@ fn print_inactive(document: &PrintDocument, out: &mut dyn Write) -> Result<(), F
     let inactive = lanes
         .into_iter()
         .flatten()
-        .filter(|lane| lane.state == "inactive");
+        .filter(|lane| lane.state == ValueStateKind::Inactive);
     let waiting = document
         .waiting_lanes
         .iter()
@@ -119,12 +120,6 @@ fn print_inactive(document: &PrintDocument, out: &mut dyn Write) -> Result<(), F
         writeln!(out, "{FAINT}{lanes} {verb} not active here{FAINT:#}")?;
     }
     Ok(())
-}
-
-/// `lane 3`, `lanes 0-2, 7`.
-fn numbered(lanes: &[u8]) -> String {
-    let plural = if lanes.len() == 1 { "" } else { "s" };
-    format!("lane{plural} {}", ranges(lanes))
 }
 
 /// Points at what is wrong.
@@ -177,11 +172,7 @@ impl<'d> Shown<'d> {
     fn of(lane: &'d LaneDocument) -> Shown<'d> {
         Shown {
             value: lane.value.as_deref(),
-            // As in the middle of a value.
-            state: match lane.state {
-                "optimized-out" => "optimized out",
-                state => state,
-            },
+            state: state_text(lane.state),
             reason: lane.message.as_ref(),
         }
     }
@@ -210,7 +201,10 @@ fn is_narrow(expression: &ExpressionDocument) -> bool {
 impl<'d> Row<'d> {
     fn new(expression: &'d ExpressionDocument) -> Row<'d> {
         let all = expression.lanes.as_deref().unwrap_or_default();
-        let lanes: Vec<_> = all.iter().filter(|lane| lane.state != "inactive").collect();
+        let lanes: Vec<_> = all
+            .iter()
+            .filter(|lane| lane.state != ValueStateKind::Inactive)
+            .collect();
         Row {
             label: Untrusted::from(expression.text.raw().trim()).to_string(),
             is_all: lanes.len() == all.len(),

@@ -8,12 +8,14 @@ use core::ops::Range;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
+use crate::debug_info::VariableKind;
+use crate::inspect::{LocationReading, ValueStateKind};
 use crate::report::{FrameVariables, Hex, LaneDocument, VariableDocument, VarsFrame};
 use anstyle::Style;
 use comfy_table::Cell;
 
 use crate::cli::failure::Failure;
-use crate::cli::lanes::{item_runs, item_text, ranges};
+use crate::cli::lanes::{item_runs, item_text, numbered, state_text};
 use crate::cli::or_unknown;
 use crate::cli::table::{bold, faint, table};
 use crate::cli::wrap::{Room, wrap};
@@ -73,7 +75,7 @@ impl Printer {
             return Ok(());
         }
         let is_new = |variable: &&VariableDocument| {
-            variable.kind != "global" || self.globals.insert(variable.die)
+            variable.kind != VariableKind::Global || self.globals.insert(variable.die)
         };
         let variables: Vec<_> = content.variables.iter().filter(is_new).collect();
         let Some(first) = variables.first() else {
@@ -84,7 +86,7 @@ impl Printer {
         let inactive: Vec<u8> = first
             .lanes
             .iter()
-            .filter(|lane| lane.state == "inactive")
+            .filter(|lane| lane.state == ValueStateKind::Inactive)
             .map(|lane| lane.lane)
             .collect();
         let extent = match (first.lanes.len(), inactive.len()) {
@@ -117,7 +119,7 @@ fn print_notes(variables: &[&VariableDocument], out: &mut dyn Write) -> Result<(
             .collect();
         names.join(", ")
     };
-    let legacy = names(&|variable| variable.reading == "legacy-llvm");
+    let legacy = names(&|variable| variable.reading == LocationReading::LegacyLlvm);
     if !legacy.is_empty() {
         writeln!(out, "read as LLVM means them, not by the letter: {legacy}")?;
     }
@@ -174,12 +176,6 @@ pub(in crate::cli) fn frame_text(frame: &VarsFrame) -> String {
     }
 }
 
-/// `lane 3`, `lanes 0-2, 7`.
-fn numbered(lanes: &[u8]) -> String {
-    let plural = if lanes.len() == 1 { "" } else { "s" };
-    format!("lane{plural} {}", ranges(lanes))
-}
-
 /// Which lanes a value stands for that is said once.
 #[derive(Clone, Copy)]
 enum Extent {
@@ -203,7 +199,7 @@ fn scopes<'v, 'd>(variables: &'v [&'d VariableDocument]) -> Vec<&'v [&'d Variabl
     let mut rest = variables;
     while let Some(first) = rest.first() {
         let mut seen = BTreeSet::new();
-        let is_global = |variable: &VariableDocument| variable.kind == "global";
+        let is_global = |variable: &VariableDocument| variable.kind == VariableKind::Global;
         let same = rest.iter().copied().take_while(|variable| {
             variable.scope == first.scope
                 && is_global(variable) == is_global(first)
@@ -226,10 +222,11 @@ fn print_heading<'d>(
 ) -> Result<(), Failure> {
     let name = match (&first.scope, first.kind) {
         (Some(name), _) => name.borrowed(),
-        (None, "global") => "the file".into(),
+        (None, VariableKind::Global) => "the file".into(),
         (None, _) => "a function without a name".into(),
     };
-    let is_inlined = first.kind != "global" && inlined.next_if(|call| **call == name).is_some();
+    let is_inlined =
+        first.kind != VariableKind::Global && inlined.next_if(|call| **call == name).is_some();
     let note = if is_inlined { " (inlined)" } else { "" };
     writeln!(out, "in {BOLD}{name}{BOLD:#}{note}:")?;
     Ok(())
@@ -258,7 +255,7 @@ fn print_scopes(
             .iter()
             .map(|v| Entry::new(v, is_shadowed(v)))
             .collect();
-        entries.sort_by_key(|entry| entry.variable.kind != "parameter");
+        entries.sort_by_key(|entry| entry.variable.kind != VariableKind::Parameter);
         let (same, different): (Vec<_>, Vec<_>) = entries
             .into_iter()
             .partition(|entry| entry.groups().len() <= 1);
@@ -295,7 +292,7 @@ impl<'d> Entry<'d> {
             lanes: variable
                 .lanes
                 .iter()
-                .filter(|lane| lane.state != "inactive")
+                .filter(|lane| lane.state != ValueStateKind::Inactive)
                 .collect(),
         }
     }
@@ -413,11 +410,7 @@ impl<'d> Shown<'d> {
         match &lane.value {
             Some(value) => Shown::Value(value),
             None => Shown::Missing {
-                // As in the middle of a value.
-                state: match lane.state {
-                    "optimized-out" => "optimized out",
-                    state => state,
-                },
+                state: state_text(lane.state),
                 reason: lane.message.as_ref(),
             },
         }

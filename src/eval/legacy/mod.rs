@@ -38,6 +38,7 @@ pub struct LegacyFrame {
 }
 
 /// What `DW_OP_fbreg` counts from.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LegacyBase {
     /// The address in the register that `DW_AT_frame_base` names.

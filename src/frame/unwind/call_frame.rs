@@ -1,7 +1,7 @@
 //! One call frame: its row, its CFA, and where the registers of its caller are. Source: HET A.6.4.
 
 use super::{Activation, CallStack};
-use crate::arch::{AddressSpace, Register, ScratchAddressing};
+use crate::arch::{AddressSpace, CodeAddress, ProcessAddress, Register, ScratchAddressing};
 use crate::error::{Error, ErrorKind, Limit, Result, SpecRule};
 use crate::eval::{
     Context, ExpressionBytes, Frame, LaneFocus, Outcome, Reading, ResultKind, Unit, evaluate,
@@ -39,9 +39,9 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
 
     /// The program counter or, of a caller, the return address; an address of the process.
     #[must_use]
-    pub fn pc(&self) -> u64 {
+    pub fn pc(&self) -> ProcessAddress {
         let load_address = self.stack.unwind.load_address;
-        load_address.to_process(self.code_address())
+        load_address.to_process(CodeAddress(self.code_address()))
     }
 
     /// The same as an address of the code object.

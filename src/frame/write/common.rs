@@ -15,6 +15,8 @@ use crate::frame::instruction::Instruction;
 pub(super) const ADDRESS_SIZE: u8 = 8;
 
 /// How large lengths and offsets are. Source: DWARF 5 §7.4.
+///
+/// It is exhaustive on purpose: DWARF has these two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
     /// 32-bit DWARF, which compilers write.

@@ -18,6 +18,7 @@ use crate::frame::instruction::{CfaOperand, Effect, Instruction, Instructions};
 use crate::frame::rule::RegisterRule;
 
 /// Where a function starts.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Start {
     /// At a symbol, whose address the linker or loader knows.

@@ -39,6 +39,8 @@ pub struct RelocationPoint {
 }
 
 /// What a relocation point takes the address of.
+///
+/// It is exhaustive on purpose: who writes the section has to serve each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RelocationTarget {
     /// A symbol.

@@ -31,6 +31,7 @@ pub struct Event {
 /// What counts is what a place is used for. A saved mask may lack lanes that are active meanwhile, since those are
 /// where the wave is: a loop that collects the lanes that left it [saves](Change::Save) its mask where it
 /// clears it, and an `s_or` of EXEC with such a mask is a [`Change::Restore`].
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// A place gets EXEC: the mask of a region begins. Of a [constant](MaskPlace::Constant) it says that EXEC is

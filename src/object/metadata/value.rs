@@ -3,6 +3,7 @@
 use rmpv::ValueRef;
 
 /// Any MsgPack value.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq)]
 pub enum MetadataValue {
     /// No value.

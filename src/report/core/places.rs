@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::vars::VarsFrame;
 use super::ProblemDocument;
+use crate::arch::{CodeAddress, ProcessAddress};
 use crate::gpu_core::{CoreWave, GpuCore};
 use crate::inspect::{Programs, Stop, StopFrame};
 use crate::location::Arena;
@@ -25,7 +26,7 @@ pub(super) struct Stack {
 pub(super) struct Places {
     known: BTreeMap<(usize, u64), VarsFrame>,
     /// Places without debugging information.
-    symbols: BTreeMap<u64, Untrusted<'static>>,
+    symbols: BTreeMap<ProcessAddress, Untrusted<'static>>,
     /// What the stacks of all waves take together.
     meter: Meter,
     is_cut: bool,
@@ -92,7 +93,7 @@ impl Places {
 
     pub(super) fn symbol(
         &mut self,
-        pc: u64,
+        pc: ProcessAddress,
         object: Option<usize>,
         programs: &Programs<'_>,
     ) -> Untrusted<'static> {
@@ -202,11 +203,15 @@ pub fn own_frame<'s, 'p, 'a>(stop: &'s Stop<'p, 'a>) -> Option<StopFrame<'s, 'p,
 }
 
 /// A place without debugging information: function and offset by the symbols, or else the address.
-fn symbol(pc: u64, object: Option<usize>, programs: &Programs<'_>) -> Untrusted<'static> {
+fn symbol(
+    pc: ProcessAddress,
+    object: Option<usize>,
+    programs: &Programs<'_>,
+) -> Untrusted<'static> {
     let process = programs.process();
     let loaded = object.and_then(|index| process.objects().get(index));
     let found = loaded.and_then(|loaded| {
-        let address = pc.checked_sub(loaded.load_address)?;
+        let CodeAddress(address) = loaded.load_address.checked_to_code(pc)?;
         let symbols = loaded.object.as_ref()?.symbols().ok()?;
         symbols
             .iter()

@@ -8,9 +8,10 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::source::{SourcePlace, Sources};
-use crate::arch::Lane;
+use crate::arch::{Lane, ProcessAddress};
+use crate::debug_info::VariableKind;
 use crate::gpu_core::CoreWave;
-use crate::inspect::{Programs, Stop, StopFrame};
+use crate::inspect::{Programs, Stop, StopFrame, ValueStateKind};
 use crate::location::Arena;
 use crate::meter::Meter;
 use crate::report::core::own_frame;
@@ -76,11 +77,11 @@ struct VariableDetail {
     name: Untrusted<'static>,
     #[serde(rename = "type")]
     ty: Untrusted<'static>,
-    kind: &'static str,
+    kind: VariableKind,
     scope: Option<Untrusted<'static>>,
     note: Option<&'static str>,
     /// Each different value: its state and its text.
-    values: Vec<(&'static str, Untrusted<'static>)>,
+    values: Vec<(ValueStateKind, Untrusted<'static>)>,
     /// The lanes that were asked, each with the index of its value.
     lanes: Vec<(u8, usize)>,
 }
@@ -207,7 +208,7 @@ fn place(
 ) -> PlaceDetail {
     let caller = lane.caller.as_ref();
     let pc = lane.pc.or(caller.map(|caller| caller.pc));
-    let address = pc.and_then(|pc| u64::try_from(pc.0).ok());
+    let address = pc.and_then(|pc| u64::try_from(pc.0).ok().map(ProcessAddress));
     // A line that cannot be read is not shown.
     let line = address.and_then(|pc| lines.of(frame, pc).ok()?);
     PlaceDetail {
@@ -228,7 +229,7 @@ fn place(
 
 impl VariableDetail {
     fn new(document: VariableDocument) -> VariableDetail {
-        let mut known: BTreeMap<(&'static str, String), usize> = BTreeMap::new();
+        let mut known: BTreeMap<(ValueStateKind, String), usize> = BTreeMap::new();
         let (mut values, mut lanes) = (Vec::new(), Vec::with_capacity(document.lanes.len()));
         for lane in document.lanes {
             let text = match (lane.value, lane.message) {

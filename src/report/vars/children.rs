@@ -11,7 +11,7 @@ use crate::debug_info::types::{Dimension, Member, TypeId, TypeKind, TypeTable};
 use crate::display::{self, Options, TypedBytes, shape};
 use crate::error::Result;
 use crate::eval::Reading;
-use crate::inspect::{StopFrame, ValueState};
+use crate::inspect::{StopFrame, ValueState, ValueStateKind};
 use crate::location::{Access, Bits, LaneSelect, Location, Place, Storage, read_within};
 use crate::meter::Meter;
 use crate::report::hex_bytes;
@@ -33,8 +33,8 @@ pub struct ChildDocument {
     /// Its type's name.
     #[serde(rename = "type")]
     pub ty: Untrusted<'static>,
-    /// As that of a variable in a lane: the name of a [`ValueState`].
-    pub state: &'static str,
+    /// As that of a variable in a lane.
+    pub state: ValueStateKind,
     /// As a debugger of C prints it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
@@ -225,14 +225,14 @@ impl Lister<'_, '_, '_, '_> {
         bit_field: Option<u64>,
         depth: u32,
     ) -> Result<ChildDocument> {
-        let state = ValueState::of_bits(bits);
+        let state = ValueState::of_bits(bits).kind();
         let mut document = self.without_value(name, ty, "")?;
-        document.state = state.name();
+        document.state = state;
         document.message = None;
-        if matches!(state, ValueState::Unavailable) {
+        if state == ValueStateKind::Unavailable {
             document.message = Some(super::NOT_SAID.into());
         }
-        if !matches!(state, ValueState::Ok | ValueState::Partial) {
+        if !state.is_readable() {
             return Ok(document);
         }
         let value = TypedBytes {
@@ -275,7 +275,7 @@ impl Lister<'_, '_, '_, '_> {
         Ok(ChildDocument {
             name: name.into(),
             ty: ty.into(),
-            state: "error",
+            state: ValueStateKind::Error,
             value: None,
             bytes: None,
             message: Some(message.to_owned().into()),

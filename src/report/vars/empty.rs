@@ -2,7 +2,7 @@
 
 use super::{LaneDocument, NameFilter, VariableDocument};
 use crate::error::Result;
-use crate::inspect::StopFrame;
+use crate::inspect::{StopFrame, Undescribed, ValueStateKind};
 use crate::nearest::nearest;
 use crate::untrusted::Untrusted;
 
@@ -10,15 +10,42 @@ use crate::untrusted::Untrusted;
 const LISTED: usize = 10;
 
 /// Why no variable could be read.
-pub(super) struct Reason {
-    /// Its stable name.
-    pub(super) name: &'static str,
-    /// The same for people.
-    pub(super) message: Untrusted<'static>,
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EmptyReason {
+    /// The debugging information does not describe the code there.
+    Undescribed(Undescribed),
+    /// None is in scope.
+    NoVariables,
+    /// None has a name that was asked for.
+    NoMatch,
+    /// None of the lanes is active.
+    Inactive,
+    /// All of them are optimised away in all active lanes.
+    OptimizedOut,
+    /// The debugger does not have the bytes of any.
+    Unavailable,
+    /// The variables say it, each for itself.
+    Unreadable,
 }
 
-impl Reason {
-    /// The reason; nothing if a variable was read.
+impl EmptyReason {
+    /// The name in JSON documents: that of [`Undescribed`], or `no-variables`, `no-match`, `inactive`, `optimized-out`,
+    /// `unavailable` or `unreadable`.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            EmptyReason::Undescribed(undescribed) => undescribed.name(),
+            EmptyReason::NoVariables => "no-variables",
+            EmptyReason::NoMatch => "no-match",
+            EmptyReason::Inactive => "inactive",
+            EmptyReason::OptimizedOut => "optimized-out",
+            EmptyReason::Unavailable => "unavailable",
+            EmptyReason::Unreadable => "unreadable",
+        }
+    }
+
+    /// The reason, and the same for people; nothing if a variable was read.
     ///
     /// * `all_names`: those of the frame, where `filter` leaves none.
     pub(super) fn find(
@@ -26,52 +53,51 @@ impl Reason {
         all_names: &[String],
         filter: Option<NameFilter<'_>>,
         variables: &[VariableDocument],
-    ) -> Result<Option<Reason>> {
+    ) -> Result<Option<(EmptyReason, Untrusted<'static>)>> {
         if !variables.is_empty() {
             return Ok(unreadable(variables));
         }
         if let (Some(filter), false) = (filter, all_names.is_empty()) {
             let message = no_match(filter.text, all_names).into();
-            return Ok(Some(Reason {
-                name: "no-match",
-                message,
-            }));
+            return Ok(Some((EmptyReason::NoMatch, message)));
         }
         Ok(Some(match frame.undescribed()? {
-            Some(undescribed) => Reason {
-                name: undescribed.name(),
-                message: undescribed.to_string().into(),
-            },
-            None => Reason {
-                name: "no-variables",
-                message: "no variables are in scope here".into(),
-            },
+            Some(undescribed) => {
+                let message = undescribed.to_string().into();
+                (EmptyReason::Undescribed(undescribed), message)
+            }
+            None => (
+                EmptyReason::NoVariables,
+                "no variables are in scope here".into(),
+            ),
         }))
     }
 }
 
 /// Why none of some variables has a value.
-fn unreadable(variables: &[VariableDocument]) -> Option<Reason> {
+fn unreadable(variables: &[VariableDocument]) -> Option<(EmptyReason, Untrusted<'static>)> {
     let lanes = || variables.iter().flat_map(|variable| &variable.lanes);
     if lanes().any(LaneDocument::is_readable) {
         return None;
     }
-    let active = || lanes().filter(|lane| lane.state != "inactive");
-    let all = |state: &str| active().all(|lane| lane.state == state);
-    let (name, message) = if active().next().is_none() {
-        ("inactive", "none of these lanes is active here")
-    } else if all("optimized-out") {
-        ("optimized-out", "all of it is optimized out here")
-    } else if all("unavailable") {
+    let active = || lanes().filter(|lane| lane.state != ValueStateKind::Inactive);
+    let all = |state| active().all(|lane| lane.state == state);
+    let (reason, message) = if active().next().is_none() {
+        (EmptyReason::Inactive, "none of these lanes is active here")
+    } else if all(ValueStateKind::OptimizedOut) {
+        (EmptyReason::OptimizedOut, "all of it is optimized out here")
+    } else if all(ValueStateKind::Unavailable) {
         (
-            "unavailable",
+            EmptyReason::Unavailable,
             "the wave does not say what is in the registers and memory where it is",
         )
     } else {
-        ("unreadable", "nothing of it can be read; each says why")
+        (
+            EmptyReason::Unreadable,
+            "nothing of it can be read; each says why",
+        )
     };
-    let message = message.into();
-    Some(Reason { name, message })
+    Some((reason, message.into()))
 }
 
 /// What is said of a name or pattern that no variable has.

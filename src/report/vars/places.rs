@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::LaneChoice;
-use crate::arch::Lane;
+use crate::arch::{Lane, ProcessAddress};
 use crate::inspect::{LanePlace, Recovery, StopFrame};
 
 /// Chosen lanes by where they are.
@@ -40,7 +40,7 @@ impl<'s, 'p, 'a> Places<'s, 'p, 'a> {
             // Where it cannot be told the lanes are shown as not active.
             false => frame.lane_pcs_within(Recovery::default()).ok(),
         };
-        let mut by_pc: BTreeMap<u64, Vec<Lane>> = BTreeMap::new();
+        let mut by_pc: BTreeMap<ProcessAddress, Vec<Lane>> = BTreeMap::new();
         for lane in &lanes {
             let places = found.as_ref().map(|found| &found.places);
             let place = places.and_then(|places| places.get(usize::from(lane.0)));
@@ -49,7 +49,7 @@ impl<'s, 'p, 'a> Places<'s, 'p, 'a> {
             }
         }
         let all_wait = by_pc.values().map(Vec::len).sum::<usize>() == lanes.len();
-        let seen = |(pc, lanes): (u64, Vec<Lane>)| {
+        let seen = |(pc, lanes): (ProcessAddress, Vec<Lane>)| {
             let bit = |lane: &Lane| 1_u64.checked_shl(lane.0.into()).unwrap_or(0);
             let mask = lanes.iter().fold(0, |mask, lane| mask | bit(lane));
             (frame.for_waiting(pc, mask), lanes)

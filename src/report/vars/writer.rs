@@ -5,17 +5,16 @@ use core::ops::Range;
 use super::super::completeness::Completeness;
 use super::super::number::{Hex, hex_bytes};
 use super::children::{Lister, Value};
-use super::empty::Reason;
+use super::empty::EmptyReason;
 use super::places::Places;
 use super::{
     DeclarationDocument, FrameVariables, IN_PROLOGUE, LaneDocument, NOT_WAITING, PER_LANE,
     VariableDocument, VarsFrame, VarsRequest, file_name, lane_message,
 };
 use crate::arch::Lane;
-use crate::debug_info::VariableKind;
 use crate::debug_info::types::TypeTable;
 use crate::error::Result;
-use crate::inspect::{StopFrame, ValueState, VariableValue};
+use crate::inspect::{StopFrame, ValueState, ValueStateKind, VariableValue};
 use crate::meter::Meter;
 use crate::untrusted::Untrusted;
 
@@ -98,13 +97,11 @@ impl<'w> Writer<'w> {
         if let Some(error) = self.meter.refused() {
             self.completeness.note(&error);
         }
-        let empty = Reason::find(frame, &all_names, filter, &variables);
+        let empty = EmptyReason::find(frame, &all_names, filter, &variables);
         let (reason, message) = match self.completeness.accept(empty)?.flatten() {
             // That there are none cannot be said of what was not looked at.
-            Some(Reason { name, .. }) if name == "no-variables" && !self.completeness.complete => {
-                (None, None)
-            }
-            Some(Reason { name, message }) => (Some(name), Some(message)),
+            Some((EmptyReason::NoVariables, _)) if !self.completeness.complete => (None, None),
+            Some((reason, message)) => (Some(reason), Some(message)),
             None => (None, None),
         };
         Ok(FrameVariables {
@@ -136,12 +133,7 @@ impl<'w> Writer<'w> {
             .work((lanes.len() as u64).saturating_mul(PER_LANE))?;
         Ok(VariableDocument {
             name: name.to_owned().into(),
-            kind: match variable.kind {
-                VariableKind::Parameter => "parameter",
-                VariableKind::Variable => "variable",
-                VariableKind::Constant => "constant",
-                VariableKind::Global => "global",
-            },
+            kind: variable.kind,
             ty: value.type_name.to_string().into(),
             die: Hex::from(variable.die.offset),
             decl: DeclarationDocument {
@@ -149,7 +141,7 @@ impl<'w> Writer<'w> {
                 line: variable.declaration.line,
             },
             scope: scope.map(|scope| scope.to_owned().into()),
-            reading: value.reading.name(),
+            reading: value.reading,
             note: None,
             lanes: lanes
                 .iter()
@@ -166,7 +158,7 @@ impl<'w> Writer<'w> {
     ) -> LaneDocument {
         let state = value.state(lane);
         let work_item = frame.stop().wave().work_item(lane);
-        let mut document = LaneDocument::of_state(lane, work_item, state.name());
+        let mut document = LaneDocument::of_state(lane, work_item, state.kind());
         let is_waiting = frame.is_of_waiting_lanes() && value.variable.location.is_some();
         document.message = match is_waiting && state == ValueState::OptimizedOut {
             true => Some(NOT_WAITING.into()),
@@ -178,7 +170,7 @@ impl<'w> Writer<'w> {
         if matches!(state, ValueState::Ok | ValueState::Partial) {
             if let Err(error) = self.value(value, lane, &mut document) {
                 self.completeness.note(&error);
-                document.state = "error";
+                document.state = ValueStateKind::Error;
                 document.message = Some(error.to_string().into());
             } else if value.not_understood().is_none()
                 && let Err(error) = self.children(frame, value, lane, &mut document)

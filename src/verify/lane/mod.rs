@@ -17,7 +17,7 @@ use fallible_iterator::FallibleIterator;
 use super::finding::{Finding, Findings};
 use super::rule::rules;
 use super::subject::Subject;
-use crate::arch::{Register, WaveSize};
+use crate::arch::{CodeAddress, LoadAddress, Register, WaveSize};
 use crate::debug_info::Function;
 use crate::debug_info::LocationRange;
 use crate::debug_info::attribute::{EXTENSIONS, Extension};
@@ -35,6 +35,8 @@ use wave::MadeWave;
 const PER_PLACE: u64 = 2000;
 /// Of a half of the wave.
 const HALF: usize = 32;
+/// Where the code object of a wave that is made up is loaded.
+const LOADED_AT: LoadAddress = LoadAddress(0);
 
 rules! {
     WRONG "lane-pc-wrong-place" Error "USAGE DW_AT_LLVM_lane_pc"
@@ -227,22 +229,24 @@ impl FunctionCheck<'_, '_, '_> {
                 self.add(&ACTIVE, pc, None, said.to_owned(), None);
             }
             let pcs = [(low, 0), (high, HALF)];
+            let to_code = |pc| LOADED_AT.to_code(pc).0;
             for (lanes, first) in pcs {
-                for (lane, said) in lanes.iter().zip(found.pcs.iter().skip(first)) {
+                let said = found.pcs.iter().map(|pc| pc.map(to_code));
+                for (lane, said) in lanes.iter().zip(said.skip(first)) {
                     let way = kinds
                         .get(lane.kind)
                         .and_then(|kind| kind.ways.get(lane.way));
-                    let is_right = way.is_none_or(|way| way.right.allows(*said));
+                    let is_right = way.is_none_or(|way| way.right.allows(said));
                     if let Some(right) = right.get_mut(lane.kind) {
                         *right |= is_right;
                     }
                     if let Some(wrong) = wrong.get_mut(lane.kind) {
-                        wrong.get_or_insert(*said);
+                        wrong.get_or_insert(said);
                     }
                     let is_right =
                         |right: &BTreeSet<u64>| said.is_none_or(|pc| right.contains(&pc));
                     if !anywhere.as_ref().is_none_or(is_right) {
-                        nowhere.extend(*said);
+                        nowhere.extend(said);
                     }
                 }
             }
@@ -298,8 +302,8 @@ impl FunctionCheck<'_, '_, '_> {
         let stop = Stop::within(
             self.subject.program,
             wave,
-            pc,
-            StopOptions::default(),
+            LOADED_AT.to_process(CodeAddress(pc)),
+            StopOptions::loaded_at(LOADED_AT),
             (&arena, meter),
         );
         match stop.frame(0) {

@@ -2,7 +2,7 @@
 //! what they are for, and what entries refer to.
 //!
 //! What is wrong with an expression by itself is found by `expression`; this module says what each is for, and
-//! checks what only the entries around it can tell. Sources: HET A.3, A.4, A.5; DWARF 5 §2.2, §2.6.
+//! checks what only the entries around it can tell. Sources: [HET](crate) A.3, A.4, A.5; DWARF 5 §2.2, §2.6.
 
 mod attribute;
 mod entries;

@@ -19,7 +19,7 @@ use core::ops::Range;
 use std::collections::BTreeMap;
 
 use super::{AccessError, Dispatch, Memory, Wave};
-use crate::arch::{Apertures, Lane, Register, WaveSize};
+use crate::arch::{Apertures, Lane, LoadAddress, ProcessAddress, Register, WaveSize};
 use crate::error::{Error, Result};
 use contents::Contents;
 use memory::Regions;
@@ -47,7 +47,7 @@ pub struct Snapshot {
     /// The processor, as in `-mcpu`: `gfx1100`, `gfx90a:xnack+`.
     pub target: String,
     /// What is added to an address of the code object to get a run-time address.
-    pub load_address: u64,
+    pub load_address: LoadAddress,
     /// Where the generic address space shows local and private memory; nothing if unknown.
     pub apertures: Option<Apertures>,
     /// What the wave is a part of; nothing if unknown.
@@ -64,10 +64,15 @@ impl Snapshot {
     ///
     /// * `pc`: a run-time address.
     #[must_use]
-    pub fn new(target: impl Into<String>, wave_size: WaveSize, pc: u64) -> Snapshot {
+    pub fn new(
+        target: impl Into<String>,
+        wave_size: WaveSize,
+        pc: impl Into<ProcessAddress>,
+    ) -> Snapshot {
+        let ProcessAddress(pc) = pc.into();
         Snapshot {
             target: target.into(),
-            load_address: 0,
+            load_address: LoadAddress(0),
             apertures: None,
             dispatch: None,
             wave_size,
@@ -79,10 +84,9 @@ impl Snapshot {
 
     /// The run-time address of the next instruction.
     #[must_use]
-    pub fn pc(&self) -> u64 {
-        self.registers
-            .get(&Register::PC_64)
-            .map_or(0, Contents::low)
+    pub fn pc(&self) -> ProcessAddress {
+        let pc = self.registers.get(&Register::PC_64);
+        ProcessAddress(pc.map_or(0, Contents::low))
     }
 
     /// The lane that the user looks at; nothing if none is chosen.

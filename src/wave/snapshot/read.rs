@@ -2,7 +2,7 @@
 
 use super::json::{Fault, Node};
 use super::{Snapshot, fault, memory};
-use crate::arch::{AddressSpace, Apertures, Lane, Register, WaveSize};
+use crate::arch::{AddressSpace, Apertures, Lane, LoadAddress, ProcessAddress, Register, WaveSize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::wave::{Dispatch, Memory};
 
@@ -61,7 +61,7 @@ fn document(root: &Node<'_>) -> Result<Snapshot, Fault> {
     let mut snapshot = Snapshot::new(target, wave_size, pc);
     snapshot.load_address = root
         .optional("load_address", |node| node.integer(64))?
-        .unwrap_or(0);
+        .map_or_else(LoadAddress::default, LoadAddress);
     root.optional("focus_lane", |node| {
         let lane = node
             .integer(64)
@@ -105,7 +105,7 @@ fn register(snapshot: &mut Snapshot, name: &str, value: &Node<'_>) -> Result<(),
         .ok_or_else(|| Fault::new("expected the name of a register"))?;
     let size = snapshot.size_of(register).map_err(reason)?;
     if register == Register::PC_64 {
-        let pc = value.integer(64)?;
+        let pc = ProcessAddress(value.integer(64)?);
         let top = snapshot.pc();
         let same = || Fault::expected(&format!("the document's \"pc\", {top:#x}"), value);
         return if pc == top { Ok(()) } else { Err(same()) };

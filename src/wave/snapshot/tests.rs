@@ -3,7 +3,7 @@ use super::*;
 /// A wave of 32 lanes with a register of each kind and bytes of each memory.
 fn sample() -> Snapshot {
     let mut wave = Snapshot::new("gfx1100", WaveSize::Wave32, 0x7f40_0000_1a1c);
-    wave.load_address = 0x7f40_0000_0000;
+    wave.load_address = LoadAddress(0x7f40_0000_0000);
     wave.set_focus_lane(Some(Lane(3))).unwrap();
     wave.apertures = Some(Apertures {
         shared_base: 1 << 48,
@@ -236,7 +236,7 @@ fn what_is_known_can_be_replaced() {
     assert_eq!(register(&wave, vgpr(0), 32..64), Some(vec![1, 2, 3, 4]));
     wave.write_register(Register::PC_64, 0..64, &8u64.to_le_bytes())
         .unwrap();
-    assert_eq!(wave.pc(), 8);
+    assert_eq!(wave.pc().0, 8);
     let lost = wave.write_register(vgpr(0), 160..192, &[0; 4]);
     assert!(matches!(lost, Err(AccessError::Unavailable)));
     let lost = wave.write_register(sgpr(9), 0..32, &[0; 4]);

@@ -6,17 +6,21 @@ use crate::report::{Completeness, DeclarationDocument, Hex};
 /// A variable with the values of lanes; `!` is inactive, `-` optimised away, `?` an error.
 fn variable(
     declaration: &str,
-    kind: &'static str,
+    kind: VariableKind,
     scope: &str,
     values: &[&str],
 ) -> VariableDocument {
     let (ty, name) = declaration.rsplit_once(' ').unwrap();
     let lane = |(lane, value): (usize, &&str)| {
         let (state, value, message) = match *value {
-            "!" => ("inactive", None, None),
-            "-" => ("optimized-out", None, Some("it is nowhere".into())),
-            "?" => ("error", None, Some("byte 3 is bad".into())),
-            value => ("ok", Some(value.to_owned()), None),
+            "!" => (ValueStateKind::Inactive, None, None),
+            "-" => (
+                ValueStateKind::OptimizedOut,
+                None,
+                Some("it is nowhere".into()),
+            ),
+            "?" => (ValueStateKind::Error, None, Some("byte 3 is bad".into())),
+            value => (ValueStateKind::Ok, Some(value.to_owned()), None),
         };
         LaneDocument {
             lane: lane.try_into().unwrap(),
@@ -42,7 +46,7 @@ fn variable(
             line: Some(line),
         },
         scope: (!scope.is_empty()).then(|| scope.to_owned().into()),
-        reading: "dwarf",
+        reading: LocationReading::Dwarf,
         note: None,
         lanes: values.iter().enumerate().map(lane).collect(),
     }
@@ -76,10 +80,10 @@ fn lines(variables: Vec<VariableDocument>) -> Vec<String> {
 #[test]
 fn parameters_come_first_and_what_is_the_same_is_said_once() {
     let lines = lines(vec![
-        variable("int i", "variable", "f", &["1", "2"]),
-        variable("int j", "variable", "f", &["3", "3"]),
-        variable("char * p", "parameter", "f", &["0x1", "0x1"]),
-        variable("long[4] q", "parameter", "f", &["{1}", "{2}"]),
+        variable("int i", VariableKind::Variable, "f", &["1", "2"]),
+        variable("int j", VariableKind::Variable, "f", &["3", "3"]),
+        variable("char * p", VariableKind::Parameter, "f", &["0x1", "0x1"]),
+        variable("long[4] q", VariableKind::Parameter, "f", &["{1}", "{2}"]),
     ]);
     assert_eq!(
         lines,
@@ -96,8 +100,18 @@ fn parameters_come_first_and_what_is_the_same_is_said_once() {
 #[test]
 fn lanes_without_a_value_are_explained_below() {
     let lines = lines(vec![
-        variable("int a", "variable", "f", &["1", "-", "!", "?", "-"]),
-        variable("int b", "variable", "f", &["-", "-", "!", "-", "-"]),
+        variable(
+            "int a",
+            VariableKind::Variable,
+            "f",
+            &["1", "-", "!", "?", "-"],
+        ),
+        variable(
+            "int b",
+            VariableKind::Variable,
+            "f",
+            &["-", "-", "!", "-", "-"],
+        ),
     ]);
     assert_eq!(
         lines,
@@ -117,7 +131,7 @@ fn long_values_have_a_line_each() {
     let long = "{x = 1, y = 2, z = 3, w = 4}";
     let lines = lines(vec![variable(
         "V v",
-        "variable",
+        VariableKind::Variable,
         "f",
         &[long, "{x = 0}", long, "-"],
     )]);
@@ -135,10 +149,10 @@ fn long_values_have_a_line_each() {
 #[test]
 fn scopes_and_variables_of_one_name_are_told_apart() {
     let lines = lines(vec![
-        variable("int i2", "variable", "f", &["1", "1"]),
-        variable("int i", "variable", "f", &["2", "2"]),
-        variable("int i", "variable", "g", &["3", "3"]),
-        variable("int i", "global", "", &["4", "4"]),
+        variable("int i2", VariableKind::Variable, "f", &["1", "1"]),
+        variable("int i", VariableKind::Variable, "f", &["2", "2"]),
+        variable("int i", VariableKind::Variable, "g", &["3", "3"]),
+        variable("int i", VariableKind::Global, "", &["4", "4"]),
     ]);
     assert_eq!(
         lines,
@@ -157,14 +171,19 @@ fn scopes_and_variables_of_one_name_are_told_apart() {
 #[test]
 fn one_lane_is_a_line_for_each_variable() {
     let lines = lines(vec![
-        variable("int a", "variable", "f", &["1"]),
-        variable("int b", "variable", "f", &["-"]),
+        variable("int a", VariableKind::Variable, "f", &["1"]),
+        variable("int b", VariableKind::Variable, "f", &["-"]),
     ]);
     assert_eq!(
         lines,
         ["int a = 1", "int b = <optimized out> (it is nowhere)"]
     );
-    let nothing = self::lines(vec![variable("int a", "variable", "f", &["!", "!"])]);
+    let nothing = self::lines(vec![variable(
+        "int a",
+        VariableKind::Variable,
+        "f",
+        &["!", "!"],
+    )]);
     assert_eq!(nothing, ["lanes 0-1 are not active here"]);
 }
 
@@ -185,10 +204,10 @@ fn what_is_of_the_file_is_said_in_the_first_frame_only() {
         message: None,
         completeness: Completeness::default(),
         variables: vec![
-            variable("int i", "variable", function, &["1", "2"]),
+            variable("int i", VariableKind::Variable, function, &["1", "2"]),
             VariableDocument {
                 die: Hex(0x77),
-                ..variable("int table", "global", "", &["3", "3"])
+                ..variable("int table", VariableKind::Global, "", &["3", "3"])
             },
         ],
     };
@@ -222,10 +241,10 @@ fn what_is_of_the_file_is_said_in_the_first_frame_only() {
 
 #[test]
 fn work_items_and_notes_have_their_place() {
-    let mut narrow = variable("int i", "variable", "f", &["1", "2", "3"]);
+    let mut narrow = variable("int i", VariableKind::Variable, "f", &["1", "2", "3"]);
     let mut wide = variable(
         "S s",
-        "variable",
+        VariableKind::Variable,
         "f",
         &[
             "{x = 1, name = \"abcdefgh\"}",

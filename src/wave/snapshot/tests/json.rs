@@ -74,7 +74,7 @@ fn an_integer_is_a_number_or_text() {
         ("9007199254740993", 9_007_199_254_740_993),
     ] {
         let file = FILE.replace("\"0x7f4000001a1c\"", text);
-        assert_eq!(read(&file).map(|wave| wave.pc()), Ok(value), "{text}");
+        assert_eq!(read(&file).map(|wave| wave.pc().0), Ok(value), "{text}");
     }
     for text in [
         "-1",
@@ -114,7 +114,7 @@ fn the_program_counter_of_a_32_bit_process_keeps_its_name() {
     snapshot
         .read_register(Register::PC_32, 0..32, &mut pc)
         .unwrap();
-    assert_eq!((snapshot.pc(), pc), (0x2008, [0x12, 0, 0, 0]));
+    assert_eq!((snapshot.pc().0, pc), (0x2008, [0x12, 0, 0, 0]));
     assert_eq!(read(&snapshot.to_json()).unwrap(), snapshot);
 }
 
@@ -175,7 +175,7 @@ fn snapshots() -> impl Strategy<Value = Snapshot> {
                 WaveSize::Wave32
             };
             let mut wave = Snapshot::new(target, size, pc);
-            wave.load_address = load_address;
+            wave.load_address = LoadAddress(load_address);
             wave.set_focus_lane(focus.map(Lane)).unwrap();
             for (n, value) in scalars {
                 wave.set_register(sgpr(n), value.into()).unwrap();
