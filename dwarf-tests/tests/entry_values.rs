@@ -159,28 +159,51 @@ const ON_ENTRY: [u8; 5] = [0xa3, 2, 0x90, S4, 0x9f];
 /// bregx s34+1.
 const S34_PLUS_1: [u8; 3] = [0x92, S34, 1];
 
-/// The state and text of `v` in lane 0. In the wave s4 is 7, s20 is 20, s34 is 41, and the number at 0x7008 is 99.
-fn value(file: &[u8], reading: Reading) -> (ValueState, String) {
-    let object = CodeObject::parse(file).unwrap();
-    let program = Program::load(&object).unwrap();
-    let memory = format!("{}{:02x}{}", "00".repeat(8), 99, "00".repeat(7));
+/// A wave that has stopped in `leaf`, in which s34 is 41, with these registers and this memory besides.
+fn stopped_in_leaf(registers: &str, memory: &str) -> Snapshot {
     let json = format!(
         r#"{{"format": "hetdwarf-wave/1", "target": "gfx90a", "wave_size": 64, "pc": "{:#x}",
-            "registers": {{"exec": "0x1", "s4": 7, "s20": 20, "s30": "{RETURN:#x}", "s31": 0, "s32": 256, "s34": 41}},
-            "memory": [{{"space": "none", "address": "0x7000", "bytes": "{memory}"}}]}}"#,
+            "registers": {{"exec": "0x1", "s30": "{RETURN:#x}", "s31": 0, "s32": 256, "s34": 41{registers}}},
+            "memory": [{memory}]}}"#,
         LEAF + 0x10
     );
-    let wave = Snapshot::from_json(json.as_bytes()).unwrap();
+    Snapshot::from_json(json.as_bytes()).unwrap()
+}
+
+/// What the only variable of `leaf` is in lane 0, and the steps of the question.
+struct Answer {
+    state: ValueState,
+    text: String,
+    steps: u64,
+}
+
+/// Asks a wave that has stopped in `leaf`, whose stack is `leaf` and `outer`.
+fn ask(program: &Program<'_>, wave: &Snapshot, reading: Reading) -> Answer {
     let arena = Arena::new();
     let mut options = StopOptions::default();
     options.reading = reading;
-    let stop = Stop::new(&program, &wave, wave.pc(), options, &arena);
+    let stop = Stop::new(program, wave, wave.pc(), options, &arena);
     assert_eq!(stop.frames().len(), 2);
     let mut types = TypeTable::default();
     let variables = stop.frame(0).unwrap().variables(&mut types).unwrap();
     let v = &variables[0];
     let text = v.text(Lane(0), &types, &Options::default());
-    (v.state(Lane(0)), text.unwrap_or_default())
+    Answer {
+        state: v.state(Lane(0)),
+        text: text.unwrap_or_default(),
+        steps: stop.meter().steps(),
+    }
+}
+
+/// The state and text of `v` in lane 0. In the wave s4 is 7, s20 is 20, s34 is 41, and the number at 0x7008 is 99.
+fn value(file: &[u8], reading: Reading) -> (ValueState, String) {
+    let object = CodeObject::parse(file).unwrap();
+    let program = Program::load(&object).unwrap();
+    let bytes = format!("{}{:02x}{}", "00".repeat(8), 99, "00".repeat(7));
+    let memory = format!(r#"{{"space": "none", "address": "0x7000", "bytes": "{bytes}"}}"#);
+    let wave = stopped_in_leaf(r#", "s4": 7, "s20": 20"#, &memory);
+    let found = ask(&program, &wave, reading);
+    (found.state, found.text)
 }
 
 fn tolerant(site: Vec<Entry>, saved: bool) -> (ValueState, String) {
@@ -333,21 +356,10 @@ fn the_call_sites_of_a_function_are_read_once() {
         let file = object(many_sites(1000), location, false);
         let object = CodeObject::parse(&file).unwrap();
         let program = Program::load(&object).unwrap();
-        let json = format!(
-            r#"{{"format": "hetdwarf-wave/1", "target": "gfx90a", "wave_size": 64, "pc": "{:#x}",
-                "registers": {{"exec": "0x1", "s30": "{RETURN:#x}", "s31": 0, "s32": 256, "s34": 41}},
-                "memory": []}}"#,
-            LEAF + 0x10
-        );
-        let wave = Snapshot::from_json(json.as_bytes()).unwrap();
+        let wave = stopped_in_leaf("", "");
         for _ in 0..questions {
-            let arena = Arena::new();
-            let mut options = StopOptions::default();
-            options.reading = Reading::Tolerant;
-            let stop = Stop::new(&program, &wave, wave.pc(), options, &arena);
-            let mut types = TypeTable::default();
-            let variables = stop.frame(0).unwrap().variables(&mut types).unwrap();
-            assert_eq!(variables[0].state(Lane(0)), ValueState::Ok);
+            let found = ask(&program, &wave, Reading::Tolerant);
+            assert_eq!(found.state, ValueState::Ok);
         }
         (object.meter().steps(), object.meter().bytes())
     };
@@ -450,22 +462,9 @@ fn cost_of_entry_values(count: usize, name: usize, declared: bool) -> (u64, u64)
     let file = object_of(entries.concat(), false);
     let object = CodeObject::parse(&file).unwrap();
     let program = Program::load(&object).unwrap();
-    let json = format!(
-        r#"{{"format": "hetdwarf-wave/1", "target": "gfx90a", "wave_size": 64, "pc": "{:#x}",
-            "registers": {{"exec": "0x1", "s30": "{RETURN:#x}", "s31": 0, "s32": 256, "s34": 41}},
-            "memory": []}}"#,
-        LEAF + 0x10
-    );
-    let wave = Snapshot::from_json(json.as_bytes()).unwrap();
-    let arena = Arena::new();
-    let mut options = StopOptions::default();
-    options.reading = Reading::Tolerant;
-    let stop = Stop::new(&program, &wave, wave.pc(), options, &arena);
-    let mut types = TypeTable::default();
-    let variables = stop.frame(0).unwrap().variables(&mut types).unwrap();
-    let text = variables[0].text(Lane(0), &types, &Options::default());
-    assert_eq!(text.as_deref(), Some("42"));
-    (object.meter().steps(), stop.meter().steps())
+    let found = ask(&program, &stopped_in_leaf("", ""), Reading::Tolerant);
+    assert_eq!(found.text, "42");
+    (object.meter().steps(), found.steps)
 }
 
 /// An entry value and a drop are two steps, asking for the call site is one, and what the site says is one more. What the
@@ -498,21 +497,8 @@ fn call_sites_that_are_too_many_hold_nothing() {
         (limits.memory, limits.memory_per_byte) = (memory, 0);
         let object = CodeObject::parse_with(&file, &limits).unwrap();
         let program = Program::load(&object).unwrap();
-        let json = format!(
-            r#"{{"format": "hetdwarf-wave/1", "target": "gfx90a", "wave_size": 64, "pc": "{:#x}",
-                "registers": {{"exec": "0x1", "s30": "{RETURN:#x}", "s31": 0, "s32": 256, "s34": 41}},
-                "memory": []}}"#,
-            LEAF + 0x10
-        );
-        let wave = Snapshot::from_json(json.as_bytes()).unwrap();
-        let arena = Arena::new();
-        let mut options = StopOptions::default();
-        options.reading = Reading::Tolerant;
-        let stop = Stop::new(&program, &wave, wave.pc(), options, &arena);
-        let mut types = TypeTable::default();
-        let variables = stop.frame(0).unwrap().variables(&mut types).unwrap();
-        let found = variables[0].state(Lane(0)) == ValueState::Ok;
-        (object.meter().bytes(), found)
+        let found = ask(&program, &stopped_in_leaf("", ""), Reading::Tolerant);
+        (object.meter().bytes(), found.state == ValueState::Ok)
     };
     let (all, found) = held(Limits::DEFAULT.memory);
     assert!(found);

@@ -31,6 +31,13 @@ pub fn meter(file: &[u8]) -> Arc<Meter> {
     Arc::new(Meter::new(&Limits::DEFAULT, file.len() as u64))
 }
 
+/// The limits with so many steps, whatever the file.
+fn so_much_work(work: u64) -> Limits {
+    let mut limits = Limits::DEFAULT;
+    (limits.work, limits.work_per_byte) = (work, 0);
+    limits
+}
+
 pub fn verify(file: &[u8], meter: &Arc<Meter>) -> CheckedFile {
     check_file_within(
         "file",
@@ -221,10 +228,12 @@ pub fn many_variables(count: usize) -> Vec<u8> {
 
 /// Expressions that never end, no two of them alike.
 pub fn endless(count: usize) -> Vec<u8> {
+    with_entries(&endless_variables(count))
+}
+
+fn endless_variables(count: usize) -> Vec<Entry> {
     let expression = |number: usize| [&address(number)[..], &[0x13, 0x2f, 0xfd, 0xff]].concat();
-    with_entries(&function(
-        (0..count).map(|number| variable(&expression(number))),
-    ))
+    function((0..count).map(|number| variable(&expression(number))))
 }
 
 /// Variables, each of a type of its own.
@@ -305,10 +314,15 @@ fn line_table(count: usize) -> Vec<u8> {
     [&length[..], &table].concat()
 }
 
+/// A unit whose line table is at offset 0.
+fn unit_with_lines() -> (Vec<u8>, Vec<u8>) {
+    let unit = code(COMPILE_UNIT, 0, vec![(0x10, A::Bytes(0x17, vec![0; 4]))]);
+    debug_info(&[unit])
+}
+
 pub fn line_program(count: usize) -> Vec<u8> {
     let table = line_table(count);
-    let unit = code(COMPILE_UNIT, 0, vec![(0x10, A::Bytes(0x17, vec![0; 4]))]);
-    let (abbreviations, info) = debug_info(&[unit]);
+    let (abbreviations, info) = unit_with_lines();
     with(&[
         (".debug_abbrev", &abbreviations),
         (".debug_info", &info),
@@ -407,32 +421,39 @@ pub fn zstd_frames(count: usize) -> Vec<u8> {
     // The frame header with a size of one byte, and a last block that is raw and empty.
     let empty = [0x28, 0xb5, 0x2f, 0xfd, 0x20, 0, 1, 0, 0];
     let full = [0x28, 0xb5, 0x2f, 0xfd, 0x20, 1, 9, 0, 0, 7];
-    let mut section = vec![0; 24];
-    section[0] = 2;
-    section[8] = 1;
-    section[16] = 1;
-    section.extend(empty.repeat(count));
-    section.extend(full);
+    let section = compressed(ZSTD, 1, &[&empty.repeat(count)[..], &full].concat());
     object_file(
         DYN,
         &[Section::new(".debug_info", 1, &section).flags(0x800)],
     )
 }
 
-/// A section of zeros, compressed.
-pub fn zlib(count: usize) -> Vec<u8> {
+/// `ELFCOMPRESS_ZLIB` and `ELFCOMPRESS_ZSTD`.
+const ZLIB: u8 = 1;
+const ZSTD: u8 = 2;
+
+/// A compressed section: the header, which says how and how many bytes it has, and the stream.
+fn compressed(how: u8, size: usize, stream: &[u8]) -> Vec<u8> {
+    let mut section = vec![0; 24];
+    section[0] = how;
+    section[8..16].copy_from_slice(&(size as u64).to_le_bytes());
+    // An alignment of 1.
+    section[16] = 1;
+    section.extend(stream);
+    section
+}
+
+/// Bytes as a stream of zlib.
+fn deflated(bytes: &[u8]) -> Vec<u8> {
     use std::io::Write;
     let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
-    encoder.write_all(&vec![0; count]).unwrap();
-    let mut section = vec![0; 24];
-    section[0] = 1;
-    section[8..16].copy_from_slice(&(count as u64).to_le_bytes());
-    section[16] = 1;
-    section.extend(encoder.finish().unwrap());
-    object_file(
-        DYN,
-        &[Section::new(".debug_info", 1, &section).flags(0x800)],
-    )
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// A section of zeros, compressed.
+pub fn zlib(count: usize) -> Vec<u8> {
+    packed_with(".debug_info", &vec![0; count], &[])
 }
 
 /// What there is much of, how a file of so many is written and read, how many at first, and the fewest steps and bytes
@@ -620,11 +641,7 @@ fn real_files_take_far_less_than_they_may() {
 /// What is far too much ends with the limit, and what was found before is there and said not to be complete.
 #[test]
 fn what_is_too_much_is_refused_and_what_was_found_is_kept() {
-    let limits = {
-        let mut limits = Limits::DEFAULT;
-        (limits.work, limits.work_per_byte) = (8_000, 0);
-        limits
-    };
+    let limits = so_much_work(8_000);
     let file = endless(1000);
     let meter = Arc::new(Meter::new(&limits, 0));
     let checked = verify(&file, &meter);
@@ -673,8 +690,7 @@ fn only_entries_that_hold_have_to_be_understood() {
 /// A dump ends too where what it reads and does not print is too much: each of 100 variables has the list of 10,000 entries.
 #[test]
 fn a_dump_pays_for_what_it_does_not_print() {
-    let mut limits = Limits::DEFAULT;
-    (limits.work, limits.work_per_byte) = (200_000, 0);
+    let limits = so_much_work(200_000);
     for entry in [&VIEW_PAIR[..], &BASE_ADDRESS, &DISCARDED] {
         for (variables, is_whole) in [(10, true), (100, false)] {
             let file = list_of(&entry.repeat(10_000), variables);
@@ -795,14 +811,7 @@ fn attempted(file: &[u8], meter: &Arc<Meter>) {
 
 /// A file with one section that is compressed, and others.
 fn packed_with(name: &str, bytes: &[u8], others: &[(&str, &[u8])]) -> Vec<u8> {
-    use std::io::Write;
-    let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
-    encoder.write_all(bytes).unwrap();
-    let mut section = vec![0; 24];
-    section[0] = 1;
-    section[8..16].copy_from_slice(&(bytes.len() as u64).to_le_bytes());
-    section[16] = 1;
-    section.extend(encoder.finish().unwrap());
+    let section = compressed(ZLIB, bytes.len(), &deflated(bytes));
     let others = others
         .iter()
         .map(|(name, bytes)| Section::new(name, 1, bytes));
@@ -825,8 +834,7 @@ fn units_alone(size: usize) -> Vec<u8> {
 }
 
 fn packed_lines(count: usize) -> Vec<u8> {
-    let unit = code(COMPILE_UNIT, 0, vec![(0x10, A::Bytes(0x17, vec![0; 4]))]);
-    let (abbreviations, info) = debug_info(&[unit]);
+    let (abbreviations, info) = unit_with_lines();
     let others = [
         (".debug_abbrev", &abbreviations[..]),
         (".debug_info", &info),
@@ -835,8 +843,7 @@ fn packed_lines(count: usize) -> Vec<u8> {
 }
 
 fn packed_endless(count: usize) -> Vec<u8> {
-    let one = |number: usize| variable(&[&address(number)[..], &[0x13, 0x2f, 0xfd, 0xff]].concat());
-    let (abbreviations, info) = debug_info(&function((0..count).map(one)));
+    let (abbreviations, info) = debug_info(&endless_variables(count));
     packed_with(".debug_info", &info, &[(".debug_abbrev", &abbreviations)])
 }
 
@@ -858,12 +865,9 @@ fn member_with_bundle(name: &str, count: usize) -> Vec<u8> {
 
 /// Compressed bundles, each of a few bytes, that have 64 MiB each.
 fn bundles_that_claim(count: usize) -> Vec<u8> {
-    use std::io::Write;
     let mut inside = bundle_entries(11);
     inside.resize(64 << 20, 0);
-    let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
-    encoder.write_all(&inside).unwrap();
-    let body = encoder.finish().unwrap();
+    let body = deflated(&inside);
     let mut bundle = b"CCOB".to_vec();
     bundle.extend([2, 0, 0, 0]);
     bundle.extend((24 + body.len() as u32).to_le_bytes());
@@ -913,8 +917,7 @@ fn threads_reach_the_limit_where_one_does() {
         (".debug_info", &file_of_units),
     ]);
     for work in [2_000, 10_000, 1_000_000] {
-        let mut limits = Limits::DEFAULT;
-        (limits.work, limits.work_per_byte) = (work, 0);
+        let limits = so_much_work(work);
         let texts = [1, 2, 5].map(|threads| {
             let meter = Arc::new(Meter::new(&limits, 0));
             let threads = NonZeroUsize::new(threads).unwrap();
@@ -931,13 +934,18 @@ fn threads_reach_the_limit_where_one_does() {
     }
 }
 
-/// Limits at their maximum are no reason to fail in another way.
-#[test]
-fn limits_at_their_maximum_do_no_harm() {
+fn all_limits_at_their_maximum() -> Limits {
     let mut limits = Limits::DEFAULT;
     for limit in Limit::ALL {
         limits.set(limit, u64::MAX);
     }
+    limits
+}
+
+/// Limits at their maximum are no reason to fail in another way.
+#[test]
+fn limits_at_their_maximum_do_no_harm() {
+    let limits = all_limits_at_their_maximum();
     for (_, write, _, count, ..) in KINDS {
         let file = write(count / 10 + 11);
         let meter = Arc::new(Meter::new(&limits, file.len() as u64));
@@ -954,10 +962,7 @@ fn limits_at_their_maximum_do_no_harm() {
 /// A stack that grows as long as there are steps ends with a limit before the memory does.
 #[test]
 fn an_arena_does_not_grow_without_end() {
-    let mut limits = Limits::DEFAULT;
-    for limit in Limit::ALL {
-        limits.set(limit, u64::MAX);
-    }
+    let mut limits = all_limits_at_their_maximum();
     limits.memory = 1 << 24;
     let arena = Arena::new();
     // `DW_OP_lit0`, then `DW_OP_dup` and back again.

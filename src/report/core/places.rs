@@ -222,3 +222,32 @@ fn symbol(
     });
     found.unwrap_or_else(|| format!("{pc:#x}")).into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu_core::Process;
+    use crate::limits::Limits;
+
+    /// Of a wave whose places are known already, each frame is paid for, and what it took to find the stack.
+    #[test]
+    fn a_stack_is_paid_for() {
+        let file = include_bytes!("../../cli/demo/demo.core");
+        let core = GpuCore::open(&[file], &Limits::DEFAULT).unwrap();
+        let images = core.images();
+        let process = Process::open(&core, &images);
+        let programs = Programs::new(&process);
+        let wave = core.wave(0).unwrap();
+        let object = process.object_at(wave.line_pc());
+        let mut places = Places::new(&core);
+        places.stack(&wave, object, &programs);
+        let before = places.meter.steps();
+        places.stack(&wave, object, &programs);
+        let arena = Arena::new();
+        let stop = programs.stop(&wave, &arena).unwrap();
+        let (frames, unwinding) = (stop.frames().len() as u64, stop.meter().steps());
+        assert!(frames > 1 && unwinding > 0, "{frames}, {unwinding}");
+        let paid = places.meter.steps() - before;
+        assert_eq!(paid, PER_FRAME * frames + unwinding);
+    }
+}

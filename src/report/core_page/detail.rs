@@ -255,3 +255,40 @@ impl VariableDetail {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu_core::{GpuCore, Process};
+    use crate::limits::Limits;
+
+    /// What the variables of each frame of a wave have cost is paid for with the page's meter.
+    #[test]
+    fn the_frames_of_a_wave_are_paid_for() {
+        let file = include_bytes!("../../cli/demo/demo.core");
+        let core = GpuCore::open(&[file], &Limits::DEFAULT).unwrap();
+        let images = core.images();
+        let process = Process::open(&core, &images);
+        let wave = core.wave(0).unwrap();
+        let read = |_: &str, _: Option<&str>| None;
+        let mut sources = Sources::new(&read);
+        // Programs keep what they have read, so that each question has its own.
+        let programs = Programs::new(&process);
+        let meter = core.meter().question();
+        WaveDetail::new(&wave, &programs, &mut sources, &meter).unwrap();
+        let programs = Programs::new(&process);
+        let arena = Arena::new();
+        let stop = programs.stop(&wave, &arena).unwrap();
+        let mut detail = WaveDetail::default();
+        detail.lanes(&stop, &mut sources);
+        // Only an attribute that says where the lanes are takes steps of the stop.
+        assert_eq!(stop.meter().steps(), 0);
+        let mut steps = Vec::new();
+        for frame in stop.frames().take(FRAMES) {
+            detail.frame(&frame, &mut sources);
+            steps.push(stop.meter().steps());
+        }
+        assert!(steps.len() > 1 && !steps.contains(&0), "{steps:?}");
+        assert_eq!(meter.steps(), steps.iter().sum::<u64>(), "{steps:?}");
+    }
+}
