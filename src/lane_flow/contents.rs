@@ -74,7 +74,7 @@ impl Caller<'_> {
                 let word = read(&self.inner, place, self.wave_size)?;
                 Some(word.wrapping_add_signed(plus))
             }
-            Value::Unknown | Value::Bit(_) | Value::BitOf { .. } => None,
+            Value::Unknown | Value::Bit(_) | Value::BitOf { .. } | Value::Made(_) => None,
         }
     }
 }

@@ -162,12 +162,18 @@ impl Context<'_> {
     }
 
     /// A comparison: a lane that is off has 0.
-    pub(super) fn compare(&self, state: &mut State, dst: Operand, to_exec: bool) -> Outcome {
+    pub(super) fn compare(
+        &self,
+        (state, index): (&mut State, usize),
+        dst: Operand,
+        to_exec: bool,
+    ) -> Outcome {
         let result = match (state.exec, self.follow) {
             (Exec::Active, Follow::Lane(0)) => [Value::Bit(false), Value::Unknown],
             (Exec::Active, Follow::Lane(_)) => [Value::Unknown, Value::Bit(false)],
             _ => [Value::Unknown; 2],
         };
+        let result = self.number(state, index, result);
         self.assign(state, dst, result);
         match (state.exec, self.follow) {
             (_, _) if !to_exec => Outcome::Same,
@@ -180,6 +186,22 @@ impl Context<'_> {
             }
             _ => Outcome::Lost(Reason::WholeWave),
         }
+    }
+
+    /// Gives what an instruction makes of others, where the bit of a lane that executes is not known, a value of its own. It is then
+    /// known where the same mask is in several places.
+    pub(super) fn number(&self, state: &mut State, index: usize, mut value: Pair) -> Pair {
+        let (Follow::ActiveLane(half), Ok(number)) = (self.follow, u32::try_from(index)) else {
+            return value;
+        };
+        if let Some(own) = value.get_mut(usize::from(half))
+            && *own == Value::Unknown
+        {
+            // What it made the last time is something else.
+            state.replace(Value::Made(number), Value::Unknown);
+            *own = Value::Made(number);
+        }
+        value
     }
 
     /// Takes into account what EXEC got from an instruction for the lane that is followed: the mask that it was
@@ -207,10 +229,12 @@ impl Context<'_> {
             half if half < span.count => span.first.plus(half),
             _ => None,
         });
-        if let (Some(register), Some(expected)) = (register, expected)
-            && state.scalar(register) == Value::Unknown
-        {
-            state.set_scalar(register, Value::Bit(expected));
+        if let (Some(register), Some(expected)) = (register, expected) {
+            match state.scalar(register) {
+                Value::Unknown => state.set_scalar(register, Value::Bit(expected)),
+                made @ Value::Made(_) => state.replace(made, Value::Bit(expected)),
+                _ => {}
+            }
         }
     }
 }

@@ -250,7 +250,7 @@ pub(super) fn relate_stack_registers(known: &State, state: &mut State) {
                 Some(_) => {}
                 None => first = Some((place, register, plus)),
             },
-            Value::Unknown | Value::Bit(_) | Value::BitOf { .. } => {}
+            Value::Unknown | Value::Bit(_) | Value::BitOf { .. } | Value::Made(_) => {}
         }
     }
 }

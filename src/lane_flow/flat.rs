@@ -63,6 +63,11 @@ impl<K: Copy + Ord, V> Flat<K, V> {
         self.0.iter().map(|(key, _)| *key)
     }
 
+    /// Changes every value.
+    pub(super) fn change(&mut self, mut change: impl FnMut(&mut V)) {
+        self.0.iter_mut().for_each(|(_, value)| change(value));
+    }
+
     pub(super) fn retain(&mut self, is_kept: impl Fn(K) -> bool) {
         self.0.retain(|(key, _)| is_kept(*key));
     }

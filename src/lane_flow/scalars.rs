@@ -161,6 +161,13 @@ impl Scalars {
         });
     }
 
+    /// Puts another value into every register that has one.
+    pub(super) fn replace(&mut self, value: Value, by: Value) {
+        if self.values.contains(&value) {
+            self.change(|_, known| if known == value { by } else { known });
+        }
+    }
+
     /// Forgets registers, a bit for each number.
     pub(super) fn forget_those(&mut self, forgotten: u128) {
         if self.known & forgotten != 0 {

@@ -202,6 +202,17 @@ impl State {
         self.scalars.forget_those(forgotten);
     }
 
+    /// Puts another value into every place that has one.
+    pub(super) fn replace(&mut self, value: Value, by: Value) {
+        self.scalars.replace(value, by);
+        if self.vectors.iter().any(|(_, vector)| vector.has(value)) {
+            Arc::make_mut(&mut self.vectors).change(|vector| vector.replace(value, by));
+        }
+        if self.slots.iter().any(|(_, vector)| vector.has(value)) {
+            Arc::make_mut(&mut self.slots).change(|vector| vector.replace(value, by));
+        }
+    }
+
     /// Forgets all scalar registers.
     pub(super) fn lose_scalars(&mut self) {
         self.scalars.forget(|_| true);

@@ -83,7 +83,9 @@ impl<'c> Context<'c> {
             return Ok(Outcome::Lost(Reason::Code));
         };
         match instruction.effect {
-            Effect::Scalar { op, dst, a, b } => self.scalar(state, op, [dst, a, b], decisions),
+            Effect::Scalar { op, dst, a, b } => {
+                self.scalar((state, index), op, [dst, a, b], decisions)
+            }
             Effect::SaveExec { op, dst, src } => {
                 let (exec, source) = (self.exec(state), self.pair(state, src));
                 let result = self.exec_op(op, source, exec, decisions)?;
@@ -105,7 +107,7 @@ impl<'c> Context<'c> {
                 self.assign(state, dst, result);
                 self.set_exec(state, NewExec::of(result), decisions)
             }
-            Effect::Compare { dst, to_exec } => Ok(self.compare(state, dst, to_exec)),
+            Effect::Compare { dst, to_exec } => Ok(self.compare((state, index), dst, to_exec)),
             Effect::WriteLane { dst, src, lane } => {
                 self.write_lane(state, (dst, index), src, lane);
                 Ok(Outcome::Same)
@@ -189,7 +191,7 @@ impl<'c> Context<'c> {
 
     fn scalar(
         &self,
-        state: &mut State,
+        (state, index): (&mut State, usize),
         op: ScalarOp,
         [dst, a, b]: [Operand; 3],
         decisions: &Decisions,
@@ -252,6 +254,10 @@ impl<'c> Context<'c> {
             };
             return self.set_exec(state, new, decisions);
         }
+        let result = match Bitwise::of(op) {
+            Some(_) => self.number(state, index, result),
+            None => result,
+        };
         self.assign(state, dst, result);
         Ok(Outcome::Same)
     }

@@ -17,6 +17,9 @@ pub(super) enum Value {
     BitOf { place: DwordPlace, inverted: bool },
     /// The whole dword.
     Word(u32),
+    /// The bit of the lane that is followed is what an instruction, by its number, last made of others: not known, but the same in
+    /// every place that has this.
+    Made(u32),
     /// The dword is what the place has at the stop, plus a constant.
     Initial { place: DwordPlace, plus: i32 },
 }
@@ -102,7 +105,11 @@ impl Value {
             Value::Word(0) => Value::Bit(false),
             Value::Word(u32::MAX) => self,
             Value::Word(_) => Value::Unknown,
-            Value::Unknown | Value::Bit(_) | Value::BitOf { .. } | Value::Initial { .. } => self,
+            Value::Unknown
+            | Value::Bit(_)
+            | Value::BitOf { .. }
+            | Value::Made(_)
+            | Value::Initial { .. } => self,
         }
     }
 
@@ -114,7 +121,7 @@ impl Value {
                 place,
                 plus: plus.wrapping_add(constant),
             },
-            Value::Unknown | Value::Bit(_) | Value::BitOf { .. } => Value::Unknown,
+            Value::Unknown | Value::Bit(_) | Value::BitOf { .. } | Value::Made(_) => Value::Unknown,
         }
     }
 
@@ -126,7 +133,7 @@ impl Value {
             Value::Word(_) => self.uniform(),
             Value::BitOf { place, inverted } => decisions.get(place).map(|bit| bit != inverted),
             Value::Initial { place, plus: 0 } => decisions.get(place),
-            Value::Unknown | Value::Initial { .. } => None,
+            Value::Unknown | Value::Made(_) | Value::Initial { .. } => None,
         }
     }
 
@@ -139,6 +146,7 @@ impl Value {
             | Value::Bit(_)
             | Value::BitOf { .. }
             | Value::Word(_)
+            | Value::Made(_)
             | Value::Initial { .. } => None,
         }
     }
@@ -154,7 +162,11 @@ impl Value {
             Value::BitOf { place, .. } | Value::Initial { place, plus: 0 } => {
                 Some(place).filter(|place| decisions.find(*place).is_none())
             }
-            Value::Unknown | Value::Bit(_) | Value::Word(_) | Value::Initial { .. } => None,
+            Value::Unknown
+            | Value::Bit(_)
+            | Value::Word(_)
+            | Value::Made(_)
+            | Value::Initial { .. } => None,
         }
     }
 
@@ -183,7 +195,7 @@ impl Value {
                 place,
                 inverted: true,
             },
-            Value::Unknown | Value::Initial { .. } => Value::Unknown,
+            Value::Unknown | Value::Made(_) | Value::Initial { .. } => Value::Unknown,
         }
     }
 
@@ -195,7 +207,11 @@ impl Value {
                 inverted: false,
             },
             Value::Initial { .. } => Value::Unknown,
-            Value::Unknown | Value::Bit(_) | Value::BitOf { .. } | Value::Word(_) => self,
+            Value::Unknown
+            | Value::Bit(_)
+            | Value::BitOf { .. }
+            | Value::Word(_)
+            | Value::Made(_) => self,
         }
     }
 }

@@ -180,6 +180,24 @@ impl Vector {
         self.lanes.get(lane) == Some(value)
     }
 
+    /// Whether some lane is listed with a value.
+    pub(super) fn has(&self, value: Value) -> bool {
+        self.lanes.iter().any(|(_, known)| known == value)
+    }
+
+    /// Puts another value into every lane that is listed with one.
+    pub(super) fn replace(&mut self, value: Value, by: Value) {
+        if self.has(value)
+            && let Some(lanes) = &mut self.lanes.0
+        {
+            Arc::make_mut(lanes).change(|known| {
+                if *known == value {
+                    *known = by;
+                }
+            });
+        }
+    }
+
     /// Whether it is as [`only`](Vector::only) makes it.
     pub(super) fn is_only(&self, lanes: u64) -> bool {
         (self.entered, self.others) == (Whole::Unknown, Whole::Unknown)
