@@ -75,7 +75,9 @@ fn wave_of(name: &str, wave: &str) -> &'static Snapshot {
 fn waiting(flow: &LaneFlow<'_>, wave: &Snapshot) -> usize {
     let pc = wave.load_address.to_code(wave.pc()).0;
     let meter = Meter::new(&Limits::DEFAULT, 0);
-    let found = flow.stop(wave, pc, wave.load_address, None, &meter).unwrap();
+    let found = flow
+        .stop(wave, pc, wave.load_address, None, &meter)
+        .unwrap();
     let lanes = found.frames.iter().flat_map(|frame| &frame.lanes);
     let waits = |state: &&LaneState| matches!(state, LaneState::Waiting { .. });
     lanes.filter(waits).count()

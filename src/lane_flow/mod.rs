@@ -35,7 +35,8 @@
 //!
 //! **Domain.** A state (`state`) gives a value to each scalar register, to each lane's dword of vector
 //! registers and to rows of scratch. A value (`value`) is nothing known, the lane's bit, the lane's bit
-//! of a place at the stop or its complement, a whole constant, or a place at the stop plus a constant. They are
+//! of a place at the stop or its complement, a bit that an instruction made and that is the same wherever it was copied, a whole
+//! constant, or a place at the stop plus a constant. They are
 //! ordered flatly, by how much they say. EXEC is not a value: outside of sections in which other lanes
 //! execute, the lane's bit of it is 0, and inside of them it says nothing about the lane.
 //!
@@ -57,13 +58,15 @@
 //! not followed.
 //!
 //! **Why it ends.** A value changes at most once by joining, and what is kept of an instruction is bounded;
-//! besides, each question has a budget of instructions that is a multiple of those of the function.
+//! besides, each thing that is found out has a budget of instructions that is a multiple of those of the function, and one of bytes for
+//! the states that it keeps; both are paid for (`bill`).
 //!
 //! **Callers** (`dataflow`). The same transfer functions, on whole dwords, from the stop to the return: what the
 //! caller finds in its registers is told by what registers, lanes and scratch have at the stop.
 //!
 //! **Where a lane was switched off** (`switches`). From the entry on, a lane on and off, with the instruction that
-//! switched it off; the switches that contradict the lane's bits at the stop are not its own.
+//! switched it off; the switches that contradict the lane's bits at the stop are not its own. Here the bits of masks are not known, but
+//! what an instruction makes has a number (`exec::number`), so that what a branch tells of a mask is known of its copies.
 //!
 //! **Assumed**: EXEC and the registers of the calling convention are given back by callees; flat and per-lane
 //! stores leave alone what the compiler spilled; masks of the program are no constants. **Not tracked**:

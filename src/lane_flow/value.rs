@@ -402,10 +402,12 @@ mod tests {
             Value::initial(p).not(),
             Value::initial(q),
             Value::Initial { place: q, plus: 4 },
+            Value::Made(1),
+            Value::Made(2),
         ];
         let mut said = 0;
         // Bit 0 is the lane's.
-        for bits in 0..16_u32 {
+        for bits in 0..64_u32 {
             let [p_bit, q_bit] = [bits & 1, bits >> 1 & 1];
             let decisions = Decisions::default()
                 .with(p, Some(p_bit != 0))
@@ -414,6 +416,8 @@ mod tests {
             let concrete = |value: Value, anything: u32| match value {
                 Value::Unknown => anything,
                 Value::Bit(bit) => u32::from(bit),
+                // Any, but the same wherever it is.
+                Value::Made(number) => bits >> (3 + number) & 1,
                 Value::Word(word) => word,
                 Value::BitOf { place, inverted } => {
                     u32::from((if place == p { p_bit } else { q_bit } != 0) != inverted)

@@ -5,8 +5,8 @@ use hetdwarf::arch::{Lane, WaveSize};
 use hetdwarf::error::{Error, Result, SpecRule};
 use hetdwarf::eval::{
     BaseType, BaseTypeEncoding, Context, DieReference, ExpressionBytes, LaneFocus,
-    LocationAttribute, LocationEntry, LocationRange, Outcome, Procedure, Resolver,
-    ResultKind, Subprogram, Unit, evaluate, locate_lanes,
+    LocationAttribute, LocationEntry, LocationRange, Outcome, Procedure, Resolver, ResultKind,
+    Subprogram, Unit, evaluate, locate_lanes,
 };
 use hetdwarf::expr::{Encoding, ParseOptions, parse};
 use hetdwarf::location::{Access, Arena, read, read_lanes, write};
