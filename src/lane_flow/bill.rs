@@ -129,6 +129,15 @@ impl Cost {
     }
 }
 
+impl<T> Kept<Option<T>> {
+    /// With the bytes of what is kept, which may be less than it took to find it.
+    pub(super) fn that_keeps(mut self, bytes: impl Fn(&T, u64) -> u64) -> Kept<Option<T>> {
+        let found = self.cost.bytes;
+        self.cost.bytes = (self.found.as_ref()).map_or(0, |kept| bytes(kept, found));
+        self
+    }
+}
+
 impl<'m> Bill<'m> {
     pub(super) fn new(meter: &'m Meter, held: &'m Held) -> Bill<'m> {
         Bill {

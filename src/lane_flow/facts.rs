@@ -65,6 +65,7 @@ impl Facts {
         let mut entry = State::at_stop(Exec::Active);
         entry.is_whole = true;
         let flow = bill.find(most, |left| follow(context, 0, entry, left))?;
+        let flow = flow.that_keeps(|_, bytes| bytes);
         let mut cost = flow.cost;
         let Some(flow) = flow.found else {
             return Ok(Kept { found: None, cost });

@@ -306,11 +306,12 @@ impl FunctionFlow {
         let find = || {
             let context = self.context(callees, Follow::Dwords, &[]);
             let state = self.at_stop(callees, index).state.clone();
-            bill.find(self.steps(), |left| {
+            let found = bill.find(self.steps(), |left| {
                 let flow = follow(&context, index, state, left)?;
                 let returned = flow.returned.filter(|_| !flow.is_lost)?;
                 Some(Arc::new(returned))
-            })
+            })?;
+            Ok(found.that_keeps(|returned, _| returned.state.bytes()))
         };
         let key = (self.address, Item::Returned(index));
         bill.keep(&cell, key, find).cloned()
@@ -374,7 +375,8 @@ impl FunctionFlow {
         let find = || {
             let contexts = self.contexts(callees, half, &rows);
             let entry = (State::at_entry(), switch);
-            bill.find(self.steps(), |left| Switches::find(&contexts, entry, left))
+            let found = bill.find(self.steps(), |left| Switches::find(&contexts, entry, left))?;
+            Ok(found.that_keeps(|_, bytes| bytes))
         };
         let found = bill.keep(cell, (self.address, item), find)?;
         Ok(found.as_ref())

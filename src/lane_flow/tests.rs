@@ -611,3 +611,40 @@ fn what_cannot_be_paid_for_is_not_kept() {
         "{error}"
     );
 }
+
+/// At each of many places to which branches go, something is known of every scalar register: a few kilobytes for two instructions.
+#[test]
+fn states_that_are_kept_have_a_bound() {
+    // s_cbranch_scc0 over an s_nop, which the next branch follows.
+    let dwords = [0xbfa1_0001, 0xbf80_0000].repeat(1 << 15);
+    let code = bytes(&[&dwords[..], &[0xbfb0_0000]].concat());
+    let limits = |memory: u64| Limits {
+        work: 1 << 40,
+        memory,
+        ..Limits::DEFAULT
+    };
+    let wave = wave(0x1008, 0x0f, &[]);
+    let stop = |memory: u64| {
+        let processor = Processor::by_name("gfx1100").unwrap();
+        let held = Arc::new(Meter::new(&Limits::DEFAULT, 0));
+        let flow = LaneFlow::new(processor, WaveSize::Wave32, [kernel(&code)], &held);
+        let meter = Meter::new(&limits(memory), 0);
+        let found = flow.stop(&wave, 0x1008, LoadAddress(0), Some(0xff), &meter);
+        (found, meter.peak_bytes())
+    };
+    // There is a bound for each thing that is found out, whatever may be held.
+    let (found, peak) = stop(1 << 40);
+    let lane = found.unwrap().frames[0].lanes[4];
+    assert_eq!(lane, LaneState::Unknown(Reason::WholeWave));
+    assert!((32 << 20..=64 << 20).contains(&peak), "{peak}");
+    // And what may be held is a bound as well.
+    let error = stop(1 << 20).0.unwrap_err();
+    let is_memory = matches!(
+        error.kind(),
+        ErrorKind::Limit {
+            limit: Limit::Memory,
+            ..
+        }
+    );
+    assert!(is_memory, "{error}");
+}
