@@ -371,6 +371,12 @@ fn what_is_no_document() {
 #[test]
 fn a_message_quotes_no_long_text() {
     let long = "é".repeat(1000);
-    let message = error(&FILE.replace(r#"gfx1100""#, &format!(r#"", "pc": "{long}", "x": ""#)));
-    assert!(message.len() < 300, "{message}");
+    for (from, says) in [
+        ("0x7f4000001a1c", "found a text of 2000 bytes"),
+        ("focus_lane", "there is no such field"),
+    ] {
+        let message = error(&FILE.replace(from, &long));
+        assert!(message.contains(says), "{from}: {message}");
+        assert!(message.len() < 300, "{from}: {message}");
+    }
 }
