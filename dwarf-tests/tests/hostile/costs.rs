@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use dwarf_tests::{cores, package, wave_cases};
+use dwarf_tests::{cores, fixture, package, wave_cases};
 use hetdwarf::annotate::annotate_file_within;
 use hetdwarf::display::Options;
 use hetdwarf::dump::Dump;
@@ -24,12 +24,12 @@ use hetdwarf::report::{
 use hetdwarf::wave::Snapshot;
 
 use super::crafted::{
-    BYTE_SIZE, COMPILE_UNIT, HIGH_PC, INLINED, LOCATION, LOW_PC, MEMBER, MEMBER_LOCATION, NAME,
-    POINTER, STRUCTURE, SUBPROGRAM, TYPE, UPPER_BOUND, VARIABLE, code, encode, entry, int,
-    stop_files, stopped_wave, type_files,
+    BYTE_SIZE, COMPILE_UNIT, Everywhere, HIGH_PC, INLINED, LOCATION, LOW_PC, MEMBER,
+    MEMBER_LOCATION, NAME, POINTER, STRUCTURE, SUBPROGRAM, TYPE, UPPER_BOUND, VARIABLE, code,
+    debug_frame, encode, entry, evaluate_within, int, stop_files, stopped_wave, type_files,
 };
 use super::elf::{Attribute as A, Entry, Section, debug_info, object_file};
-use super::growth::{KINDS, function, meter, verify, with_entries};
+use super::growth::{KINDS, function, list_entries, meter, verify, with, with_entries};
 use super::narrowing::straight;
 
 /// The steps of a question and the bytes that it holds, as a line; nothing of what was not asked.
@@ -276,6 +276,105 @@ fn mixed_types() -> Vec<Entry> {
     types
 }
 
+/// A constant that an implicit pointer points to, and a variable that begins to be in scope where a list of ranges says.
+fn pointed_at_and_listed() -> Vec<u8> {
+    const CONST_VALUE: u64 = 0x1c;
+    const START_SCOPE: u64 = 0x2c;
+    const SECTION_OFFSET: u8 = 0x17;
+    /// Of the entry after the unit's, which has two addresses of eight bytes.
+    const NUMBER: u8 = 12 + 17;
+    /// Of the header of `.debug_rnglists`.
+    const HEADER: u8 = 12;
+    let variable = |depth: usize, name: &str, ty: usize, rest: Vec<(u64, A)>| {
+        let mut attributes = vec![(NAME, A::name(name)), (TYPE, A::Entry(ty))];
+        attributes.extend(rest);
+        entry(depth, VARIABLE, attributes)
+    };
+    let pointer = A::expression(&[0xa0, NUMBER, 0, 0, 0, 0]);
+    let memory = A::expression(&[3, 0, 0x10, 0, 0, 0, 0, 0, 0]);
+    let scope = A::Bytes(SECTION_OFFSET, vec![HEADER, 0, 0, 0]);
+    let entries = [
+        code(COMPILE_UNIT, 0, vec![]),
+        variable(1, "number", 2, vec![(CONST_VALUE, A::number(7))]),
+        int(1),
+        entry(
+            1,
+            POINTER,
+            vec![(BYTE_SIZE, A::number(8)), (TYPE, A::Entry(2))],
+        ),
+        code(SUBPROGRAM, 1, vec![]),
+        variable(2, "pointer", 3, vec![(LOCATION, pointer)]),
+        variable(2, "late", 2, vec![(LOCATION, memory), (START_SCOPE, scope)]),
+    ];
+    let (abbreviations, info) = debug_info(&entries);
+    // `DW_RLE_start_length` of all code, twice.
+    let range = [7, 0, 0x10, 0, 0, 0, 0, 0, 0, 64];
+    let mut ranges = vec![5, 0, 8, 0, 0, 0, 0, 0];
+    ranges.extend([&range[..], &range, &[0]].concat());
+    let length = (ranges.len() as u32).to_le_bytes();
+    with(&[
+        (".debug_abbrev", &abbreviations),
+        (".debug_info", &info),
+        (".debug_rnglists", &[&length[..], &ranges].concat()),
+    ])
+}
+
+/// Rows that are put away and taken back.
+fn remembered_rows() -> Vec<u8> {
+    // A rule; then a row that is remembered, one of its own, and the first again.
+    let rows = [0x05, 33, 1, 0x41, 0x0a, 0x41, 0x0b].repeat(20);
+    with(&[(".debug_frame", &debug_frame(&[0x0c, 33, 0], &rows))])
+}
+
+/// What expressions cost by themselves: a branch, an implicit pointer, a location that has several places, and a frame base in
+/// which a byte could be one of `DW_OP_fbreg`.
+fn of_expressions(costs: &mut Costs) {
+    let somewhere = Everywhere {
+        expression: encode("DW_OP_addr 0x1000"),
+        times: 3,
+    };
+    for (name, text) in [
+        (
+            "a branch",
+            "DW_OP_lit0, DW_OP_skip 2, DW_OP_nop, DW_OP_nop, DW_OP_stack_value",
+        ),
+        (
+            "an implicit pointer",
+            "DW_OP_implicit_pointer 0x5 +0, DW_OP_LLVM_offset_uconst 0x1",
+        ),
+        ("several places", "DW_OP_call2 0x0"),
+        (
+            "several places, moved",
+            "DW_OP_call2 0x0, DW_OP_LLVM_offset_uconst 0x1",
+        ),
+        (
+            "several places, selected",
+            "DW_OP_call2 0x0, DW_OP_dup, DW_OP_lit5, DW_OP_LLVM_select_bit_piece 8 4",
+        ),
+        ("a frame base", "DW_OP_fbreg 0"),
+        ("a register", "DW_OP_regx 40"),
+    ] {
+        let meter = Meter::new(&Limits::DEFAULT, 0);
+        let frame_base = encode("DW_OP_const1u 0x91, DW_OP_plus_uconst 0x1");
+        evaluate_within(&encode(text), &frame_base, &somewhere, &meter);
+        costs.add(name, "evaluate", &meter);
+    }
+}
+
+/// What the variables of a stop cost that another stop of the same program has asked for before.
+fn asked_again(name: &str, file: &[u8], costs: &mut Costs) {
+    let object = CodeObject::parse(file).unwrap();
+    let program = Program::load(&object).unwrap();
+    let wave = Snapshot::from_json(stopped_wave().as_bytes()).unwrap();
+    for what in ["vars", "vars again"] {
+        let arena = Arena::new();
+        let options = StopOptions::loaded_at(wave.load_address);
+        let stop = Stop::new(&program, &wave, wave.pc(), options, &arena);
+        VarsDocument::new(&stop.frame(0).unwrap(), &VarsRequest::default()).unwrap();
+        costs.add(name, what, stop.meter());
+    }
+}
+
 /// Inlined calls that overlap, so that neither is in the other.
 fn overlapping_calls() -> Vec<u8> {
     let call = |from: u64| {
@@ -305,6 +404,48 @@ fn parts() -> Vec<u8> {
     file
 }
 
+/// Two sections of a name, of which the second starts 4096 bytes after the first because of its alignment.
+fn parts_apart() -> Vec<u8> {
+    const REL: u16 = 1;
+    let (abbreviations, info) = debug_info(&[code(COMPILE_UNIT, 0, vec![]), int(1)]);
+    let sections = [
+        Section::new(".debug_abbrev", 1, &abbreviations),
+        Section::new(".debug_info", 1, &info),
+        Section::new(".debug_info", 1, &info).aligned(4096),
+    ];
+    object_file(REL, &sections)
+}
+
+/// Two units that are alike, each with a variable whose type is in the first: `DW_FORM_ref_addr` to the entry after that of the
+/// unit, which has no attributes.
+fn references_between_units() -> Vec<u8> {
+    const REF_ADDR: u8 = 0x10;
+    const HEADER: u8 = 12;
+    let to = A::Bytes(REF_ADDR, vec![HEADER + 1, 0, 0, 0]);
+    let entries = [
+        entry(0, COMPILE_UNIT, vec![]),
+        int(1),
+        entry(1, VARIABLE, vec![(TYPE, to)]),
+    ];
+    let (abbreviations, info) = debug_info(&entries);
+    with(&[
+        (".debug_abbrev", &abbreviations),
+        (".debug_info", &info.repeat(2)),
+    ])
+}
+
+/// Real files with indices of names, and with the text of their sources.
+fn with_indices_or_sources() -> impl Iterator<Item = (String, Vec<u8>)> {
+    let names = [
+        "debug_info/names-two.hsaco",
+        "debug_info/small-gfx1100-O0-embed.hsaco",
+    ];
+    names.into_iter().map(|name| {
+        let file = std::fs::read(fixture(name)).unwrap();
+        (name.to_owned(), file)
+    })
+}
+
 fn all() -> String {
     let mut costs = Costs(String::new());
     for (name, write, _, count, ..) in KINDS {
@@ -316,18 +457,26 @@ fn all() -> String {
         ("mixture", mixture()),
         ("calls that overlap", overlapping_calls()),
         ("parts", parts()),
+        ("parts that are apart", parts_apart()),
+        ("references between units", references_between_units()),
+        ("pointed at and listed", pointed_at_and_listed()),
+        ("rows that are remembered", remembered_rows()),
         ("code that narrows", straight(30)),
     ] {
         of_object(name, &file, &mut costs);
         of_stop(name, &file, &stopped_wave(), &mut costs);
     }
+    asked_again("mixture", &mixture(), &mut costs);
+    asked_again("list entries", &list_entries(20), &mut costs);
+    of_expressions(&mut costs);
     for (name, file) in type_files(1) {
         of_stop(name, &file, &stopped_wave(), &mut costs);
     }
     for (name, file, _) in stop_files(1) {
         of_stop(name, &file, &stopped_wave(), &mut costs);
     }
-    for (name, file) in super::objects().into_iter().chain(super::bundles()) {
+    let listed = super::objects().into_iter().chain(super::bundles());
+    for (name, file) in listed.chain(with_indices_or_sources()) {
         of_object(&name, &file, &mut costs);
     }
     for folder in wave_cases() {

@@ -9,6 +9,7 @@ pub struct Section<'a> {
     address: u64,
     link: u32,
     info: u32,
+    alignment: u64,
     bytes: &'a [u8],
 }
 
@@ -21,6 +22,8 @@ impl<'a> Section<'a> {
             address: 0,
             link: 0,
             info: 0,
+            // Offsets of notes and symbols count from an alignment of four or less.
+            alignment: 1,
             bytes,
         }
     }
@@ -31,6 +34,10 @@ impl<'a> Section<'a> {
 
     pub fn flags(self, flags: u64) -> Section<'a> {
         Section { flags, ..self }
+    }
+
+    pub fn aligned(self, alignment: u64) -> Section<'a> {
+        Section { alignment, ..self }
     }
 
     pub fn at(self, address: u64) -> Section<'a> {
@@ -75,8 +82,7 @@ pub fn object_file(file_type: u16, sections: &[Section<'_>]) -> Vec<u8> {
             64 + body.len() as u64,
             section.bytes.len() as u64,
             u64::from(section.link) | u64::from(section.info) << 32,
-            // Offsets of notes and symbols count from an alignment of four or less.
-            1,
+            section.alignment,
             if section.kind == 2 { 24 } else { 0 },
         ];
         headers.extend(words.iter().flat_map(|word| word.to_le_bytes()));

@@ -21,6 +21,7 @@ mod elf;
 mod every;
 mod growth;
 mod guard;
+mod least;
 mod narrowing;
 mod values;
 

@@ -68,24 +68,49 @@ pub fn straight(count: usize) -> Vec<u8> {
     file
 }
 
+/// Of how many bytes of code it is said where the lanes are, and the steps that it took. None is refused: of what is too much
+/// nothing is begun.
+fn annotated(file: &[u8], meter: Meter) -> (u64, u64) {
+    let meter = Arc::new(meter);
+    let found = annotate_file_within(file, &meter, &|_| true).unwrap();
+    let [function] = found.functions.as_slice() else {
+        panic!("{found:?}");
+    };
+    assert!(meter.refused().is_none(), "{:?}", meter.refused());
+    (function.covered, meter.steps())
+}
+
 /// What it takes to say where the lanes are is what the meter says, whatever the code, and never more than the file may.
 #[test]
 fn annotating_costs_no_more_than_the_file_may() {
     let mut costs = Vec::new();
     for count in [50, 100, 200, 400] {
         let file = straight(count);
-        let meter = Arc::new(Meter::new(&Limits::DEFAULT, file.len() as u64));
-        let found = annotate_file_within(&file, &meter, &|_| true).unwrap();
-        let [function] = found.functions.as_slice() else {
-            panic!("{found:?}");
-        };
-        assert!(function.covered > 0, "{function:?}");
-        costs.push((count, meter.steps(), meter.most_steps(), function.covered));
+        let (covered, steps) = annotated(&file, Meter::new(&Limits::DEFAULT, file.len() as u64));
+        assert!(covered > 0, "{count}");
+        costs.push((count, steps, covered));
     }
     println!("{costs:?}");
-    for (count, steps, most, _) in &costs {
-        assert!(steps < most, "{count}: {steps} of {most}");
-    }
     // To say it at every place of so many is not linear, and is paid for.
     assert!(costs[1].1 > 2 * costs[0].1, "{costs:?}");
+}
+
+/// With fewer steps than all of it takes less is said, and no more is taken.
+#[test]
+fn what_would_cost_more_than_there_is_is_not_said() {
+    let file = straight(50);
+    let with = |work| {
+        let mut limits = Limits::DEFAULT;
+        (limits.work, limits.work_per_byte) = (work, 0);
+        annotated(&file, Meter::new(&limits, 0))
+    };
+    let (whole, steps) = with(1 << 30);
+    let parts = [1, 2, 4, 8, 16, 32, 64, 128].map(|part| with(steps / part + 1));
+    println!("{whole} in {steps}: {parts:?}");
+    assert_eq!(parts[0].0, whole);
+    assert!(
+        parts.is_sorted_by(|more, less| more.0 >= less.0),
+        "{parts:?}"
+    );
+    assert!(parts[7].0 < whole, "{parts:?}");
 }

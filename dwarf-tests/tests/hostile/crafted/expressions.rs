@@ -10,6 +10,7 @@ use hetdwarf::eval::{
 };
 use hetdwarf::expr::{Encoding, ParseOptions, parse};
 use hetdwarf::location::{Access, Arena, read, read_lanes, write};
+use hetdwarf::meter::Meter;
 
 use crate::elf::uleb;
 use crate::guard::Guard;
@@ -31,9 +32,9 @@ pub fn encode(text: &str) -> Vec<u8> {
 }
 
 /// Every entry is this expression; every location list has it so many times.
-struct Everywhere {
-    expression: Vec<u8>,
-    times: usize,
+pub struct Everywhere {
+    pub expression: Vec<u8>,
+    pub times: usize,
 }
 
 impl<'a> Resolver<'a> for &'a Everywhere {
@@ -74,6 +75,31 @@ impl<'a> Resolver<'a> for &'a Everywhere {
         }
         Ok(())
     }
+}
+
+/// Evaluates once, for all lanes, and pays with a meter.
+pub fn evaluate_within(bytes: &[u8], frame_base: &[u8], everywhere: &Everywhere, meter: &Meter) {
+    let wave = Zeros(WaveSize::Wave64);
+    let arena = Arena::new();
+    let frame_base = ExpressionBytes::alone(frame_base, UNIT);
+    let context = Context {
+        wave: Some(&wave),
+        lane: LaneFocus::All,
+        resolver: Some(&everywhere),
+        subprogram: Some(Subprogram {
+            frame_base: Some(LocationAttribute::Expression(frame_base)),
+            ..Subprogram::default()
+        }),
+        meter: Some(meter),
+        pc: Some(0),
+        ..Context::new(&arena)
+    };
+    evaluate(
+        &ExpressionBytes::alone(bytes, UNIT),
+        ResultKind::Any,
+        &context,
+    )
+    .unwrap();
 }
 
 /// Evaluates in every way, reads and writes what comes out.

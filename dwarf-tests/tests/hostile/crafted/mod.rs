@@ -8,7 +8,7 @@ mod stops;
 mod types;
 
 pub use entries::*;
-pub use expressions::encode;
+pub use expressions::{Everywhere, encode, evaluate_within};
 pub use frames::debug_frame;
 pub use stops::{stop_files, stopped_wave};
 pub use types::type_files;
