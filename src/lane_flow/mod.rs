@@ -9,16 +9,19 @@
 //!
 //! ```
 //! use hetdwarf::lane_flow::{Function, LaneFlow, LaneState};
+//! use hetdwarf::meter::Meter;
 //! use hetdwarf::prelude::*;
 //! # #[cfg(feature = "serde")] {
 //!
 //! let file = std::fs::read("src/cli/demo/calls-O2.rocm.hsaco").unwrap();
 //! let wave = Snapshot::from_json(&std::fs::read("src/cli/demo/stop.json").unwrap())?;
 //! let object = CodeObject::parse(&file)?;
-//! let flow = LaneFlow::new(object.target().processor(), wave.wave_size(), Function::all(&object)?);
+//! let functions = Function::all(&object)?;
+//! let flow = LaneFlow::new(object.target().processor(), wave.wave_size(), functions, object.meter());
 //!
 //! let pc = wave.load_address.to_code(wave.pc());
-//! let found = flow.stop(&wave, pc.0, wave.load_address, None)?;
+//! let meter = Meter::new(object.meter().limits(), file.len() as u64);
+//! let found = flow.stop(&wave, pc.0, wave.load_address, None, &meter)?;
 //! assert_eq!(found.lane(3), (0, LaneState::Active));
 //! assert_eq!(found.frames[0].lanes[2], LaneState::Elsewhere);
 //! # }
