@@ -80,10 +80,7 @@ fn what_is_read_for_all_lanes_is_paid_for_at_once() {
             options.lanes = (0..lanes).map(Lane).collect();
             options.read = Some(8192 * 8);
             let arena = Arena::new();
-            let context = Context {
-                limits,
-                ..Context::new(&arena)
-            };
+            let context = Context::new(&arena).with_limits(limits);
             let request = EvalRequest::new(&expression, &options, &context, unit, 0);
             let found = evaluate_all(&request).unwrap();
             found.lanes.iter().all(|lane| lane.read.is_some())

@@ -82,18 +82,16 @@ pub fn evaluate_within(bytes: &[u8], frame_base: &[u8], everywhere: &Everywhere,
     let wave = Zeros(WaveSize::Wave64);
     let arena = Arena::new();
     let frame_base = ExpressionBytes::alone(frame_base, UNIT);
-    let context = Context {
-        wave: Some(&wave),
-        lane: LaneFocus::All,
-        resolver: Some(&everywhere),
-        subprogram: Some(Subprogram {
+    let context = Context::new(&arena)
+        .with_wave(&wave)
+        .with_lane(LaneFocus::All)
+        .with_resolver(&everywhere)
+        .with_subprogram(Subprogram {
             frame_base: Some(LocationAttribute::Expression(frame_base)),
             ..Subprogram::default()
-        }),
-        meter: Some(meter),
-        pc: Some(0),
-        ..Context::new(&arena)
-    };
+        })
+        .with_meter(Some(meter))
+        .with_pc(0);
     evaluate(
         &ExpressionBytes::alone(bytes, UNIT),
         ResultKind::Any,
