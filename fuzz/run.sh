@@ -6,7 +6,7 @@
 # What a target found is in fuzz/artifacts/TARGET, what it printed in fuzz/artifacts/TARGET.log; the status is 1
 # if any found something. SECONDS_EACH=N runs each for N seconds instead.
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit 2
 
 minutes=${1:?usage: fuzz/run.sh MINUTES [TARGET…]}
 shift

@@ -270,6 +270,7 @@ impl<'de> Visitor<'de> for NodeVisitor {
         let mut fields = BTreeMap::new();
         while let Some((name, value)) = map.next_entry::<String, Node<'de>>()? {
             if fields.contains_key(&name) {
+                let name: String = name.chars().take(SHOWN).collect();
                 return Err(A::Error::custom(format_args!(
                     "the field {name:?} is there twice"
                 )));

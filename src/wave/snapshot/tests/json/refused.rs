@@ -379,4 +379,7 @@ fn a_message_quotes_no_long_text() {
         assert!(message.contains(says), "{from}: {message}");
         assert!(message.len() < 300, "{from}: {message}");
     }
+    let message = error(&format!(r#"{{"{long}": 0, "{long}": 0}}"#));
+    assert!(message.contains("is there twice"), "{message}");
+    assert!(message.len() < 300, "{message}");
 }
