@@ -120,6 +120,12 @@ impl Meter {
         is_left.then(|| Meter::of(&self.limits, self.most_steps / 4, self.most_bytes / 4))
     }
 
+    /// A meter for what may take half of the steps that are left, and hold all that may be held.
+    pub(crate) fn half(&self) -> Meter {
+        let bytes = self.most_bytes.saturating_sub(self.bytes());
+        Meter::of(&self.limits, self.steps_left() / 2, bytes)
+    }
+
     /// A meter for a thread that does a part of the question: it starts with what was used until now.
     pub(crate) fn fork(&self) -> Meter {
         let fork = Meter::of(&self.limits, self.most_steps, self.most_bytes);

@@ -271,7 +271,12 @@ impl<'n, 'a> Annotator<'n, 'a> {
             if function.die.unit != id || !wanted(name) {
                 continue;
             }
-            match self.plan(&function, &header)? {
+            let plan = self.plan(&function, &header);
+            // What is kept of a function is many times its code, and nobody asks for it again.
+            if let Some(range) = function.ranges.first() {
+                self.flow.forget(range.start);
+            }
+            match plan? {
                 Ok(plan) => planned.push(plan),
                 Err(report) => found.functions.push(report),
             }

@@ -467,6 +467,37 @@ impl<'a> FallibleIterator for Instructions<'a> {
 mod tests {
     use super::*;
 
+    #[test]
+    fn effects_have_their_offsets_in_bytes() {
+        use Instruction as I;
+        use RegisterRule::{Offset, ValOffset};
+        let (register, space) = (7, 5);
+        let rule = |rule| Effect::Rule(7, rule);
+        let cfa = |offset, space| Effect::DefineCfa {
+            register: 7,
+            offset,
+            space,
+        };
+        #[rustfmt::skip]
+        let expected = [
+            (I::Offset { register, offset: 2 }, rule(Offset(-16))),
+            (I::OffsetExtended { register, offset: 2 }, rule(Offset(-16))),
+            (I::OffsetExtendedSf { register, offset: -2 }, rule(Offset(16))),
+            (I::GnuNegativeOffsetExtended { register, offset: 2 }, rule(Offset(16))),
+            (I::ValOffset { register, offset: 2 }, rule(ValOffset(-16))),
+            (I::ValOffsetSf { register, offset: -2 }, rule(ValOffset(16))),
+            (I::DefCfa { register, offset: 2 }, cfa(2, 0)),
+            (I::DefCfaSf { register, offset: -2 }, cfa(16, 0)),
+            (I::DefCfaOffset { offset: 2 }, Effect::CfaOffset(2)),
+            (I::DefCfaOffsetSf { offset: -2 }, Effect::CfaOffset(16)),
+            (I::LlvmDefAspaceCfa { register, offset: 2, space }, cfa(2, 5)),
+            (I::LlvmDefAspaceCfaSf { register, offset: -2, space }, cfa(16, 5)),
+        ];
+        for (instruction, effect) in expected {
+            assert_eq!(instruction.effect(-8, 0), effect, "{}", instruction.name());
+        }
+    }
+
     /// Where an expression starts is counted back from there.
     #[test]
     fn an_expression_ends_where_its_instruction_does() {

@@ -65,7 +65,7 @@ impl<'s, 'p> StopFrame<'s, 'p, '_> {
         }
         let flow = self.stop.program().lane_flow(self.wave_size());
         let found = flow.changed_between(wave, waiting.address, self.stop.meter());
-        // After what cannot be paid for nothing is evaluated any more.
+        // The question's meter has refused it, so that the answer is marked as not complete.
         let Ok(changed) = found else {
             return Some(Rc::new(Changed::all()));
         };

@@ -1,8 +1,10 @@
 //! What a question pays for that is found out about functions: each thing once, also if it was found out before and kept, so that
-//! an answer does not depend on who asked before. What is kept is held by the meter of the file.
+//! an answer does not depend on who asked before. What is kept of a function is held by the meter of the file, until the function is
+//! forgotten.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::collections::btree_map::{BTreeMap, Entry};
 use std::sync::OnceLock;
 
 use super::state::State;
@@ -36,6 +38,10 @@ pub(super) enum Item {
 pub(super) struct Left {
     instructions: usize,
     bytes: u64,
+    /// Whether there were too few instructions.
+    is_short: bool,
+    /// Whether there were too few bytes: then nothing is counted any more.
+    is_full: bool,
 }
 
 /// Something that was found out, and what it took.
@@ -49,15 +55,13 @@ pub(super) struct Kept<T> {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cost {
     instructions: usize,
-    bytes: u64,
+    pub(super) bytes: u64,
 }
 
 /// What one question has paid for.
 #[derive(Debug)]
 pub(crate) struct Bill<'m> {
     meter: &'m Meter,
-    /// What is kept for all questions.
-    held: &'m Held,
     /// By the address of the function.
     paid: RefCell<BTreeSet<(u64, Item)>>,
 }
@@ -68,6 +72,8 @@ impl Left {
         Left {
             instructions,
             bytes: MOST_BYTES,
+            is_short: false,
+            is_full: false,
         }
     }
 
@@ -75,10 +81,14 @@ impl Left {
         self.instructions
     }
 
-    /// Counts instructions off that are gone through. Where they are not enough none is left.
+    /// Counts instructions off that are gone through. Nothing if they are not enough; then none is left.
     pub(super) fn count(&mut self, instructions: usize) -> Option<()> {
+        if self.is_full {
+            return None;
+        }
         let rest = self.instructions.checked_sub(instructions);
         self.instructions = rest.unwrap_or(0);
+        self.is_short |= rest.is_none();
         rest.map(|_| ())
     }
 
@@ -87,20 +97,40 @@ impl Left {
         self.count(values / PER_INSTRUCTION)
     }
 
-    /// Counts off a state that is kept. Gives its bytes.
-    pub(super) fn keep(&mut self, state: &State) -> Option<u64> {
-        let bytes = state.bytes();
-        match self.bytes.checked_sub(bytes) {
-            Some(rest) => self.bytes = rest,
-            None => self.instructions = 0,
-        }
-        self.count(1)?;
-        Some(bytes)
+    /// Counts off bytes that are kept.
+    pub(super) fn keep(&mut self, bytes: u64) -> Option<()> {
+        let rest = self.bytes.checked_sub(bytes);
+        self.bytes = rest.unwrap_or(0);
+        self.is_full |= rest.is_none();
+        self.count(1)
     }
 
-    /// Gives back the bytes of one that is kept no longer.
-    pub(super) fn release(&mut self, bytes: u64) {
-        self.bytes = self.bytes.saturating_add(bytes);
+    /// Takes in a state before an instruction that branches go to: keeps it, or joins it with the one that is kept.
+    /// Gives whether that is news; nothing if it is too much.
+    ///
+    /// * `shared`: the bytes of what it shares with the state that the analysis goes on with, and with no other.
+    pub(super) fn arrive<K: Ord>(
+        &mut self,
+        states: &mut BTreeMap<K, State>,
+        key: K,
+        (state, shared): (&State, u64),
+    ) -> Option<bool> {
+        self.compare(state.size())?;
+        match states.entry(key) {
+            Entry::Occupied(mut known) => {
+                let is_new = known.get_mut().join(state);
+                if is_new {
+                    // What it shared with others may be its own now.
+                    self.keep(known.get().bytes())?;
+                }
+                Some(is_new)
+            }
+            Entry::Vacant(none) => {
+                self.keep(shared.saturating_add(state.bytes()))?;
+                none.insert(state.clone());
+                Some(true)
+            }
+        }
     }
 }
 
@@ -116,16 +146,19 @@ impl Cost {
         }
     }
 
-    /// The same of what is not kept.
-    pub(super) const fn without_bytes(self) -> Cost {
-        Cost { bytes: 0, ..self }
-    }
-
     pub(super) fn plus(self, other: Cost) -> Cost {
         Cost {
             instructions: self.instructions.saturating_add(other.instructions),
             bytes: self.bytes.saturating_add(other.bytes),
         }
+    }
+}
+
+impl<T> Kept<T> {
+    /// With the bytes of what is kept.
+    pub(super) fn with_bytes(mut self, bytes: impl Fn(&T) -> u64) -> Kept<T> {
+        self.cost.bytes = bytes(&self.found);
+        self
     }
 }
 
@@ -139,10 +172,9 @@ impl<T> Kept<Option<T>> {
 }
 
 impl<'m> Bill<'m> {
-    pub(super) fn new(meter: &'m Meter, held: &'m Held) -> Bill<'m> {
+    pub(super) fn new(meter: &'m Meter) -> Bill<'m> {
         Bill {
             meter,
-            held,
             paid: RefCell::default(),
         }
     }
@@ -174,9 +206,30 @@ impl<'m> Bill<'m> {
         if self.left() < cost.instructions {
             self.pay(usize::MAX)?;
         }
-        self.meter.hold(cost.bytes)?;
-        self.meter.release(cost.bytes);
+        self.has_room_for(cost.bytes)
+    }
+
+    /// Whether the question may hold so many bytes.
+    ///
+    /// # Errors
+    /// If not.
+    fn has_room_for(&self, bytes: u64) -> Result<()> {
+        self.meter.hold(bytes)?;
+        self.meter.release(bytes);
         Ok(())
+    }
+
+    /// Holds what is kept for all questions.
+    ///
+    /// # Errors
+    /// If the file may not hold so much; it is then the question's error.
+    pub(super) fn hold(&self, held: &Held, bytes: u64) -> Result<()> {
+        let count = usize::try_from(bytes).unwrap_or(usize::MAX);
+        if held.meter().affords::<u8>(0, count) {
+            held.hold(bytes)
+        } else {
+            self.meter.hold(u64::MAX)
+        }
     }
 
     /// Finds something out, which is not paid yet.
@@ -195,15 +248,17 @@ impl<'m> Bill<'m> {
         let granted = Left::of(self.left().min(most));
         let mut left = granted;
         let found = find(&mut left);
-        if left.instructions == 0 && granted.instructions < most {
+        if left.is_short && granted.instructions < most {
             self.pay(usize::MAX)?;
         }
         let cost = Cost {
             instructions: granted.instructions.saturating_sub(left.instructions),
             bytes: granted.bytes.saturating_sub(left.bytes),
         };
-        self.meter.hold(cost.bytes)?;
-        self.meter.release(cost.bytes);
+        if let Err(error) = self.has_room_for(cost.bytes) {
+            self.pay(cost.instructions)?;
+            return Err(error);
+        }
         Ok(Kept { found, cost })
     }
 
@@ -215,19 +270,28 @@ impl<'m> Bill<'m> {
         &self,
         cell: &'k OnceLock<Kept<T>>,
         (function, item): (u64, Item),
+        held: &Held,
         find: impl FnOnce() -> Result<Kept<T>>,
     ) -> Result<&'k T> {
         let kept = match cell.get() {
             Some(kept) => kept,
             None => {
                 let kept = find()?;
-                self.held.hold(kept.cost.bytes)?;
+                self.pay_once((function, item), kept.cost)?;
+                self.hold(held, kept.cost.bytes)?;
                 cell.get_or_init(|| kept)
             }
         };
-        if self.paid.borrow_mut().insert((function, item)) {
-            self.pay(kept.cost.instructions)?;
-        }
+        self.pay_once((function, item), kept.cost)?;
         Ok(&kept.found)
+    }
+
+    /// Pays for something that is kept of a function, if that was not done before.
+    pub(super) fn pay_once(&self, item: (u64, Item), cost: Cost) -> Result<()> {
+        if self.paid.borrow_mut().insert(item) {
+            self.pay(cost.instructions)?;
+            self.has_room_for(cost.bytes)?;
+        }
+        Ok(())
     }
 }

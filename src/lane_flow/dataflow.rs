@@ -62,7 +62,7 @@ pub(super) fn follow(
             for edge in code.edges(index) {
                 match edge {
                     Edge::To(to) if code.is_leader(to) || to == start => {
-                        if flow.arrive(to, &state, left)? {
+                        if left.arrive(&mut flow.states, to, (&state, 0))? {
                             work.insert((code.order(to), to));
                         }
                     }
@@ -84,19 +84,6 @@ pub(super) fn follow(
 }
 
 impl Dataflow {
-    /// Takes in a state before an instruction. Gives whether that is news; nothing if it is too much.
-    fn arrive(&mut self, index: usize, state: &State, left: &mut Left) -> Option<bool> {
-        left.compare(state.size())?;
-        match self.states.get_mut(&index) {
-            Some(known) => Some(known.join(state)),
-            None => {
-                left.keep(state)?;
-                self.states.insert(index, state.clone());
-                Some(true)
-            }
-        }
-    }
-
     /// The function is left by an instruction: with a return, or with a jump to another function that returns
     /// in its place.
     fn leave(&mut self, context: &Context<'_>, index: usize, mut state: State) {

@@ -197,9 +197,13 @@ impl Context<'_> {
         if let Some(own) = value.get_mut(usize::from(half))
             && *own == Value::Unknown
         {
-            // What it made the last time is something else.
+            // What it made the last time is something else, also where it is an operand's.
             state.replace(Value::Made(number), Value::Unknown);
             *own = Value::Made(number);
+            let other = value.get_mut(usize::from(half ^ 1));
+            if let Some(other) = other.filter(|other| **other == Value::Made(number)) {
+                *other = Value::Unknown;
+            }
         }
         value
     }
@@ -208,6 +212,22 @@ impl Context<'_> {
     /// made of follows, where that is still there.
     pub(super) fn assume(&self, state: &mut State, index: usize, bit: bool) {
         let is_on = matches!(self.follow, Follow::ActiveLane(_));
+        // Of the other half's dword of EXEC the lane's bit is another lane's.
+        let is_exec = |operand: Operand| {
+            let own = match self.half() {
+                Some(0) => MachineRegister::ExecLo,
+                Some(_) => MachineRegister::ExecHi,
+                None => return false,
+            };
+            let span = operand.registers();
+            let dword = |span: Span| span.registers().nth(usize::from(self.half()?));
+            is_exec(operand) && span.and_then(dword) == Some(own)
+        };
+        let overlaps = |one: Operand, other: Operand| {
+            let registers =
+                |operand: Operand| operand.registers().into_iter().flat_map(Span::registers);
+            registers(one).any(|register| registers(other).any(|other| other == register))
+        };
         let effect = self.code.instructions.get(index).map(|one| one.effect);
         let (source, expected) = match effect {
             Some(Effect::Scalar {
@@ -220,7 +240,7 @@ impl Context<'_> {
                 Some(op) if is_exec(b) => (a, op.exchanged().operand(is_on, bit)),
                 _ => return,
             },
-            Some(Effect::SaveExec { op, dst, src }) if dst != src => {
+            Some(Effect::SaveExec { op, dst, src }) if !overlaps(dst, src) => {
                 (src, bitwise_of(op).exchanged().operand(is_on, bit))
             }
             _ => return,

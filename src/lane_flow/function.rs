@@ -25,6 +25,7 @@ use crate::abi::{Callees, addressing};
 use crate::arch::{Processor, ScratchAddressing, WaveSize};
 use crate::error::Result;
 use crate::isa::{Decoder, MachineRegister};
+use crate::meter::Held;
 
 /// How many instructions may be gone through for one thing that is found out, for each that the function has; and the
 /// bounds of their number.
@@ -44,6 +45,8 @@ type Addresses = Option<BTreeSet<u64>>;
 #[derive(Debug)]
 pub(super) struct FunctionFlow {
     address: u64,
+    /// What is kept here.
+    held: Held,
     code: Code,
     wave_size: WaveSize,
     addressing: Option<ScratchAddressing>,
@@ -92,19 +95,20 @@ impl FunctionFlow {
         decoder: &Decoder,
         callees: &Callees<'_>,
         (address, bytes): (u64, &[u8]),
-        bill: &Bill<'_>,
-    ) -> Result<Kept<Option<Box<FunctionFlow>>>> {
+        (bill, held): (&Bill<'_>, Held),
+    ) -> Result<Kept<Option<Arc<FunctionFlow>>>> {
         let decoded = Cost::of_code(bytes);
         bill.affords(decoded)?;
         let Ok(code) = Code::new(decoder, callees, (address, bytes)) else {
             return Ok(Kept {
                 found: None,
-                cost: decoded.without_bytes(),
+                cost: decoded,
             });
         };
         let addressing = addressing(processor, &code.instructions);
         let mut function = FunctionFlow {
             address,
+            held,
             code,
             wave_size,
             addressing,
@@ -121,9 +125,11 @@ impl FunctionFlow {
         let context = function.context(callees, Follow::Scalars, &[]);
         let facts = Facts::find(&context, function.steps(), bill)?;
         function.facts = facts.found;
+        let cost = decoded.plus(facts.cost);
+        bill.hold(&function.held, cost.bytes)?;
         Ok(Kept {
-            found: Some(Box::new(function)),
-            cost: decoded.plus(facts.cost),
+            found: Some(Arc::new(function)),
+            cost,
         })
     }
 
@@ -224,6 +230,12 @@ impl FunctionFlow {
         callees: &Callees<'_>,
         (index, half): (usize, u8),
     ) -> Vec<u64> {
+        /// So far after the last place on that branches go to hardly any instruction is: what is known there would take long.
+        const FAR: usize = 1 << 16;
+        if self.since(index) > FAR {
+            let address = self.code.instructions.get(index).map(|one| one.address);
+            return address.into_iter().collect();
+        }
         let stop = self.at_stop(callees, index);
         let context = self.context(callees, Follow::ActiveLane(half), &stop.rows);
         gap::until_acting(&context, index, stop.state.clone())
@@ -314,7 +326,7 @@ impl FunctionFlow {
             Ok(found.that_keeps(|returned, _| returned.state.bytes()))
         };
         let key = (self.address, Item::Returned(index));
-        bill.keep(&cell, key, find).cloned()
+        bill.keep(&cell, key, &self.held, find).cloned()
     }
 
     /// The instructions that may have switched lanes of a half off that are off before an instruction. None if it
@@ -334,11 +346,12 @@ impl FunctionFlow {
         let find = || {
             bill.find(MOST_BEFORE, |left| {
                 let all = all.and_then(|all| self.switches_in(all, callees, (index, half), left));
-                all.unwrap_or_default().into()
+                Arc::from(all.unwrap_or_default())
             })
+            .map(|found| found.with_bytes(bytes_of))
         };
         let key = (self.address, Item::SwitchesAt(index, half));
-        bill.keep(&cell, key, find).cloned()
+        bill.keep(&cell, key, &self.held, find).cloned()
     }
 
     /// The same, found again each time.
@@ -378,7 +391,7 @@ impl FunctionFlow {
             let found = bill.find(self.steps(), |left| Switches::find(&contexts, entry, left))?;
             Ok(found.that_keeps(|_, bytes| bytes))
         };
-        let found = bill.keep(cell, (self.address, item), find)?;
+        let found = bill.keep(cell, (self.address, item), &self.held, find)?;
         Ok(found.as_ref())
     }
 
@@ -396,7 +409,7 @@ impl FunctionFlow {
         let all = found.into_iter().filter_map(|(switch, state)| {
             Some(PossibleSwitch {
                 address: address(switch?)?,
-                bits: self.bits_at_stop(callees, at.0, &rows, &state),
+                bits: self.bits_at_stop(callees, at.0, &state),
             })
         });
         Some(all.collect())
@@ -419,7 +432,7 @@ impl FunctionFlow {
         };
         let bits = found
             .iter()
-            .map(|(_, state)| self.bits_at_stop(callees, at.0, &rows, state));
+            .map(|(_, state)| self.bits_at_stop(callees, at.0, state));
         Ok(Some(bits.collect()))
     }
 
@@ -450,13 +463,13 @@ impl FunctionFlow {
         &self,
         callees: &Callees<'_>,
         index: usize,
-        rows: &[Option<Slot>],
         state: &State,
     ) -> Vec<(DwordPlace, bool)> {
         let stop = self.at_stop(callees, index);
+        let dwords = self.facts.as_ref().map_or(&[][..], Facts::dwords);
         let place_at_stop = |place: DwordPlace| match place {
             DwordPlace::Scratch { slot, lane } => {
-                let row = rows.iter().position(|row| *row == Some(slot))?;
+                let row = dwords.binary_search(&Dword::Row(slot)).ok()?;
                 let slot = stop.rows.get(row).copied().flatten()?;
                 Some(DwordPlace::Scratch { slot, lane })
             }
@@ -509,7 +522,7 @@ impl FunctionFlow {
             let never = never.and_then(|one| one.before(&contexts, index, &mut most));
             for (switch, state) in lanes.into_iter().chain(never.into_iter().flatten()) {
                 let Some(switch) = switch else { continue };
-                let known = self.bits_at_stop(callees, index, &rows, &state);
+                let known = self.bits_at_stop(callees, index, &state);
                 let entered = switch != NEVER;
                 let left = self.code.instructions.get(switch).map(|one| one.address);
                 let behind = match left {
@@ -537,8 +550,10 @@ impl FunctionFlow {
                         Right::Open(Some(BTreeSet::new()))
                     }
                 });
+                bill.pay(behind.len().saturating_add(known.len()))?;
                 found.extend(ways.map(|ways| OffLane { half, left, ways }));
             }
+            bill.pay(MOST_BEFORE.saturating_sub(most.instructions()))?;
         }
         Ok(Some(found))
     }
@@ -556,6 +571,19 @@ impl FunctionFlow {
     fn predecessors(&self) -> &Predecessors {
         (self.predecessors).get_or_init(|| Predecessors::of(&self.code))
     }
+}
+
+/// How many bytes what may have switched lanes off takes.
+fn bytes_of(switches: &Arc<[PossibleSwitch]>) -> u64 {
+    let bits = |one: &PossibleSwitch| {
+        one.bits
+            .len()
+            .saturating_mul(size_of::<(DwordPlace, bool)>())
+    };
+    let all = switches
+        .iter()
+        .map(|one| bits(one).saturating_add(size_of::<PossibleSwitch>()));
+    all.fold(0, usize::saturating_add) as u64
 }
 
 /// Where something is kept that is found out for a key.

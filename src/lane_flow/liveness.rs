@@ -106,6 +106,11 @@ impl Liveness {
                 }
             }
         }
+        let words = finder.dwords.len().saturating_mul(starts.len());
+        let bytes = (words as u64).saturating_mul(size_of::<u64>() as u64);
+        if left.keep(bytes).is_none() {
+            return Liveness::default();
+        }
         let empty = Live {
             scalars: 0,
             lanes: vec![0; finder.dwords.len()].into(),
@@ -119,6 +124,11 @@ impl Liveness {
             };
             if let Some(waiting) = is_waiting.get_mut(block) {
                 *waiting = false;
+            }
+            let after_it = graph.neighbors_directed(NodeIndex::new(block), Direction::Outgoing);
+            let compared = after_it.count().saturating_add(1);
+            if (left.compare(compared.saturating_mul(finder.dwords.len()))).is_none() {
+                return Liveness::default();
             }
             let mut set = after(&graph, block, &live, &empty);
             for index in (*first..*end).rev() {

@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::bill::Left;
 use super::changed::Predecessors;
 use super::code::{Code, Edge};
 use super::gap::{around, is_control};
@@ -116,10 +117,11 @@ pub(super) fn ahead(contexts: &Contexts<'_>, index: usize, state: State) -> Opti
     let mut known: BTreeMap<(usize, bool), State> = BTreeMap::new();
     let mut work = vec![(index, true, state)];
     let mut left = MOST_STEPS;
+    let mut live = Left::of(MOST_STEPS);
     while let Some((index, is_on, mut state)) = work.pop() {
         left = left.checked_sub(1)?;
         if code.is_leader(index) {
-            contexts.off.keep_live(&mut state, index);
+            contexts.off.keep_live(&mut state, index, &mut live)?;
             match known.get_mut(&(index, is_on)) {
                 Some(known) => {
                     if !known.join(&state) {

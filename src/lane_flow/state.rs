@@ -1,5 +1,6 @@
 //! What is known of the machine at one place of the code, in terms of a stop.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::flat::Flat;
@@ -163,11 +164,6 @@ impl State {
 
     /// Forgets of scratch all but some lanes of some rows, a bit each.
     pub(super) fn keep_slots(&mut self, rows: impl Iterator<Item = (Slot, u64)> + Clone) {
-        let lanes_of = |slot: Slot| {
-            let mut rows = rows.clone();
-            rows.find(|(row, _)| *row == slot)
-                .map_or(0, |(_, lanes)| lanes)
-        };
         if !self.slots_lost {
             let mut only: Vec<(Slot, Vector)> = (rows.clone())
                 .filter(|(_, lanes)| *lanes != 0)
@@ -178,7 +174,17 @@ impl State {
             only.dedup_by_key(|(slot, _)| *slot);
             self.slots_lost = true;
             self.slots = Arc::new(Flat::in_order(only.into_iter()));
-        } else if !(self.slots.iter())
+            return;
+        }
+        if self.slots.is_empty() {
+            return;
+        }
+        let mut kept: BTreeMap<Slot, u64> = BTreeMap::new();
+        for (slot, lanes) in rows {
+            kept.entry(slot).or_insert(lanes);
+        }
+        let lanes_of = |slot: Slot| kept.get(&slot).copied().unwrap_or(0);
+        if !(self.slots.iter())
             .all(|(slot, vector)| vector.has_lanes() && vector.is_only(lanes_of(slot)))
         {
             let only = self.slots.iter();

@@ -6,6 +6,7 @@
 )]
 
 use super::Reason;
+use super::bill::Left;
 use super::code::Code;
 use super::exec::NewExec;
 use super::facts::Facts;
@@ -170,14 +171,17 @@ impl<'c> Context<'c> {
         }
     }
 
-    /// Forgets what cannot reach EXEC from an instruction on that branches go to.
-    pub(super) fn keep_live(&self, state: &mut State, index: usize) {
+    /// Forgets what cannot reach EXEC from an instruction on that branches go to. Nothing if that is too much.
+    pub(super) fn keep_live(&self, state: &mut State, index: usize, left: &mut Left) -> Option<()> {
+        /// As many dwords as hardly any function has cost nothing.
+        const FREE: usize = 64;
         let (Some(half), Some(facts)) = (self.half(), self.facts) else {
-            return;
+            return Some(());
         };
         let Some(live) = facts.live(half, index) else {
-            return;
+            return Some(());
         };
+        left.count(facts.dwords().len().saturating_sub(FREE))?;
         state.keep_scalars(live.scalars);
         let dwords = facts.dwords().iter().zip(&live.lanes);
         for (dword, lanes) in dwords.clone() {
@@ -187,6 +191,7 @@ impl<'c> Context<'c> {
         }
         let rows = dwords.zip(self.rows);
         state.keep_slots(rows.filter_map(|((_, lanes), row)| Some(((*row)?, *lanes))));
+        Some(())
     }
 
     fn scalar(

@@ -1,11 +1,11 @@
 //! A stopped wave: the lanes of each of its frames.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Reason;
 use super::answer::{FrameLanes, LaneState, StopLanes};
-use super::bill::{Bill, Item, Kept};
+use super::bill::{Bill, Cost, Item, Kept};
 use super::changed::Changed;
 use super::contents::{Caller, Contents, Frame, read};
 use super::function::FunctionFlow;
@@ -66,7 +66,7 @@ impl<'a> Function<'a> {
 #[derive(Debug)]
 struct Entry<'a> {
     function: Function<'a>,
-    flow: OnceLock<Kept<Option<Box<FunctionFlow>>>>,
+    flow: Mutex<Option<Kept<Option<Arc<FunctionFlow>>>>>,
 }
 
 /// What is known of all lanes of a wave, a bit each.
@@ -84,8 +84,8 @@ struct WaveLanes {
 
 /// A place in a function.
 #[derive(Debug)]
-struct At<'f> {
-    flow: &'f FunctionFlow,
+struct At {
+    flow: Arc<FunctionFlow>,
     index: usize,
     is_kernel: bool,
 }
@@ -98,8 +98,8 @@ pub struct LaneFlow<'a> {
     decoder: Option<Decoder>,
     callees: Callees<'a>,
     functions: BTreeMap<u64, Entry<'a>>,
-    /// What is kept of them.
-    held: Held,
+    /// The object's, which holds what is kept of them.
+    meter: Arc<Meter>,
 }
 
 impl<'a> LaneFlow<'a> {
@@ -116,7 +116,7 @@ impl<'a> LaneFlow<'a> {
     ) -> LaneFlow<'a> {
         let functions: BTreeMap<u64, Entry<'a>> = (functions.into_iter())
             .map(|function| {
-                let flow = OnceLock::new();
+                let flow = Mutex::default();
                 (function.address, Entry { function, flow })
             })
             .collect();
@@ -131,13 +131,13 @@ impl<'a> LaneFlow<'a> {
             decoder: decoder(),
             callees: Callees::new(decoder(), callees),
             functions,
-            held: Held::new(Arc::clone(meter)),
+            meter: Arc::clone(meter),
         }
     }
 
     /// What a question pays with.
-    pub(crate) fn bill<'b>(&'b self, meter: &'b Meter) -> Bill<'b> {
-        Bill::new(meter, &self.held)
+    pub(crate) fn bill<'b>(&self, meter: &'b Meter) -> Bill<'b> {
+        Bill::new(meter)
     }
 
     fn entry(&self, pc: u64) -> Option<&Entry<'a>> {
@@ -146,27 +146,46 @@ impl<'a> LaneFlow<'a> {
         (offset < entry.function.code.len() as u64).then_some(entry)
     }
 
-    fn flow<'f>(
-        &'f self,
-        entry: &'f Entry<'a>,
-        bill: &Bill<'_>,
-    ) -> Result<Option<&'f FunctionFlow>> {
+    fn flow(&self, entry: &Entry<'a>, bill: &Bill<'_>) -> Result<Option<Arc<FunctionFlow>>> {
         let Some(decoder) = &self.decoder else {
             return Ok(None);
         };
         let Function { address, code, .. } = entry.function;
-        let find = || {
-            FunctionFlow::find(
+        self.make_room_for(entry);
+        let mut kept = entry.flow.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = match &mut *kept {
+            Some(kept) => kept,
+            none => none.insert(FunctionFlow::find(
                 self.processor,
                 self.wave_size,
                 decoder,
                 &self.callees,
                 (address, code),
-                bill,
-            )
+                (bill, Held::new(Arc::clone(&self.meter))),
+            )?),
         };
-        let flow = bill.keep(&entry.flow, (address, Item::Function), find)?;
-        Ok(flow.as_deref())
+        bill.pay_once((address, Item::Function), kept.cost)?;
+        Ok(kept.found.clone())
+    }
+
+    /// Drops what is kept of others, if there may be too little room for a function that nothing is kept of.
+    fn make_room_for(&self, entry: &Entry<'a>) {
+        let bytes = Cost::of_code(entry.function.code).bytes.saturating_mul(2);
+        let count = usize::try_from(bytes).unwrap_or(usize::MAX);
+        let is_kept = |entry: &Entry<'a>| {
+            let kept = entry.flow.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.is_some()
+        };
+        if !self.meter.affords::<u8>(0, count) && !is_kept(entry) {
+            self.functions.keys().for_each(|other| self.forget(*other));
+        }
+    }
+
+    /// Drops what is kept of the function at an address.
+    pub(crate) fn forget(&self, function: u64) {
+        if let Some(entry) = self.functions.get(&function) {
+            *entry.flow.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        }
     }
 
     /// Where the lanes of a stopped wave are.
@@ -255,12 +274,33 @@ impl<'a> LaneFlow<'a> {
         wants_left: Option<&WantsLeft<'_>>,
     ) -> Option<Vec<RangePlan>> {
         let entry = self.functions.get(&function)?;
+        // Where that is not enough, there is still something for others.
+        let half = meter.half();
+        let plans = self.plan_by(entry, &half, wants_left);
+        meter.work(half.steps()).ok()?;
+        let range = function..function.saturating_add(entry.function.code.len() as u64);
+        match plans {
+            Ok(plans) => plans,
+            Err(_) => Some(vec![(range, Err(Reason::Budget))]),
+        }
+    }
+
+    fn plan_by(
+        &self,
+        entry: &Entry<'a>,
+        meter: &Meter,
+        wants_left: Option<&WantsLeft<'_>>,
+    ) -> Result<Option<Vec<RangePlan>>> {
         let bill = self.bill(meter);
-        let flow = self.flow(entry, &bill).ok()??;
-        let (most, is_kernel) = (bill.left() / 2, entry.function.is_kernel);
+        let Some(flow) = self.flow(entry, &bill)? else {
+            return Ok(None);
+        };
+        let is_kernel = entry.function.is_kernel;
+        let most = bill.left();
         let (plans, used) = flow.plan((&self.callees, &bill), is_kernel, wants_left, most);
-        bill.pay(used).ok()?;
-        Some(plans)
+        // What was found before there was nothing left is right.
+        let _ = bill.pay(used);
+        Ok(Some(plans))
     }
 
     /// Places that are right for a waiting lane, those first that a reader rather expects: what it executes next, up
@@ -294,7 +334,7 @@ impl<'a> LaneFlow<'a> {
             self.find(waiting, false, &bill)?,
         ];
         Ok(match places {
-            [Ok(wave), Ok(waiting)] if core::ptr::eq(wave.flow, waiting.flow) => {
+            [Ok(wave), Ok(waiting)] if Arc::ptr_eq(&wave.flow, &waiting.flow) => {
                 bill.pay(wave.flow.cost_of_changes())?;
                 let indices = [waiting.index, wave.index];
                 (wave.flow).changed_between(&self.callees, self.wave_size, indices)
@@ -378,7 +418,7 @@ impl<'a> LaneFlow<'a> {
         pc: u64,
         is_caller: bool,
         bill: &Bill<'_>,
-    ) -> Result<core::result::Result<At<'_>, Reason>> {
+    ) -> Result<core::result::Result<At, Reason>> {
         let Some(entry) = self.entry(pc) else {
             return Ok(Err(Reason::NoFunction));
         };
@@ -392,17 +432,18 @@ impl<'a> LaneFlow<'a> {
             is_kernel,
         });
         // What calls and is not returned to may be the last instruction of a function.
-        let at = at.filter(|at| !is_caller || flow.is_after_call(at.index));
+        let at = at.filter(|at| !is_caller || at.flow.is_after_call(at.index));
         Ok(at.ok_or(Reason::NoFunction))
     }
 
     /// The same in a function that was looked at before.
-    fn find_known(&self, pc: u64) -> Option<At<'_>> {
+    fn find_known(&self, pc: u64) -> Option<At> {
         let entry = self.entry(pc)?;
-        let flow = entry.flow.get()?.found.as_deref()?;
+        let kept = entry.flow.lock().unwrap_or_else(PoisonError::into_inner);
+        let flow = kept.as_ref()?.found.clone()?;
         Some(At {
-            flow,
             index: flow.index_of(pc)?,
+            flow,
             is_kernel: entry.function.is_kernel,
         })
     }
@@ -410,7 +451,7 @@ impl<'a> LaneFlow<'a> {
     fn place_lanes(
         &self,
         contents: &Frame<'_>,
-        at: &At<'_>,
+        at: &At,
         (wave, bill): (WaveLanes, &Bill<'_>),
         lanes: &mut [LaneState],
     ) -> Result<()> {
@@ -454,7 +495,7 @@ impl<'a> LaneFlow<'a> {
     fn find_left(
         &self,
         contents: &Frame<'_>,
-        at: &At<'_>,
+        at: &At,
         (half, bill): (u8, &Bill<'_>),
         lanes: &mut [LaneState],
     ) -> Result<()> {

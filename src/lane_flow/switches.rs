@@ -144,12 +144,13 @@ impl Switches {
                     match edge {
                         Edge::To(to) if code.is_leader(to) || Some(to) != index.checked_add(1) => {
                             for (switch, state) in &lanes {
+                                let shared = state.bytes();
                                 let mut state = state.clone();
-                                contexts.off.keep_live(&mut state, to);
+                                contexts.off.keep_live(&mut state, to, left)?;
                                 let own = [*switch];
                                 let all = if *switch == SEVERAL { &same[..] } else { &own };
                                 for switch in all {
-                                    if arrive(&mut states, (to, *switch), &state, left)? {
+                                    if left.arrive(&mut states, (to, *switch), (&state, shared))? {
                                         work.insert((code.order(to), to, *switch));
                                     }
                                 }
@@ -198,24 +199,6 @@ impl Switches {
             contexts.step_all(passed, &mut lanes)?;
         }
         Some(lanes)
-    }
-}
-
-/// Takes a state in at a place. Gives whether that is news; nothing if it is too much.
-fn arrive(
-    states: &mut BTreeMap<(usize, Switch), State>,
-    at: (usize, Switch),
-    state: &State,
-    left: &mut Left,
-) -> Option<bool> {
-    left.compare(state.size())?;
-    match states.get_mut(&at) {
-        Some(known) => Some(known.join(state)),
-        None => {
-            left.keep(state)?;
-            states.insert(at, state.clone());
-            Some(true)
-        }
     }
 }
 

@@ -648,3 +648,44 @@ fn states_that_are_kept_have_a_bound() {
     );
     assert!(is_memory, "{error}");
 }
+
+/// A function that is forgotten holds nothing any more, and is found out again.
+#[test]
+fn what_is_kept_of_a_function_is_given_back() {
+    let code = bytes(&IF_ELSE);
+    let held = Arc::new(Meter::new(&Limits::DEFAULT, 0));
+    let processor = Processor::by_name("gfx1100").unwrap();
+    let flow = LaneFlow::new(processor, WaveSize::Wave32, [kernel(&code)], &held);
+    let wave = wave(0x1008, 0x0f, &[(0, 0xf0)]);
+    let stop = || ask(&flow, &wave, Some(0xff));
+    let found = stop();
+    let kept = held.bytes();
+    assert!(kept > 0);
+    assert_eq!((stop(), held.bytes()), (found.clone(), kept));
+    flow.forget(0x1000);
+    assert_eq!(held.bytes(), 0);
+    assert_eq!((stop(), held.bytes()), (found, kept));
+}
+
+/// A plan takes half of what there is at most. Where that is not enough, the function is left out, and others can be told of.
+#[test]
+fn a_plan_that_costs_too_much_leaves_the_rest_to_others() {
+    let code = bytes(&IF_ELSE);
+    let flow = flow("gfx1100", WaveSize::Wave32, &[kernel(&code)]);
+    let meter = |work: u64| {
+        let limits = Limits {
+            work,
+            work_per_byte: 0,
+            ..Limits::DEFAULT
+        };
+        Meter::new(&limits, 0)
+    };
+    let enough = meter(1000);
+    let plan = flow.plan(0x1000, &enough).unwrap();
+    assert!(plan.iter().all(|(_, known)| known.is_ok()), "{plan:?}");
+    // Eight instructions are decoded, a step each.
+    let small = meter(15);
+    let plan = flow.plan(0x1000, &small).unwrap();
+    assert_eq!(plan, [(0x1000..0x1020, Err(Reason::Budget))]);
+    assert!(small.refused().is_none());
+}

@@ -68,12 +68,13 @@ pub(super) fn walk(
     let code = context.code;
     let mut known: BTreeMap<usize, Vec<State>> = BTreeMap::new();
     let mut found = Found::default();
-    let mut work = vec![(start, state, 0)];
-    while let Some((mut index, mut state, bytes)) = work.pop() {
-        left.release(bytes);
+    let mut work = vec![(start, state)];
+    while let Some((mut index, mut state)) = work.pop() {
         loop {
             if code.is_leader(index) {
-                context.keep_live(&mut state, index);
+                if context.keep_live(&mut state, index, left).is_none() {
+                    return Ok(Answer::Unknown(Reason::Budget));
+                }
                 match arrive(known.entry(index).or_default(), &mut state, left) {
                     Some(true) => {}
                     Some(false) => break,
@@ -103,10 +104,10 @@ pub(super) fn walk(
                 match edge {
                     Edge::To(to) if next.is_none() => next = Some(to),
                     Edge::To(to) => {
-                        let Some(bytes) = left.keep(&state) else {
+                        if left.keep(state.bytes()).is_none() {
                             return Ok(Answer::Unknown(Reason::Budget));
-                        };
-                        work.push((to, state.clone(), bytes));
+                        }
+                        work.push((to, state.clone()));
                     }
                     Edge::Leaves => found.leaves = true,
                     Edge::Ends => {
@@ -133,7 +134,7 @@ fn arrive(known: &mut Vec<State>, state: &mut State, left: &mut Left) -> Option<
         return Some(false);
     }
     if known.len() < STATES {
-        left.keep(state)?;
+        left.keep(state.bytes())?;
         known.push(state.clone());
         return Some(true);
     }
@@ -141,6 +142,9 @@ fn arrive(known: &mut Vec<State>, state: &mut State, left: &mut Left) -> Option<
         return Some(false);
     };
     let changed = last.join(state);
+    if changed {
+        left.keep(last.bytes())?;
+    }
     *state = last.clone();
     Some(changed)
 }

@@ -94,10 +94,12 @@ pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
                 wave_size,
                 found: BTreeMap::new(),
             };
-            if check.run(start).is_err() {
+            let done = check.run(start);
+            // What was found before a limit was reached is given.
+            check.finish(findings);
+            if done.is_err() {
                 return;
             }
-            check.finish(findings);
         }
     }
 }
