@@ -14,7 +14,7 @@ use crate::meter::{Held, Meter};
 /// How many instructions that something is followed over are a step of the meter.
 const PER_STEP: u64 = 8;
 /// How many values that are compared or copied count as an instruction.
-const PER_INSTRUCTION: usize = 64;
+const PER_INSTRUCTION: usize = 8;
 /// How many bytes the states may have that are kept for one thing that is found out.
 const MOST_BYTES: u64 = 64 << 20;
 

@@ -17,7 +17,7 @@ use super::plan::{LanePlan, PlacePlan};
 use super::possible::{self, OffLane, Right};
 use super::state::{Exec, State};
 use super::step::{Context, Follow};
-use super::switches::{Contexts, MOST_BEFORE, NEVER, Switches};
+use super::switches::{Contexts, MOST_KNOWN, NEVER, Switches};
 use super::tree::{Asker, Source, Tree};
 use super::value::{Decisions, Undecided};
 use super::walk::{Answer, walk};
@@ -344,7 +344,7 @@ impl FunctionFlow {
         // What it takes to find what switches lanes off anywhere is paid for by itself.
         let all = self.all_switches(callees, (half, true), bill)?;
         let find = || {
-            bill.find(MOST_BEFORE, |left| {
+            bill.find(MOST_KNOWN, |left| {
                 let all = all.and_then(|all| self.switches_in(all, callees, (index, half), left));
                 Arc::from(all.unwrap_or_default())
             })
@@ -406,6 +406,7 @@ impl FunctionFlow {
         let contexts = self.contexts(callees, at.1, &rows);
         let address = |index: usize| self.code.instructions.get(index).map(|one| one.address);
         let found = switches.before(&contexts, at.0, left)?;
+        left.count(found.iter().map(|(_, state)| state.size()).sum())?;
         let all = found.into_iter().filter_map(|(switch, state)| {
             Some(PossibleSwitch {
                 address: address(switch?)?,
@@ -430,6 +431,10 @@ impl FunctionFlow {
         let Some(found) = never.before(&contexts, at.0, left) else {
             return Ok(None);
         };
+        let size = found.iter().map(|(_, state)| state.size()).sum();
+        if left.count(size).is_none() {
+            return Ok(None);
+        }
         let bits = found
             .iter()
             .map(|(_, state)| self.bits_at_stop(callees, at.0, state));
@@ -505,12 +510,12 @@ impl FunctionFlow {
                 return Ok(None);
             };
             let never = self.all_switches(callees, (half, false), bill)?;
-            let mut most = Left::of(MOST_BEFORE);
+            let mut most = Left::of(MOST_KNOWN);
             let mut known = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
             let mut ahead = |resumes: u64| {
                 let find = || {
                     let index = self.code.index_of(resumes)?;
-                    let states = switches.before(&contexts, index, &mut Left::of(MOST_BEFORE))?;
+                    let states = switches.before(&contexts, index, &mut Left::of(MOST_KNOWN))?;
                     let on = states.into_iter().find(|(switch, _)| switch.is_none())?;
                     possible::ahead(&contexts, index, on.1)
                 };
@@ -553,7 +558,7 @@ impl FunctionFlow {
                 bill.pay(behind.len().saturating_add(known.len()))?;
                 found.extend(ways.map(|ways| OffLane { half, left, ways }));
             }
-            bill.pay(MOST_BEFORE.saturating_sub(most.instructions()))?;
+            bill.pay(MOST_KNOWN.saturating_sub(most.instructions()))?;
         }
         Ok(Some(found))
     }

@@ -9,7 +9,7 @@ use super::function::FunctionFlow;
 use super::function::PossibleSwitch;
 use super::place::DwordPlace;
 use super::plan::LanePlan;
-use super::switches::MOST_BEFORE;
+use super::switches::MOST_KNOWN;
 use super::value::Decisions;
 use crate::abi::Callees;
 use crate::error::Result;
@@ -45,18 +45,25 @@ pub(super) struct History<'h> {
 impl<'h> History<'h> {
     /// Nothing if it would take too long to tell.
     ///
+    /// * `left`: how many instructions may still be gone through, from which those are taken that this takes.
+    ///
     /// # Errors
     /// If what is kept for all places cannot be paid for.
     pub(super) fn find(
         flow: &FunctionFlow,
         callees: &Callees<'_>,
         at: (usize, u8),
-        (wants, bill): (&'h WantsLeft<'h>, &Bill<'_>),
+        wants: &'h WantsLeft<'h>,
+        (bill, left): (&Bill<'_>, &mut usize),
     ) -> Result<Option<History<'h>>> {
-        let mut left = Left::of(MOST_BEFORE);
-        let switches = flow.find_switches(callees, at, (bill, &mut left))?;
-        let mut left = Left::of(MOST_BEFORE);
-        let never = flow.find_never(callees, at, (bill, &mut left))?;
+        let mut of = [Left::of(MOST_KNOWN); 2];
+        let [of_switches, of_never] = &mut of;
+        let switches = flow.find_switches(callees, at, (bill, of_switches))?;
+        let never = flow.find_never(callees, at, (bill, of_never))?;
+        for of in of {
+            let used = MOST_KNOWN.saturating_sub(of.instructions());
+            *left = left.saturating_sub(used);
+        }
         let (Some(switches), Some(never)) = (switches, never) else {
             return Ok(None);
         };
@@ -71,11 +78,6 @@ impl<'h> History<'h> {
             wants,
             cost,
         }))
-    }
-
-    /// How many lanes are told apart.
-    pub(super) fn count(&self) -> usize {
-        self.switches.len().saturating_add(self.never.len())
     }
 
     /// Whether a lane may have some bits.

@@ -166,7 +166,7 @@ impl FunctionFlow {
             let mut plan = if left == 0 || bill.is_refused() {
                 Err(Reason::Budget)
             } else {
-                let at = (index, is_kernel, since);
+                let at = (index, is_kernel);
                 self.plan_before((callees, bill), at, after.as_ref(), wants_left, &mut left)
             };
             if plan == Err(Reason::Budget) && wants_left.is_some() && !bill.is_refused() {
@@ -185,26 +185,23 @@ impl FunctionFlow {
 
     /// What is known before an instruction.
     ///
-    /// * `since`: how many instructions it is after the last place that branches go to.
     /// * `after`: what is known before the next.
     fn plan_before(
         &self,
         (callees, bill): (&Callees<'_>, &Bill<'_>),
-        (index, is_kernel, since): (usize, bool, usize),
+        (index, is_kernel): (usize, bool),
         after: Option<&Result<Arc<PlacePlan>, Reason>>,
         wants_left: Option<&WantsLeft<'_>>,
         left: &mut usize,
     ) -> Result<Arc<PlacePlan>, Reason> {
         let histories: Vec<Option<History<'_>>> = match wants_left {
             Some(wants) => (0..self.halves())
-                .map(|half| History::find(self, callees, (index, half), (wants, bill)))
+                .map(|half| History::find(self, callees, (index, half), wants, (bill, &mut *left)))
                 .collect::<Result<_, _>>()
                 .map_err(|_| Reason::Budget)?,
             None => Vec::new(),
         };
-        for history in histories.iter().flatten() {
-            pay(left, since.saturating_mul(history.count()))?;
-        }
+        pay(left, 1)?;
         if let Some(Ok(plan)) = after
             && self.leaves_alone(callees, index, plan)
         {

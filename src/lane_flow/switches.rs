@@ -20,7 +20,10 @@ use super::value::Decisions;
 const MOST: usize = 1 << 14;
 
 /// How many steps may be gone through for one place, over all that may have switched a lane off.
-pub(super) const MOST_BEFORE: usize = 1 << 13;
+const MOST_BEFORE: usize = 1 << 13;
+
+/// The same with a look at everything that is known of those lanes.
+pub(super) const MOST_KNOWN: usize = 1 << 15;
 
 /// The instruction that switched a lane off; nothing if it is on.
 type Switch = Option<usize>;
@@ -80,7 +83,12 @@ impl Contexts<'_> {
     }
 
     /// Takes the lanes at one place over an instruction.
-    fn step_all(&self, index: usize, lanes: &mut Vec<(Switch, State)>) -> Option<()> {
+    fn step_all(
+        &self,
+        index: usize,
+        lanes: &mut Vec<(Switch, State)>,
+        left: &mut Left,
+    ) -> Option<()> {
         // What would switch one on that did not enter does not happen.
         let never = lanes.iter().any(|(switch, _)| *switch == Some(NEVER));
         let (mut is_same, mut others) = (true, Vec::new());
@@ -93,7 +101,7 @@ impl Contexts<'_> {
         if !is_same {
             lanes.append(&mut others);
             lanes.retain(|(switch, _)| !never || switch.is_some());
-            *lanes = merged(core::mem::take(lanes));
+            *lanes = merged(core::mem::take(lanes), left)?;
         }
         Some(())
     }
@@ -138,7 +146,7 @@ impl Switches {
                     state.forget_scalars(forgotten);
                 }
                 left.count(lanes.len())?;
-                contexts.step_all(index, &mut lanes)?;
+                contexts.step_all(index, &mut lanes, left)?;
                 let mut goes_on = false;
                 for edge in code.edges(index) {
                     match edge {
@@ -190,30 +198,33 @@ impl Switches {
         let mut lanes: Vec<(Switch, State)> = (self.states.range(range))
             .map(|((_, switch), state)| (*switch, state.clone()))
             .collect();
+        let mut steps = MOST_BEFORE;
         for passed in *first..index {
+            steps = steps.checked_sub(lanes.len())?;
             left.count(lanes.len())?;
             let goes_on = passed.checked_add(1).map(Edge::To);
             if !code.edges(passed).any(|edge| Some(edge) == goes_on) {
                 return None;
             }
-            contexts.step_all(passed, &mut lanes)?;
+            contexts.step_all(passed, &mut lanes, left)?;
         }
         Some(lanes)
     }
 }
 
-/// The states of each switch, joined, in the order in which the switches come first.
-fn merged(states: Vec<(Switch, State)>) -> Vec<(Switch, State)> {
+/// The states of each switch, joined, in the order in which the switches come first; nothing if that is too much.
+fn merged(states: Vec<(Switch, State)>, left: &mut Left) -> Option<Vec<(Switch, State)>> {
     let mut all: Vec<(Switch, State)> = Vec::with_capacity(states.len());
     let mut places: BTreeMap<Switch, usize> = BTreeMap::new();
     for (switch, state) in states {
         let place = *places.entry(switch).or_insert(all.len());
         match all.get_mut(place) {
             Some((_, known)) => {
+                left.compare(state.size())?;
                 known.join(&state);
             }
             None => all.push((switch, state)),
         }
     }
-    all
+    Some(all)
 }
