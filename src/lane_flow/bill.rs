@@ -5,7 +5,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::collections::btree_map::{BTreeMap, Entry};
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::state::State;
 use crate::error::Result;
@@ -50,6 +50,9 @@ pub(super) struct Kept<T> {
     pub(super) found: T,
     pub(super) cost: Cost,
 }
+
+/// Where things are kept that are found out for a key.
+pub(super) type Cells<K, T> = Mutex<BTreeMap<K, Arc<OnceLock<Kept<T>>>>>;
 
 /// The instructions that were gone through, and the bytes of the states that were kept.
 #[derive(Clone, Copy, Debug, Default)]
@@ -294,4 +297,10 @@ impl<'m> Bill<'m> {
         }
         Ok(())
     }
+}
+
+/// Where something is kept that is found out for a key.
+pub(super) fn cell_of<K: Ord, T>(cells: &Cells<K, T>, key: K) -> Arc<OnceLock<Kept<T>>> {
+    let mut cells = cells.lock().unwrap_or_else(PoisonError::into_inner);
+    Arc::clone(cells.entry(key).or_default())
 }

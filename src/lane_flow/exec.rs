@@ -250,10 +250,11 @@ impl Context<'_> {
             _ => None,
         });
         if let (Some(register), Some(expected)) = (register, expected) {
-            match state.scalar(register) {
-                Value::Unknown => state.set_scalar(register, Value::Bit(expected)),
-                made @ Value::Made(_) => state.replace(made, Value::Bit(expected)),
-                _ => {}
+            let known = state.scalar(register);
+            if known == Value::Unknown {
+                state.set_scalar(register, Value::Bit(expected));
+            } else if let Value::Made(_) = known {
+                state.replace(known, Value::Bit(expected));
             }
         }
     }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::bill::{Bill, Cost, Item, Kept, Left};
+use super::bill::{Bill, Cells, Cost, Item, Kept, Left, cell_of};
 use super::changed::Predecessors;
 use super::code::Code;
 use super::dataflow::{Returned, follow};
@@ -38,6 +38,9 @@ const PLANS: usize = 16;
 /// By the number of an instruction, and the half of the wave.
 type PerHalf<T> = BTreeMap<(usize, u8), T>;
 
+/// Bits that are known of lanes, in the order of their places.
+pub(super) type Bits = Vec<(DwordPlace, bool)>;
+
 /// Some addresses; nothing if they cannot be told.
 type Addresses = Option<BTreeSet<u64>>;
 
@@ -57,7 +60,7 @@ pub(super) struct FunctionFlow {
     /// For each place where a wave stopped and half of the wave.
     plans: Mutex<PerHalf<Tree>>,
     /// For each place where a wave stopped, what registers have when the function returns.
-    returns: Mutex<BTreeMap<usize, Arc<OnceLock<Kept<Option<Arc<Returned>>>>>>>,
+    returns: Cells<usize, Option<Arc<Returned>>>,
     /// For each half of the wave, what switches its lanes off; nothing if it would take too long.
     switches: [OnceLock<Kept<Option<Switches>>>; 2],
     /// The same of lanes that did not enter the function.
@@ -67,7 +70,7 @@ pub(super) struct FunctionFlow {
     /// The instructions that control comes from.
     predecessors: OnceLock<Predecessors>,
     /// The same for each place where a wave stopped.
-    switches_at: Mutex<PerHalf<Arc<OnceLock<Kept<Arc<[PossibleSwitch]>>>>>>,
+    switches_at: Cells<(usize, u8), Arc<[PossibleSwitch]>>,
 }
 
 /// The state of a wave that stops before an instruction, in terms of its own registers.
@@ -422,7 +425,7 @@ impl FunctionFlow {
         callees: &Callees<'_>,
         at: (usize, u8),
         (bill, left): (&Bill<'_>, &mut Left),
-    ) -> Result<Option<Vec<Vec<(DwordPlace, bool)>>>> {
+    ) -> Result<Option<Vec<Bits>>> {
         let never = self.all_switches(callees, (at.1, false), bill)?;
         let (Some(never), Some(rows)) = (never, self.rows_at_entry()) else {
             return Ok(None);
@@ -589,13 +592,4 @@ fn bytes_of(switches: &Arc<[PossibleSwitch]>) -> u64 {
         .iter()
         .map(|one| bits(one).saturating_add(size_of::<PossibleSwitch>()));
     all.fold(0, usize::saturating_add) as u64
-}
-
-/// Where something is kept that is found out for a key.
-fn cell_of<K: Ord, T>(
-    cells: &Mutex<BTreeMap<K, Arc<OnceLock<Kept<T>>>>>,
-    key: K,
-) -> Arc<OnceLock<Kept<T>>> {
-    let mut cells = cells.lock().unwrap_or_else(PoisonError::into_inner);
-    Arc::clone(cells.entry(key).or_default())
 }

@@ -93,19 +93,7 @@ impl Liveness {
         }
         let ends = starts.iter().skip(1).copied();
         let ends: Vec<usize> = ends.chain([code.instructions.len()]).collect();
-        let mut graph: DiGraph<(), ()> = DiGraph::new();
-        for _ in &starts {
-            graph.add_node(());
-        }
-        for (block, end) in ends.iter().enumerate() {
-            for edge in code.edges(end.saturating_sub(1)) {
-                if let Edge::To(to) = edge
-                    && let Ok(to) = starts.binary_search(&to)
-                {
-                    graph.add_edge(NodeIndex::new(block), NodeIndex::new(to), ());
-                }
-            }
-        }
+        let graph = graph_of(code, &starts, &ends);
         let words = finder.dwords.len().saturating_mul(starts.len());
         let bytes = (words as u64).saturating_mul(size_of::<u64>() as u64);
         if left.keep(bytes).is_none() {
@@ -169,6 +157,24 @@ impl Liveness {
             unneeded,
         }
     }
+}
+
+/// The blocks that control goes to from each.
+fn graph_of(code: &Code, starts: &[usize], ends: &[usize]) -> DiGraph<(), ()> {
+    let mut graph: DiGraph<(), ()> = DiGraph::new();
+    for _ in starts {
+        graph.add_node(());
+    }
+    for (block, end) in ends.iter().enumerate() {
+        for edge in code.edges(end.saturating_sub(1)) {
+            if let Edge::To(to) = edge
+                && let Ok(to) = starts.binary_search(&to)
+            {
+                graph.add_edge(NodeIndex::new(block), NodeIndex::new(to), ());
+            }
+        }
+    }
+    graph
 }
 
 /// What is live after a block.

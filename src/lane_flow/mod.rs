@@ -77,6 +77,7 @@
 //! conditions of branches say.
 
 mod answer;
+mod answers;
 mod bill;
 mod changed;
 mod code;

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Reason;
 use super::answer::{FrameLanes, LaneState, StopLanes};
+use super::answers::{Answers, set};
 use super::bill::{Bill, Cost, Item, Kept};
 use super::changed::Changed;
 use super::contents::{Caller, Contents, Frame, read};
@@ -15,8 +16,6 @@ use super::plan::{LanePlan, PlacePlan, RangePlan};
 use super::possible::OffLane;
 use super::state::{Exec, Section, SectionLanes};
 use super::step::all_lanes;
-use super::tree::Asker;
-use super::walk::Answer;
 use crate::abi::Callees;
 use crate::arch::{LoadAddress, ProcessAddress, Processor, Register, WaveSize};
 use crate::error::Result;
@@ -590,53 +589,5 @@ impl<'a> LaneFlow<'a> {
         if !is_kernel {
             set(&mut last.lanes, missing, LaneState::Unknown(Reason::Caller));
         }
-    }
-}
-
-fn set(lanes: &mut [LaneState], mask: u64, state: LaneState) {
-    for (n, lane) in (0_u32..).zip(lanes) {
-        if mask & 1_u64.checked_shl(n).unwrap_or(0) != 0 {
-            *lane = state;
-        }
-    }
-}
-
-/// Answers for the lanes of one half of a wave.
-struct Answers<'f, 'w> {
-    contents: &'f Frame<'w>,
-    lanes: &'f mut [LaneState],
-    /// The first lane of the half.
-    shift: u32,
-    is_kernel: bool,
-    is_dispatch_known: bool,
-    wave_size: WaveSize,
-}
-
-impl Asker for Answers<'_, '_> {
-    fn read(&mut self, place: DwordPlace) -> Option<u32> {
-        read(self.contents, place, self.wave_size)
-    }
-
-    fn answer(&mut self, lanes: u32, answer: Answer) {
-        let state = match answer {
-            Answer::Resumes(pc) => LaneState::Waiting {
-                pc,
-                left: None,
-                resumes: Some(pc),
-            },
-            Answer::Leaves => LaneState::Elsewhere,
-            // It may as well be a lane that did not enter the function.
-            Answer::Ends(_) if !self.is_kernel => LaneState::Unknown(Reason::Caller),
-            Answer::Ends(_) if !self.is_dispatch_known => LaneState::Unknown(Reason::Dispatch),
-            Answer::Ends(Some(pc)) => LaneState::Waiting {
-                pc,
-                left: None,
-                resumes: None,
-            },
-            Answer::Ends(None) => LaneState::Unknown(Reason::SeveralEnds),
-            Answer::Unknown(reason) => LaneState::Unknown(reason),
-        };
-        let mask = u64::from(lanes).checked_shl(self.shift).unwrap_or(0);
-        set(self.lanes, mask, state);
     }
 }

@@ -1,0 +1,58 @@
+//! What is said of the lanes of a frame by what its decision trees answer.
+
+use super::Reason;
+use super::answer::LaneState;
+use super::contents::{Frame, read};
+use super::place::DwordPlace;
+use super::tree::Asker;
+use super::walk::Answer;
+use crate::arch::WaveSize;
+
+/// Answers for the lanes of one half of a wave.
+pub(super) struct Answers<'f, 'w> {
+    pub(super) contents: &'f Frame<'w>,
+    pub(super) lanes: &'f mut [LaneState],
+    /// The first lane of the half.
+    pub(super) shift: u32,
+    pub(super) is_kernel: bool,
+    pub(super) is_dispatch_known: bool,
+    pub(super) wave_size: WaveSize,
+}
+
+impl Asker for Answers<'_, '_> {
+    fn read(&mut self, place: DwordPlace) -> Option<u32> {
+        read(self.contents, place, self.wave_size)
+    }
+
+    fn answer(&mut self, lanes: u32, answer: Answer) {
+        let state = match answer {
+            Answer::Resumes(pc) => LaneState::Waiting {
+                pc,
+                left: None,
+                resumes: Some(pc),
+            },
+            Answer::Leaves => LaneState::Elsewhere,
+            // It may as well be a lane that did not enter the function.
+            Answer::Ends(_) if !self.is_kernel => LaneState::Unknown(Reason::Caller),
+            Answer::Ends(_) if !self.is_dispatch_known => LaneState::Unknown(Reason::Dispatch),
+            Answer::Ends(Some(pc)) => LaneState::Waiting {
+                pc,
+                left: None,
+                resumes: None,
+            },
+            Answer::Ends(None) => LaneState::Unknown(Reason::SeveralEnds),
+            Answer::Unknown(reason) => LaneState::Unknown(reason),
+        };
+        let mask = u64::from(lanes).checked_shl(self.shift).unwrap_or(0);
+        set(self.lanes, mask, state);
+    }
+}
+
+/// Says the same of some lanes, a bit each.
+pub(super) fn set(lanes: &mut [LaneState], mask: u64, state: LaneState) {
+    for (n, lane) in (0_u32..).zip(lanes) {
+        if mask & 1_u64.checked_shl(n).unwrap_or(0) != 0 {
+            *lane = state;
+        }
+    }
+}
