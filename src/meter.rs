@@ -358,6 +358,12 @@ impl Held {
         &self.meter
     }
 
+    /// Gives back bytes of what is not kept after all.
+    pub(crate) fn release(&self, bytes: u64) {
+        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+        self.meter.release(bytes);
+    }
+
     /// As [`Meter::hold`].
     pub(crate) fn hold(&self, bytes: u64) -> Result<()> {
         self.meter.hold(bytes)?;

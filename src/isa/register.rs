@@ -59,6 +59,7 @@ macro_rules! unnumbered {
             | MachineRegister::Scc
     };
 }
+pub(super) use unnumbered;
 
 impl MachineRegister {
     /// The DWARF register the dword is a part of, in a wave of this size, and whether it is the upper

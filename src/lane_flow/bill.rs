@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::meter::{Held, Meter};
 
 /// How many instructions that something is followed over are a step of the meter.
-const PER_STEP: u64 = 8;
+const PER_STEP: usize = 8;
 /// How many values that are compared or copied count as an instruction.
 const PER_INSTRUCTION: usize = 8;
 /// How many bytes the states may have that are kept for one thing that is found out.
@@ -144,7 +144,7 @@ impl Cost {
         const BYTES: u64 = 512;
         let instructions = code.len() / 4;
         Cost {
-            instructions: instructions.saturating_mul(8),
+            instructions: instructions.saturating_mul(PER_STEP),
             bytes: (instructions as u64).saturating_mul(BYTES),
         }
     }
@@ -189,8 +189,8 @@ impl<'m> Bill<'m> {
 
     /// How many instructions may still be gone through.
     pub(super) fn left(&self) -> usize {
-        let left = self.meter.steps_left().saturating_mul(PER_STEP);
-        usize::try_from(left).unwrap_or(usize::MAX)
+        let left = usize::try_from(self.meter.steps_left()).unwrap_or(usize::MAX);
+        left.saturating_mul(PER_STEP)
     }
 
     /// Pays for instructions that are gone through.
@@ -198,7 +198,7 @@ impl<'m> Bill<'m> {
     /// # Errors
     /// [`Limit::Work`](crate::error::Limit::Work) if fewer are left.
     pub(super) fn pay(&self, instructions: usize) -> Result<()> {
-        self.meter.work((instructions as u64).div_ceil(PER_STEP))
+        self.meter.work(instructions.div_ceil(PER_STEP) as u64)
     }
 
     /// Whether something can be paid for; it is not paid yet.
@@ -272,20 +272,27 @@ impl<'m> Bill<'m> {
     pub(super) fn keep<'k, T>(
         &self,
         cell: &'k OnceLock<Kept<T>>,
-        (function, item): (u64, Item),
+        item: (u64, Item),
         held: &Held,
         find: impl FnOnce() -> Result<Kept<T>>,
     ) -> Result<&'k T> {
-        let kept = match cell.get() {
-            Some(kept) => kept,
-            None => {
-                let kept = find()?;
-                self.pay_once((function, item), kept.cost)?;
-                self.hold(held, kept.cost.bytes)?;
-                cell.get_or_init(|| kept)
-            }
-        };
-        self.pay_once((function, item), kept.cost)?;
+        if let Some(kept) = cell.get() {
+            self.pay_once(item, kept.cost)?;
+            return Ok(&kept.found);
+        }
+        let found = find()?;
+        let bytes = found.cost.bytes;
+        self.pay_once(item, found.cost)?;
+        self.hold(held, bytes)?;
+        let mut is_first = false;
+        let kept = cell.get_or_init(|| {
+            is_first = true;
+            found
+        });
+        // Another thread was faster.
+        if !is_first {
+            held.release(bytes);
+        }
         Ok(&kept.found)
     }
 

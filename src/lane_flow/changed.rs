@@ -55,11 +55,12 @@ impl Changed {
 impl FunctionFlow {
     /// Over how many instructions [`changed_between`](Self::changed_between) goes.
     pub(super) fn cost_of_changes(&self) -> usize {
-        /// A call may change as many registers.
-        const CALL: usize = 128;
+        /// A call may change as many scalar registers.
+        const SCALARS: usize = 108;
         let instructions = &self.code().instructions;
         let calls = (instructions.iter()).filter(|one| matches!(one.effect, Effect::Call { .. }));
-        let calls = calls.count().saturating_mul(CALL);
+        let registers = SCALARS.saturating_add(self.code().vectors_with_lanes().count());
+        let calls = calls.count().saturating_mul(registers);
         instructions.len().saturating_mul(8).saturating_add(calls)
     }
 

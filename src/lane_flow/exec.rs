@@ -275,3 +275,65 @@ const fn bitwise_of(op: ExecOp) -> Bitwise {
         ExecOp::ExecOrNotSource => Bitwise::NOT_OR,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::Callees;
+    use crate::arch::Processor;
+    use crate::isa::Decoder;
+    use crate::lane_flow::code::Code;
+
+    /// Goes through an instruction of gfx90a, for a lane of the low half that executes.
+    fn with<T>(dwords: &[u32], each: impl FnOnce(&Context<'_>) -> T) -> T {
+        let processor = Processor::by_name("gfx90a").unwrap();
+        let decoder = Decoder::new(processor, Some(WaveSize::Wave64)).unwrap();
+        let callees = Callees::new(None, []);
+        let bytes: Vec<u8> = dwords.iter().flat_map(|one| one.to_le_bytes()).collect();
+        let code = Code::new(&decoder, &callees, (0x1000, &bytes)).unwrap();
+        each(&Context {
+            code: &code,
+            callees: &callees,
+            wave_size: WaveSize::Wave64,
+            addressing: None,
+            facts: None,
+            rows: &[],
+            follow: Follow::ActiveLane(0),
+        })
+    }
+
+    /// Copies of what an instruction made before are not what it makes now, wherever they are.
+    #[test]
+    fn what_an_instruction_makes_is_in_no_other_place() {
+        // s_and_b64 s[4:5], s[6:7], s[8:9]
+        with(&[0x8684_0806], |context| {
+            let s = MachineRegister::Sgpr;
+            let mut state = State::at_entry();
+            state.set_scalar(s(7), Value::Made(0));
+            state.set_scalar(s(9), Value::Word(u32::MAX));
+            state.set_scalar(s(20), Value::Made(0));
+            let outcome = context.step(&mut state, 0, &Decisions::closed());
+            assert_eq!(outcome, Ok(Outcome::Same));
+            let has = |n| state.scalar(s(n));
+            assert_eq!(has(4), Value::Made(0));
+            assert_eq!([5, 7, 20].map(has), [Value::Unknown; 3]);
+        });
+    }
+
+    /// What EXEC got tells of a mask only where it was combined with the lane's own dword of EXEC.
+    #[test]
+    fn the_other_half_of_exec_tells_nothing_of_the_lane() {
+        let s4 = MachineRegister::Sgpr(4);
+        let found = |dword: u32| {
+            with(&[dword], |context| {
+                let mut state = State::at_entry();
+                context.assume(&mut state, 0, false);
+                state.scalar(s4)
+            })
+        };
+        // s_and_b32 exec_lo, exec_lo, s4
+        assert_eq!(found(0x867e_047e), Value::Bit(false));
+        // s_and_b32 exec_lo, exec_hi, s4
+        assert_eq!(found(0x867e_047f), Value::Unknown);
+    }
+}

@@ -3,6 +3,7 @@
 //! Source: LLVM's `AMDGPUInstPrinter`, by what it prints.
 
 use super::{Printer, Token};
+use crate::isa::register::unnumbered;
 use crate::isa::register::{MachineRegister, Operand, Span};
 
 /// The floating-point constants with the codes from 240 to 247, and what they are in 16 and 32 bits and in the upper half of 64.
@@ -76,18 +77,7 @@ fn is_aligned(span: Span) -> bool {
     let alignment = if span.count > 2 { 4 } else { span.count };
     match span.first {
         MachineRegister::Sgpr(n) | MachineRegister::Ttmp(n) => n.is_multiple_of(alignment),
-        MachineRegister::Vgpr(_)
-        | MachineRegister::Agpr(_)
-        | MachineRegister::FlatScratchLo
-        | MachineRegister::FlatScratchHi
-        | MachineRegister::XnackMaskLo
-        | MachineRegister::XnackMaskHi
-        | MachineRegister::VccLo
-        | MachineRegister::VccHi
-        | MachineRegister::M0
-        | MachineRegister::ExecLo
-        | MachineRegister::ExecHi
-        | MachineRegister::Scc => {
+        MachineRegister::Vgpr(_) | MachineRegister::Agpr(_) | unnumbered!() => {
             span.count == 1 || span.first.plus(1).is_some() && span.count == 2
         }
     }
