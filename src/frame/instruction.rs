@@ -486,6 +486,8 @@ mod tests {
             (I::GnuNegativeOffsetExtended { register, offset: 2 }, rule(Offset(16))),
             (I::ValOffset { register, offset: 2 }, rule(ValOffset(-16))),
             (I::ValOffsetSf { register, offset: -2 }, rule(ValOffset(16))),
+            (I::Restore { register }, Effect::RestoreRule(7)),
+            (I::RestoreExtended { register }, Effect::RestoreRule(7)),
             (I::DefCfa { register, offset: 2 }, cfa(2, 0)),
             (I::DefCfaSf { register, offset: -2 }, cfa(16, 0)),
             (I::DefCfaOffset { offset: 2 }, Effect::CfaOffset(2)),

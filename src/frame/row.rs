@@ -351,10 +351,7 @@ impl<'a> Rows<'a> {
             }
             Effect::RememberState => self.remember()?,
             Effect::RestoreState => self.restore_state()?,
-            Effect::RestoreRule(register) => {
-                let initial = self.initial.as_ref();
-                self.set(register, initial.and_then(|initial| initial.rule(register)))?;
-            }
+            Effect::RestoreRule(register) => self.restore_rule(register)?,
             Effect::DefineCfa {
                 register,
                 offset,
@@ -369,7 +366,7 @@ impl<'a> Rows<'a> {
                 self.set_cfa(register, offset, space);
             }
             Effect::CfaExpression(expression) => self.row.cfa = CfaRule::Expression(expression),
-            Effect::Rule(register, rule) => self.set(register, Some(rule))?,
+            Effect::Rule(register, rule) => self.give(register, rule)?,
         }
         Ok(None)
     }
@@ -399,8 +396,27 @@ impl<'a> Rows<'a> {
         Ok(())
     }
 
-    /// Sets the rule of a register, or removes it; where that moves others they are paid for.
-    fn set(&mut self, register: u64, rule: Option<RegisterRule<'a>>) -> Result<()> {
+    /// Gives a register the rule back that the initial instructions gave it, or removes it.
+    #[inline(never)]
+    fn restore_rule(&mut self, register: u64) -> Result<()> {
+        let initial = self.initial.as_ref();
+        if let Some(rule) = initial.and_then(|initial| initial.rule(register)) {
+            return self.give(register, rule);
+        }
+        if self.group.last().is_some_and(|(last, _)| register <= *last) {
+            self.end_group();
+        }
+        match self.row.find(register) {
+            Ok(at) => drop(self.row.rules.remove(at)),
+            Err(_) => return Ok(()),
+        }
+        self.charge()
+    }
+
+    /// Gives a register a rule; where that moves others they are paid for.
+    // Most instructions do this: the rule goes from the instruction to the row without a stop in memory.
+    #[inline(always)]
+    fn give(&mut self, register: u64, rule: RegisterRule<'a>) -> Result<()> {
         /// Twice as many as there are registers.
         const RULES: usize = 8192;
         /// As many as most functions have that call others, if there are so many instructions.
@@ -408,15 +424,14 @@ impl<'a> Rows<'a> {
         if self.group.last().is_some_and(|(last, _)| register <= *last) {
             self.end_group();
         }
-        match (self.row.find(register), rule) {
-            (Ok(at), Some(rule)) => {
+        match self.row.find(register) {
+            Ok(at) => {
                 if let Some((_, slot)) = self.row.rules.get_mut(at) {
                     *slot = rule;
                 }
                 return Ok(());
             }
-            (Ok(at), None) => drop(self.row.rules.remove(at)),
-            (Err(at), Some(rule)) => {
+            Err(at) => {
                 if self.row.rules.len().saturating_add(self.group.len()) >= RULES {
                     return Err(too_many("rules in a row", RULES as u64));
                 }
@@ -435,7 +450,6 @@ impl<'a> Rows<'a> {
                     return self.spend(1);
                 }
             }
-            (Err(_), None) => return Ok(()),
         }
         self.charge()
     }
