@@ -79,7 +79,7 @@ fn place(lane: &LanePcLane, data: &StopData) -> hetdwarf_lane_place {
     };
     hetdwarf_lane_place {
         size: 0,
-        state: texts.keep(lane.state),
+        state: texts.keep(lane.state.name()),
         origin: texts.keep_if(lane.origin),
         reason: texts.keep_if(lane.reason),
         pc: address(lane.pc),

@@ -392,6 +392,45 @@ fn files_are_handled_with_care() {
     assert_eq!(left.len(), 2, "{left:?}");
 }
 
+/// What is left out for a limit is said in both forms; the file is written all the same, since what it has is right.
+#[test]
+fn what_a_limit_leaves_out_is_said() {
+    let folder = Folder::new("limit");
+    let input = fixture("lanes/earlyret-gfx1100-O0/earlyret-gfx1100-O0.hsaco");
+    let output = folder.path("out.hsaco");
+    let run = |more: &[&str]| {
+        let mut arguments = vec!["annotate".into(), input.as_os_str().to_owned()];
+        arguments.extend(["-o".into(), output.as_os_str().to_owned()]);
+        arguments.extend(more.iter().map(Into::into));
+        let ran = hetdwarf(arguments);
+        assert_eq!(ran.status, 0, "{}", ran.err);
+        ran.out
+    };
+    let document = |more: &[&str]| -> Value {
+        let out = run(&[more, &["--format", "json"]].concat());
+        serde_json::from_str(&out).unwrap()
+    };
+    let whole = document(&[]);
+    assert_eq!(whole.get("complete"), None);
+    assert!(!run(&[]).contains("not complete"));
+
+    let short = document(&["--limit", "work=20000"]);
+    assert_eq!(short["complete"], false);
+    let sums = |document: &Value, number: &dyn Fn(&Value) -> u64| -> u64 {
+        let functions = document["functions"].as_array().unwrap();
+        functions.iter().map(number).sum()
+    };
+    let at_limit = sums(&short, &|function| {
+        function["missing"]["limit"].as_u64().unwrap_or(0)
+    });
+    let covered =
+        |document: &Value| sums(document, &|function| function["covered"].as_u64().unwrap());
+    assert!(at_limit > 0 && covered(&short) < covered(&whole));
+    let text = run(&["--limit", "work=20000"]);
+    let expected = format!("not complete: of {at_limit} bytes of code it would take too long");
+    assert!(text.contains(&expected), "{text}");
+}
+
 /// Damaged objects give an error or a file, and no panic.
 #[test]
 fn damaged_objects_are_survived() {

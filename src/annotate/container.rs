@@ -56,12 +56,14 @@ pub fn annotate_file_within(
             file: Vec::new(),
             functions: Vec::new(),
             notes: Vec::new(),
+            limit: None,
         },
         place: String::new(),
     };
     let written = writer.file(file)?.into_owned();
     let mut found = writer.found;
     found.file = written;
+    found.limit = meter.refused();
     Ok(found)
 }
 

@@ -36,7 +36,7 @@ use crate::arch::WaveSize;
 use crate::debug_info::{Bytes, Function, UnitId, UnitKind};
 use crate::error::{Error, Result};
 use crate::inspect::Program;
-use crate::lane_flow::{ActiveLanes, LaneFlow, LanePlan, RangePlan};
+use crate::lane_flow::{ActiveLanes, LaneFlow, LanePlan, RangePlan, Reason};
 use crate::limits::Limits;
 use crate::meter::Meter;
 use crate::object::{CodeObject, Kernel};
@@ -69,6 +69,19 @@ pub struct Annotated {
     pub functions: Vec<AnnotatedFunction>,
     /// What was left alone besides, and why.
     pub notes: Vec<String>,
+    /// The limit that was reached on the way, if one of the whole file was. What a function's own share was not enough for
+    /// is among its [`missing`](AnnotatedFunction::missing).
+    pub limit: Option<Error>,
+}
+
+impl Annotated {
+    /// Whether nothing was left out for a limit.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        let is_short =
+            |function: &AnnotatedFunction| function.missing.contains_key(Reason::Budget.name());
+        self.limit.is_none() && !self.functions.iter().any(is_short)
+    }
 }
 
 /// What was added for a function.
@@ -117,6 +130,7 @@ fn annotate_within(
         file: file.to_vec(),
         functions: Vec::new(),
         notes: Vec::new(),
+        limit: None,
     };
     if let Some(note) = obstacle(&object) {
         found.notes.push(note);
@@ -141,6 +155,7 @@ fn annotate_within(
     if let Some(sections) = annotator.finish()? {
         found.file = elf::with_sections(file, sections)?;
     }
+    found.limit = meter.refused();
     Ok(found)
 }
 

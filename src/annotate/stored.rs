@@ -20,19 +20,9 @@ pub(super) fn stored(
     else {
         return Ok(bytes);
     };
-    let number = match method {
-        CompressionMethod::Zlib => 1_u32,
-        CompressionMethod::Zstd => 2,
-    };
     let data = compressed(method, &bytes)?;
-    // `Elf64_Chdr`: the type, reserved bytes, the size and the alignment of the contents.
-    let mut stored = Vec::with_capacity(data.len().saturating_add(24));
-    stored.extend(number.to_le_bytes());
-    stored.extend([0; 4]);
-    stored.extend((bytes.len() as u64).to_le_bytes());
-    stored.extend(alignment.max(1).to_le_bytes());
-    stored.extend(data);
-    Ok(stored)
+    let header = method.elf_header(bytes.len() as u64, alignment.max(1));
+    Ok([header, data].concat())
 }
 
 /// A bundle, compressed as another one was.

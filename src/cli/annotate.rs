@@ -66,6 +66,17 @@ fn print(
     for note in &document.notes {
         writeln!(out, "{note}")?;
     }
+    let completeness = &document.completeness;
+    if completeness.limit.is_some() {
+        writeln!(out, "{completeness}")?;
+    } else if !completeness.complete {
+        let at_limit = |function: &AnnotateFunction| function.missing.get("limit").copied();
+        let bytes: u64 = document.functions.iter().filter_map(at_limit).sum();
+        writeln!(
+            out,
+            "not complete: of {bytes} bytes of code it would take too long to tell"
+        )?;
+    }
     let done = document
         .functions
         .iter()

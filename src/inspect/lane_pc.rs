@@ -294,7 +294,7 @@ impl<'p> StopFrame<'_, 'p, '_> {
         while !missing.is_empty() {
             level = level.saturating_add(1);
             let caller = self.stop.frame(level);
-            let said = caller.and_then(|caller| caller.lane_pcs_by(found.recovery).ok());
+            let said = caller.and_then(|caller| caller.lane_pcs_within(found.recovery).ok());
             let here = |n: usize, lane: Lane| {
                 let said = said.as_ref().and_then(|said| said.places.get(n).copied());
                 let said = said.filter(|place| !matches!(place, LanePlace::Unknown(_)));

@@ -33,6 +33,11 @@ pub enum Method {
     Zstd,
 }
 
+/// The methods of compressed sections by their numbers (`ch_type` of `Elf64_Chdr`).
+const ELF_METHODS: [(u32, Method); 2] = [(1, Method::Zlib), (2, Method::Zstd)];
+/// The bytes of `Elf64_Chdr`: the type and reserved bytes, 4 each, the size and the alignment of the contents, 8 each.
+const ELF_HEADER: u64 = 24;
+
 impl Method {
     /// The method's name: `zlib` or `zstd`.
     #[must_use]
@@ -41,6 +46,21 @@ impl Method {
             Method::Zlib => "zlib",
             Method::Zstd => "zstd",
         }
+    }
+
+    /// The header of a section with `SHF_COMPRESSED`.
+    ///
+    /// * `size`: of the contents before compression, in bytes; `alignment`: theirs, in bytes.
+    pub(crate) fn elf_header(self, size: u64, alignment: u64) -> Vec<u8> {
+        let method = ELF_METHODS.iter().find(|(_, method)| *method == self);
+        let number = method.map_or(0, |(number, _)| *number);
+        [
+            &number.to_le_bytes()[..],
+            &[0; 4],
+            &size.to_le_bytes(),
+            &alignment.to_le_bytes(),
+        ]
+        .concat()
     }
 }
 
@@ -54,25 +74,20 @@ pub(super) struct Compressed<'data> {
 }
 
 impl<'data> Compressed<'data> {
-    /// Reads the header of a section with `SHF_COMPRESSED`: type, reserved, size and alignment.
+    /// Reads the header of a section with `SHF_COMPRESSED`.
     pub(super) fn from_elf(section: &'data [u8]) -> Result<Compressed<'data>> {
-        const HEADER: u64 = 24;
         const WHAT: &str = "compression header";
         let fields = (u32_at(section, 0), u64_at(section, 8));
         let (Some(kind), Some(size)) = fields else {
             return Err(ErrorKind::Truncated { what: WHAT }.into());
         };
-        let data = tail_at(section, HEADER).ok_or(ErrorKind::Truncated { what: WHAT })?;
-        let method = match kind {
-            1 => Method::Zlib,
-            2 => Method::Zstd,
-            other => {
-                return Err(Error::malformed(
-                    WHAT,
-                    format!("compression type {other} is neither zlib (1) nor zstd (2)"),
-                ));
-            }
-        };
+        let data = tail_at(section, ELF_HEADER).ok_or(ErrorKind::Truncated { what: WHAT })?;
+        let (_, method) = *(ELF_METHODS.iter())
+            .find(|(number, _)| *number == kind)
+            .ok_or_else(|| {
+                let reason = format!("compression type {kind} is neither zlib (1) nor zstd (2)");
+                Error::malformed(WHAT, reason)
+            })?;
         Ok(Compressed { method, size, data })
     }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::completeness::Completeness;
 use super::number::Hex;
 use crate::annotate::{Annotated, AnnotatedFunction};
 use crate::untrusted::Untrusted;
@@ -20,6 +21,10 @@ pub struct AnnotateDocument {
     pub size_before: u64,
     /// And after.
     pub size_after: u64,
+    /// Whether a limit was reached; its fields are the document's. Where a function's share was not enough, it is told without
+    /// a number, and among what is `missing` of the function.
+    #[serde(flatten)]
+    pub completeness: Completeness,
     /// The functions.
     pub functions: Vec<AnnotateFunction>,
     /// What was left alone besides, and why.
@@ -56,6 +61,10 @@ impl AnnotateDocument {
             changed: before != found.file,
             size_before: before.len() as u64,
             size_after: found.file.len() as u64,
+            completeness: Completeness {
+                complete: found.is_complete(),
+                limit: found.limit.as_ref().map(|error| error.to_string().into()),
+            },
             functions: found.functions.iter().map(AnnotateFunction::new).collect(),
             notes: found.notes.iter().cloned().map(Untrusted::from).collect(),
         }

@@ -23,7 +23,7 @@ pub struct Completeness {
     clippy::trivially_copy_pass_by_ref,
     reason = "the signature that serde asks for"
 )]
-fn is_true(flag: &bool) -> bool {
+pub(super) fn is_true(flag: &bool) -> bool {
     *flag
 }
 

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use fallible_iterator::FallibleIterator;
 use serde::Serialize;
 
+use super::completeness::is_true;
 use super::number::Hex;
 use crate::arch::{FeatureSetting, TargetFeature};
 use crate::debug_info::{UnitInfo, UnitKind};
@@ -176,14 +177,6 @@ impl ObjectDocument {
             call_frames: CallFramesDocument::new(program.cfi().section()),
         })
     }
-}
-
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "the signature that serde asks for"
-)]
-fn is_true(flag: &bool) -> bool {
-    *flag
 }
 
 /// The name of a feature's setting.

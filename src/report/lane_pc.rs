@@ -35,6 +35,33 @@ pub struct LanePcDocument {
     pub lanes: Vec<LanePcLane>,
 }
 
+/// What is known of a lane.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LaneStateKind {
+    /// It executes.
+    Active,
+    /// It is switched off, and will go on in this function.
+    Waiting,
+    /// It was not active on entry to the function, or the dispatch did not start it.
+    Elsewhere,
+    /// It is switched off, and where it is is not known.
+    Unknown,
+}
+
+impl LaneStateKind {
+    /// `active`, `waiting`, `elsewhere` or `unknown`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            LaneStateKind::Active => "active",
+            LaneStateKind::Waiting => "waiting",
+            LaneStateKind::Elsewhere => "elsewhere",
+            LaneStateKind::Unknown => "unknown",
+        }
+    }
+}
+
 /// A lane.
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
@@ -48,8 +75,8 @@ pub struct LanePcLane {
     pub pc: Option<Hex>,
     /// Whether it is active.
     pub active: bool,
-    /// `active`, `waiting`, `elsewhere` (not active on entry to the function) or `unknown`.
-    pub state: &'static str,
+    /// What is known of it.
+    pub state: LaneStateKind,
     /// Of a waiting lane who says where it is: `dwarf` or `recovered`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<&'static str>,
@@ -178,7 +205,9 @@ impl LanePcDocument {
     /// Whether it says of every lane where it is.
     #[must_use]
     pub fn tells_all(&self) -> bool {
-        self.lanes.iter().all(|lane| lane.state != "unknown")
+        self.lanes
+            .iter()
+            .all(|lane| lane.state != LaneStateKind::Unknown)
     }
 }
 
@@ -194,7 +223,7 @@ impl LanePcLane {
             work_item: None,
             pc: None,
             active: false,
-            state: "active",
+            state: LaneStateKind::Active,
             origin: None,
             left: None,
             resumes: None,
@@ -207,7 +236,7 @@ impl LanePcLane {
         match place {
             LanePlace::Active => {}
             LanePlace::Waiting { origin, .. } => {
-                document.state = "waiting";
+                document.state = LaneStateKind::Waiting;
                 document.origin = Some(match origin {
                     LaneOrigin::Dwarf => "dwarf",
                     LaneOrigin::Recovered { left, resumes } => {
@@ -217,13 +246,13 @@ impl LanePcLane {
                     }
                 });
             }
-            LanePlace::Elsewhere => document.state = "elsewhere",
+            LanePlace::Elsewhere => document.state = LaneStateKind::Elsewhere,
             LanePlace::NotDispatched => {
-                document.state = "elsewhere";
+                document.state = LaneStateKind::Elsewhere;
                 document.reason = Some("not-dispatched");
             }
             LanePlace::Unknown(why) => {
-                document.state = "unknown";
+                document.state = LaneStateKind::Unknown;
                 document.reason = Some(why.name());
                 document.why = Some(why);
             }

@@ -48,7 +48,7 @@ pub use eval::{
 };
 pub use info::{CallFramesDocument, EmbeddedDocument, InfoDocument, ObjectDocument, UnitDocument};
 pub use json::{to_json, to_json_pretty, write_json_pretty};
-pub use lane_pc::{LanePcCaller, LanePcDocument, LanePcLane};
+pub use lane_pc::{LanePcCaller, LanePcDocument, LanePcLane, LaneStateKind};
 pub use lane_pc_picture::LanePicture;
 pub use number::{Hex, hex_bytes, parse_hex_bytes};
 pub use place::PlaceDocument;

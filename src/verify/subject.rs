@@ -165,3 +165,40 @@ pub(crate) fn source_line(text: &str, number: u64) -> Option<Untrusted<'static>>
     let line: String = text.lines().nth(index)?.trim().chars().take(MOST).collect();
     (!line.is_empty()).then(|| line.into())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::Limits;
+    use crate::object::CodeObject;
+
+    /// A line shown beside a finding is looked for in the whole text of its file.
+    #[test]
+    fn the_text_of_a_file_is_paid_for() {
+        let file = include_bytes!("../../tests/debug_info/small-gfx1100-O0-embed.hsaco");
+        let object = CodeObject::parse(file).unwrap();
+        let program = Program::load(&object).unwrap();
+        let meter = Arc::new(Meter::new(&Limits::DEFAULT, 0));
+        let subject = Subject::new(&program, Arc::clone(&meter));
+        // The first instruction of the kernel after its prologue, which is line 6 of `small.cl`; `lines_are_found_and_files_carry_their_text` has both addresses.
+        let pc = 0x1b0c;
+        let line = program.info().line_at(pc).unwrap().unwrap();
+        let text = (program.info())
+            .embedded_source(line.unit, line.file.unwrap().index)
+            .unwrap()
+            .unwrap();
+        let wanted = text.lines().nth(5).unwrap().trim();
+        let before = meter.steps();
+        let shown = subject.source_text_at(pc).unwrap();
+        assert_eq!(shown.raw(), wanted);
+        assert!(meter.steps() - before >= text.len() as u64);
+
+        let short = Limits {
+            work: 100,
+            ..Limits::DEFAULT
+        };
+        let meter = Arc::new(Meter::new(&short, 0));
+        assert!(text.len() > 100);
+        assert!(Subject::new(&program, meter).source_text_at(pc).is_none());
+    }
+}

@@ -15,7 +15,7 @@ use crate::inspect::{Programs, Stop, StopFrame, ValueStateKind};
 use crate::location::Arena;
 use crate::meter::Meter;
 use crate::report::core::own_frame;
-use crate::report::lane_pc::{LanePcLane, Lines};
+use crate::report::lane_pc::{LanePcLane, LaneStateKind, Lines};
 use crate::report::{
     Hex, LaneChoice, LanePcDocument, VariableDocument, VarsDocument, VarsFrame, VarsRequest,
 };
@@ -50,7 +50,7 @@ pub(super) struct WaveDetail {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 struct PlaceDetail {
     /// `active`, `waiting`, `elsewhere` or `unknown`.
-    state: &'static str,
+    state: LaneStateKind,
     /// The frame that they are in, if it is known.
     frame: Option<usize>,
     pc: Option<Hex>,
@@ -262,33 +262,39 @@ mod tests {
     use crate::gpu_core::{GpuCore, Process};
     use crate::limits::Limits;
 
-    /// What the variables of each frame of a wave have cost is paid for with the page's meter.
+    /// What the lanes of a wave and the variables of each frame have cost is paid for with the page's meter.
     #[test]
-    fn the_frames_of_a_wave_are_paid_for() {
+    fn all_of_a_wave_is_paid_for() {
         let file = include_bytes!("../../cli/demo/demo.core");
         let core = GpuCore::open(&[file], &Limits::DEFAULT).unwrap();
         let images = core.images();
         let process = Process::open(&core, &images);
-        let wave = core.wave(0).unwrap();
         let read = |_: &str, _: Option<&str>| None;
         let mut sources = Sources::new(&read);
-        // Programs keep what they have read, so that each question has its own.
-        let programs = Programs::new(&process);
-        let meter = core.meter().question();
-        WaveDetail::new(&wave, &programs, &mut sources, &meter).unwrap();
-        let programs = Programs::new(&process);
-        let arena = Arena::new();
-        let stop = programs.stop(&wave, &arena).unwrap();
-        let mut detail = WaveDetail::default();
-        detail.lanes(&stop, &mut sources);
-        // Only an attribute that says where the lanes are takes steps of the stop.
-        assert_eq!(stop.meter().steps(), 0);
-        let mut steps = Vec::new();
-        for frame in stop.frames().take(FRAMES) {
-            detail.frame(&frame, &mut sources);
-            steps.push(stop.meter().steps());
+        let mut of_lanes = Vec::new();
+        for number in 0.. {
+            let Some(wave) = core.wave(number) else { break };
+            // Programs keep what they have read, so that each question has its own.
+            let programs = Programs::new(&process);
+            let meter = core.meter().question();
+            WaveDetail::new(&wave, &programs, &mut sources, &meter).unwrap();
+            let programs = Programs::new(&process);
+            let arena = Arena::new();
+            let stop = programs.stop(&wave, &arena).unwrap();
+            let mut detail = WaveDetail::default();
+            detail.lanes(&stop, &mut sources);
+            let lanes = stop.meter().steps();
+            let mut steps = Vec::new();
+            for frame in stop.frames().take(FRAMES) {
+                detail.frame(&frame, &mut sources);
+                steps.push(stop.meter().steps());
+            }
+            assert!(steps.len() > 1 && !steps.contains(&0), "{steps:?}");
+            let expected = lanes + steps.iter().sum::<u64>();
+            assert_eq!(meter.steps(), expected, "wave {number}: {lanes}, {steps:?}");
+            of_lanes.push(lanes);
         }
-        assert!(steps.len() > 1 && !steps.contains(&0), "{steps:?}");
-        assert_eq!(meter.steps(), steps.iter().sum::<u64>(), "{steps:?}");
+        // A wave of which all lanes are active costs nothing.
+        assert!(of_lanes.iter().any(|steps| *steps > 0), "{of_lanes:?}");
     }
 }

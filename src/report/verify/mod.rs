@@ -33,6 +33,7 @@ use core::cmp::Reverse;
 
 use serde::Serialize;
 
+use super::completeness::is_true;
 use super::number::Hex;
 use crate::inspect::Program;
 use crate::untrusted::Untrusted;
@@ -91,7 +92,6 @@ pub struct FindingDocument {
     /// The rule's name.
     pub rule: &'static str,
     /// `error`, `warning` or `note`.
-    #[serde(serialize_with = "severity_name")]
     pub severity: Severity,
     /// The section at fault.
     pub section: &'static str,
@@ -313,19 +313,8 @@ impl VerifySummary {
     }
 }
 
-fn is_true(flag: &bool) -> bool {
-    *flag
-}
-
 fn is_zero(number: &u64) -> bool {
     *number == 0
-}
-
-fn severity_name<S: serde::Serializer>(
-    severity: &Severity,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(severity.name())
 }
 
 impl VerifyDocument {
@@ -515,7 +504,6 @@ pub struct RuleDocument {
     /// Its name.
     pub rule: &'static str,
     /// How bad a finding is, unless somebody chose otherwise.
-    #[serde(serialize_with = "severity_name")]
     pub severity: Severity,
     /// The section of the specification that states it.
     pub spec: &'static str,

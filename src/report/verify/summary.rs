@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::{FindingDocument, UnreadableFile, VerifyDocument, VerifySummary, count, severity_name};
+use super::{FindingDocument, UnreadableFile, VerifyDocument, VerifySummary, count};
 use crate::untrusted::Untrusted;
 use crate::verify::Severity;
 
@@ -17,7 +17,6 @@ pub struct RuleSummary {
     /// The rule's name.
     pub rule: &'static str,
     /// How bad it is.
-    #[serde(serialize_with = "severity_name")]
     pub severity: Severity,
     /// How many causes there are.
     pub causes: u64,

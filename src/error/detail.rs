@@ -1,0 +1,162 @@
+//! What some kinds of errors say more of: whose access failed, what is missing, what cannot be told.
+
+use core::fmt;
+use std::sync::Arc;
+
+use crate::arch::{AddressSpace, Register};
+
+/// The error of a debugger's own access, which [`source`](core::error::Error::source) of the [`Error`] gives.
+///
+/// Two are equal if their texts are.
+#[derive(Clone, Debug)]
+pub struct AccessFailure(Arc<dyn core::error::Error + Send + Sync>);
+
+impl AccessFailure {
+    /// The failure with this error, or with this text.
+    #[must_use]
+    pub fn new(error: impl Into<Box<dyn core::error::Error + Send + Sync>>) -> AccessFailure {
+        AccessFailure(error.into().into())
+    }
+
+    /// The debugger's error.
+    #[must_use]
+    pub fn error(&self) -> &(dyn core::error::Error + Send + Sync + 'static) {
+        &*self.0
+    }
+}
+
+impl PartialEq for AccessFailure {
+    fn eq(&self, other: &AccessFailure) -> bool {
+        self.0.to_string() == other.0.to_string()
+    }
+}
+
+impl Eq for AccessFailure {}
+
+/// Something only the debugger can supply, and did not.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Resource {
+    /// The contents of a register.
+    Register(Register),
+    /// The memory at an address.
+    Memory(AddressSpace, u64),
+    /// The contents of a part of a composite.
+    Part,
+}
+
+/// An element of the evaluation context (HET A.2.5.1) that an expression needed.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// A stopped wavefront ("current thread").
+    Wave,
+    /// A lane in focus.
+    Lane,
+    /// An iteration in focus.
+    Iteration,
+    /// A call frame with call frame information.
+    Frame,
+    /// A program location, for a location list.
+    Pc,
+    /// A compilation unit.
+    Unit,
+    /// A subprogram with `DW_AT_frame_base`.
+    FrameBase,
+    /// An object (`DW_OP_push_object_address`).
+    Object,
+    /// A thread-local storage callback.
+    Tls,
+    /// The caller's frame.
+    Caller,
+    /// The apertures of generic addresses.
+    Apertures,
+}
+
+impl Need {
+    /// What is missing, as it reads in a message.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        match self {
+            Need::Wave => "a stopped wave",
+            Need::Lane => "a lane",
+            Need::Iteration => "an iteration",
+            Need::Frame => "a call frame with call frame information",
+            Need::Pc => "a program location",
+            Need::Unit => "a compilation unit",
+            Need::FrameBase => "a subprogram with a frame base",
+            Need::Object => "an object",
+            Need::Tls => "thread-local storage",
+            Need::Caller => "the caller's frame",
+            Need::Apertures => "the apertures of the generic address space",
+        }
+    }
+}
+
+/// What cannot be told of a location that is written without the heterogeneous extensions; see
+/// `spec-notes/legacy-llvm.md`.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ambiguity {
+    /// An address space by a number that stands for different ones in different versions of the compiler.
+    AddressSpace(u64),
+    /// An address that is computed from registers, in a space that nothing names.
+    AddressInRegister,
+    /// An address in a vector register, of which no lane is named, where lanes are named elsewhere.
+    LaneOfAddress,
+    /// Which part of a large object one register holds.
+    PartOfObject,
+    /// How many elements of a vector a part holds: LLVM writes elements of one byte that it has widened as if two
+    /// of them were there.
+    WidenedElements,
+    /// What `DW_OP_fbreg` counts from.
+    FrameBase,
+    /// What an operation that the compiler is not known to write is to do with a lane's value.
+    Operation(&'static str),
+    /// How wide the integers are that an operation combines.
+    Width,
+    /// Whether integers are compared with their signs: the answers differ.
+    Reading,
+    /// Where in local memory an object is: its symbol is undefined, and the address may be a linker's 0.
+    UndefinedSymbol(u64),
+    /// A part of the location is malformed.
+    IllFormed,
+}
+
+impl fmt::Display for Ambiguity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Ambiguity::AddressSpace(number) => write!(
+                f,
+                "address space {number} is another one in other versions of the compiler, and nothing tells which version this was"
+            ),
+            Ambiguity::AddressInRegister => {
+                f.write_str("the location is an address in a register, in an address space that nothing names")
+            }
+            Ambiguity::LaneOfAddress => {
+                f.write_str("the location is an address in a vector register, and does not say in which lane")
+            }
+            Ambiguity::PartOfObject => f.write_str(
+                "the location is one register's dword, and nothing tells which part of the object it holds",
+            ),
+            Ambiguity::WidenedElements => f.write_str(
+                "two elements of one byte are said to be in half a register, where the compiler puts one",
+            ),
+            Ambiguity::FrameBase => f.write_str("nothing tells what the frame base is for a lane"),
+            Ambiguity::Operation(name) => {
+                write!(f, "nothing tells what {name} means for a lane")
+            }
+            Ambiguity::Width => {
+                f.write_str("nothing tells how wide the integers are that are combined")
+            }
+            Ambiguity::Reading => f.write_str(
+                "the compiler writes the same for integers with and without a sign, and here the two differ",
+            ),
+            Ambiguity::UndefinedSymbol(address) => write!(
+                f,
+                "its symbol is undefined, so that its address in local memory, {address:#x}, may be the linker's"
+            ),
+            Ambiguity::IllFormed => f.write_str("the location of this part is malformed"),
+        }
+    }
+}
