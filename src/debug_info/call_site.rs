@@ -284,3 +284,37 @@ fn subprogram<'a>(function: &Function<'a>) -> Subprogram<'a> {
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::debug_info::tests::{load, sections};
+
+    /// Every entry of a function is looked at for call sites, and paid for.
+    #[test]
+    fn the_entries_of_a_function_are_paid_for() {
+        let sections = sections("inlined-gfx942-O2.hsaco");
+        let info = load(&sections);
+        let mut most = 0;
+        for unit in info.unit_ids() {
+            for function in info.functions(unit).unwrap() {
+                let Some(range) = function.ranges.first() else {
+                    continue;
+                };
+                let mut walk = info.walk(function.die).unwrap();
+                let mut entries = 0;
+                while walk.next_entry().unwrap().is_some() {
+                    entries += 1;
+                }
+                // What finds the function is kept.
+                info.find_function(range.start).unwrap();
+                let before = info.meter().steps();
+                info.all_call_sites(function.die, range.start).unwrap();
+                let steps = info.meter().steps() - before;
+                assert!(steps >= entries, "{steps} steps for {entries} entries");
+                most = entries.max(most);
+            }
+        }
+        assert!(most > 10, "{most}");
+    }
+}

@@ -470,7 +470,7 @@ mod tests {
     #[test]
     fn effects_have_their_offsets_in_bytes() {
         use Instruction as I;
-        use RegisterRule::{Offset, ValOffset};
+        use RegisterRule::{Offset, SameValue, Undefined, ValOffset};
         let (register, space) = (7, 5);
         let rule = |rule| Effect::Rule(7, rule);
         let cfa = |offset, space| Effect::DefineCfa {
@@ -494,10 +494,32 @@ mod tests {
             (I::DefCfaOffsetSf { offset: -2 }, Effect::CfaOffset(16)),
             (I::LlvmDefAspaceCfa { register, offset: 2, space }, cfa(2, 5)),
             (I::LlvmDefAspaceCfaSf { register, offset: -2, space }, cfa(16, 5)),
+            (I::DefCfaRegister { register }, Effect::CfaRegister(7)),
+            (I::Undefined { register }, rule(Undefined)),
+            (I::SameValue { register }, rule(SameValue)),
+            (I::Register { register, saved_in: 9 }, rule(RegisterRule::Register(9))),
+            (I::RememberState, Effect::RememberState),
+            (I::RestoreState, Effect::RestoreState),
+            (I::AdvanceLoc { delta: 3 }, Effect::Advance(3)),
+            (I::AdvanceLoc1 { delta: 3 }, Effect::Advance(3)),
+            (I::AdvanceLoc2 { delta: 3 }, Effect::Advance(3)),
+            (I::AdvanceLoc4 { delta: 3 }, Effect::Advance(3)),
+            (I::SetLoc { address: 0x40 }, Effect::SetLocation(0x40)),
+            (I::Nop, Effect::Nothing),
+            (I::GnuArgsSize { size: 8 }, Effect::Nothing),
         ];
-        for (instruction, effect) in expected {
-            assert_eq!(instruction.effect(-8, 0), effect, "{}", instruction.name());
+        for (instruction, effect) in &expected {
+            assert_eq!(instruction.effect(-8, 0), *effect, "{}", instruction.name());
         }
+        // Those with an expression are read from a section below; of a new instruction somebody has to say here what it does.
+        let named = |row: &&CfaRow| !expected.iter().any(|(named, _)| named.name() == row.name);
+        let others: Vec<_> = CFA_ROWS.iter().filter(named).map(|row| row.name).collect();
+        let with_expression = [
+            "DW_CFA_def_cfa_expression",
+            "DW_CFA_expression",
+            "DW_CFA_val_expression",
+        ];
+        assert_eq!(others, with_expression);
     }
 
     /// Where an expression starts is counted back from there.

@@ -31,11 +31,11 @@ pub(super) enum Binary {
 }
 
 /// What an operation on two integers needs; nothing for any other operation.
+#[expect(
+    clippy::too_many_lines,
+    reason = "every operation is named, so that a new one does not compile until somebody has said what it is"
+)]
 pub(super) fn binary(operation: &Operation<'_>) -> Option<Binary> {
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "the others are not of two integers"
-    )]
     Some(match operation {
         Operation::Plus | Operation::Minus | Operation::Mul => Binary::LowBits,
         Operation::And => Binary::And,
@@ -47,7 +47,80 @@ pub(super) fn binary(operation: &Operation<'_>) -> Option<Binary> {
         Operation::Mod => Binary::Remainder,
         Operation::Eq | Operation::Ne => Binary::Equality,
         Operation::Lt | Operation::Le | Operation::Gt | Operation::Ge => Binary::Order,
-        _ => return None,
+        // Those that are something else for integers are in `Dataflow::step`.
+        Operation::Addr { .. }
+        | Operation::Deref
+        | Operation::Const1u { .. }
+        | Operation::Const1s { .. }
+        | Operation::Const2u { .. }
+        | Operation::Const2s { .. }
+        | Operation::Const4u { .. }
+        | Operation::Const4s { .. }
+        | Operation::Const8u { .. }
+        | Operation::Const8s { .. }
+        | Operation::Constu { .. }
+        | Operation::Consts { .. }
+        | Operation::Dup
+        | Operation::Drop
+        | Operation::Over
+        | Operation::Pick { .. }
+        | Operation::Swap
+        | Operation::Rot
+        | Operation::Xderef
+        | Operation::Abs
+        | Operation::Neg
+        | Operation::Not
+        | Operation::PlusUconst { .. }
+        | Operation::Bra { .. }
+        | Operation::Skip { .. }
+        | Operation::Regx { .. }
+        | Operation::Fbreg { .. }
+        | Operation::Bregx { .. }
+        | Operation::Piece { .. }
+        | Operation::DerefSize { .. }
+        | Operation::XderefSize { .. }
+        | Operation::Nop
+        | Operation::PushObjectAddress
+        | Operation::Call2 { .. }
+        | Operation::Call4 { .. }
+        | Operation::CallRef { .. }
+        | Operation::FormTlsAddress
+        | Operation::CallFrameCfa
+        | Operation::BitPiece { .. }
+        | Operation::ImplicitValue { .. }
+        | Operation::StackValue
+        | Operation::ImplicitPointer { .. }
+        | Operation::Addrx { .. }
+        | Operation::Constx { .. }
+        | Operation::EntryValue { .. }
+        | Operation::ConstType { .. }
+        | Operation::RegvalType { .. }
+        | Operation::DerefType { .. }
+        | Operation::XderefType { .. }
+        | Operation::Convert { .. }
+        | Operation::Reinterpret { .. }
+        | Operation::GnuUninit
+        | Operation::GnuParameterRef { .. }
+        | Operation::GnuVariableValue { .. }
+        | Operation::LlvmNop
+        | Operation::FormAspaceAddress
+        | Operation::PushLane
+        | Operation::Offset
+        | Operation::OffsetUconst { .. }
+        | Operation::BitOffset
+        | Operation::CallFrameEntryReg { .. }
+        | Operation::Undefined
+        | Operation::AspaceBregx { .. }
+        | Operation::PieceEnd
+        | Operation::Extend { .. }
+        | Operation::SelectBitPiece { .. }
+        | Operation::AspaceImplicitPointer { .. }
+        | Operation::PushIteration
+        | Operation::Overlay
+        | Operation::BitOverlay
+        | Operation::Lit { .. }
+        | Operation::Reg { .. }
+        | Operation::Breg { .. } => return None,
     })
 }
 

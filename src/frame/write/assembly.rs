@@ -157,10 +157,6 @@ fn named_directive(instruction: &Instruction<'_>, factor: i64) -> Option<String>
         (bytes < 0).then_some(bytes)
     };
     const SMALL_REGISTERS: u64 = 0x40;
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "what has no directive is escaped"
-    )]
     Some(match *instruction {
         Instruction::LlvmDefAspaceCfa {
             register,
@@ -205,7 +201,23 @@ fn named_directive(instruction: &Instruction<'_>, factor: i64) -> Option<String>
         }
         Instruction::RememberState => ".cfi_remember_state".to_owned(),
         Instruction::RestoreState => ".cfi_restore_state".to_owned(),
-        _ => return None,
+        // The assembler has no directive for these.
+        Instruction::AdvanceLoc { .. }
+        | Instruction::Nop
+        | Instruction::SetLoc { .. }
+        | Instruction::AdvanceLoc1 { .. }
+        | Instruction::AdvanceLoc2 { .. }
+        | Instruction::AdvanceLoc4 { .. }
+        | Instruction::OffsetExtended { .. }
+        | Instruction::RestoreExtended { .. }
+        | Instruction::DefCfaExpression { .. }
+        | Instruction::Expression { .. }
+        | Instruction::DefCfaSf { .. }
+        | Instruction::DefCfaOffsetSf { .. }
+        | Instruction::ValExpression { .. }
+        | Instruction::GnuArgsSize { .. }
+        | Instruction::GnuNegativeOffsetExtended { .. }
+        | Instruction::LlvmDefAspaceCfaSf { .. } => return None,
     })
 }
 

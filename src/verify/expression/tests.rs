@@ -2,10 +2,14 @@
 //! DWARF 5 that decide are in the table of rules; sizes are those of USAGE "Register Identifier": a scalar
 //! register has 32 bits, a vector register of a wave of 64 lanes 2048, EXEC and PC 64.
 
+use std::collections::HashSet;
+
+use fallible_iterator::FallibleIterator;
+
 use super::entry::{Offset, Sources};
 use super::*;
 use crate::arch::AddressSpace;
-use crate::expr::{ParseOptions, parse};
+use crate::expr::{Opcode, ParseOptions, ROWS, operations, parse};
 use crate::verify::Severity;
 
 /// Entries that the examples refer to.
@@ -360,6 +364,55 @@ fn every_way_is_followed() {
     let joined = run("lit1, LLVM_push_lane, bra +2, drop, lit2", Role::Value);
     assert!(joined.faults.is_empty());
     assert!(matches!(joined.result, Some(Entry::Value(value)) if value.known().is_none()));
+}
+
+/// A use of each operation that no passing example above has.
+const USES: &[&str] = &[
+    "addr 0x1000, drop",
+    "const1s +1, const2u 0x1, const2s +1, const4s +1, const8u 0x1, const8s +1, constu 0x1, consts +1, constx 0x1, drop, drop",
+    "lit1, dup, over, pick 0x0, swap, rot",
+    "lit1, lit2, and, lit2, or, lit2, xor, lit2, minus, lit2, mod, lit2, shl, lit2, shr, lit2, shra, abs, neg, not, plus_uconst 0x1",
+    "lit1, lit2, eq, lit2, ge, lit2, gt, lit2, le, lit2, lt, lit2, ne",
+    "reg17, drop, breg16 +0, drop",
+    "regx SGPR4, piece 0x4, regx SGPR5, bit_piece 0x8 0x0, LLVM_piece_end, drop",
+    "lit0, lit5, xderef, drop, lit0, lit5, xderef_size 0x4, drop, lit0, lit5, xderef_type 0x4 0x20, drop",
+    "lit1, form_tls_address, drop",
+    "implicit_value 0x2 1 2, drop",
+    "GNU_uninit, LLVM_nop",
+    "GNU_parameter_ref 0x40, drop, GNU_variable_value 0x40, drop",
+    "lit1, LLVM_aspace_implicit_pointer 0x400 +0, drop",
+    "LLVM_push_iteration, drop",
+    "push_object_address, drop",
+    "lit1, call4 0x100, call_ref 0x100, drop",
+    "regx SGPR4, regx SGPR5, lit0, lit8, LLVM_bit_overlay, drop",
+];
+
+/// An operation that is not followed ends the way, and no fault after it is found: a new one is named here until
+/// it has an arm in the function of its family.
+#[test]
+fn every_operation_is_followed() {
+    let passing = EXAMPLES.iter().map(|(_, _, _, passing)| *passing);
+    let mut followed = HashSet::new();
+    for text in passing.chain(USES.iter().copied()) {
+        if text.starts_with('#') {
+            continue;
+        }
+        let text = format!("{text}, lit4, lit0, div");
+        if faults(&text, Role::Value)
+            .iter()
+            .any(|(id, _)| *id == "expr-divide-by-zero")
+        {
+            let bytes = bytes_of(&text);
+            let operations = operations(&bytes, Encoding::AMDGPU.in_memory());
+            let opcodes = operations.map(|item| Ok(item.operation.opcode()));
+            followed.extend(opcodes.collect::<Vec<Opcode>>().unwrap());
+        }
+    }
+    let missing: Vec<Opcode> = (ROWS.iter().map(|row| row.opcode))
+        .filter(|opcode| !followed.contains(opcode))
+        .collect();
+    // Without a frame base it is a fault here (`expr-no-frame-base`), which ends the way.
+    assert_eq!(missing, [Opcode::Fbreg]);
 }
 
 #[test]
