@@ -3,6 +3,7 @@
 use dwarf_tests::cores::generation::Generation;
 use dwarf_tests::cores::writer::{Built, CoreSpec, QueueSpec, WaveSpec, at};
 use dwarf_tests::fuzz::gpu_core;
+use hetdwarf::arch::Processor;
 use hetdwarf::gpu_core::{GpuCore, Problem, ProblemKind, ProblemPlace, Process, WaveState};
 use hetdwarf::limits::Limits;
 use hetdwarf::wave::{Memory, Wave};
@@ -656,6 +657,37 @@ fn an_odd_ring_costs_dispatches() {
             },
         );
     }
+}
+
+/// Cores of every processor whose layout the library knows are written by the tests, too: a new one is named here until
+/// `Generation` has its kind.
+#[test]
+fn every_layout_has_a_generation() {
+    let family = |version| Processor::family_by_version(version);
+    let of_name = |name: &str| Processor::by_name(name)?.version();
+    let written: Vec<_> = (Generation::TARGETS.iter())
+        .map(|(_, _, name)| family(of_name(name).unwrap()))
+        .collect();
+    let mut known = 0;
+    for processor in Processor::ALL {
+        let Some(version) = processor.version() else {
+            continue;
+        };
+        let mut built = built();
+        let [major, minor, stepping] = version;
+        let target = major * 10_000 + minor * 100 + stepping;
+        built.set_note32(at::AGENTS + 88, target);
+        with(&built.merged(), |core| {
+            let name = processor.name();
+            let unknown = format!("the layout of {name} is not known");
+            let mut problems = core.problems().iter();
+            if !problems.any(|problem| problem.to_string().contains(&unknown)) {
+                known += 1;
+                assert!(written.contains(&family(version)), "{name}");
+            }
+        });
+    }
+    assert!(known > 20, "{known}");
 }
 
 #[test]

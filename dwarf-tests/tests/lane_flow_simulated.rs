@@ -18,32 +18,36 @@ fn lanes_of_random_programs_are_where_they_are() {
     };
     let first = seeds::asked_for().unwrap_or(0);
     let count = std::env::var("HETDWARF_COUNT").map_or(50, |text| text.parse().unwrap());
+    // Of what follows whole quads nothing is known; it must not be wrong either. How much that is hangs on where the first is.
     let mut total = Figures::default();
+    let mut with_quads = Figures::default();
     for batch in 0..u64::div_ceil(count, BATCH) {
-        let sources: Vec<_> = (0..BATCH)
-            .map(|n| {
-                let source = generate(first.wrapping_add(batch * BATCH + n));
-                // What is not known of whole quads must not be wrong either.
-                if n % 8 == 0 {
-                    return source;
-                }
-                Source {
-                    body: without_quads(&source.body),
-                    ..source
-                }
-            })
-            .collect();
+        let seeds = || (0..BATCH).map(|n| first.wrapping_add(batch * BATCH + n));
+        let may_have_quads = |seed: &u64| seed.wrapping_sub(first).is_multiple_of(8);
+        let whole: Vec<Source> = seeds().filter(may_have_quads).map(generate).collect();
+        let others = seeds().filter(|seed| !may_have_quads(seed)).map(|seed| {
+            let source = generate(seed);
+            Source {
+                body: without_quads(&source.body),
+                ..source
+            }
+        });
+        let others: Vec<Source> = others.collect();
         for target in TARGETS {
-            match compare(&assembler, target, &sources) {
-                Ok(figures) => total += figures,
-                Err((source, failure)) => panic!("{failure}\n{source}"),
+            for (sources, figures) in [(&others, &mut total), (&whole, &mut with_quads)] {
+                match compare(&assembler, target, sources) {
+                    Ok(found) => *figures += found,
+                    Err((source, failure)) => panic!("{failure}\n{source}"),
+                }
             }
         }
     }
     println!("{total:?}");
+    println!("with whole quads: {with_quads:?}");
     let unknown: usize = total.unknown.values().sum();
     assert!(
-        total.waiting > 200_000 && unknown * 10 < total.waiting,
+        total.waiting > 200_000 && unknown * 100 < total.waiting,
         "{total:?}"
     );
+    assert!(with_quads.waiting > 10_000, "{with_quads:?}");
 }
