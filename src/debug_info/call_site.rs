@@ -287,7 +287,6 @@ fn subprogram<'a>(function: &Function<'a>) -> Subprogram<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::debug_info::tests::{load, sections};
 
     /// Every entry of a function is looked at for call sites, and paid for.

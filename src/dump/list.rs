@@ -160,6 +160,21 @@ mod tests {
         }
     }
 
+    /// Each entry and the end of the list are a step.
+    #[test]
+    fn what_entries_refer_to_is_paid_for() {
+        // Two of DW_LLE_offset_pair, and DW_LLE_end_of_list.
+        let bytes = [0x04, 0x10, 0x20, 1, 0x30, 0x04, 0x20, 0x30, 1, 0x31, 0];
+        let format = LocationFormat::of(5, false);
+        let mut list = List::new((".debug_loclists", &bytes), 0, format, 8).unwrap();
+        let meter = Meter::new(&crate::limits::Limits::DEFAULT, 0);
+        let mut entries = 0;
+        while list.next_within(&meter).unwrap().is_some() {
+            entries += 1;
+        }
+        assert_eq!((entries, meter.steps()), (2, 3));
+    }
+
     // DWARF 5 §7.7.3: the kinds by their codes, each with an expression of one byte where it has one.
     #[test]
     fn every_kind_of_entry() {

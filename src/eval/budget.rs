@@ -93,10 +93,10 @@ pub(super) fn steps_for_places(location: &Location<'_>) -> Option<u32> {
 mod tests {
     use super::*;
     use crate::arch::Register;
-    use crate::error::ErrorKind;
+    use crate::error::{ErrorKind, Need};
     use crate::eval::{
         BaseType, DieReference, ExpressionBytes, Frame, LocationAttribute, LocationEntry, Outcome,
-        Procedure, Resolver, ResultKind, Subprogram, Unit, evaluate,
+        Procedure, Reading, Resolver, ResultKind, Subprogram, Unit, evaluate,
     };
     use crate::expr::{Encoding, ParseOptions, parse};
     use crate::limits::Limits;
@@ -141,9 +141,13 @@ mod tests {
     }
 
     impl<'a> Resolver<'a> for Asked<'_> {
-        fn procedure(&self, _: Unit, _: DieReference) -> Result<Procedure<'a>> {
+        /// What is pointed at is a constant, what is called nothing.
+        fn procedure(&self, _: Unit, die: DieReference) -> Result<Procedure<'a>> {
             self.note();
-            Ok(Procedure::Nothing)
+            Ok(match die {
+                DieReference::InSection(_) => Procedure::Constant(&[1; 8]),
+                DieReference::InUnit(_) => Procedure::Nothing,
+            })
         }
 
         fn base_type(&self, _: Unit, _: u64) -> Result<BaseType> {
@@ -170,7 +174,7 @@ mod tests {
 
     /// What is evaluated after two operations. The numbers are the steps that whoever is asked finds done, and those that
     /// the evaluation takes by itself; the last text is the frame base.
-    const ASKING: [(&str, u64, u64, &str); 11] = [
+    const ASKING: [(&str, u64, u64, &str); 12] = [
         ("DW_OP_regx 0x28, DW_OP_drop", 3, 4, ""),
         ("DW_OP_LLVM_call_frame_entry_reg 0x28, DW_OP_drop", 3, 4, ""),
         ("DW_OP_call_frame_cfa, DW_OP_drop", 3, 4, ""),
@@ -195,6 +199,13 @@ mod tests {
         // To find an entry counts as 16 steps.
         ("DW_OP_call4 0x8, DW_OP_nop", 19, 20, ""),
         ("DW_OP_lit0, DW_OP_convert 0x8, DW_OP_drop", 20, 21, ""),
+        // What is pointed at is looked for where its location is needed, by the fifth operation.
+        (
+            "DW_OP_implicit_pointer 0x8 +0x0, DW_OP_deref, DW_OP_LLVM_offset_uconst 0x0, DW_OP_drop",
+            21,
+            22,
+            "",
+        ),
     ];
 
     /// Evaluates `DW_OP_lit1, DW_OP_drop` and `text`: the result, the steps found and the steps done.
@@ -236,6 +247,36 @@ mod tests {
             result.unwrap_or_else(|error| panic!("{text}, {base}: {error}"));
             assert_eq!((at, done), (Some(found), steps + 10), "{text}, {base}");
         }
+    }
+
+    /// A step for the call site that is asked about; without debugging information there is none to ask about.
+    #[test]
+    fn asking_a_call_site_is_a_step() {
+        let steps = |has_resolver: bool| {
+            let arena = Arena::new();
+            let meter = Meter::new(&Limits::DEFAULT, 0);
+            let asked = Asked {
+                meter: &meter,
+                at: Cell::new(None),
+            };
+            let context = Context {
+                frame: Some(&asked),
+                resolver: has_resolver.then_some(&asked as _),
+                pc: Some(0x1000),
+                reading: Reading::Tolerant,
+                meter: Some(&meter),
+                ..Context::new(&arena)
+            };
+            // DW_OP_entry_value of DW_OP_reg17
+            let expression =
+                ExpressionBytes::alone(&[0xa3, 1, 0x61], Unit::unknown(Encoding::AMDGPU));
+            // The register is in memory, and there is no wave that has any.
+            let error = evaluate(&expression, ResultKind::Any, &context).unwrap_err();
+            assert_eq!(*error.kind(), ErrorKind::MissingContext(Need::Wave));
+            meter.steps()
+        };
+        let [with, without] = [true, false].map(steps);
+        assert_eq!(with, without + 1);
     }
 
     #[test]

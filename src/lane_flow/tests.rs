@@ -689,3 +689,38 @@ fn a_plan_that_costs_too_much_leaves_the_rest_to_others() {
     assert_eq!(plan, [(0x1000..0x1020, Err(Reason::Budget))]);
     assert!(small.refused().is_none());
 }
+
+/// What changes between two places is paid for besides what finds them: eight instructions of eight steps each, an eighth of them a
+/// step of the meter.
+#[test]
+fn what_changes_between_places_is_paid_for() {
+    let code = bytes(&IF_ELSE);
+    let flow = flow("gfx1100", WaveSize::Wave32, &[kernel(&code)]);
+    let steps = |waiting: u64| {
+        let meter = meter();
+        flow.changed_between(0x1010, waiting, &meter).unwrap();
+        meter.steps()
+    };
+    // What is in no function has no changes to look for.
+    assert_eq!(steps(0x1018), steps(0x2000) + 8);
+}
+
+/// What was gone through is paid for also where what it kept is refused.
+#[test]
+fn work_whose_result_is_refused_is_paid_for() {
+    let limits = Limits {
+        memory: 100,
+        memory_per_byte: 0,
+        ..Limits::DEFAULT
+    };
+    let meter = Meter::new(&limits, 0);
+    let bill = Bill::new(&meter);
+    let refused = bill.find(1000, |left| {
+        left.count(79).unwrap();
+        left.keep(1000).unwrap();
+    });
+    let error = refused.err().unwrap();
+    assert!(error.is_limit(), "{error}");
+    // 79 instructions and one for what is kept, of which eight are a step.
+    assert_eq!(meter.steps(), 10);
+}
