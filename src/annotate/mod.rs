@@ -96,7 +96,7 @@ pub struct AnnotatedFunction {
     pub size: u64,
     /// How much of that has a lane program location now, in bytes.
     pub covered: u64,
-    /// Why not more: bytes by the name of the reason ([`Reason`](crate::lane_flow::Reason)).
+    /// Why not more: bytes by the name of the reason ([`Reason`]).
     pub missing: BTreeMap<&'static str, u64>,
     /// How many bytes were added for it.
     pub added: usize,

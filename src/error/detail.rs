@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::arch::{AddressSpace, Register};
 
-/// The error of a debugger's own access, which [`source`](core::error::Error::source) of the [`Error`] gives.
+/// The error of a debugger's own access, which [`source`](core::error::Error::source) of the [`Error`](super::Error) gives.
 ///
 /// Two are equal if their texts are.
 #[derive(Clone, Debug)]
