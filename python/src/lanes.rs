@@ -67,7 +67,7 @@ impl LanePc {
             lane: lane.lane,
             pc: lane.pc.map(address),
             active: lane.active,
-            state: lane.state,
+            state: lane.state.name(),
             origin: lane.origin,
             left: lane.left.flatten().map(address),
             resumes: lane.resumes.flatten().map(address),
