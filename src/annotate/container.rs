@@ -52,12 +52,7 @@ pub fn annotate_file_within(
     let mut writer = Writer {
         meter,
         wanted,
-        found: Annotated {
-            file: Vec::new(),
-            functions: Vec::new(),
-            notes: Vec::new(),
-            limit: None,
-        },
+        found: Annotated::default(),
         place: String::new(),
     };
     let written = writer.file(file)?.into_owned();

@@ -17,6 +17,7 @@
 //! # Ok::<(), hetdwarf::Error>(())
 //! ```
 
+mod annotated;
 mod archive;
 mod container;
 mod elf;
@@ -36,10 +37,11 @@ use crate::arch::WaveSize;
 use crate::debug_info::{Bytes, Function, UnitId, UnitKind};
 use crate::error::{Error, Result};
 use crate::inspect::Program;
-use crate::lane_flow::{ActiveLanes, LaneFlow, LanePlan, RangePlan, Reason};
+use crate::lane_flow::{ActiveLanes, LaneFlow, LanePlan, RangePlan};
 use crate::limits::Limits;
 use crate::meter::Meter;
 use crate::object::{CodeObject, Kernel};
+pub use annotated::{Annotated, AnnotatedFunction};
 pub use container::{annotate_file, annotate_file_within};
 use elf::NewSection;
 use expression::Expressions;
@@ -58,51 +60,6 @@ const INDICES: [&str; 7] = [
     ".gdb_index",
     ".debug_cu_index",
 ];
-
-/// A code object with what was added.
-#[non_exhaustive]
-#[derive(Clone, Debug)]
-pub struct Annotated {
-    /// The file; as it was if nothing was added.
-    pub file: Vec<u8>,
-    /// The functions with debugging information, in its order.
-    pub functions: Vec<AnnotatedFunction>,
-    /// What was left alone besides, and why.
-    pub notes: Vec<String>,
-    /// The limit that was reached on the way, if one of the whole file was. What a function's own share was not enough for
-    /// is among its [`missing`](AnnotatedFunction::missing).
-    pub limit: Option<Error>,
-}
-
-impl Annotated {
-    /// Whether nothing was left out for a limit.
-    #[must_use]
-    pub fn is_complete(&self) -> bool {
-        let is_short =
-            |function: &AnnotatedFunction| function.missing.contains_key(Reason::Budget.name());
-        self.limit.is_none() && !self.functions.iter().any(is_short)
-    }
-}
-
-/// What was added for a function.
-#[non_exhaustive]
-#[derive(Clone, Debug)]
-pub struct AnnotatedFunction {
-    /// Its name.
-    pub name: Option<String>,
-    /// The address of its code.
-    pub address: u64,
-    /// The size of its code, in bytes.
-    pub size: u64,
-    /// How much of that has a lane program location now, in bytes.
-    pub covered: u64,
-    /// Why not more: bytes by the name of the reason ([`Reason`]).
-    pub missing: BTreeMap<&'static str, u64>,
-    /// How many bytes were added for it.
-    pub added: usize,
-    /// Why nothing was added.
-    pub left_alone: Option<String>,
-}
 
 /// Adds what can be told of lanes to a code object.
 ///
@@ -128,9 +85,7 @@ fn annotate_within(
     let object = CodeObject::parse_within(file, meter)?;
     let mut found = Annotated {
         file: file.to_vec(),
-        functions: Vec::new(),
-        notes: Vec::new(),
-        limit: None,
+        ..Annotated::default()
     };
     if let Some(note) = obstacle(&object) {
         found.notes.push(note);

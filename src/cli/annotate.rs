@@ -10,6 +10,7 @@ use super::or_unknown;
 use super::pattern::pattern;
 use super::save::save;
 use crate::annotate::annotate_file;
+use crate::lane_flow::Reason;
 use crate::object::{code_objects_with, may_hold_code_objects};
 use crate::report::{AnnotateDocument, AnnotateFunction, write_json_pretty};
 
@@ -70,7 +71,8 @@ fn print(
     if completeness.limit.is_some() {
         writeln!(out, "{completeness}")?;
     } else if !completeness.complete {
-        let at_limit = |function: &AnnotateFunction| function.missing.get("limit").copied();
+        let reason = Reason::Budget.name();
+        let at_limit = |function: &AnnotateFunction| function.missing.get(reason).copied();
         let bytes: u64 = document.functions.iter().filter_map(at_limit).sum();
         writeln!(
             out,

@@ -33,8 +33,6 @@ pub enum Method {
     Zstd,
 }
 
-/// The methods of compressed sections by their numbers (`ch_type` of `Elf64_Chdr`).
-const ELF_METHODS: [(u32, Method); 2] = [(1, Method::Zlib), (2, Method::Zstd)];
 /// The bytes of `Elf64_Chdr`: the type and reserved bytes, 4 each, the size and the alignment of the contents, 8 each.
 const ELF_HEADER: u64 = 24;
 
@@ -48,14 +46,20 @@ impl Method {
         }
     }
 
+    /// Its number in the header of a compressed section (`ch_type` of `Elf64_Chdr`).
+    const fn elf_number(self) -> u32 {
+        match self {
+            Method::Zlib => 1,
+            Method::Zstd => 2,
+        }
+    }
+
     /// The header of a section with `SHF_COMPRESSED`.
     ///
     /// * `size`: of the contents before compression, in bytes; `alignment`: theirs, in bytes.
     pub(crate) fn elf_header(self, size: u64, alignment: u64) -> Vec<u8> {
-        let method = ELF_METHODS.iter().find(|(_, method)| *method == self);
-        let number = method.map_or(0, |(number, _)| *number);
         [
-            &number.to_le_bytes()[..],
+            &self.elf_number().to_le_bytes()[..],
             &[0; 4],
             &size.to_le_bytes(),
             &alignment.to_le_bytes(),
@@ -82,8 +86,9 @@ impl<'data> Compressed<'data> {
             return Err(ErrorKind::Truncated { what: WHAT }.into());
         };
         let data = tail_at(section, ELF_HEADER).ok_or(ErrorKind::Truncated { what: WHAT })?;
-        let (_, method) = *(ELF_METHODS.iter())
-            .find(|(number, _)| *number == kind)
+        let method = [Method::Zlib, Method::Zstd]
+            .into_iter()
+            .find(|method| method.elf_number() == kind)
             .ok_or_else(|| {
                 let reason = format!("compression type {kind} is neither zlib (1) nor zstd (2)");
                 Error::malformed(WHAT, reason)

@@ -2,7 +2,7 @@
 
 use core::fmt::Write;
 
-use super::lane_pc_picture::{LEGEND, LanePicture, Row, escape};
+use super::lane_pc_picture::{LEGEND, LanePicture, Row, class, escape};
 use super::lane_pc_svg::STYLE;
 
 const HTML_STYLE: &str = "\
@@ -34,7 +34,7 @@ impl LanePicture {
         }
         out.push_str("</table>\n<p class=\"quiet\">");
         for (state, name) in LEGEND {
-            let _ = write!(out, "<i class=\"{}\"></i> {} ", state.class(), escape(name));
+            let _ = write!(out, "<i class=\"{}\"></i> {} ", class(state), escape(name));
         }
         out.push_str("</p>\n");
         if let Some(message) = &self.message {
@@ -56,8 +56,12 @@ impl LanePicture {
             for lane in 0..self.lanes {
                 let _ = match cells.next_if(|cell| cell.lane == lane) {
                     Some(cell) => {
-                        let (class, title) = (cell.state.class(), escape(&cell.title));
-                        write!(out, "<i class=\"{class}\" title=\"{title}\"></i>")
+                        let title = escape(&cell.title);
+                        write!(
+                            out,
+                            "<i class=\"{}\" title=\"{title}\"></i>",
+                            class(cell.state)
+                        )
                     }
                     None => write!(out, "<i></i>"),
                 };

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::lane_pc::{LanePcDocument, LanePcLane, Lines};
+use super::lane_pc::{LanePcDocument, LanePcLane, LaneStateKind, Lines};
 use crate::arch::ProcessAddress;
 use crate::debug_info::{SourceFile, SourceLine};
 use crate::error::Result;
@@ -45,35 +45,25 @@ pub(super) struct Row {
 #[derive(Clone, Debug)]
 pub(super) struct Cell {
     pub(super) lane: usize,
-    pub(super) state: State,
+    pub(super) state: LaneStateKind,
     /// What is shown when it is pointed at.
     pub(super) title: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
-    Active,
-    Waiting,
-    /// It is not in this frame, or it is not known where it is.
-    Elsewhere,
-}
-
-impl State {
-    /// The class of a cell, for style sheets.
-    pub(super) fn class(self) -> &'static str {
-        match self {
-            State::Active => "active",
-            State::Waiting => "waiting",
-            State::Elsewhere => "elsewhere",
-        }
+/// The class of a cell, for style sheets. Where lanes are that are not in this frame is said when they are pointed at.
+pub(super) fn class(state: LaneStateKind) -> &'static str {
+    match state {
+        LaneStateKind::Active => "active",
+        LaneStateKind::Waiting => "waiting",
+        LaneStateKind::Elsewhere | LaneStateKind::Unknown => "elsewhere",
     }
 }
 
 /// What the states are called.
-pub(super) const LEGEND: [(State, &str); 3] = [
-    (State::Active, "active"),
-    (State::Waiting, "waiting"),
-    (State::Elsewhere, "not in this frame, or not known"),
+pub(super) const LEGEND: [(LaneStateKind, &str); 3] = [
+    (LaneStateKind::Active, "active"),
+    (LaneStateKind::Waiting, "waiting"),
+    (LaneStateKind::Elsewhere, "not in this frame, or not known"),
 ];
 
 /// A source file with lanes in it.
@@ -250,42 +240,28 @@ impl Cell {
             (_, _) => String::new(),
         };
         let number = lane.lane;
-        let (state, title) = match (lane.pc, &lane.caller) {
+        let title = match (lane.pc, &lane.caller) {
             (Some(pc), _) => {
-                let state = if lane.active {
-                    State::Active
-                } else {
-                    State::Waiting
-                };
                 let at = place(&lane.file, lane.line);
-                (
-                    state,
-                    format!("lane {number}: {}, pc {:#x}{at}", state.class(), pc.0),
-                )
+                format!("lane {number}: {}, pc {:#x}{at}", lane.state.name(), pc.0)
             }
             (None, Some(caller)) => {
                 let function = caller.function.as_ref().map_or("?", Untrusted::raw);
                 let at = place(&caller.file, caller.line);
                 let (frame, pc) = (caller.frame, caller.pc.0);
-                (
-                    State::Elsewhere,
-                    format!("lane {number}: in frame {frame}, {function}, pc {pc:#x}{at}"),
-                )
+                format!("lane {number}: in frame {frame}, {function}, pc {pc:#x}{at}")
             }
-            (None, None) => (
-                State::Elsewhere,
-                match (lane.why, lane.reason) {
-                    (Some(why), _) => {
-                        format!("lane {number}: not active; where it is is not known: {why}")
-                    }
-                    (None, Some(_)) => format!("lane {number}: not started by the dispatch"),
-                    (None, None) => format!("lane {number}: not active on entry"),
-                },
-            ),
+            (None, None) => match (lane.why, lane.reason) {
+                (Some(why), _) => {
+                    format!("lane {number}: not active; where it is is not known: {why}")
+                }
+                (None, Some(_)) => format!("lane {number}: not started by the dispatch"),
+                (None, None) => format!("lane {number}: not active on entry"),
+            },
         };
         Cell {
             lane: number,
-            state,
+            state: lane.state,
             title: clean(&title),
         }
     }
