@@ -113,6 +113,26 @@ mod isa {
         }
         std::fs::remove_dir_all(&llvm.folder).unwrap();
     }
+
+    /// What of the folder nobody made is not in `FILES`.
+    pub fn check_names() {
+        let tables = Path::new(env!("CARGO_MANIFEST_DIR")).join("../src/isa/table");
+        let made = FILES.iter().map(|file| file.path);
+        let written = ["features.rs", "layout.rs", "mod.rs", "tests.rs"];
+        let mut expected: Vec<_> = made.chain(written).collect();
+        let present = std::fs::read_dir(tables).unwrap();
+        let mut present: Vec<_> = present
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        expected.sort_unstable();
+        present.sort_unstable();
+        assert_eq!(present, expected);
+    }
+}
+
+#[test]
+fn every_table_is_made() {
+    isa::check_names();
 }
 
 #[test]

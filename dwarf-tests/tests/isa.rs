@@ -183,6 +183,18 @@ const PROCESSORS: [(&str, WaveSize); 14] = [
     ("gfx1250", WaveSize::Wave32),
 ];
 
+#[test]
+fn every_family_with_instructions_is_compared() {
+    let family = |name| Processor::by_name(name).unwrap().family();
+    for processor in Processor::ALL {
+        let compared = PROCESSORS
+            .iter()
+            .any(|(name, _)| family(name) == processor.family());
+        let known = Decoder::new(processor, None).is_some();
+        assert!(compared || !known, "no processor like {}", processor.name());
+    }
+}
+
 /// Words of a fixed sequence: some all random, some with few bits set, most with the prefix of an
 /// encoding that random words seldom have.
 fn words(count: usize, seed: u64) -> impl Iterator<Item = u32> {

@@ -8,7 +8,8 @@ use super::arguments::{Format, LanePcArguments};
 use super::core::{Chosen, with_chosen};
 use super::failure::{Exit, Failure, print_limit};
 use super::input::frame_at;
-use super::lanes::{ranges, work_items};
+use super::lane_places::print_others;
+use super::lanes::work_items;
 use super::or_unknown;
 use super::sources::{self, Sources};
 use crate::inspect::{Recovery, Stop, StopOptions};
@@ -142,60 +143,5 @@ pub(crate) fn print(document: &LanePcDocument, out: &mut dyn Write) -> Result<()
         writeln!(out, "{message}")?;
     }
     print_limit(&document.completeness, out)?;
-    Ok(())
-}
-
-/// Where lanes are that are not active, a line for each place.
-pub(crate) fn print_inactive(
-    document: &LanePcDocument,
-    out: &mut dyn Write,
-) -> Result<(), Failure> {
-    let mut places: BTreeMap<(u128, String), Vec<u8>> = BTreeMap::new();
-    for lane in document.lanes.iter().filter(|lane| !lane.active) {
-        let (Some(pc), Ok(number)) = (lane.pc, u8::try_from(lane.lane)) else {
-            continue;
-        };
-        let text = match (&lane.file, lane.line) {
-            (Some(file), Some(line)) if line != 0 => format!("waiting at {file}:{line}"),
-            (_, _) => format!("waiting at {:#x}", pc.0),
-        };
-        places.entry((pc.0, text)).or_default().push(number);
-    }
-    for ((_, text), lanes) in places {
-        writeln!(out, "lanes {}: {text}", ranges(&lanes))?;
-    }
-    print_others(document, out)
-}
-
-/// Lanes that are in no row, by what is known of them.
-fn print_others(document: &LanePcDocument, out: &mut dyn Write) -> Result<(), Failure> {
-    let mut callers: BTreeMap<(usize, String), Vec<u8>> = BTreeMap::new();
-    let mut nowhere: BTreeMap<String, Vec<u8>> = BTreeMap::new();
-    for lane in &document.lanes {
-        let Ok(number) = u8::try_from(lane.lane) else {
-            continue;
-        };
-        if let Some(caller) = &lane.caller {
-            let function = or_unknown(caller.function.as_ref());
-            let frame = caller.frame;
-            let text = match (&caller.file, caller.line) {
-                (Some(file), Some(line)) if line != 0 => {
-                    format!("in frame {frame}, {function} at {file}:{line}")
-                }
-                (_, _) => format!("in frame {frame}, {function} ({:#x})", caller.pc.0),
-            };
-            callers.entry((frame, text)).or_default().push(number);
-        } else if let Some(why) = lane.why {
-            let text = format!("not known where: {why}");
-            nowhere.entry(text).or_default().push(number);
-        } else if lane.reason.is_some() {
-            let text = "not started by the dispatch".to_owned();
-            nowhere.entry(text).or_default().push(number);
-        }
-    }
-    let callers = callers.into_iter().map(|((_, text), lanes)| (text, lanes));
-    for (text, lanes) in callers.chain(nowhere) {
-        writeln!(out, "lanes {}: {text}", ranges(&lanes))?;
-    }
     Ok(())
 }

@@ -14,9 +14,9 @@ use super::arguments::{Format, PrintArguments};
 use super::core::{Chosen, ask_all_waves, with_chosen};
 use super::failure::{Exit, Failure};
 use super::input::frame_at;
+use super::lane_places;
 use super::lanes::{chosen_lanes, lane_choice};
 use super::unwind::print_all_waves;
-use super::vars;
 
 pub(crate) fn run(
     arguments: &PrintArguments,
@@ -45,7 +45,11 @@ pub(crate) fn run(
         let document = document(arguments, &expressions, &lanes, stop, file)?;
         let mut unsure = Vec::new();
         if !lanes.is_chosen {
-            vars::print_unsure(&lanes.lanes, &frame_at(stop, arguments.frame)?, &mut unsure)?;
+            lane_places::print_unsure(
+                &lanes.lanes,
+                &frame_at(stop, arguments.frame)?,
+                &mut unsure,
+            )?;
         }
         Ok((document, lanes.is_whole, unsure))
     })?;

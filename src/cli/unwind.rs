@@ -13,7 +13,7 @@ use crate::report::{
 use super::arguments::{Format, UnwindArguments};
 use super::core::{Chosen, ask_all_waves, with_chosen};
 use super::failure::{Exit, Failure, print_limit};
-use super::lane_pc;
+use super::lane_places;
 use super::lanes::{chosen_lanes, item_text, work_items};
 use super::or_unknown;
 
@@ -55,7 +55,7 @@ fn answer(
 pub(crate) fn print_waiting(stop: &Stop<'_, '_>, out: &mut dyn Write) -> Result<(), Failure> {
     let places = (stop.frame(0)).and_then(|frame| LanePcDocument::new(&frame).ok());
     match places.filter(|places| places.known) {
-        Some(places) => lane_pc::print_inactive(&places, out),
+        Some(places) => lane_places::print_inactive(&places, out),
         None => Ok(()),
     }
 }

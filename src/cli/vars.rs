@@ -1,28 +1,22 @@
 //! `hetdwarf vars`.
 
-mod text;
-
-pub(crate) use text::Printer;
-pub(super) use text::frame_text;
-
 use std::io::Write;
 use std::path::Path;
 
-use crate::arch::Lane;
 use crate::display::Options;
-use crate::inspect::{Stop, StopFrame};
+use crate::inspect::Stop;
 use crate::report::{
-    AllVarsDocument, FrameVariables, LanePcDocument, NameFilter, VarsDocument, VarsRequest,
-    write_json_pretty,
+    AllVarsDocument, FrameVariables, NameFilter, VarsDocument, VarsRequest, write_json_pretty,
 };
 
 use super::arguments::{Format, FrameChoice, VarsArguments};
 use super::core::{Chosen, with_chosen};
 use super::failure::{Exit, Failure, print_limit};
 use super::input::frame_at;
-use super::lane_pc;
-use super::lanes::{chosen_lanes, lane_choice, ranges};
+use super::lane_places::print_unsure;
+use super::lanes::{chosen_lanes, lane_choice};
 use super::pattern::pattern;
+use super::variables::Printer;
 
 pub(crate) fn run(
     arguments: &VarsArguments,
@@ -155,36 +149,5 @@ impl Answer<'_, '_, '_> {
             print_unsure(&frame.readable_lanes(), &frame, self.out)?;
         }
         Ok(())
-    }
-}
-
-/// Says where lanes are that wait, or that are not in the frame; and of a caller, without it, why lanes are missing that
-/// [`StopFrame::readable_lanes`] leaves out.
-pub(crate) fn print_unsure(
-    shown: &[Lane],
-    frame: &StopFrame<'_, '_, '_>,
-    out: &mut dyn Write,
-) -> Result<(), Failure> {
-    let all = || frame.wave_size().all_lanes();
-    let hidden: Vec<u8> = (all().filter(|lane| !shown.contains(lane)))
-        .map(|lane| lane.0)
-        .collect();
-    let faint = anstyle::Style::new().dimmed();
-    let is_unsure = frame.exec().is_none() && !hidden.is_empty();
-    if !is_unsure && all().all(|lane| frame.is_active(lane)) {
-        return Ok(());
-    }
-    // Without a place they are said not to be active, or below.
-    let places = LanePcDocument::new(frame).ok();
-    if is_unsure && places.as_ref().is_none_or(|found| !found.tells_all()) {
-        let lanes = ranges(&hidden);
-        writeln!(
-            out,
-            "{faint}lanes {lanes} may be active too: EXEC has no rule here{faint:#}"
-        )?;
-    }
-    match places.filter(|found| found.known) {
-        Some(found) => lane_pc::print_inactive(&found, out),
-        None => Ok(()),
     }
 }

@@ -9,8 +9,8 @@ use gimli::constants::{DW_AT_MIPS_linkage_name, DW_AT_linkage_name, DW_AT_name};
 
 use super::Selection;
 use super::attribute::{Attributes, Meaning, Shown, UnitFacts};
+use super::header::Header;
 use super::names::{linkage_name, short_name};
-use super::unit::Header;
 use crate::debug_info::Die;
 use crate::error::Error;
 

@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::attribute::{Meaning, Shown};
 use super::entries::Sink;
+use super::header::Header;
 use super::output::Output;
-use super::unit::Header;
 use crate::debug_info::attribute::tag_name;
 use crate::debug_info::{Die, DieValue};
 use crate::error::Error;

@@ -24,6 +24,7 @@ mod attribute;
 mod digits;
 mod entries;
 mod frame;
+mod header;
 mod json;
 mod line;
 mod list;

@@ -36,6 +36,7 @@
 
 mod code_object;
 mod container;
+mod hardware_register;
 mod layout;
 mod memory;
 mod note;
@@ -52,7 +53,7 @@ mod trap;
 mod wave;
 
 pub use code_object::{LoadedObject, ObjectSource};
-pub use layout::HardwareRegister;
+pub use hardware_register::HardwareRegister;
 pub use note::{Agent, NoteHeader, QueueEntry, QueueType};
 pub use problem::{FileOffset, Problem, ProblemKind, ProblemPlace};
 pub use process::{Fit, Image, Process, ProcessObject};

@@ -3,7 +3,7 @@
 //! Which bits say so differs between generations; the tables are in [`rules`]. Source: AMD's ROCdbgapi
 //! (`architecture.cpp`, stop reasons of each generation).
 
-use super::layout::HardwareRegister;
+use super::hardware_register::HardwareRegister;
 
 /// One row a reason: name, and what it means.
 macro_rules! reasons {
@@ -157,7 +157,7 @@ pub(super) mod rules {
         MemoryViolation, SingleStep, Trap, Watchpoint,
     };
     use super::{Condition, StopRule};
-    use crate::gpu_core::layout::HardwareRegister;
+    use crate::gpu_core::hardware_register::HardwareRegister;
 
     /// One row a rule: reason, register and bit; then the register and bit that enable it, or the bit of the
     /// same register that has to be 0.

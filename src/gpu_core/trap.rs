@@ -3,7 +3,8 @@
 //! The hardware writes dispatch and coordinates there at launch, and the trap handler what it did. Sources: the ROCm
 //! runtime's `trap_handler*.s`; AMD's ROCdbgapi (`architecture.cpp`).
 
-use super::layout::{HardwareRegister, Layout, Parked, TrapBits, Words};
+use super::hardware_register::HardwareRegister;
+use super::layout::{Layout, Parked, TrapBits, Words};
 use super::stop::StopReasons;
 
 /// The words of a record that tell about a wave.

@@ -7,7 +7,8 @@
 use core::ops::Range;
 
 use super::GpuCore;
-use super::layout::{HardwareRegister, Layout, Words};
+use super::hardware_register::HardwareRegister;
+use super::layout::{Layout, Words};
 use super::note::Agent;
 use super::queue::{Dispatch, Queue};
 use super::record::{AGPR, Blocks, SHARED};

@@ -89,7 +89,7 @@ fn depends_on_address(instruction: &Instruction) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arch::Processor;
+    use crate::arch::{Family, Processor};
 
     /// Dwords of a few that are drawn again and again, so that the same first ones come with other second ones and at other
     /// addresses: what is kept is what would be decoded.
@@ -103,11 +103,13 @@ mod tests {
             u32::try_from(state >> 32).unwrap()
         };
         let mut decoded = 0;
-        for name in [
-            "gfx906", "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1200", "gfx1250",
-        ] {
-            let processor = Processor::by_name(name).unwrap();
-            let decoder = Decoder::new(processor, None).unwrap();
+        for family in Family::ALL {
+            let processor = Processor::ALL.iter().find(|p| p.family() == Some(*family));
+            let processor = processor.unwrap();
+            let Some(decoder) = Decoder::new(processor, None) else {
+                continue;
+            };
+            let name = processor.name();
             let mut known = KnownInstructions::default();
             let firsts: Vec<u32> = (0..4000).map(|_| next()).collect();
             let seconds: Vec<u32> = (0..8).map(|_| next()).collect();

@@ -10,10 +10,9 @@
 
 use super::effect::Effect;
 use super::field::{Raw, agpr, low_byte, low_half, vgpr};
-use super::length::has_controls;
+use super::length::{has_controls, is_sdwa};
 use super::register::{MachineRegister, Operand, Span};
 use super::table::{Encoding, Op, Shape, flag};
-use super::writes::mask;
 
 /// The destination field of a vector ALU instruction.
 pub(super) fn destination(raw: &Raw<'_>) -> u32 {
@@ -125,5 +124,16 @@ fn is_modified(raw: &Raw<'_>) -> bool {
     match raw.encoding {
         Encoding::Vop3 => raw.bits(0, 8, 8) != 0 || raw.bits(1, 27, 5) != 0,
         _ => false,
+    }
+}
+
+/// Where a comparison goes: `vcc`, or the register that VOP3 names, or SDWA if a bit is set.
+pub(super) fn mask(raw: &Raw<'_>) -> Operand {
+    match raw.encoding {
+        Encoding::Vop3 => raw.scalar(raw.bits(0, 0, 8), raw.mask_dwords()),
+        Encoding::Vopc if is_sdwa(raw) && raw.bit(1, 15) => {
+            raw.scalar(raw.bits(1, 8, 7), raw.mask_dwords())
+        }
+        _ => raw.vcc(),
     }
 }

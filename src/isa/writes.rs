@@ -8,7 +8,6 @@
 )]
 
 use super::field::{Raw, agpr, low_byte, vgpr};
-use super::length::is_sdwa;
 use super::memory::{is_accumulation, load_data, returns};
 use super::register::{Operand, Writes};
 use super::table::{Encoding, Shape, flag};
@@ -67,9 +66,9 @@ fn by_shape(raw: &Raw<'_>, writes: &mut Writes) {
                 _ => raw.vcc(),
             });
         }
-        Shape::Mask => writes.add(mask(raw)),
+        Shape::Mask => writes.add(vector::mask(raw)),
         Shape::MaskAndExec => {
-            writes.add(mask(raw));
+            writes.add(vector::mask(raw));
             writes.add(raw.exec());
         }
         Shape::Swap(count) => {
@@ -127,17 +126,6 @@ fn vector_destination(raw: &Raw<'_>, count: u8) -> Operand {
             load_data(raw, count).unwrap_or(Operand::Null)
         }
         _ => vgpr(vector::destination(raw), count),
-    }
-}
-
-/// Where a comparison goes: `vcc`, or the register that VOP3 names, or SDWA if a bit is set.
-pub(super) fn mask(raw: &Raw<'_>) -> Operand {
-    match raw.encoding {
-        Encoding::Vop3 => raw.scalar(raw.bits(0, 0, 8), raw.mask_dwords()),
-        Encoding::Vopc if is_sdwa(raw) && raw.bit(1, 15) => {
-            raw.scalar(raw.bits(1, 8, 7), raw.mask_dwords())
-        }
-        _ => raw.vcc(),
     }
 }
 

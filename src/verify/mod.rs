@@ -31,6 +31,7 @@ mod names;
 mod profile;
 pub(crate) mod queue;
 mod register;
+mod remedy;
 mod rule;
 mod section;
 mod selection;
@@ -162,6 +163,6 @@ pub(crate) fn verify_within(
             finding.help = Some(text.into());
         }
     }
-    evidence::add(&subject, &mut verdict.findings);
+    remedy::add(&subject, &mut verdict.findings);
     verdict
 }

@@ -59,26 +59,26 @@ fn every_processor_is_as_llvm_has_it() {
     }
 }
 
-/// Processors that LLVM 22 does not have, with the numbers of `EF_AMDGPU_MACH_AMDGCN_…` in other versions: the first
-/// two of LLVM 15 to 19, the others of LLVM 24 and of ROCm's compiler.
-const ELSEWHERE: &[(&str, u8)] = &[
-    ("gfx940", 0x40),
-    ("gfx941", 0x4b),
-    ("gfx1310", 0x50),
-    ("gfx1154", 0x57),
-    ("gfx12-5-generic", 0x5b),
-    ("gfx1172", 0x5c),
-    ("gfx1170", 0x5d),
-    ("gfx1171", 0x5e),
-    ("gfx11-7-generic", 0x62),
-    ("gfx13-generic", 0x63),
-    ("gfx1250-strict", 0xeb),
+/// Processors that LLVM 22 does not have, with the number of `EF_AMDGPU_MACH_AMDGCN_…` and where it was taken from.
+const ELSEWHERE: &[(&str, u8, &str)] = &[
+    ("gfx940", 0x40, "LLVM 15 to 19"),
+    ("gfx941", 0x4b, "LLVM 15 to 19"),
+    ("gfx1310", 0x50, "LLVM 24"),
+    ("gfx1154", 0x57, "LLVM 24"),
+    ("gfx12-5-generic", 0x5b, "LLVM 24"),
+    ("gfx1172", 0x5c, "LLVM 24"),
+    ("gfx1170", 0x5d, "LLVM 24"),
+    ("gfx1171", 0x5e, "LLVM 24"),
+    ("gfx11-7-generic", 0x62, "LLVM 24"),
+    ("gfx13-generic", 0x63, "LLVM 24"),
+    ("gfx1250-strict", 0xeb, "ROCm's compiler"),
 ];
 
 #[test]
 fn processors_of_other_versions_have_their_numbers() {
-    for (name, mach) in ELSEWHERE {
-        assert_eq!(Processor::by_name(name).unwrap().mach(), *mach, "{name}");
+    for (name, mach, source) in ELSEWHERE {
+        let ours = Processor::by_name(name).unwrap().mach();
+        assert_eq!(ours, *mach, "{name} of {source}");
     }
     let like = |name: &str, of: &str| {
         let [one, other] = [name, of].map(|name| Processor::by_name(name).unwrap());
@@ -113,7 +113,7 @@ fn nothing_is_refused_for_a_processor_that_is_not_known() {
 #[test]
 fn llvm_has_every_processor() {
     let known: Vec<_> = recorded().iter().map(|line| line.name).collect();
-    let elsewhere = |p: &Processor| ELSEWHERE.iter().any(|(name, _)| *name == p.name());
+    let elsewhere = |p: &Processor| ELSEWHERE.iter().any(|(name, ..)| *name == p.name());
     for processor in Processor::ALL.iter().filter(|p| !elsewhere(p)) {
         assert!(known.contains(&processor.name()), "{processor:?}");
         for name in processor.other_names() {
@@ -233,6 +233,13 @@ fn flat_scratch_is_that_of_the_document() {
     }
 }
 
+/// The generic processor whose code runs on a processor.
+fn generic_of(device: &Processor) -> Option<&'static Processor> {
+    Processor::ALL
+        .iter()
+        .find(|p| p.is_generic() && p.covers.contains(&device.name()))
+}
+
 /// USAGE "Generic Processors".
 #[test]
 fn generic_processors_cover_those_of_their_kind() {
@@ -250,6 +257,19 @@ fn generic_processors_cover_those_of_their_kind() {
             assert_eq!(covered.scratch_addressing(), generic.scratch_addressing());
         }
     }
+    // Where there is a generic processor for a family, each of the family's is covered or named here.
+    let families_with_one: Vec<_> = Processor::ALL
+        .iter()
+        .filter(|p| generic_of(p).is_some() || p.is_generic())
+        .map(|p| p.family())
+        .collect();
+    let uncovered: Vec<_> = Processor::ALL
+        .iter()
+        .filter(|p| families_with_one.contains(&p.family()) && !p.is_generic())
+        .filter(|p| generic_of(p).is_none())
+        .map(Processor::name)
+        .collect();
+    assert_eq!(uncovered, ["gfx940", "gfx941", "gfx1250-strict"]);
     let processor = |name| Processor::by_name(name).unwrap();
     assert!(!processor("gfx9-generic").runs_on(processor("gfx908")));
     assert!(!processor("gfx12-generic").runs_on(processor("gfx1250")));

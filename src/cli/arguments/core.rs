@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 
 use super::super::limits::LimitArguments;
 use super::format::Format;
-use super::object::SourceArguments;
+use super::sources::SourceArguments;
 
 pub(super) const CORE_EXAMPLES: &str = "Examples:
   hetdwarf core merged.core

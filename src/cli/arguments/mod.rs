@@ -6,6 +6,7 @@ mod dump;
 mod eval;
 mod format;
 mod object;
+mod sources;
 mod stop;
 mod verify;
 

@@ -98,12 +98,3 @@ pub(super) const ANNOTATE_EXAMPLES: &str = "Examples:
 What is loaded stays as it is, byte for byte. Functions that say it already are left alone.
 
 Exit status: 0 OUT was written (also if nothing could be added), 2 it was not.";
-
-/// Where the source is, if it is not in the debugging information.
-#[derive(Debug, Args)]
-pub(crate) struct SourceArguments {
-    /// A folder to look in for the source, or OLD=NEW: what is below OLD in the debugging information is below NEW. No other
-    /// file is shown
-    #[arg(long = "source-dir", alias = "source-path", value_name = "DIR|OLD=NEW")]
-    pub(crate) source_dirs: Vec<String>,
-}

@@ -7,7 +7,8 @@ use clap::Args;
 use super::super::limits::LimitArguments;
 use super::core::CoreChoice;
 use super::format::Format;
-use super::object::{ObjectArguments, SourceArguments, StrictArguments};
+use super::object::{ObjectArguments, StrictArguments};
+use super::sources::SourceArguments;
 
 /// Which call frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::super::limits::LimitArguments;
-use super::object::SourceArguments;
+use super::sources::SourceArguments;
 use crate::verify::Profile;
 
 pub(super) const VERIFY_EXAMPLES: &str = "Examples:

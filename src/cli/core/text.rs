@@ -18,11 +18,12 @@ use crate::wave::Wave;
 
 use super::super::arguments::CoreArguments;
 use super::super::failure::Failure;
+use super::super::lane_places::print_unsure;
 use super::super::lanes::ranges;
 use super::super::or_unknown;
 use super::super::sources::{self, Sources};
 use super::super::table::{bold, cells, faint, table};
-use super::super::vars;
+use super::super::variables;
 
 const BOLD: Style = Style::new().bold();
 const FAINT: Style = Style::new().dimmed();
@@ -264,8 +265,8 @@ impl<'p, 'r, 'c, 'data> Printer<'p, 'r, 'c, 'data> {
         match VarsDocument::new(&frame, &request) {
             Ok(document) if document.content.variables.is_empty() => Ok(()),
             Ok(document) => {
-                vars::Printer::new(self.width).print(&document.content, out)?;
-                vars::print_unsure(&lanes, &frame, out)
+                variables::Printer::new(self.width).print(&document.content, out)?;
+                print_unsure(&lanes, &frame, out)
             }
             Err(error) => {
                 writeln!(out, "  {FAINT}no variables: {error}{FAINT:#}")?;

@@ -11,7 +11,7 @@ use anstyle::{AnsiColor, Style};
 use crate::cli::failure::{Failure, print_limit};
 use crate::cli::lanes::{numbered, state_text};
 use crate::cli::table::{bold, faint, table};
-use crate::cli::vars::frame_text;
+use crate::cli::variables::frame_text;
 use crate::inspect::ValueStateKind;
 use crate::report::{
     ExpressionDocument, Hex, LaneDocument, PrintDocument, QueryErrorDocument, VarsFrame,

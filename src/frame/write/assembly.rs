@@ -9,8 +9,8 @@ use std::sync::Arc;
 use fallible_iterator::FallibleIterator;
 
 use super::common::ADDRESS_SIZE;
-use super::function::{FunctionFrame, Start};
-use super::table::FrameBytes;
+use super::function::Start;
+use super::table::FrameTable;
 use crate::error::{Error, ErrorKind, Result};
 use crate::expr::RegisterStyle;
 use crate::frame::entry::{Cie, FrameSection};
@@ -54,36 +54,44 @@ pub struct Directive {
     pub meaning: String,
 }
 
-pub(super) fn directives(
-    functions: &[FunctionFrame],
-    section: &FrameBytes,
-) -> Result<Vec<FunctionDirectives>> {
-    let unsupported = |what: &'static str| Err(ErrorKind::Unsupported(what).into());
-    let reader = FrameSection::debug_frame(&section.bytes);
-    let mut all = Vec::new();
-    for (index, (function, fde)) in functions.iter().zip(&section.fdes).enumerate() {
-        let Start::Symbol { name, addend: 0 } = &function.start else {
-            return unsupported("directives for a function that does not start at a symbol");
-        };
-        if name.contains(char::is_control) {
-            return unsupported("directives for a symbol with control characters");
+impl FrameTable {
+    /// The same as directives of the assembler, function by function.
+    ///
+    /// The assembler writes the CIE by itself; 64-bit DWARF it writes if it is told to (`-dwarf64`).
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`](crate::error::ErrorKind::Unsupported) if a function starts at an address
+    /// or has an addend, if a symbol has control characters, or if its CIE is not the assembler's: an augmentation, initial instructions, other
+    /// alignment factors.
+    pub fn directives(&self) -> Result<Vec<FunctionDirectives>> {
+        let section = self.write()?;
+        let unsupported = |what: &'static str| Err(ErrorKind::Unsupported(what).into());
+        let reader = FrameSection::debug_frame(&section.bytes);
+        let mut all = Vec::new();
+        for (index, (function, fde)) in self.functions().iter().zip(&section.fdes).enumerate() {
+            let Start::Symbol { name, addend: 0 } = &function.start else {
+                return unsupported("directives for a function that does not start at a symbol");
+            };
+            if name.contains(char::is_control) {
+                return unsupported("directives for a symbol with control characters");
+            }
+            if !function.common.is_the_assemblers() {
+                return unsupported("directives for a CIE that is not the assembler's");
+            }
+            let dialect = function.common.encoding().dialect;
+            let lister = Lister {
+                printer: FramePrinter::new(reader, RegisterStyle::Names, dialect),
+                cie: reader.fde_at(*fde)?.cie,
+                index,
+            };
+            all.push(FunctionDirectives {
+                symbol: name.clone(),
+                size: function.size,
+                blocks: lister.blocks(&function.instructions)?,
+            });
         }
-        if !function.common.is_the_assemblers() {
-            return unsupported("directives for a CIE that is not the assembler's");
-        }
-        let dialect = function.common.encoding().dialect;
-        let lister = Lister {
-            printer: FramePrinter::new(reader, RegisterStyle::Names, dialect),
-            cie: reader.fde_at(*fde)?.cie,
-            index,
-        };
-        all.push(FunctionDirectives {
-            symbol: name.clone(),
-            size: function.size,
-            blocks: lister.blocks(&function.instructions)?,
-        });
+        Ok(all)
     }
-    Ok(all)
 }
 
 struct Lister<'a> {

@@ -1,6 +1,5 @@
 //! The section: CIEs and FDEs laid out, and where addresses must be filled in. Source: HET A.6.4.1.
 
-use super::assembly::{FunctionDirectives, directives};
 use super::common::ADDRESS_SIZE;
 use super::function::{FunctionFrame, Start};
 use crate::error::{Error, Result};
@@ -94,18 +93,6 @@ impl FrameTable {
             section.fde(function, cie_offset)?;
         }
         Ok(section)
-    }
-
-    /// The same as directives of the assembler, function by function.
-    ///
-    /// The assembler writes the CIE by itself; 64-bit DWARF it writes if it is told to (`-dwarf64`).
-    ///
-    /// # Errors
-    /// [`ErrorKind::Unsupported`](crate::error::ErrorKind::Unsupported) if a function starts at an address
-    /// or has an addend, if a symbol has control characters, or if its CIE is not the assembler's: an augmentation, initial instructions, other
-    /// alignment factors.
-    pub fn directives(&self) -> Result<Vec<FunctionDirectives>> {
-        directives(&self.functions, &self.write()?)
     }
 }
 

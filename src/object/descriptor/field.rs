@@ -173,7 +173,8 @@ fields! {
     CdbgUser                         "CDBG_USER"                           [Rsrc1 25:25 Gfx6..]   "a flag for debugging code; filled in by the command processor";
     Fp16Ovfl                         "FP16_OVFL"                           [Rsrc1 26:26 Gfx9..]   "16-bit overflow gives the largest number instead of infinity";
     FlatScratchIsNv                  "FLAT_SCRATCH_IS_NV"                  [Rsrc1 27:27 Gfx12_5..] "scratch is non-volatile for flat accesses";
-    WgpMode                          "WGP_MODE"                            [Rsrc1 29:29 Gfx10_1..]  "work-groups run on a whole work-group processor";
+    // The table says GFX10-GFX12; LLVM 22 has no such directive for gfx125x, and its disassembler shows none.
+    WgpMode                          "WGP_MODE"                            [Rsrc1 29:29 Gfx10_1..Gfx12]  "work-groups run on a whole work-group processor";
     MemOrdered                       "MEM_ORDERED"                         [Rsrc1 30:30 Gfx10_1..]  "loads complete in order";
     FwdProgress                      "FWD_PROGRESS"                        [Rsrc1 31:31 Gfx10_1..]  "every wavefront makes progress";
 

@@ -145,11 +145,25 @@ impl KernelDescriptor {
     #[must_use]
     pub fn accumulation_registers(&self) -> Option<u32> {
         let all = self.vector_registers()?;
-        if self.family? == Family::Gfx908 {
+        match self.family? {
             // A second file of the same size.
-            return Some(all);
+            Family::Gfx908 => Some(all),
+            Family::Gfx90a | Family::Gfx942 | Family::Gfx950 => {
+                Some(all.saturating_sub(self.accumulation_offset()?))
+            }
+            Family::R600
+            | Family::Gfx6
+            | Family::Gfx7
+            | Family::Gfx8
+            | Family::Gfx9
+            | Family::Gfx10_1
+            | Family::Gfx10_3
+            | Family::Gfx11
+            | Family::Gfx11_7
+            | Family::Gfx12
+            | Family::Gfx12_5
+            | Family::Gfx13 => None,
         }
-        Some(all.saturating_sub(self.accumulation_offset()?))
     }
 
     /// How many scalar registers a wavefront has, rounded up as the descriptor counts them, with VCC

@@ -1,0 +1,141 @@
+//! The headers of units.
+//!
+//! They are read with gimli a second time, for the fields that the library does not keep: the offset of the
+//! abbreviations, and of the type in a type unit. Source: DWARF 5 §7.5.1.
+
+use gimli::{UnitHeader, UnitType};
+
+use super::attribute::UnitFacts;
+use super::list::address;
+use crate::debug_info::{Bytes, UnitId};
+
+/// A unit's header, with the number the unit has in the debugging information.
+pub(super) struct Header<'a> {
+    pub(super) facts: UnitFacts,
+    pub(super) header: UnitHeader<Bytes<'a>>,
+}
+
+impl Header<'_> {
+    /// The offset of the next unit, in bytes.
+    pub(super) fn end(&self) -> u64 {
+        let size = self.header.length_including_self() as u64;
+        self.facts.offset.saturating_add(size)
+    }
+
+    /// `DW_UT_…`.
+    pub(super) fn kind(&self) -> &'static str {
+        match self.header.type_() {
+            UnitType::Compilation => "DW_UT_compile",
+            UnitType::Type { .. } => "DW_UT_type",
+            UnitType::Partial => "DW_UT_partial",
+            UnitType::Skeleton(_) => "DW_UT_skeleton",
+            UnitType::SplitCompilation(_) => "DW_UT_split_compile",
+            UnitType::SplitType { .. } => "DW_UT_split_type",
+        }
+    }
+
+    pub(super) fn dwo_id(&self) -> Option<u64> {
+        match self.header.type_() {
+            UnitType::Skeleton(id) | UnitType::SplitCompilation(id) => Some(id.0),
+            UnitType::Compilation
+            | UnitType::Type { .. }
+            | UnitType::Partial
+            | UnitType::SplitType { .. } => None,
+        }
+    }
+
+    /// The signature of a type unit, and the offset of the type in the unit.
+    pub(super) fn signature(&self) -> Option<(u64, u64)> {
+        match self.header.type_() {
+            UnitType::Type {
+                type_signature,
+                type_offset,
+            }
+            | UnitType::SplitType {
+                type_signature,
+                type_offset,
+            } => Some((type_signature.0, type_offset.0 as u64)),
+            UnitType::Compilation
+            | UnitType::Partial
+            | UnitType::Skeleton(_)
+            | UnitType::SplitCompilation(_) => None,
+        }
+    }
+
+    /// The header as llvm-dwarfdump prints it.
+    pub(super) fn text(&self) -> String {
+        let UnitFacts {
+            offset,
+            version,
+            offset_size,
+            address_size,
+            ..
+        } = self.facts;
+        let signature = self.signature();
+        let what = if signature.is_some() {
+            "Type"
+        } else {
+            "Compile"
+        };
+        let length = address(self.header.unit_length() as u64, offset_size);
+        let bits = u32::from(offset_size).saturating_mul(8);
+        let kind = if version >= 5 {
+            format!(", unit_type = {}", self.kind())
+        } else {
+            String::new()
+        };
+        let more = match (signature, self.dwo_id()) {
+            (Some((signature, at)), _) => {
+                format!(", type_signature = {signature:#018x}, type_offset = {at:#06x}")
+            }
+            (None, Some(id)) => format!(", DWO_id = {id:#018x}"),
+            (None, None) => String::new(),
+        };
+        format!(
+            "{offset:#010x}: {what} Unit: length = {length}, format = DWARF{bits}, version = {version:#06x}{kind}, \
+             abbr_offset = {:#06x}, addr_size = {address_size:#04x}{more} (next unit at {:#010x})",
+            self.header.debug_abbrev_offset().0,
+            self.end()
+        )
+    }
+}
+
+/// The headers of a section's units, and the error that ended the reading if one did. `next` is the number
+/// of the first.
+pub(super) fn headers<'a>(
+    bytes: Bytes<'a>,
+    types: bool,
+    split: bool,
+    next: &mut u32,
+) -> (Vec<Header<'a>>, Option<(u64, gimli::Error)>) {
+    let mut found = Vec::new();
+    let mut end = 0;
+    let info = gimli::DebugInfo::from(bytes);
+    let type_info = gimli::DebugTypes::from(bytes);
+    let (mut units, mut type_units) = (info.units(), type_info.units());
+    loop {
+        let header = if types {
+            type_units.next()
+        } else {
+            units.next()
+        };
+        let header = match header {
+            Ok(Some(header)) => header,
+            Ok(None) => return (found, None),
+            Err(error) => return (found, Some((end, error))),
+        };
+        let offset = header.offset().0 as u64;
+        end = offset.saturating_add(header.length_including_self() as u64);
+        let facts = UnitFacts {
+            id: UnitId(*next),
+            offset,
+            version: header.version(),
+            address_size: header.address_size(),
+            offset_size: header.format().word_size(),
+            split,
+            alone: split,
+        };
+        *next = next.saturating_add(1);
+        found.push(Header { facts, header });
+    }
+}
