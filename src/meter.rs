@@ -264,7 +264,7 @@ impl Meter {
     /// # Errors
     /// As [`work`](Meter::work) and [`hold`](Meter::hold).
     #[cfg(feature = "serde")]
-    pub(crate) fn print(&self, length: usize) -> Result<()> {
+    pub(crate) fn answer(&self, length: usize) -> Result<()> {
         /// Numbers are what most of it is, and the digits of one take a step.
         const LETTERS_PER_STEP: u64 = 4;
         let length = length as u64;

@@ -181,12 +181,11 @@ fn check_work_items(wave: &CoreWave<'_, '_>, has_dispatch: bool) {
     }
     for lane in wave.wave_size().all_lanes() {
         let item = items.next();
-        assert_eq!(wave.work_item(lane), item, "{lane:?}");
         let in_grid = item.map(|item| {
             let place = |n: usize| group[n] * packet.workgroup_size[n] + item[n];
             [place(0), place(1), place(2)]
         });
-        assert_eq!(wave.work_item_in_grid(lane), in_grid);
+        assert_eq!(wave.work_item(lane), in_grid, "{lane:?}");
     }
 }
 

@@ -9,13 +9,13 @@ use crate::expr::{Builder, Encoding, Operation};
 use crate::isa::MachineRegister;
 use crate::lane_flow::{ActiveLanes, DwordPlace, LanePlan, PlacePlan};
 
-/// Of a lane's program location, in bits: the generic type's.
+/// The size of a lane's program location, in bits: that of the generic type.
 const PC_BITS: u64 = 64;
-/// Of a waiting lane its place, what switched it off and where it goes on.
+/// A waiting lane's address, the instruction that switched it off, and where it goes on.
 type Waiting = (u64, Option<u64>, Option<u64>);
-/// Of a half of the wave.
+/// The lanes of a half of the wave.
 const HALF: u64 = 32;
-/// Of the program locations of a half of the wave, in bytes.
+/// The size of the program locations of a half of the wave, in bytes.
 const HALF_BYTES: u64 = PC_BITS / 8 * HALF;
 
 /// Makes the expressions of one function.

@@ -34,12 +34,12 @@ pub(super) type Entry = (Range<u64>, Vec<u8>);
 #[derive(Debug)]
 pub(super) struct Lists {
     kind: ListKind,
-    /// Of what the section had and a header, in bytes.
+    /// Where the added lists begin in the section, in bytes: after what it had and a header.
     start: usize,
     bytes: Vec<u8>,
 }
 
-/// Of the header of a contribution to `.debug_loclists`, in bytes. Source: DWARF 5 §7.29.
+/// The size of the header of a contribution to `.debug_loclists`, in bytes. Source: DWARF 5 §7.29.
 const HEADER: usize = 12;
 
 impl Lists {
@@ -109,7 +109,7 @@ impl Lists {
             return Some(None);
         }
         if self.kind == ListKind::LocLists {
-            // Of the header without its length field, in bytes.
+            // The length field does not count itself.
             let length = self.bytes.len().checked_add(HEADER.saturating_sub(4))?;
             section.extend(u32::try_from(length).ok()?.to_le_bytes());
             section.extend(5_u16.to_le_bytes());

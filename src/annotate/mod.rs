@@ -551,7 +551,7 @@ fn set_header(
     Some(())
 }
 
-/// Makes the headers of `.debug_aranges` name where units are then. Source: DWARF 5 §6.1.2.
+/// Moves the offsets of units that the headers of `.debug_aranges` have. Source: DWARF 5 §6.1.2.
 fn move_units(ranges: &mut [u8], shift: &Shift) -> Option<()> {
     let mut at = 0_usize;
     while at < ranges.len() {

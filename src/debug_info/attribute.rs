@@ -33,6 +33,7 @@ pub enum Class {
 macro_rules! extensions {
     ($($variant:ident, $name:literal, $llvm:expr, $het:expr, $classes:expr, $tags:expr, $what:literal;)*) => {
         /// An attribute of HET.
+        #[non_exhaustive]
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Extension { $(#[doc = concat!("`", $name, "`: ", $what, ".")] $variant,)* }
 

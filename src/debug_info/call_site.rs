@@ -12,7 +12,7 @@ use gimli::{DwAt, DwTag};
 
 use super::DebugInfo;
 use super::die::Die;
-use super::function::{Function, Iterations};
+use super::function::Function;
 use super::id::DieId;
 use super::value::DieValue;
 use crate::arch::Register;
@@ -119,7 +119,10 @@ impl<'a> DebugInfo<'a> {
     fn all_call_sites(&self, function: DieId, address: u64) -> Result<Arc<CallSites<'a>>> {
         let caller = self.find_function(address)?;
         let mut sites = CallSites {
-            subprogram: caller.as_ref().map(subprogram).unwrap_or_default(),
+            subprogram: caller
+                .as_ref()
+                .map(Function::subprogram)
+                .unwrap_or_default(),
             returning: BTreeMap::new(),
             calling: BTreeMap::new(),
             values: HashMap::default(),
@@ -271,18 +274,6 @@ fn is_limit<T>(result: &Result<T>) -> bool {
 
 fn is_tail_call(site: &Die<'_>) -> bool {
     site.flag(DW_AT_call_tail_call) || site.flag(DW_AT_GNU_tail_call)
-}
-
-/// What expressions in a function refer to.
-fn subprogram<'a>(function: &Function<'a>) -> Subprogram<'a> {
-    Subprogram {
-        frame_base: function.frame_base,
-        lanes: function.simt.lanes,
-        iterations: match function.simt.iterations {
-            Some(Iterations::Constant(count)) => Some(count),
-            Some(Iterations::Location(_)) | None => None,
-        },
-    }
 }
 
 #[cfg(test)]

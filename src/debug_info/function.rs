@@ -18,7 +18,7 @@ use super::source_file::SourceFile;
 use super::walk::Chain;
 use super::{Bytes, DebugInfo};
 use crate::error::{Error, Result};
-use crate::eval::LocationAttribute;
+use crate::eval::{LocationAttribute, Subprogram};
 use crate::meter::Meter;
 
 /// Where something is declared in the source.
@@ -87,6 +87,21 @@ pub struct Function<'a> {
     pub artificial: bool,
     /// Why an attribute is missing that the entry has.
     pub problem: Option<Error>,
+}
+
+impl<'a> Function<'a> {
+    /// What expressions in the function refer to.
+    #[must_use]
+    pub fn subprogram(&self) -> Subprogram<'a> {
+        Subprogram {
+            frame_base: self.frame_base,
+            lanes: self.simt.lanes,
+            iterations: match self.simt.iterations {
+                Some(Iterations::Constant(count)) => Some(count),
+                Some(Iterations::Location(_)) | None => None,
+            },
+        }
+    }
 }
 
 /// What the entry of a function says of its code. What else [`Function`] has asks for the whole unit.

@@ -2,7 +2,7 @@
 //!
 //! This module looks up the addresses of entries, which [`raw_list`](super::raw_list) decodes, tells the default entry
 //! from the bounded ones, and keeps where in its section an expression stands. Choosing an entry for a program
-//! location is left to [`eval`](crate::eval). Sources: HET A.2.5.5; DWARF 5 §2.6.2.
+//! location is left to [`eval`]. Sources: HET A.2.5.5; DWARF 5 §2.6.2.
 
 use fallible_iterator::FallibleIterator;
 

@@ -23,6 +23,7 @@ const RANGE: u8 = 1;
 impl<'a> TypeReader<'_, '_, 'a> {
     /// A data member or base class. One that is not understood is there, with a type that says so.
     pub(super) fn member(&mut self, die: &Die<'a>) -> Result<Member> {
+        self.meter.hold_all::<Member>(1)?;
         let ty = match self.info.not_understood(die) {
             Some(name) => self.table.add(Type {
                 kind: TypeKind::Unsupported(Cow::Borrowed(name)),
@@ -84,6 +85,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
 
     /// A variant part, as a member without a name. Others may be in its variants, `depth` deep.
     pub(super) fn variant_part(&mut self, die: &Die<'a>, depth: u32) -> Result<Member> {
+        self.meter.hold_all::<Member>(1)?;
         let kind = or_unsupported(self.variants(die, depth))?;
         let ty = self.table.add(Type {
             kind,
@@ -127,6 +129,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
             if let Some(name) = self.info.not_understood(&child) {
                 return unsupported(name);
             }
+            self.meter.hold_all::<Variant>(1)?;
             let choices = self.choices(&child, integer)?;
             let members = self.variant(&child, depth)?;
             variants.push(Variant { choices, members });
@@ -174,6 +177,8 @@ impl<'a> TypeReader<'_, '_, 'a> {
                 return Err(ErrorKind::Unsupported("DW_AT_discr_list").into());
             };
             self.meter.work(bytes.len() as u64)?;
+            // An item is two bytes or more.
+            self.meter.hold_all::<(i128, i128)>(bytes.len() / 2)?;
             let is_signed = integer.is_some_and(|(_, is_signed)| is_signed);
             let list = discriminants(bytes, is_signed).ok_or_else(|| {
                 let section = self.info.section_of(die.id().unit).unwrap_or(".debug_info");

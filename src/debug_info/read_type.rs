@@ -19,8 +19,7 @@ use super::representation::sized;
 use super::type_attribute::TAGS;
 use super::type_entry::is_pointer;
 use super::types::{
-    Dimension, Enumerator, Member, PointerKind, Qualifier, RecordKind, Type, TypeId, TypeKind,
-    TypeTable,
+    Dimension, Enumerator, PointerKind, Qualifier, RecordKind, Type, TypeId, TypeKind, TypeTable,
 };
 use super::value::DieValue;
 use crate::error::{ErrorKind, Result};
@@ -328,7 +327,6 @@ impl<'a> TypeReader<'_, '_, 'a> {
         let mut children = self.info.children(die.id())?;
         while let Some(child) = children.next(self.meter)? {
             if is_data_member(&child) {
-                self.meter.hold_all::<Member>(1)?;
                 members.push(self.member(&child)?);
             } else if child.tag() == DW_TAG_variant_part {
                 members.push(self.variant_part(&child, VARIANT_PARTS)?);

@@ -80,7 +80,8 @@ impl<'d, 'a> SourceFrame<'d, 'a> {
     }
 }
 
-/// The frames at an address, the innermost first; see [`DebugInfo::source_frames`].
+/// The frames at an address, the innermost first: a plain iterator, as what can fail was done by
+/// [`DebugInfo::source_frames`].
 #[derive(Clone, Debug)]
 pub struct SourceFrames<'d, 'a> {
     info: &'d DebugInfo<'a>,

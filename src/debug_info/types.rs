@@ -103,7 +103,7 @@ pub enum TypeKind {
     },
     /// An enumeration.
     Enumeration {
-        /// The integer type behind it.
+        /// Its integer type (`DW_AT_type`).
         underlying: TypeId,
         /// Names and values.
         enumerators: Vec<Enumerator>,

@@ -101,6 +101,8 @@ pub trait Frame<'a> {
 }
 
 /// The subprogram that contains the program location, as far as expressions refer to it.
+///
+/// It is exhaustive on purpose: debuggers write it as a literal.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Subprogram<'a> {
     /// `DW_AT_frame_base`.

@@ -8,7 +8,7 @@ use super::resolver::LocationAttribute;
 use super::stack::Entry;
 use crate::arch::AddressSpace;
 use crate::error::{Error, Need, Result, SpecRule};
-use crate::expr::{Opcode, operations};
+use crate::expr::{Opcode, first_code, operations};
 use crate::location::{Location, Storage};
 
 impl<'a> Machine<'_, '_, 'a> {
@@ -64,7 +64,7 @@ impl<'a> Machine<'_, '_, 'a> {
             return Ok(());
         };
         // The usual frame base has no byte that could be one.
-        const FBREG: u8 = 0x91;
+        const FBREG: u8 = first_code(Opcode::Fbreg);
         if !expression.bytes.contains(&FBREG) {
             return Ok(());
         }

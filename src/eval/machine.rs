@@ -179,7 +179,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
     /// As [`Budget::charge`].
     #[inline(always)]
     pub(super) fn charge(&mut self, count: u32) -> Result<()> {
-        // One instruction: what is used is stored before it is known whether it was there.
+        // The subtraction also tells whether there were enough; what is left is stored in either case, which needs no branch.
         let (steps, is_overdrawn) = self.steps.overflowing_sub(count);
         self.steps = steps;
         if is_overdrawn {

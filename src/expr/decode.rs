@@ -159,7 +159,7 @@ impl<'a> FallibleIterator for Operations<'a> {
 }
 
 /// Decodes operations one after the other: [`next_code`](Decoder::next_code), then
-/// [`opcode`](Decoder::opcode), then the operands.
+/// [`number`](Decoder::number), then the operands.
 #[derive(Clone, Copy)]
 pub(crate) struct Decoder<'a> {
     cursor: Cursor<'a>,

@@ -29,7 +29,7 @@ pub fn encode_operation(
             out.push(USER);
             write_uleb(user.into(), out);
         }
-        None => return Err(ErrorKind::Unsupported(no_code(row.name)).into()),
+        None => return Err(ErrorKind::Unsupported(row.no_code).into()),
     }
     for (kind, value) in row.operands.iter().zip(operands) {
         write_operand(*kind, value, encoding, out).ok_or_else(|| does_not_fit(row.name))?;
@@ -57,19 +57,6 @@ fn code(operation: &Operation<'_>, dialect: Dialect) -> Option<(Option<u8>, u16)
         Dialect::Draft => draft.map(|byte| (Some(byte), 0)),
     };
     std.map(|byte| (Some(byte), 0)).or(vendor)
-}
-
-/// The message for an operation without a code; a list, because error data is static.
-fn no_code(name: &'static str) -> &'static str {
-    match name {
-        "DW_OP_LLVM_aspace_implicit_pointer" => {
-            "DW_OP_LLVM_aspace_implicit_pointer has no code in this dialect"
-        }
-        "DW_OP_LLVM_push_iteration" => "DW_OP_LLVM_push_iteration has no code in this dialect",
-        "DW_OP_LLVM_overlay" => "DW_OP_LLVM_overlay has no code in this dialect",
-        "DW_OP_LLVM_bit_overlay" => "DW_OP_LLVM_bit_overlay has no code in this dialect",
-        _ => "the operation has no code in this dialect",
-    }
 }
 
 fn does_not_fit(name: &'static str) -> crate::Error {

@@ -67,6 +67,8 @@ pub struct Row {
     pub opcode: Opcode,
     /// The name; of a family, the name without its number.
     pub name: &'static str,
+    /// What is said where a dialect has no code for it.
+    pub(super) no_code: &'static str,
     /// Its codes.
     pub codes: Codes,
     /// How many operations the family has; 1 for all others.
@@ -168,6 +170,7 @@ macro_rules! operations {
             Row {
                 opcode: Opcode::$opcode,
                 name: $name,
+                no_code: concat!($name, " has no code in this dialect"),
                 #[allow(clippy::needless_update, reason = "rows with all codes are possible")]
                 codes: Codes { $($dialect: Some($code),)* ..NO_CODES },
                 family: family!($($family)?),

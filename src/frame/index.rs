@@ -179,7 +179,7 @@ impl<'a> FrameIndex<'a> {
             initial = Arc::clone(&known.initial);
             Ok(Arc::clone(&known.cie))
         })?;
-        // Whoever reads rows at the same time makes his own.
+        // Threads that read rows at the same time have a cursor each.
         let spare = lock(&self.rows).take();
         let mut rows = match spare {
             Some(mut rows) => {
@@ -194,7 +194,7 @@ impl<'a> FrameIndex<'a> {
     }
 }
 
-/// What unwinding asks for. An index remembers rows, so that nobody may take it for one of a shorter lifetime; what it gives may.
+/// What unwinding asks for. An index is invariant in its lifetime, as it remembers rows; what a source gives is covariant.
 pub(super) trait RowSource<'a> {
     /// The row that holds at an address, which all share that ask for it; what is read is paid for.
     fn known_row(&self, pc: u64, meter: Option<&Meter>) -> Result<Option<Arc<KnownRow<'a>>>>;

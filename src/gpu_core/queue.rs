@@ -276,17 +276,6 @@ impl Packet {
             completion_signal: u64_at(bytes, 56)?,
         })
     }
-
-    /// The work-items of a workgroup: fewer at the far end of the grid.
-    #[must_use]
-    pub fn workgroup_extent(&self, workgroup: [u32; 3]) -> Option<[u32; 3]> {
-        let mut extent = [0; 3];
-        let sizes = self.workgroup_size.into_iter().zip(self.grid_size);
-        for ((found, group), (size, grid)) in extent.iter_mut().zip(workgroup).zip(sizes) {
-            *found = size.min(grid.checked_sub(group.checked_mul(size)?)?);
-        }
-        extent.iter().all(|&size| size != 0).then_some(extent)
-    }
 }
 
 /// A dispatch: a packet that is not finished, or that a wave was launched by.

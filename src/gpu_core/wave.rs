@@ -16,7 +16,7 @@ use super::save_area::SavedWave;
 use super::scratch::Scratch;
 use super::stop::{StopReason, StopReasons};
 use super::trap::SavedWords;
-use crate::arch::{Apertures, Lane, ProcessAddress, Register, RegisterClass, WaveSize};
+use crate::arch::{Apertures, ProcessAddress, Register, RegisterClass, WaveSize};
 use crate::wave::{self, AccessError, Memory, Wave};
 
 /// What is kept of a wave.
@@ -182,56 +182,6 @@ impl<'c> CoreWave<'c, '_> {
     #[must_use]
     pub fn wave_in_group(&self) -> Option<u32> {
         self.record.place.map(|(_, wave)| wave)
-    }
-
-    /// Its dispatch and its place in it, as a snapshot has it.
-    #[must_use]
-    pub fn snapshot_dispatch(&self) -> Option<wave::Dispatch> {
-        let packet = self.dispatch()?.packet;
-        let (workgroup_id, wave_in_group) = self.record.place?;
-        Some(wave::Dispatch {
-            workgroup_id,
-            workgroup_size: packet.workgroup_size,
-            grid_size: packet.grid_size,
-            wave_in_group,
-        })
-    }
-
-    /// The work-item of a lane: in its workgroup, in each dimension. Nothing if the dispatch is not known, or
-    /// has no work-item for the lane.
-    ///
-    /// Source: ROCgdb, `amd-dbgapi-target.c`.
-    #[must_use]
-    pub fn work_item(&self, lane: Lane) -> Option<[u32; 3]> {
-        let wave_size = self.wave_size();
-        if !lane.is_in(wave_size) {
-            return None;
-        }
-        let (workgroup, wave) = self.record.place?;
-        let [x, y, z] = self.dispatch()?.packet.workgroup_extent(workgroup)?;
-        let flat = wave
-            .checked_mul(wave_size.lanes())?
-            .checked_add(lane.0.into())?;
-        let row = flat.checked_div(x)?;
-        let item = [
-            flat.checked_rem(x)?,
-            row.checked_rem(y)?,
-            row.checked_div(y)?,
-        ];
-        let [_, _, layer] = item;
-        (layer < z).then_some(item)
-    }
-
-    /// The work-item of a lane, in the grid.
-    #[must_use]
-    pub fn work_item_in_grid(&self, lane: Lane) -> Option<[u32; 3]> {
-        let mut item = self.work_item(lane)?;
-        let (workgroup, _) = self.record.place?;
-        let sizes = self.dispatch()?.packet.workgroup_size;
-        for (item, (group, size)) in item.iter_mut().zip(workgroup.into_iter().zip(sizes)) {
-            *item = item.checked_add(group.checked_mul(size)?)?;
-        }
-        Some(item)
     }
 
     /// Where its scratch is in the memory of the process; nothing if it has none, or where it is cannot be told.

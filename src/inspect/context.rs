@@ -5,7 +5,7 @@ use super::program::Program;
 use super::stop::StopFrame;
 use super::waiting::Seen;
 use crate::arch::WaveSize;
-use crate::debug_info::{DebugInfo, Function, Iterations, UnitId};
+use crate::debug_info::{DebugInfo, Function, UnitId};
 use crate::error::Result;
 use crate::eval::{
     Context, ExpressionBytes, LaneFocus, LocationAttribute, Outcome, Reading, Resolver, ResultKind,
@@ -32,7 +32,7 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
     pub fn context(&self) -> Result<FrameContext<'s, 'p, 'a>> {
         match self.function()? {
             Some(function) => self.context_of(&function, function.die.unit),
-            None => Ok(FrameContext::new(*self, None, None, UnitReader::Letter)),
+            None => Ok(FrameContext::new(*self, None, None, UnitReader::Strict)),
         }
     }
 
@@ -86,12 +86,9 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
     }
 
     /// The same by the letter, whatever the unit means: for attributes that only the extensions have.
-    pub(super) fn context_by_the_letter(
-        &self,
-        function: &Function<'a>,
-    ) -> FrameContext<'s, 'p, 'a> {
+    pub(super) fn strict_context_of(&self, function: &Function<'a>) -> FrameContext<'s, 'p, 'a> {
         let unit = Some(function.die.unit);
-        FrameContext::new(*self, Some(function), unit, UnitReader::Letter)
+        FrameContext::new(*self, Some(function), unit, UnitReader::Strict)
     }
 }
 
@@ -102,14 +99,7 @@ impl<'s, 'p, 'a> FrameContext<'s, 'p, 'a> {
         unit: Option<UnitId>,
         reader: UnitReader<'p, 'a>,
     ) -> FrameContext<'s, 'p, 'a> {
-        let subprogram = function.map(|function| Subprogram {
-            frame_base: function.frame_base,
-            lanes: function.simt.lanes,
-            iterations: match function.simt.iterations {
-                Some(Iterations::Constant(count)) => Some(count),
-                Some(Iterations::Location(_)) | None => None,
-            },
-        });
+        let subprogram = function.map(Function::subprogram);
         FrameContext {
             frame,
             registers: frame.seen(),
@@ -230,7 +220,7 @@ impl<'a> Program<'a> {
             info: self.info(),
             reader: match unit {
                 Some(unit) => UnitReader::new(asked, None, unit)?,
-                None => UnitReader::Letter,
+                None => UnitReader::Strict,
             },
         })
     }

@@ -92,6 +92,7 @@ pub enum LanePlace {
 }
 
 /// Where the lanes of a frame are.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LanePcs {
     /// The program location of each lane, an address of the process; nothing where a lane was not active
@@ -199,7 +200,7 @@ impl<'p> StopFrame<'_, 'p, '_> {
         };
         let wave = self.stop.wave();
         let lanes = wave.wave_size().lanes();
-        let context = self.context_by_the_letter(&function);
+        let context = self.strict_context_of(&function);
         // What these attributes are about is the whole wave.
         let context = Context {
             lane: LaneFocus::None,

@@ -104,10 +104,11 @@ impl Stop<'_, '_> {
 }
 
 impl Program<'_> {
-    /// Of the addresses that are right for a waiting lane, in the code object, the one that is said: one with a source line, if there is
+    /// The address in the code object that is given for a waiting lane: of those that are right one with a source line, if there is
     /// one.
     ///
-    /// * The address is what is said else; where the lane was switched off, and where it goes on, as far as they are known.
+    /// * `known`: the address to give if none has a line; where the lane was switched off, and where it goes on, as far as they
+    ///   are known.
     pub(crate) fn place_with_line(
         &self,
         wave_size: WaveSize,

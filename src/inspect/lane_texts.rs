@@ -43,7 +43,7 @@ pub struct LaneTexts<'t> {
     types: &'t TypeTable,
     options: &'t Options,
     text: &'t mut String,
-    /// Whose text that is, if it depends on nothing but these bytes.
+    /// The bytes that `text` was made from, if it depends on nothing else.
     last: Option<&'t [u8]>,
 }
 

@@ -13,7 +13,7 @@ use crate::eval::{
     LegacyUnit, LocationAttribute, LocationEntry, Meaning, ObjectShape, Procedure, Reading,
     Resolver, Unit, rewrite_legacy, single_register,
 };
-use crate::expr::{Operation, operations};
+use crate::expr::{Opcode, Operation, first_code, operations};
 use crate::location::Arena;
 use crate::meter::Meter;
 use crate::object::{Kernel, SymbolSection};
@@ -319,7 +319,7 @@ impl<'p> Resolver<'p> for LegacyReader<'p, '_> {
 /// How the locations of a unit are read.
 pub(super) enum UnitReader<'p, 'a> {
     /// By the letter.
-    Letter,
+    Strict,
     /// By the letter, which names lanes.
     NamedLanes,
     /// As those of units without the extensions are meant.
@@ -334,11 +334,11 @@ impl<'p, 'a> UnitReader<'p, 'a> {
         unit: UnitId,
     ) -> Result<UnitReader<'p, 'a>> {
         if asked.reading == Reading::Strict {
-            return Ok(UnitReader::Letter);
+            return Ok(UnitReader::Strict);
         }
         let convention = asked.program.info().convention(unit)?;
         Ok(match convention.locations {
-            LocationConvention::Gnu => UnitReader::Letter,
+            LocationConvention::Gnu => UnitReader::Strict,
             LocationConvention::Augmented | LocationConvention::Extended { .. } => {
                 UnitReader::NamedLanes
             }
@@ -352,7 +352,7 @@ impl<'p, 'a> UnitReader<'p, 'a> {
     pub(super) fn legacy(&self) -> Option<&LegacyReader<'p, 'a>> {
         match self {
             UnitReader::Legacy(legacy) => Some(legacy),
-            UnitReader::Letter | UnitReader::NamedLanes => None,
+            UnitReader::Strict | UnitReader::NamedLanes => None,
         }
     }
 
@@ -376,4 +376,4 @@ impl<'p, 'a> UnitReader<'p, 'a> {
 }
 
 /// The code of `DW_OP_bregx`. No vector register has a number that `DW_OP_breg0` to `DW_OP_breg31` could name.
-const BREGX: u8 = 0x92;
+const BREGX: u8 = first_code(Opcode::Bregx);

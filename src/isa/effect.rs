@@ -140,6 +140,7 @@ pub enum AccessKind {
 ///
 /// The address is, in bytes, the sum of what is there of `address`, `base` and `offset`; of a buffer
 /// access as the descriptor says.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
     /// By which instructions.

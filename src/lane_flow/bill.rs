@@ -5,11 +5,12 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::collections::btree_map::{BTreeMap, Entry};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use super::state::State;
 use crate::error::Result;
 use crate::meter::{Held, Meter};
+use crate::sync::lock;
 
 /// How many instructions that something is followed over are a step of the meter.
 const PER_STEP: usize = 8;
@@ -308,6 +309,6 @@ impl<'m> Bill<'m> {
 
 /// Where something is kept that is found out for a key.
 pub(super) fn cell_of<K: Ord, T>(cells: &Cells<K, T>, key: K) -> Arc<OnceLock<Kept<T>>> {
-    let mut cells = cells.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut cells = lock(cells);
     Arc::clone(cells.entry(key).or_default())
 }

@@ -188,8 +188,8 @@ impl Context<'_> {
         }
     }
 
-    /// Gives what an instruction makes of others, where the bit of a lane that executes is not known, a value of its own. It is then
-    /// known where the same mask is in several places.
+    /// Numbers a result whose bit of the lane is not known, by the instruction that made it: copies of the mask are then known to be
+    /// the same.
     pub(super) fn number(&self, state: &mut State, index: usize, mut value: Pair) -> Pair {
         let (Follow::ActiveLane(half), Ok(number)) = (self.follow, u32::try_from(index)) else {
             return value;

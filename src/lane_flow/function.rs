@@ -2,7 +2,7 @@
 //! stopped in it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use super::bill::{Bill, Cells, Cost, Item, Kept, Left, cell_of};
 use super::changed::Predecessors;
@@ -26,6 +26,7 @@ use crate::arch::{Processor, ScratchAddressing, WaveSize};
 use crate::error::Result;
 use crate::isa::{Decoder, MachineRegister};
 use crate::meter::Held;
+use crate::sync::lock;
 
 /// How many instructions may be gone through for one thing that is found out, for each that the function has; and the
 /// bounds of their number.
@@ -180,7 +181,7 @@ impl FunctionFlow {
 
     /// Drops what is kept of a place.
     pub(super) fn forget(&self, index: usize) {
-        let mut stops = self.stops.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut stops = lock(&self.stops);
         stops.remove(&index);
     }
 
@@ -233,7 +234,7 @@ impl FunctionFlow {
         callees: &Callees<'_>,
         (index, half): (usize, u8),
     ) -> Vec<u64> {
-        /// So far after the last place on that branches go to hardly any instruction is: what is known there would take long.
+        /// Hardly any instruction is so far after the last target of a branch; finding its state would take long.
         const FAR: usize = 1 << 16;
         if self.since(index) > FAR {
             let address = self.code.instructions.get(index).map(|one| one.address);
@@ -250,7 +251,7 @@ impl FunctionFlow {
     }
 
     fn at_stop(&self, callees: &Callees<'_>, index: usize) -> Arc<AtStop> {
-        let mut stops = self.stops.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut stops = lock(&self.stops);
         let find = || Arc::new(self.find_at_stop(callees, index));
         Arc::clone(stops.entry(index).or_insert_with(find))
     }
@@ -294,7 +295,7 @@ impl FunctionFlow {
         lanes: u32,
         (asker, bill): (&mut impl Asker, &Bill<'_>),
     ) -> Result<()> {
-        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut plans = lock(&self.plans);
         let plan = (plans.entry((index, half))).or_insert_with(|| Tree::new(self.steps()));
         let stop = self.at_stop(callees, index);
         let context = self.context(callees, Follow::Lane(half), &stop.rows);
@@ -514,7 +515,7 @@ impl FunctionFlow {
             };
             let never = self.all_switches(callees, (half, false), bill)?;
             let mut most = Left::of(MOST_KNOWN);
-            let mut known = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut known = lock(&self.ahead);
             let mut ahead = |resumes: u64| {
                 let find = || {
                     let index = self.code.index_of(resumes)?;

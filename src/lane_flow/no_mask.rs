@@ -63,7 +63,7 @@ fn is_other(effect: &Effect) -> bool {
     match effect {
         Effect::ScalarLoad { .. } | Effect::GetPc { .. } | Effect::Call { .. } => true,
         Effect::Scalar { op, a, .. } => match op {
-            // Those of a few lanes are known when the program is compiled only as 0 and -1.
+            // A mask that is a constant is that of no lane or of all.
             ScalarOp::Mov => (a.constant()).is_some_and(|value| !matches!(value, -1 | 0)),
             ScalarOp::Add
             | ScalarOp::AddCarry

@@ -48,7 +48,8 @@ pub(crate) enum Right {
     Ended { places: BTreeSet<u64> },
     /// It did not enter the function: nowhere.
     Elsewhere,
-    /// No lane has these bits, or it cannot be told: whatever is said. What the code makes of such bits, if that is known.
+    /// No lane has these bits, or it cannot be told: every answer is right. The places that the code leads to with such bits,
+    /// where they are known.
     Open(Option<BTreeSet<u64>>),
 }
 

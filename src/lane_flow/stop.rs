@@ -1,7 +1,7 @@
 //! A stopped wave: the lanes of each of its frames.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use super::Reason;
 use super::answer::{FrameLanes, LaneState, StopLanes};
@@ -22,6 +22,7 @@ use crate::error::Result;
 use crate::isa::{Decoder, MachineRegister};
 use crate::meter::{Held, Meter};
 use crate::object::{CodeObject, Kernel, SymbolKind, SymbolSection};
+use crate::sync::lock;
 use crate::wave::Wave;
 
 /// How many frames are looked at.
@@ -151,7 +152,7 @@ impl<'a> LaneFlow<'a> {
         };
         let Function { address, code, .. } = entry.function;
         self.make_room_for(entry);
-        let mut kept = entry.flow.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock(&entry.flow);
         let kept = match &mut *kept {
             Some(kept) => kept,
             none => none.insert(FunctionFlow::find(
@@ -172,7 +173,7 @@ impl<'a> LaneFlow<'a> {
         let bytes = Cost::of_code(entry.function.code).bytes.saturating_mul(2);
         let count = usize::try_from(bytes).unwrap_or(usize::MAX);
         let is_kept = |entry: &Entry<'a>| {
-            let kept = entry.flow.lock().unwrap_or_else(PoisonError::into_inner);
+            let kept = lock(&entry.flow);
             kept.is_some()
         };
         if !self.meter.affords::<u8>(0, count) && !is_kept(entry) {
@@ -183,7 +184,7 @@ impl<'a> LaneFlow<'a> {
     /// Drops what is kept of the function at an address.
     pub(crate) fn forget(&self, function: u64) {
         if let Some(entry) = self.functions.get(&function) {
-            *entry.flow.lock().unwrap_or_else(PoisonError::into_inner) = None;
+            *lock(&entry.flow) = None;
         }
     }
 
@@ -438,7 +439,7 @@ impl<'a> LaneFlow<'a> {
     /// The same in a function that was looked at before.
     fn find_known(&self, pc: u64) -> Option<At> {
         let entry = self.entry(pc)?;
-        let kept = entry.flow.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = lock(&entry.flow);
         let flow = kept.as_ref()?.found.clone()?;
         Some(At {
             index: flow.index_of(pc)?,

@@ -12,6 +12,8 @@ use crate::expr::{Encoding, Printer, operations};
 use fallible_iterator::FallibleIterator;
 
 /// A function in a unit of assembler text.
+///
+/// It is exhaustive on purpose: back ends write it as a literal.
 #[derive(Clone, Debug)]
 pub struct AssemblyFunction<'p> {
     /// Its name in the source.

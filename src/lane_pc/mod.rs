@@ -3,7 +3,7 @@
 //! A back end describes a function as a tree of [`Region`]s, each with the mask of lanes that entered it
 //! and the places where lanes that are not active wait; [`graph::recover`] finds the tree for one that has
 //! only linear code and what it does to EXEC. [`Program::new`] makes of it what the debugging
-//! information must say; [`UnitWriter`] puts that into a `gimli::write::Unit`, and [`assembly`] prints
+//! information must say; [`UnitWriter`] puts that into a `gimli::write::Unit`, and [`assembly()`] prints
 //! it for an assembler. Reading it back is left to
 //! [`inspect`](crate::inspect), deciding about control flow to the back end.
 //!

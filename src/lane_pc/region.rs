@@ -32,6 +32,8 @@ impl From<u64> for Label {
 }
 
 /// A function.
+///
+/// It is exhaustive on purpose: back ends write it as a literal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
     /// Its code.
@@ -45,6 +47,8 @@ pub struct Function {
 }
 
 /// A section of whole or quad wavefront mode: EXEC says which lanes run, and not which are active.
+///
+/// It is exhaustive on purpose: back ends write it as a literal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WholeWave {
     /// The code that runs with another mask, from after the instruction that sets it.
@@ -65,6 +69,8 @@ pub struct Region {
 }
 
 /// A part of a region's code during which its inactive lanes wait in one place.
+///
+/// It is exhaustive on purpose: back ends write it as a literal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Phase {
     /// What names of procedures end in: `then`, `else`, `loop`, …

@@ -405,7 +405,7 @@ fn check_element(location: &Location<'_>, offset: u128, bit_size: u128) -> Resul
     Ok(())
 }
 
-/// The parts of a composite, in order.
+/// The parts of a composite, in order: a plain iterator, as none of its steps can fail.
 #[derive(Clone, Debug)]
 pub struct Parts<'a> {
     composite: Composite<'a>,

@@ -112,7 +112,7 @@ const NONE: &Mask = &Mask::new();
 /// Reads `bit_size` bits of `location` for each lane of the wave.
 ///
 /// # Errors
-/// As [`read`](super::read); the first lane that has one decides.
+/// As [`read`](super::read()); the first lane that has one decides.
 pub fn read_lanes(
     location: &Location<'_>,
     bit_size: u64,

@@ -1,4 +1,4 @@
-//! The memory behind address spaces: from a place to what a debugger can be asked for.
+//! From a place to what a debugger can be asked for.
 //!
 //! Sources: USAGE "Address Space Identifier" (the interleaving), USAGE "Address Spaces" (apertures).
 
@@ -99,7 +99,7 @@ type Fetch<'f> = &'f mut dyn FnMut(usize, &mut [u8]) -> Result<(), AccessError>;
 /// `missing` is called with the ranges, in bytes, that are not.
 ///
 /// # Errors
-/// [`ErrorKind::Access`](crate::error::ErrorKind::Access) if the debugger's own access failed.
+/// [`ErrorKind::Access`] if the debugger's own access failed.
 pub(super) fn fetch_available(
     fetch: Fetch<'_>,
     out: &mut [u8],

@@ -197,7 +197,7 @@ impl Writer<'_> {
     ) -> Result<(), QueryError> {
         let fault = |error| QueryErrorKind::DebugInfo(error).at(0);
         let lines = (self.lanes.len() as u64).saturating_mul(PER_LINE);
-        (self.meter.print(text.len()))
+        (self.meter.answer(text.len()))
             .and_then(|()| self.meter.hold(lines))
             .map_err(fault)?;
         let answer = query.evaluate_within(text, self.lanes)?;
@@ -236,10 +236,10 @@ impl Writer<'_> {
         let ranges = undefined.len().saturating_add(unavailable.len());
         let size = bits.bytes.len().saturating_mul(2);
         let size = size.saturating_add(ranges.saturating_mul(16));
-        self.meter.print(size)?;
+        self.meter.answer(size)?;
         document.value = query.text_within(answer, self.options, self.meter);
         let length = document.value.as_ref().map_or(0, |text| text.len());
-        self.meter.print(length)?;
+        self.meter.answer(length)?;
         document.bytes = Some(hex_bytes(&bits.bytes));
         document.undefined = undefined.iter().map(|r| [r.start, r.end]).collect();
         document.unavailable = unavailable.iter().map(|r| [r.start, r.end]).collect();

@@ -30,7 +30,7 @@ pub struct UnwindDocument {
     pub stopped: &'static str,
     /// The same for people.
     pub message: Untrusted<'static>,
-    /// Why nothing is known of the code of the last frame: a name of [`Undescribed`](crate::inspect::Undescribed).
+    /// Why nothing is known of the code of the last frame: a name of [`Undescribed`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'static str>,
     /// Whether a limit was reached; its fields are the document's.

@@ -83,9 +83,7 @@ pub fn exhaust(core: &GpuCore<'_>) -> usize {
             wave.is_halted_at_launch(),
         );
         let lanes = wave.wave_size().all_lanes();
-        known += lanes
-            .filter(|&lane| wave.work_item_in_grid(lane).is_some())
-            .count();
+        known += lanes.filter(|&lane| wave.work_item(lane).is_some()).count();
         for number in (0..4096).step_by(7) {
             let register = Register(number);
             if let Some(bits) = register.size_in_bits() {

@@ -474,7 +474,7 @@ fn lanes(wave: &CoreWave<'_, '_>) -> String {
         .map(|lane| lane.0)
         .collect();
     let item = |lane: Option<&u8>| {
-        let [x, y, z] = Wave::work_item(wave, Lane(*lane?))?;
+        let [x, y, z] = wave.work_item(Lane(*lane?))?;
         Some(format!("({x},{y},{z})"))
     };
     let Some(first) = active.first() else {

@@ -60,7 +60,7 @@ impl FrameTable {
     /// The assembler writes the CIE by itself; 64-bit DWARF it writes if it is told to (`-dwarf64`).
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`](crate::error::ErrorKind::Unsupported) if a function starts at an address
+    /// [`ErrorKind::Unsupported`] if a function starts at an address
     /// or has an addend, if a symbol has control characters, or if its CIE is not the assembler's: an augmentation, initial instructions, other
     /// alignment factors.
     pub fn directives(&self) -> Result<Vec<FunctionDirectives>> {

@@ -51,7 +51,7 @@ struct Maker<'g> {
 /// Makes the tree.
 ///
 /// # Errors
-/// [`ErrorKind::TooMany`] for regions nested deeper than 1024.
+/// [`ErrorKind::TooMany`](crate::error::ErrorKind::TooMany) for regions nested deeper than 1024.
 pub(super) fn make(
     graph: &DiGraph<Block, ()>,
     masks: &Masks,

@@ -1,6 +1,6 @@
 //! Finding code objects in the files that hold them: bundles, host objects and executables, archives.
 //!
-//! Which of several to take is [`select`]'s question; opening one is [`CodeObject`](super::CodeObject)'s.
+//! Which of several to take is [`select()`]'s question; opening one is [`CodeObject`](super::CodeObject)'s.
 //!
 //! Nesting is fixed: an archive holds host objects, bundles or code objects; a host object holds bundles
 //! or offload binaries in sections; those hold code objects. Nothing deeper is looked into, so no file
@@ -144,11 +144,11 @@ pub fn may_hold_code_objects(start: &[u8]) -> bool {
 
 /// One code object of a file, with the default [`Limits`].
 ///
-/// It is the one that [`select`] would choose among all, but it is the only one held in memory: what a
+/// It is the one that [`select()`] would choose among all, but it is the only one held in memory: what a
 /// compressed bundle has besides is decompressed and dropped.
 ///
 /// # Errors
-/// As [`code_objects`] and [`select`].
+/// As [`code_objects`] and [`select()`].
 pub fn code_object<'data>(
     data: &'data [u8],
     selector: &Selector,

@@ -255,7 +255,7 @@ impl Lister<'_, '_, '_, '_> {
         let length = text
             .len()
             .saturating_add(bits.bytes.len().saturating_mul(2));
-        self.meter.print(length)?;
+        self.meter.answer(length)?;
         document.value = Some(text);
         document.bytes = Some(hex_bytes(&bits.bytes));
         let parts = self.children(&Value { ty, bits }, depth)?;
@@ -271,7 +271,7 @@ impl Lister<'_, '_, '_, '_> {
             .saturating_add(ty.len())
             .saturating_add(message.len());
         self.meter.hold(PER_CHILD)?;
-        self.meter.print(length)?;
+        self.meter.answer(length)?;
         Ok(ChildDocument {
             name: name.into(),
             ty: ty.into(),

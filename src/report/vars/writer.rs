@@ -126,7 +126,7 @@ impl<'w> Writer<'w> {
         let name = variable.name.as_deref().unwrap_or_default();
         let scope = variable.scope.as_deref();
         for text in [name, &value.type_name, scope.unwrap_or_default()] {
-            self.meter.print(text.len())?;
+            self.meter.answer(text.len())?;
         }
         self.meter.hold_all::<LaneDocument>(lanes.len())?;
         self.meter
@@ -223,9 +223,9 @@ impl<'w> Writer<'w> {
         let ranges = undefined.len().saturating_add(unavailable.len());
         let size = bits.bytes.len().saturating_mul(2);
         self.meter
-            .print(size.saturating_add(ranges.saturating_mul(16)))?;
+            .answer(size.saturating_add(ranges.saturating_mul(16)))?;
         let text = value.text_within(lane, &self.types, &self.request.display, self.meter);
-        self.meter.print(text.as_ref().map_or(0, String::len))?;
+        self.meter.answer(text.as_ref().map_or(0, String::len))?;
         document.value = text;
         document.bytes = Some(hex_bytes(&bits.bytes));
         let pairs = |ranges: &[Range<u64>]| ranges.iter().map(|r| [r.start, r.end]).collect();

@@ -15,6 +15,8 @@ use crate::object::{CodeObject, EmbeddedCodeObject, code_objects_within};
 use crate::verify::{Selection, verify_within};
 
 /// What was found in one file. Both lists are empty if there is no code object in it.
+///
+/// It is exhaustive on purpose: who checks files in another way writes it as a literal.
 #[derive(Clone, Debug, Default)]
 pub struct CheckedFile {
     /// The code objects, in the order of the file.

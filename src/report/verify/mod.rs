@@ -62,6 +62,8 @@ pub struct VerifyDocument {
 }
 
 /// A code object that was checked.
+///
+/// It is exhaustive on purpose: who checks files in another way writes it as a literal.
 #[derive(Clone, Debug, Serialize)]
 pub struct VerifiedFile {
     /// The file and, of a container, the member or entry: `lib.a(x.o)`, `k.hipfb:hip-amdgcn-amd-amdhsa--gfx90a`.
@@ -87,6 +89,8 @@ pub struct VerifiedFile {
 }
 
 /// A place where a rule is broken.
+///
+/// It is exhaustive on purpose: who checks files in another way writes it as a literal.
 #[derive(Clone, Debug, Serialize)]
 pub struct FindingDocument {
     /// The rule's name.
@@ -241,6 +245,8 @@ impl OtherPlace {
 }
 
 /// A line of the source.
+///
+/// It is exhaustive on purpose: who checks files in another way writes it as a literal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SourceDocument {
     /// The path that the line table gives, without `.`, and without `..` after a name.
@@ -265,6 +271,8 @@ impl SourceDocument {
 }
 
 /// A line of text of which a part is at fault.
+///
+/// It is exhaustive on purpose: who checks files in another way writes it as a literal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ExcerptDocument {
     /// The line.
@@ -274,6 +282,8 @@ pub struct ExcerptDocument {
 }
 
 /// A file, or a code object in one, that could not be read.
+///
+/// It is exhaustive on purpose: who checks files in another way writes it as a literal.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct UnreadableFile {
     /// The file, and what is in it.

@@ -278,10 +278,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
             expression.offset,
         );
         finding.pc = site.pc;
-        finding.function = self
-            .scopes
-            .last()
-            .and_then(|scope| scope.name.clone().map(Into::into));
+        finding.function = self.function_name();
         match (repeats, self.scopes.last_mut()) {
             (Repeats::Function, Some(scope)) => scope.summary.set(finding),
             (Repeats::Function | Repeats::Unit, _) => self.summary.set(finding),

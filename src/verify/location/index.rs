@@ -61,10 +61,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         };
         let text = format!("{}: {fault}", self.label(die, attribute));
         let mut finding = Finding::new(rule, self.section, text).at(die.id().offset);
-        finding.function = self
-            .scopes
-            .last()
-            .and_then(|scope| scope.name.clone().map(Into::into));
+        finding.function = self.function_name();
         self.findings.add(finding);
         false
     }

@@ -146,19 +146,13 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         let mut finding = malformed(&rule::LIST, self.section, error);
         let what = self.label(die, attribute);
         finding.message = format!("{what}: {}", finding.message.raw()).into();
-        finding.function = self
-            .scopes
-            .last()
-            .and_then(|scope| scope.name.clone().map(Into::into));
+        finding.function = self.function_name();
         self.findings.add(finding);
     }
 
     fn add(&mut self, rule: &'static Rule, section: &'static str, text: String, at: u64, pc: u64) {
         let mut finding = Finding::new(rule, section, text).at(at).pc(pc);
-        finding.function = self
-            .scopes
-            .last()
-            .and_then(|scope| scope.name.clone().map(Into::into));
+        finding.function = self.function_name();
         self.findings.add(finding);
     }
 }

@@ -41,6 +41,7 @@ use crate::error::Error;
 use crate::eval::Unit;
 use crate::meter::Meter;
 use crate::rule::Rule;
+use crate::untrusted::Untrusted;
 use attribute::use_of;
 use function::Scope;
 use reference::{By, Reference, References, SectionReferences};
@@ -235,6 +236,12 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
         self.meter.hold(bytes)?;
         self.held = self.held.saturating_add(bytes);
         Ok(())
+    }
+
+    /// The name of the function whose entries are read.
+    fn function_name(&self) -> Option<Untrusted<'static>> {
+        let scope = self.scopes.last()?;
+        scope.name.clone().map(Into::into)
     }
 
     fn entries(&mut self) -> Result<(), Error> {
