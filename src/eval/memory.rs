@@ -99,14 +99,9 @@ impl<'a> Machine<'_, '_, 'a> {
             (Reading::Tolerant, Some(size)) => size.min(address_bits),
             (Reading::Tolerant, None) | (Reading::Strict, _) => address_bits,
         };
-        let value = match self.own_register(register, size, bits) {
-            Some(value) => value,
-            None => {
-                let location = self.register_location(register)?;
-                check_size(size, bits)?;
-                u64::try_from(self.read(&location, bits)?).unwrap_or(u64::MAX)
-            }
-        };
+        let location = self.register_location(register)?;
+        check_size(size, bits)?;
+        let value = u64::try_from(self.read(&location, bits)?).unwrap_or(u64::MAX);
         let base = value.wrapping_add(offset.cast_unsigned());
         if space == AddressSpace::None {
             let address = self.truncate(base);
@@ -114,22 +109,6 @@ impl<'a> Machine<'_, '_, 'a> {
         }
         let location = self.memory(space, Linear { base, step: 0 })?;
         self.push(Entry::Location(location))
-    }
-
-    /// The low bits of a register of the wave, without a frame that could have it elsewhere; nothing if there is one,
-    /// or if something is wrong.
-    fn own_register(&self, register: u64, size: Option<u32>, bits: u32) -> Option<u64> {
-        let (None, Some(wave)) = (self.context.frame, self.context.wave) else {
-            return None;
-        };
-        let mut value = [0; 8];
-        let out = value.get_mut(..(bits / 8) as usize)?;
-        if bits == 0 || bits > size? {
-            return None;
-        }
-        let register = Register::from_number(register)?;
-        wave.read_register(register, 0..bits, out).ok()?;
-        Some(u64::from_le_bytes(value))
     }
 
     /// The address of a space that the start of a location holds.
@@ -176,38 +155,13 @@ impl<'a> Machine<'_, '_, 'a> {
     }
 
     pub(super) fn deref(&mut self) -> Result<()> {
-        if self.deref_plain(self.generic_bits) {
-            return Ok(());
-        }
         self.deref_as(self.generic())
-    }
-
-    /// Reads the generic value that nearly every location to be read holds; nothing is done, and the location
-    /// is still there, if it is anything else.
-    fn deref_plain(&mut self, bits: u32) -> bool {
-        let Some(wave) = self.context.wave else {
-            return false;
-        };
-        let value = match self.stack.top_number() {
-            Some(Entry::Address(address)) => read_plain(&Place::byte(address), bits, wave),
-            Some(Entry::Register(register)) => {
-                read_plain(&Place::new(Storage::Register(register), 0), bits, wave)
-            }
-            _ => None,
-        };
-        if let Some(value) = value {
-            self.stack.set_generic(value);
-        }
-        value.is_some()
     }
 
     pub(super) fn deref_size(&mut self, byte_size: u8) -> Result<()> {
         let bits = u32::from(byte_size).saturating_mul(8);
         if bits >= self.generic_bits {
             return self.deref();
-        }
-        if self.deref_plain(bits) {
-            return Ok(());
         }
         let location = self.pop_location()?;
         if let Some(pointer) = self.implicit_pointer_at(&location, bits)? {
