@@ -169,15 +169,10 @@ pub(crate) fn numbered(lanes: &[u8]) -> String {
 
 /// A state as it is said in the middle of a value too.
 pub(crate) fn state_text(state: ValueStateKind) -> &'static str {
-    match state {
-        ValueStateKind::OptimizedOut => "optimized out",
-        ValueStateKind::Ok
-        | ValueStateKind::Partial
-        | ValueStateKind::Unavailable
-        | ValueStateKind::Ambiguous
-        | ValueStateKind::Unsupported
-        | ValueStateKind::Error
-        | ValueStateKind::Inactive => state.name(),
+    if state == ValueStateKind::OptimizedOut {
+        "optimized out"
+    } else {
+        state.name()
     }
 }
 

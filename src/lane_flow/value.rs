@@ -139,15 +139,10 @@ impl Value {
 
     /// What every bit is, if they are all known to be the same.
     const fn uniform(self) -> Option<bool> {
-        match self {
-            Value::Word(0) => Some(false),
-            Value::Word(u32::MAX) => Some(true),
-            Value::Unknown
-            | Value::Bit(_)
-            | Value::BitOf { .. }
-            | Value::Word(_)
-            | Value::Made(_)
-            | Value::Initial { .. } => None,
+        if let Value::Word(word @ (0 | u32::MAX)) = self {
+            Some(word != 0)
+        } else {
+            None
         }
     }
 
@@ -158,16 +153,10 @@ impl Value {
 
     /// The place at the stop whose bit decides this one, if that can still be asked for.
     fn decided_by(self, decisions: &Decisions) -> Option<DwordPlace> {
-        match self {
-            Value::BitOf { place, .. } | Value::Initial { place, plus: 0 } => {
-                Some(place).filter(|place| decisions.find(*place).is_none())
-            }
-            Value::Unknown
-            | Value::Bit(_)
-            | Value::Word(_)
-            | Value::Made(_)
-            | Value::Initial { .. } => None,
-        }
+        let (Value::BitOf { place, .. } | Value::Initial { place, plus: 0 }) = self else {
+            return None;
+        };
+        Some(place).filter(|place| decisions.find(*place).is_none())
     }
 
     /// The lane's bit; nothing if it cannot be known.

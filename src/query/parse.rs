@@ -25,17 +25,11 @@ pub(super) fn parse<'t>(text: &'t str, is_type: IsType<'_>) -> Result<Vec<Node<'
         is_type,
     };
     parser.conditional()?;
+    if *parser.peek() == Token::End {
+        return Ok(parser.nodes);
+    }
     let Token::Sign(sign) = *parser.peek() else {
-        return match parser.peek() {
-            Token::End => Ok(parser.nodes),
-            Token::Name(_)
-            | Token::Register(_)
-            | Token::Number(_)
-            | Token::Character(_)
-            | Token::Text(_)
-            | Token::Address(..)
-            | Token::Sign(_) => Err(parser.expected("an operator or the end")),
-        };
+        return Err(parser.expected("an operator or the end"));
     };
     if ASSIGNMENTS.contains(&sign) {
         return Err(parser.unsupported("an assignment would change the program; it is only read"));

@@ -71,15 +71,10 @@ impl<'t> Parser<'t, '_> {
             }
         } else if *self.peek_at(after) == Token::Sign(")") {
             let operand = self.peek_at(after.saturating_add(1));
-            let is_operand = match operand {
-                Token::Name(_)
-                | Token::Register(_)
-                | Token::Number(_)
-                | Token::Character(_)
-                | Token::Text(_)
-                | Token::Address(..)
-                | Token::Sign("!" | "~") => true,
-                Token::Sign(_) | Token::End => false,
+            let is_operand = if let Token::Sign(sign) = operand {
+                matches!(*sign, "!" | "~")
+            } else {
+                *operand != Token::End
             };
             if is_operand {
                 return true;

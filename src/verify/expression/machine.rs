@@ -467,11 +467,10 @@ impl<'m> Machine<'m> {
             };
             self.fault(fault.rule, inside);
         }
-        let value = match outcome.result {
-            Some(Entry::Value(value)) => value,
-            Some(Entry::Place(_) | Entry::Unknown) | None => {
-                Value::any(Type::Unknown, u64::MAX, Sources::REGISTERS)
-            }
+        let value = if let Some(Entry::Value(value)) = outcome.result {
+            value
+        } else {
+            Value::any(Type::Unknown, u64::MAX, Sources::REGISTERS)
         };
         self.push(Entry::Value(value));
         Ok(())
