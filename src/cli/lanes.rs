@@ -167,6 +167,13 @@ pub(crate) fn numbered(lanes: &[u8]) -> String {
     format!("lane{plural} {}", ranges(lanes))
 }
 
+/// `lane 3 waits`, `lanes 0-2, 7 wait`: `verbs` are those of one and of several.
+pub(crate) fn numbered_with(lanes: &[u8], verbs: [&str; 2]) -> String {
+    let [one, several] = verbs;
+    let verb = if lanes.len() == 1 { one } else { several };
+    format!("{} {verb}", numbered(lanes))
+}
+
 /// A state as it is said in the middle of a value too.
 pub(crate) fn state_text(state: ValueStateKind) -> &'static str {
     if state == ValueStateKind::OptimizedOut {
