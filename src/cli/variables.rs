@@ -9,6 +9,7 @@ use std::io::Write;
 
 use crate::debug_info::VariableKind;
 use crate::inspect::{LocationReading, ValueStateKind};
+use crate::report::text::source_place;
 use crate::report::{FrameVariables, Hex, VariableDocument, VarsFrame};
 
 use crate::cli::failure::Failure;
@@ -155,12 +156,8 @@ pub(in crate::cli) fn frame_text(frame: &VarsFrame) -> String {
     for name in &frame.inlined {
         text.push_str(&format!("{name} inlined into "));
     }
-    text.push_str(&or_unknown(frame.function.as_ref()).to_string());
-    match (&frame.file, frame.line) {
-        (Some(file), Some(line)) => format!("{text} at {file}:{line}"),
-        (Some(file), None) => format!("{text} in {file}"),
-        (None, _) => text,
-    }
+    let place = source_place(frame.file.as_ref(), frame.line);
+    format!("{text}{}{place}", or_unknown(frame.function.as_ref()))
 }
 
 /// Which lanes a value stands for that is said once.
