@@ -73,7 +73,7 @@ fn lane(text: &str, wave_size: WaveSize) -> Option<Lane> {
 }
 
 fn wrong(text: &str, part: &str, wave_size: WaveSize) -> Failure {
-    let last = wave_size.lanes().saturating_sub(1);
+    let last = wave_size.lanes() - 1;
     let of_several = if part == text.trim() {
         String::new()
     } else {

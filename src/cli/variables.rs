@@ -223,7 +223,7 @@ fn print_scopes(
         let mut names: BTreeMap<&Untrusted<'_>, usize> = BTreeMap::new();
         for variable in *scope {
             let count = names.entry(&variable.name).or_default();
-            *count = count.saturating_add(1);
+            *count += 1;
         }
         let is_shadowed = |v: &VariableDocument| names.get(&v.name) > Some(&1);
         let mut variables = scope.to_vec();

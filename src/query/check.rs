@@ -77,7 +77,7 @@ impl<'p, 'a> Checker<'_, '_, 'p, 'a> {
         if self.class(shown) == Class::Void && !self.is_variable(shown) {
             return Err(self.type_error("the expression has the type `void`, and no value"));
         }
-        if shown.saturating_add(1) != self.steps.len() {
+        if shown + 1 != self.steps.len() {
             // Nothing but the last node's step gives the value; guards stand before it.
             let step = self.steps.get(shown).cloned();
             self.steps.extend(step);

@@ -498,7 +498,7 @@ pub(crate) fn numbers(numbers: &[usize], all: bool) -> String {
     let mut runs: Vec<(usize, usize)> = Vec::new();
     for &number in numbers {
         match runs.last_mut() {
-            Some((_, last)) if last.saturating_add(1) == number => *last = number,
+            Some((_, last)) if *last + 1 == number => *last = number,
             _ => runs.push((number, number)),
         }
     }

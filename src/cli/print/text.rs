@@ -124,10 +124,10 @@ fn print_error(
     let (cut, skipped) = if start == 0 {
         ("", 0)
     } else {
-        ("…", start.saturating_add(1))
+        ("…", start + 1)
     };
     let line: String = shown.chars().skip(skipped).take(room).collect();
-    let column = at.saturating_sub(start);
+    let column = at - start;
     writeln!(err, "  {cut}{line}\n  {:column$}{ALARM}^{ALARM:#}", "")?;
     Ok(())
 }

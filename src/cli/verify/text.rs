@@ -386,7 +386,7 @@ fn wrapped(text: &str, width: usize) -> String {
     for word in text.split_whitespace() {
         let Some(line) = lines.last_mut() else { break };
         let length = line.chars().count();
-        let longer = length.saturating_add(word.chars().count());
+        let longer = length + word.chars().count();
         if length == 0 {
             line.push_str(word);
         } else if longer < width {

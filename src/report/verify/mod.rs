@@ -375,7 +375,7 @@ impl VerifyDocument {
                 Severity::Warning => &mut summary.warnings,
                 Severity::Note => &mut summary.notes,
             };
-            *number = number.saturating_add(1);
+            *number += 1;
         }
         self.summary = summary;
     }
