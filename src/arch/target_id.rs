@@ -171,12 +171,10 @@ impl TargetId {
             CodeObjectVersion::V4 | CodeObjectVersion::V5 | CodeObjectVersion::V6 => TargetId {
                 xnack: two_bits(features),
                 sramecc: two_bits(features >> 2),
-                generic_version: match version {
-                    CodeObjectVersion::V6 => generic_version,
-                    CodeObjectVersion::V2
-                    | CodeObjectVersion::V3
-                    | CodeObjectVersion::V4
-                    | CodeObjectVersion::V5 => 0,
+                generic_version: if version == CodeObjectVersion::V6 {
+                    generic_version
+                } else {
+                    0
                 },
                 ..target
             },

@@ -88,17 +88,12 @@ impl Scalar {
 
     /// The value, without what depends on the instruction at this offset.
     pub(super) fn forget(self, at: u32) -> Scalar {
-        match self {
-            Scalar::Mask { mask, high } if mask.depends_on(at) => {
-                Scalar::of_mask(mask.forget(), high)
-            }
-            Scalar::Mask { .. }
-            | Scalar::Entry { .. }
-            | Scalar::Aligned { .. }
-            | Scalar::CodeAddress { .. }
-            | Scalar::Constant(_)
-            | Scalar::Other
-            | Scalar::Unknown => self,
+        if let Scalar::Mask { mask, high } = self
+            && mask.depends_on(at)
+        {
+            Scalar::of_mask(mask.forget(), high)
+        } else {
+            self
         }
     }
 
@@ -107,14 +102,11 @@ impl Scalar {
         if self == other {
             return self;
         }
-        let half = |one: Scalar| match one {
-            Scalar::Mask { high, .. } => Some(high),
-            Scalar::Entry { .. }
-            | Scalar::Aligned { .. }
-            | Scalar::CodeAddress { .. }
-            | Scalar::Constant(_)
-            | Scalar::Other
-            | Scalar::Unknown => None,
+        let half = |one: Scalar| {
+            let Scalar::Mask { high, .. } = one else {
+                return None;
+            };
+            Some(high)
         };
         if let Some(high) = half(self).or(half(other)) {
             let joined = self.mask(high).join(other.mask(high));
@@ -131,13 +123,10 @@ impl Scalar {
 
     /// Whether it may be what some scalar register had on entry.
     pub(super) fn may_be_entry(self) -> bool {
-        match self {
-            Scalar::Entry { .. } | Scalar::Aligned { .. } | Scalar::Unknown => true,
-            Scalar::Mask { .. }
-            | Scalar::CodeAddress { .. }
-            | Scalar::Constant(_)
-            | Scalar::Other => false,
-        }
+        matches!(
+            self,
+            Scalar::Entry { .. } | Scalar::Aligned { .. } | Scalar::Unknown
+        )
     }
 
     /// Whether it is what a scalar register had on entry.

@@ -112,14 +112,12 @@ impl Lanes {
             LaneValue::Unknown => Verdict::Unknown,
         };
         (self.named().iter())
-            .map(|(_, value)| match value {
-                Scalar::Unknown => Verdict::Unknown,
-                Scalar::Entry { .. }
-                | Scalar::Mask { .. }
-                | Scalar::Aligned { .. }
-                | Scalar::CodeAddress { .. }
-                | Scalar::Constant(_)
-                | Scalar::Other => Verdict::Different,
+            .map(|(_, value)| {
+                if *value == Scalar::Unknown {
+                    Verdict::Unknown
+                } else {
+                    Verdict::Different
+                }
             })
             .fold(rest, Verdict::and)
     }

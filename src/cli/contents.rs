@@ -276,7 +276,7 @@ impl Iterator for Lines {
     fn next(&mut self) -> Option<io::Result<Vec<u8>>> {
         let most = Input::Batch.rule().most;
         let mut line = Vec::new();
-        self.count = self.count.saturating_add(1);
+        self.count += 1;
         let mut input = self.input.as_mut()?.take(most.saturating_add(1));
         let error = match input.read_until(b'\n', &mut line) {
             Ok(0) => return None,

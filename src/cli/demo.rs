@@ -45,11 +45,7 @@ fn show(opened: &Opened<'_>, width: usize, out: &mut dyn Write) -> Result<Exit, 
     let Some(frame) = stop.as_ref().and_then(|stop| stop.frame(0)) else {
         return Err(Failure::new("the example has no frames"));
     };
-    writeln!(
-        out,
-        "\nWhere each lane of wave {} is",
-        wave.index().saturating_add(1)
-    )?;
+    writeln!(out, "\nWhere each lane of wave {} is", wave.index() + 1)?;
     lane_pc::print(&LanePcDocument::new(&frame)?, out)?;
     writeln!(
         out,

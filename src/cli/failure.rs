@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
+use super::style::ALARM;
 use crate::report::Completeness;
 use crate::untrusted::{Escaper, Untrusted};
 
@@ -83,9 +84,8 @@ impl Failure {
     pub(crate) fn report(&self, err: &mut dyn Write) -> u8 {
         match self {
             Failure::Message(message) => {
-                let style = anstyle::AnsiColor::Red.on_default().bold();
                 let message = escaped(message);
-                let _ = writeln!(err, "{style}error{style:#}: {message}");
+                let _ = writeln!(err, "{ALARM}error{ALARM:#}: {message}");
                 2
             }
             Failure::ClosedPipe => 0,

@@ -67,13 +67,13 @@ pub(crate) fn run(arguments: &ImportArguments, out: &mut dyn Write) -> Result<Ex
     for path in &arguments.logs {
         let contents = Contents::open(path, Input::Log);
         let log = Log::parse(&contents.map_err(|error| Failure::in_file(path, error))?);
-        skipped_lines = skipped_lines.saturating_add(log.skipped);
+        skipped_lines += log.skipped;
         for wave in log.waves {
             let mut hasher = DefaultHasher::new();
             wave.hash(&mut hasher);
             let alike = known.entry(hasher.finish()).or_default();
             if alike.iter().any(|&index| waves.get(index) == Some(&wave)) {
-                repeated = repeated.saturating_add(1);
+                repeated += 1;
                 continue;
             }
             alike.push(waves.len());
@@ -103,7 +103,7 @@ pub(crate) fn run(arguments: &ImportArguments, out: &mut dyn Write) -> Result<Ex
     for wave in &waves {
         let (text, mut document) = snapshot(wave, &parsed, arguments.target.as_deref())?;
         let count = names.entry(wave.number).or_default();
-        *count = count.saturating_add(1);
+        *count += 1;
         let name = match *count {
             1 => format!("wave-{}.json", wave.number),
             // Another wave of the same number, of another program or at another time.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use crate::object::{CodeObject, KernelInfo, Selector, code_objects_with, select};
+use crate::report::text::counted;
 use crate::report::{
     CallFramesDocument, InfoDocument, ObjectDocument, UnitDocument, write_json_pretty,
 };
@@ -13,6 +14,7 @@ use super::arguments::{Format, InfoArguments};
 use super::core::object_or_core;
 use super::failure::{Exit, Failure};
 use super::input::{check_lengths, read_file};
+use super::style::BOLD;
 use super::table::{bold, cells, table};
 
 pub(crate) fn run(arguments: &InfoArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
@@ -74,9 +76,8 @@ fn print_list(document: &InfoDocument, out: &mut dyn Write) -> Result<(), Failur
 }
 
 fn print(object: &ObjectDocument, out: &mut dyn Write) -> Result<(), Failure> {
-    let bold = anstyle::Style::new().bold();
     let info = &object.info;
-    writeln!(out, "{bold}{}{bold:#}", info.target)?;
+    writeln!(out, "{BOLD}{}{BOLD:#}", info.target)?;
     let mut facts = Vec::new();
     match info.code_object_version {
         Some(version) => facts.push(format!("code object version {version} of {}", info.os)),
@@ -101,17 +102,11 @@ fn print(object: &ObjectDocument, out: &mut dyn Write) -> Result<(), Failure> {
     writeln!(
         out,
         "  {}, {}",
-        counted(info.kernels.len(), "kernel"),
-        counted(info.functions, "function")
+        counted(info.kernels.len() as u64, "kernel"),
+        counted(info.functions as u64, "function")
     )?;
     print_kernels(object, out)?;
     print_debug_info(object, out)
-}
-
-/// `1 unit`, `2 units`.
-fn counted(count: usize, what: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {what}{plural}")
 }
 
 fn print_kernels(object: &ObjectDocument, out: &mut dyn Write) -> Result<(), Failure> {
@@ -214,7 +209,7 @@ fn print_units(units: &[UnitDocument], out: &mut dyn Write) -> Result<(), Failur
         writeln!(
             out,
             "{} in {section}: DWARF {version}, {format}-bit format{}",
-            counted(alike.len(), &format!("{kind} unit")),
+            counted(alike.len() as u64, &format!("{kind} unit")),
             language
                 .as_ref()
                 .map_or(String::new(), |l| format!(", {l}"))
@@ -260,8 +255,8 @@ fn print_call_frames(frames: &CallFramesDocument, out: &mut dyn Write) -> Result
     writeln!(
         out,
         "call frames: {} and {} in {section}; {rules}",
-        counted(*cies, "CIE"),
-        counted(*fdes, "FDE")
+        counted(*cies as u64, "CIE"),
+        counted(*fdes as u64, "FDE")
     )?;
     if !augmentations.is_empty() {
         let texts: Vec<String> = augmentations.iter().map(ToString::to_string).collect();

@@ -8,6 +8,7 @@ use crate::expr::Dialect;
 use crate::inspect::{Program, Stop, StopFrame};
 use crate::limits::Limits;
 use crate::object::{CodeObject, EmbeddedCodeObject, Kernel, Selector, code_objects_with, select};
+use crate::report::text::counted;
 use crate::wave::{Snapshot, Wave};
 
 use super::arguments::{DialectName, ObjectArguments, StrictArguments};
@@ -207,10 +208,9 @@ pub(crate) fn frame_at<'s, 'p, 'a>(
             .error()
             .map_or_else(|| stop.stopped().text().to_owned(), ToString::to_string);
         let count = stop.frames().len();
-        let (are, plural) = if count == 1 { ("is", "") } else { ("are", "s") };
-        Failure::new(format!(
-            "--frame {level}: there {are} {count} frame{plural} ({reason})"
-        ))
+        let are = if count == 1 { "is" } else { "are" };
+        let frames = counted(count as u64, "frame");
+        Failure::new(format!("--frame {level}: there {are} {frames} ({reason})"))
     })
 }
 

@@ -11,7 +11,9 @@ use super::input::frame_at;
 use super::lane_places::print_others;
 use super::lanes::work_items;
 use super::or_unknown;
+use super::save::save;
 use super::sources::{self, Sources};
+use super::style::BOLD;
 use crate::inspect::{Recovery, Stop, StopOptions};
 use crate::report::{LanePcDocument, LanePcLane, LanePicture, write_json_pretty};
 use crate::untrusted::Untrusted;
@@ -71,15 +73,14 @@ fn show(
 /// Writes a file that was asked for.
 fn write_file(path: Option<&Path>, text: impl FnOnce() -> String) -> Result<(), Failure> {
     let Some(path) = path else { return Ok(()) };
-    std::fs::write(path, text()).map_err(|error| Failure::in_file(path, error))
+    save(path, text().as_bytes()).map_err(|error| Failure::in_file(path, error))
 }
 
 /// A picture: a row for each source line that has lanes, a cell for each lane.
 pub(crate) fn print(document: &LanePcDocument, out: &mut dyn Write) -> Result<(), Failure> {
-    let bold = anstyle::Style::new().bold();
     writeln!(
         out,
-        "{bold}{}{bold:#}",
+        "{BOLD}{}{BOLD:#}",
         or_unknown(document.function.as_ref())
     )?;
     let mut rows: BTreeMap<(Untrusted<'static>, u64, u128), Vec<&LanePcLane>> = BTreeMap::new();

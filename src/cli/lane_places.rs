@@ -10,6 +10,7 @@ use crate::report::LanePcDocument;
 use super::failure::Failure;
 use super::lanes::ranges;
 use super::or_unknown;
+use super::style::FAINT;
 
 /// Says where lanes are that wait, or that are not in the frame; and of a caller, without it, why lanes are missing that
 /// [`StopFrame::readable_lanes`] leaves out.
@@ -22,7 +23,6 @@ pub(crate) fn print_unsure(
     let hidden: Vec<u8> = (all().filter(|lane| !shown.contains(lane)))
         .map(|lane| lane.0)
         .collect();
-    let faint = anstyle::Style::new().dimmed();
     let is_unsure = frame.exec().is_none() && !hidden.is_empty();
     if !is_unsure && all().all(|lane| frame.is_active(lane)) {
         return Ok(());
@@ -33,7 +33,7 @@ pub(crate) fn print_unsure(
         let lanes = ranges(&hidden);
         writeln!(
             out,
-            "{faint}lanes {lanes} may be active too: EXEC has no rule here{faint:#}"
+            "{FAINT}lanes {lanes} may be active too: EXEC has no rule here{FAINT:#}"
         )?;
     }
     match places.filter(|found| found.known) {

@@ -73,7 +73,7 @@ fn lane(text: &str, wave_size: WaveSize) -> Option<Lane> {
 }
 
 fn wrong(text: &str, part: &str, wave_size: WaveSize) -> Failure {
-    let last = wave_size.lanes().saturating_sub(1);
+    let last = wave_size.lanes() - 1;
     let of_several = if part == text.trim() {
         String::new()
     } else {
@@ -167,17 +167,19 @@ pub(crate) fn numbered(lanes: &[u8]) -> String {
     format!("lane{plural} {}", ranges(lanes))
 }
 
+/// `lane 3 waits`, `lanes 0-2, 7 wait`: `verbs` are those of one and of several.
+pub(crate) fn numbered_with(lanes: &[u8], verbs: [&str; 2]) -> String {
+    let [one, several] = verbs;
+    let verb = if lanes.len() == 1 { one } else { several };
+    format!("{} {verb}", numbered(lanes))
+}
+
 /// A state as it is said in the middle of a value too.
 pub(crate) fn state_text(state: ValueStateKind) -> &'static str {
-    match state {
-        ValueStateKind::OptimizedOut => "optimized out",
-        ValueStateKind::Ok
-        | ValueStateKind::Partial
-        | ValueStateKind::Unavailable
-        | ValueStateKind::Ambiguous
-        | ValueStateKind::Unsupported
-        | ValueStateKind::Error
-        | ValueStateKind::Inactive => state.name(),
+    if state == ValueStateKind::OptimizedOut {
+        "optimized out"
+    } else {
+        state.name()
     }
 }
 

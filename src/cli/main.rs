@@ -8,11 +8,10 @@ use hetdwarf::cli::Plain;
 
 fn main() -> ExitCode {
     let stdout = std::io::stdout();
-    let mut out: Box<dyn Write> = match AutoStream::choice(&stdout) {
-        ColorChoice::Never => Box::new(Plain::new(stdout.lock())),
-        ColorChoice::Auto | ColorChoice::Always | ColorChoice::AlwaysAnsi => {
-            Box::new(AutoStream::auto(stdout.lock()))
-        }
+    let mut out: Box<dyn Write> = if AutoStream::choice(&stdout) == ColorChoice::Never {
+        Box::new(Plain::new(stdout.lock()))
+    } else {
+        Box::new(AutoStream::auto(stdout.lock()))
     };
     let mut err = anstream::stderr().lock();
     // That of the terminal, if standard output is one. One that does not know says 0.

@@ -16,6 +16,7 @@ mod info;
 mod input;
 mod lane_pc;
 mod lane_places;
+mod lane_table;
 mod lanes;
 mod limits;
 mod pattern;
@@ -25,6 +26,7 @@ mod progress;
 mod regs;
 mod save;
 mod sources;
+mod style;
 mod table;
 mod until_closed;
 mod unwind;
@@ -106,22 +108,10 @@ fn dispatch(
     err: &mut dyn Write,
 ) -> Result<Exit, Failure> {
     // They print one thing after the other, and have no more to do where nobody reads on.
-    let prints_on = match &command {
-        Command::Dump(_) => true,
-        Command::Eval(arguments) => arguments.batch.is_some(),
-        Command::Vars(_)
-        | Command::Print(_)
-        | Command::Unwind(_)
-        | Command::LanePc(_)
-        | Command::Annotate(_)
-        | Command::Core(_)
-        | Command::Import(_)
-        | Command::Info(_)
-        | Command::Regs(_)
-        | Command::Demo(_)
-        | Command::Completions(_)
-        | Command::Man(_)
-        | Command::Verify(_) => false,
+    let prints_on = if let Command::Eval(arguments) = &command {
+        arguments.batch.is_some()
+    } else {
+        matches!(command, Command::Dump(_))
     };
     if prints_on {
         return run_command(command, width, out, err);

@@ -42,7 +42,7 @@ impl<W: Write> Plain<W> {
             let end = end.unwrap_or(bytes.len());
             self.kept
                 .extend_from_slice(bytes.get(..end).unwrap_or_default());
-            bytes = bytes.get(end.saturating_add(1)..).unwrap_or_default();
+            bytes = bytes.get(end + 1..).unwrap_or_default();
         }
     }
 }

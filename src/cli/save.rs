@@ -43,12 +43,12 @@ pub(crate) fn save_with<T>(
     let folder = place
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty());
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".hetdwarf-");
-    // As a new file has them. The system takes away what the user wants.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let mut file = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
+    // With the permissions of any new file. An error does not name the file that is made up, as that of `tempfile_in` does.
+    let mut file = tempfile::Builder::new()
+        .prefix(".hetdwarf-")
+        .make_in(folder.unwrap_or(Path::new(".")), |path| {
+            OpenOptions::new().write(true).create_new(true).open(path)
+        })?;
     let mut out = BufWriter::new(&mut file);
     let answer = write(&mut out)?;
     out.flush()?;

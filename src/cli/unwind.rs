@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::arch::{Lane, WaveSize};
 use crate::inspect::Stop;
+use crate::report::text::source_place;
 use crate::report::{
     AllWavesDocument, FrameDocument, LanePcDocument, RegisterValue, UnwindDocument, UnwindLane,
     WaveGroup, write_json_pretty,
@@ -16,6 +17,7 @@ use super::failure::{Exit, Failure, print_limit};
 use super::lane_places;
 use super::lanes::{chosen_lanes, item_text, work_items};
 use super::or_unknown;
+use super::style::BOLD;
 
 pub(crate) fn run(
     arguments: &UnwindArguments,
@@ -138,7 +140,6 @@ pub(crate) fn print_all_waves<T: serde::Serialize>(
 
 /// Which waves a group has, and why there is no answer, if there is none.
 fn print_group<T>(group: &WaveGroup<T>, out: &mut dyn Write) -> Result<(), Failure> {
-    let bold = anstyle::Style::new().bold();
     let title = match &*group.waves {
         [wave] => format!("wave {wave}"),
         waves => format!(
@@ -147,7 +148,7 @@ fn print_group<T>(group: &WaveGroup<T>, out: &mut dyn Write) -> Result<(), Failu
             super::core::numbers(waves, false)
         ),
     };
-    writeln!(out, "{bold}{title}{bold:#}")?;
+    writeln!(out, "{BOLD}{title}{BOLD:#}")?;
     if let Some(message) = &group.message {
         writeln!(out, "{message}")?;
     }
@@ -192,19 +193,13 @@ pub(crate) fn print(
 }
 
 fn print_frame(frame: &FrameDocument, out: &mut dyn Write) -> Result<(), Failure> {
-    let bold = anstyle::Style::new().bold();
     let function = or_unknown(frame.function.as_ref());
-    let place = match (&frame.file, frame.line) {
-        (Some(file), Some(line)) => format!(" at {file}:{line}"),
-        (Some(file), None) => format!(" in {file}"),
-        (None, _) => String::new(),
-    };
     // Inlined calls look like frames, but share the one they are in.
-    let mut place = Some(place);
+    let mut place = Some(source_place(frame.file.as_ref(), frame.line));
     for name in &frame.inlined {
         writeln!(
             out,
-            "#{:<3}{:#018x} in {bold}{name}{bold:#} (inlined){}",
+            "#{:<3}{:#018x} in {BOLD}{name}{BOLD:#} (inlined){}",
             frame.index,
             frame.pc.0,
             place.take().unwrap_or_default()
@@ -216,7 +211,7 @@ fn print_frame(frame: &FrameDocument, out: &mut dyn Write) -> Result<(), Failure
     };
     writeln!(
         out,
-        "#{:<3}{:#018x} in {bold}{function}{bold:#}{}{cfa}",
+        "#{:<3}{:#018x} in {BOLD}{function}{BOLD:#}{}{cfa}",
         frame.index,
         frame.pc.0,
         place.take().unwrap_or_default()

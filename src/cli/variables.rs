@@ -4,28 +4,21 @@
 //! column for each lane, long ones in lists with a line for each value.
 
 use core::iter::Peekable;
-use core::ops::Range;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 use crate::debug_info::VariableKind;
 use crate::inspect::{LocationReading, ValueStateKind};
-use crate::report::{FrameVariables, Hex, LaneDocument, VariableDocument, VarsFrame};
-use anstyle::Style;
-use comfy_table::Cell;
+use crate::report::text::source_place;
+use crate::report::{FrameVariables, Hex, VariableDocument, VarsFrame};
 
 use crate::cli::failure::Failure;
-use crate::cli::lanes::{item_runs, item_text, numbered, state_text};
+use crate::cli::lane_table::{Items, Row, Shown, print_inactive, print_table};
+use crate::cli::lanes::{item_runs, item_text, numbered, numbered_with};
 use crate::cli::or_unknown;
-use crate::cli::table::{bold, faint, table};
+use crate::cli::style::{BOLD, FAINT};
 use crate::cli::wrap::{Room, wrap};
 use crate::untrusted::Untrusted;
-
-const BOLD: Style = Style::new().bold();
-const FAINT: Style = Style::new().dimmed();
-
-/// The widest value that is shown in a table of lanes.
-const WIDEST: usize = 24;
 
 /// Prints the variables of frames, with lines of at most `width` characters where a line can be ended at all.
 pub(crate) struct Printer {
@@ -98,11 +91,7 @@ impl Printer {
         if any_active {
             print_scopes(&content.frame, &variables, extent, self.width, out)?;
         }
-        if !inactive.is_empty() {
-            let verb = if inactive.len() == 1 { "is" } else { "are" };
-            let lanes = numbered(&inactive);
-            writeln!(out, "{FAINT}{lanes} {verb} not active here{FAINT:#}")?;
-        }
+        print_inactive(&inactive, out)?;
         if any_active {
             print_notes(&variables, out)?;
         }
@@ -140,8 +129,7 @@ fn waiting_text(content: &FrameVariables) -> String {
     match lanes {
         Some(lanes) if content.waiting => {
             let numbers: Vec<u8> = lanes.iter().map(|lane| lane.lane).collect();
-            let verb = if numbers.len() == 1 { "waits" } else { "wait" };
-            format!(", where {} {verb}", numbered(&numbers))
+            format!(", where {}", numbered_with(&numbers, ["waits", "wait"]))
         }
         Some(_) | None => String::new(),
     }
@@ -168,12 +156,8 @@ pub(in crate::cli) fn frame_text(frame: &VarsFrame) -> String {
     for name in &frame.inlined {
         text.push_str(&format!("{name} inlined into "));
     }
-    text.push_str(&or_unknown(frame.function.as_ref()).to_string());
-    match (&frame.file, frame.line) {
-        (Some(file), Some(line)) => format!("{text} at {file}:{line}"),
-        (Some(file), None) => format!("{text} in {file}"),
-        (None, _) => text,
-    }
+    let place = source_place(frame.file.as_ref(), frame.line);
+    format!("{text}{}{place}", or_unknown(frame.function.as_ref()))
 }
 
 /// Which lanes a value stands for that is said once.
@@ -182,15 +166,6 @@ enum Extent {
     One,
     Active,
     All,
-}
-
-/// A variable, ready to be laid out.
-struct Entry<'d> {
-    variable: &'d VariableDocument,
-    /// What stands before and after the name in its declaration.
-    declaration: (String, String),
-    /// The lanes that execute.
-    lanes: Vec<&'d LaneDocument>,
 }
 
 /// The variables of each scope, which are next to each other.
@@ -248,322 +223,116 @@ fn print_scopes(
         let mut names: BTreeMap<&Untrusted<'_>, usize> = BTreeMap::new();
         for variable in *scope {
             let count = names.entry(&variable.name).or_default();
-            *count = count.saturating_add(1);
+            *count += 1;
         }
         let is_shadowed = |v: &VariableDocument| names.get(&v.name) > Some(&1);
-        let mut entries: Vec<_> = scope
-            .iter()
-            .map(|v| Entry::new(v, is_shadowed(v)))
-            .collect();
-        entries.sort_by_key(|entry| entry.variable.kind != VariableKind::Parameter);
-        let (same, different): (Vec<_>, Vec<_>) = entries
-            .into_iter()
-            .partition(|entry| entry.groups().len() <= 1);
-        for entry in &same {
-            entry.print_once(extent, width, out)?;
+        let mut variables = scope.to_vec();
+        variables.sort_by_key(|v| v.kind != VariableKind::Parameter);
+        let rows = variables.into_iter().map(|v| row(v, is_shadowed(v)));
+        let (same, different): (Vec<_>, Vec<_>) = rows.partition(|row| row.groups().len() <= 1);
+        for row in &same {
+            print_once(row, extent, width, out)?;
         }
-        let (narrow, wide): (Vec<_>, Vec<_>) = different.into_iter().partition(Entry::is_narrow);
-        print_matrix(&narrow, width, out)?;
-        for entry in &wide {
-            entry.print_groups(width, out)?;
+        let (narrow, wide): (Vec<_>, Vec<_>) = different.into_iter().partition(Row::is_narrow);
+        let items = narrow.first().and_then(|first| Items::new(&first.lanes));
+        print_table(&narrow, items.as_ref(), width, out)?;
+        for row in &wide {
+            print_groups(row, width, out)?;
         }
     }
     Ok(())
 }
 
-impl<'d> Entry<'d> {
-    /// `with_line`: says where it is declared, to tell it from others of its name.
-    fn new(variable: &'d VariableDocument, with_line: bool) -> Entry<'d> {
-        let ty = variable.ty.to_string();
-        let (before, mut after) = match ty.split_once('[') {
-            // Lengths stand after the name; types within parentheses are left as they are.
-            Some((element, lengths)) if !ty.contains('(') => {
-                (format!("{element} "), format!("[{lengths}"))
-            }
-            Some(_) | None if ty.ends_with('*') => (ty.clone(), String::new()),
-            Some(_) | None => (format!("{ty} "), String::new()),
-        };
-        if let (true, Some(line)) = (with_line, variable.decl.line) {
-            after.push_str(&format!(" (line {line})"));
+/// A variable by its declaration, as `int *g`. `with_line`: says where it is declared, to tell it from others of its name.
+fn row(variable: &VariableDocument, with_line: bool) -> Row<'_> {
+    let ty = variable.ty.to_string();
+    let (before, mut after) = match ty.split_once('[') {
+        // Lengths stand after the name; types within parentheses are left as they are.
+        Some((element, lengths)) if !ty.contains('(') => {
+            (format!("{element} "), format!("[{lengths}"))
         }
-        Entry {
-            variable,
-            declaration: (before, after),
-            lanes: variable
-                .lanes
-                .iter()
-                .filter(|lane| lane.state != ValueStateKind::Inactive)
-                .collect(),
-        }
+        Some(_) | None if ty.ends_with('*') => (ty.clone(), String::new()),
+        Some(_) | None => (format!("{ty} "), String::new()),
+    };
+    if let (true, Some(line)) = (with_line, variable.decl.line) {
+        after.push_str(&format!(" (line {line})"));
     }
-
-    fn name(&self) -> Untrusted<'_> {
-        match self.variable.name.is_empty() {
-            true => "<unnamed>".into(),
-            false => self.variable.name.borrowed(),
-        }
-    }
-
-    /// `int *g`.
-    fn label(&self) -> String {
-        let (before, after) = &self.declaration;
-        format!("{before}{}{after}", self.name())
-    }
-
-    /// The same with the name in bold.
-    fn styled_label(&self) -> String {
-        let (before, after) = &self.declaration;
-        format!("{before}{BOLD}{}{BOLD:#}{after}", self.name())
-    }
-
-    /// The lanes of each value, in the order of their first lanes.
-    fn groups(&self) -> Vec<(Shown<'d>, Vec<u8>)> {
-        let mut groups: Vec<(Shown<'d>, Vec<u8>)> = Vec::new();
-        for lane in &self.lanes {
-            let shown = Shown::of(lane);
-            match groups.iter_mut().find(|(other, _)| *other == shown) {
-                Some((_, lanes)) => lanes.push(lane.lane),
-                None => groups.push((shown, vec![lane.lane])),
-            }
-        }
-        groups
-    }
-
-    fn is_narrow(&self) -> bool {
-        self.lanes.iter().all(|lane| match Shown::of(lane) {
-            Shown::Value(value) => value.chars().count() <= WIDEST,
-            Shown::Missing { .. } => true,
-        })
-    }
-
-    /// In a line, with the one value that it has.
-    fn print_once(&self, extent: Extent, width: usize, out: &mut dyn Write) -> Result<(), Failure> {
-        let Some(lane) = self.lanes.first() else {
-            return Ok(());
-        };
-        let shown = Shown::of(lane);
-        let extent = match (extent, shown) {
-            (Extent::One, _) | (_, Shown::Missing { .. }) => "",
-            (Extent::Active, _) => " (all active lanes)",
-            (Extent::All, _) => " (all lanes)",
-        };
-        let room = Room {
-            width,
-            indent: 0,
-            before: self.label().chars().count().saturating_add(" = ".len()),
-            after: extent.len(),
-        };
-        writeln!(
-            out,
-            "{} = {}{FAINT}{extent}{FAINT:#}",
-            self.styled_label(),
-            shown.text_in(&room)
-        )?;
-        Ok(())
-    }
-
-    /// In a line for each value, or in several if it does not fit.
-    fn print_groups(&self, width: usize, out: &mut dyn Write) -> Result<(), Failure> {
-        writeln!(out, "{}", self.styled_label())?;
-        for (shown, lanes) in self.groups() {
-            let lanes = self.named(&lanes);
-            let room = Room {
-                width,
-                indent: 2,
-                before: lanes.chars().count().saturating_add("  : ".len()),
-                after: 0,
-            };
-            writeln!(out, "  {lanes}: {}", shown.text_in(&room))?;
-        }
-        Ok(())
-    }
-
-    /// `lanes 0-3`, with their work-items where these follow each other as the lanes do.
-    fn named(&self, lanes: &[u8]) -> String {
-        let with_items = self.lanes.iter().filter(|lane| lanes.contains(&lane.lane));
-        let with_items: Vec<_> = with_items.map(|lane| (lane.lane, lane.work_item)).collect();
-        let numbers = numbered(lanes);
-        match item_runs(&with_items).as_slice() {
-            [(_, Some((first, last)))] if first == last => {
-                format!("{numbers} {}", item_text(*first))
-            }
-            [(_, Some((first, last)))] => {
-                format!("{numbers} {}-{}", item_text(*first), item_text(*last))
-            }
-            [] | [(_, None)] | [_, _, ..] => numbers,
-        }
-    }
+    let name = match variable.name.is_empty() {
+        true => "<unnamed>".into(),
+        false => variable.name.borrowed(),
+    };
+    Row::new(
+        format!("{before}{name}{after}"),
+        format!("{before}{BOLD}{name}{BOLD:#}{after}"),
+        &variable.lanes,
+    )
 }
 
-/// What is said of a variable in a lane.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Shown<'d> {
-    Value(&'d str),
-    Missing {
-        state: &'d str,
-        reason: Option<&'d Untrusted<'static>>,
-    },
-}
-
-impl<'d> Shown<'d> {
-    fn of(lane: &'d LaneDocument) -> Shown<'d> {
-        match &lane.value {
-            Some(value) => Shown::Value(value),
-            None => Shown::Missing {
-                state: state_text(lane.state),
-                reason: lane.message.as_ref(),
-            },
-        }
-    }
-
-    /// The same where there is so much room.
-    fn text_in(self, room: &Room) -> String {
-        match self {
-            Shown::Value(value) => wrap(value, room),
-            Shown::Missing { .. } => self.text(),
-        }
-    }
-
-    fn text(self) -> String {
-        match self {
-            Shown::Value(value) => value.to_owned(),
-            Shown::Missing {
-                state,
-                reason: Some(reason),
-            } => format!("{FAINT}<{state}> ({reason}){FAINT:#}"),
-            Shown::Missing {
-                state,
-                reason: None,
-            } => format!("{FAINT}<{state}>{FAINT:#}"),
-        }
-    }
-
-    /// In a table, where missing values are explained below.
-    fn short(self) -> &'d str {
-        match self {
-            Shown::Value(value) => value,
-            Shown::Missing { .. } => "?",
-        }
-    }
-
-    fn cell(self) -> Cell {
-        match self {
-            Shown::Value(value) => Cell::new(value),
-            Shown::Missing { .. } => faint(self.short()),
-        }
-    }
-}
-
-/// The row of a table that names the work-items of its columns: what it is called, and a name for each.
-struct Items {
-    label: String,
-    names: Vec<String>,
-}
-
-impl Items {
-    /// The names for some lanes; nothing if none has a work-item. Where all are next to each other in x, that is enough.
-    fn new(lanes: &[&LaneDocument]) -> Option<Items> {
-        let items: Vec<_> = lanes.iter().map(|lane| lane.work_item).collect();
-        let mut rows = items.iter().flatten().map(|[_, y, z]| (y, z));
-        let first = rows.next()?;
-        let is_row = rows.all(|row| row == first);
-        let name = |item: Option<[u32; 3]>| match item {
-            Some([x, ..]) if is_row => x.to_string(),
-            Some(item) => item_text(item),
-            None => "-".to_owned(),
-        };
-        Some(Items {
-            label: if is_row {
-                format!("item (x,{},{})", first.0, first.1)
-            } else {
-                "item".to_owned()
-            },
-            names: items.into_iter().map(name).collect(),
-        })
-    }
-}
-
-/// Variables over lanes, in as many tables as it takes.
-fn print_matrix(entries: &[Entry<'_>], width: usize, out: &mut dyn Write) -> Result<(), Failure> {
-    let Some(first) = entries.first() else {
+/// In a line, with the one value that it has.
+fn print_once(
+    row: &Row<'_>,
+    extent: Extent,
+    width: usize,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let Some(lane) = row.lanes.first() else {
         return Ok(());
     };
-    let items = Items::new(&first.lanes);
-    let label_width = entries
-        .iter()
-        .map(|entry| entry.label().chars().count())
-        .chain(items.iter().map(|items| items.label.len()))
-        .max()
-        .unwrap_or(0);
-    // Every column is two spaces after the one before.
-    let widths: Vec<usize> = (0..first.lanes.len())
-        .map(|column| {
-            let cells = entries.iter().filter_map(|entry| entry.lanes.get(column));
-            let item = items.as_ref().and_then(|items| items.names.get(column));
-            let widest = cells
-                .map(|lane| Shown::of(lane).short().chars().count())
-                .chain(item.map(String::len))
-                .max();
-            widest.unwrap_or(0).max(2).saturating_add(2)
-        })
-        .collect();
-    let mut start = 0usize;
-    while start < widths.len() {
-        let mut used = label_width;
-        let fits = widths.iter().skip(start).take_while(|width_of_column| {
-            used = used.saturating_add(**width_of_column);
-            used <= width
-        });
-        let end = start.saturating_add(fits.count().max(1));
-        writeln!(
-            out,
-            "{}",
-            part_of_matrix(entries, items.as_ref(), start..end)
-        )?;
-        start = end;
-    }
-    for entry in entries {
-        for (shown, lanes) in entry.groups() {
-            if let Shown::Missing { .. } = shown {
-                writeln!(
-                    out,
-                    "{}: ? is {} in {}",
-                    entry.styled_label(),
-                    shown.text(),
-                    numbered(&lanes)
-                )?;
-            }
-        }
+    let shown = Shown::of(lane);
+    let extent = match (extent, shown) {
+        (Extent::One, _) | (_, Shown::Missing { .. }) => "",
+        (Extent::Active, _) => " (all active lanes)",
+        (Extent::All, _) => " (all lanes)",
+    };
+    let room = Room {
+        width,
+        indent: 0,
+        before: row.label.chars().count() + " = ".len(),
+        after: extent.len(),
+    };
+    let (label, text) = (&row.styled, text_in(shown, &room));
+    writeln!(out, "{label} = {text}{FAINT}{extent}{FAINT:#}")?;
+    Ok(())
+}
+
+/// In a line for each value, or in several if it does not fit.
+fn print_groups(row: &Row<'_>, width: usize, out: &mut dyn Write) -> Result<(), Failure> {
+    writeln!(out, "{}", row.styled)?;
+    for (shown, lanes) in row.groups() {
+        let lanes = with_items(row, &lanes);
+        let room = Room {
+            width,
+            indent: 2,
+            before: lanes.chars().count() + "  : ".len(),
+            after: 0,
+        };
+        writeln!(out, "  {lanes}: {}", text_in(shown, &room))?;
     }
     Ok(())
 }
 
-/// The table of some columns.
-fn part_of_matrix(entries: &[Entry<'_>], items: Option<&Items>, columns: Range<usize>) -> String {
-    let of_lanes = |entry: &Entry<'_>, cell: &dyn Fn(&LaneDocument) -> Cell| {
-        let lanes = entry.lanes.get(columns.clone()).unwrap_or_default();
-        lanes.iter().map(|lane| cell(lane)).collect::<Vec<_>>()
-    };
-    let mut header = vec![faint("lane")];
-    header.extend(
-        entries
-            .first()
-            .map(|first| of_lanes(first, &|lane| faint(lane.lane)))
-            .unwrap_or_default(),
-    );
-    let names = items.map(|items| {
-        let mut row = vec![faint(&items.label)];
-        let names = items.names.get(columns.clone()).unwrap_or_default();
-        row.extend(names.iter().map(faint));
-        row
-    });
-    let rows = entries.iter().map(|entry| {
-        let mut row = vec![bold(entry.label())];
-        row.extend(of_lanes(entry, &|lane| Shown::of(lane).cell()));
-        row
-    });
-    let rows = names.into_iter().chain(rows).collect();
-    table(Some(header), rows, 1..usize::MAX)
+/// What is shown, where there is so much room.
+fn text_in(shown: Shown<'_>, room: &Room) -> String {
+    match shown {
+        Shown::Value(value) => wrap(value, room),
+        Shown::Missing { .. } => shown.text(),
+    }
+}
+
+/// `lanes 0-3`, with their work-items where these follow each other as the lanes do.
+fn with_items(row: &Row<'_>, lanes: &[u8]) -> String {
+    let with_items = row.lanes.iter().filter(|lane| lanes.contains(&lane.lane));
+    let with_items: Vec<_> = with_items.map(|lane| (lane.lane, lane.work_item)).collect();
+    let numbers = numbered(lanes);
+    match item_runs(&with_items).as_slice() {
+        [(_, Some((first, last)))] if first == last => {
+            format!("{numbers} {}", item_text(*first))
+        }
+        [(_, Some((first, last)))] => {
+            format!("{numbers} {}-{}", item_text(*first), item_text(*last))
+        }
+        [] | [(_, None)] | [_, _, ..] => numbers,
+    }
 }
 
 #[cfg(test)]

@@ -25,10 +25,7 @@ pub(crate) struct Room {
 /// array in as many as they take.
 pub(crate) fn wrap(value: &str, room: &Room) -> String {
     let length = value.chars().count();
-    let used = room
-        .before
-        .saturating_add(length)
-        .saturating_add(room.after);
+    let used = room.before + length + room.after;
     if used <= room.width {
         return value.to_owned();
     }
@@ -58,9 +55,9 @@ fn width(pieces: &[Piece<'_>]) -> usize {
     let width = |piece: &Piece<'_>| match piece {
         Piece::Text(text) => text.chars().count(),
         Piece::Group(items) => {
-            let separators = items.len().saturating_sub(1).saturating_mul(", ".len());
+            let separators = items.len().saturating_sub(1) * ", ".len();
             let items: usize = items.iter().map(|(_, width)| *width).sum();
-            items.saturating_add(separators).saturating_add("{}".len())
+            items + separators + "{}".len()
         }
     };
     pieces.iter().map(width).sum()
@@ -147,7 +144,7 @@ struct Writer {
 impl Writer {
     fn put(&mut self, text: &str) {
         self.out.push_str(text);
-        self.column = self.column.saturating_add(text.chars().count());
+        self.column += text.chars().count();
     }
 
     fn line(&mut self, indent: usize) {
@@ -158,7 +155,7 @@ impl Writer {
 
     /// Whether so many characters fit into the line.
     fn fits(&self, count: usize) -> bool {
-        self.column.saturating_add(count) <= self.width
+        self.column + count <= self.width
     }
 
     /// * `indent`: where the lines of these pieces start.
@@ -166,7 +163,7 @@ impl Writer {
     fn pieces(&mut self, pieces: &[Piece<'_>], indent: usize, after: usize) {
         let mut rest = pieces;
         while let Some((piece, others)) = rest.split_first() {
-            let follow = width(others).saturating_add(after);
+            let follow = width(others) + after;
             match piece {
                 Piece::Text(text) => self.put(text),
                 Piece::Group(items) => self.group(items, indent, follow),
@@ -176,12 +173,12 @@ impl Writer {
     }
 
     fn group(&mut self, items: &[(Vec<Piece<'_>>, usize)], indent: usize, after: usize) {
-        let separators = items.len().saturating_sub(1).saturating_mul(", ".len());
+        let separators = items.len().saturating_sub(1) * ", ".len();
         let widths: usize = items.iter().map(|(_, width)| *width).sum();
         let braces = "{}".len();
-        let flat = widths.saturating_add(separators).saturating_add(braces);
-        let in_line = self.fits(flat.saturating_add(after));
-        let inner = indent.saturating_add(STEP);
+        let flat = widths + separators + braces;
+        let in_line = self.fits(flat + after);
+        let inner = indent + STEP;
         let is_plain = |pieces: &[Piece<'_>]| match pieces {
             [] => true,
             [Piece::Text(text)] => !text.contains(" = "),
@@ -190,11 +187,11 @@ impl Writer {
         let all_plain = items.iter().all(|(pieces, _)| is_plain(pieces));
         self.put("{");
         for (index, (pieces, width)) in items.iter().enumerate() {
-            let is_last = index.saturating_add(1) == items.len();
+            let is_last = index + 1 == items.len();
             let comma = usize::from(!is_last);
             let space = usize::from(index > 0);
             // Elements without names fill lines.
-            let needed = width.saturating_add(comma).saturating_add(space);
+            let needed = width + comma + space;
             if !in_line && (index == 0 || !all_plain || !self.fits(needed)) {
                 self.line(inner);
             } else if index > 0 {

@@ -286,15 +286,11 @@ impl<'a> RawLocations<'a> {
                 return Err(Error::malformed("location list entry", reason));
             }
         };
-        let expression = match bounds {
-            Bounds::Base(_) | Bounds::BaseIndex(_) | Bounds::ViewPair(..) => None,
-            Bounds::Offsets(..)
-            | Bounds::Indices(..)
-            | Bounds::IndexAndLength(..)
-            | Bounds::Addresses(..)
-            | Bounds::AddressAndLength(..)
-            | Bounds::Default => Some(self.expression()?),
-        };
+        let is_location = !matches!(
+            bounds,
+            Bounds::Base(_) | Bounds::BaseIndex(_) | Bounds::ViewPair(..)
+        );
+        let expression = is_location.then(|| self.expression()).transpose()?;
         Ok(Some(RawLocation {
             kind: Some(kind),
             bounds,

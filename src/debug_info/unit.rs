@@ -173,20 +173,18 @@ impl<'a> UnitEntry<'a> {
 
     /// The signature of a type unit, and where in the unit the type is.
     pub(super) fn type_signature(&self) -> Option<(u64, usize)> {
-        match self.header.type_() {
-            UnitType::Type {
-                type_signature,
-                type_offset,
-            }
-            | UnitType::SplitType {
-                type_signature,
-                type_offset,
-            } => Some((type_signature.0, type_offset.0)),
-            UnitType::Compilation
-            | UnitType::Partial
-            | UnitType::Skeleton(_)
-            | UnitType::SplitCompilation(_) => None,
+        let (UnitType::Type {
+            type_signature,
+            type_offset,
         }
+        | UnitType::SplitType {
+            type_signature,
+            type_offset,
+        }) = self.header.type_()
+        else {
+            return None;
+        };
+        Some((type_signature.0, type_offset.0))
     }
 }
 

@@ -106,9 +106,9 @@ impl<'a> Printer<'a> {
         let mut looked_at = 0u64;
         let chosen = variants.iter().find(|variant| {
             let mut choices = variant.choices.iter().flatten();
-            looked_at = looked_at.saturating_add(1);
+            looked_at += 1;
             choices.any(|(low, high)| {
-                looked_at = looked_at.saturating_add(1);
+                looked_at += 1;
                 (*low..=*high).contains(&value)
             })
         });

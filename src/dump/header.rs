@@ -35,31 +35,26 @@ impl Header<'_> {
     }
 
     pub(super) fn dwo_id(&self) -> Option<u64> {
-        match self.header.type_() {
-            UnitType::Skeleton(id) | UnitType::SplitCompilation(id) => Some(id.0),
-            UnitType::Compilation
-            | UnitType::Type { .. }
-            | UnitType::Partial
-            | UnitType::SplitType { .. } => None,
-        }
+        let (UnitType::Skeleton(id) | UnitType::SplitCompilation(id)) = self.header.type_() else {
+            return None;
+        };
+        Some(id.0)
     }
 
     /// The signature of a type unit, and the offset of the type in the unit.
     pub(super) fn signature(&self) -> Option<(u64, u64)> {
-        match self.header.type_() {
-            UnitType::Type {
-                type_signature,
-                type_offset,
-            }
-            | UnitType::SplitType {
-                type_signature,
-                type_offset,
-            } => Some((type_signature.0, type_offset.0 as u64)),
-            UnitType::Compilation
-            | UnitType::Partial
-            | UnitType::Skeleton(_)
-            | UnitType::SplitCompilation(_) => None,
+        let (UnitType::Type {
+            type_signature,
+            type_offset,
         }
+        | UnitType::SplitType {
+            type_signature,
+            type_offset,
+        }) = self.header.type_()
+        else {
+            return None;
+        };
+        Some((type_signature.0, type_offset.0 as u64))
     }
 
     /// The header as llvm-dwarfdump prints it.

@@ -95,21 +95,15 @@ impl<'a> Machine<'_, '_, 'a> {
             let Some((leaf, left)) = leaf_at(place, done.into()) else {
                 return Ok(None);
             };
-            match leaf.storage {
-                Storage::ImplicitPointer(pointer) => {
-                    // The same storage, and consecutive bits of it from its first on.
-                    let same = found.is_none_or(|found| core::ptr::eq(found, pointer));
-                    if !same || leaf.bit_offset != u128::from(done) {
-                        return Err(SpecRule::ImplicitPointerUse.into());
-                    }
-                    found = Some(pointer);
+            if let Storage::ImplicitPointer(pointer) = leaf.storage {
+                // The same storage, and consecutive bits of it from its first on.
+                let same = found.is_none_or(|found| core::ptr::eq(found, pointer));
+                if !same || leaf.bit_offset != u128::from(done) {
+                    return Err(SpecRule::ImplicitPointerUse.into());
                 }
-                Storage::Undefined
-                | Storage::Memory { .. }
-                | Storage::Register(_)
-                | Storage::Value { .. }
-                | Storage::Constant(_)
-                | Storage::Composite(_) => other = true,
+                found = Some(pointer);
+            } else {
+                other = true;
             }
             done = done.saturating_add(u32::try_from(left).unwrap_or(u32::MAX).max(1));
         }

@@ -65,23 +65,15 @@ pub(super) fn has_moving_members(types: &TypeTable, ty: TypeId) -> bool {
     let mut next = ty;
     // Qualifiers and typedefs may be of each other.
     for _ in 0..64 {
-        match &types.get(next).kind {
-            TypeKind::Typedef(target) | TypeKind::Qualified(_, target) => next = *target,
-            TypeKind::Record { members, .. } => {
-                return members.iter().any(|member| member.bit_offset.is_none());
-            }
-            TypeKind::Void
-            | TypeKind::Base(_)
-            | TypeKind::Represented { .. }
-            | TypeKind::Pointer { .. }
-            | TypeKind::Array { .. }
-            | TypeKind::Enumeration { .. }
-            | TypeKind::Function { .. }
-            | TypeKind::MemberPointer { .. }
-            | TypeKind::Variants { .. }
-            | TypeKind::Unspecified
-            | TypeKind::Unsupported(_) => return false,
+        let kind = &types.get(next).kind;
+        if let TypeKind::Typedef(target) | TypeKind::Qualified(_, target) = kind {
+            next = *target;
+            continue;
         }
+        let TypeKind::Record { members, .. } = kind else {
+            return false;
+        };
+        return members.iter().any(|member| member.bit_offset.is_none());
     }
     false
 }
@@ -90,26 +82,20 @@ pub(super) fn has_moving_members(types: &TypeTable, ty: TypeId) -> bool {
 pub(super) fn is_vector_of_bytes(types: &TypeTable, ty: TypeId) -> bool {
     let mut next = ty;
     for _ in 0..64 {
-        match &types.get(next).kind {
-            TypeKind::Typedef(target) | TypeKind::Qualified(_, target) => next = *target,
-            TypeKind::Array {
-                element,
-                vector: true,
-                ..
-            } => return types.get(*element).byte_size == Some(1),
-            TypeKind::Void
-            | TypeKind::Base(_)
-            | TypeKind::Represented { .. }
-            | TypeKind::Variants { .. }
-            | TypeKind::Unsupported(_)
-            | TypeKind::Pointer { .. }
-            | TypeKind::Array { .. }
-            | TypeKind::Record { .. }
-            | TypeKind::Enumeration { .. }
-            | TypeKind::Function { .. }
-            | TypeKind::MemberPointer { .. }
-            | TypeKind::Unspecified => return false,
+        let kind = &types.get(next).kind;
+        if let TypeKind::Typedef(target) | TypeKind::Qualified(_, target) = kind {
+            next = *target;
+            continue;
         }
+        let TypeKind::Array {
+            element,
+            vector: true,
+            ..
+        } = kind
+        else {
+            return false;
+        };
+        return types.get(*element).byte_size == Some(1);
     }
     false
 }

@@ -172,13 +172,11 @@ impl<'p> Reader<'_, '_, 'p, '_> {
 
 /// Whether a location is an implicit pointer, or may have one among its parts.
 fn may_have_pointer(location: &Location<'_>) -> bool {
-    location.single().is_some_and(|place| match place.storage {
-        Storage::ImplicitPointer(_) | Storage::Composite(_) => true,
-        Storage::Undefined
-        | Storage::Memory { .. }
-        | Storage::Register(_)
-        | Storage::Value { .. }
-        | Storage::Constant(_) => false,
+    location.single().is_some_and(|place| {
+        matches!(
+            place.storage,
+            Storage::ImplicitPointer(_) | Storage::Composite(_)
+        )
     })
 }
 
@@ -191,28 +189,22 @@ fn implicit_pointers<'p>(location: &Location<'p>) -> Vec<(u64, &'p ImplicitPoint
         let Some(place) = location.single() else {
             continue;
         };
-        match place.storage {
-            Storage::ImplicitPointer(pointer) if place.bit_offset == 0 => {
-                if let Ok(start) = u64::try_from(start) {
-                    found.push((start, pointer));
+        if let Storage::ImplicitPointer(pointer) = place.storage
+            && place.bit_offset == 0
+            && let Ok(start) = u64::try_from(start)
+        {
+            found.push((start, pointer));
+        }
+        if let Storage::Composite(composite) = place.storage
+            && !composite.is_repeated()
+        {
+            for part in composite.parts().take(left) {
+                left = left.saturating_sub(1);
+                let within = part.start.checked_sub(place.bit_offset);
+                if let Some(at) = within.and_then(|within| start.checked_add(within)) {
+                    waiting.push((at, part.location));
                 }
             }
-            Storage::Composite(composite) if !composite.is_repeated() => {
-                for part in composite.parts().take(left) {
-                    left = left.saturating_sub(1);
-                    let within = part.start.checked_sub(place.bit_offset);
-                    if let Some(at) = within.and_then(|within| start.checked_add(within)) {
-                        waiting.push((at, part.location));
-                    }
-                }
-            }
-            Storage::ImplicitPointer(_)
-            | Storage::Composite(_)
-            | Storage::Undefined
-            | Storage::Memory { .. }
-            | Storage::Register(_)
-            | Storage::Value { .. }
-            | Storage::Constant(_) => {}
         }
     }
     found.sort_by_key(|(start, _)| *start);

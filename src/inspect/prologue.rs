@@ -70,13 +70,11 @@ fn is_on_stack(location: &Location<'_>) -> bool {
     let mut left = MOST_PLACES;
     while let Some(place) = waiting.pop() {
         match &place.storage {
-            Storage::Memory { space, .. } => match space {
-                AddressSpace::PrivateLane | AddressSpace::PrivateWave => return true,
-                AddressSpace::None
-                | AddressSpace::Generic
-                | AddressSpace::Region
-                | AddressSpace::Local => {}
-            },
+            Storage::Memory { space, .. } => {
+                if matches!(space, AddressSpace::PrivateLane | AddressSpace::PrivateWave) {
+                    return true;
+                }
+            }
             Storage::Composite(composite) => {
                 let parts = composite.parts().take(left);
                 for part in parts {

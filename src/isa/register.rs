@@ -228,29 +228,20 @@ impl Operand {
     /// The registers, if it is some.
     #[must_use]
     pub const fn registers(self) -> Option<Span> {
-        match self {
-            Operand::Registers(span) => Some(span),
-            Operand::Integer(_)
-            | Operand::Float(_)
-            | Operand::Literal(_)
-            | Operand::Literal64(_)
-            | Operand::Null
-            | Operand::Other(_) => None,
+        if let Operand::Registers(span) = self {
+            Some(span)
+        } else {
+            None
         }
     }
 
     /// The register, if it is a single one.
     #[must_use]
     pub const fn register(self) -> Option<MachineRegister> {
-        match self {
-            Operand::Registers(Span { first, count: 1 }) => Some(first),
-            Operand::Registers(_)
-            | Operand::Integer(_)
-            | Operand::Float(_)
-            | Operand::Literal(_)
-            | Operand::Literal64(_)
-            | Operand::Null
-            | Operand::Other(_) => None,
+        if let Operand::Registers(Span { first, count: 1 }) = self {
+            Some(first)
+        } else {
+            None
         }
     }
 }

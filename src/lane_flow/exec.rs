@@ -179,9 +179,10 @@ impl Context<'_> {
             (_, _) if !to_exec => Outcome::Same,
             (Exec::Active, follow) => {
                 state.is_whole = false;
-                match follow {
-                    Follow::ActiveLane(_) => Outcome::Lost(Reason::Mask),
-                    Follow::Lane(_) | Follow::Dwords | Follow::Scalars => Outcome::Same,
+                if matches!(follow, Follow::ActiveLane(_)) {
+                    Outcome::Lost(Reason::Mask)
+                } else {
+                    Outcome::Same
                 }
             }
             _ => Outcome::Lost(Reason::WholeWave),

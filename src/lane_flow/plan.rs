@@ -102,11 +102,10 @@ impl LanePlan {
         let mut leaves = 0_usize;
         let mut work = vec![self];
         while let Some(plan) = work.pop() {
-            match plan {
-                LanePlan::Ask { then, .. } => work.extend(then.iter()),
-                LanePlan::Resumes { .. } | LanePlan::Ends { .. } | LanePlan::Elsewhere => {
-                    leaves = leaves.saturating_add(1);
-                }
+            if let LanePlan::Ask { then, .. } = plan {
+                work.extend(then.iter());
+            } else {
+                leaves = leaves.saturating_add(1);
             }
         }
         leaves

@@ -101,15 +101,14 @@ impl Value {
     /// What a mask is to a lane, across blocks: a constant that has no lane's bit is the bit, and others but that of
     /// all lanes are none.
     pub(super) const fn as_mask(self) -> Value {
-        match self {
-            Value::Word(0) => Value::Bit(false),
-            Value::Word(u32::MAX) => self,
-            Value::Word(_) => Value::Unknown,
-            Value::Unknown
-            | Value::Bit(_)
-            | Value::BitOf { .. }
-            | Value::Made(_)
-            | Value::Initial { .. } => self,
+        if let Value::Word(word) = self {
+            match word {
+                0 => Value::Bit(false),
+                u32::MAX => self,
+                _ => Value::Unknown,
+            }
+        } else {
+            self
         }
     }
 
@@ -139,15 +138,10 @@ impl Value {
 
     /// What every bit is, if they are all known to be the same.
     const fn uniform(self) -> Option<bool> {
-        match self {
-            Value::Word(0) => Some(false),
-            Value::Word(u32::MAX) => Some(true),
-            Value::Unknown
-            | Value::Bit(_)
-            | Value::BitOf { .. }
-            | Value::Word(_)
-            | Value::Made(_)
-            | Value::Initial { .. } => None,
+        if let Value::Word(word @ (0 | u32::MAX)) = self {
+            Some(word != 0)
+        } else {
+            None
         }
     }
 
@@ -158,16 +152,10 @@ impl Value {
 
     /// The place at the stop whose bit decides this one, if that can still be asked for.
     fn decided_by(self, decisions: &Decisions) -> Option<DwordPlace> {
-        match self {
-            Value::BitOf { place, .. } | Value::Initial { place, plus: 0 } => {
-                Some(place).filter(|place| decisions.find(*place).is_none())
-            }
-            Value::Unknown
-            | Value::Bit(_)
-            | Value::Word(_)
-            | Value::Made(_)
-            | Value::Initial { .. } => None,
-        }
+        let (Value::BitOf { place, .. } | Value::Initial { place, plus: 0 }) = self else {
+            return None;
+        };
+        Some(place).filter(|place| decisions.find(*place).is_none())
     }
 
     /// The lane's bit; nothing if it cannot be known.
@@ -201,17 +189,15 @@ impl Value {
 
     /// What is left of a value of which only the bit counts from here on.
     fn bits(self) -> Value {
-        match self {
-            Value::Initial { place, plus: 0 } => Value::BitOf {
-                place,
-                inverted: false,
-            },
-            Value::Initial { .. } => Value::Unknown,
-            Value::Unknown
-            | Value::Bit(_)
-            | Value::BitOf { .. }
-            | Value::Word(_)
-            | Value::Made(_) => self,
+        let Value::Initial { place, plus } = self else {
+            return self;
+        };
+        if plus != 0 {
+            return Value::Unknown;
+        }
+        Value::BitOf {
+            place,
+            inverted: false,
         }
     }
 }

@@ -333,14 +333,12 @@ impl<'a> Composite<'a> {
 }
 
 pub(super) fn depth_of(location: &Location<'_>) -> u16 {
-    let depth = |place: &super::Place<'_>| match place.storage {
-        super::Storage::Composite(composite) => composite.depth(),
-        super::Storage::Undefined
-        | super::Storage::Memory { .. }
-        | super::Storage::Register(_)
-        | super::Storage::Value { .. }
-        | super::Storage::Constant(_)
-        | super::Storage::ImplicitPointer(_) => 0,
+    let depth = |place: &super::Place<'_>| {
+        if let super::Storage::Composite(composite) = place.storage {
+            composite.depth()
+        } else {
+            0
+        }
     };
     match location {
         Location::One(place) => depth(place),

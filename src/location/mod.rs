@@ -346,16 +346,9 @@ impl<'a> Place<'a> {
 
     /// The last lane for which a place that stands for all of them exists.
     fn last_lane(&self) -> Lane {
-        let wave_size = match self.storage {
-            Storage::Register(register) => register.wave_size(),
-            Storage::Undefined
-            | Storage::Memory { .. }
-            | Storage::Value { .. }
-            | Storage::Constant(_)
-            | Storage::ImplicitPointer(_)
-            | Storage::Composite(_) => None,
-        };
-        if wave_size == Some(WaveSize::Wave32) {
+        if let Storage::Register(register) = self.storage
+            && register.wave_size() == Some(WaveSize::Wave32)
+        {
             Lane(31)
         } else {
             Lane(63)

@@ -192,9 +192,10 @@ impl<'data> CodeObject<'data> {
     /// such versions.
     #[must_use]
     pub fn code_object_version(&self) -> Option<u8> {
-        match self.elf.os_abi {
-            OsAbi::Hsa => self.elf.abi_version.checked_add(2),
-            OsAbi::None | OsAbi::Pal | OsAbi::Mesa3d | OsAbi::Other(_) => None,
+        if self.elf.os_abi == OsAbi::Hsa {
+            self.elf.abi_version.checked_add(2)
+        } else {
+            None
         }
     }
 

@@ -77,7 +77,7 @@ impl<'p, 'a> Checker<'_, '_, 'p, 'a> {
         if self.class(shown) == Class::Void && !self.is_variable(shown) {
             return Err(self.type_error("the expression has the type `void`, and no value"));
         }
-        if shown.saturating_add(1) != self.steps.len() {
+        if shown + 1 != self.steps.len() {
             // Nothing but the last node's step gives the value; guards stand before it.
             let step = self.steps.get(shown).cloned();
             self.steps.extend(step);
@@ -154,21 +154,11 @@ impl<'p, 'a> Checker<'_, '_, 'p, 'a> {
     /// Adds a step that gives an object. A reference gives what it refers to.
     pub(super) fn object(&mut self, action: Action<'p>, ty: TypeId, field: Option<u64>) -> StepId {
         let id = self.place(action, ty, field);
-        match self.class(id) {
-            // A reference to a reference is no type of C++, and in a damaged file may be one to itself.
-            Class::Reference(reference) => {
-                self.place(Action::Dereference(id), reference.target, None)
-            }
-            Class::Integer(_)
-            | Class::Float(_)
-            | Class::Enumeration(_)
-            | Class::Pointer(_)
-            | Class::Array
-            | Class::Vector { .. }
-            | Class::Record
-            | Class::Function
-            | Class::Void
-            | Class::Other => id,
+        // A reference to a reference is no type of C++, and in a damaged file may be one to itself.
+        if let Class::Reference(reference) = self.class(id) {
+            self.place(Action::Dereference(id), reference.target, None)
+        } else {
+            id
         }
     }
 

@@ -232,16 +232,12 @@ impl IntegerType {
             u32::try_from(field).map_or(self.bits, |field| field.min(self.bits))
         });
         if width < INT.bits || (width == INT.bits && self.signed) {
-            return match self.rank {
-                // A `long` may have 32 bits, and stays what it is unless it is a narrower bit-field.
-                Rank::Long | Rank::LongLong | Rank::Int128 if width == self.bits => self,
-                Rank::Bool
-                | Rank::Char
-                | Rank::Short
-                | Rank::Int
-                | Rank::Long
-                | Rank::LongLong
-                | Rank::Int128 => INT,
+            // A `long` may have 32 bits, and stays what it is unless it is a narrower bit-field.
+            let is_long = matches!(self.rank, Rank::Long | Rank::LongLong | Rank::Int128);
+            return if is_long && width == self.bits {
+                self
+            } else {
+                INT
             };
         }
         // Widths between those of C count as the next that C has.

@@ -62,14 +62,14 @@ pub(super) fn walk<'p>(
         } = step.action
             && !walk.goes_on(condition, skip_if)
         {
-            at = until.max(at.saturating_add(1));
+            at = until.max(at + 1);
             continue;
         }
         let given = walk.step(step);
         if let Some(slot) = walk.slots.get_mut(at) {
             *slot = Some(given);
         }
-        at = at.saturating_add(1);
+        at += 1;
     }
     walk.answer()
 }

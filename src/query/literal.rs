@@ -47,7 +47,7 @@ pub(super) fn number_text(text: &str) -> &str {
         if !is_part {
             break;
         }
-        end = at.saturating_add(c.len_utf8());
+        end = at + c.len_utf8();
         previous = c;
     }
     text.get(..end).unwrap_or_default()
@@ -180,7 +180,7 @@ pub(super) fn quoted(text: &str, quote: char) -> Result<(Vec<u8>, usize), QueryE
     let mut characters = text.char_indices().skip(1).peekable();
     while let Some((at, c)) = characters.next() {
         if c == quote {
-            return Ok((bytes, at.saturating_add(1)));
+            return Ok((bytes, at + 1));
         }
         if c != '\\' {
             bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());

@@ -17,21 +17,10 @@ pub(super) type MemberPath = Vec<usize>;
 
 /// The members of a structure, class or union under any of its names; nothing of other types.
 pub(super) fn members_of(table: &TypeTable, id: TypeId) -> &[Member] {
-    match &shape::resolve(table, id).ty.kind {
-        TypeKind::Record { members, .. } => members,
-        TypeKind::Void
-        | TypeKind::Base(_)
-        | TypeKind::Represented { .. }
-        | TypeKind::Variants { .. }
-        | TypeKind::Unsupported(_)
-        | TypeKind::Pointer { .. }
-        | TypeKind::Array { .. }
-        | TypeKind::Enumeration { .. }
-        | TypeKind::Typedef(_)
-        | TypeKind::Qualified(..)
-        | TypeKind::Function { .. }
-        | TypeKind::MemberPointer { .. }
-        | TypeKind::Unspecified => &[],
+    if let TypeKind::Record { members, .. } = &shape::resolve(table, id).ty.kind {
+        members
+    } else {
+        &[]
     }
 }
 

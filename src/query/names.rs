@@ -242,9 +242,7 @@ const SCOPE: usize = 4096;
 
 fn inner_scope(outer: Option<&str>, name: &str) -> Rc<str> {
     match outer {
-        Some(outer) if outer.len().saturating_add(name.len()) < SCOPE => {
-            format!("{outer}::{name}").into()
-        }
+        Some(outer) if outer.len() + name.len() < SCOPE => format!("{outer}::{name}").into(),
         Some(outer) => outer.into(),
         None => name.into(),
     }

@@ -181,12 +181,11 @@ impl Reader<'_, '_, '_> {
         // Addresses wrap, as pointers do; what is within a byte stays.
         let address = cut(start.div_euclid(8), space);
         let within = u128::try_from(start.rem_euclid(8)).unwrap_or(0);
-        let lane = match space {
-            AddressSpace::PrivateLane | AddressSpace::Generic => LaneSelect::One(self.lane),
-            AddressSpace::None
-            | AddressSpace::Region
-            | AddressSpace::Local
-            | AddressSpace::PrivateWave => LaneSelect::None,
+        let is_of_lane = matches!(space, AddressSpace::PrivateLane | AddressSpace::Generic);
+        let lane = if is_of_lane {
+            LaneSelect::One(self.lane)
+        } else {
+            LaneSelect::None
         };
         let bit_offset = u128::from(address).saturating_mul(8).saturating_add(within);
         let location = Location::One(Place::new(Storage::Memory { space, lane }, bit_offset));

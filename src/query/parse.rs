@@ -25,17 +25,11 @@ pub(super) fn parse<'t>(text: &'t str, is_type: IsType<'_>) -> Result<Vec<Node<'
         is_type,
     };
     parser.conditional()?;
+    if *parser.peek() == Token::End {
+        return Ok(parser.nodes);
+    }
     let Token::Sign(sign) = *parser.peek() else {
-        return match parser.peek() {
-            Token::End => Ok(parser.nodes),
-            Token::Name(_)
-            | Token::Register(_)
-            | Token::Number(_)
-            | Token::Character(_)
-            | Token::Text(_)
-            | Token::Address(..)
-            | Token::Sign(_) => Err(parser.expected("an operator or the end")),
-        };
+        return Err(parser.expected("an operator or the end"));
     };
     if ASSIGNMENTS.contains(&sign) {
         return Err(parser.unsupported("an assignment would change the program; it is only read"));
@@ -68,7 +62,7 @@ impl<'t> Parser<'t, '_> {
 
     /// A token that is so many after the next; the end goes on for ever.
     pub(super) fn peek_at(&self, distance: usize) -> &Token<'t> {
-        let token = self.tokens.get(self.at.saturating_add(distance));
+        let token = self.tokens.get(self.at + distance);
         token.map_or(&Token::End, |spanned| &spanned.token)
     }
 
@@ -80,7 +74,7 @@ impl<'t> Parser<'t, '_> {
     }
 
     pub(super) fn advance(&mut self) {
-        self.at = self.at.saturating_add(1);
+        self.at += 1;
     }
 
     /// Passes over a sign, if it is the next token.
@@ -121,9 +115,9 @@ impl<'t> Parser<'t, '_> {
             let (what, most) = ("nested operators and brackets", DEPTH.into());
             return Err(QueryErrorKind::Limit { what, most }.at(self.offset()));
         }
-        self.depth = self.depth.saturating_add(1);
+        self.depth += 1;
         let result = then(self);
-        self.depth = self.depth.saturating_sub(1);
+        self.depth -= 1;
         result
     }
 
@@ -201,7 +195,7 @@ impl<'t> Parser<'t, '_> {
                 if let Some((is_and, precedence)) = logical.filter(|(_, p)| *p >= least) {
                     parser.advance();
                     let guard = parser.guard(Some(left), !is_and, offset);
-                    let right = parser.binary(precedence.saturating_add(1))?;
+                    let right = parser.binary(precedence + 1)?;
                     parser.close(guard);
                     left = parser.push(
                         Kind::Logical {
@@ -218,7 +212,7 @@ impl<'t> Parser<'t, '_> {
                     return Ok(left);
                 };
                 parser.advance();
-                let right = parser.binary(precedence.saturating_add(1))?;
+                let right = parser.binary(precedence + 1)?;
                 left = parser.push(Kind::Binary(*operator, left, right), offset);
             }
         })

@@ -61,25 +61,20 @@ impl<'t> Parser<'t, '_> {
         let Some((path, length)) = self.path_at(distance) else {
             return false;
         };
-        let mut after = distance.saturating_add(length);
+        let mut after = distance + length;
         if *self.peek_at(after) == Token::Sign("*") {
             while *self.peek_at(after) == Token::Sign("*") {
-                after = after.saturating_add(1);
+                after += 1;
             }
             if *self.peek_at(after) == Token::Sign(")") {
                 return true;
             }
         } else if *self.peek_at(after) == Token::Sign(")") {
-            let operand = self.peek_at(after.saturating_add(1));
-            let is_operand = match operand {
-                Token::Name(_)
-                | Token::Register(_)
-                | Token::Number(_)
-                | Token::Character(_)
-                | Token::Text(_)
-                | Token::Address(..)
-                | Token::Sign("!" | "~") => true,
-                Token::Sign(_) | Token::End => false,
+            let operand = self.peek_at(after + 1);
+            let is_operand = if let Token::Sign(sign) = operand {
+                matches!(*sign, "!" | "~")
+            } else {
+                *operand != Token::End
             };
             if is_operand {
                 return true;
@@ -91,23 +86,23 @@ impl<'t> Parser<'t, '_> {
     /// A name with its scopes, so many tokens after the next, and how many tokens it has.
     fn path_at(&self, distance: usize) -> Option<(Path<'t>, usize)> {
         let is_absolute = *self.peek_at(distance) == Token::Sign("::");
-        let mut at = distance.saturating_add(usize::from(is_absolute));
+        let mut at = distance + usize::from(is_absolute);
         let mut scopes = Vec::new();
         loop {
             let Token::Name(name) = *self.peek_at(at) else {
                 return None;
             };
-            at = at.saturating_add(1);
+            at += 1;
             if *self.peek_at(at) != Token::Sign("::") {
                 let path = Path {
                     is_absolute,
                     scopes,
                     name,
                 };
-                return Some((path, at.saturating_sub(distance)));
+                return Some((path, at - distance));
             }
             scopes.push(name);
-            at = at.saturating_add(1);
+            at += 1;
         }
     }
 

@@ -117,11 +117,7 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
             let after = around.strip_prefix(scope);
             let is_around = scope.is_empty()
                 || after.is_some_and(|after| after.is_empty() || after.starts_with("::"));
-            let depth = if is_around {
-                scope.len().saturating_add(1)
-            } else {
-                0
-            };
+            let depth = if is_around { scope.len() + 1 } else { 0 };
             (!variable.is_declaration, depth)
         };
         let global = variables

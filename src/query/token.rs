@@ -97,7 +97,7 @@ fn first(rest: &str) -> Result<(Token<'_>, usize), QueryErrorKind> {
     }
     if start == '$' {
         let name = name_text(rest.get(1..).unwrap_or_default());
-        return Ok((Token::Register(name), name.len().saturating_add(1)));
+        return Ok((Token::Register(name), name.len() + 1));
     }
     if start == '\'' {
         let (bytes, length) = literal::quoted(rest, '\'')?;
@@ -136,7 +136,7 @@ fn name_or_address(rest: &str) -> Result<(Token<'_>, usize), QueryErrorKind> {
     let literal::Number::Integer(integer) = literal::number(text)? else {
         return Err(syntax("an address", format!("`{text}`")));
     };
-    let length = name.len().saturating_add(1).saturating_add(text.len());
+    let length = name.len() + 1 + text.len();
     let beyond = integer.value.checked_shr(space.address_size_in_bits(8));
     if beyond.is_some_and(|beyond| beyond != 0) {
         return Err(syntax("an address of 32 bits", format!("`{text}`")));

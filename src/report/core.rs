@@ -422,7 +422,7 @@ impl CoreWaveDocument {
         let code_object = process.object_at(wave.line_pc());
         let stack = places.stack(wave, code_object, programs);
         CoreWaveDocument {
-            index: wave.index().saturating_add(1),
+            index: wave.index() + 1,
             gpu_id: wave.agent().map_or(0, |agent| agent.gpu_id),
             queue_id,
             xcc: wave.xcc(),

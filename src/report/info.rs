@@ -242,11 +242,11 @@ impl CallFramesDocument {
         loop {
             match entries.next() {
                 Ok(Some(Entry::Cie(cie))) => {
-                    document.cies = document.cies.saturating_add(1);
+                    document.cies += 1;
                     augmentations.insert(cie.augmentation_text.to_owned());
                 }
                 Ok(Some(Entry::Fde(fde))) => {
-                    document.fdes = document.fdes.saturating_add(1);
+                    document.fdes += 1;
                     let gives = |bytes, offset| {
                         gives_a_rule(bytes, offset, fde.cie.address_size, section.name())
                     };
@@ -255,7 +255,7 @@ impl CallFramesDocument {
                         gives(cie.initial_instructions, cie.instructions_offset)
                     });
                     if by_cie || gives(fde.instructions, fde.instructions_offset) {
-                        document.fdes_with_rules = document.fdes_with_rules.saturating_add(1);
+                        document.fdes_with_rules += 1;
                     }
                 }
                 Ok(Some(Entry::Terminator(_))) => {}

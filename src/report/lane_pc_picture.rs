@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::lane_pc::{LanePcDocument, LanePcLane, LaneStateKind, Lines};
+use super::text::reference;
 use crate::arch::ProcessAddress;
 use crate::debug_info::{SourceFile, SourceLine};
 use crate::error::Result;
@@ -289,13 +290,10 @@ pub(super) fn clean(text: &str) -> String {
 pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {
-        match letter {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            letter => escaped.push(letter),
+        match reference(letter) {
+            Some(reference) => escaped.push_str(reference),
+            None if letter == '\'' => escaped.push_str("&#39;"),
+            None => escaped.push(letter),
         }
     }
     escaped

@@ -29,6 +29,7 @@ mod number;
 mod place;
 mod print;
 mod registers;
+pub(crate) mod text;
 mod unwind;
 mod vars;
 mod verify;

@@ -36,7 +36,7 @@ impl Serialize for Hex {
 #[must_use]
 pub fn hex_bytes(bytes: &[u8]) -> String {
     use core::fmt::Write;
-    let mut text = String::with_capacity(bytes.len().saturating_mul(2));
+    let mut text = String::with_capacity(bytes.len() * 2);
     for byte in bytes {
         // Writing to a string does not fail.
         let _ = write!(text, "{byte:02x}");

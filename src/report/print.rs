@@ -196,7 +196,7 @@ impl Writer<'_> {
         document: &mut ExpressionDocument,
     ) -> Result<(), QueryError> {
         let fault = |error| QueryErrorKind::DebugInfo(error).at(0);
-        let lines = (self.lanes.len() as u64).saturating_mul(PER_LINE);
+        let lines = self.lanes.len() as u64 * PER_LINE;
         (self.meter.answer(text.len()))
             .and_then(|()| self.meter.hold(lines))
             .map_err(fault)?;
@@ -233,9 +233,9 @@ impl Writer<'_> {
             return Ok(document);
         }
         let (undefined, unavailable) = (bits.undefined.ranges(), bits.unavailable.ranges());
-        let ranges = undefined.len().saturating_add(unavailable.len());
-        let size = bits.bytes.len().saturating_mul(2);
-        let size = size.saturating_add(ranges.saturating_mul(16));
+        let ranges = undefined.len() + unavailable.len();
+        let size = bits.bytes.len() * 2;
+        let size = size + ranges * 16;
         self.meter.answer(size)?;
         document.value = query.text_within(answer, self.options, self.meter);
         let length = document.value.as_ref().map_or(0, |text| text.len());

@@ -198,7 +198,7 @@ impl Places<'_> {
         let address = frame.call_frame().lookup_address();
         if let Some(known) = self.known.get(&address) {
             for name in &known.inlined {
-                let size = PER_LINE.saturating_add(name.raw().len() as u64);
+                let size = PER_LINE + name.raw().len() as u64;
                 self.meter.work(size).and(self.meter.hold(size))?;
             }
             return Ok(known.clone());
@@ -353,14 +353,14 @@ impl RegisterDocument {
 }
 
 fn dword(bits: &Bits, lane: Lane) -> Option<Hex> {
-    let start = u64::from(lane.0).saturating_mul(32);
-    let range = start..start.saturating_add(32);
+    let start = u64::from(lane.0) * 32;
+    let range = start..start + 32;
     if bits.undefined.overlaps(range.clone()) || bits.unavailable.overlaps(range) {
         return None;
     }
-    let at = usize::from(lane.0).saturating_mul(4);
+    let at = usize::from(lane.0) * 4;
     bits.bytes
-        .get(at..at.saturating_add(4))
+        .get(at..at + 4)
         .map(|bytes| Hex::from(number(bytes)))
 }
 

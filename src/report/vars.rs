@@ -319,7 +319,7 @@ impl VarsFrame {
         )?;
         for call in &inlined {
             let length = call.name.as_ref().map_or(0, |name| name.len());
-            let size = PER_LINE.saturating_add(length as u64);
+            let size = PER_LINE + length as u64;
             meter.work(size).and(meter.hold(size))?;
         }
         let name = |name: &Option<std::borrow::Cow<'_, str>>| {

@@ -243,7 +243,7 @@ impl<'c, 'p, 'a> Check<'c, 'p, 'a> {
                     }
                 }
                 None if own.is_empty() => {}
-                None => without = (without.0.or(Some(*offset)), without.1.saturating_add(1)),
+                None => without = (without.0.or(Some(*offset)), without.1 + 1),
             }
         }
         if let (Some(first), count) = without {

@@ -181,13 +181,13 @@ impl Findings {
         if self.found.len() < Findings::MOST {
             self.found.push(finding);
         } else {
-            self.dropped = self.dropped.saturating_add(1);
+            self.dropped += 1;
         }
     }
 
     /// Takes what another has.
     pub(super) fn append(&mut self, other: Findings) {
-        self.dropped = self.dropped.saturating_add(other.dropped);
+        self.dropped += other.dropped;
         for finding in other.found {
             self.add(finding);
         }
@@ -199,8 +199,8 @@ impl Findings {
         self.found.dedup();
         let unpaid = (self.found.iter()).position(|finding| meter.hold(finding.size()).is_err());
         if let Some(first) = unpaid {
-            let left_out = self.found.len().saturating_sub(first) as u64;
-            self.dropped = self.dropped.saturating_add(left_out);
+            let left_out = (self.found.len() - first) as u64;
+            self.dropped += left_out;
             self.found.truncate(first);
         }
         (self.found, self.dropped)

@@ -177,17 +177,10 @@ impl<'a> Expressions<'a> {
 
 /// The number of the address space of a place in memory, where it is known.
 fn space_of(place: &Place) -> Option<u64> {
-    match place.storage {
-        Storage::Memory(space) => space.map(|space| u64::from(space.number())),
-        Storage::Register(_)
-        | Storage::ReservedRegister
-        | Storage::CallerRegister(_)
-        | Storage::Undefined
-        | Storage::Implicit(_)
-        | Storage::ImplicitPointer
-        | Storage::Composite { .. }
-        | Storage::Unknown => None,
-    }
+    let Storage::Memory(space) = place.storage else {
+        return None;
+    };
+    space.map(|space| u64::from(space.number()))
 }
 
 fn with_excerpt(

@@ -229,7 +229,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         loop {
             match items.next() {
                 Ok(Some(item)) if matches!(item.instruction, Instruction::Nop) => {
-                    nops = nops.saturating_add(1);
+                    nops += 1;
                 }
                 Ok(Some(item)) => {
                     nops = 0;

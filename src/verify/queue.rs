@@ -66,13 +66,13 @@ pub(crate) fn in_order<T: Sync, R: Send>(
                     early.insert(index, result);
                     while let Some(result) = early.remove(&taken) {
                         take(result);
-                        taken = taken.saturating_add(1);
+                        taken += 1;
                     }
                 }
                 Err(mpsc::RecvTimeoutError::Timeout) => {}
                 Err(mpsc::RecvTimeoutError::Disconnected) => break,
             }
-            tick(taken.saturating_add(early.len()));
+            tick(taken + early.len());
         }
     });
 }

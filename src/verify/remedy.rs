@@ -57,7 +57,7 @@ pub(super) fn add(subject: &Subject<'_, '_>, findings: &mut [Finding]) {
                 if *count >= EACH {
                     continue;
                 }
-                *count = count.saturating_add(1);
+                *count += 1;
                 let code = code(subject, &decoder, contradiction.cause_pc);
                 let evidence = Evidence {
                     code: code.unwrap_or_default(),
@@ -67,7 +67,7 @@ pub(super) fn add(subject: &Subject<'_, '_>, findings: &mut [Finding]) {
                 };
                 first.insert(cause, made.len());
                 made.push((index, evidence));
-                made.len().saturating_sub(1)
+                made.len() - 1
             }
         };
         let Some((_, evidence)) = made.get_mut(number) else {
@@ -113,7 +113,7 @@ fn code(subject: &Subject<'_, '_>, decoder: &Decoder, cause: u64) -> Option<Vec<
     while let Some(instruction) = instructions.next().ok()? {
         let at = usize::try_from(instruction.address.checked_sub(function.start)?).ok()?;
         if instruction.address >= cause {
-            after = usize::saturating_add(after, 1);
+            after += 1;
         } else if window.len() >= BEFORE {
             window.remove(0);
         }

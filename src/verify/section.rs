@@ -88,8 +88,7 @@ pub(super) fn check<'a>(subject: &Subject<'_, 'a>, findings: &mut Findings) -> V
     let mut fdes = Vec::new();
     for (number, header) in headers.iter().enumerate() {
         if header.length == 0 {
-            if section.kind() == SectionKind::DebugFrame || number.saturating_add(1) < headers.len()
-            {
+            if section.kind() == SectionKind::DebugFrame || number + 1 < headers.len() {
                 let message = "an entry of length 0, which ends nothing here";
                 findings.add(Finding::new(&TERMINATOR, section.name(), message).at(header.offset));
             }

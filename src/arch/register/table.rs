@@ -85,13 +85,10 @@ impl RegisterKind {
 impl RegisterClass {
     /// Whether a class has several registers, told apart by an index.
     pub(super) const fn is_indexed(self) -> bool {
-        match self {
-            RegisterClass::Sgpr | RegisterClass::Vgpr | RegisterClass::Agpr => true,
-            RegisterClass::Pc
-            | RegisterClass::Exec
-            | RegisterClass::Vcc
-            | RegisterClass::Status => false,
-        }
+        matches!(
+            self,
+            RegisterClass::Sgpr | RegisterClass::Vgpr | RegisterClass::Agpr
+        )
     }
 }
 

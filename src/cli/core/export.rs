@@ -34,7 +34,7 @@ pub(super) fn export(opened: &Opened<'_>, folder: &Path, all: bool) -> Result<()
     let mut progress = Progress::new(opened.core.waves().len(), "waves");
     for wave in opened.core.waves() {
         progress.show(wave.index());
-        let number = wave.index().saturating_add(1);
+        let number = wave.index() + 1;
         let snapshot = snapshot(opened, &wave, all)
             .map_err(|error| Failure::new(format!("--export: wave {number}: {error}")))?;
         let name = format!("wave-{number}.json");

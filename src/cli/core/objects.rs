@@ -169,7 +169,7 @@ impl Found<'_> {
         known.unwrap_or_else(|| {
             self.images.push((load_address, None));
             self.objects.push(FoundObject::default());
-            self.images.len().saturating_sub(1)
+            self.images.len() - 1
         })
     }
 
@@ -307,7 +307,7 @@ struct Below {
 
 impl Below {
     fn skip(&mut self, path: &Path, why: impl core::fmt::Display) {
-        self.skipped = self.skipped.saturating_add(1);
+        self.skipped += 1;
         self.first
             .get_or_insert_with(|| format!("{}: {why}", Untrusted::from(path)));
     }
@@ -336,7 +336,7 @@ fn files_below(folder: &Path) -> Below {
             };
             if kind.is_dir() {
                 if depth < MOST_DEPTH {
-                    folders.push((path, depth.saturating_add(1)));
+                    folders.push((path, depth + 1));
                 } else {
                     below.skip(
                         &path,

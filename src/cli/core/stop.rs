@@ -196,7 +196,7 @@ fn with_stop<T>(
             None => {
                 let message = format!(
                     "wave {} is at {:#x}, in no code object that was found; see hetdwarf core",
-                    wave.index().saturating_add(1),
+                    wave.index() + 1,
                     wave.pc()
                 );
                 Err(in_files(files, message))
@@ -226,7 +226,7 @@ pub(crate) fn ask_all_waves<T: serde::Serialize>(
                 Some(stop) => ask(&stop, file).map_err(|failure| failure.to_string()),
                 None => Err("it is in no code object that was found".to_owned()),
             };
-            groups.add(wave.index().saturating_add(1), answer)?;
+            groups.add(wave.index() + 1, answer)?;
         }
         Ok(groups.into_groups())
     })

@@ -3,12 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
-use anstyle::{AnsiColor, Style};
-
 use crate::arch::Lane;
 use crate::gpu_core::{CoreWave, FenceScope, GpuCore, StopReason, WaveState};
 use crate::inspect::{Programs, Stop};
 use crate::location::Arena;
+use crate::report::text::counted;
 use crate::report::{
     CoreDocument, CoreWaveDocument, DispatchDocument, LaneChoice, VarsDocument, VarsRequest,
     own_frame,
@@ -22,12 +21,9 @@ use super::super::lane_places::print_unsure;
 use super::super::lanes::ranges;
 use super::super::or_unknown;
 use super::super::sources::{self, Sources};
+use super::super::style::{ALARM, BOLD, FAINT};
 use super::super::table::{bold, cells, faint, table};
 use super::super::variables;
-
-const BOLD: Style = Style::new().bold();
-const FAINT: Style = Style::new().dimmed();
-const ALARM: Style = AnsiColor::Red.on_default().bold();
 
 /// How many different ways to stop are shown in full, unless all are wanted.
 const IN_FULL: usize = 4;
@@ -130,7 +126,7 @@ impl<'p, 'r, 'c, 'data> Printer<'p, 'r, 'c, 'data> {
         write!(
             out,
             "{BOLD}{}{BOLD:#} on {}",
-            counted(waves.len(), "wave"),
+            counted(waves.len() as u64, "wave"),
             targets.join(", ")
         )?;
         for state in [WaveState::Stopped, WaveState::Running, WaveState::Unsure] {
@@ -502,7 +498,7 @@ pub(crate) fn numbers(numbers: &[usize], all: bool) -> String {
     let mut runs: Vec<(usize, usize)> = Vec::new();
     for &number in numbers {
         match runs.last_mut() {
-            Some((_, last)) if last.saturating_add(1) == number => *last = number,
+            Some((_, last)) if *last + 1 == number => *last = number,
             _ => runs.push((number, number)),
         }
     }
@@ -519,11 +515,6 @@ pub(crate) fn numbers(numbers: &[usize], all: bool) -> String {
         texts.push("…".to_owned());
     }
     texts.join(", ")
-}
-
-fn counted(count: usize, what: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {what}{plural}")
 }
 
 fn triple([x, y, z]: [u32; 3]) -> String {

@@ -51,11 +51,9 @@ fn answer_line(line: &[u8], folder: &Path, limits: &Limits, waves: &mut Waves) -
         .as_ref()
         .ok()
         .and_then(|request| request.get("id"))
-        .map(|id| match id {
-            Json::String(id) => id.clone(),
-            Json::Null | Json::Bool(_) | Json::Number(_) | Json::Array(_) | Json::Object(_) => {
-                id.to_string()
-            }
+        .map(|id| {
+            id.as_str()
+                .map_or_else(|| id.to_string(), ToOwned::to_owned)
         });
     let answer = match request {
         Ok(request) => answer_request(&request, folder, limits, waves),

@@ -1,7 +1,7 @@
 //! Small documents, laid out.
 
 use super::*;
-use crate::report::{Completeness, DeclarationDocument, Hex};
+use crate::report::{Completeness, DeclarationDocument, Hex, LaneDocument};
 
 /// A variable with the values of lanes; `!` is inactive, `-` optimised away, `?` an error.
 fn variable(

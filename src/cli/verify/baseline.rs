@@ -176,7 +176,7 @@ fn list(
     let mut more: usize = 0;
     for (number, entry) in entries.enumerate() {
         if number >= MOST {
-            more = more.saturating_add(1);
+            more += 1;
             continue;
         }
         let BaselineEntry { key, files, .. } = entry;

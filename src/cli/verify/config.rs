@@ -161,9 +161,11 @@ fn within(folder: &Path, named: &Path) -> Result<PathBuf, String> {
         let named = Untrusted::from(named);
         format!("`{named}` {how}; only what is in the folder of this file is read")
     };
-    let leads_out = named.components().any(|part| match part {
-        Component::ParentDir | Component::RootDir | Component::Prefix(_) => true,
-        Component::CurDir | Component::Normal(_) => false,
+    let leads_out = named.components().any(|part| {
+        matches!(
+            part,
+            Component::ParentDir | Component::RootDir | Component::Prefix(_)
+        )
     });
     if leads_out {
         return Err(error("leads out of the folder"));

@@ -8,16 +8,15 @@ use anstyle::{AnsiColor, Style};
 use comfy_table::{Cell, Color};
 
 use super::super::failure::Failure;
+use super::super::style::{BOLD, FAINT};
 use super::super::table::{bold, cells, table};
+use crate::report::text::counted;
 use crate::report::{
     EvidenceDocument, ExcerptDocument, FindingDocument, FindingGroup, PlacedDirectiveDocument,
     RuleDocument, RulesDocument, VerifiedFile, VerifyDocument, VerifySummary,
 };
 use crate::untrusted::{Escaper, Untrusted};
 use crate::verify::Severity;
-
-const FAINT: Style = Style::new().dimmed();
-const BOLD: Style = Style::new().bold();
 
 /// The colour of a severity; also that of the mark under the part at fault.
 fn style(severity: Severity) -> Style {
@@ -129,11 +128,11 @@ fn summary(summary: &VerifySummary) -> String {
         } else {
             style(severity)
         };
-        format!("{style}{}{style:#}", number(count, severity.name()))
+        format!("{style}{}{style:#}", counted(count, severity.name()))
     };
     let mut text = format!(
         "{}: {}, {}, {}",
-        number(summary.files, "code object"),
+        counted(summary.files, "code object"),
         coloured(summary.errors, Severity::Error),
         coloured(summary.warnings, Severity::Warning),
         coloured(summary.notes, Severity::Note),
@@ -264,7 +263,7 @@ fn write_group(text: &mut String, finding: &FindingDocument, group: &FindingGrou
                 break;
             }
         }
-        write!(text, "{}", number(others, "more finding"))?;
+        write!(text, "{}", counted(others, "more finding"))?;
         return write_names(text, names.iter(), " of the same cause: ");
     }
     let functions = group
@@ -283,9 +282,9 @@ fn write_group(text: &mut String, finding: &FindingDocument, group: &FindingGrou
     write!(
         text,
         "{} in all, in {} of {}",
-        number(group.count, "finding"),
-        number(group.functions, "function"),
-        number(group.files, "code object"),
+        counted(group.count, "finding"),
+        counted(group.functions, "function"),
+        counted(group.files, "code object"),
     )?;
     write_names(text, names.iter(), ": ")
 }
@@ -303,11 +302,6 @@ fn write_names(
     }
     let more = if count > MOST_NAMES { ", …" } else { "" };
     text.write_str(more)
-}
-
-fn number(count: u64, what: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {what}{plural}")
 }
 
 /// The line, and `^^^^` below what is at fault.
@@ -392,7 +386,7 @@ fn wrapped(text: &str, width: usize) -> String {
     for word in text.split_whitespace() {
         let Some(line) = lines.last_mut() else { break };
         let length = line.chars().count();
-        let longer = length.saturating_add(word.chars().count());
+        let longer = length + word.chars().count();
         if length == 0 {
             line.push_str(word);
         } else if longer < width {

@@ -150,31 +150,18 @@ impl<'g> Maker<'g> {
     fn narrowing(&mut self, number: usize) {
         let mut state = self.masks.before(number);
         for (point, change) in self.events(number) {
-            match change {
-                Change::And => {
-                    if let Some(found) = self.region_of(point, &state) {
-                        self.add(found, point);
-                    }
-                }
-                Change::WholeWave => {
-                    let whole = |save, close| {
-                        self.is_if(save, point, close, &state)
-                            .then_some(Kind::WholeWave(point))
-                    };
-                    if let Some(found) = self.nearest_save(point, whole) {
-                        self.add(found, point);
-                    }
-                }
-                Change::Save { .. }
-                | Change::SaveOthers { .. }
-                | Change::Clear { .. }
-                | Change::Move { .. }
-                | Change::Clobber { .. }
-                | Change::Or { .. }
-                | Change::AndNot { .. }
-                | Change::Flip { .. }
-                | Change::Restore { .. }
-                | Change::Leave => {}
+            let found = if matches!(change, Change::And) {
+                self.region_of(point, &state)
+            } else if matches!(change, Change::WholeWave) {
+                self.nearest_save(point, |save, close| {
+                    self.is_if(save, point, close, &state)
+                        .then_some(Kind::WholeWave(point))
+                })
+            } else {
+                None
+            };
+            if let Some(found) = found {
+                self.add(found, point);
             }
             self.masks.pass_event(point, change, &mut state);
         }

@@ -211,25 +211,17 @@ impl Masks {
 
     /// What an event reads.
     fn read(&self, change: &Change, state: &State) -> Option<Operand> {
-        let from = match change {
-            Change::Flip { from } | Change::Restore { from } => from,
-            Change::Or { mask } | Change::AndNot { mask } => mask,
-            Change::Save { .. }
-            | Change::SaveOthers { .. }
-            | Change::Clear { .. }
-            | Change::Move { .. }
-            | Change::Clobber { .. }
-            | Change::And
-            | Change::Leave
-            | Change::WholeWave => return None,
+        let (Change::Flip { from }
+        | Change::Restore { from }
+        | Change::Or { mask: from }
+        | Change::AndNot { mask: from }) = change
+        else {
+            return None;
         };
-        let (mask, gone) = match from {
-            MaskPlace::Without(mask, gone) => (mask.as_ref(), Some(state.held_in(gone)?)),
-            MaskPlace::Exec
-            | MaskPlace::Scalar(_)
-            | MaskPlace::VectorLane { .. }
-            | MaskPlace::Scratch { .. }
-            | MaskPlace::Constant(_) => (from, None),
+        let (mask, gone) = if let MaskPlace::Without(mask, gone) = from {
+            (mask.as_ref(), Some(state.held_in(gone)?))
+        } else {
+            (from, None)
         };
         Some(Operand {
             mask: state.held_in(mask)?,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::super::text::source_place;
 use super::super::vars::VarsFrame;
 use super::ProblemDocument;
 use crate::arch::{CodeAddress, ProcessAddress};
@@ -177,11 +178,7 @@ fn add_frame(
     function: &Untrusted<'static>,
 ) {
     let file = found.file.as_ref().map(Untrusted::raw);
-    let mut place = Some(match (file, found.line) {
-        (Some(file), Some(line)) => format!(" at {file}:{line}"),
-        (Some(file), None) => format!(" in {file}"),
-        (None, _) => String::new(),
-    });
+    let mut place = Some(source_place(file, found.line));
     for name in &found.inlined {
         let place = place.take().unwrap_or_default();
         frames.push(format!("{} (inlined){place}", name.raw()).into());

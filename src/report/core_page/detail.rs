@@ -110,7 +110,7 @@ impl WaveDetail {
         meter.work(stop.meter().steps()).ok()?;
         for (level, frame) in stop.frames().enumerate() {
             if level >= FRAMES {
-                detail.more_frames = detail.more_frames.saturating_add(1);
+                detail.more_frames += 1;
                 continue;
             }
             let frame = detail.frame(&frame, sources);
@@ -137,7 +137,7 @@ impl WaveDetail {
             let place = place(lane, &frame, &mut lines, sources);
             let index = *known.entry(place).or_insert_with_key(|place| {
                 self.places.push(place.clone());
-                self.places.len().saturating_sub(1)
+                self.places.len() - 1
             });
             self.lanes.push(index);
         }
@@ -240,7 +240,7 @@ impl VariableDetail {
                 .entry((lane.state, text))
                 .or_insert_with_key(|(state, text)| {
                     values.push((*state, text.clone().into()));
-                    values.len().saturating_sub(1)
+                    values.len() - 1
                 });
             lanes.push((lane.lane, index));
         }

@@ -56,7 +56,7 @@ impl<'r> Sources<'r> {
                     text: lane_pc_picture::text(frame, line.unit, file, self.read),
                     wanted: BTreeSet::new(),
                 });
-                let index = self.files.len().saturating_sub(1);
+                let index = self.files.len() - 1;
                 self.by_path.insert(file.path.to_string(), index);
                 index
             }

@@ -252,10 +252,7 @@ impl Lister<'_, '_, '_, '_> {
             Some(size) => value.bit_field_text(size, self.meter),
             None => value.text(self.meter),
         };
-        let length = text
-            .len()
-            .saturating_add(bits.bytes.len().saturating_mul(2));
-        self.meter.answer(length)?;
+        self.meter.answer(text.len() + bits.bytes.len() * 2)?;
         document.value = Some(text);
         document.bytes = Some(hex_bytes(&bits.bytes));
         let parts = self.children(&Value { ty, bits }, depth)?;
@@ -266,10 +263,7 @@ impl Lister<'_, '_, '_, '_> {
     /// A part of which it is said why there is no value.
     fn without_value(&mut self, name: String, ty: TypeId, message: &str) -> Result<ChildDocument> {
         let ty = type_name(self.types, ty);
-        let length = name
-            .len()
-            .saturating_add(ty.len())
-            .saturating_add(message.len());
+        let length = name.len() + ty.len() + message.len();
         self.meter.hold(PER_CHILD)?;
         self.meter.answer(length)?;
         Ok(ChildDocument {

@@ -129,8 +129,7 @@ impl<'w> Writer<'w> {
             self.meter.answer(text.len())?;
         }
         self.meter.hold_all::<LaneDocument>(lanes.len())?;
-        self.meter
-            .work((lanes.len() as u64).saturating_mul(PER_LANE))?;
+        self.meter.work(lanes.len() as u64 * PER_LANE)?;
         Ok(VariableDocument {
             name: name.to_owned().into(),
             kind: variable.kind,
@@ -220,10 +219,9 @@ impl<'w> Writer<'w> {
             return Ok(());
         };
         let (undefined, unavailable) = (bits.undefined.ranges(), bits.unavailable.ranges());
-        let ranges = undefined.len().saturating_add(unavailable.len());
-        let size = bits.bytes.len().saturating_mul(2);
-        self.meter
-            .answer(size.saturating_add(ranges.saturating_mul(16)))?;
+        let ranges = undefined.len() + unavailable.len();
+        let size = bits.bytes.len() * 2;
+        self.meter.answer(size + ranges * 16)?;
         let text = value.text_within(lane, &self.types, &self.request.display, self.meter);
         self.meter.answer(text.as_ref().map_or(0, String::len))?;
         document.value = text;

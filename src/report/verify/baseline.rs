@@ -136,11 +136,11 @@ impl Counter {
     /// Which unit of its key this is, from 1.
     fn number(&mut self, key: &BaselineKey, unit: Unit) -> u64 {
         let units = self.seen.entry(key.clone()).or_default();
-        let next = count(units.len()).saturating_add(1);
+        let next = count(units.len()) + 1;
         let number = units.entry(unit).or_insert(next);
         let found = *number;
         if unit == Unit::Each {
-            *number = number.saturating_add(1);
+            *number += 1;
         }
         found
     }
@@ -309,7 +309,7 @@ impl<'b> KnownFindings<'b> {
             if number > known.count {
                 return true;
             }
-            self.taken = self.taken.saturating_add(1);
+            self.taken += 1;
             false
         };
         file.findings = findings.into_iter().filter(is_new).collect();

@@ -168,7 +168,7 @@ impl Names {
             path.push_str(&object.id);
         }
         let number = self.seen.entry(path.clone()).or_insert(0);
-        *number = number.saturating_add(1);
+        *number += 1;
         match *number {
             1 => path,
             again => format!("{path}#{again}"),

@@ -22,7 +22,7 @@ pub(super) fn of(path: &str, finding: &Finding) -> String {
 /// The message, with `0x…` for every hexadecimal number.
 pub(super) fn without_addresses(message: &str) -> String {
     let mut parts = message.split("0x");
-    let mut text = String::with_capacity(message.len().saturating_mul(2));
+    let mut text = String::with_capacity(message.len() * 2);
     text.push_str(parts.next().unwrap_or_default());
     for part in parts {
         text.push_str("0x…");

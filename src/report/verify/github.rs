@@ -77,7 +77,7 @@ impl Levels {
                 level
             }
         };
-        *count = count.saturating_add(1);
+        *count += 1;
         if annotations.len() < MOST {
             annotations.push(annotation());
         }
@@ -87,7 +87,7 @@ impl Levels {
         let mut text = String::new();
         for (command, mut annotations, count) in self.levels {
             if count > MOST {
-                annotations.truncate(MOST.saturating_sub(1));
+                annotations.truncate(MOST - 1);
                 let more = count.saturating_sub(annotations.len());
                 let message = format!("{more} more; the summary of the step counts them by rule");
                 annotations.push((vec![("title", "hetdwarf verify".to_owned())], message));

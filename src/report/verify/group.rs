@@ -124,7 +124,7 @@ impl Groups {
             let ordinal = *causes.entry(cause).or_insert(next);
             let kind = self.kinds.entry(kind).or_default();
             let one = Group::new(self.found, index, owner, finding);
-            self.found = self.found.saturating_add(1);
+            self.found += 1;
             kind.add((owner, ordinal), one, &mut self.room);
         }
     }

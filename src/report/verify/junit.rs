@@ -5,6 +5,7 @@
 
 use core::fmt::Write;
 
+use super::super::text::reference;
 use super::{FindingDocument, VerifiedFile, VerifyDocument};
 use crate::verify::Severity;
 
@@ -105,15 +106,14 @@ fn xml(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
             // No document may have these, as references neither.
             '\u{fffe}' | '\u{ffff}' | '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' => {
                 let _ = write!(escaped, "\\u{{{:x}}}", u32::from(c));
             }
-            c => escaped.push(c),
+            c => match reference(c) {
+                Some(reference) => escaped.push_str(reference),
+                None => escaped.push(c),
+            },
         }
     }
     escaped

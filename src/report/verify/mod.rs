@@ -35,6 +35,7 @@ use serde::Serialize;
 
 use super::completeness::is_true;
 use super::number::Hex;
+use super::text::counted;
 use crate::inspect::Program;
 use crate::untrusted::Untrusted;
 use crate::verify::{Evidence, Finding, PlacedDirective, Rule, Severity, Verdict};
@@ -384,7 +385,7 @@ impl VerifyDocument {
                 Severity::Warning => &mut summary.warnings,
                 Severity::Note => &mut summary.notes,
             };
-            *number = number.saturating_add(1);
+            *number += 1;
         }
         self.summary = summary;
     }
@@ -430,12 +431,6 @@ impl VerifiedFile {
     }
 }
 
-/// `713 findings`, `1 file`.
-fn number(count: u64, what: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {what}{plural}")
-}
-
 impl FindingGroup {
     /// How much it stands for, if that is more than one finding: `713 findings in 12 functions of 31 code objects`.
     #[must_use]
@@ -443,9 +438,9 @@ impl FindingGroup {
         (self.count > 1).then(|| {
             format!(
                 "{} in {} of {}",
-                number(self.count, "finding"),
-                number(self.functions, "function"),
-                number(self.files, "code object")
+                counted(self.count, "finding"),
+                counted(self.functions, "function"),
+                counted(self.files, "code object")
             )
         })
     }

@@ -378,7 +378,7 @@ fn result(
         (line, text.map(|text| message(text.to_string())))
     });
     let again = seen.entry(finding.fingerprint.clone()).or_insert(0);
-    *again = again.saturating_add(1);
+    *again += 1;
     let fingerprint = format!("{}:{again}", finding.fingerprint);
     SarifResult {
         rule_id: finding.rule,

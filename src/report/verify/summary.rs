@@ -165,7 +165,7 @@ impl Table {
         finding: &FindingDocument,
     ) {
         let row = self.row(finding);
-        row.findings = row.findings.saturating_add(1);
+        row.findings += 1;
         row.owners.insert(owner);
         if row.files.insert(file) {
             row.producers.insert(family.clone());
@@ -175,7 +175,7 @@ impl Table {
     /// Counts a cause.
     pub(super) fn add_cause(&mut self, finding: &FindingDocument) {
         let row = self.row(finding);
-        row.causes = row.causes.saturating_add(1);
+        row.causes += 1;
     }
 
     fn row(&mut self, finding: &FindingDocument) -> &mut Row {

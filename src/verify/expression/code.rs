@@ -99,8 +99,7 @@ impl<'a> Code<'a> {
         let mut before: Vec<SmallVec<[usize; 2]>> = vec![SmallVec::new(); count];
         let mut exits = Vec::new();
         for (index, item) in self.items.iter().enumerate() {
-            let next = (!matches!(item.operation, Operation::Skip { .. }))
-                .then_some(index.saturating_add(1));
+            let next = (!matches!(item.operation, Operation::Skip { .. })).then_some(index + 1);
             let target = match self.target(item) {
                 Some(Target::Operation(target)) => Some(target),
                 Some(Target::End | Target::Nowhere | Target::Unknown) => Some(count),
@@ -132,7 +131,7 @@ impl<'a> Code<'a> {
                 work.push(target);
             }
             if !matches!(item.operation, Operation::Skip { .. }) {
-                work.push(index.saturating_add(1));
+                work.push(index + 1);
             }
         }
         Reach { from_start, to_end }

@@ -31,10 +31,10 @@ pub(in crate::verify) fn excerpt(
         if item.offset == offset {
             return Some(Excerpt {
                 text: text.into(),
-                mark: start..start.saturating_add(length),
+                mark: start..start + length,
             });
         }
-        start = start.saturating_add(length).saturating_add(", ".len());
+        start = start + length + ", ".len();
     }
     // What cannot be decoded is at the end.
     let mark = start.min(text.len())..text.len();

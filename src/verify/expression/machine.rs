@@ -79,7 +79,7 @@ pub(super) fn run(bytes: &[u8], env: &Env<'_>) -> Outcome {
     let outcome = run_code(&code, env, &mut steps);
     Outcome {
         registers: registers(&code.items, env.encoding),
-        steps: steps.saturating_add(code.items.len()) as u64,
+        steps: (steps + code.items.len()) as u64,
         ..outcome
     }
 }
@@ -271,7 +271,7 @@ impl<'m> Machine<'m> {
                     }
                     break;
                 };
-                self.steps = self.steps.saturating_add(1);
+                self.steps += 1;
                 if self.steps > STEPS || self.stack.len() > STACK {
                     return None;
                 }
@@ -284,7 +284,7 @@ impl<'m> Machine<'m> {
                 };
                 let (target, fork) = match flow {
                     Flow::Next => {
-                        path.index = path.index.saturating_add(1);
+                        path.index += 1;
                         continue;
                     }
                     Flow::To(target) => (target, false),
@@ -295,7 +295,7 @@ impl<'m> Machine<'m> {
                     path.trail.clear();
                     paths.push(Path {
                         stack: self.stack.clone(),
-                        index: path.index.saturating_add(1),
+                        index: path.index + 1,
                         trail: Vec::new(),
                     });
                 }
@@ -456,7 +456,7 @@ impl<'m> Machine<'m> {
         }
         let limit = STEPS.saturating_sub(self.steps);
         let code = Code::decode(bytes, self.encoding, limit).ok_or(Stop)?;
-        let mut steps = self.steps.saturating_add(code.items.len());
+        let mut steps = self.steps + code.items.len();
         let outcome = run_code(&code, &nested, &mut steps);
         self.steps = steps;
         for fault in outcome.faults {
@@ -467,11 +467,10 @@ impl<'m> Machine<'m> {
             };
             self.fault(fault.rule, inside);
         }
-        let value = match outcome.result {
-            Some(Entry::Value(value)) => value,
-            Some(Entry::Place(_) | Entry::Unknown) | None => {
-                Value::any(Type::Unknown, u64::MAX, Sources::REGISTERS)
-            }
+        let value = if let Some(Entry::Value(value)) = outcome.result {
+            value
+        } else {
+            Value::any(Type::Unknown, u64::MAX, Sources::REGISTERS)
         };
         self.push(Entry::Value(value));
         Ok(())

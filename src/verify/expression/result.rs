@@ -185,19 +185,17 @@ impl Machine<'_> {
     }
 
     fn check_frame_base(&mut self, place: &Place) {
-        let text = match place.storage {
+        if matches!(
+            place.storage,
             Storage::Register(_)
-            | Storage::ReservedRegister
-            | Storage::CallerRegister(_)
-            | Storage::Memory(_)
-            | Storage::Unknown => return,
-            Storage::Undefined
-            | Storage::Implicit(_)
-            | Storage::ImplicitPointer
-            | Storage::Composite { .. } => {
-                format!("it is {}", Entry::Place(*place))
-            }
-        };
+                | Storage::ReservedRegister
+                | Storage::CallerRegister(_)
+                | Storage::Memory(_)
+                | Storage::Unknown
+        ) {
+            return;
+        }
+        let text = format!("it is {}", Entry::Place(*place));
         self.whole(&rule::FRAME_BASE, text);
     }
 

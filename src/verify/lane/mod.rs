@@ -397,7 +397,7 @@ impl FunctionCheck<'_, '_, '_> {
             places: 0,
             help,
         });
-        seen.places = seen.places.saturating_add(1);
+        seen.places += 1;
     }
 
     /// A finding for each fault.

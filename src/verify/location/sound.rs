@@ -95,7 +95,7 @@ impl<'a> Sound<'a> {
         }
         let last = &mut self.last;
         *self.numbers.entry(frame_base).or_insert_with(|| {
-            *last = last.saturating_add(1);
+            *last += 1;
             FrameBaseNumber(*last)
         })
     }

@@ -22,7 +22,7 @@ impl Summary {
     pub(super) fn count(&mut self, rule: &'static Rule) -> bool {
         for (found, count) in &mut self.found {
             if core::ptr::eq(*found, rule) {
-                *count = count.saturating_add(1);
+                *count += 1;
                 return false;
             }
         }

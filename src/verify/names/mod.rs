@@ -149,13 +149,10 @@ impl<'c> Check<'c, '_> {
     fn unit_of(&self, offset: u64) -> Option<UnitId> {
         let id = *self.units.get(&offset)?;
         let unit = self.info.unit_info(id).ok()?;
-        match unit.kind {
-            UnitKind::Skeleton => unit.partner,
-            UnitKind::Compile
-            | UnitKind::Partial
-            | UnitKind::Type
-            | UnitKind::SplitCompile
-            | UnitKind::SplitType => Some(id),
+        if unit.kind == UnitKind::Skeleton {
+            unit.partner
+        } else {
+            Some(id)
         }
     }
 

@@ -110,7 +110,7 @@ impl<'a> Check<'_, 'a> {
                     if here.any(|entry| self.is_named(index, entry, name)) || self.is_exhausted() {
                         continue;
                     }
-                    count = count.saturating_add(1);
+                    count += 1;
                     let first = || {
                         (
                             format!("{} `{}`", tag_name(die.tag()), clipped(name)),
