@@ -34,6 +34,7 @@ pub mod dump;
 pub mod error;
 pub mod eval;
 pub mod expr;
+mod flat;
 pub mod frame;
 pub mod gpu_core;
 pub mod inspect;

@@ -744,6 +744,20 @@ fn json_has_both_addresses_of_a_base_selection() {
     assert_eq!(*operands(1), serde_json::json!(["0x10", "0x20"]));
 }
 
+/// DWARF 5 §7.4: from 0xfffffff0 on only 0xffffffff has a meaning.
+#[test]
+fn a_length_that_is_reserved_is_said_to_be() {
+    let table = [0xf0, 0xff, 0xff, 0xff, 5, 0];
+    let parts = [
+        (".debug_loclists", Part::Loclists),
+        (".debug_line", Part::Line),
+    ];
+    for (section, part) in parts {
+        let (_, problem) = document(&[(section, &table)], part);
+        assert!(problem.contains("0xfffffff0 is reserved"), "{problem}");
+    }
+}
+
 /// A view pair that is cut short, in the list that a variable of a `.dwo` file has, whose code object is not there.
 #[test]
 fn an_error_in_a_list_of_a_dwo_file_names_its_section() {

@@ -2,6 +2,8 @@
 
 use core::ops::Range;
 
+use gimli::constants as dw;
+
 use crate::expr::write_uleb;
 
 /// Which section a unit's lists are in.
@@ -21,11 +23,6 @@ impl ListKind {
         }
     }
 }
-
-/// `DW_LLE_*`. Source: DWARF 5 §7.7.3.
-const END_OF_LIST: u8 = 0x00;
-const OFFSET_PAIR: u8 = 0x04;
-const BASE_ADDRESS: u8 = 0x06;
 
 /// An entry: the expression along a range of addresses.
 pub(super) type Entry = (Range<u64>, Vec<u8>);
@@ -75,17 +72,17 @@ impl Lists {
                 list.extend([0; 16]);
             }
             ListKind::LocLists => {
-                list.push(BASE_ADDRESS);
+                list.push(dw::DW_LLE_base_address.0);
                 list.extend(base.to_le_bytes());
                 for (range, expression) in entries {
-                    list.push(OFFSET_PAIR);
+                    list.push(dw::DW_LLE_offset_pair.0);
                     for address in [range.start, range.end] {
                         write_uleb(address.checked_sub(base)?, &mut list);
                     }
                     write_uleb(expression.len() as u64, &mut list);
                     list.extend(expression);
                 }
-                list.push(END_OF_LIST);
+                list.push(dw::DW_LLE_end_of_list.0);
             }
         }
         let at = self.start.checked_add(self.bytes.len())?;

@@ -34,6 +34,7 @@ use std::sync::Arc;
 use gimli::Section;
 
 use crate::arch::WaveSize;
+use crate::debug_info::address_ranges::AddressRangeSet;
 use crate::debug_info::{Bytes, Function, UnitId, UnitKind};
 use crate::error::{Error, Result};
 use crate::inspect::Program;
@@ -43,7 +44,7 @@ use crate::meter::Meter;
 use crate::object::{CodeObject, Kernel};
 pub use annotated::{Annotated, AnnotatedFunction};
 pub use container::{annotate_file, annotate_file_within};
-use elf::NewSection;
+use elf::{NewSection, set};
 use expression::Expressions;
 use lists::{Entry, ListKind, Lists};
 use shift::{Edit, Shift, edited};
@@ -418,8 +419,6 @@ impl<'n, 'a> Annotator<'n, 'a> {
         // Units are read in the order of their headers.
         self.changes
             .sort_by_key(|(header, _)| header.debug_info_offset().map(|at| at.0));
-        let too_long =
-            || Error::malformed("debugging information", "it is too long for its offsets");
         let read =
             |name: &str| Ok::<_, Error>(self.object.section(name)?.unwrap_or_default().to_vec());
         let mut info = read(".debug_info")?;
@@ -470,7 +469,7 @@ impl<'n, 'a> Annotator<'n, 'a> {
         }
         let mut ranges = read(".debug_aranges")?;
         if !ranges.is_empty() {
-            move_units(&mut ranges, &shift).ok_or_else(too_long)?;
+            move_units(&mut ranges, &shift)?;
             sections.push((".debug_aranges", ranges));
         }
         let stored = sections.into_iter().map(|(name, bytes)| {
@@ -522,9 +521,8 @@ fn apply(patch: &Patch, info: &mut [u8], lists: &mut BTreeMap<PatchedSection, Ve
     set(section, patch.at, &patch.bytes);
 }
 
-fn set(section: &mut [u8], at: usize, bytes: &[u8]) {
-    let places = section.iter_mut().skip(at);
-    places.zip(bytes).for_each(|(place, byte)| *place = *byte);
+fn too_long() -> Error {
+    Error::malformed("debugging information", "it is too long for its offsets")
 }
 
 /// Sets the length of a unit and where its abbreviations are.
@@ -551,24 +549,23 @@ fn set_header(
     Some(())
 }
 
-/// Moves the offsets of units that the headers of `.debug_aranges` have. Source: DWARF 5 §6.1.2.
-fn move_units(ranges: &mut [u8], shift: &Shift) -> Option<()> {
-    let mut at = 0_usize;
-    while at < ranges.len() {
-        let word = |at: usize| {
-            let bytes = ranges.get(at..at.checked_add(4)?)?;
-            Some(u32::from_le_bytes(bytes.try_into().ok()?))
-        };
-        let length = usize::try_from(word(at)?).ok()?;
+/// Moves the offsets of units that the headers of `.debug_aranges` have.
+fn move_units(ranges: &mut [u8], shift: &Shift) -> Result<()> {
+    let mut next = 0;
+    while next < ranges.len() as u64 {
+        let old = AddressRangeSet::read(ranges, next)?;
+        let (unit, end) = (usize::try_from(old.unit), old.end);
         // Of 64-bit DWARF no producer for this target writes them.
-        if length >= 0xffff_fff0 {
-            return None;
-        }
+        let unit = unit.ok().filter(|_| old.offset_size == 4);
+        let moved = unit.and_then(|unit| fixed(shift.entry(unit), 4));
         // After the length and the version.
-        let unit = at.checked_add(6)?;
-        let old = usize::try_from(word(unit)?).ok()?;
-        set(ranges, unit, &fixed(shift.entry(old), 4)?);
-        at = at.checked_add(4)?.checked_add(length)?;
+        let at = usize::try_from(next).ok().and_then(|at| at.checked_add(6));
+        set(
+            ranges,
+            at.ok_or_else(too_long)?,
+            &moved.ok_or_else(too_long)?,
+        );
+        next = end;
     }
-    Some(())
+    Ok(())
 }

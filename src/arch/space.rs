@@ -126,6 +126,15 @@ impl AddressSpace {
         }
     }
 
+    /// An address with all its bits set; `process_address_bytes` as above.
+    #[inline]
+    pub(crate) const fn address_mask(self, process_address_bytes: u8) -> u64 {
+        match u64::MAX.checked_shl(self.address_size_in_bits(process_address_bytes)) {
+            Some(above) => !above,
+            None => u64::MAX,
+        }
+    }
+
     /// The size of the whole storage, in bits: of the bytes that an address can name, whether or not
     /// they are mapped. `process_address_bytes` as above; a size that makes no sense gives the largest
     /// number.

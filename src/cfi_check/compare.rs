@@ -429,7 +429,7 @@ impl Comparison<'_> {
             return;
         }
         let machine = MachineRegister::Sgpr(n);
-        let Some(register) = Register::sgpr(n.into()).filter(|_| n < 106) else {
+        let Some(register) = Register::sgpr(n.into()).filter(|_| n < MachineRegister::SGPRS) else {
             return;
         };
         let is_stack_pointer = n == self.context.convention.stack_pointer();

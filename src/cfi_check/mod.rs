@@ -92,7 +92,6 @@ mod decode_rule;
 mod find_value;
 mod findings;
 mod flow;
-mod map;
 mod mask;
 mod memory;
 mod rule;

@@ -4,17 +4,15 @@ use core::cmp::Ordering;
 use std::borrow::Cow;
 use std::rc::Rc;
 
-use super::map::Map;
 use super::mask::Mask;
 use super::value::{STACK_POINTER, Scalar, Verdict};
 use super::vector::{LaneValue, Vector};
 use crate::arch::WaveSize;
+use crate::flat::Flat;
 use crate::isa::{MachineRegister, Operand, Span};
 
 /// `s0` to `s105`, and the two halves of `vcc`.
-pub(super) const SCALARS: usize = 108;
-/// Where `vcc` stands among them.
-const VCC: u8 = 106;
+pub(super) const SCALARS: usize = MachineRegister::SCALARS as usize;
 
 /// Where accumulation registers begin among vector registers.
 const AGPRS: u32 = 1 << 16;
@@ -55,6 +53,9 @@ impl PartialOrd for Slot {
         Some(self.cmp(other))
     }
 }
+
+/// What registers or slots have. Copies share what did not change.
+type Map<K> = Flat<K, Rc<Vector>>;
 
 /// A scalar register: its contents, and the instruction that wrote it last; where paths meet, the highest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -173,7 +174,7 @@ impl State {
     /// A vector or accumulation register, if it may not be as on entry.
     pub(super) fn changed_vector(&self, register: MachineRegister) -> Option<&Vector> {
         let vectors = (!self.vectors_lost).then_some(&self.vectors)?;
-        vectors.get(number(register))
+        vectors.get(number(register)).map(|vector| &**vector)
     }
 
     /// Those that may not be as on entry.
@@ -191,7 +192,11 @@ impl State {
         change: impl FnOnce(&mut Vector),
     ) {
         let vectors = Rc::make_mut(&mut self.vectors);
-        vectors.change(number(register), Vector::entry(register), change);
+        vectors.change(
+            number(register),
+            || Rc::new(Vector::entry(register)),
+            |vector| change(Rc::make_mut(vector)),
+        );
     }
 
     /// From here on any vector register can have anything.
@@ -247,7 +252,7 @@ impl State {
         }
         // One more than is kept is not known, like those of which nothing is.
         if slots.len() < SLOTS || slots.get(slot).is_some() {
-            slots.insert(slot, vector);
+            slots.insert(slot, Rc::new(vector));
         } else {
             self.slots_lost = true;
         }
@@ -423,12 +428,19 @@ fn forget_in<K: Ord + Copy>(map: &mut Rc<Map<K>>, at: u32) {
         .iter()
         .filter_map(|(key, vector)| Some((key, vector.forget(at)?)));
     let changes: Vec<(K, Vector)> = changes.collect();
-    if !changes.is_empty() {
-        let map = Rc::make_mut(map);
-        for (key, vector) in changes {
-            map.insert(key, vector);
-        }
+    insert_all(map, changes);
+}
+
+/// Whether there were any.
+fn insert_all<K: Ord + Copy>(map: &mut Rc<Map<K>>, changes: Vec<(K, Vector)>) -> bool {
+    if changes.is_empty() {
+        return false;
     }
+    let map = Rc::make_mut(map);
+    for (key, vector) in changes {
+        map.insert(key, Rc::new(vector));
+    }
+    true
 }
 
 /// Where a register stands among vector registers, then accumulation registers. What is neither of them, and
@@ -459,38 +471,26 @@ fn join_maps<K: Ord + Copy>(
     here: impl Fn(K) -> Vector,
     there: impl Fn(K) -> Vector,
 ) -> bool {
-    let mut changes = Vec::new();
-    let mut others = other.iter().peekable();
-    for (key, vector) in map.iter() {
-        while let Some((key, other)) = others.next_if(|(other, _)| *other < key) {
-            changes.push((key, here(key).join(other)));
-        }
-        let joined = match others.next_if(|(other, _)| *other == key) {
-            Some((_, other)) if Rc::ptr_eq(other, vector) => continue,
-            Some((_, other)) => vector.join(other),
-            None => vector.join(&there(key)),
+    let changes = Flat::either(map, other).filter_map(|(key, one, other)| {
+        let joined = match (one, other) {
+            (None, None) => return None,
+            (None, Some(other)) => here(key).join(other),
+            (Some(one), None) => one.join(&there(key)),
+            (Some(one), Some(other)) if Rc::ptr_eq(one, other) => return None,
+            (Some(one), Some(other)) => one.join(other),
         };
-        if joined.active != vector.active || joined.inactive != vector.inactive {
-            changes.push((key, joined));
-        }
-    }
-    changes.extend(others.map(|(key, other)| (key, here(key).join(other))));
-    if changes.is_empty() {
-        return false;
-    }
-    let map = Rc::make_mut(map);
-    for (key, vector) in changes {
-        map.insert(key, vector);
-    }
-    true
+        let is_same =
+            |one: &Rc<Vector>| joined.active == one.active && joined.inactive == one.inactive;
+        (!one.is_some_and(is_same)).then_some((key, joined))
+    });
+    let changes: Vec<(K, Vector)> = changes.collect();
+    insert_all(map, changes)
 }
 
 /// Whether there is a slot with another base. Slots are ordered by their bases.
 fn has_other_base(slots: &Map<Slot>, base: Base) -> bool {
-    let ends = [slots.iter().next(), slots.iter().next_back()];
-    ends.into_iter()
-        .flatten()
-        .any(|(slot, _)| slot.base != base)
+    let ends = slots.ends();
+    ends.is_some_and(|ends| ends.iter().any(|slot| slot.base != base))
 }
 
 fn is_above(slot: Slot, from: i64) -> bool {
@@ -514,9 +514,9 @@ fn half(value: u64, high: bool) -> u32 {
 /// Where a register stands among the scalar registers that are followed.
 pub(super) fn scalar_index(register: MachineRegister) -> Option<u8> {
     match register {
-        MachineRegister::Sgpr(n) if n < VCC => Some(n),
-        MachineRegister::VccLo => Some(VCC),
-        MachineRegister::VccHi => Some(VCC.saturating_add(1)),
+        MachineRegister::Sgpr(n) if n < MachineRegister::SGPRS => Some(n),
+        MachineRegister::VccLo => Some(MachineRegister::SGPRS),
+        MachineRegister::VccHi => Some(MachineRegister::SGPRS.saturating_add(1)),
         MachineRegister::Sgpr(_)
         | MachineRegister::Vgpr(_)
         | MachineRegister::Agpr(_)

@@ -1,7 +1,10 @@
 //! The sets of `.debug_aranges`, as they are encoded: which addresses a unit says it covers.
 //!
 //! Finding a unit by them is left to `address_index`, which takes what it can read; this reads field by field, for
-//! those who show or check the section. Source: DWARF 5 §6.1.2, §7.21.
+//! those who show or check the section.
+//!
+//! Not by gimli 0.34: it refuses headers of versions other than 2 and 3 and with segment selectors, of which something is to be
+//! said here, and does not tell where a tuple is, whether one ended the set, and what follows it. Source: DWARF 5 §6.1.2, §7.21.
 
 use super::unit_length::UnitLength;
 use crate::error::{Error, Result};
@@ -19,7 +22,6 @@ pub(crate) struct AddressRangeSet<'a> {
     #[cfg_attr(not(feature = "serde"), expect(dead_code, reason = "only shown"))]
     pub(crate) length: u64,
     /// 4 or 8: the size of offsets in bytes.
-    #[cfg_attr(not(feature = "serde"), expect(dead_code, reason = "only shown"))]
     pub(crate) offset_size: u8,
     pub(crate) version: u16,
     /// Where the unit starts in `.debug_info`.

@@ -8,10 +8,11 @@
 
 use core::fmt;
 
-use gimli::{AttributeValue, Format, Section};
+use gimli::{AttributeValue, Section};
 
 use super::file::File;
 use super::id::UnitId;
+use super::unit_length::UnitLength;
 use super::{Bytes, DebugInfo};
 use crate::error::{Error, Result};
 
@@ -257,22 +258,13 @@ impl Part {
         base: usize,
         encoding: gimli::Encoding,
     ) -> Option<Part> {
-        let (length_size, offset_size) = match encoding.format {
-            Format::Dwarf32 => (4, 4),
-            Format::Dwarf64 => (12, 8),
-        };
+        let offset_size = usize::from(encoding.format.word_size());
         let body = base.checked_sub(table.header_size())?;
-        let start = body.checked_sub(length_size)?;
-        let length = match encoding.format {
-            Format::Dwarf32 => number(bytes.get(start..)?, 4)?,
-            Format::Dwarf64 if number(bytes.get(start..)?, 4)? == 0xffff_ffff => {
-                number(bytes.get(start.checked_add(4)?..)?, 8)?
-            }
-            Format::Dwarf64 => return None,
-        };
-        let end = body.checked_add(usize::try_from(length).ok()?)?;
+        let start = body.checked_sub(encoding.format.initial_length_size().into())?;
+        let length = UnitLength::read(bytes, start as u64, table.section()).ok()?;
+        let end = length.body.end;
         let header = bytes.get(body..base)?;
-        if end < base || end > bytes.len() || number(header, 2)? != 5 {
+        if length.body.start != body || end < base || number(header, 2)? != 5 {
             return None;
         }
         let room = end.checked_sub(base)?;

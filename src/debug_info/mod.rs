@@ -91,6 +91,7 @@ pub use source_frame::{SourceFrame, SourceFrames};
 pub use source_line::SourceLine;
 pub use type_name::type_name;
 pub use unit::{Language, UnitInfo, UnitKind, Units};
+pub(crate) use unit_length::UnitLength;
 pub use value::DieValue;
 pub use variable::{StartScope, Variable, VariableKind};
 pub use walk::Dies;

@@ -1,7 +1,8 @@
 //! Names of types, written as C writes them.
 //!
-//! As `llvm-dwarfdump` prints them: `int *`, `const char *`, `int (*)(int, ...)`, `float[3][4]`, a record
-//! or enumeration by its bare name; an anonymous one is `struct {...}` here. Source: DWARF 5 §5.
+//! As a debugger does, of types that were read: `int *`, `const char *`, `int (*)(int, ...)`, `float[3][4]`, a record or
+//! enumeration by its bare name, without scopes; an anonymous one is `struct {...}`. `dump` names entries, as
+//! llvm-dwarfdump does, which puts qualifiers and spaces elsewhere. Source: DWARF 5 §5.
 
 use std::sync::Arc;
 

@@ -18,9 +18,8 @@ use super::digits::{push_hex, push_right};
 use super::list::address;
 use super::names::quoted;
 use super::output::Output;
-use crate::debug_info::Bytes;
-use crate::error::{Error, Result};
-use crate::expr::Cursor;
+use crate::debug_info::{Bytes, UnitLength};
+use crate::error::Error;
 use crate::report::{Hex, hex_bytes};
 
 /// The names and shapes of the columns of rows.
@@ -80,10 +79,7 @@ struct RowFields {
 }
 
 /// Prints all line tables.
-pub(super) fn dump(
-    sources: &Sources<'_>,
-    output: &mut Output<'_>,
-) -> core::result::Result<(), Failure> {
+pub(super) fn dump(sources: &Sources<'_>, output: &mut Output<'_>) -> Result<(), Failure> {
     if output.json() {
         output.begin_array("line_tables")?;
     }
@@ -113,8 +109,9 @@ impl<'a> Lines<'a> {
     fn tables(&self, output: &mut Output<'_>) -> io::Result<()> {
         let mut next = 0;
         while next < self.bytes.len() {
-            let end = match self.end(next) {
-                Ok(end) => end,
+            let length = UnitLength::read(&self.bytes, next as u64, "line table");
+            let end = match length {
+                Ok(length) => length.body.end,
                 Err(error) => {
                     output.problem(&error.within(self.section, next as u64))?;
                     break;
@@ -134,18 +131,6 @@ impl<'a> Lines<'a> {
 
     fn malformed(&self, offset: usize, error: gimli::Error) -> Error {
         Error::malformed("line table", error.to_string()).within(self.section, offset as u64)
-    }
-
-    /// Where the table after the one at `offset` starts.
-    fn end(&self, offset: usize) -> Result<usize> {
-        let mut cursor = Cursor::new(self.bytes.slice().get(offset..).unwrap_or_default());
-        let mut length = u64::from(cursor.u32()?);
-        if length == 0xffff_ffff {
-            length = cursor.u64()?;
-        }
-        let start = offset.saturating_add(cursor.position());
-        cursor.bytes(length)?;
-        Ok(start.saturating_add(usize::try_from(length).unwrap_or(usize::MAX)))
     }
 
     /// Text that a header refers to; nothing if it is not there.

@@ -10,6 +10,7 @@ use super::Failure;
 use super::list::{List, ListEntry, address};
 use super::output::Output;
 use super::{Sources, Style};
+use crate::debug_info::UnitLength;
 use crate::debug_info::raw_list::LocationFormat;
 use crate::error::{Error, Result};
 use crate::expr::{Cursor, Encoding, Printer};
@@ -131,22 +132,13 @@ impl Lists<'_, '_> {
     }
 
     fn header<'a>(&self, bytes: &'a [u8], offset: u64) -> Result<Table<'a>> {
-        let from = usize::try_from(offset).unwrap_or(usize::MAX);
-        let mut cursor = Cursor::new(bytes.get(from..).unwrap_or_default());
-        let mut length = u64::from(cursor.u32()?);
-        let mut offset_size = 4;
-        if length == 0xffff_ffff {
-            length = cursor.u64()?;
-            offset_size = 8;
-        }
-        let body = cursor.position() as u64;
-        let end = offset.saturating_add(body).saturating_add(length);
-        let whole = usize::try_from(end)
-            .ok()
-            .and_then(|end| bytes.get(..end))
-            .ok_or_else(|| {
-                Error::malformed("location list table", "it goes past the end of the section")
-            })?;
+        let UnitLength {
+            length,
+            offset_size,
+            body,
+        } = UnitLength::read(bytes, offset, "location list table")?;
+        let mut cursor = Cursor::new(bytes);
+        cursor.go_to(body.start)?;
         let version = cursor.u16()?;
         let address_size = cursor.u8()?;
         let segment_size = cursor.u8()?;
@@ -166,9 +158,9 @@ impl Lists<'_, '_> {
             version,
             segment_size,
             offsets,
-            whole,
-            start: offset.saturating_add(cursor.position() as u64),
-            end,
+            whole: bytes.get(..body.end).unwrap_or_default(),
+            start: cursor.position() as u64,
+            end: body.end as u64,
         })
     }
 

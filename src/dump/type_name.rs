@@ -75,11 +75,15 @@ fn is_pointer(tag: DwTag) -> bool {
     )
 }
 
+/// Qualifiers, in the order in which a name has them.
+const QUALIFIERS: [(DwTag, &str); 3] = [
+    (dw::DW_TAG_const_type, "const"),
+    (dw::DW_TAG_volatile_type, "volatile"),
+    (dw::DW_TAG_restrict_type, "restrict"),
+];
+
 fn is_qualifier(tag: DwTag) -> bool {
-    matches!(
-        tag,
-        dw::DW_TAG_const_type | dw::DW_TAG_volatile_type | dw::DW_TAG_restrict_type
-    )
+    QUALIFIERS.iter().any(|(known, _)| *known == tag)
 }
 
 /// One name in the making. What stands before the place of a variable's name is written on the way into
@@ -222,27 +226,17 @@ impl<'a> Namer<'_, '_, 'a> {
 
     /// The qualifiers that stand on each other, and what they qualify.
     fn qualifiers(&mut self, die: &Die<'a>) -> (Vec<&'static str>, Option<Die<'a>>) {
-        let mut found: Vec<&'static str> = Vec::new();
+        let mut found = Vec::new();
         let mut next = Some(die.clone());
         for _ in 0..DEPTH {
-            let Some(die) = &next else { break };
-            let word = match die.tag() {
-                dw::DW_TAG_const_type => "const",
-                dw::DW_TAG_volatile_type => "volatile",
-                dw::DW_TAG_restrict_type => "restrict",
-                _ => break,
+            let Some(die) = next.take_if(|die| is_qualifier(die.tag())) else {
+                break;
             };
-            if !found.contains(&word) {
-                found.push(word);
-            }
-            next = self.inner(&die.clone());
+            found.push(die.tag());
+            next = self.inner(&die);
         }
-        found.sort_by_key(|word| {
-            ["const", "volatile", "restrict"]
-                .iter()
-                .position(|w| w == word)
-        });
-        (found, next)
+        let words = QUALIFIERS.iter().filter(|(tag, _)| found.contains(tag));
+        (words.map(|(_, word)| *word).collect(), next)
     }
 
     fn qualifiers_before(&mut self, die: &Die<'a>, depth: u32) {

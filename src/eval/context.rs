@@ -5,10 +5,10 @@ use core::fmt;
 
 use super::resolver::{LocationAttribute, Resolver};
 use super::value::Value;
-use crate::arch::{Lane, LoadAddress, ProcessAddress, Processor, Register};
+use crate::arch::{AddressSpace, Lane, LoadAddress, ProcessAddress, Processor, Register};
 use crate::error::Result;
 use crate::limits::Limits;
-use crate::location::{Arena, Location};
+use crate::location::{Arena, LaneSelect, Location};
 use crate::meter::Meter;
 use crate::wave::Wave;
 
@@ -49,6 +49,19 @@ pub enum LaneFocus {
     One(Lane),
     /// All at once: the result may stand for all lanes.
     All,
+}
+
+impl LaneFocus {
+    /// Whose memory an address of a space is in.
+    #[inline]
+    pub(crate) const fn select(self, space: AddressSpace) -> LaneSelect {
+        match self {
+            _ if !space.is_lane_specific() => LaneSelect::None,
+            LaneFocus::None => LaneSelect::None,
+            LaneFocus::One(lane) => LaneSelect::One(lane),
+            LaneFocus::All => LaneSelect::Each,
+        }
+    }
 }
 
 /// How strictly the text is followed where real producers do not; see `spec-notes/reading.md`.

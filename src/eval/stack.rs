@@ -3,7 +3,6 @@
 //! Sources: HET A.2.5.4.1 (stack operations), A.2.5.4.4.3 (implicit conversions).
 
 use super::budget::steps_for_places;
-use super::context::LaneFocus;
 use super::control::ENTRY;
 use super::machine::Machine;
 use super::value::{BaseType, BaseTypeEncoding, Value};
@@ -189,12 +188,7 @@ impl<'a> Machine<'_, '_, 'a> {
         if space == AddressSpace::None && address.step == 0 {
             return Ok(Location::byte(self.truncate(address.base)));
         }
-        let bits = space.address_size_in_bits(self.unit().encoding.address_size);
-        let mask = if bits >= 64 {
-            u64::MAX
-        } else {
-            !(u64::MAX << bits)
-        };
+        let mask = space.address_mask(self.unit().encoding.address_size);
         let Linear { base, step } = address;
         let mut lane_step = 0;
         if step != 0 {
@@ -218,14 +212,8 @@ impl<'a> Machine<'_, '_, 'a> {
                 return Err(self.needs_lane());
             }
         }
-        let lane = match (space.is_lane_specific(), self.context.lane) {
-            (false, _) | (true, LaneFocus::None) => LaneSelect::None,
-            (true, LaneFocus::One(lane)) => LaneSelect::One(lane),
-            (true, LaneFocus::All) => {
-                self.budget.used_lane = true;
-                LaneSelect::Each
-            }
-        };
+        let lane = self.context.lane.select(space);
+        self.budget.used_lane |= lane == LaneSelect::Each;
         let bit_offset = u128::from(base & mask) * 8;
         Ok(Location::One(Place {
             storage: Storage::Memory { space, lane },

@@ -1,12 +1,14 @@
 //! CIEs and FDEs. Sources: HET A.6.4.1, DWARF 5 §6.4.1; for `.eh_frame` the LSB Core Specification,
 //! "Exception Frames".
 
+use core::ops::Range;
 use std::sync::Arc;
 
 use fallible_iterator::FallibleIterator;
 
 use super::augmentation::Augmentation;
 use crate::arch::Register;
+use crate::debug_info::UnitLength;
 use crate::error::{Error, Result};
 use crate::expr::Cursor;
 
@@ -232,49 +234,18 @@ impl<'a> FrameSection<'a> {
 
     /// The header at `offset`; nothing at the end of the section.
     fn header(&self, offset: u64) -> Result<Option<Header<'a>>> {
-        let start = usize::try_from(offset)
-            .ok()
-            .and_then(|offset| self.bytes.get(offset..))
-            .unwrap_or_default();
-        if start.is_empty() {
+        if offset >= self.bytes.len() as u64 {
             return Ok(None);
         }
         let place = |error: Error| error.within(self.name(), offset);
-        let mut cursor = Cursor::new(start);
-        let mut length = u64::from(cursor.u32().map_err(place)?);
-        let mut offset_size = 4;
-        if length == 0xffff_ffff {
-            length = cursor.u64().map_err(place)?;
-            offset_size = 8;
-        } else if length >= 0xffff_fff0 {
-            return Err(self.malformed(
-                offset,
-                "entry length",
-                "0xfffffff0 to 0xfffffffe are reserved",
-            ));
-        }
-        let after_length = offset.saturating_add(cursor.position() as u64);
-        let end = after_length.saturating_add(length);
-        let body = cursor.bytes(length).map_err(|_| {
-            self.malformed(
-                offset,
-                "entry length",
-                "it goes past the end of the section",
-            )
-        })?;
-        let mut body = Cursor::new(body);
-        if length == 0 {
-            return Ok(Some(Header {
-                offset,
-                offset_size,
-                length,
-                id: 0,
-                id_offset: after_length,
-                body,
-                end,
-            }));
-        }
+        let UnitLength {
+            length,
+            offset_size,
+            body: Range { start, end },
+        } = UnitLength::read(self.bytes, offset, "entry length").map_err(place)?;
+        let mut body = Cursor::new(self.bytes.get(start..end).unwrap_or_default());
         let id = match self.kind {
+            _ if length == 0 => 0,
             SectionKind::DebugFrame => body.sized(offset_size).map_err(place)?,
             // The pointer of `.eh_frame` has four bytes in both formats.
             SectionKind::EhFrame => body.u32().map_err(place)?.into(),
@@ -284,9 +255,9 @@ impl<'a> FrameSection<'a> {
             offset_size,
             length,
             id,
-            id_offset: after_length,
+            id_offset: start as u64,
             body,
-            end,
+            end: end as u64,
         }))
     }
 

@@ -57,6 +57,9 @@ pub struct CfaRow {
     pub spec: &'static str,
 }
 
+/// Registers with smaller numbers fit into the low six bits of `DW_CFA_offset` and `DW_CFA_restore`.
+pub(super) const SMALL_REGISTERS: u64 = 0x40;
+
 /// What a call frame instruction does to the row at hand. Offsets are in bytes. Source: HET A.6.4.2, DWARF 5 §6.4.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect<'a> {

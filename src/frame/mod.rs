@@ -42,7 +42,7 @@ pub use instruction::{
     CFA_ROWS, CfaOpcode, CfaOperand, CfaRow, Instruction, InstructionItem, Instructions,
 };
 pub use print::FramePrinter;
-pub(crate) use row::RULES_PER_STEP;
+pub(crate) use row::{REMEMBERED, RULES_PER_STEP};
 pub use row::{Row, Rows};
 pub use rule::{CfaRule, RegisterRule, RuleExpression};
 pub use stop::Stopped;

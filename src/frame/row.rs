@@ -43,21 +43,6 @@ impl<'a> Row<'a> {
         self.cfa == CfaRule::None && self.rules.is_empty()
     }
 
-    /// Register, offset and space of the CFA.
-    ///
-    /// # Errors
-    /// [`SpecRule::CfaRule`] if it is none of a register.
-    fn cfa_register(&self) -> Result<(u64, i64, u64)> {
-        match self.cfa {
-            CfaRule::Register {
-                register,
-                offset,
-                space,
-            } => Ok((register, offset, space)),
-            CfaRule::None | CfaRule::Expression(_) => Err(SpecRule::CfaRule.into()),
-        }
-    }
-
     /// Takes over the rules of another row, in the memory that it has.
     fn copy_rules(&mut self, other: &Row<'a>) {
         self.cfa = other.cfa;
@@ -76,8 +61,55 @@ impl<'a> Row<'a> {
     }
 }
 
+impl<'a> CfaRule<'a> {
+    /// Executes an instruction; whether it says something of the CFA.
+    ///
+    /// # Errors
+    /// [`SpecRule::CfaRule`] if it changes a part of a rule that is not a register plus an offset.
+    // Where rows are read nothing is left of this for most instructions.
+    #[inline(always)]
+    pub(super) fn apply(&mut self, effect: Effect<'a>) -> Result<bool> {
+        match (effect, self) {
+            (
+                Effect::DefineCfa {
+                    register,
+                    offset,
+                    space,
+                },
+                cfa,
+            ) => {
+                *cfa = CfaRule::Register {
+                    register,
+                    offset,
+                    space,
+                };
+            }
+            (Effect::CfaExpression(expression), cfa) => *cfa = CfaRule::Expression(expression),
+            (Effect::CfaRegister(new), CfaRule::Register { register, .. }) => *register = new,
+            (Effect::CfaOffset(new), CfaRule::Register { offset, .. }) => *offset = new,
+            (Effect::CfaRegister(_) | Effect::CfaOffset(_), _) => {
+                return Err(SpecRule::CfaRule.into());
+            }
+            (
+                Effect::Nothing
+                | Effect::Advance(_)
+                | Effect::SetLocation(_)
+                | Effect::Rule(..)
+                | Effect::RestoreRule(_)
+                | Effect::RememberState
+                | Effect::RestoreState,
+                _,
+            ) => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
 /// As many rules are copied or moved in a step.
 pub(crate) const RULES_PER_STEP: u64 = 16;
+
+/// As many rows are remembered at once. Compilers nest two or three.
+pub(crate) const REMEMBERED: usize = 64;
 
 /// What of a CIE the meaning of instructions depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -334,7 +366,8 @@ impl<'a> Rows<'a> {
     /// Executes an instruction; gives the start of the next row if it begins one.
     #[inline(always)]
     fn execute(&mut self, item: InstructionItem<'a>) -> Result<Option<u64>> {
-        match item.effect(self.factors.data) {
+        let effect = item.effect(self.factors.data);
+        match effect {
             Effect::Nothing => {}
             Effect::Advance(delta) => {
                 let distance = delta.checked_mul(self.factors.code);
@@ -352,30 +385,18 @@ impl<'a> Rows<'a> {
             Effect::RememberState => self.remember()?,
             Effect::RestoreState => self.restore_state()?,
             Effect::RestoreRule(register) => self.restore_rule(register)?,
-            Effect::DefineCfa {
-                register,
-                offset,
-                space,
-            } => self.set_cfa(register, offset, space),
-            Effect::CfaRegister(register) => {
-                let (_, offset, space) = self.row.cfa_register()?;
-                self.set_cfa(register, offset, space);
-            }
-            Effect::CfaOffset(offset) => {
-                let (register, _, space) = self.row.cfa_register()?;
-                self.set_cfa(register, offset, space);
-            }
-            Effect::CfaExpression(expression) => self.row.cfa = CfaRule::Expression(expression),
+            Effect::DefineCfa { .. }
+            | Effect::CfaRegister(_)
+            | Effect::CfaOffset(_)
+            | Effect::CfaExpression(_) => drop(self.row.cfa.apply(effect)?),
             Effect::Rule(register, rule) => self.give(register, rule)?,
         }
         Ok(None)
     }
 
     fn remember(&mut self) -> Result<()> {
-        /// Compilers nest two or three.
-        const DEPTH: usize = 64;
-        if self.remembered.len() >= DEPTH {
-            return Err(too_many("rows that are remembered", DEPTH as u64));
+        if self.remembered.len() >= REMEMBERED {
+            return Err(too_many("rows that are remembered", REMEMBERED as u64));
         }
         self.end_group();
         self.charge()?;
@@ -492,14 +513,6 @@ impl<'a> Rows<'a> {
     fn charge(&mut self) -> Result<()> {
         let rules = self.row.rules.len().saturating_add(self.group.len()) as u64;
         self.spend(rules.div_ceil(RULES_PER_STEP))
-    }
-
-    fn set_cfa(&mut self, register: u64, offset: i64, space: u64) {
-        self.row.cfa = CfaRule::Register {
-            register,
-            offset,
-            space,
-        };
     }
 }
 

@@ -5,21 +5,14 @@
 //! disk cuts it. Source: ELF gABI "Program Header"; core(5); the Linux kernel's `fs/binfmt_elf.c` and the
 //! ROCm runtime's `amd_core_dump.cpp` as writers.
 
+use object::LittleEndian as LE;
+use object::elf::{self, PN_XNUM};
+use object::pod;
+
 use super::problem::{FileOffset, ProblemKind, ProblemPlace, Problems};
 use crate::error::{Error, Result};
-use crate::object::bytes::{len, slice_at, u16_at, u32_at, u64_at};
-
-/// `ET_CORE`.
-const CORE: u16 = 4;
-/// `EM_AMDGPU`: the half that the ROCm runtime writes.
-const EM_AMDGPU: u16 = 224;
-/// `PN_XNUM`: the number of program headers stands in section header 0.
-const PN_XNUM: u16 = 0xffff;
-/// The size of an ELF64 program header, in bytes.
-const PROGRAM_HEADER: u64 = 56;
-const PT_NULL: u32 = 0;
-const PT_LOAD: u32 = 1;
-const PT_NOTE: u32 = 4;
+use crate::object::bytes::{len, pod_at, slice_at, u32_at};
+use crate::object::elf::{Header, RawSection, RawSegment};
 
 /// A core file, opened.
 #[derive(Debug)]
@@ -72,43 +65,41 @@ impl<'data> CoreFile<'data> {
         if data.get(4..6) != Some(&[2, 1]) {
             return bad("it is not of a 64-bit little-endian process");
         }
-        match u16_at(data, 16) {
-            Some(CORE) => {}
-            Some(_) if u16_at(data, 18) == Some(EM_AMDGPU) => {
-                return bad("it is a code object, not a core (e_type is not ET_CORE)");
-            }
-            Some(_) => return bad("it is not a core (e_type is not ET_CORE)"),
-            None => return bad("the ELF header ends too early"),
-        }
-        let (Some(table), Some(size), Some(count)) =
-            (u64_at(data, 32), u16_at(data, 54), u16_at(data, 56))
-        else {
+        let Some(header) = pod_at::<Header>(data, 0) else {
             return bad("the ELF header ends too early");
         };
-        if count != 0 && u64::from(size) < PROGRAM_HEADER {
+        let is_gpu_half = header.e_machine.get(LE) == elf::EM_AMDGPU;
+        if header.e_type.get(LE) != elf::ET_CORE {
+            return bad(match is_gpu_half {
+                true => "it is a code object, not a core (e_type is not ET_CORE)",
+                false => "it is not a core (e_type is not ET_CORE)",
+            });
+        }
+        let (size, count) = (header.e_phentsize.get(LE), header.e_phnum.get(LE));
+        if count != 0 && usize::from(size) < size_of::<RawSegment>() {
             return bad("its program headers are shorter than 56 bytes");
         }
         let mut found = CoreFile {
             data,
-            is_gpu_half: u16_at(data, 18) == Some(EM_AMDGPU),
+            is_gpu_half,
             segments: Vec::new(),
             notes: Vec::new(),
         };
-        let count = found.count(count, file, problems);
+        let count = found.count(header, file, problems);
+        let table = header.e_phoff.get(LE);
         found.read_headers(table, size.into(), count, file, problems);
         Ok(found)
     }
 
     /// How many program headers there are; the most there can be, if a file that was cut does not say.
-    fn count(&self, stated: u16, file: usize, problems: &mut Problems) -> u64 {
+    fn count(&self, header: &Header, file: usize, problems: &mut Problems) -> u64 {
+        let stated = header.e_phnum.get(LE);
         if stated != PN_XNUM {
             return stated.into();
         }
-        let section = u64_at(self.data, 40).filter(|&at| at != 0);
-        let extended =
-            section.and_then(|at| u32_at(self.data, at.checked_add(SECTION_HEADER_INFO)?));
-        if let Some(extended) = extended {
-            return extended.into();
+        let sections = Some(header.e_shoff.get(LE)).filter(|&at| at != 0);
+        if let Some(first) = sections.and_then(|at| pod_at::<RawSection>(self.data, at)) {
+            return first.sh_info.get(LE).into();
         }
         let place = FileOffset { file, offset: 40 };
         problems.add(
@@ -134,7 +125,7 @@ impl<'data> CoreFile<'data> {
             let at = index
                 .checked_mul(size)
                 .and_then(|offset| table.checked_add(offset));
-            let header = at.and_then(|at| slice_at(self.data, at, PROGRAM_HEADER));
+            let header = at.and_then(|at| pod_at::<RawSegment>(self.data, at));
             let (Some(at), Some(header)) = (at, header) else {
                 let place = at.map(|offset| FileOffset { file, offset });
                 let of = if count == u64::MAX {
@@ -157,19 +148,19 @@ impl<'data> CoreFile<'data> {
     }
 
     /// Reads a program header; gives the offset of its contents, if it has any.
-    fn read_header(&mut self, header: &[u8], missing: &mut Missing) -> Option<u64> {
-        let kind = u32_at(header, 0)?;
-        let (offset, address) = (u64_at(header, 8)?, u64_at(header, 16)?);
-        let (stored, in_memory) = (u64_at(header, 32)?, u64_at(header, 40)?);
-        if kind == PT_NULL && header.iter().all(|&byte| byte == 0) {
+    fn read_header(&mut self, header: &RawSegment, missing: &mut Missing) -> Option<u64> {
+        let kind = header.p_type.get(LE);
+        let (offset, address) = (header.p_offset.get(LE), header.p_vaddr.get(LE));
+        let (stored, in_memory) = (header.p_filesz.get(LE), header.p_memsz.get(LE));
+        if pod::bytes_of(header).iter().all(|&byte| byte == 0) {
             missing.headers = missing.headers.saturating_add(1);
             return None;
         }
-        if kind != PT_LOAD && kind != PT_NOTE {
+        if kind != elf::PT_LOAD && kind != elf::PT_NOTE {
             return None;
         }
         // The rest of a segment's memory is not zero but unknown.
-        let stated = if kind == PT_LOAD {
+        let stated = if kind == elf::PT_LOAD {
             stored.min(in_memory)
         } else {
             stored
@@ -183,7 +174,7 @@ impl<'data> CoreFile<'data> {
         if size == 0 {
             return (stated != 0).then_some(offset);
         }
-        if kind == PT_NOTE {
+        if kind == elf::PT_NOTE {
             self.notes.push(extent);
         } else if address.checked_add(size).is_some() {
             self.segments.push(Segment { address, extent });
@@ -211,9 +202,6 @@ impl<'data> CoreFile<'data> {
         }
     }
 }
-
-/// The offset of `sh_info` in an ELF64 section header.
-const SECTION_HEADER_INFO: u64 = 44;
 
 /// One ELF note of a core file.
 #[derive(Clone, Copy, Debug)]

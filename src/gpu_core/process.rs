@@ -7,10 +7,14 @@
 use core::ops::Range;
 use std::borrow::Cow;
 
+use object::LittleEndian as LE;
+use object::elf;
+
 use super::problem::{Problem, ProblemKind, ProblemPlace};
 use super::{Dispatch, GpuCore, LoadedObject, ObjectSource};
 use crate::arch::{CodeAddress, LoadAddress, ProcessAddress};
-use crate::object::bytes::{u16_at, u32_at, u64_at};
+use crate::object::bytes::pod_at;
+use crate::object::elf::{Header, RawSegment};
 use crate::object::{CodeObject, Kernel};
 
 /// A code object at the address where it is loaded.
@@ -278,34 +282,32 @@ impl GpuCore<'_> {
 /// The loaded segments of a code object whose file is not known: its headers are at the start of its loaded memory,
 /// where linkers put them.
 fn loaded_segments(core: &GpuCore<'_>, load_address: LoadAddress) -> Vec<Range<u64>> {
-    const HEADER: usize = 64;
-    const PROGRAM_HEADER: usize = 56;
-    const PT_LOAD: u32 = 1;
     let read = |offset: u64, out: &mut [u8]| {
         load_address
             .checked_to_process(CodeAddress(offset))
             .is_some_and(|at| core.read_memory(at.0, out))
     };
-    let mut header = [0; HEADER];
+    let mut header = [0; size_of::<Header>()];
     let mut found = Vec::new();
     if !read(0, &mut header) || !crate::object::is_amdgpu(&header) {
         return found;
     }
-    let (table, count) = (u64_at(&header, 32), u16_at(&header, 56));
-    for index in 0..u64::from(count.unwrap_or(0)) {
-        let mut segment = [0; PROGRAM_HEADER];
-        let at = index.checked_mul(PROGRAM_HEADER as u64);
-        let at = at.zip(table).and_then(|(at, table)| table.checked_add(at));
+    let Some(header) = pod_at::<Header>(&header, 0) else {
+        return found;
+    };
+    let mut at = Some(header.e_phoff.get(LE));
+    for _ in 0..header.e_phnum.get(LE) {
+        let mut segment = [0; size_of::<RawSegment>()];
         if !at.is_some_and(|at| read(at, &mut segment)) {
             break;
         }
-        if let (Some(PT_LOAD), Some(start), Some(size)) = (
-            u32_at(&segment, 0),
-            u64_at(&segment, 16),
-            u64_at(&segment, 40),
-        ) && let Some(end) = start.checked_add(size)
+        at = at.and_then(|at| at.checked_add(segment.len() as u64));
+        if let Some(segment) = pod_at::<RawSegment>(&segment, 0)
+            && segment.p_type.get(LE) == elf::PT_LOAD
         {
-            found.push(start..end);
+            let start = segment.p_vaddr.get(LE);
+            let end = start.checked_add(segment.p_memsz.get(LE));
+            found.extend(end.map(|end| start..end));
         }
     }
     found

@@ -5,6 +5,7 @@
 use core::ops::Range;
 
 use super::layout::{RecordLayout, State};
+use crate::isa::MachineRegister;
 
 /// Offsets from the start of a record, in bytes: the vector registers come first, the gap last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,13 +62,11 @@ impl RecordLayout {
     /// The numbers of scalar registers with other names, of `saved` that are saved. Those before are the named
     /// ones.
     pub(super) fn aliases(&self, saved: u32) -> Option<Range<u32>> {
-        let end = saved.min(ALLOCATED);
+        // More can be saved than a wave has, those with other names included.
+        let end = saved.min(MachineRegister::SCALARS.into());
         Some(end.checked_sub(self.aliases)?..end)
     }
 }
-
-/// How many scalar registers a wave has at most, those with other names included. More can be saved.
-const ALLOCATED: u32 = 108;
 
 #[cfg(test)]
 mod tests {

@@ -62,6 +62,17 @@ macro_rules! unnumbered {
 pub(super) use unnumbered;
 
 impl MachineRegister {
+    /// How many registers `sN` there are at most.
+    pub(crate) const SGPRS: u8 = 106;
+    /// How many there are with the halves of `vcc`, which instructions number after them.
+    pub(crate) const SCALARS: u8 = MachineRegister::SGPRS + 2;
+
+    /// All `sN`, and the halves of `vcc`.
+    pub(crate) fn scalars() -> impl Iterator<Item = MachineRegister> {
+        let numbered = (0..MachineRegister::SGPRS).map(MachineRegister::Sgpr);
+        numbered.chain([MachineRegister::VccLo, MachineRegister::VccHi])
+    }
+
     /// The DWARF register the dword is a part of, in a wave of this size, and whether it is the upper
     /// half. Nothing for a register that DWARF has no number for, which in a wave of 32 lanes are the upper
     /// halves of `vcc` and `exec` too.

@@ -55,11 +55,10 @@ impl Changed {
 impl FunctionFlow {
     /// Over how many instructions [`changed_between`](Self::changed_between) goes.
     pub(super) fn cost_of_changes(&self) -> usize {
-        /// A call may change as many scalar registers.
-        const SCALARS: usize = 108;
         let instructions = &self.code().instructions;
         let calls = (instructions.iter()).filter(|one| matches!(one.effect, Effect::Call { .. }));
-        let registers = SCALARS.saturating_add(self.code().vectors_with_lanes().count());
+        let scalars = usize::from(MachineRegister::SCALARS);
+        let registers = scalars.saturating_add(self.code().vectors_with_lanes().count());
         let calls = calls.count().saturating_mul(registers);
         instructions.len().saturating_mul(8).saturating_add(calls)
     }
@@ -110,9 +109,7 @@ impl FunctionFlow {
         }
         if let Effect::Call { .. } = instruction.effect {
             let writes = code.callee(index).and_then(|callee| callees.writes(callee));
-            let scalars = (0..106).map(MachineRegister::Sgpr);
-            let named = [MachineRegister::VccLo, MachineRegister::VccHi];
-            for register in scalars.chain(named).chain(code.vectors_with_lanes()) {
+            for register in MachineRegister::scalars().chain(code.vectors_with_lanes()) {
                 let is_kept = code.convention.preserves(register)
                     || writes.is_some_and(|writes| !writes.contains(register));
                 if !is_kept {

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use super::dataflow::Returned;
-use super::place::{DwordPlace, Slot};
+use super::place::DwordPlace;
 use super::value::Value;
-use crate::arch::{Register, ScratchAddressing, WaveSize};
+use crate::arch::{Register, WaveSize};
 use crate::isa::MachineRegister;
 use crate::wave::{Memory, Wave};
 
@@ -123,27 +123,11 @@ pub(super) fn read(
         DwordPlace::Scalar(register) => contents.scalar(register),
         DwordPlace::Lane { register, lane } => contents.vector_lane(register, lane),
         DwordPlace::Scratch { slot, lane } => {
-            contents.scratch(scratch_address(contents, slot, lane, wave_size)?)
+            let base = match slot.base {
+                Some(register) => contents.scalar(register)?,
+                None => 0,
+            };
+            contents.scratch(slot.address(base, lane, wave_size)?)
         }
     }
-}
-
-/// Where a lane's dword of a row of scratch lies in the wave's.
-fn scratch_address(
-    contents: &impl Contents,
-    slot: Slot,
-    lane: u8,
-    wave_size: WaveSize,
-) -> Option<u64> {
-    let base = match slot.base {
-        Some(register) => i64::from(contents.scalar(register)?),
-        None => 0,
-    };
-    let lanes = i64::from(wave_size.lanes());
-    let row = match slot.addressing {
-        ScratchAddressing::Flat => base.checked_add(slot.offset)?.checked_mul(lanes)?,
-        ScratchAddressing::Buffer => base.checked_add(slot.offset.checked_mul(lanes)?)?,
-    };
-    let address = row.checked_add(i64::from(lane).checked_mul(4)?)?;
-    u64::try_from(address).ok()
 }

@@ -85,7 +85,6 @@ mod contents;
 mod dataflow;
 mod exec;
 mod facts;
-mod flat;
 mod function;
 mod gap;
 mod history;

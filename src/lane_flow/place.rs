@@ -3,7 +3,7 @@
 use core::cmp::Ordering;
 use core::fmt;
 
-use crate::arch::ScratchAddressing;
+use crate::arch::{ScratchAddressing, WaveSize};
 use crate::isa::MachineRegister;
 
 /// A dword of scratch for each lane, relative to what a scalar register has at the stop.
@@ -26,6 +26,18 @@ impl Slot {
     /// Whether both count from the same, so that other offsets are other places.
     pub(super) fn is_comparable(self, other: Slot) -> bool {
         self.base == other.base && self.addressing == other.addressing
+    }
+
+    /// Where a lane's dword of the row lies in the wave's scratch.
+    ///
+    /// * `base`: what the register has; 0 if there is none.
+    pub(crate) fn address(self, base: u32, lane: u8, wave_size: WaveSize) -> Option<u64> {
+        let (base, lanes) = (i64::from(base), i64::from(wave_size.lanes()));
+        let row = match self.addressing {
+            ScratchAddressing::Flat => base.checked_add(self.offset)?.checked_mul(lanes)?,
+            ScratchAddressing::Buffer => base.checked_add(self.offset.checked_mul(lanes)?)?,
+        };
+        u64::try_from(row.checked_add(i64::from(lane).checked_mul(4)?)?).ok()
     }
 }
 

@@ -3,10 +3,12 @@
 use super::value::Value;
 use crate::isa::MachineRegister;
 
-/// How many dwords of scalar registers are followed: `s0` to `s105`, then those of [`NAMED`].
-const SCALARS: u32 = 113;
+/// How many registers `sN` are followed. After them those of [`NAMED`] are numbered.
+const SGPRS: u32 = MachineRegister::SGPRS as u32;
+/// How many dwords of scalar registers are followed.
+const SCALARS: u32 = SGPRS + NAMED.len() as u32;
 
-/// The scalar registers after `s105`, in the order of their numbers here.
+/// The scalar registers after `sN`, in the order of their numbers here.
 const NAMED: [MachineRegister; 7] = [
     MachineRegister::VccLo,
     MachineRegister::VccHi,
@@ -20,27 +22,28 @@ const NAMED: [MachineRegister; 7] = [
 /// The number of a scalar register among those that are followed; nothing for `exec`, `scc`, those of the
 /// trap handler and vector registers.
 fn scalar_index(register: MachineRegister) -> Option<u32> {
-    match register {
-        MachineRegister::Sgpr(n) => Some(u32::from(n)).filter(|n| *n < 106),
-        MachineRegister::VccLo => Some(106),
-        MachineRegister::VccHi => Some(107),
-        MachineRegister::M0 => Some(108),
-        MachineRegister::FlatScratchLo => Some(109),
-        MachineRegister::FlatScratchHi => Some(110),
-        MachineRegister::XnackMaskLo => Some(111),
-        MachineRegister::XnackMaskHi => Some(112),
+    let named = match register {
+        MachineRegister::Sgpr(n) => return Some(u32::from(n)).filter(|n| *n < SGPRS),
+        MachineRegister::VccLo => 0_u32,
+        MachineRegister::VccHi => 1,
+        MachineRegister::M0 => 2,
+        MachineRegister::FlatScratchLo => 3,
+        MachineRegister::FlatScratchHi => 4,
+        MachineRegister::XnackMaskLo => 5,
+        MachineRegister::XnackMaskHi => 6,
         MachineRegister::Vgpr(_)
         | MachineRegister::Agpr(_)
         | MachineRegister::Ttmp(_)
         | MachineRegister::ExecLo
         | MachineRegister::ExecHi
-        | MachineRegister::Scc => None,
-    }
+        | MachineRegister::Scc => return None,
+    };
+    Some(SGPRS.saturating_add(named))
 }
 
 /// The scalar register with a number.
 fn numbered_scalar(index: u32) -> Option<MachineRegister> {
-    match index.checked_sub(106) {
+    match index.checked_sub(SGPRS) {
         None => u8::try_from(index).ok().map(MachineRegister::Sgpr),
         Some(named) => NAMED.get(usize::try_from(named).ok()?).copied(),
     }

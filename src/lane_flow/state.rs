@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::flat::Flat;
 use super::place::{DwordPlace, Slot};
 use super::scalars::{Scalars, bit};
 use super::value::Value;
 use super::vector::{Vector, Whole};
+use crate::flat::Flat;
 use crate::isa::{MachineRegister, Operand};
 
 /// The registers that addresses on the stack are counted from, `s32` to `s34`: a bit for each number.
@@ -212,10 +212,12 @@ impl State {
     pub(super) fn replace(&mut self, value: Value, by: Value) {
         self.scalars.replace(value, by);
         if self.vectors.iter().any(|(_, vector)| vector.has(value)) {
-            Arc::make_mut(&mut self.vectors).change(|vector| vector.replace(value, by));
+            let vectors = Arc::make_mut(&mut self.vectors).iter_mut();
+            vectors.for_each(|(_, vector)| vector.replace(value, by));
         }
         if self.slots.iter().any(|(_, vector)| vector.has(value)) {
-            Arc::make_mut(&mut self.slots).change(|vector| vector.replace(value, by));
+            let slots = Arc::make_mut(&mut self.slots).iter_mut();
+            slots.for_each(|(_, vector)| vector.replace(value, by));
         }
     }
 

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::flat::Flat;
 use super::place::{DwordPlace, Slot};
 use super::value::Value;
+use crate::flat::Flat;
 use crate::isa::MachineRegister;
 
 /// What a whole vector register, or a row of scratch, has in the lanes that are not listed by themselves.
@@ -190,11 +190,10 @@ impl Vector {
         if self.has(value)
             && let Some(lanes) = &mut self.lanes.0
         {
-            Arc::make_mut(lanes).change(|known| {
-                if *known == value {
-                    *known = by;
-                }
-            });
+            let lanes = Arc::make_mut(lanes).iter_mut();
+            for (_, known) in lanes.filter(|(_, known)| **known == value) {
+                *known = by;
+            }
         }
     }
 

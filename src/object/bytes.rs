@@ -1,6 +1,8 @@
 //! Little-endian numbers and slices at offsets that come from a file: out of range is nothing, never a
 //! panic.
 
+use object::pod::{self, Pod};
+
 /// The `len` bytes at `offset`.
 pub(crate) fn slice_at(data: &[u8], offset: u64, len: u64) -> Option<&[u8]> {
     let start = usize::try_from(offset).ok()?;
@@ -15,6 +17,12 @@ pub(crate) fn tail_at(data: &[u8], offset: u64) -> Option<&[u8]> {
 
 fn array_at<const N: usize>(data: &[u8], offset: u64) -> Option<[u8; N]> {
     tail_at(data, offset)?.first_chunk::<N>().copied()
+}
+
+/// The structure at `offset`, as the file holds it.
+pub(crate) fn pod_at<T: Pod>(data: &[u8], offset: u64) -> Option<&T> {
+    let (read, _) = pod::from_bytes(tail_at(data, offset)?).ok()?;
+    Some(read)
 }
 
 /// The number of 2 bytes at `offset`.

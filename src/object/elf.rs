@@ -16,13 +16,11 @@ use crate::error::{Error, Result};
 use crate::meter::{Held, Meter};
 
 /// The header type of every code object.
-pub(super) type Header = FileHeader64<LE>;
+pub(crate) type Header = FileHeader64<LE>;
 /// A section header of every code object.
-pub(super) type RawSection = SectionHeader64<LE>;
+pub(crate) type RawSection = SectionHeader64<LE>;
 /// A program header of every code object.
-pub(super) type RawSegment = ProgramHeader64<LE>;
-
-const EM_AMDGPU: u16 = 224;
+pub(crate) type RawSegment = ProgramHeader64<LE>;
 
 /// The operating system a code object is for (`e_ident[EI_OSABI]`).
 #[non_exhaustive]
@@ -180,7 +178,7 @@ pub(super) fn machine(data: &[u8]) -> Option<u16> {
 
 /// Whether the bytes start as an ELF64 little-endian file for AMDGPU.
 pub(crate) fn is_amdgpu(data: &[u8]) -> bool {
-    data.starts_with(b"\x7fELF\x02\x01") && machine(data) == Some(EM_AMDGPU)
+    data.starts_with(b"\x7fELF\x02\x01") && machine(data) == Some(elf::EM_AMDGPU.0)
 }
 
 pub(super) fn bad(what: &'static str, error: object::read::Error) -> Error {

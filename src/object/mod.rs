@@ -39,7 +39,7 @@ mod compression;
 mod containers;
 mod contents;
 pub mod descriptor;
-mod elf;
+pub(crate) mod elf;
 mod identify;
 mod image;
 mod info;

@@ -17,7 +17,7 @@ use crate::arch::{AddressSpace, Register};
 use crate::expr::RegisterStyle;
 use crate::frame::{
     CfaOperand, Cie, Effect, Fde, FramePrinter, Instruction, InstructionItem, Instructions,
-    RULES_PER_STEP, RegisterRule, RuleExpression,
+    REMEMBERED, RULES_PER_STEP, RegisterRule, RuleExpression,
 };
 use crate::meter::Meter;
 use crate::rule::Rule;
@@ -440,9 +440,8 @@ impl<'w, 'a> Walk<'w, 'a> {
     }
 
     fn remember(&mut self, item: &InstructionItem<'a>) {
-        /// What compilers nest is two or three; what is deeper is not followed, and not complained about.
-        const DEPTH: usize = 64;
-        if self.remembered.len() < DEPTH {
+        // What is deeper is not followed, and not complained about.
+        if self.remembered.len() < REMEMBERED {
             let copy = self.copy();
             self.remembered.push((item.offset, copy));
         }

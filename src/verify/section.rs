@@ -166,6 +166,7 @@ fn read_headers(section: &FrameSection<'_>, meter: &Meter, findings: &mut Findin
     headers
 }
 
+/// By itself, and not by `UnitLength`, by which `frame` reads what is checked here.
 fn read_header(section: &FrameSection<'_>, offset: usize) -> Result<Header, String> {
     let rest = section.bytes().get(offset..).unwrap_or_default();
     let number = |at: usize, size: usize| -> Option<u64> {

@@ -3,9 +3,7 @@
 use super::{Activation, CallStack};
 use crate::arch::{AddressSpace, CodeAddress, ProcessAddress, Register, ScratchAddressing};
 use crate::error::{Error, ErrorKind, Limit, Result, SpecRule};
-use crate::eval::{
-    Context, ExpressionBytes, Frame, LaneFocus, Outcome, Reading, ResultKind, Unit, evaluate,
-};
+use crate::eval::{Context, ExpressionBytes, Frame, Outcome, Reading, ResultKind, Unit, evaluate};
 use crate::expr::Encoding;
 use crate::frame::address::FrameAddress;
 use crate::frame::row::Row;
@@ -221,17 +219,9 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
             max_bits: unwind.limits.bits,
         };
         let value = u64::try_from(read_value(&location, bits, &access)?).unwrap_or(u64::MAX);
-        let mask = if size >= 64 {
-            u64::MAX
-        } else {
-            !(u64::MAX << size)
-        };
+        let mask = space.address_mask(self.encoding().address_size);
         let address = value.wrapping_add(offset.cast_unsigned()) & mask;
-        let lane = match (space.is_lane_specific(), unwind.lane) {
-            (true, LaneFocus::One(lane)) => crate::location::LaneSelect::One(lane),
-            (true, LaneFocus::All) => crate::location::LaneSelect::Each,
-            (true, LaneFocus::None) | (false, _) => crate::location::LaneSelect::None,
-        };
+        let lane = unwind.lane.select(space);
         Ok(Location::One(Place::new(
             Storage::Memory { space, lane },
             u128::from(address).saturating_mul(8),

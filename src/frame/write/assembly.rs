@@ -14,7 +14,7 @@ use super::table::FrameTable;
 use crate::error::{Error, ErrorKind, Result};
 use crate::expr::RegisterStyle;
 use crate::frame::entry::{Cie, FrameSection};
-use crate::frame::instruction::{Instruction, Instructions};
+use crate::frame::instruction::{Instruction, Instructions, SMALL_REGISTERS};
 use crate::frame::print::FramePrinter;
 
 /// The directives of a function.
@@ -164,7 +164,6 @@ fn named_directive(instruction: &Instruction<'_>, factor: i64) -> Option<String>
         let bytes = small(offset.checked_mul(factor)?)?;
         (bytes < 0).then_some(bytes)
     };
-    const SMALL_REGISTERS: u64 = 0x40;
     Some(match *instruction {
         Instruction::LlvmDefAspaceCfa {
             register,

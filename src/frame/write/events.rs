@@ -5,10 +5,10 @@
 
 use super::function::FunctionFrame;
 use super::place::{Base, Mask, ReturnAddress};
-use super::state::Cfa;
 use crate::arch::{AddressSpace, Lane, Register, RegisterClass, ScratchAddressing};
 use crate::error::{Result, SpecRule};
-use crate::frame::instruction::Instruction;
+use crate::frame::instruction::{Instruction, SMALL_REGISTERS};
+use crate::frame::rule::CfaRule;
 
 /// The Canonical Frame Address: the stack pointer as it was on entry to the function, as an address in the
 /// scratch of the wave.
@@ -65,12 +65,12 @@ impl FunctionFrame {
         let space = u64::from(AddressSpace::PrivateWave.number());
         let number = u64::from(register.number());
         let shortest = match self.states.now.cfa {
-            Cfa::Register {
+            CfaRule::Register {
                 offset: old,
                 space: here,
                 ..
             } if here == space && old == offset => Instruction::DefCfaRegister { register: number },
-            Cfa::Register {
+            CfaRule::Register {
                 register: old,
                 space: here,
                 ..
@@ -80,18 +80,20 @@ impl FunctionFrame {
                     offset: self.common.factored(offset)?,
                 },
             },
-            Cfa::Register { .. } | Cfa::None | Cfa::Expression => match u64::try_from(offset) {
-                Ok(offset) => Instruction::LlvmDefAspaceCfa {
-                    register: number,
-                    offset,
-                    space,
-                },
-                Err(_) => Instruction::LlvmDefAspaceCfaSf {
-                    register: number,
-                    offset: self.common.factored(offset)?,
-                    space,
-                },
-            },
+            CfaRule::Register { .. } | CfaRule::None | CfaRule::Expression(_) => {
+                match u64::try_from(offset) {
+                    Ok(offset) => Instruction::LlvmDefAspaceCfa {
+                        register: number,
+                        offset,
+                        space,
+                    },
+                    Err(_) => Instruction::LlvmDefAspaceCfaSf {
+                        register: number,
+                        offset: self.common.factored(offset)?,
+                        space,
+                    },
+                }
+            }
         };
         self.define_cfa(shortest, Some(base))
     }
@@ -365,7 +367,7 @@ impl FunctionFrame {
             // `DW_CFA_restore` of a register to which the CIE gives no rule is met with complaints.
             return self.raw(Instruction::SameValue { register: number });
         }
-        self.raw(if number < 0x40 {
+        self.raw(if number < SMALL_REGISTERS {
             Instruction::Restore { register: number }
         } else {
             Instruction::RestoreExtended { register: number }

@@ -9,13 +9,13 @@ use fallible_iterator::FallibleIterator;
 
 use super::common::{ADDRESS_SIZE, Common};
 use super::place::Places;
-use super::state::{Cfa, State, States};
+use super::state::{State, States};
 use super::target::Target;
 use crate::arch::{AddressSpace, Register};
 use crate::error::{Error, ErrorKind, Result, SpecRule};
 use crate::expr::{OperandKind, OperandValue, Operation, operations};
 use crate::frame::instruction::{CfaOperand, Effect, Instruction, Instructions};
-use crate::frame::rule::RegisterRule;
+use crate::frame::rule::{CfaRule, RegisterRule};
 
 /// Where a function starts.
 #[non_exhaustive]
@@ -294,12 +294,12 @@ impl FunctionFrame {
         let fits = match rule {
             RegisterRule::Register(saved_in) => size(register) == size(saved_in),
             RegisterRule::ValOffset(_) => match self.states.now.cfa {
-                Cfa::Register { space, .. } => {
+                CfaRule::Register { space, .. } => {
                     let space = AddressSpace::from_number(space);
                     let of_address = space.map(|space| space.address_size_in_bits(ADDRESS_SIZE));
                     size(register) == of_address
                 }
-                Cfa::None | Cfa::Expression => true,
+                CfaRule::None | CfaRule::Expression(_) => true,
             },
             // What a value expression gives has the size of the generic type.
             RegisterRule::ValExpression(_) => size(register) == Some(64),

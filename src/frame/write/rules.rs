@@ -3,7 +3,7 @@
 use super::function::FunctionFrame;
 use crate::arch::AddressSpace;
 use crate::error::{ErrorKind, Result};
-use crate::frame::instruction::Instruction;
+use crate::frame::instruction::{Instruction, SMALL_REGISTERS};
 use crate::frame::rule::{CfaRule, RegisterRule};
 
 impl FunctionFrame {
@@ -19,8 +19,6 @@ impl FunctionFrame {
         register: u64,
         rule: RegisterRule<'_>,
     ) -> Result<&mut FunctionFrame> {
-        /// Those that are in the low six bits of `DW_CFA_offset`.
-        const SMALL_REGISTERS: u64 = 0x40;
         self.raw(match rule {
             RegisterRule::Undefined => Instruction::Undefined { register },
             RegisterRule::SameValue => Instruction::SameValue { register },

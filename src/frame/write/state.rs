@@ -2,30 +2,17 @@
 
 use super::place::Base;
 use crate::arch::Register;
-use crate::error::{Error, Result, SpecRule};
+use crate::error::{Error, Result};
 use crate::frame::instruction::Effect;
+use crate::frame::row::REMEMBERED;
+use crate::frame::rule::CfaRule;
 use crate::limits::too_many;
-
-/// The rule of the CFA, without the bytes of its expression.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Cfa {
-    /// It was not said.
-    #[default]
-    None,
-    /// A register plus an offset in bytes, in a space.
-    Register {
-        register: u64,
-        offset: i64,
-        space: u64,
-    },
-    /// An expression.
-    Expression,
-}
 
 /// What `DW_CFA_remember_state` remembers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct State {
-    pub(super) cfa: Cfa,
+    /// Nothing also where it is an expression: no instruction changes a part of either.
+    pub(super) cfa: CfaRule<'static>,
     /// What the CFA is counted from, where an event said so.
     pub(super) base: Option<Base>,
     /// The stack pointer whose rule follows the CFA's.
@@ -52,55 +39,29 @@ impl States {
     /// # Errors
     /// If it needs what the state does not have; nothing has changed then.
     pub(super) fn follow(&mut self, effect: Effect<'_>) -> Result<()> {
-        let (register, offset, space) = match effect {
-            Effect::RememberState => return self.remember(),
-            Effect::RestoreState => return self.restore(),
-            Effect::DefineCfa {
-                register,
-                offset,
-                space,
-            } => (register, offset, space),
-            Effect::CfaRegister(register) => {
-                let (_, offset, space) = self.cfa_register()?;
-                (register, offset, space)
-            }
-            Effect::CfaOffset(offset) => {
-                let (register, _, space) = self.cfa_register()?;
-                (register, offset, space)
-            }
-            Effect::CfaExpression(_) => {
-                self.set_cfa(Cfa::Expression);
-                return Ok(());
-            }
-            Effect::Nothing
-            | Effect::Advance(_)
-            | Effect::SetLocation(_)
-            | Effect::Rule(..)
-            | Effect::RestoreRule(_) => return Ok(()),
-        };
-        self.set_cfa(Cfa::Register {
-            register,
-            offset,
-            space,
-        });
-        Ok(())
-    }
-
-    fn set_cfa(&mut self, cfa: Cfa) {
-        self.now.cfa = cfa;
-        self.now.base = None;
-    }
-
-    /// Register, offset and address space of the CFA, for the instructions that change one of them.
-    fn cfa_register(&self) -> Result<(u64, i64, u64)> {
-        match self.now.cfa {
-            Cfa::Register {
-                register,
-                offset,
-                space,
-            } => Ok((register, offset, space)),
-            Cfa::None | Cfa::Expression => Err(SpecRule::CfaRule.into()),
+        if effect == Effect::RememberState {
+            return self.remember();
         }
+        if effect == Effect::RestoreState {
+            return self.restore();
+        }
+        let mut cfa: CfaRule<'_> = self.now.cfa;
+        if cfa.apply(effect)? {
+            self.now.base = None;
+            self.now.cfa = match cfa {
+                CfaRule::Register {
+                    register,
+                    offset,
+                    space,
+                } => CfaRule::Register {
+                    register,
+                    offset,
+                    space,
+                },
+                CfaRule::None | CfaRule::Expression(_) => CfaRule::None,
+            };
+        }
+        Ok(())
     }
 
     fn restore(&mut self) -> Result<()> {
@@ -113,10 +74,8 @@ impl States {
     }
 
     fn remember(&mut self) -> Result<()> {
-        /// What our own reader takes.
-        const DEPTH: usize = 64;
-        if self.remembered.len() >= DEPTH {
-            return Err(too_many("rows that are remembered", DEPTH as u64));
+        if self.remembered.len() >= REMEMBERED {
+            return Err(too_many("rows that are remembered", REMEMBERED as u64));
         }
         self.remembered.push(self.now.clone());
         Ok(())

@@ -49,7 +49,7 @@ pub(in crate::isa) struct Bits(
 );
 
 /// One encoding of one generation.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(in crate::isa) struct Layout {
     /// The lowest of the bits that tell the encoding.
     pub(in crate::isa) shift: u8,
@@ -100,23 +100,43 @@ pub(super) const fn starts(layouts: &[Layout]) -> [u8; 256] {
     starts
 }
 
+/// The encodings that every generation has, and then its own.
+#[expect(
+    clippy::indexing_slicing,
+    reason = "evaluated by the compiler, which refuses lengths that do not fit"
+)]
+const fn joined<const COUNT: usize>(own: &[Layout]) -> [Layout; COUNT] {
+    let mut all = [COMMON[0]; COUNT];
+    let (first, rest) = all.split_at_mut(COMMON.len());
+    first.copy_from_slice(COMMON);
+    rest.copy_from_slice(own);
+    all
+}
+
 macro_rules! layouts {
-    ($($generation:ident { $($shift:literal $prefix:literal $encoding:ident $dwords:literal
-       [$($word:literal $low:literal $width:literal),*];)* })*) => {
-        $(pub(super) const $generation: &[Layout] = &[$(Layout {
+    ($common:ident $common_rows:tt $($generation:ident $rows:tt)*) => {
+        const $common: &[Layout] = layouts!(@ $common_rows);
+        $(pub(super) const $generation: &[Layout] = {
+            const OWN: &[Layout] = layouts!(@ $rows);
+            &joined::<{ $common.len() + OWN.len() }>(OWN)
+        };)*
+    };
+    (@ { $($shift:literal $prefix:literal $encoding:ident $dwords:literal
+       [$($word:literal $low:literal $width:literal),*];)* }) => {
+        &[$(Layout {
             shift: $shift,
             prefix: $prefix,
             encoding: Encoding::$encoding,
             dwords: $dwords,
             opcode: &[$(Bits($word, $low, $width)),*],
-        },)*];)*
+        },)*]
     };
 }
 
 // Each line: the lowest bit of the prefix, the prefix, the encoding, dwords, fields of the opcode.
 #[rustfmt::skip]
 layouts! {
-    GFX9 {
+    COMMON {
         23 0b1_0111_1101 Sop1   1 [0 8 8];
         23 0b1_0111_1110 Sopc   1 [0 16 7];
         23 0b1_0111_1111 Sopp   1 [0 16 7];
@@ -125,6 +145,8 @@ layouts! {
         25 0b011_1111    Vop1   1 [0 9 8];
         25 0b011_1110    Vopc   1 [0 17 8];
         31 0b0           Vop2   1 [0 25 6];
+    }
+    GFX9 {
         26 0b11_0000     Smem   2 [0 18 8];
         26 0b11_0001     Exp    2 [];
         26 0b11_0100     Vop3   2 [0 16 10];
@@ -136,14 +158,6 @@ layouts! {
         26 0b11_1100     Mimg   2 [0 18 7, 0 0 1];
     }
     GFX10 {
-        23 0b1_0111_1101 Sop1   1 [0 8 8];
-        23 0b1_0111_1110 Sopc   1 [0 16 7];
-        23 0b1_0111_1111 Sopp   1 [0 16 7];
-        28 0b1011        Sopk   1 [0 23 5];
-        30 0b10          Sop2   1 [0 23 7];
-        25 0b011_1111    Vop1   1 [0 9 8];
-        25 0b011_1110    Vopc   1 [0 17 8];
-        31 0b0           Vop2   1 [0 25 6];
         26 0b11_0010     Vintrp 1 [0 16 2];
         24 0b1100_1100   Vop3p  2 [0 16 8];
         26 0b11_0101     Vop3   2 [0 16 10];
@@ -156,14 +170,6 @@ layouts! {
         26 0b11_1110     Exp    2 [];
     }
     GFX11 {
-        23 0b1_0111_1101 Sop1    1 [0 8 8];
-        23 0b1_0111_1110 Sopc    1 [0 16 7];
-        23 0b1_0111_1111 Sopp    1 [0 16 7];
-        28 0b1011        Sopk    1 [0 23 5];
-        30 0b10          Sop2    1 [0 23 7];
-        25 0b011_1111    Vop1    1 [0 9 8];
-        25 0b011_1110    Vopc    1 [0 17 8];
-        31 0b0           Vop2    1 [0 25 6];
         26 0b11_0010     Vopd    2 [];
         24 0b1100_1100   Vop3p   2 [0 16 8];
         24 0b1100_1101   Vinterp 2 [0 16 8];
@@ -178,14 +184,6 @@ layouts! {
         26 0b11_1110     Exp     2 [];
     }
     GFX12 {
-        23 0b1_0111_1101 Sop1    1 [0 8 8];
-        23 0b1_0111_1110 Sopc    1 [0 16 7];
-        23 0b1_0111_1111 Sopp    1 [0 16 7];
-        28 0b1011        Sopk    1 [0 23 5];
-        30 0b10          Sop2    1 [0 23 7];
-        25 0b011_1111    Vop1    1 [0 9 8];
-        25 0b011_1110    Vopc    1 [0 17 8];
-        31 0b0           Vop2    1 [0 25 6];
         26 0b11_0001     Vbuffer 3 [0 14 8];
         26 0b11_0010     Vopd    2 [];
         24 0b1100_1100   Vop3p   2 [0 16 8];
@@ -200,14 +198,6 @@ layouts! {
         26 0b11_1110     Exp     2 [];
     }
     GFX125X {
-        23 0b1_0111_1101 Sop1    1 [0 8 8];
-        23 0b1_0111_1110 Sopc    1 [0 16 7];
-        23 0b1_0111_1111 Sopp    1 [0 16 7];
-        28 0b1011        Sopk    1 [0 23 5];
-        30 0b10          Sop2    1 [0 23 7];
-        25 0b011_1111    Vop1    1 [0 9 8];
-        25 0b011_1110    Vopc    1 [0 17 8];
-        31 0b0           Vop2    1 [0 25 6];
         26 0b11_0001     Vbuffer 3 [0 14 8];
         26 0b11_0010     Vopd    2 [];
         24 0b1100_1100   Vop3p   2 [0 16 8];

@@ -25,16 +25,8 @@ impl Machine<'_> {
         u64::from(self.encoding.address_size).saturating_mul(8)
     }
 
-    fn generic_mask(&self) -> u64 {
-        if self.generic_bits() >= 64 {
-            u64::MAX
-        } else {
-            !(u64::MAX << self.generic_bits())
-        }
-    }
-
     fn generic(&self, base: u64, per_lane: u64, sources: Sources) -> Value {
-        let mask = self.generic_mask();
+        let mask = AddressSpace::None.address_mask(self.encoding.address_size);
         Value {
             ty: Type::Generic,
             number: Number::Linear {

@@ -335,13 +335,11 @@ impl FunctionCheck<'_, '_, '_> {
 
     /// The scalar registers that a register of DWARF is.
     fn machine_registers(&self, register: Register) -> Vec<MachineRegister> {
-        let scalars = (0..106).map(MachineRegister::Sgpr);
-        let named = [MachineRegister::VccLo, MachineRegister::VccHi];
         let is_it = |one: &MachineRegister| {
             let dwarf = one.dwarf(self.wave_size);
             dwarf.is_some_and(|(found, _)| found == register)
         };
-        scalars.chain(named).filter(is_it).collect()
+        MachineRegister::scalars().filter(is_it).collect()
     }
 
     /// What is said of lanes of a kind is wrong for all of them.

@@ -3,7 +3,7 @@
 use core::ops::Range;
 use std::collections::BTreeMap;
 
-use crate::arch::{Register, ScratchAddressing, WaveSize};
+use crate::arch::{Register, WaveSize};
 use crate::isa::MachineRegister;
 use crate::lane_flow::{ActiveLanes, DwordPlace, Slot};
 use crate::wave::{AccessError, Memory, Wave};
@@ -89,16 +89,11 @@ impl MadeWave {
                 let new = BETWEEN_BASES.checked_mul(number)?;
                 let base = *self.bases.entry(register).or_insert(new);
                 self.set_scalar(register, base);
-                i64::from(base)
+                base
             }
             None => 0,
         };
-        let lanes = i64::from(self.wave_size.lanes());
-        let row = match slot.addressing {
-            ScratchAddressing::Flat => base.checked_add(slot.offset)?.checked_mul(lanes)?,
-            ScratchAddressing::Buffer => base.checked_add(slot.offset.checked_mul(lanes)?)?,
-        };
-        u64::try_from(row.checked_add(i64::from(lane).checked_mul(4)?)?).ok()
+        slot.address(base, lane, self.wave_size)
     }
 }
 

@@ -4,7 +4,7 @@ use core::cmp::Ordering;
 
 /// A map in the order of its keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Flat<K, V>(Vec<(K, V)>);
+pub(crate) struct Flat<K, V>(Vec<(K, V)>);
 
 impl<K, V> Default for Flat<K, V> {
     fn default() -> Flat<K, V> {
@@ -13,12 +13,12 @@ impl<K, V> Default for Flat<K, V> {
 }
 
 impl<K, V> Flat<K, V> {
-    pub(super) const NONE: Flat<K, V> = Flat(Vec::new());
+    pub(crate) const NONE: Flat<K, V> = Flat(Vec::new());
 }
 
 impl<K: Copy + Ord, V> Flat<K, V> {
     /// What an iterator gives in the order of the keys, none twice.
-    pub(super) fn in_order(entries: impl Iterator<Item = (K, V)>) -> Flat<K, V> {
+    pub(crate) fn in_order(entries: impl Iterator<Item = (K, V)>) -> Flat<K, V> {
         let entries: Vec<(K, V)> = entries.collect();
         debug_assert!(entries.is_sorted_by(|(one, _), (next, _)| one < next));
         Flat(entries)
@@ -28,23 +28,23 @@ impl<K: Copy + Ord, V> Flat<K, V> {
         self.0.binary_search_by(|(known, _)| known.cmp(&key))
     }
 
-    pub(super) fn get(&self, key: K) -> Option<&V> {
+    pub(crate) fn get(&self, key: K) -> Option<&V> {
         let found = self.0.get(self.find(key).ok()?);
         found.map(|(_, value)| value)
     }
 
-    pub(super) fn get_mut(&mut self, key: K) -> Option<&mut V> {
+    pub(crate) fn get_mut(&mut self, key: K) -> Option<&mut V> {
         let at = self.find(key).ok()?;
         self.0.get_mut(at).map(|(_, value)| value)
     }
 
     /// The first key and the last.
-    pub(super) fn ends(&self) -> Option<[K; 2]> {
+    pub(crate) fn ends(&self) -> Option<[K; 2]> {
         let ends = [self.0.first()?, self.0.last()?];
         Some(ends.map(|(key, _)| *key))
     }
 
-    pub(super) fn insert(&mut self, key: K, value: V) {
+    pub(crate) fn insert(&mut self, key: K, value: V) {
         match self.find(key) {
             Ok(at) => {
                 if let Some((_, known)) = self.0.get_mut(at) {
@@ -55,33 +55,53 @@ impl<K: Copy + Ord, V> Flat<K, V> {
         }
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (K, &V)> {
+    /// Changes what the key has, or `absent` if it has nothing.
+    pub(crate) fn change(
+        &mut self,
+        key: K,
+        absent: impl FnOnce() -> V,
+        change: impl FnOnce(&mut V),
+    ) {
+        match self.find(key) {
+            Ok(at) => {
+                if let Some((_, known)) = self.0.get_mut(at) {
+                    change(known);
+                }
+            }
+            Err(at) => {
+                let mut value = absent();
+                change(&mut value);
+                self.0.insert(at, (key, value));
+            }
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (K, &V)> {
         self.0.iter().map(|(key, value)| (*key, value))
     }
 
-    pub(super) fn keys(&self) -> impl Iterator<Item = K> {
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (K, &mut V)> {
+        self.0.iter_mut().map(|(key, value)| (*key, value))
+    }
+
+    pub(crate) fn keys(&self) -> impl Iterator<Item = K> {
         self.0.iter().map(|(key, _)| *key)
     }
 
-    /// Changes every value.
-    pub(super) fn change(&mut self, mut change: impl FnMut(&mut V)) {
-        self.0.iter_mut().for_each(|(_, value)| change(value));
-    }
-
-    pub(super) fn retain(&mut self, is_kept: impl Fn(K) -> bool) {
+    pub(crate) fn retain(&mut self, is_kept: impl Fn(K) -> bool) {
         self.0.retain(|(key, _)| is_kept(*key));
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// The keys that are in one of two maps, in order, with what each has.
-    pub(super) fn either<'m>(
+    pub(crate) fn either<'m>(
         one: &'m Flat<K, V>,
         other: &'m Flat<K, V>,
     ) -> impl Iterator<Item = (K, Option<&'m V>, Option<&'m V>)> + use<'m, K, V> {
