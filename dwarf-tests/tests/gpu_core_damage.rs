@@ -693,7 +693,7 @@ fn every_layout_has_a_generation() {
 #[test]
 fn agents_that_cannot_be_read_are_named() {
     for (offset, value, text, waves) in [
-        (88, 130_000, "the layout of gfx1300 is not known", 0),
+        (88, 130_100, "the layout of gfx1310 is not known", 0),
         (88, 80_003, "the layout of gfx803 is not known", 0),
         (112, 1 << 15, "cannot be debugged", 0),
         (108, 0, "number of XCCs cannot be 0", 8),

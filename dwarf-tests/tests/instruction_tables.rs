@@ -82,18 +82,22 @@ mod isa {
         },
     ];
 
-    /// Each file of the tables, made anew.
-    pub fn check() {
-        let (Some(mc), Some(objdump)) = (llvm_tool("llvm-mc"), llvm_tool("llvm-objdump")) else {
-            return;
-        };
-        let folder =
-            std::env::temp_dir().join(format!("instruction-tables-{}", std::process::id()));
+    /// LLVM's tools, and a folder for a test; nothing if they are not installed.
+    fn llvm(test: &str) -> Option<probe::Llvm> {
+        let (mc, objdump) = (llvm_tool("llvm-mc")?, llvm_tool("llvm-objdump")?);
+        let folder = std::env::temp_dir().join(format!("{test}-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        let llvm = probe::Llvm {
+        Some(probe::Llvm {
             mc,
             objdump,
             folder,
+        })
+    }
+
+    /// Each file of the tables, made anew.
+    pub fn check() {
+        let Some(llvm) = llvm("instruction-tables") else {
+            return;
         };
         let tables = Path::new(env!("CARGO_MANIFEST_DIR")).join("../src/isa/table");
         for file in FILES {
@@ -114,6 +118,49 @@ mod isa {
         std::fs::remove_dir_all(&llvm.folder).unwrap();
     }
 
+    /// Processors that LLVM is not asked about for the tables have the instructions of those that it is.
+    pub fn check_others() {
+        let Some(llvm) = llvm("other-processors") else {
+            return;
+        };
+        let of_name = |name: &str| hetdwarf::arch::Processor::by_name(name).unwrap();
+        let mut compared = 0;
+        for file in FILES {
+            let asked = file.processors.iter();
+            let asked: Vec<_> = asked
+                .map(|one| (of_name(one.name), one.table, file.rows(&llvm, one)))
+                .collect();
+            for other in hetdwarf::arch::Processor::ALL {
+                let is_like = |one: &hetdwarf::arch::Processor| one.family() == other.family();
+                let is_asked = asked.iter().any(|(one, ..)| *one == other);
+                if is_asked
+                    || !asked.iter().any(|(one, ..)| is_like(one))
+                    || !llvm.knows(other.name())
+                {
+                    continue;
+                }
+                // Its family's table, and the one that all of the file share.
+                let tables = asked
+                    .iter()
+                    .filter(|(one, own, _)| is_like(one) || own.is_none());
+                let tables: Vec<_> = tables.map(|(_, _, rows)| rows).collect();
+                let wave_size = other.default_wave_size().unwrap().lanes();
+                for (key, row) in file.rows(&llvm, &one(other.name(), None, wave_size)) {
+                    assert!(
+                        tables.iter().any(|rows| rows.get(&key) == Some(&row)),
+                        "{} has {row}, which no table has: {} has to ask it",
+                        other.name(),
+                        file.path
+                    );
+                }
+                compared += 1;
+            }
+        }
+        println!("{compared} processors");
+        assert!(compared > 20, "{compared}");
+        std::fs::remove_dir_all(&llvm.folder).unwrap();
+    }
+
     /// What of the folder nobody made is not in `FILES`.
     pub fn check_names() {
         let tables = Path::new(env!("CARGO_MANIFEST_DIR")).join("../src/isa/table");
@@ -128,6 +175,39 @@ mod isa {
         present.sort_unstable();
         assert_eq!(present, expected);
     }
+
+    /// What LLVM's text does not say has to be known of every scalar instruction: it may write EXEC, or jump.
+    pub fn check_facts() {
+        let tables = Path::new(env!("CARGO_MANIFEST_DIR")).join("../src/isa/table");
+        let mut names = 0;
+        for file in FILES {
+            let text = std::fs::read_to_string(tables.join(file.path)).unwrap();
+            let scalar = |line: &str| {
+                let (_, rest) = line.split_once(" \"s_")?;
+                let end = rest.find([' ', '"'])?;
+                Some(format!("s_{}", &rest[..end]))
+            };
+            for name in text.lines().filter_map(scalar) {
+                assert!(
+                    facts::is_known(&name),
+                    "{}: {name} is in no list of facts.rs",
+                    file.path
+                );
+                names += 1;
+            }
+        }
+        assert!(names > 1000, "{names}");
+    }
+}
+
+#[test]
+fn every_processor_has_the_instructions_of_its_family() {
+    isa::check_others();
+}
+
+#[test]
+fn every_scalar_instruction_was_looked_at() {
+    isa::check_facts();
 }
 
 #[test]

@@ -79,31 +79,53 @@ directives! {
     exception_int_div_zero 1 => EnableExceptionIntDivideByZero 1;
 }
 
-/// Fields that no directive sets alone: the assembler reckons them, the command processor fills them in, or only
-/// graphics pipelines have them.
-const WITHOUT_A_DIRECTIVE: &[Field] = &[
-    Field::KernelCodeEntryByteOffset,
-    Field::GranulatedWorkitemVgprCount,
-    Field::GranulatedWavefrontSgprCount,
-    Field::Priority,
-    Field::Priv,
-    Field::DebugMode,
-    Field::DisablePerf,
-    Field::Bulky,
-    Field::CdbgUser,
-    Field::FlatScratchIsNv,
-    Field::EnableTrapHandler,
-    Field::EnableDynamicVgpr,
-    Field::EnableExceptionAddressWatch,
-    Field::EnableExceptionMemory,
-    Field::GranulatedLdsSize,
-    Field::TrapOnStart,
-    Field::TrapOnEnd,
-    Field::GlgEn,
-    Field::TcpSplit,
-    Field::EnableDidtThrottle,
-    Field::ImageOp,
+/// Fields that no directive sets alone, as the assembler reckons them, the command processor fills them in, or only
+/// graphics pipelines have them; and the families that have each, by USAGE's tables.
+const WITHOUT_A_DIRECTIVE: &[(Field, &[Family])] = &[
+    (Field::KernelCodeEntryByteOffset, ALL),
+    (Field::GranulatedWorkitemVgprCount, ALL),
+    (Field::GranulatedWavefrontSgprCount, UP_TO_GFX9),
+    (Field::Priority, ALL),
+    (Field::Priv, ALL),
+    (Field::DebugMode, ALL),
+    (Field::DisablePerf, FROM_GFX12),
+    (Field::Bulky, ALL),
+    (Field::CdbgUser, ALL),
+    (Field::FlatScratchIsNv, &[Family::Gfx12_5]),
+    (Field::EnableTrapHandler, UP_TO_GFX11),
+    (Field::EnableDynamicVgpr, FROM_GFX12),
+    (Field::EnableExceptionAddressWatch, ALL),
+    (Field::EnableExceptionMemory, ALL),
+    (Field::GranulatedLdsSize, ALL),
+    (Field::TrapOnStart, &[Family::Gfx11]),
+    (Field::TrapOnEnd, &[Family::Gfx11]),
+    (Field::GlgEn, FROM_GFX12),
+    (Field::TcpSplit, &[Family::Gfx12_5]),
+    (Field::EnableDidtThrottle, &[Family::Gfx12_5]),
+    (
+        Field::ImageOp,
+        &[Family::Gfx11, Family::Gfx12, Family::Gfx12_5],
+    ),
 ];
+
+const ALL: &[Family] = &[
+    Family::Gfx6,
+    Family::Gfx7,
+    Family::Gfx8,
+    Family::Gfx9,
+    Family::Gfx908,
+    Family::Gfx90a,
+    Family::Gfx942,
+    Family::Gfx950,
+    Family::Gfx10_1,
+    Family::Gfx10_3,
+    Family::Gfx11,
+    Family::Gfx12,
+    Family::Gfx12_5,
+];
+const UP_TO_GFX9: &[Family] = ALL.split_at(8).0;
+const UP_TO_GFX11: &[Family] = ALL.split_at(11).0;
+const FROM_GFX12: &[Family] = ALL.split_at(11).1;
 
 /// Fields that follow from others: where the code is, how many registers a user's data take, and the number of vector
 /// registers in blocks whose size depends on that of the wave.
@@ -251,11 +273,19 @@ fn every_directive_sets_the_field_that_is_read() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
+/// A family that is described later has each of these fields or has it not: the text says which.
 #[test]
-fn every_field_has_a_directive_or_is_known_to_have_none() {
+fn every_field_has_a_directive_or_the_families_of_the_document() {
     for field in Field::ALL {
         let directive = DIRECTIVES.iter().any(|one| one.field == *field);
-        let without = WITHOUT_A_DIRECTIVE.contains(field);
-        assert!(directive != without, "{field:?}");
+        let listed = WITHOUT_A_DIRECTIVE.iter().find(|(one, _)| one == field);
+        assert!(directive != listed.is_some(), "{field:?}");
+        if let Some((_, expected)) = listed {
+            let families = Family::ALL.iter().copied();
+            let found: Vec<_> = families
+                .filter(|family| field.placement(*family).is_some())
+                .collect();
+            assert_eq!(found, *expected, "{field:?}");
+        }
     }
 }

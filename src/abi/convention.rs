@@ -1,9 +1,10 @@
 //! Which registers are callee-saved, and where the stack pointer and the return address are.
 //!
 //! Sources: USAGE "Non-Kernel Functions" for what is preserved; that some blocks of scalar registers are
-//! not, and which, is seen in the code of LLVM 22 and 24 (`spec-notes/cfi-check.md`). For GCC, the
+//! not, and which, is seen in the code of LLVM 22 (`llvm-22.txt`) and 24 (`spec-notes/cfi-check.md`). For GCC, the
 //! code of GCC 12.
 
+use crate::arch::Family;
 use crate::isa::MachineRegister;
 
 /// By whose rules functions call each other.
@@ -33,16 +34,101 @@ impl Convention {
     }
 
     /// Whether the register is callee-saved; of vector registers, in the lanes that were active on entry.
-    pub(crate) fn preserves(self, register: MachineRegister) -> bool {
+    pub(crate) const fn preserves(self, register: MachineRegister, family: Family) -> bool {
         match (self, register) {
             (Convention::Llvm, MachineRegister::Sgpr(n)) => {
                 matches!(n, 32..=39 | 48..=55 | 64..=71 | 80..=87 | 96..=105)
             }
-            (Convention::Llvm, MachineRegister::Vgpr(n)) => (40..256).contains(&n) && n % 16 >= 8,
-            (Convention::Llvm, MachineRegister::Agpr(n)) => n >= 32,
+            (Convention::Llvm, MachineRegister::Vgpr(n)) => matches!(n, 40..256) && n % 16 >= 8,
+            (Convention::Llvm, MachineRegister::Agpr(n)) => {
+                n >= 32 && preserves_accumulation(family)
+            }
             // What GCC's functions save differs from file to file; of these it is sure.
             (Convention::Gcc, MachineRegister::Sgpr(n)) => matches!(n, 14..=17),
             (_, _) => false,
+        }
+    }
+}
+
+/// Whether the upper accumulation registers are callee-saved.
+const fn preserves_accumulation(family: Family) -> bool {
+    match family {
+        Family::Gfx90a | Family::Gfx942 | Family::Gfx950 => true,
+        Family::R600
+        | Family::Gfx6
+        | Family::Gfx7
+        | Family::Gfx8
+        | Family::Gfx9
+        | Family::Gfx908
+        | Family::Gfx10_1
+        | Family::Gfx10_3
+        | Family::Gfx11
+        | Family::Gfx11_7
+        | Family::Gfx12
+        | Family::Gfx12_5
+        | Family::Gfx13 => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arch::Processor;
+    use crate::isa::Decoder;
+
+    /// Numbers as `40-47,56`.
+    fn numbers(text: &str) -> Vec<u16> {
+        let runs = text.split(',').filter(|run| !run.is_empty());
+        runs.flat_map(|run| {
+            let (first, last) = run.split_once('-').unwrap_or((run, run));
+            first.parse().unwrap()..=last.parse().unwrap()
+        })
+        .collect()
+    }
+
+    /// Functions that change one register were compiled by clang 22, which saves what the caller may rely on.
+    #[test]
+    fn llvm_saves_what_is_preserved() {
+        let recorded: Vec<(Family, &str)> = include_str!("llvm-22.txt")
+            .lines()
+            .filter(|line| !line.starts_with('#'))
+            .map(|line| {
+                let (name, saved) = line.split_once(' ').unwrap();
+                (Processor::by_name(name).unwrap().family().unwrap(), saved)
+            })
+            .collect();
+        for processor in Processor::ALL {
+            if let Some(decoder) = Decoder::new(processor, None) {
+                let is_recorded = recorded
+                    .iter()
+                    .any(|(family, _)| *family == decoder.family());
+                assert!(
+                    is_recorded,
+                    "nothing is recorded of the likes of {}",
+                    processor.name()
+                );
+            }
+        }
+        for (family, saved) in recorded {
+            for kind in saved.split(' ') {
+                let (kind, list) = kind.split_once(':').unwrap();
+                let list = numbers(list);
+                for number in 0..256 {
+                    let register = match kind {
+                        "v" => MachineRegister::Vgpr(number),
+                        "a" => MachineRegister::Agpr(number),
+                        _ => MachineRegister::Sgpr(u8::try_from(number).unwrap()),
+                    };
+                    // The stack pointer cannot be changed so, and the return address, which is saved, is the caller's no more.
+                    let is_other = matches!(register, MachineRegister::Sgpr(30..=32 | 102..));
+                    let is_preserved = Convention::Llvm.preserves(register, family);
+                    let is_saved = list.contains(&number);
+                    assert!(
+                        is_other || is_preserved == is_saved,
+                        "{register} of {family:?}"
+                    );
+                }
+            }
         }
     }
 }

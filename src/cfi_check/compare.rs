@@ -435,7 +435,7 @@ impl Comparison<'_> {
         let is_stack_pointer = n == self.context.convention.stack_pointer();
         let rule = if is_stack_pointer {
             &rule::STACK_POINTER_WITHOUT_RULE
-        } else if self.context.convention.preserves(machine) {
+        } else if self.context.preserves(machine) {
             &rule::SCALAR_WITHOUT_RULE
         } else {
             &rule::CLOBBERED_NOT_UNDEFINED
@@ -449,7 +449,7 @@ impl Comparison<'_> {
         findings.add(wrong, self.place, || {
             let expected = if is_stack_pointer {
                 find_value::stack_pointer(self.context, self.state)
-            } else if self.context.convention.preserves(machine) {
+            } else if self.context.preserves(machine) {
                 find_value::dwords(self.state, &[n])
             } else {
                 RowRule::Undefined
@@ -479,8 +479,7 @@ impl Comparison<'_> {
             return;
         };
         // Of every vector register the lanes that were not active on entry are callee-saved.
-        let is_preserved =
-            self.context.convention.preserves(machine) || condition == Condition::LanesInactive;
+        let is_preserved = self.context.preserves(machine) || condition == Condition::LanesInactive;
         let wrong = Wrong {
             rule: if is_preserved {
                 &rule::VECTOR_WITHOUT_RULE

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use super::decode_rule::{self, DecodedCfa, DecodedRule, ScalarPlace, VectorPlace};
 use crate::abi::Convention;
-use crate::arch::{Register, WaveSize};
+use crate::arch::{Processor, Register, WaveSize};
 use crate::expr::Encoding;
 use crate::frame::{RegisterRule, Row};
 use crate::isa::MachineRegister;
@@ -225,17 +225,21 @@ impl DecodedRow {
     }
 }
 
-/// A set of vector and accumulation registers: 1024 of the former, then 256 of the latter.
+/// As many as any processor has.
+const VGPRS: u16 = Processor::UNKNOWN.max_vgprs();
+const AGPRS: u16 = Processor::UNKNOWN.max_agprs();
+
+/// A set of vector registers and, after them, accumulation registers: a bit each.
 #[derive(Clone, Debug, Default)]
 struct RegisterSet {
-    words: [u64; 20],
+    words: [u64; VGPRS as usize / 64 + AGPRS as usize / 64],
 }
 
 impl RegisterSet {
     fn place(register: MachineRegister) -> Option<(usize, u32)> {
         let n = match register {
-            MachineRegister::Vgpr(n) if n < 1024 => n,
-            MachineRegister::Agpr(n) if n < 256 => n.saturating_add(1024),
+            MachineRegister::Vgpr(n) if n < VGPRS => n,
+            MachineRegister::Agpr(n) if n < AGPRS => n.saturating_add(VGPRS),
             _ => return None,
         };
         Some((usize::from(n / 64), u32::from(n % 64)))

@@ -243,6 +243,7 @@ impl<'a> Machine<'a> {
         let context = Context {
             wave_size,
             convention: convention.ok_or(SkipReason::Convention)?,
+            family: decoder.family(),
             addressing: addressing(self.processor, &instructions),
             callees: &self.callees,
             start,

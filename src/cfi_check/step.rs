@@ -13,7 +13,7 @@ use super::state::{SCALARS, State, scalar_index};
 use super::value::Scalar;
 use super::vector::{LaneValue, Vector};
 use crate::abi::{Callees, Convention};
-use crate::arch::{ScratchAddressing, WaveSize};
+use crate::arch::{Family, ScratchAddressing, WaveSize};
 use crate::isa::{
     CallTarget, Effect, ExecOp, Instruction, MachineRegister, Operand, ScalarOp, Span,
 };
@@ -24,7 +24,8 @@ use crate::meter::Meter;
 pub(super) struct Context<'a> {
     pub(super) wave_size: WaveSize,
     pub(super) convention: Convention,
-    /// what the stack pointer counts; nothing where that is not known.
+    pub(super) family: Family,
+    /// What the stack pointer counts; nothing where that is not known.
     pub(super) addressing: Option<ScratchAddressing>,
     pub(super) callees: &'a Callees<'a>,
     /// Where the function starts.
@@ -33,6 +34,11 @@ pub(super) struct Context<'a> {
 }
 
 impl Context<'_> {
+    /// Whether functions give a register back; of vector registers, in the lanes that were active on entry.
+    pub(super) fn preserves(&self, register: MachineRegister) -> bool {
+        self.convention.preserves(register, self.family)
+    }
+
     /// The offset of an address in the function.
     pub(super) fn offset(&self, address: u64) -> u32 {
         u32::try_from(address.wrapping_sub(self.start)).unwrap_or(u32::MAX)
@@ -299,9 +305,8 @@ impl Context<'_> {
             },
         };
         let writes = address.and_then(|address| self.callees.writes(address));
-        let convention = self.convention;
         let is_clobbered = |register: MachineRegister| {
-            !convention.preserves(register) && writes.is_none_or(|writes| writes.contains(register))
+            !self.preserves(register) && writes.is_none_or(|writes| writes.contains(register))
         };
         let scalars = (0..SCALARS).filter_map(|n| u8::try_from(n).ok());
         for register in scalars.filter(|n| is_clobbered(MachineRegister::Sgpr(*n))) {
@@ -309,7 +314,7 @@ impl Context<'_> {
             state.set_scalar(register, Scalar::Unknown, written_at);
         }
         state.clobber_vectors(is_clobbered);
-        let stack_pointer = match state.scalar(convention.stack_pointer()) {
+        let stack_pointer = match state.scalar(self.convention.stack_pointer()) {
             Scalar::Unknown | Scalar::Other => state.stack_top(),
             known => known,
         };

@@ -44,7 +44,7 @@ use core::fmt;
 
 use fallible_iterator::FallibleIterator;
 
-use crate::arch::{Processor, WaveSize};
+use crate::arch::{Family, Processor, WaveSize};
 use crate::error::{Error, ErrorKind, Result};
 use field::{MAX_DWORDS, Raw, bits, low_half};
 use table::{Encoding, Layout, Op, Pair, Row, Shape, Tables, Text, flag};
@@ -60,6 +60,7 @@ struct Target {
 #[derive(Debug)]
 pub struct Decoder {
     target: Target,
+    family: Family,
 }
 
 /// One instruction.
@@ -138,7 +139,8 @@ impl Decoder {
     /// size.
     #[must_use]
     pub fn new(processor: &'static Processor, wave_size: Option<WaveSize>) -> Option<Decoder> {
-        let tables = Tables::of_family(processor.family()?)?;
+        let family = processor.family()?;
+        let tables = Tables::of_family(family)?;
         let wave_size = wave_size.or(processor.default_wave_size())?;
         processor.supports_wave_size(wave_size).then_some(Decoder {
             target: Target {
@@ -146,7 +148,13 @@ impl Decoder {
                 tables,
                 name: processor.name(),
             },
+            family,
         })
+    }
+
+    /// The family of the processor.
+    pub(crate) const fn family(&self) -> Family {
+        self.family
     }
 
     /// Decodes the instruction at the start of `bytes`, which stands at `address`.

@@ -110,7 +110,7 @@ impl FunctionFlow {
         if let Effect::Call { .. } = instruction.effect {
             let writes = code.callee(index).and_then(|callee| callees.writes(callee));
             for register in MachineRegister::scalars().chain(code.vectors_with_lanes()) {
-                let is_kept = code.convention.preserves(register)
+                let is_kept = code.preserves(register)
                     || writes.is_some_and(|writes| !writes.contains(register));
                 if !is_kept {
                     changed.insert(register);

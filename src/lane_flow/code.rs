@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::abi::{Callees, Convention, call_targets};
+use crate::arch::Family;
 use crate::error::{Error, Result};
 use crate::isa::{Condition, Decoder, Effect, Instruction, MachineRegister, Operand, Span};
 
@@ -42,6 +43,7 @@ pub(super) struct Code {
     /// The vector registers in whose lanes scalar values are.
     lane_vectors: BTreeSet<MachineRegister>,
     pub(super) convention: Convention,
+    family: Family,
 }
 
 impl Code {
@@ -96,10 +98,16 @@ impl Code {
             order: Vec::new(),
             lane_vectors,
             convention: Convention::Llvm,
+            family: decoder.family(),
         };
         code.order = code.find_order();
         code.convention = code.find_convention();
         Ok(code)
+    }
+
+    /// Whether the function, and those that it calls, give a register back.
+    pub(super) fn preserves(&self, register: MachineRegister) -> bool {
+        self.convention.preserves(register, self.family)
     }
 
     /// The number of the instruction at an address.

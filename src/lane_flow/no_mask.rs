@@ -27,7 +27,7 @@ pub(super) fn holds_no_mask(
     while let Some(at) = work.pop() {
         if at == 0 {
             // It may be a mask of a caller.
-            if code.convention.preserves(register) {
+            if code.preserves(register) {
                 return false;
             }
             is_known = true;
@@ -40,7 +40,7 @@ pub(super) fn holds_no_mask(
                 return false;
             };
             let is_lost = match instruction.effect {
-                Effect::Call { .. } if !code.convention.preserves(register) => {
+                Effect::Call { .. } if !code.preserves(register) => {
                     let writes = code.callee(earlier).and_then(|one| callees.writes(one));
                     writes.is_some_and(|writes| writes.contains(register))
                 }

@@ -334,8 +334,7 @@ impl<'c> Context<'c> {
         let address = self.code.callee(index);
         let writes = address.and_then(|address| self.callees.writes(address));
         let is_clobbered = |register: MachineRegister| {
-            !self.code.convention.preserves(register)
-                && writes.is_none_or(|writes| writes.contains(register))
+            !self.code.preserves(register) && writes.is_none_or(|writes| writes.contains(register))
         };
         state.clobber_scalars(is_clobbered);
         let forget = |register| {

@@ -189,6 +189,27 @@ const OPERATIONS: &[(&str, &str)] = &[
     ("VgprMsb", "s_set_vgpr_msb"),
 ];
 
+/// The other scalar instructions: they write what they name, have no effect of their own, and go on to the next. A name
+/// that is in no list is one that nobody looked at.
+const NOTHING_ELSE: &str = "s_atomic_* s_buffer_* s_scratch_* s_store_* s_dcache_* s_prefetch_* s_atc_probe* \
+     s_ttracedata* s_add_f16 s_add_f32 s_barrier s_barrier_init s_barrier_join s_barrier_signal \
+     s_barrier_wait s_bitreplicate_b64_b32 s_bitset0_b32 s_bitset0_b64 s_bitset1_b32 \
+     s_bitset1_b64 s_brev_b32 s_brev_b64 s_ceil_f16 s_ceil_f32 s_cls_i32 s_cls_i32_i64 \
+     s_clz_i32_u32 s_clz_i32_u64 s_ctz_i32_b32 s_ctz_i32_b64 s_cvt_f16_f32 s_cvt_f32_f16 \
+     s_cvt_f32_i32 s_cvt_f32_u32 s_cvt_hi_f32_f16 s_cvt_i32_f32 s_cvt_pk_rtz_f16_f32 \
+     s_cvt_u32_f32 s_decperflevel s_denorm_mode s_ff0_i32_b32 s_ff0_i32_b64 s_ff1_i32_b32 \
+     s_ff1_i32_b64 s_flbit_i32 s_flbit_i32_b32 s_flbit_i32_b64 s_flbit_i32_i64 s_floor_f16 \
+     s_floor_f32 s_fmaak_f32 s_fmac_f16 s_fmac_f32 s_fmamk_f32 s_get_barrier_state \
+     s_get_shader_cycles_u64 s_get_waveid_in_workgroup s_getreg_b32 s_gl1_inv s_icache_inv \
+     s_incperflevel s_inst_prefetch s_max_f16 s_max_f32 s_max_num_f16 s_max_num_f32 s_maximum_f16 \
+     s_maximum_f32 s_memrealtime s_memtime s_min_f16 s_min_f32 s_min_num_f16 s_min_num_f32 \
+     s_minimum_f16 s_minimum_f32 s_monitor_sleep s_movrels_b32 s_movrels_b64 s_mul_f16 s_mul_f32 \
+     s_pack_hh_b32_b16 s_pack_hl_b32_b16 s_pack_lh_b32_b16 s_pack_ll_b32_b16 s_rndne_f16 \
+     s_rndne_f32 s_round_mode s_sendmsg s_sendmsg_rtn_b32 s_sendmsg_rtn_b64 s_sendmsghalt \
+     s_set_inst_prefetch_distance s_sethalt s_setkill s_setprio s_setprio_inc_wg s_setreg_b32 \
+     s_setreg_imm32_b32 s_setvskip s_sext_i32_i16 s_sext_i32_i8 s_sleep_var s_sub_f16 s_sub_f32 \
+     s_trunc_f16 s_trunc_f32 s_version s_wakeup s_wakeup_barrier";
+
 /// Bytes of memory for each lane, and the loads and stores of them, without what stands before the first `_`.
 const ACCESSES: &[(&str, &str)] = &[
     (
@@ -301,4 +322,13 @@ pub fn operation(encoding: Encoding, name: &str) -> Option<&'static str> {
     };
     let mut found = list.iter().filter(|(_, names)| is_in(names, name));
     found.next().map(|(operation, _)| *operation)
+}
+
+/// Whether somebody looked at what a scalar instruction does besides what LLVM's text says.
+pub fn is_known(name: &str) -> bool {
+    let lists = OPERATIONS.iter().map(|(_, names)| *names);
+    SCC_AND_EXEC.iter().any(|part| name.contains(part))
+        || lists
+            .chain([SCC, M0, INDIRECT, NOTHING_ELSE])
+            .any(|list| is_in(list, name))
 }

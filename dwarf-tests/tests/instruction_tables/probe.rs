@@ -90,6 +90,18 @@ pub struct Llvm {
 }
 
 impl Llvm {
+    /// Whether LLVM has the processor: of one that it has not it says so.
+    pub fn knows(&self, processor: &str) -> bool {
+        let source = self.folder.join("nothing.s");
+        std::fs::write(&source, "").unwrap();
+        let run = Command::new(&self.mc)
+            .args(["-triple=amdgcn-amd-amdhsa", &format!("-mcpu={processor}")])
+            .arg(&source)
+            .output()
+            .unwrap();
+        run.stderr.is_empty()
+    }
+
     /// Asks for all of them at once.
     pub fn ask(&self, processor: &str, features: &str, probes: &[Vec<u32>]) -> Vec<Option<Answer>> {
         let mut answers = vec![None; probes.len()];

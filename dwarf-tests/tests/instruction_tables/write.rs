@@ -26,7 +26,7 @@ pub struct Processor {
 }
 
 /// Opcodes of one encoding, by the encoding's place in the layouts.
-type Rows = BTreeMap<(usize, u32), String>;
+pub type Rows = BTreeMap<(usize, u32), String>;
 
 impl File {
     /// The text of the file.
@@ -158,7 +158,8 @@ impl File {
         }
     }
 
-    fn rows(&self, llvm: &Llvm, processor: &Processor) -> Rows {
+    /// What LLVM says of every opcode on a processor.
+    pub fn rows(&self, llvm: &Llvm, processor: &Processor) -> Rows {
         let (mut keys, mut asked) = (Vec::new(), Vec::new());
         for (place, layout) in self.layouts.iter().enumerate() {
             if layout.opcode.is_empty() {

@@ -1,6 +1,7 @@
 use super::*;
 use crate::arch::WaveSize::{Wave32, Wave64};
-use crate::arch::{CodeObjectVersion, FeatureSetting, TargetId};
+use crate::arch::{CodeObjectVersion, Family, FeatureSetting, TargetId};
+use crate::isa::MachineRegister;
 
 /// One line of the recording of what LLVM 22 says of a processor.
 struct Recorded {
@@ -59,26 +60,28 @@ fn every_processor_is_as_llvm_has_it() {
     }
 }
 
-/// Processors that LLVM 22 does not have, with the number of `EF_AMDGPU_MACH_AMDGCN_…` and where it was taken from.
-const ELSEWHERE: &[(&str, u8, &str)] = &[
-    ("gfx940", 0x40, "LLVM 15 to 19"),
-    ("gfx941", 0x4b, "LLVM 15 to 19"),
-    ("gfx1310", 0x50, "LLVM 24"),
-    ("gfx1154", 0x57, "LLVM 24"),
-    ("gfx12-5-generic", 0x5b, "LLVM 24"),
-    ("gfx1172", 0x5c, "LLVM 24"),
-    ("gfx1170", 0x5d, "LLVM 24"),
-    ("gfx1171", 0x5e, "LLVM 24"),
-    ("gfx11-7-generic", 0x62, "LLVM 24"),
-    ("gfx13-generic", 0x63, "LLVM 24"),
-    ("gfx1250-strict", 0xeb, "ROCm's compiler"),
+/// Processors that LLVM 22 does not have, with the number of `EF_AMDGPU_MACH_AMDGCN_…`, the family, and where it
+/// was taken from.
+const ELSEWHERE: &[(&str, u8, Family, &str)] = &[
+    ("gfx940", 0x40, Family::Gfx942, "LLVM 15 to 19"),
+    ("gfx941", 0x4b, Family::Gfx942, "LLVM 15 to 19"),
+    ("gfx1310", 0x50, Family::Gfx13, "LLVM 24"),
+    ("gfx1154", 0x57, Family::Gfx11, "LLVM 24"),
+    ("gfx12-5-generic", 0x5b, Family::Gfx12_5, "LLVM 24"),
+    ("gfx1172", 0x5c, Family::Gfx11_7, "LLVM 24"),
+    ("gfx1170", 0x5d, Family::Gfx11_7, "LLVM 24"),
+    ("gfx1171", 0x5e, Family::Gfx11_7, "LLVM 24"),
+    ("gfx11-7-generic", 0x62, Family::Gfx11_7, "LLVM 24"),
+    ("gfx13-generic", 0x63, Family::Gfx13, "LLVM 24"),
+    ("gfx1250-strict", 0xeb, Family::Gfx12_5, "ROCm's compiler"),
 ];
 
 #[test]
 fn processors_of_other_versions_have_their_numbers() {
-    for (name, mach, source) in ELSEWHERE {
-        let ours = Processor::by_name(name).unwrap().mach();
-        assert_eq!(ours, *mach, "{name} of {source}");
+    for (name, mach, family, source) in ELSEWHERE {
+        let ours = Processor::by_name(name).unwrap();
+        let ours = (ours.mach(), ours.family());
+        assert_eq!(ours, (*mach, Some(*family)), "{name} of {source}");
     }
     let like = |name: &str, of: &str| {
         let [one, other] = [name, of].map(|name| Processor::by_name(name).unwrap());
@@ -238,6 +241,13 @@ fn generic_of(device: &Processor) -> Option<&'static Processor> {
     Processor::ALL
         .iter()
         .find(|p| p.is_generic() && p.covers.contains(&device.name()))
+}
+
+/// What `isa` has of scalar registers is enough for every processor.
+#[test]
+fn no_processor_has_more_scalar_registers_than_are_numbered() {
+    let most = u16::from(MachineRegister::SGPRS);
+    assert_eq!(Processor::UNKNOWN.max_sgprs(), most);
 }
 
 /// USAGE "Generic Processors".
