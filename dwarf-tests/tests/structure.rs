@@ -72,39 +72,44 @@ fn layers_use_those_above_them() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Modules beside each other that use each other, by the module that they are in.
-fn circles(modules: &Modules) -> BTreeMap<String, BTreeSet<Vec<String>>> {
-    let mut pairs: BTreeMap<Module, Vec<[&str; 2]>> = BTreeMap::new();
+/// Modules beside each other that use each other: the module that they are in and their names, as `circles.txt` has them,
+/// and which file uses which.
+fn circles(modules: &Modules) -> BTreeMap<String, Vec<String>> {
     let uses = modules.uses();
+    let mut beside: BTreeMap<&[String], Vec<[&str; 2]>> = BTreeMap::new();
     for (one, other) in &uses {
         let common = one.iter().zip(other).take_while(|(a, b)| a == b).count();
         // A module and what is inside of it are no two that are beside each other.
         if let (Some(user), Some(used)) = (one.get(common), other.get(common)) {
-            let pairs = pairs.entry(one[..common].to_vec()).or_default();
-            pairs.push([user, used]);
+            beside.entry(&one[..common]).or_default().push([user, used]);
         }
     }
-    let mut found: BTreeMap<String, BTreeSet<Vec<String>>> = BTreeMap::new();
-    for (module, pairs) in pairs {
-        let place = if module.is_empty() {
-            "crate".to_owned()
-        } else {
-            module.join("/")
-        };
+    let mut found = BTreeMap::new();
+    for (module, pairs) in beside {
         let mut graph = DiGraph::<&str, ()>::new();
-        let names: BTreeSet<_> = pairs.iter().flatten().collect();
-        let nodes: BTreeMap<_, _> = names
-            .into_iter()
-            .map(|name| (name, graph.add_node(name)))
-            .collect();
+        let names: BTreeSet<&str> = pairs.iter().flatten().copied().collect();
+        let nodes = names.into_iter().map(|name| (name, graph.add_node(name)));
+        let nodes: BTreeMap<_, _> = nodes.collect();
         graph.extend_with_edges(pairs.iter().map(|[user, used]| (nodes[user], nodes[used])));
-        for circle in tarjan_scc(&graph) {
-            if circle.len() > 1 {
-                let mut circle: Vec<_> =
-                    circle.iter().map(|&node| graph[node].to_owned()).collect();
-                circle.sort_unstable();
-                found.entry(place.clone()).or_default().insert(circle);
-            }
+        for circle in tarjan_scc(&graph).iter().filter(|circle| circle.len() > 1) {
+            let names: BTreeSet<&str> = circle.iter().map(|&node| graph[node]).collect();
+            let is_in = |file: &Module| {
+                let rest = file.strip_prefix(module);
+                let first = rest.and_then(|rest| rest.first());
+                first.is_some_and(|name| names.contains(&name[..]))
+            };
+            let files = uses
+                .iter()
+                .filter(|(one, other)| is_in(one) && is_in(other));
+            let files =
+                files.map(|(one, other)| format!("{} uses {}", one.join("/"), other.join("/")));
+            let place = if module.is_empty() {
+                "crate".to_owned()
+            } else {
+                module.join("/")
+            };
+            let text: Vec<&str> = names.iter().copied().collect();
+            found.insert(format!("{place} {}", text.join(" ")), files.collect());
         }
     }
     found
@@ -112,47 +117,17 @@ fn circles(modules: &Modules) -> BTreeMap<String, BTreeSet<Vec<String>>> {
 
 #[test]
 fn circles_are_explained() {
-    let modules = Modules::read(&root().join("src"));
-    let mut found = circles(&modules);
-    for line in include_str!("structure/circles.txt").lines() {
-        if line.is_empty() || line.starts_with('#') {
-            continue;
-        }
-        let (place, reason) = line.split_once(": ").unwrap();
+    let mut found = circles(&Modules::read(&root().join("src")));
+    let listed = include_str!("structure/circles.txt").lines();
+    for line in listed.filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        let (circle, reason) = line.split_once(": ").unwrap();
         assert!(reason.len() > 20, "{line}: no reason");
-        let (module, names) = place.split_once(' ').unwrap();
-        let names: Vec<_> = names.split(' ').map(str::to_owned).collect();
-        let removed = found.get_mut(module).is_some_and(|all| all.remove(&names));
-        assert!(removed, "there is no such circle: {line}");
+        assert!(
+            found.remove(circle).is_some(),
+            "there is no such circle: {line}"
+        );
     }
-    found.retain(|_, circles| !circles.is_empty());
-    let uses: Vec<_> = modules
-        .uses()
-        .into_iter()
-        .map(|(one, other)| [one.join("/"), other.join("/")])
-        .collect();
-    for (module, names) in found
-        .iter()
-        .flat_map(|(module, all)| all.iter().map(move |names| (module, names)))
-    {
-        println!("{module}: {}", names.join(" "));
-        let folder = module
-            .strip_prefix("crate")
-            .map_or_else(|| format!("{module}/"), str::to_owned);
-        let inside = |file: &str| {
-            let name = file
-                .strip_prefix(&folder)
-                .and_then(|rest| rest.split('/').next());
-            name.is_some_and(|name| names.iter().any(|one| one == name))
-        };
-        for [one, other] in uses
-            .iter()
-            .filter(|both| both.iter().all(|file| inside(file)))
-        {
-            println!("    {one} uses {other}");
-        }
-    }
-    assert!(found.is_empty(), "circles without a reason, see above");
+    assert!(found.is_empty(), "circles without a reason: {found:#?}");
 }
 
 /// Files that a person reads in a sitting: no longer than 600 lines, but for tables.

@@ -4,7 +4,7 @@
 //! not, and which, is seen in the code of LLVM 22 (`llvm-22.txt`) and 24 (`spec-notes/cfi-check.md`). For GCC, the
 //! code of GCC 12.
 
-use crate::arch::Family;
+use crate::arch::{AccumulationFile, Family};
 use crate::isa::MachineRegister;
 
 /// By whose rules functions call each other.
@@ -41,32 +41,12 @@ impl Convention {
             }
             (Convention::Llvm, MachineRegister::Vgpr(n)) => matches!(n, 40..256) && n % 16 >= 8,
             (Convention::Llvm, MachineRegister::Agpr(n)) => {
-                n >= 32 && preserves_accumulation(family)
+                n >= 32 && matches!(family.accumulation(), AccumulationFile::Unified)
             }
             // What GCC's functions save differs from file to file; of these it is sure.
             (Convention::Gcc, MachineRegister::Sgpr(n)) => matches!(n, 14..=17),
             (_, _) => false,
         }
-    }
-}
-
-/// Whether the upper accumulation registers are callee-saved.
-const fn preserves_accumulation(family: Family) -> bool {
-    match family {
-        Family::Gfx90a | Family::Gfx942 | Family::Gfx950 => true,
-        Family::R600
-        | Family::Gfx6
-        | Family::Gfx7
-        | Family::Gfx8
-        | Family::Gfx9
-        | Family::Gfx908
-        | Family::Gfx10_1
-        | Family::Gfx10_3
-        | Family::Gfx11
-        | Family::Gfx11_7
-        | Family::Gfx12
-        | Family::Gfx12_5
-        | Family::Gfx13 => false,
     }
 }
 

@@ -29,6 +29,7 @@ mod target_id;
 
 pub use aperture::Apertures;
 pub use load_address::{CodeAddress, LoadAddress, ProcessAddress};
+pub(crate) use processor::AccumulationFile;
 pub use processor::{
     Architecture, Family, FlatScratch, Processor, ScratchAddressing, TargetFeature,
 };

@@ -90,6 +90,8 @@ pub use source_file::SourceFile;
 pub use source_frame::{SourceFrame, SourceFrames};
 pub use source_line::SourceLine;
 pub use type_name::type_name;
+#[cfg(feature = "serde")]
+pub(crate) use unit::type_signature;
 pub use unit::{Language, UnitInfo, UnitKind, Units};
 pub(crate) use unit_length::UnitLength;
 pub use value::DieValue;

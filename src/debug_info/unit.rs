@@ -173,19 +173,24 @@ impl<'a> UnitEntry<'a> {
 
     /// The signature of a type unit, and where in the unit the type is.
     pub(super) fn type_signature(&self) -> Option<(u64, usize)> {
-        let (UnitType::Type {
-            type_signature,
-            type_offset,
-        }
-        | UnitType::SplitType {
-            type_signature,
-            type_offset,
-        }) = self.header.type_()
-        else {
-            return None;
-        };
-        Some((type_signature.0, type_offset.0))
+        type_signature(&self.header)
     }
+}
+
+/// The signature that a type unit's header has, and the offset of the type in the unit.
+pub(crate) fn type_signature(header: &gimli::UnitHeader<Bytes<'_>>) -> Option<(u64, usize)> {
+    let (UnitType::Type {
+        type_signature,
+        type_offset,
+    }
+    | UnitType::SplitType {
+        type_signature,
+        type_offset,
+    }) = header.type_()
+    else {
+        return None;
+    };
+    Some((type_signature.0, type_offset.0))
 }
 
 /// The units of a file, see [`DebugInfo::units`].

@@ -7,7 +7,7 @@ use gimli::{UnitHeader, UnitType};
 
 use super::attribute::UnitFacts;
 use super::list::address;
-use crate::debug_info::{Bytes, UnitId};
+use crate::debug_info::{Bytes, UnitId, type_signature};
 
 /// A unit's header, with the number the unit has in the debugging information.
 pub(super) struct Header<'a> {
@@ -41,22 +41,6 @@ impl Header<'_> {
         Some(id.0)
     }
 
-    /// The signature of a type unit, and the offset of the type in the unit.
-    pub(super) fn signature(&self) -> Option<(u64, u64)> {
-        let (UnitType::Type {
-            type_signature,
-            type_offset,
-        }
-        | UnitType::SplitType {
-            type_signature,
-            type_offset,
-        }) = self.header.type_()
-        else {
-            return None;
-        };
-        Some((type_signature.0, type_offset.0 as u64))
-    }
-
     /// The header as llvm-dwarfdump prints it.
     pub(super) fn text(&self) -> String {
         let UnitFacts {
@@ -66,7 +50,7 @@ impl Header<'_> {
             address_size,
             ..
         } = self.facts;
-        let signature = self.signature();
+        let signature = type_signature(&self.header);
         let what = if signature.is_some() {
             "Type"
         } else {

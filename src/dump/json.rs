@@ -9,6 +9,7 @@ use super::entries::Sink;
 use super::header::Header;
 use super::output::Output;
 use crate::debug_info::attribute::tag_name;
+use crate::debug_info::type_signature;
 use crate::debug_info::{Die, DieValue};
 use crate::error::Error;
 use crate::report::{Hex, hex_bytes};
@@ -127,7 +128,7 @@ impl<'a> Sink<'a> for JsonEntries<'_, '_> {
         section: &'static str,
         _whole: bool,
     ) -> io::Result<()> {
-        let signature = unit.signature();
+        let signature = type_signature(&unit.header);
         self.output.begin_element(&UnitFields {
             section,
             offset: unit.facts.offset.into(),
@@ -139,7 +140,7 @@ impl<'a> Sink<'a> for JsonEntries<'_, '_> {
             address_size: unit.facts.address_size,
             dwo_id: unit.dwo_id().map(Hex::from),
             type_signature: signature.map(|(signature, _)| signature.into()),
-            type_offset: signature.map(|(_, offset)| offset.into()),
+            type_offset: signature.map(|(_, offset)| (offset as u64).into()),
         })?;
         self.output.begin_array("entries")
     }

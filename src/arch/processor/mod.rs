@@ -8,6 +8,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use table::AccumulationFile;
 use table::Facts;
 pub use table::Family;
 
@@ -290,7 +291,10 @@ impl Processor {
     /// How many accumulation registers an instruction can name, from `a0`.
     #[must_use]
     pub const fn max_agprs(&self) -> u16 {
-        self.facts.agprs
+        match self.facts.accumulation {
+            AccumulationFile::None => 0,
+            AccumulationFile::Separate | AccumulationFile::Unified => 256,
+        }
     }
 
     /// How flat accesses find scratch.

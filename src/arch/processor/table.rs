@@ -20,14 +20,25 @@ pub(super) struct Facts {
     pub(super) wave_sizes: &'static [WaveSize],
     pub(super) sgprs: u16,
     pub(super) vgprs: u16,
-    pub(super) agprs: u16,
+    pub(super) accumulation: AccumulationFile,
     pub(super) flat_scratch: FlatScratch,
     pub(super) globally_accessible_scratch: bool,
 }
 
+/// Where the accumulation registers of a lane are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AccumulationFile {
+    /// There are none.
+    None,
+    /// In a file of their own, as large as that of the ordinary vector registers.
+    Separate,
+    /// In one file with the ordinary vector registers, after them.
+    Unified,
+}
+
 macro_rules! families {
     ($($name:ident $what:literal: $architecture:ident, $generation:expr, $wave_sizes:tt, $sgprs:literal, $vgprs:literal,
-       $agprs:literal, $flat_scratch:ident, $global:literal;)*) => {
+       $accumulation:ident, $flat_scratch:ident, $global:literal;)*) => {
         /// Processors that are alike: in their registers, scratch, instructions, kernel descriptors and saved waves.
         ///
         /// The order is that of the table, from older to newer within each line of processors. It is exhaustive on purpose:
@@ -42,6 +53,11 @@ macro_rules! families {
             /// Every family, in order.
             pub const ALL: &'static [Family] = &[$(Family::$name,)*];
 
+            /// Where the accumulation registers are.
+            pub(crate) const fn accumulation(self) -> AccumulationFile {
+                self.facts().accumulation
+            }
+
             pub(super) const fn facts(self) -> &'static Facts {
                 match self {
                     $(Family::$name => &Facts {
@@ -50,7 +66,7 @@ macro_rules! families {
                         wave_sizes: &$wave_sizes,
                         sgprs: $sgprs,
                         vgprs: $vgprs,
-                        agprs: $agprs,
+                        accumulation: AccumulationFile::$accumulation,
                         flat_scratch: FlatScratch::$flat_scratch,
                         globally_accessible_scratch: $global,
                     },)*
@@ -64,23 +80,23 @@ macro_rules! families {
 // their generation, which for gfx904 is also what the row of gfx9-generic says.
 #[rustfmt::skip]
 families! {
-    // family what it is: architecture, generation, wave sizes,   sgprs, vgprs, agprs, flat scratch, scratch in global memory
-    R600    "`r600` to `turks`.":            R600,   None,     [],               0,     0,   0, Unsupported, false;
-    Gfx6    "gfx600 to gfx602.":             Amdgcn, Some(6),  [Wave64],         104,  256,   0, Unsupported, false;
-    Gfx7    "gfx700 to gfx705.":             Amdgcn, Some(7),  [Wave64],         104,  256,   0, Offset,      false;
-    Gfx8    "gfx801 to gfx810.":             Amdgcn, Some(8),  [Wave64],         102,  256,   0, Offset,      false;
-    Gfx9    "gfx900 to gfx90c without gfx908 and gfx90a: Vega.": Amdgcn, Some(9), [Wave64], 102, 256, 0, Absolute, false;
-    Gfx908  "gfx908: MI100.":                Amdgcn, Some(9),  [Wave64],         102,  256, 256, Absolute,    false;
-    Gfx90a  "gfx90a: MI200.":                Amdgcn, Some(9),  [Wave64],         102,  256, 256, Absolute,    false;
-    Gfx942  "gfx940 to gfx942: MI300.":      Amdgcn, Some(9),  [Wave64],         102,  256, 256, Architected, false;
-    Gfx950  "gfx950: MI350.":                Amdgcn, Some(9),  [Wave64],         102,  256, 256, Architected, false;
-    Gfx10_1 "gfx1010 to gfx1013: RDNA 1.":   Amdgcn, Some(10), [Wave32, Wave64], 106,  256,   0, Absolute,    false;
-    Gfx10_3 "gfx1030 to gfx1036: RDNA 2.":   Amdgcn, Some(10), [Wave32, Wave64], 106,  256,   0, Absolute,    false;
-    Gfx11   "gfx1100 to gfx1154: RDNA 3 and 3.5.": Amdgcn, Some(11), [Wave32, Wave64], 106, 256, 0, Architected, false;
-    Gfx11_7 "gfx1170 to gfx1172.":           Amdgcn, Some(11), [Wave32, Wave64], 106,  256,   0, Architected, false;
-    Gfx12   "gfx1200 and gfx1201: RDNA 4.":  Amdgcn, Some(12), [Wave32, Wave64], 106,  256,   0, Architected, false;
-    Gfx12_5 "gfx1250 and gfx1251.":          Amdgcn, Some(12), [Wave32],         106, 1024,   0, Architected, true;
-    Gfx13   "gfx1310.":                      Amdgcn, Some(13), [Wave32, Wave64], 106, 1024,   0, Architected, false;
+    // family what it is: architecture, generation, wave sizes,   sgprs, vgprs, accumulation, flat scratch, scratch in global memory
+    R600    "`r600` to `turks`.":            R600,   None,     [],               0,     0, None,     Unsupported, false;
+    Gfx6    "gfx600 to gfx602.":             Amdgcn, Some(6),  [Wave64],         104,  256, None,     Unsupported, false;
+    Gfx7    "gfx700 to gfx705.":             Amdgcn, Some(7),  [Wave64],         104,  256, None,     Offset,      false;
+    Gfx8    "gfx801 to gfx810.":             Amdgcn, Some(8),  [Wave64],         102,  256, None,     Offset,      false;
+    Gfx9    "gfx900 to gfx90c without gfx908 and gfx90a: Vega.": Amdgcn, Some(9), [Wave64], 102, 256, None,     Absolute,    false;
+    Gfx908  "gfx908: MI100.":                Amdgcn, Some(9),  [Wave64],         102,  256, Separate, Absolute,    false;
+    Gfx90a  "gfx90a: MI200.":                Amdgcn, Some(9),  [Wave64],         102,  256, Unified,  Absolute,    false;
+    Gfx942  "gfx940 to gfx942: MI300.":      Amdgcn, Some(9),  [Wave64],         102,  256, Unified,  Architected, false;
+    Gfx950  "gfx950: MI350.":                Amdgcn, Some(9),  [Wave64],         102,  256, Unified,  Architected, false;
+    Gfx10_1 "gfx1010 to gfx1013: RDNA 1.":   Amdgcn, Some(10), [Wave32, Wave64], 106,  256, None,     Absolute,    false;
+    Gfx10_3 "gfx1030 to gfx1036: RDNA 2.":   Amdgcn, Some(10), [Wave32, Wave64], 106,  256, None,     Absolute,    false;
+    Gfx11   "gfx1100 to gfx1154: RDNA 3 and 3.5.": Amdgcn, Some(11), [Wave32, Wave64], 106, 256, None,     Architected, false;
+    Gfx11_7 "gfx1170 to gfx1172.":           Amdgcn, Some(11), [Wave32, Wave64], 106,  256, None,     Architected, false;
+    Gfx12   "gfx1200 and gfx1201: RDNA 4.":  Amdgcn, Some(12), [Wave32, Wave64], 106,  256, None,     Architected, false;
+    Gfx12_5 "gfx1250 and gfx1251.":          Amdgcn, Some(12), [Wave32],         106, 1024, None,     Architected, true;
+    Gfx13   "gfx1310.":                      Amdgcn, Some(13), [Wave32, Wave64], 106, 1024, None,     Architected, false;
 }
 
 /// All that any processor has.
@@ -90,7 +106,7 @@ const UNKNOWN_FACTS: &Facts = &Facts {
     wave_sizes: &[Wave64, Wave32],
     sgprs: 106,
     vgprs: 1024,
-    agprs: 256,
+    accumulation: AccumulationFile::Unified,
     flat_scratch: FlatScratch::Unknown,
     globally_accessible_scratch: false,
 };

@@ -12,7 +12,7 @@ mod field;
 pub use field::{Field, Placement, Word};
 
 use super::bytes::u64_at;
-use crate::arch::{Family, WaveSize};
+use crate::arch::{AccumulationFile, Family, WaveSize};
 
 /// A kernel descriptor.
 #[non_exhaustive]
@@ -145,24 +145,10 @@ impl KernelDescriptor {
     #[must_use]
     pub fn accumulation_registers(&self) -> Option<u32> {
         let all = self.vector_registers()?;
-        match self.family? {
-            // A second file of the same size.
-            Family::Gfx908 => Some(all),
-            Family::Gfx90a | Family::Gfx942 | Family::Gfx950 => {
-                Some(all.saturating_sub(self.accumulation_offset()?))
-            }
-            Family::R600
-            | Family::Gfx6
-            | Family::Gfx7
-            | Family::Gfx8
-            | Family::Gfx9
-            | Family::Gfx10_1
-            | Family::Gfx10_3
-            | Family::Gfx11
-            | Family::Gfx11_7
-            | Family::Gfx12
-            | Family::Gfx12_5
-            | Family::Gfx13 => None,
+        match self.family?.accumulation() {
+            AccumulationFile::None => None,
+            AccumulationFile::Separate => Some(all),
+            AccumulationFile::Unified => Some(all.saturating_sub(self.accumulation_offset()?)),
         }
     }
 
