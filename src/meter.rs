@@ -113,6 +113,20 @@ impl Meter {
         }
     }
 
+    /// A meter for a question about several files together: as many steps as each may take, and what all together may still
+    /// hold.
+    #[cfg(feature = "serde")]
+    pub(crate) fn question_about<'m>(files: impl Iterator<Item = &'m Meter>) -> Option<Meter> {
+        files.map(Meter::question).reduce(|mut all, file| {
+            all.most_steps = all.most_steps.saturating_add(file.most_steps);
+            all.most_bytes = all.most_bytes.saturating_add(file.most_bytes);
+            all.before = all.before.saturating_add(file.before);
+            all.bytes = all.before.into();
+            all.peak = all.before.into();
+            all
+        })
+    }
+
     /// A meter for reading ahead into caches: a quarter of what the file may cost, or none if half of that is used already, so
     /// that enough is left for what has to be read.
     pub(crate) fn ahead(&self) -> Option<Meter> {

@@ -6,9 +6,10 @@
 use core::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use gimli::{DebugLineOffset, LineInstruction, LineRow, SectionId};
+use gimli::{LineInstruction, LineRow, SectionId};
 
 use super::id::UnitId;
+use super::line_header::{Header, Refusal, parse_program};
 use super::range_map::RangeMap;
 use super::raw_list::is_discarded;
 use super::{Bytes, DebugInfo};
@@ -51,6 +52,7 @@ pub struct Row {
 /// A line table: the files it names, and its rows.
 #[derive(Debug)]
 pub struct LineTable<'a> {
+    /// What was parsed of it: the header.
     pub(super) program: gimli::IncompleteLineProgram<Bytes<'a>>,
     /// The number of the file with the table.
     pub(super) file: usize,
@@ -65,8 +67,8 @@ pub(super) struct Rows<'a> {
     rows: Vec<Row>,
     /// Ranges of numbers in `rows`, by address.
     sequences: RangeMap<(usize, usize)>,
-    /// The header with the files that `DW_LNE_define_file` added.
-    pub(super) header: gimli::LineProgramHeader<Bytes<'a>>,
+    /// The files that `DW_LNE_define_file` added to those of the header.
+    added: Vec<gimli::FileEntry<Bytes<'a>>>,
     /// What ended the program before its end.
     broken: Option<Error>,
 }
@@ -116,8 +118,24 @@ impl<'a> LineTable<'a> {
         Some((row, row.address..next.address))
     }
 
-    pub(super) fn executed(&self) -> &Rows<'a> {
-        self.rows.get_or_init(|| execute(&self.program, &self.held))
+    /// A file by its number: one of the header, or before DWARF 5 one that the program adds.
+    pub(super) fn file_entry(&self, index: u64) -> Option<&gimli::FileEntry<Bytes<'a>>> {
+        let header = self.program.header();
+        if let Some(entry) = header.file(index) {
+            return Some(entry);
+        }
+        let after = index.checked_sub(self.first_file())?;
+        let after = usize::try_from(after)
+            .ok()?
+            .checked_sub(self.file_count())?;
+        if self.version() >= 5 {
+            return None;
+        }
+        self.executed().added.get(after)
+    }
+
+    fn executed(&self) -> &Rows<'a> {
+        (self.rows).get_or_init(|| execute(self.program.header(), &self.held))
     }
 }
 
@@ -181,24 +199,17 @@ impl<'a> DebugInfo<'a> {
         if *read > size.saturating_mul(OVERLAP) {
             return Err(place("too many line tables overlap"));
         }
-        let program = file
-            .dwarf
-            .debug_line
-            .program(
-                DebugLineOffset(offset),
-                entry.header.address_size(),
-                None,
-                None,
-            )
-            .map_err(error)?;
+        let held = Held::new(Arc::clone(self.meter()));
+        let size = entry.header.address_size();
+        let section = *gimli::Section::reader(&file.dwarf.debug_line);
+        let program =
+            parse_program(section, offset, size, &held).map_err(|refusal| match refusal {
+                Refusal::Limit(limit) => limit,
+                Refusal::Gimli(fault) => error(fault),
+            })?;
         let length = program.header().header_length();
         *read = read.saturating_add(length);
-        let held = Held::new(Arc::clone(self.meter()));
         held.meter().pass(length)?;
-        let header = program.header();
-        let names = (header.file_names().len()).saturating_add(header.include_directories().len());
-        let size = size_of::<gimli::FileEntry<Bytes<'a>>>() as u64;
-        held.hold(size.saturating_mul(names as u64))?;
         Ok(LineTable {
             program,
             file: entry.file,
@@ -210,48 +221,60 @@ impl<'a> DebugInfo<'a> {
 
 /// Executes a line program. gimli executes the instructions; the loop is ours because its own would
 /// overflow on the lowest possible `DW_LNS_advance_line`.
-fn execute<'a>(program: &gimli::IncompleteLineProgram<Bytes<'a>>, held: &Held) -> Rows<'a> {
-    let mut program = program.clone();
-    let mut rows = Vec::new();
-    let mut sequences = Vec::new();
-    let offset = program.header().offset().0 as u64;
-    let fault = |error: gimli::Error| {
-        Error::malformed("line program", error.to_string()).within(".debug_line", offset)
+fn execute<'a>(header: &gimli::LineProgramHeader<Bytes<'a>>, held: &Held) -> Rows<'a> {
+    let mut made = Rows {
+        rows: Vec::new(),
+        sequences: RangeMap::new(Vec::new()),
+        added: Vec::new(),
+        broken: None,
     };
-    let broken = run(&mut program, &mut rows, &mut sequences, held, fault).err();
-    Rows {
-        sequences: RangeMap::new(sequences),
-        rows,
-        header: program.header().clone(),
-        broken,
-    }
+    let mut sequences = Vec::new();
+    made.broken = run(header, &mut made, &mut sequences, held).err();
+    made.sequences = RangeMap::new(sequences);
+    made
 }
 
 fn run<'a>(
-    program: &mut gimli::IncompleteLineProgram<Bytes<'a>>,
-    rows: &mut Vec<Row>,
+    header: &gimli::LineProgramHeader<Bytes<'a>>,
+    made: &mut Rows<'a>,
     sequences: &mut Vec<(Range<u64>, (usize, usize))>,
     held: &Held,
-    fault: impl Fn(gimli::Error) -> Error,
 ) -> Result<()> {
-    let size = program.header().address_size();
-    let mut instructions = program.header().instructions();
-    let mut row = LineRow::new(program.header());
+    let fault = |error: gimli::Error| {
+        let offset = header.offset().0 as u64;
+        Error::malformed("line program", error.to_string()).within(".debug_line", offset)
+    };
+    let Rows { rows, added, .. } = made;
+    let mut instructions = header.instructions();
+    let mut row = LineRow::new(header);
     let mut first = 0;
     // Code that the linker threw away has no rows.
     let mut discarded = false;
-    while let Some(instruction) = instructions
-        .next_instruction(program.header())
-        .map_err(&fault)?
-    {
+    while let Some(instruction) = instructions.next_instruction(header).map_err(fault)? {
         held.meter().work(1)?;
-        if let LineInstruction::AdvanceLine(i64::MIN) = instruction {
-            return Err(fault(gimli::Error::BadSignedLeb128));
+        #[expect(
+            clippy::wildcard_enum_match_arm,
+            reason = "all other instructions are gimli's alone"
+        )]
+        match instruction {
+            LineInstruction::AdvanceLine(i64::MIN) => {
+                return Err(fault(gimli::Error::BadSignedLeb128));
+            }
+            LineInstruction::SetAddress(address) => {
+                let size = header.address_size();
+                discarded = address < row.address() || is_discarded(address, size);
+            }
+            LineInstruction::DefineFile(file) => {
+                held.hold_all::<gimli::FileEntry<Bytes<'a>>>(1)?;
+                added.push(file);
+                continue;
+            }
+            _ => {}
         }
-        if let LineInstruction::SetAddress(address) = instruction {
-            discarded = address < row.address() || is_discarded(address, size);
-        }
-        if !row.execute(instruction, program).map_err(&fault)? {
+        if !row
+            .execute(instruction, &mut Header(header))
+            .map_err(fault)?
+        {
             continue;
         }
         if !discarded {
@@ -265,7 +288,7 @@ fn run<'a>(
             first = rows.len();
             discarded = false;
         }
-        row.reset(program.header());
+        row.reset(header);
     }
     Ok(())
 }

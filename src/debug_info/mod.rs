@@ -45,6 +45,7 @@ mod id;
 mod index_table;
 mod layout;
 mod line;
+mod line_header;
 mod location_list;
 pub(crate) mod name_index;
 mod range_map;
@@ -84,6 +85,8 @@ pub use id::{DieId, UnitId};
 pub(crate) use index_table::{IndexFault, IndexTable, index_of};
 pub(crate) use layout::{Layout, Question};
 pub use line::{LineTable, Row};
+#[cfg(feature = "serde")]
+pub(crate) use line_header::{Header as LineHeader, Refusal, parse_program};
 pub use location_list::LocationEntries;
 pub use scope::InlinedCall;
 pub use source_file::SourceFile;

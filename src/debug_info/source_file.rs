@@ -93,13 +93,7 @@ impl<'a> DebugInfo<'a> {
         if before_5 && index == 0 {
             return Ok(None);
         }
-        let entry = match header.file(index) {
-            Some(entry) => Some(entry),
-            // Perhaps the program defines it.
-            None if before_5 => table.executed().header.file(index),
-            None => None,
-        };
-        let Some(entry) = entry else {
+        let Some(entry) = table.file_entry(index) else {
             return Ok(None);
         };
         let name = lossy(self.line_string(unit, table, entry.path_name())?);

@@ -79,42 +79,53 @@ impl Header<'_> {
     }
 }
 
-/// The headers of a section's units, and the error that ended the reading if one did. `next` is the number
-/// of the first.
-pub(super) fn headers<'a>(
-    bytes: Bytes<'a>,
+/// The headers of a section's units, one after the other.
+pub(super) struct Headers<'a> {
+    units: gimli::DebugInfoUnitHeadersIter<Bytes<'a>>,
+    type_units: gimli::DebugTypesUnitHeadersIter<Bytes<'a>>,
     types: bool,
     split: bool,
-    next: &mut u32,
-) -> (Vec<Header<'a>>, Option<(u64, gimli::Error)>) {
-    let mut found = Vec::new();
-    let mut end = 0;
-    let info = gimli::DebugInfo::from(bytes);
-    let type_info = gimli::DebugTypes::from(bytes);
-    let (mut units, mut type_units) = (info.units(), type_info.units());
-    loop {
-        let header = if types {
-            type_units.next()
+    /// Where the next one starts.
+    end: u64,
+}
+
+impl<'a> Headers<'a> {
+    pub(super) fn new(bytes: Bytes<'a>, types: bool, split: bool) -> Headers<'a> {
+        Headers {
+            units: gimli::DebugInfo::from(bytes).units(),
+            type_units: gimli::DebugTypes::from(bytes).units(),
+            types,
+            split,
+            end: 0,
+        }
+    }
+
+    /// The next header, whose unit has the number `next`; or where one cannot be read.
+    pub(super) fn next(
+        &mut self,
+        next: &mut u32,
+    ) -> Option<Result<Header<'a>, (u64, gimli::Error)>> {
+        let header = if self.types {
+            self.type_units.next()
         } else {
-            units.next()
+            self.units.next()
         };
         let header = match header {
-            Ok(Some(header)) => header,
-            Ok(None) => return (found, None),
-            Err(error) => return (found, Some((end, error))),
+            Ok(header) => header?,
+            Err(error) => return Some(Err((self.end, error))),
         };
         let offset = header.offset().0 as u64;
-        end = offset.saturating_add(header.length_including_self() as u64);
+        self.end = offset.saturating_add(header.length_including_self() as u64);
         let facts = UnitFacts {
             id: UnitId(*next),
             offset,
             version: header.version(),
             address_size: header.address_size(),
             offset_size: header.format().word_size(),
-            split,
-            alone: split,
+            split: self.split,
+            alone: self.split,
         };
         *next = next.saturating_add(1);
-        found.push(Header { facts, header });
+        Some(Ok(Header { facts, header }))
     }
 }

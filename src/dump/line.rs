@@ -5,10 +5,10 @@
 
 use std::borrow::Cow;
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use gimli::{
-    AttributeValue, DebugLineOffset, DebugLineStr, DebugStr, DwLns, IncompleteLineProgram,
-    LineInstruction, LineProgramHeader, LineRow,
+    AttributeValue, DebugLineStr, DebugStr, DwLns, LineInstruction, LineProgramHeader, LineRow,
 };
 use serde::Serialize;
 
@@ -18,8 +18,9 @@ use super::digits::{push_hex, push_right};
 use super::list::address;
 use super::names::quoted;
 use super::output::Output;
-use crate::debug_info::{Bytes, UnitLength};
-use crate::error::Error;
+use crate::debug_info::{Bytes, LineHeader, Refusal, UnitLength, parse_program};
+use crate::error::{Error, Result};
+use crate::meter::{Held, Meter};
 use crate::report::{Hex, hex_bytes};
 
 /// The names and shapes of the columns of rows.
@@ -35,7 +36,7 @@ struct Lines<'a> {
 }
 
 #[derive(Serialize)]
-struct TableFields {
+struct TableFields<'a> {
     section: &'static str,
     offset: Hex,
     version: u16,
@@ -47,14 +48,14 @@ struct TableFields {
     line_base: i8,
     line_range: u8,
     opcode_base: u8,
-    directories: Vec<String>,
+    directories: Vec<Cow<'a, str>>,
     first_file: u8,
-    files: Vec<FileFields>,
+    files: Vec<FileFields<'a>>,
 }
 
 #[derive(Serialize)]
-struct FileFields {
-    name: String,
+struct FileFields<'a> {
+    name: Cow<'a, str>,
     directory: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     modified: Option<u64>,
@@ -63,7 +64,7 @@ struct FileFields {
     #[serde(skip_serializing_if = "Option::is_none")]
     md5: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    source: Option<String>,
+    source: Option<Cow<'a, str>>,
 }
 
 #[derive(Serialize)]
@@ -97,7 +98,7 @@ pub(super) fn dump(sources: &Sources<'_>, output: &mut Output<'_>) -> Result<(),
             strings: sources.bytes(split, ".debug_str")?.into(),
             line_strings: sources.bytes(split, ".debug_line_str")?.into(),
         };
-        lines.tables(output)?;
+        lines.tables(&sources.question(), output)?;
     }
     if output.json() {
         output.end_array()?;
@@ -106,7 +107,7 @@ pub(super) fn dump(sources: &Sources<'_>, output: &mut Output<'_>) -> Result<(),
 }
 
 impl<'a> Lines<'a> {
-    fn tables(&self, output: &mut Output<'_>) -> io::Result<()> {
+    fn tables(&self, meter: &Arc<Meter>, output: &mut Output<'_>) -> io::Result<()> {
         let mut next = 0;
         while next < self.bytes.len() {
             let length = UnitLength::read(&self.bytes, next as u64, "line table");
@@ -118,11 +119,12 @@ impl<'a> Lines<'a> {
                 }
             };
             // Addresses of AMDGPU have 8 bytes; from DWARF 5 on the header says it.
-            let table = gimli::DebugLine::from(self.bytes);
-            match table.program(DebugLineOffset(next), 8, None, None) {
-                Ok(program) if output.json() => self.json(program, output)?,
-                Ok(program) => self.text(program, output)?,
-                Err(error) => output.problem(&self.malformed(next, error))?,
+            let held = Held::new(Arc::clone(meter));
+            match parse_program(self.bytes, next, 8, &held) {
+                Ok(program) if output.json() => self.json(program.header(), &held, output)?,
+                Ok(program) => self.text(program.header(), output)?,
+                Err(Refusal::Gimli(error)) => output.problem(&self.malformed(next, error))?,
+                Err(Refusal::Limit(error)) => output.problem(&error)?,
             }
             next = end;
         }
@@ -157,15 +159,15 @@ impl<'a> Lines<'a> {
 
     fn text(
         &self,
-        mut program: IncompleteLineProgram<Bytes<'a>>,
+        header: &LineProgramHeader<Bytes<'a>>,
         output: &mut Output<'_>,
     ) -> io::Result<()> {
-        let offset = program.header().offset().0;
-        self.header(program.header(), output)?;
-        self.files(program.header(), output)?;
+        let offset = header.offset().0;
+        self.header(header, output)?;
+        self.files(header, output)?;
         writeln!(output)?;
         let (mut titled, mut text) = (false, String::new());
-        let result = rows(&mut program, |row| {
+        let result = rows(header, |row| {
             if !titled {
                 writeln!(output, "{COLUMNS}")?;
                 titled = true;
@@ -266,22 +268,53 @@ impl<'a> Lines<'a> {
         Ok(())
     }
 
+    /// The directories and files of a header, which can all name one long string.
+    #[expect(clippy::type_complexity, reason = "two fields of a document")]
+    fn listed(
+        &self,
+        header: &LineProgramHeader<Bytes<'a>>,
+        held: &Held,
+    ) -> Result<(Vec<Cow<'a, str>>, Vec<FileFields<'a>>)> {
+        // A text stands in the document as well, in which a byte of it can be six.
+        const COPIES: u64 = 7;
+        let text = |value| {
+            let text = self.string(value).unwrap_or_default();
+            held.hold((text.len() as u64).saturating_mul(COPIES))?;
+            Ok(text)
+        };
+        let directories = header.include_directories();
+        held.hold_all::<Cow<'_, str>>(directories.len())?;
+        let directories = directories.iter().map(|directory| text(*directory));
+        let directories = directories.collect::<Result<_>>()?;
+        // What a document has of a file besides its texts.
+        const DIGITS: u64 = 128;
+        let files = header.file_names();
+        held.hold_all::<FileFields<'_>>(files.len())?;
+        held.hold((files.len() as u64).saturating_mul(DIGITS))?;
+        let fields = files.iter().map(|file| {
+            Ok(FileFields {
+                name: text(file.path_name())?,
+                directory: file.directory_index(),
+                modified: header.file_has_timestamp().then(|| file.timestamp()),
+                length: header.file_has_size().then(|| file.size()),
+                md5: header.file_has_md5().then(|| hex_bytes(file.md5())),
+                source: file.source().map(text).transpose()?,
+            })
+        });
+        Ok((directories, fields.collect::<Result<_>>()?))
+    }
+
     fn json(
         &self,
-        mut program: IncompleteLineProgram<Bytes<'a>>,
+        header: &LineProgramHeader<Bytes<'a>>,
+        held: &Held,
         output: &mut Output<'_>,
     ) -> io::Result<()> {
-        let header = program.header();
         let offset = header.offset().0;
-        let text = |value| self.string(value).unwrap_or_default().into_owned();
-        let files = header.file_names().iter().map(|file| FileFields {
-            name: text(file.path_name()),
-            directory: file.directory_index(),
-            modified: header.file_has_timestamp().then(|| file.timestamp()),
-            length: header.file_has_size().then(|| file.size()),
-            md5: header.file_has_md5().then(|| hex_bytes(file.md5())),
-            source: file.source().map(text),
-        });
+        let (directories, files) = match self.listed(header, held) {
+            Ok(listed) => listed,
+            Err(error) => return output.problem(&error),
+        };
         output.begin_element(&TableFields {
             section: self.section,
             offset: (offset as u64).into(),
@@ -294,17 +327,12 @@ impl<'a> Lines<'a> {
             line_base: header.line_base(),
             line_range: header.line_range(),
             opcode_base: header.opcode_base(),
-            directories: header
-                .include_directories()
-                .iter()
-                .copied()
-                .map(text)
-                .collect(),
+            directories,
             first_file: u8::from(header.version() < 5),
-            files: files.collect(),
+            files,
         })?;
         output.begin_array("rows")?;
-        let result = rows(&mut program, |row| {
+        let result = rows(header, |row| {
             output.element(&RowFields {
                 address: row.address().into(),
                 line: line(row),
@@ -328,13 +356,13 @@ impl<'a> Lines<'a> {
 /// own would overflow on the lowest possible `DW_LNS_advance_line`. What the DWARF did wrong is the inner
 /// result.
 fn rows(
-    program: &mut IncompleteLineProgram<Bytes<'_>>,
+    header: &LineProgramHeader<Bytes<'_>>,
     mut give: impl FnMut(&LineRow) -> io::Result<()>,
 ) -> io::Result<gimli::Result<()>> {
-    let mut instructions = program.header().instructions();
-    let mut row = LineRow::new(program.header());
+    let mut instructions = header.instructions();
+    let mut row = LineRow::new(header);
     loop {
-        let instruction = match instructions.next_instruction(program.header()) {
+        let instruction = match instructions.next_instruction(header) {
             Ok(Some(LineInstruction::AdvanceLine(i64::MIN))) => {
                 return Ok(Err(gimli::Error::BadSignedLeb128));
             }
@@ -342,10 +370,10 @@ fn rows(
             Ok(None) => return Ok(Ok(())),
             Err(error) => return Ok(Err(error)),
         };
-        match row.execute(instruction, program) {
+        match row.execute(instruction, &mut LineHeader(header)) {
             Ok(true) => {
                 give(&row)?;
-                row.reset(program.header());
+                row.reset(header);
             }
             Ok(false) => {}
             Err(error) => return Ok(Err(error)),

@@ -38,6 +38,7 @@ mod type_name;
 mod unit;
 
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use crate::debug_info::{Bytes, DebugInfo};
 use crate::error::Error;
@@ -202,13 +203,7 @@ impl<'d> Dump<'d> {
     /// # Errors
     /// If it cannot be written.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<Option<String>> {
-        let files = self.sources.files.iter();
-        let steps = files.fold(0u64, |steps, (object, _)| {
-            steps.saturating_add(object.meter().most_steps())
-        });
-        let limits = self.sources.files.first();
-        let limits = limits.map_or(&Limits::DEFAULT, |(object, _)| object.meter().limits());
-        let meter = Meter::of_steps(limits, steps);
+        let meter = self.sources.question();
         let mut output = Output::new(out, self.json, &meter);
         let written = self.document(&mut output);
         let problems = output.problem_text();
@@ -324,6 +319,13 @@ impl<'a> Sources<'a> {
         self.files.iter().any(|(_, found)| *found == split)
     }
 
+    /// A meter for a part of the dump.
+    fn question(&self) -> Arc<Meter> {
+        let meters = self.files.iter().map(|(object, _)| object.meter().as_ref());
+        let meter = Meter::question_about(meters);
+        Arc::new(meter.unwrap_or_else(|| Meter::new(&Limits::DEFAULT, 0)))
+    }
+
     fn info(&self, dialect: Dialect) -> crate::Result<DebugInfo<'a>> {
         let load = |split: bool| {
             move |name: &'static str| match self.files.iter().find(|(_, found)| *found == split) {
@@ -331,7 +333,7 @@ impl<'a> Sources<'a> {
                 None => Ok(&[] as &[u8]),
             }
         };
-        let info = DebugInfo::load(load(false))?.with_dialect(dialect);
+        let info = DebugInfo::load_within(&self.question(), load(false))?.with_dialect(dialect);
         if self.has(true) {
             return info.with_split(load(true));
         }

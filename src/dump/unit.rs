@@ -8,7 +8,7 @@ use gimli::SectionId;
 use super::Failure;
 use super::attribute::Attributes;
 use super::entries::{self, Sink};
-use super::header::{Header, headers};
+use super::header::{Header, Headers};
 use super::json::JsonEntries;
 use super::output::Output;
 use super::text::TextEntries;
@@ -42,10 +42,6 @@ pub(super) fn dump(
         for id in [SectionId::DebugInfo, SectionId::DebugTypes] {
             let name = id.name();
             let bytes = sources.bytes(split, name)?;
-            let (mut units, broken) = headers(bytes, id == SectionId::DebugTypes, split, &mut next);
-            for unit in &mut units {
-                unit.facts.alone = split && !has_partner(&info, unit.facts.id);
-            }
             let shown = if split {
                 id.dwo_name().unwrap_or(name)
             } else {
@@ -57,12 +53,18 @@ pub(super) fn dump(
                 use std::io::Write;
                 writeln!(output, "\n{shown} contents:")?;
             }
-            for unit in &units {
-                one(&attributes, unit, shown, selection, output)?;
-            }
-            if let Some((offset, error)) = broken {
-                let error = Error::malformed("unit header", error.to_string());
-                output.problem(&error.within(shown, offset))?;
+            let mut headers = Headers::new(bytes, id == SectionId::DebugTypes, split);
+            while let Some(header) = headers.next(&mut next) {
+                let mut unit = match header {
+                    Ok(unit) => unit,
+                    Err((offset, error)) => {
+                        let error = Error::malformed("unit header", error.to_string());
+                        output.problem(&error.within(shown, offset))?;
+                        break;
+                    }
+                };
+                unit.facts.alone = split && !has_partner(&info, unit.facts.id);
+                one(&attributes, &unit, shown, selection, output)?;
             }
         }
     }
