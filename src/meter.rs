@@ -28,11 +28,14 @@
 //! # Ok::<(), hetdwarf::Error>(())
 //! ```
 
+mod stack;
+
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
 use crate::error::{Error, Limit, Result};
 use crate::limits::{Limits, reached};
+pub(crate) use stack::HeldStack;
 
 /// How many bytes that are copied, compared or passed over count as a step.
 pub(crate) const BYTES_PER_STEP: u64 = 32;
@@ -64,6 +67,8 @@ pub struct Meter {
     most_steps: u64,
     most_bytes: u64,
     steps: AtomicU64,
+    /// Steps of the questions before this one.
+    earlier: AtomicU64,
     /// Bytes that were held when the question was asked.
     before: u64,
     bytes: AtomicU64,
@@ -88,6 +93,7 @@ impl Meter {
             most_steps,
             most_bytes,
             steps: AtomicU64::new(0),
+            earlier: AtomicU64::new(0),
             before: 0,
             bytes: AtomicU64::new(0),
             peak: AtomicU64::new(0),
@@ -159,6 +165,12 @@ impl Meter {
     #[must_use]
     pub fn steps(&self) -> u64 {
         self.steps.load(Ordering::Relaxed).min(self.most_steps)
+    }
+
+    /// How many steps were taken by all questions that were asked one after the other.
+    #[cfg(feature = "cli")]
+    pub(crate) fn steps_of_all(&self) -> u64 {
+        (self.steps()).saturating_add(self.earlier.load(Ordering::Relaxed))
     }
 
     /// How many steps may be taken in all.
@@ -252,6 +264,7 @@ impl Meter {
 
     /// Starts to count the steps and bytes of another question; what the last one held is not held any more.
     pub(crate) fn reset(&self) {
+        self.earlier.fetch_add(self.steps(), Ordering::Relaxed);
         self.steps.store(0, Ordering::Relaxed);
         self.bytes.store(self.before, Ordering::Relaxed);
         self.is_full.store(false, Ordering::Relaxed);
@@ -270,6 +283,20 @@ impl Meter {
                 Ok(())
             }
             Some(_) | None => Err(self.out_of_bytes(bytes)),
+        }
+    }
+
+    /// Checks that there is room for bytes that are needed for a moment, without counting them.
+    ///
+    /// # Errors
+    /// As [`hold`](Meter::hold).
+    pub(crate) fn check_room(&self, bytes: u64) -> Result<()> {
+        match self.bytes().checked_add(bytes) {
+            Some(sum) if sum <= self.most_bytes => Ok(()),
+            Some(_) | None => {
+                self.is_full.store(true, Ordering::Relaxed);
+                Err(self.no_bytes())
+            }
         }
     }
 
@@ -483,6 +510,18 @@ mod tests {
         assert!(held.hold(1).is_err());
         drop(held);
         assert_eq!((meter.bytes(), meter.peak_bytes()), (0, 10));
+    }
+
+    #[test]
+    fn room_for_a_moment_is_not_held() {
+        let meter = small(0, 10);
+        meter.hold(4).unwrap();
+        meter.check_room(6).unwrap();
+        assert_eq!((meter.bytes(), meter.peak_bytes()), (4, 4));
+        assert!(meter.refused().is_none());
+        assert_eq!(limit(meter.check_room(7)), (Limit::Memory, 10));
+        assert_eq!(limit(meter.check_room(u64::MAX)), (Limit::Memory, 10));
+        assert!(meter.refused().is_some() && meter.bytes() == 4);
     }
 
     #[test]

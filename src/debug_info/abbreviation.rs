@@ -20,6 +20,9 @@ const OVERLAPPING: u32 = 256;
 /// How many bytes are made of a byte of a table, at most: an abbreviation without attributes has five bytes.
 const MADE: u64 = 24;
 
+/// As many more are needed for a moment, while vectors grow; of abbreviations of four bytes more than of others.
+const FOR_A_MOMENT: u64 = 96;
+
 /// The tables that the units of a file refer to.
 #[derive(Debug)]
 pub(super) struct AbbreviationTables {
@@ -66,6 +69,8 @@ impl AbbreviationTables {
         let whole = |bytes: Bytes<'_>| {
             let length = bytes.len().saturating_sub(offset) as u64;
             held.meter().work(length / 4)?;
+            held.meter()
+                .check_room(length.saturating_mul(FOR_A_MOMENT))?;
             held.hold(length.saturating_mul(MADE))?;
             let table = DebugAbbrev::from(bytes).abbreviations(DebugAbbrevOffset(offset));
             Ok(table.map(Arc::new))

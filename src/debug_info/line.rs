@@ -265,7 +265,8 @@ fn run<'a>(
                 discarded = address < row.address() || is_discarded(address, size);
             }
             LineInstruction::DefineFile(file) => {
-                held.hold_all::<gimli::FileEntry<Bytes<'a>>>(1)?;
+                // With room to grow: unlike rows, they are many only where harm is meant.
+                held.hold_all::<gimli::FileEntry<Bytes<'a>>>(2)?;
                 added.push(file);
                 continue;
             }

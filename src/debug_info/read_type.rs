@@ -17,7 +17,7 @@ use super::id::DieId;
 use super::read_member::{VARIANT_PARTS, is_data_member};
 use super::representation::sized;
 use super::type_attribute::TAGS;
-use super::type_entry::is_pointer;
+use super::type_entry::{Chain, is_pointer};
 use super::types::{
     Dimension, Enumerator, PointerKind, Qualifier, RecordKind, Type, TypeId, TypeKind, TypeTable,
 };
@@ -50,6 +50,7 @@ impl<'a> DebugInfo<'a> {
             info: self,
             table,
             waiting: Vec::new(),
+            chain: None,
             meter,
         };
         let Some(root) = ty else {
@@ -80,6 +81,8 @@ pub(super) struct TypeReader<'t, 'd, 'a> {
     pub(super) table: &'t mut TypeTable,
     /// Entries that have a number already, but are not read yet.
     waiting: Vec<(DieId, TypeId)>,
+    /// Of the type that was read last.
+    chain: Option<Chain>,
     pub(super) meter: &'t Meter,
 }
 
@@ -106,7 +109,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
         let kind = or_unsupported(self.kind(&die))?;
         Ok(Type {
             name: self.name(&die)?,
-            byte_size: self.info.size(die.id(), self.meter),
+            byte_size: (self.info).size_in_chain(&die, &mut self.chain, self.meter),
             kind,
         })
     }

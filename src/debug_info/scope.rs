@@ -13,13 +13,13 @@ use gimli::constants::{
     DW_TAG_with_stmt,
 };
 
-use super::DebugInfo;
 use super::die::Die;
 use super::function::{Declaration, Function, Keep, Simt};
 use super::id::DieId;
 use super::source_file::SourceFile;
+use super::{Bytes, DebugInfo};
 use crate::error::{Error, Result};
-use crate::meter::Meter;
+use crate::meter::{HeldStack, Meter};
 
 /// As how many entries reading what is known of an inlined call counts.
 const PER_CALL: u64 = 16;
@@ -156,16 +156,14 @@ impl<'a> DebugInfo<'a> {
             objects: Vec::new(),
         };
         // The entries the walk is inside of: their depths, and the scopes that declarations belong to.
-        let mut open: Vec<(isize, usize)> = Vec::new();
+        let mut open: HeldStack<'_, (isize, usize)> = HeldStack::new(meter);
         while walk.next_entry()?.is_some() {
             walk.pay(meter)?;
             let entry = walk.entry();
             let (depth, tag) = (entry.depth(), entry.tag());
-            while open.last().is_some_and(|(outer, _)| *outer >= depth) {
-                open.pop();
-            }
+            open.pop_while(|(outer, _)| *outer >= depth);
             let Some(&(_, scope)) = open.last() else {
-                open.push((depth, 0));
+                open.push((depth, 0))?;
                 found.scopes.push(Scope {
                     die: walk.die(),
                     parent: None,
@@ -174,20 +172,23 @@ impl<'a> DebugInfo<'a> {
                 continue;
             };
             if is_object(tag) {
+                let die = walk.die();
                 meter.hold_all::<(usize, Die<'a>)>(1)?;
-                found.objects.push((scope, walk.die()));
+                meter.hold_all::<gimli::Attribute<Bytes<'a>>>(die.attributes().len())?;
+                found.objects.push((scope, die));
                 walk.skip_children()?;
             } else if tag == DW_TAG_GNU_formal_parameter_pack {
-                open.push((depth, scope));
+                open.push((depth, scope))?;
             } else if !is_block(tag) && tag != DW_TAG_inlined_subroutine {
                 walk.skip_children()?;
             } else {
                 let die = walk.die();
                 if tag == DW_TAG_lexical_block && !self.says_ranges(&die) {
-                    open.push((depth, scope));
+                    open.push((depth, scope))?;
                 } else if self.covers(&die, pc, meter).or_else(unless_limit)? {
                     meter.hold_all::<Scope<'a>>(1)?;
-                    open.push((depth, found.scopes.len()));
+                    meter.hold_all::<gimli::Attribute<Bytes<'a>>>(die.attributes().len())?;
+                    open.push((depth, found.scopes.len()))?;
                     found.scopes.push(Scope {
                         die,
                         parent: Some(scope),

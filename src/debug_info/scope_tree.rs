@@ -21,7 +21,7 @@ use super::range_map::RangeMap;
 use super::scope::{is_block, is_object};
 use super::variable::Variable;
 use crate::error::Result;
-use crate::meter::Meter;
+use crate::meter::{HeldStack, Meter};
 
 /// The number of the function among its scopes.
 const FUNCTION: u32 = 0;
@@ -153,17 +153,15 @@ impl<'a> DebugInfo<'a> {
         let mut objects = Vec::new();
         let mut covered: Vec<(Range<u64>, u32)> = Vec::new();
         // The entries the walk is inside of: their depths, and the scopes that declarations belong to.
-        let mut open: Vec<(isize, u32)> = Vec::new();
+        let mut open: HeldStack<'_, (isize, u32)> = HeldStack::new(meter);
         while walk.next_entry()?.is_some() {
             walk.pay(meter)?;
             let entry = walk.entry();
             let (depth, tag) = (entry.depth(), entry.tag());
-            while open.last().is_some_and(|(outer, _)| *outer >= depth) {
-                open.pop();
-            }
+            open.pop_while(|(outer, _)| *outer >= depth);
             let outer = open.last().map(|(_, scope)| *scope);
             let Some(scope) = outer.filter(|_| tag != DW_TAG_GNU_formal_parameter_pack) else {
-                open.push((depth, outer.unwrap_or(FUNCTION)));
+                open.push((depth, outer.unwrap_or(FUNCTION)))?;
                 if outer.is_none() {
                     meter.hold_all::<ScopeNode<'a>>(1)?;
                     scopes.push(ScopeNode::new(&walk.die(), FUNCTION, FUNCTION));
@@ -182,7 +180,7 @@ impl<'a> DebugInfo<'a> {
             }
             let die = walk.die();
             if tag == DW_TAG_lexical_block && !self.says_ranges(&die) {
-                open.push((depth, scope));
+                open.push((depth, scope))?;
                 continue;
             }
             let Ok(number) = u32::try_from(scopes.len()) else {
@@ -198,7 +196,7 @@ impl<'a> DebugInfo<'a> {
             meter.hold_all::<(Range<u64>, u32)>(ranges.len())?;
             meter.hold_all::<ScopeNode<'a>>(1)?;
             covered.extend(ranges.into_iter().map(|range| (range, number)));
-            open.push((depth, number));
+            open.push((depth, number))?;
             let function = match scopes.get(scope as usize) {
                 Some(around) if is_block(tag) => around.function,
                 Some(_) | None => number,

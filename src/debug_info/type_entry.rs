@@ -16,6 +16,23 @@ use crate::arch::{AddressSpace, MemorySpace};
 use crate::error::{ErrorKind, Result};
 use crate::meter::Meter;
 
+/// What is known of the size of a type.
+enum KnownSize {
+    /// In bytes.
+    Size(u64),
+    /// It is as many aliases away as are looked at; the entry is the one after them.
+    TooFar(DieId),
+}
+
+/// A chain of aliases that is longer than what is looked at.
+#[derive(Debug)]
+pub(super) struct Chain {
+    /// The type that is read next, if it is one of the chain.
+    next: DieId,
+    /// The entry that is as far from the type before as is looked at.
+    end: DieId,
+}
+
 impl<'a> DebugInfo<'a> {
     /// The size of the type at `ty` in bytes, where it is known without evaluating anything.
     #[must_use]
@@ -25,13 +42,57 @@ impl<'a> DebugInfo<'a> {
 
     /// The same; what is looked at is paid for.
     pub(crate) fn size(&self, ty: DieId, meter: &Meter) -> Option<u64> {
+        match self.size_within(ty, meter)? {
+            KnownSize::Size(size) => Some(size),
+            KnownSize::TooFar(_) => None,
+        }
+    }
+
+    /// The size of a type that is the `target` of the one before it, where `chain` may say that this one's is too far away. A long
+    /// chain of typedefs is looked at once so, and not for each of them.
+    pub(super) fn size_in_chain(
+        &self,
+        die: &Die<'a>,
+        chain: &mut Option<Chain>,
+        meter: &Meter,
+    ) -> Option<u64> {
+        let known = chain.take().filter(|chain| chain.next == die.id());
+        let end = match known {
+            // One further than from the type before.
+            Some(known) => self.alias_target(known.end, meter),
+            None => match self.size_within(die.id(), meter)? {
+                KnownSize::Size(size) => return Some(size),
+                KnownSize::TooFar(end) => Some(end),
+            },
+        };
+        if let (Some(end), Some(next)) = (end, self.direct_type(die)) {
+            *chain = Some(Chain { next, end });
+            return None;
+        }
+        self.size(die.id(), meter)
+    }
+
+    /// What an alias without a size of its own is an alias of.
+    fn alias_target(&self, ty: DieId, meter: &Meter) -> Option<DieId> {
+        meter.work(1).ok()?;
+        let die = self.die(ty).ok()?;
+        let is_plain = is_alias(die.tag()) && self.definition(&die).is_none();
+        let target = || self.direct_type(&die);
+        (is_plain && self.own_size(&die).is_none())
+            .then(target)
+            .flatten()
+    }
+
+    fn size_within(&self, ty: DieId, meter: &Meter) -> Option<KnownSize> {
         let mut outer = Vec::new();
         let mut next = ty;
+        let mut are_aliases = true;
         for _ in 0..HOPS {
             meter.work(1).ok()?;
             let die = self.die(next).ok()?;
             if let Some(definition) = self.definition(&die) {
                 next = definition;
+                are_aliases = false;
                 continue;
             }
             if let Some(size) = self.own_size(&die) {
@@ -39,8 +100,9 @@ impl<'a> DebugInfo<'a> {
                 for shape in outer.iter().rev() {
                     bits = ArrayShape::size_in_bits(shape, bits)?;
                 }
-                return Some(bits.div_ceil(8));
+                return Some(KnownSize::Size(bits.div_ceil(8)));
             }
+            are_aliases &= is_alias(die.tag());
             if die.tag() == DW_TAG_array_type {
                 let shape = self.array_shape(&die, meter).ok()?;
                 if shape.extents.is_empty() {
@@ -54,7 +116,7 @@ impl<'a> DebugInfo<'a> {
             }
             next = self.direct_type(&die)?;
         }
-        None
+        are_aliases.then_some(KnownSize::TooFar(next))
     }
 
     /// The integer type behind typedefs, qualifiers and enumerations: its size in bytes and whether it

@@ -349,6 +349,11 @@ impl<'a> DebugInfo<'a> {
             .map_err(Clone::clone)
     }
 
+    /// The unit as gimli reads its entries, without its line table.
+    pub(crate) fn gimli_unit(&self, id: UnitId) -> Result<&gimli::Unit<Bytes<'a>>> {
+        Ok(&self.contents(id)?.gimli)
+    }
+
     fn read_unit(&self, id: UnitId, entry: &UnitEntry<'a>) -> Result<Unit<'a>> {
         let file = self.file(entry)?;
         let header = entry.header;

@@ -19,6 +19,7 @@ use super::scope_tree::ScopeTree;
 use super::variable::Variable;
 use super::{Bytes, DebugInfo, lossy};
 use crate::error::{Error, Result};
+use crate::meter::HeldStack;
 
 /// How many scopes a qualified name may have.
 const QUALIFIERS: usize = 32;
@@ -207,13 +208,12 @@ impl<'d, 'a> IndexBuilder<'d, 'a> {
     fn walk(&mut self, unit: UnitId) -> Result<()> {
         let root = self.info.contents(unit)?.root.id();
         let mut walk = self.info.walk(root)?;
-        let mut open: Vec<Open> = Vec::new();
+        let meter = Arc::clone(self.info.meter());
+        let mut open: HeldStack<'_, Open> = HeldStack::new(&meter);
         while let Some(entry) = walk.next_entry_with(is_read)? {
             let (depth, tag) = (entry.depth(), entry.tag());
             let has_children = entry.has_children();
-            while open.last().is_some_and(|outer| outer.depth >= depth) {
-                open.pop();
-            }
+            open.pop_while(|outer| outer.depth >= depth);
             let outer = open.last();
             let scope = outer.and_then(|outer| outer.scope);
             let file_scope = outer.is_some_and(|outer| outer.file_scope);
@@ -243,11 +243,12 @@ impl<'d, 'a> IndexBuilder<'d, 'a> {
                 } else {
                     scope
                 };
+                let is_first = open.last().is_none();
                 open.push(Open {
                     depth,
                     scope: inner,
-                    file_scope: outer.is_none() || (file_scope && tag == DW_TAG_namespace),
-                });
+                    file_scope: is_first || (file_scope && tag == DW_TAG_namespace),
+                })?;
             }
         }
         Ok(())

@@ -314,6 +314,7 @@ impl<'a> DebugInfo<'a> {
                 .entries()
                 .rev()
                 .find_map(|die| self.qualifier(die.id()));
+            meter.hold(qualifier.as_ref().map_or(0, |text| text.len() as u64))?;
             variable.scope = qualifier.map(Cow::Owned);
             variables.push(Arc::new(variable));
         }

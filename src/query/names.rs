@@ -5,7 +5,6 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
 use gimli::DwTag;
 use gimli::constants::{
@@ -18,7 +17,7 @@ use gimli::constants::{
 use super::syntax::{Path, Tag};
 use crate::debug_info::{DebugInfo, DieId, UnitId};
 use crate::error::Result;
-use crate::meter::Meter;
+use crate::meter::{HeldStack, Meter};
 use crate::nearest::Nearest;
 
 /// What kind of thing a name stands for.
@@ -38,9 +37,27 @@ pub(super) enum Entity {
 pub(super) struct Named {
     pub(super) die: DieId,
     pub(super) entity: Entity,
-    /// The namespaces, classes and enumerations that it is in, as `a::b`.
-    scope: Option<Rc<str>>,
+    /// The namespace, class or enumeration that it is in: its number in the unit.
+    scope: Option<ScopeNumber>,
     is_declaration: bool,
+}
+
+/// The number of a scope among those of its unit.
+type ScopeNumber = usize;
+
+/// A namespace, class or enumeration. The names of those around it are theirs alone, as a copy of them in each would be
+/// quadratic in how deep they are nested.
+#[derive(Debug)]
+struct NamedScope<'a> {
+    name: Cow<'a, str>,
+    outer: Option<ScopeNumber>,
+}
+
+/// What a unit gives names to.
+#[derive(Debug, Default)]
+struct UnitNames<'a> {
+    scopes: Vec<NamedScope<'a>>,
+    named: BTreeMap<Cow<'a, str>, Vec<Named>>,
 }
 
 /// The names of units.
@@ -49,7 +66,7 @@ pub(super) struct Names<'d, 'a> {
     info: &'d DebugInfo<'a>,
     meter: &'d Meter,
     /// The units that were walked over. One that is malformed has the names before the fault.
-    units: BTreeMap<UnitId, BTreeMap<Cow<'a, str>, Vec<Named>>>,
+    units: BTreeMap<UnitId, UnitNames<'a>>,
     /// The unit that is looked at first.
     first: Option<UnitId>,
 }
@@ -57,7 +74,7 @@ pub(super) struct Names<'d, 'a> {
 /// Something that encloses what is walked over.
 struct Open {
     depth: usize,
-    scope: Option<Rc<str>>,
+    scope: Option<ScopeNumber>,
     enumeration: Option<DieId>,
 }
 
@@ -85,14 +102,14 @@ impl<'d, 'a> Names<'d, 'a> {
         let mut declared = None;
         for unit in self.order() {
             let names = self.unit(unit)?;
-            let found = names.get(path.name).map_or(&[][..], Vec::as_slice);
-            let mut found = found
-                .iter()
-                .filter(|named| named.is_at(path) && wanted(named));
-            if let Some(definition) = found.clone().find(|named| !named.is_declaration) {
-                return Ok(Some(definition.clone()));
+            for named in names.at(path).filter(|named| wanted(named)) {
+                if !named.is_declaration {
+                    return Ok(Some(named.clone()));
+                }
+                if declared.is_none() {
+                    declared = Some(named.clone());
+                }
             }
-            declared = declared.or(found.next().cloned());
         }
         Ok(declared)
     }
@@ -107,23 +124,21 @@ impl<'d, 'a> Names<'d, 'a> {
             return Ok(None);
         };
         let names = self.unit(unit)?;
-        let mut found = names.get(path.name).into_iter().flatten();
-        Ok(found
-            .find(|named| named.is_at(path) && wanted(named))
-            .cloned())
+        let found = names.at(path).find(|named| wanted(named));
+        Ok(found.cloned())
     }
 
     /// Whether a unit has a function with the name of a path.
     pub(super) fn has(&mut self, unit: UnitId, path: &Path<'_>) -> Result<bool> {
         let names = self.unit(unit)?;
-        let mut found = names.get(path.name).into_iter().flatten();
+        let mut found = names.named.get(path.name).into_iter().flatten();
         Ok(found.any(|named| named.entity == Entity::Function))
     }
 
     /// Proposes all names that `wanted` says yes to, as far as units were walked over.
     pub(super) fn propose(&self, nearest: &mut Nearest, wanted: &dyn Fn(&Named) -> bool) {
         for names in self.units.values() {
-            for (name, all) in names {
+            for (name, all) in &names.named {
                 if all.iter().any(wanted) {
                     nearest.consider(name);
                 }
@@ -140,35 +155,42 @@ impl<'d, 'a> Names<'d, 'a> {
         self.first.into_iter().chain(others).collect()
     }
 
-    fn unit(&mut self, unit: UnitId) -> Result<&BTreeMap<Cow<'a, str>, Vec<Named>>> {
+    fn unit(&mut self, unit: UnitId) -> Result<&UnitNames<'a>> {
         if !self.units.contains_key(&unit) {
-            let mut names = BTreeMap::new();
+            let mut names = UnitNames::default();
             self.walk(unit, &mut names)?;
             self.units.insert(unit, names);
         }
         Ok(self.units.entry(unit).or_default())
     }
 
+    /// Pays for a name that is not a part of the file.
+    #[expect(clippy::ptr_arg, reason = "what is borrowed costs nothing")]
+    fn hold(&self, name: &Cow<'a, str>) -> Result<()> {
+        match name {
+            Cow::Borrowed(_) => Ok(()),
+            Cow::Owned(name) => self.meter.hold(name.len() as u64),
+        }
+    }
+
     /// Notes the names of a unit, as far as it can be read.
     ///
     /// # Errors
     /// If there is nothing left to pay with.
-    fn walk(&mut self, unit: UnitId, names: &mut BTreeMap<Cow<'a, str>, Vec<Named>>) -> Result<()> {
+    fn walk(&mut self, unit: UnitId, names: &mut UnitNames<'a>) -> Result<()> {
         let Ok(mut dies) = self.info.dies(unit) else {
             return Ok(());
         };
-        let mut open: Vec<Open> = Vec::new();
+        let mut open: HeldStack<'_, Open> = HeldStack::new(self.meter);
         while let Ok(Some(die)) = dies.next_ref() {
             self.meter.work(1)?;
             if die.is_null() {
                 continue;
             }
             let (depth, tag) = (die.depth(), die.tag());
-            while open.last().is_some_and(|outer| outer.depth >= depth) {
-                open.pop();
-            }
+            open.pop_while(|outer| outer.depth >= depth);
             let outer = open.last();
-            let scope = outer.and_then(|outer| outer.scope.clone());
+            let scope = outer.and_then(|outer| outer.scope);
             let enumeration = outer.and_then(|outer| outer.enumeration);
             let entity = entity(tag, enumeration);
             let is_scope = opens_scope(tag) && die.has_children();
@@ -180,20 +202,29 @@ impl<'d, 'a> Names<'d, 'a> {
             };
             if die.has_children() {
                 let inner = match &name {
-                    Some(name) if is_scope => Some(inner_scope(scope.as_deref(), name)),
+                    Some(name) if is_scope => {
+                        self.hold(name)?;
+                        self.meter.hold_all::<NamedScope<'a>>(2)?;
+                        names.scopes.push(NamedScope {
+                            name: name.clone(),
+                            outer: scope,
+                        });
+                        names.scopes.len().checked_sub(1)
+                    }
                     // What is local to a function has no qualified name.
                     _ if tag == DW_TAG_subprogram || tag == DW_TAG_lexical_block => None,
-                    _ => scope.clone(),
+                    _ => scope,
                 };
                 let enumeration = (tag == DW_TAG_enumeration_type).then(|| die.id());
                 open.push(Open {
                     depth,
                     scope: inner,
                     enumeration,
-                });
+                })?;
             }
             if let (Some(entity), Some(name)) = (entity, name) {
                 self.meter.pass(name.len())?;
+                self.hold(&name)?;
                 self.meter.hold_all::<Named>(2)?;
                 let is_declaration = die.flag(DW_AT_declaration);
                 let named = Named {
@@ -202,25 +233,55 @@ impl<'d, 'a> Names<'d, 'a> {
                     scope,
                     is_declaration,
                 };
-                names.entry(name).or_default().push(named);
+                names.named.entry(name).or_default().push(named);
             }
         }
         Ok(())
     }
 }
 
-impl Named {
-    /// Whether it is what a path names: the end of its scopes are the path's, or all if the path is absolute.
+impl UnitNames<'_> {
+    /// What a path names: the end of its scopes are the path's, or all if the path is absolute.
     /// An enumerator is in the scope of its enumeration, and in the one around that.
-    fn is_at(&self, path: &Path<'_>) -> bool {
-        let scope = self.scope.as_deref().unwrap_or_default();
-        if is_scope_of(path, scope) {
-            return true;
+    fn at(&self, path: &Path<'_>) -> impl Iterator<Item = &Named> {
+        let found = self.named.get(path.name).into_iter().flatten();
+        let wanted = path.scopes.join("::");
+        found.filter(move |named| {
+            let outer = || self.scopes.get(named.scope?)?.outer;
+            self.is_scope(path.is_absolute, &wanted, named.scope)
+                || matches!(named.entity, Entity::Enumerator { .. })
+                    && self.is_scope(path.is_absolute, &wanted, outer())
+        })
+    }
+
+    /// Whether the end of a scope's name is `wanted`, or all of it if that is absolute.
+    fn is_scope(&self, is_absolute: bool, wanted: &str, scope: Option<ScopeNumber>) -> bool {
+        let mut next = scope;
+        // What is still to be found before the scopes that were looked at; nothing before the first.
+        let mut rest = Some(wanted).filter(|wanted| !wanted.is_empty());
+        while let Some(wanted) = rest {
+            let Some(scope) = next.and_then(|number| self.scopes.get(number)) else {
+                return false;
+            };
+            // A name can have several parts.
+            if let Some(before) = scope.name.strip_suffix(wanted)
+                && before.ends_with("::")
+            {
+                return !is_absolute;
+            }
+            let Some(before) = wanted.strip_suffix(scope.name.as_ref()) else {
+                return false;
+            };
+            next = scope.outer;
+            if before.is_empty() {
+                break;
+            }
+            rest = before.strip_suffix("::");
+            if rest.is_none() {
+                return false;
+            }
         }
-        let Entity::Enumerator { .. } = self.entity else {
-            return false;
-        };
-        is_scope_of(path, scope.rsplit_once("::").map_or("", |(outer, _)| outer))
+        !is_absolute || next.is_none()
     }
 }
 
@@ -235,17 +296,6 @@ pub(super) fn is_scope_of(path: &Path<'_>, scope: &str) -> bool {
             || scope
                 .strip_suffix(&wanted)
                 .is_some_and(|before| before.ends_with("::")))
-}
-
-/// How deep the name of a scope may be, in bytes.
-const SCOPE: usize = 4096;
-
-fn inner_scope(outer: Option<&str>, name: &str) -> Rc<str> {
-    match outer {
-        Some(outer) if outer.len() + name.len() < SCOPE => format!("{outer}::{name}").into(),
-        Some(outer) => outer.into(),
-        None => name.into(),
-    }
 }
 
 fn entity(tag: DwTag, enumeration: Option<DieId>) -> Option<Entity> {
@@ -284,4 +334,44 @@ fn opens_scope(tag: DwTag) -> bool {
         DW_TAG_enumeration_type,
     ]
     .contains(&tag)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The scopes `a`, `a::b`, `a::b::c::d` (a name of two parts), and an enumerator in the last.
+    fn names() -> UnitNames<'static> {
+        let scope = |name, outer| NamedScope {
+            name: Cow::Borrowed(name),
+            outer,
+        };
+        UnitNames {
+            scopes: vec![
+                scope("a", None),
+                scope("b", Some(0)),
+                scope("c::d", Some(1)),
+            ],
+            named: BTreeMap::new(),
+        }
+    }
+
+    #[test]
+    fn a_scope_is_named_by_its_end_or_as_a_whole() {
+        let names = names();
+        let is = |is_absolute, wanted, scope| names.is_scope(is_absolute, wanted, scope);
+        for wanted in ["", "d", "c::d", "b::c::d", "a::b::c::d"] {
+            assert!(is(false, wanted, Some(2)), "{wanted}");
+            assert_eq!(
+                is(true, wanted, Some(2)),
+                wanted == "a::b::c::d",
+                "{wanted}"
+            );
+        }
+        for wanted in ["c", "a", "::d", "x::d", "x::a::b::c::d", "b::c", "b::d"] {
+            assert!(!is(false, wanted, Some(2)), "{wanted}");
+        }
+        assert!(is(false, "b", Some(1)) && is(true, "a::b", Some(1)) && !is(true, "b", Some(1)));
+        assert!(is(false, "", None) && is(true, "", None) && !is(false, "a", None));
+    }
 }
