@@ -69,7 +69,14 @@ pub(super) fn walk<'a>(
         if inside.is_none() && !die.is_null() && is_selected(attributes, &die, selection) {
             inside = Some(die.depth());
         }
-        let Some(base) = inside else { continue };
+        let Some(base) = inside else {
+            // What is printed is paid for by its text.
+            if let Err(error) = attributes.meter.work(cost(&die)) {
+                sink.problem(&error)?;
+                break;
+            }
+            continue;
+        };
         entry(
             attributes,
             unit,
@@ -90,6 +97,18 @@ pub(super) fn walk<'a>(
     Ok(())
 }
 
+/// As how many steps it counts to look whether an entry is selected: the names of what it completes are read.
+fn cost(die: &Die<'_>) -> u64 {
+    const REFERENCE: u64 = 8;
+    if completes(die) { REFERENCE } else { 1 }
+}
+
+/// Whether an entry has the names of another one: instances have those of what they are instances of.
+fn completes(die: &Die<'_>) -> bool {
+    die.attribute(gimli::DW_AT_abstract_origin).is_some()
+        || die.attribute(gimli::DW_AT_specification).is_some()
+}
+
 fn is_selected<'a>(
     attributes: &Attributes<'_, 'a>,
     die: &Die<'a>,
@@ -101,10 +120,7 @@ fn is_selected<'a>(
         Selection::Named { matches, .. } => {
             let own = [DW_AT_name, DW_AT_linkage_name, DW_AT_MIPS_linkage_name];
             let named = own.iter().any(|name| die.attribute(*name).is_some());
-            // Instances have the names of what they are instances of.
-            let completes = die.attribute(gimli::DW_AT_abstract_origin).is_some()
-                || die.attribute(gimli::DW_AT_specification).is_some();
-            (named || completes)
+            (named || completes(die))
                 && [
                     short_name(attributes.info, die),
                     linkage_name(attributes.info, die),

@@ -269,7 +269,6 @@ impl<'a> Lines<'a> {
     }
 
     /// The directories and files of a header, which can all name one long string.
-    #[expect(clippy::type_complexity, reason = "two fields of a document")]
     fn listed(
         &self,
         header: &LineProgramHeader<Bytes<'a>>,

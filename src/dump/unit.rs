@@ -65,6 +65,9 @@ pub(super) fn dump(
                 };
                 unit.facts.alone = split && !has_partner(&info, unit.facts.id);
                 one(&attributes, &unit, shown, selection, output)?;
+                if output.is_cut() {
+                    break;
+                }
             }
         }
     }
