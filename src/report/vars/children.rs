@@ -148,6 +148,10 @@ impl Lister<'_, '_, '_, '_> {
         let (Some(size), Some(count)) = (size, shape::elements(dimensions)) else {
             return Ok((Vec::new(), 0));
         };
+        // Elements without bytes say nothing, and there can be any number of them.
+        if size == 0 {
+            return Ok((Vec::new(), count));
+        }
         let stride = stride.unwrap_or(size);
         let shown = count.min(self.options.max_elements);
         let mut children = Vec::new();
