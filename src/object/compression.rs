@@ -8,7 +8,7 @@ use std::io::Read;
 use flate2::read::ZlibDecoder;
 use ruzstd::decoding::StreamingDecoder;
 
-use super::bytes::{self, tail_at, u32_at, u64_at};
+use super::bytes::{self, tail_at, u16_at, u32_at, u64_at};
 use crate::error::{Error, ErrorKind, Limit, Result};
 use crate::limits::reached;
 use crate::meter::{BYTES_PER_STEP, Held, Meter};
@@ -17,6 +17,8 @@ use crate::meter::{BYTES_PER_STEP, Held, Meter};
 const PER_FRAME: u64 = 1 << 10;
 /// The Zstandard window that every decoder should support (RFC 8878, 3.1.1.1.2).
 const ZSTD_WINDOW: u64 = 8 << 20;
+/// What a Zstandard decoder takes besides twice its window: blocks of 128 KiB, and tables.
+const ZSTD_BUFFER: u64 = 1 << 19;
 
 /// How data are compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,37 +166,168 @@ fn inflate(data: &[u8], size: u64) -> Result<(Vec<u8>, usize)> {
 
 /// One frame after the other until there is enough output or no input.
 fn unpack_zstd(data: &[u8], size: u64, meter: &Meter) -> Result<(Vec<u8>, usize)> {
-    let bad = |reason: String| Error::malformed("zstd stream", reason);
-    let window = size
+    let most_window = size
         .checked_next_power_of_two()
         .unwrap_or(size)
         .max(ZSTD_WINDOW);
     let mut output = reserve(size)?;
     let mut rest = data;
     loop {
-        meter.work(PER_FRAME)?;
-        let mut decoder = StreamingDecoder::new_with_max_window_size(&mut rest, window)
-            .map_err(|e| bad(e.to_string()))?;
-        let room = size.saturating_sub(bytes::len(&output));
-        (&mut decoder)
-            .take(room.saturating_add(1))
-            .read_to_end(&mut output)
-            .map_err(|e| bad(e.to_string()))?;
-        let frame = &decoder.decoder;
-        let sums = (
-            frame.get_checksum_from_data(),
-            frame.get_calculated_checksum(),
-        );
-        if let (true, (Some(stored), Some(computed))) = (frame.is_finished(), sums)
-            && stored != computed
-            && bytes::len(&output) <= size
-        {
-            return Err(bad(format!(
-                "checksum {computed:#x}, the frame says {stored:#x}"
-            )));
+        let at = data.len().saturating_sub(rest.len());
+        let bad = |reason: &str| {
+            Error::malformed("zstd stream", format!("the frame at byte {at} {reason}"))
+        };
+        if let Some(length) = skippable_frame(rest) {
+            meter.work(1)?;
+            rest = tail_at(rest, length).ok_or_else(|| bad("is cut off"))?;
+        } else {
+            meter.work(PER_FRAME)?;
+            let window = window_size(rest).unwrap_or(0).min(most_window);
+            let buffer = window.saturating_mul(2).saturating_add(ZSTD_BUFFER);
+            meter.hold(buffer)?;
+            let room = size.saturating_sub(bytes::len(&output));
+            let unpacked = unpack_frame(&mut rest, room, most_window, &mut output);
+            meter.release(buffer);
+            unpacked.map_err(bad)?;
         }
         if rest.is_empty() || bytes::len(&output) >= size {
             return Ok((output, data.len().saturating_sub(rest.len())));
         }
+    }
+}
+
+/// One frame; of its output at most one byte more than there is `room` for. What is wrong with it is the error.
+fn unpack_frame(
+    rest: &mut &[u8],
+    room: u64,
+    most_window: u64,
+    output: &mut Vec<u8>,
+) -> core::result::Result<(), &'static str> {
+    let mut decoder = StreamingDecoder::new_with_max_window_size(&mut *rest, most_window)
+        .map_err(|_| "has a header that is malformed or not supported")?;
+    let before = output.len();
+    (&mut decoder)
+        .take(room.saturating_add(1))
+        .read_to_end(output)
+        .map_err(|_| "is malformed or cut off")?;
+    let frame = &decoder.decoder;
+    let sums = (
+        frame.get_checksum_from_data(),
+        frame.get_calculated_checksum(),
+    );
+    let length = output.len().saturating_sub(before) as u64;
+    if let (true, (Some(stored), Some(computed))) = (frame.is_finished(), sums)
+        && stored != computed
+        && length <= room
+    {
+        return Err("has another checksum than its contents");
+    }
+    Ok(())
+}
+
+/// How many bytes the skippable frame has that the data start with, if they start with one. Source: RFC 8878, 3.1.2.
+fn skippable_frame(data: &[u8]) -> Option<u64> {
+    let magic = u32_at(data, 0)?;
+    let length = u32_at(data, 4)?;
+    (magic & !0xf == 0x184d_2a50).then(|| u64::from(length).saturating_add(8))
+}
+
+/// How large the window of a frame is, for which its decoder takes room before it reads anything else. Source: RFC 8878,
+/// 3.1.1.1.
+fn window_size(frame: &[u8]) -> Option<u64> {
+    let descriptor = *frame.get(4)?;
+    let is_single_segment = descriptor & 0x20 != 0;
+    if !is_single_segment {
+        let window = *frame.get(5)?;
+        let base = 1_u64 << (10 + u32::from(window >> 3));
+        return Some(base.saturating_add((base / 8).saturating_mul(u64::from(window & 7))));
+    }
+    // The window is as large as the contents, whose size comes after the ID of a dictionary.
+    let at = match descriptor & 3 {
+        0 => 5,
+        1 => 6,
+        2 => 7,
+        _ => 9,
+    };
+    match descriptor >> 6 {
+        0 => tail_at(frame, at)?.first().map(|size| (*size).into()),
+        1 => u16_at(frame, at).map(|size| u64::from(size).saturating_add(256)),
+        2 => u32_at(frame, at).map(u64::from),
+        _ => u64_at(frame, at),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::limits::Limits;
+
+    /// Three frames by hand (RFC 8878): a raw block `ab`, a skippable frame, and a raw block `c`.
+    const FRAMES: [&[u8]; 3] = [
+        &[0x28, 0xb5, 0x2f, 0xfd, 0x20, 2, 0x11, 0, 0, b'a', b'b'],
+        &[0x5f, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 7, 7, 7],
+        &[0x28, 0xb5, 0x2f, 0xfd, 0x20, 1, 0x09, 0, 0, b'c'],
+    ];
+
+    fn meter(memory: u64) -> Meter {
+        let limits = Limits {
+            memory,
+            memory_per_byte: 0,
+            ..Limits::DEFAULT
+        };
+        Meter::new(&limits, 0)
+    }
+
+    #[test]
+    fn skippable_frames_are_passed_over() {
+        let [first, skipped, last] = FRAMES;
+        for stream in [
+            [first, skipped, last].concat(),
+            [skipped, first, last].concat(),
+            [skipped, skipped, first, skipped, last].concat(),
+        ] {
+            let (output, used) = unpack_zstd(&stream, 3, &meter(1 << 20)).unwrap();
+            assert_eq!((output.as_slice(), used), (&b"abc"[..], stream.len()));
+        }
+    }
+
+    #[test]
+    fn a_frame_that_is_no_frame_is_named_by_its_place() {
+        let [first, skipped, _] = FRAMES;
+        let cut = &skipped[..10];
+        for (last, reason) in [
+            (cut, "the frame at byte 11 is cut off"),
+            (&[1, 2, 3, 4, 5], "the frame at byte 11 has a header"),
+            (&FRAMES[2][..9], "the frame at byte 11 is malformed"),
+        ] {
+            let stream = [first, last].concat();
+            let error = unpack_zstd(&stream, 3, &meter(1 << 20)).unwrap_err();
+            assert!(error.to_string().contains(reason), "{error}");
+        }
+    }
+
+    /// A frame of a few bytes with a window of 128 MiB, which the size of the output allows.
+    #[test]
+    fn the_window_is_paid_for() {
+        let frame = [0x28, 0xb5, 0x2f, 0xfd, 0, 17 << 3, 0x01, 0, 0];
+        assert_eq!(window_size(&frame), Some(128 << 20));
+        let size = 100 << 20;
+        let error = unpack_zstd(&frame, size, &meter(256 << 20)).unwrap_err();
+        assert!(error.is_limit(), "{error}");
+        let meter = Arc::new(meter(257 << 20));
+        let (output, _) = unpack_zstd(&frame, size, &meter).unwrap();
+        assert_eq!((output.len(), meter.bytes()), (0, 0));
+        // The size of the contents is that of the window: 1, 2, 4 and 8 bytes, and after a dictionary's ID.
+        let single = |descriptor: u8| {
+            let frame = [&[0, 0, 0, 0, descriptor][..], &[1, 2, 3, 4, 0, 0, 0, 0]].concat();
+            window_size(&frame)
+        };
+        assert_eq!(single(0x20), Some(1));
+        assert_eq!(single(0x60), Some(0x0201 + 256));
+        assert_eq!(single(0xa0), Some(0x0403_0201));
+        assert_eq!(single(0xe0), Some(0x0403_0201));
+        assert_eq!(single(0x22), Some(3));
     }
 }

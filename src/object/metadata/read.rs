@@ -67,7 +67,11 @@ struct Counted<'a, 'm> {
 impl Read for Counted<'_, '_> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let size = size_of::<ValueRef<'_>>() as u64;
-        match self.meter.work(1).and(self.meter.hold(size)) {
+        // A list that grows is there twice for a moment, and has room for as many again.
+        let paid = (self.meter.work(1))
+            .and_then(|()| self.meter.check_room(self.held.saturating_mul(2)))
+            .and_then(|()| self.meter.hold(size));
+        match paid {
             Ok(()) => {
                 self.held = self.held.saturating_add(size);
                 self.rest.read(out)

@@ -4,6 +4,8 @@ use super::json::{Fault, Node};
 use super::{Snapshot, fault, memory};
 use crate::arch::{AddressSpace, Apertures, Lane, LoadAddress, ProcessAddress, Register, WaveSize};
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits::Limits;
+use crate::meter::Meter;
 use crate::wave::{Dispatch, Memory};
 
 /// The name and version of the form.
@@ -39,8 +41,24 @@ const DISPATCH: &[&str] = &[
 
 /// Reads a snapshot.
 pub(super) fn from_json(text: &[u8]) -> Result<Snapshot> {
+    check_room(text)?;
     let root: Node<'_> = serde_json::from_slice(text).map_err(|e| fault(e.to_string()))?;
     document(&root).map_err(|found| fault(found.to_string()))
+}
+
+/// Checks that what `serde_json` makes of a text is in proportion to it. A list has a value of some 32 bytes for each of its
+/// commas, and may have room for as many again; an object has a table of some 700 bytes, however little is in it.
+fn check_room(text: &[u8]) -> Result<()> {
+    const VALUE: u64 = 2 * size_of::<Node<'_>>() as u64;
+    const OBJECT: u64 = 11 * (size_of::<Node<'_>>() + size_of::<String>()) as u64 + 128;
+    let bytes = text.iter().fold(0_u64, |bytes, letter| {
+        bytes.saturating_add(match letter {
+            b'{' => OBJECT,
+            b',' | b'[' => VALUE,
+            _ => 0,
+        })
+    });
+    Meter::new(&Limits::DEFAULT, text.len() as u64).check_room(bytes)
 }
 
 /// Reads the whole document.

@@ -287,3 +287,12 @@ fn registers_take_only_values_that_they_can_hold() {
 
 #[cfg(feature = "serde")]
 mod json;
+
+/// Objects of six bytes, of which a reader of JSON makes a hundred times as much.
+#[test]
+fn a_text_that_would_need_much_is_refused() {
+    let list = [r#"{"":0}"#].repeat(1 << 20).join(",");
+    let text = format!(r#"{{"format": "hetdwarf-wave/1", "memory": [{list}]}}"#);
+    let error = Snapshot::from_json(text.as_bytes()).unwrap_err();
+    assert!(error.to_string().contains("`memory`"), "{error}");
+}
