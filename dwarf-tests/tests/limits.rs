@@ -37,6 +37,7 @@ const CASES: &[(Limit, &str, Sign, &[&str])] = &[
     (Limit::Work,          "200",   Error,        &["vars", OBJECT, "--wave", WAVE]),
     (Limit::Memory,        "20000", Error,        &["vars", OBJECT, "--wave", WAVE]),
     (Limit::Frames,        "2",     FewerFrames,  &["unwind", OBJECT, "--wave", WAVE]),
+    (Limit::Containers,    "0",     Error,        &["info", BUNDLE]),
     (Limit::Memory,        "1000",  Error,        &["info", BUNDLE]),
     (Limit::Work,          "1",     Error,        &["info", BUNDLE]),
     (Limit::Work,          "1",     Error,        &["verify", BUNDLE]),

@@ -18,15 +18,33 @@ pub struct Annotated {
     /// The limit that was reached on the way, if one of the whole file was. What a function's own share was not enough for
     /// is among its [`missing`](AnnotatedFunction::missing).
     pub limit: Option<Error>,
+    /// Whether something that would have been needed could not be read.
+    pub is_short: bool,
 }
 
 impl Annotated {
-    /// Whether nothing was left out for a limit.
+    /// Takes back all that was to be added, since it cannot be written.
+    pub(super) fn refuse(&mut self, error: &Error) {
+        let reason = format!("the file cannot be written anew: {error}");
+        for function in &mut self.functions {
+            function.covered = 0;
+            function.added = 0;
+            (function.left_alone).get_or_insert_with(|| "the file is left alone".to_owned());
+        }
+        self.notes.push(reason);
+        if error.is_limit() {
+            self.limit = Some(error.clone());
+        } else {
+            self.is_short = true;
+        }
+    }
+
+    /// Whether nothing was left out for a limit, or since what would have been needed cannot be read.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         let is_short =
             |function: &AnnotatedFunction| function.missing.contains_key(Reason::Budget.name());
-        self.limit.is_none() && !self.functions.iter().any(is_short)
+        self.limit.is_none() && !self.is_short && !self.functions.iter().any(is_short)
     }
 }
 

@@ -1,9 +1,11 @@
 //! A static archive with other contents of its members, as GNU and LLVM write it: the table of symbols at its start says where the
 //! members are that have them, and follows.
 
+use std::borrow::Cow;
+
 use super::container::Writer;
 use crate::error::{Error, Result};
-use crate::object::slice_at;
+use crate::object::{FileKind, slice_at};
 
 const MAGIC: &[u8] = b"!<arch>\n";
 /// Of a member's header, in bytes; the size is in ten digits of it.
@@ -16,6 +18,12 @@ struct Member<'f> {
     at: u64,
     header: &'f [u8],
     contents: &'f [u8],
+}
+
+impl Member<'_> {
+    fn name(&self) -> &[u8] {
+        self.header.get(..16).unwrap_or_default().trim_ascii_end()
+    }
 }
 
 fn malformed() -> Error {
@@ -44,33 +52,38 @@ fn members(file: &[u8]) -> Result<Vec<Member<'_>>> {
 }
 
 /// The archive with its members as they are written.
-pub(super) fn rewritten(file: &[u8], writer: &mut Writer<'_>) -> Result<Vec<u8>> {
+pub(super) fn rewritten<'f>(file: &'f [u8], writer: &mut Writer<'_>) -> Result<Cow<'f, [u8]>> {
+    let members = members(file)?;
+    let mut new: Vec<Cow<'f, [u8]>> = Vec::new();
+    for member in &members {
+        let name = member.name();
+        new.push(match name {
+            b"/" | b"/SYM64/" | b"//" => Cow::Borrowed(member.contents),
+            _ => writer.within("member", name, |writer| {
+                writer.file(Some(FileKind::Archive), member.contents)
+            })?,
+        });
+    }
+    if new.iter().all(|one| matches!(one, Cow::Borrowed(_))) {
+        return Ok(Cow::Borrowed(file));
+    }
+    let length: usize = new.iter().map(|one| one.len()).sum();
+    writer.pay(file.len().saturating_add(length))?;
     let mut out = MAGIC.to_vec();
     // Of each member where its header was, and where it is.
     let mut moved: Vec<(u64, u64)> = Vec::new();
     // The table of symbols: where its contents are, and how many bytes its numbers have.
     let mut symbols: Option<(usize, usize)> = None;
-    for member in members(file)? {
-        let name = String::from_utf8_lossy(member.header.get(..16).unwrap_or_default());
-        let name = name.trim_end();
+    for (member, written) in members.iter().zip(new) {
         moved.push((member.at, out.len() as u64));
         let start = out
             .len()
             .saturating_add(usize::try_from(HEADER).unwrap_or(0));
-        let written = match name {
-            "/" => {
-                symbols = Some((start, 4));
-                member.contents.into()
-            }
-            "/SYM64/" => {
-                symbols = Some((start, 8));
-                member.contents.into()
-            }
-            "//" => member.contents.into(),
-            _ => writer.within(&format!("member {name}"), |writer| {
-                writer.file(member.contents)
-            })?,
-        };
+        match member.name() {
+            b"/" => symbols = Some((start, 4)),
+            b"/SYM64/" => symbols = Some((start, 8)),
+            _ => {}
+        }
         let size = format!("{:<10}", written.len());
         if size.len() > 10 {
             return Err(Error::malformed("archive", "a member is too long for it"));
@@ -86,7 +99,7 @@ pub(super) fn rewritten(file: &[u8], writer: &mut Writer<'_>) -> Result<Vec<u8>>
     if let Some((start, size)) = symbols {
         move_symbols(&mut out, start, size, &moved).ok_or_else(malformed)?;
     }
-    Ok(out)
+    Ok(Cow::Owned(out))
 }
 
 /// Sets where members are in the table of symbols: a number of them, and an offset for each, all big-endian.
@@ -102,7 +115,9 @@ fn move_symbols(out: &mut [u8], start: usize, size: usize, moved: &[(u64, u64)])
     let table = table.get_mut(..count.checked_mul(size)?)?;
     for field in table.chunks_exact_mut(size) {
         let old = read(field);
-        let (_, new) = moved.iter().find(|(at, _)| *at == old)?;
+        // They are in the order of the file.
+        let found = moved.binary_search_by_key(&old, |(at, _)| *at).ok()?;
+        let (_, new) = moved.get(found)?;
         let bytes = new.to_be_bytes();
         let (upper, lower) = bytes.split_at_checked(8_usize.checked_sub(size)?)?;
         if upper.iter().any(|byte| *byte != 0) {

@@ -1,5 +1,6 @@
 //! Files that hold code objects: offload bundles, LLVM's offload binaries, relocatable host objects and static archives. Each code
-//! object in them is annotated, and what holds it is written anew around it: offsets and sizes, and nothing else.
+//! object in them is annotated, and what holds it is written anew around it: offsets and sizes, and nothing else. What is looked into is
+//! what `object::containers` looks into, and as deep.
 //!
 //! A linked host program is left alone: what is after the device code in it is loaded. So are thin archives. Sources: "Clang Offload
 //! Bundler", "Bundled Binary File Layout" and "Compressed Offload Bundle"; "Clang Offload Packager", "Binary Format"; System V ABI,
@@ -11,7 +12,7 @@ use std::sync::Arc;
 
 use super::stored::stored_bundle;
 use super::{Annotated, annotate_within, archive, elf, meter_of};
-use crate::error::{Error, Result};
+use crate::error::{Error, Limit, Result};
 use crate::limits::Limits;
 use crate::meter::{Held, Meter};
 use crate::object::{
@@ -53,9 +54,14 @@ pub fn annotate_file_within(
         meter,
         wanted,
         found: Annotated::default(),
-        place: String::new(),
+        place: Vec::new(),
+        depth: 0,
     };
-    let written = writer.file(file)?.into_owned();
+    let written = writer.file(None, file)?;
+    if let Cow::Borrowed(file) = written {
+        meter.hold(file.len() as u64)?;
+    }
+    let written = written.into_owned();
     let mut found = writer.found;
     found.file = written;
     found.limit = meter.refused();
@@ -68,181 +74,262 @@ pub(super) struct Writer<'w> {
     wanted: &'w dyn Fn(&str) -> bool,
     /// What was added, and what was left alone.
     found: Annotated,
-    /// Which part of the file it is, for people.
-    place: String,
+    /// Which part of the file it is, for people: the part of each container.
+    place: Vec<String>,
+    /// How many containers are around what is looked at.
+    depth: u16,
 }
+
+/// The longest name of a part that is shown.
+const NAME: usize = 128;
+/// The longest ID of a bundle entry, as `object::containers` has it.
+const MAX_ID: u64 = 512;
+/// As how many steps an entry counts, as there.
+const PER_ENTRY: u64 = 16;
+
+/// A bundle written anew, if it is another one now, and how long it was.
+type Written = (Option<Vec<u8>>, usize);
 
 impl Writer<'_> {
     /// Says that a part is left alone.
-    fn note(&mut self, why: &str) {
-        let place = match self.place.as_str() {
-            "" => "it".to_owned(),
-            place => place.to_owned(),
+    fn note(&mut self, why: &str) -> Result<()> {
+        let place = match self.place.as_slice() {
+            [] => "it".to_owned(),
+            parts => parts.join(", "),
         };
-        self.found
-            .notes
-            .push(format!("{place} is left alone: {why}"));
+        let note = format!("{place} is left alone: {why}");
+        self.meter.hold(note.len() as u64)?;
+        self.found.notes.push(note);
+        Ok(())
     }
 
     /// Does something within a part of the file that has a name.
     pub(super) fn within<T>(
         &mut self,
-        name: &str,
+        what: &str,
+        name: &[u8],
         write: impl FnOnce(&mut Self) -> Result<T>,
     ) -> Result<T> {
-        let outer = self.place.clone();
-        let separator = if outer.is_empty() { "" } else { ", " };
-        self.place = format!("{outer}{separator}{name}");
+        let name = String::from_utf8_lossy(name.get(..NAME).unwrap_or(name));
+        self.place.push(format!("{what} {name}"));
         let written = write(self);
-        self.place = outer;
+        self.place.pop();
         written
     }
 
-    /// A file, or a member of an archive.
-    pub(super) fn file<'f>(&mut self, file: &'f [u8]) -> Result<Cow<'f, [u8]>> {
-        match FileKind::of(file) {
-            FileKind::CodeObject => self.code_object(file),
+    /// A file, or what a container holds.
+    pub(super) fn file<'f>(
+        &mut self,
+        holder: Option<FileKind>,
+        file: &'f [u8],
+    ) -> Result<Cow<'f, [u8]>> {
+        let kind = FileKind::of(file);
+        match (kind, holder) {
+            (FileKind::CodeObject, _) => self.code_object(file),
+            (FileKind::ThinArchive, None) => {
+                self.note("its members are other files")?;
+                Ok(Cow::Borrowed(file))
+            }
+            (_, Some(holder)) if !holder.is_searched_for(kind) => Ok(Cow::Borrowed(file)),
+            _ => self.container(kind, file),
+        }
+    }
+
+    fn container<'f>(&mut self, kind: FileKind, file: &'f [u8]) -> Result<Cow<'f, [u8]>> {
+        let limits = self.meter.limits();
+        if self.depth >= limits.containers {
+            return Err(limits.reached(Limit::Containers));
+        }
+        self.depth = self.depth.saturating_add(1);
+        let written = match kind {
             FileKind::Bundle | FileKind::CompressedBundle => self.bundles(file),
             FileKind::OffloadBinary => self.offload_binaries(file),
             FileKind::HostElf => self.host(file),
-            FileKind::Archive if self.place.is_empty() => {
-                archive::rewritten(file, self).map(Cow::Owned)
-            }
-            FileKind::ThinArchive => {
-                self.note("its members are other files");
-                Ok(Cow::Borrowed(file))
-            }
-            FileKind::Archive
+            FileKind::Archive => archive::rewritten(file, self),
+            FileKind::CodeObject
+            | FileKind::ThinArchive
             | FileKind::Elf32
             | FileKind::BigEndianElf
             | FileKind::Bitcode
             | FileKind::Empty
             | FileKind::Unknown => Ok(Cow::Borrowed(file)),
-        }
+        };
+        self.depth = self.depth.saturating_sub(1);
+        written
+    }
+
+    /// Pays for bytes that are written.
+    pub(super) fn pay(&self, bytes: usize) -> Result<()> {
+        self.meter.hold(bytes as u64)?;
+        self.meter.pass(bytes)
     }
 
     fn code_object<'f>(&mut self, file: &'f [u8]) -> Result<Cow<'f, [u8]>> {
         let found = annotate_within(file, self.meter, self.wanted)?;
         self.found.functions.extend(found.functions);
-        let place = match self.place.as_str() {
-            "" => String::new(),
-            place => format!("{place}: "),
+        self.found.is_short |= found.is_short;
+        let place = match self.place.as_slice() {
+            [] => String::new(),
+            parts => format!("{}: ", parts.join(", ")),
         };
-        let notes = found.notes.iter().map(|note| format!("{place}{note}"));
-        self.found.notes.extend(notes);
+        for note in found.notes {
+            let note = format!("{place}{note}");
+            self.meter.hold(note.len() as u64)?;
+            self.found.notes.push(note);
+        }
+        if found.file == file {
+            return Ok(Cow::Borrowed(file));
+        }
         Ok(Cow::Owned(found.file))
     }
 
     /// Bundles one after the other, with anything between them.
     fn bundles<'f>(&mut self, data: &'f [u8]) -> Result<Cow<'f, [u8]>> {
-        let mut out = Vec::new();
+        // Each with where it was.
+        let mut written: Vec<(usize, Written)> = Vec::new();
         let mut done = 0_usize;
         let starts = |at: &usize| {
             let here = data.get(*at..).unwrap_or_default();
             here.starts_with(BUNDLE_MAGIC) || here.starts_with(CCOB_MAGIC)
         };
         while let Some(at) = (done..data.len()).find(starts) {
+            self.meter.work(PER_ENTRY)?;
+            self.meter.hold_all::<(usize, Written)>(1)?;
             let bundle = data.get(at..).unwrap_or_default();
-            out.extend(data.get(done..at).unwrap_or_default());
-            fill(&mut out, alignment(at as u64))?;
-            let (written, size) = if bundle.starts_with(CCOB_MAGIC) {
+            let (new, size) = if bundle.starts_with(CCOB_MAGIC) {
                 self.compressed_bundle(bundle)?
             } else {
                 self.bundle(bundle)?
             };
-            out.extend(written);
             done = at.saturating_add(size.max(CCOB_MAGIC.len()));
+            written.push((at, (new, size)));
+        }
+        if written.iter().all(|(_, (new, _))| new.is_none()) {
+            return Ok(Cow::Borrowed(data));
+        }
+        let news = written.iter().filter_map(|(_, (new, _))| new.as_ref());
+        let more: usize = news.map(Vec::len).sum();
+        self.pay(data.len().saturating_add(more))?;
+        let mut out = Vec::new();
+        let mut done = 0_usize;
+        for (at, (new, size)) in written {
+            out.extend(data.get(done..at).unwrap_or_default());
+            fill(&mut out, alignment(at as u64))?;
+            let end = at.saturating_add(size).min(data.len());
+            match new {
+                Some(new) => out.extend(new),
+                None => out.extend(data.get(at..end).unwrap_or_default()),
+            }
+            done = end.max(at.saturating_add(CCOB_MAGIC.len()));
         }
         out.extend(data.get(done..).unwrap_or_default());
         Ok(Cow::Owned(out))
     }
 
-    /// The bundle at the start of the data, and how long it was.
-    fn bundle(&mut self, data: &[u8]) -> Result<(Vec<u8>, usize)> {
+    /// The bundle at the start of the data.
+    fn bundle(&mut self, data: &[u8]) -> Result<Written> {
         let malformed = || Error::malformed("bundle", "its header is cut off");
         let count = u64_at(data, BUNDLE_MAGIC.len() as u64).ok_or_else(malformed)?;
         let mut at = (BUNDLE_MAGIC.len() as u64).saturating_add(8);
-        // Where the numbers of an entry are, its offset, and its size.
-        let mut entries: Vec<(u64, u64, u64, String)> = Vec::new();
+        // Where the numbers of an entry are, its offset, its size, and its ID.
+        let mut entries: Vec<(u64, u64, u64, &[u8])> = Vec::new();
         for _ in 0..count {
+            self.meter.work(PER_ENTRY)?;
+            self.meter.hold_all::<(u64, u64, u64, &[u8])>(1)?;
             let [offset, size, id] = [0, 8, 16].map(|field| u64_at(data, at.saturating_add(field)));
             let (offset, size) = (offset.ok_or_else(malformed)?, size.ok_or_else(malformed)?);
             let id_at = at.saturating_add(24);
-            let id_size = id.ok_or_else(malformed)?;
+            let id_size = id.filter(|size| *size <= MAX_ID).ok_or_else(malformed)?;
             let id = slice_at(data, id_at, id_size).ok_or_else(malformed)?;
-            entries.push((at, offset, size, String::from_utf8_lossy(id).into_owned()));
+            entries.push((at, offset, size, id));
             at = id_at.saturating_add(id_size);
         }
         let header_end = at;
         entries.sort_by_key(|(at, offset, size, _)| (*offset, *size, *at));
+        // What each entry has now.
+        let mut written: Vec<Cow<'_, [u8]>> = Vec::new();
+        let mut end = header_end;
+        for (_, offset, size, id) in &entries {
+            let contents = slice_at(data, *offset, *size).ok_or_else(malformed)?;
+            if *size > 0 && *offset < end {
+                return Err(Error::malformed("bundle", "its entries overlap"));
+            }
+            self.meter.hold_all::<Cow<'_, [u8]>>(1)?;
+            written.push(self.within("entry", id, |writer| match size {
+                0 => Ok(Cow::Borrowed(contents)),
+                _ => writer.file(Some(FileKind::Bundle), contents),
+            })?);
+            end = end.max(offset.saturating_add(*size));
+        }
+        let size = usize::try_from(end).map_err(|_| malformed())?;
+        if size > data.len() {
+            return Err(malformed());
+        }
+        if written.iter().all(|one| matches!(one, Cow::Borrowed(_))) {
+            return Ok((None, size));
+        }
+        self.pay(written.iter().map(|one| one.len()).sum())?;
         let mut out = slice_at(data, 0, header_end)
             .ok_or_else(malformed)?
             .to_vec();
-        let mut end = header_end;
-        let mut is_changed = false;
-        for (at, offset, size, id) in entries {
-            let contents = slice_at(data, offset, size).ok_or_else(malformed)?;
-            if size > 0 && offset < end {
-                return Err(Error::malformed("bundle", "its entries overlap"));
-            }
-            fill(&mut out, alignment(offset))?;
-            let written = self.within(&format!("entry {id}"), |writer| match size {
-                0 => Ok(Cow::Borrowed(contents)),
-                _ => writer.file(contents),
-            })?;
-            is_changed |= *written != *contents;
-            let place = usize::try_from(at).unwrap_or(usize::MAX);
+        for ((at, offset, ..), written) in entries.iter().zip(written) {
+            fill(&mut out, alignment(*offset))?;
+            let place = usize::try_from(*at).unwrap_or(usize::MAX);
             let new_offset = out.len() as u64;
             elf::set(&mut out, place, &new_offset.to_le_bytes());
             let place = place.saturating_add(8);
             elf::set(&mut out, place, &(written.len() as u64).to_le_bytes());
             out.extend(written.iter());
-            end = end.max(offset.saturating_add(size));
         }
-        let size = usize::try_from(end).map_err(|_| malformed())?;
-        let before = data.get(..size).ok_or_else(malformed)?;
-        let written = if is_changed { out } else { before.to_vec() };
-        Ok((written, size))
+        Ok((Some(out), size))
     }
 
-    /// The compressed bundle at the start of the data, compressed again, and how long it was.
-    fn compressed_bundle(&mut self, data: &[u8]) -> Result<(Vec<u8>, usize)> {
+    /// The compressed bundle at the start of the data, compressed again if it is another one now.
+    fn compressed_bundle(&mut self, data: &[u8]) -> Result<Written> {
         let held = Held::new(Arc::clone(self.meter));
         let was = CompressedBundle::read(data, &held)?;
         let size = usize::try_from(was.size).unwrap_or(data.len());
-        let (mut bundle, end) = self.bundle(&was.bundle)?;
-        bundle.extend(was.bundle.get(end..).unwrap_or_default());
-        let before = data.get(..size).unwrap_or(data);
-        if bundle == was.bundle {
-            return Ok((before.to_vec(), size));
-        }
+        let (bundle, end) = self.bundle(&was.bundle)?;
+        let Some(mut bundle) = bundle else {
+            return Ok((None, size));
+        };
+        let rest = was.bundle.get(end..).unwrap_or_default();
+        // The bytes of the rest, and those that are compressed.
+        self.pay(rest.len().saturating_mul(2).saturating_add(bundle.len()))?;
+        bundle.extend(rest);
         let written = stored_bundle(&was, &bundle)?;
         if written.is_none() {
-            self.note("its header has no room for the sizes that it would have");
+            self.note("its header has no room for the sizes that it would have")?;
         }
-        Ok((written.unwrap_or_else(|| before.to_vec()), size))
+        Ok((written, size))
     }
 
     /// Offload binaries one after the other, with zeros between them.
     fn offload_binaries<'f>(&mut self, data: &'f [u8]) -> Result<Cow<'f, [u8]>> {
         let malformed =
             || Error::malformed("offload binary", "it does not have the size that it says");
-        let mut out = Vec::new();
+        let mut written: Vec<Cow<'f, [u8]>> = Vec::new();
         let mut rest = data;
         while FileKind::of(rest) == FileKind::OffloadBinary {
+            self.meter.work(PER_ENTRY)?;
+            self.meter.hold_all::<Cow<'f, [u8]>>(2)?;
             let size = u64_at(rest, 8)
                 .filter(|size| *size > 0)
                 .ok_or_else(malformed)?;
             let binary = slice_at(rest, 0, size).ok_or_else(malformed)?;
-            out.extend(self.offload_binary(binary)?.iter());
+            written.push(self.offload_binary(binary)?);
             let after = rest.get(binary.len()..).unwrap_or_default();
             let zeros = after.iter().take_while(|byte| **byte == 0).count();
             let (zeros, next) = after.split_at_checked(zeros).unwrap_or((after, &[]));
-            out.extend(zeros);
+            written.push(Cow::Borrowed(zeros));
             rest = next;
         }
-        out.extend(rest);
-        Ok(Cow::Owned(out))
+        if written.iter().all(|one| matches!(one, Cow::Borrowed(_))) {
+            return Ok(Cow::Borrowed(data));
+        }
+        written.push(Cow::Borrowed(rest));
+        self.pay(written.iter().map(|one| one.len()).sum())?;
+        Ok(Cow::Owned(written.concat()))
     }
 
     /// An offload binary with one entry, whose image is at its end.
@@ -255,14 +342,15 @@ impl Writer<'_> {
         let end = offset.saturating_add(length);
         let padding = size.checked_sub(end).filter(|padding| *padding < 8);
         if u32_at(data, 4) != Some(1) || size != data.len() as u64 || padding.is_none() {
-            self.note("it is not an offload binary of one entry with the image at its end");
+            self.note("it is not an offload binary of one entry with the image at its end")?;
             return Ok(Cow::Borrowed(data));
         }
         let image = slice_at(data, offset, length).ok_or_else(malformed)?;
-        let new = self.file(image)?;
-        if *new == *image {
+        let new = self.file(Some(FileKind::OffloadBinary), image)?;
+        if matches!(new, Cow::Borrowed(_)) {
             return Ok(Cow::Borrowed(data));
         }
+        self.pay(data.len().saturating_add(new.len()))?;
         let mut out = slice_at(data, 0, offset).ok_or_else(malformed)?.to_vec();
         out.extend(new.iter());
         fill(&mut out, 8)?;
@@ -275,33 +363,31 @@ impl Writer<'_> {
 
     /// A host object: the sections that compilers embed device code in.
     fn host<'f>(&mut self, file: &'f [u8]) -> Result<Cow<'f, [u8]>> {
-        let sections = elf::named_sections(file)?;
-        let name = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
+        let sections = elf::named_sections(file, self.meter)?;
         let embeds = |name: &[u8]| {
             name.starts_with(BUNDLE_MAGIC)
                 || name.starts_with(b".hip_fatbin")
                 || name == b".llvm.offloading"
         };
         let mut changed = BTreeMap::new();
-        for (index, title, contents) in sections.iter().filter(|(_, name, _)| embeds(name)) {
+        for (index, name, contents) in sections.iter().filter(|(_, name, _)| embeds(name)) {
             if !elf::is_relocatable(file) {
-                self.note("it is a linked program, in which the device code is loaded");
+                self.note("it is a linked program, in which the device code is loaded")?;
                 return Ok(Cow::Borrowed(file));
             }
-            // A host object in a host object is not meant.
-            if FileKind::of(contents) == FileKind::HostElf {
-                continue;
-            }
-            let title = format!("section {}", name(title));
-            let new = self.within(&title, |writer| writer.file(contents))?;
-            if *new != **contents {
-                changed.insert(*index, new.into_owned());
+            let new = self.within("section", name, |writer| {
+                writer.file(Some(FileKind::HostElf), contents)
+            })?;
+            if let Cow::Owned(new) = new {
+                changed.insert(*index, new);
             }
         }
         if changed.is_empty() {
             return Ok(Cow::Borrowed(file));
         }
-        elf::with_contents(file, &changed).map(Cow::Owned)
+        let more: usize = changed.values().map(Vec::len).sum();
+        self.pay(file.len().saturating_add(more))?;
+        elf::with_contents(file, changed, self.meter).map(Cow::Owned)
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! What is loaded stays where it is, byte for byte: everything up to the end of the last segment and of the
 //! last section that is loaded. Sections after it follow one another again, and the section header
-//! table follows them. Source: ELF gABI, "Section Header Table".
+//! table follows them. What was written is read back and compared with what it should be. Source: ELF gABI, "Section Header
+//! Table".
 
 use std::collections::BTreeMap;
 
@@ -11,6 +12,7 @@ use object::read::elf::FileHeader as _;
 use object::{LittleEndian as LE, U32, U64, pod};
 
 use crate::error::{Error, Result};
+use crate::meter::Meter;
 use crate::object::bytes::{pod_at, slice_at, tail_at};
 use crate::object::elf::{Header, RawSection};
 
@@ -40,16 +42,22 @@ fn cut() -> Error {
 
 /// The file with new contents of sections; those that it does not have are added.
 ///
+/// * `meter`: pays for what is written.
+///
 /// # Errors
-/// If headers are malformed, or a section to be changed is loaded.
-pub(super) fn with_sections(file: &[u8], new: Vec<NewSection>) -> Result<Vec<u8>> {
+/// If headers are malformed, a section to be changed is loaded, or what is written does not read back.
+pub(super) fn with_sections(file: &[u8], new: Vec<NewSection>, meter: &Meter) -> Result<Vec<u8>> {
     let (header, sections) = read_headers(file)?;
+    meter.hold_all::<RawSection>(sections.len())?;
     let mut sections = sections.to_vec();
-    let mut names = names(file, header, &sections)?.to_vec();
+    let names = names(file, header, &sections)?;
+    meter.hold(names.len() as u64)?;
+    let mut names = names.to_vec();
     let mut changed: BTreeMap<usize, Vec<u8>> = BTreeMap::new();
     for section in new {
+        meter.work(sections.len() as u64)?;
         let index = sections.iter().position(|header| {
-            is_in_file(header) && name_of(&names, header) == Some(section.name.as_bytes())
+            is_in_file(header) && is_named(&names, header, section.name.as_bytes())
         });
         let index = index.unwrap_or_else(|| {
             sections.push(added(names.len()));
@@ -60,7 +68,7 @@ pub(super) fn with_sections(file: &[u8], new: Vec<NewSection>) -> Result<Vec<u8>
         changed.insert(index, section.stored);
     }
     changed.insert(header.e_shstrndx.get(LE).0.into(), names);
-    lay_out(file, *header, sections, &changed)
+    write(file, *header, sections, &changed, meter)
 }
 
 /// A section: its number, its name, and what it has.
@@ -69,17 +77,20 @@ pub(super) type NamedSection<'f> = (usize, &'f [u8], &'f [u8]);
 /// The sections of a file that are in it.
 ///
 /// # Errors
-/// If headers are malformed.
-pub(super) fn named_sections(file: &[u8]) -> Result<Vec<NamedSection<'_>>> {
+/// If headers are malformed, or there are more names than `meter` pays for.
+pub(super) fn named_sections<'f>(file: &'f [u8], meter: &Meter) -> Result<Vec<NamedSection<'f>>> {
     let (header, sections) = read_headers(file)?;
     let names = names(file, header, sections)?;
-    let sections = sections
-        .iter()
-        .enumerate()
-        .filter(|(_, one)| is_in_file(one));
-    let sections = sections
-        .map(|(index, header)| Some((index, name_of(names, header)?, contents(file, header)?)));
-    sections.collect::<Option<Vec<_>>>().ok_or_else(cut)
+    let mut found = Vec::new();
+    for (index, header) in sections.iter().enumerate() {
+        meter.work(1)?;
+        if is_in_file(header) {
+            let name = name_of(names, header).ok_or_else(cut)?;
+            meter.pass(name.len())?;
+            found.push((index, name, contents(file, header).ok_or_else(cut)?));
+        }
+    }
+    Ok(found)
 }
 
 /// Whether nothing of a file is loaded as it is, since it has still to be linked.
@@ -90,15 +101,21 @@ pub(super) fn is_relocatable(file: &[u8]) -> bool {
 /// A relocatable object with other contents of sections, by their numbers; the symbols of the whole of one have its new size.
 ///
 /// # Errors
-/// If headers are malformed, or a symbol is within such a section.
-pub(super) fn with_contents(file: &[u8], changed: &BTreeMap<usize, Vec<u8>>) -> Result<Vec<u8>> {
+/// If headers are malformed, a symbol is within such a section, or what is written does not read back.
+pub(super) fn with_contents(
+    file: &[u8],
+    mut changed: BTreeMap<usize, Vec<u8>>,
+    meter: &Meter,
+) -> Result<Vec<u8>> {
     let (header, sections) = read_headers(file)?;
-    let mut changed = changed.clone();
     for (index, table) in sections.iter().enumerate() {
         if table.sh_type.get(LE) != elf::SHT_SYMTAB {
             continue;
         }
-        let mut symbols = contents(file, table).ok_or_else(cut)?.to_vec();
+        let symbols = contents(file, table).ok_or_else(cut)?;
+        meter.hold(symbols.len() as u64)?;
+        meter.pass(symbols.len())?;
+        let mut symbols = symbols.to_vec();
         for symbol in symbols.chunks_exact_mut(size_of::<Sym64<LE>>()) {
             let Ok((symbol, _)) = pod::from_bytes_mut::<Sym64<LE>>(symbol) else {
                 continue;
@@ -116,7 +133,8 @@ pub(super) fn with_contents(file: &[u8], changed: &BTreeMap<usize, Vec<u8>>) -> 
         }
         changed.insert(index, symbols);
     }
-    lay_out(file, *header, sections.to_vec(), &changed)
+    meter.hold_all::<RawSection>(sections.len())?;
+    write(file, *header, sections.to_vec(), &changed, meter)
 }
 
 /// The header of a section that is added, whose name starts at an offset of the names.
@@ -149,10 +167,11 @@ fn read_headers(file: &[u8]) -> Result<(&Header, &[RawSection])> {
 /// The names of sections.
 fn names<'f>(file: &'f [u8], header: &Header, sections: &[RawSection]) -> Result<&'f [u8]> {
     let index = usize::from(header.e_shstrndx.get(LE).0);
-    let names = sections.get(index);
-    names
-        .and_then(|names| contents(file, names))
-        .ok_or_else(cut)
+    let names = sections.get(index).ok_or_else(cut)?;
+    if !is_in_file(names) {
+        return Err(malformed("the names of its sections are not in it"));
+    }
+    contents(file, names).ok_or_else(cut)
 }
 
 fn contents<'f>(file: &'f [u8], section: &RawSection) -> Option<&'f [u8]> {
@@ -162,6 +181,13 @@ fn contents<'f>(file: &'f [u8], section: &RawSection) -> Option<&'f [u8]> {
 fn name_of<'n>(names: &'n [u8], section: &RawSection) -> Option<&'n [u8]> {
     let name = tail_at(names, section.sh_name.get(LE).into())?;
     name.split(|byte| *byte == 0).next()
+}
+
+fn is_named(names: &[u8], section: &RawSection, name: &[u8]) -> bool {
+    let found = tail_at(names, section.sh_name.get(LE).into());
+    found
+        .and_then(|found| found.strip_prefix(name))
+        .is_some_and(|rest| rest.first() == Some(&0))
 }
 
 /// The end of what is loaded, or says what is.
@@ -188,14 +214,89 @@ fn loaded_end(file: &[u8], header: &Header, sections: &[RawSection]) -> Option<u
     Some(end)
 }
 
+/// Writes a file and reads it back.
+fn write(
+    file: &[u8],
+    header: Header,
+    sections: Vec<RawSection>,
+    changed: &BTreeMap<usize, Vec<u8>>,
+    meter: &Meter,
+) -> Result<Vec<u8>> {
+    let out = lay_out(file, header, sections, changed, meter)?;
+    meter.pass(out.len())?;
+    read_back(file, &out, changed)?;
+    Ok(out)
+}
+
+/// Compares what was written with what it should be.
+///
+/// # Errors
+/// If a section, its header or what is loaded is not what it should be.
+fn read_back(file: &[u8], out: &[u8], changed: &BTreeMap<usize, Vec<u8>>) -> Result<()> {
+    let differs = |what: &str| malformed(&format!("written anew it would have other {what}"));
+    let (before, old) = read_headers(file)?;
+    let (after, new) = read_headers(out)?;
+    let (old_names, new_names) = (names(file, before, old)?, names(out, after, new)?);
+    if new.len() < old.len() || changed.keys().any(|index| *index >= new.len()) {
+        return Err(differs("sections"));
+    }
+    for (index, section) in new.iter().enumerate() {
+        let old = old.get(index);
+        if let Some(old) = old {
+            let (mut is, was) = (*section, *old);
+            is.sh_offset = was.sh_offset;
+            is.sh_size = was.sh_size;
+            let name = name_of(old_names, old);
+            let is_same_name = name.is_none_or(|name| is_named(new_names, section, name));
+            if pod::bytes_of(&is) != pod::bytes_of(&was) || !is_same_name {
+                return Err(differs("section headers"));
+            }
+        }
+        let is_there = is_in_file(section);
+        let expected = match (changed.get(&index), old) {
+            (Some(new), _) => Some(new.as_slice()),
+            (None, Some(old)) if is_there => contents(file, old),
+            (None, _) => None,
+        };
+        if changed.contains_key(&index) && !is_there
+            || is_there && contents(out, section) != expected
+        {
+            return Err(differs("sections"));
+        }
+    }
+    // Segments have the bytes that they had, but for what the header says of sections.
+    let end = loaded_end(file, before, old).ok_or_else(cut)?;
+    let rest = |file| {
+        let header = size_of::<Header>() as u64;
+        slice_at(file, header, end.saturating_sub(header))
+    };
+    let mut header = *after;
+    header.e_shoff = before.e_shoff;
+    header.e_shnum = before.e_shnum;
+    if pod::bytes_of(&header) != pod::bytes_of(before) || rest(file) != rest(out) {
+        return Err(differs("segments"));
+    }
+    Ok(())
+}
+
 fn lay_out(
     file: &[u8],
     mut header: Header,
     mut sections: Vec<RawSection>,
     changed: &BTreeMap<usize, Vec<u8>>,
+    meter: &Meter,
 ) -> Result<Vec<u8>> {
     let end = loaded_end(file, &header, &sections).ok_or_else(cut)?;
-    let mut out = slice_at(file, 0, end).ok_or_else(cut)?.to_vec();
+    let loaded = slice_at(file, 0, end).ok_or_else(cut)?;
+    // Sections can overlap, so that together they are longer than the file.
+    let sizes = sections.iter().map(|section| section.sh_size.get(LE));
+    let sizes = sizes.chain(changed.values().map(|new| new.len() as u64));
+    let fillings = sections.iter().map(|section| {
+        let header = size_of::<RawSection>() as u64;
+        header.saturating_add(section.sh_addralign.get(LE).min(MOST_ALIGNMENT))
+    });
+    meter.hold(sizes.chain(fillings).fold(end, u64::saturating_add))?;
+    let mut out = loaded.to_vec();
     let mut order: Vec<usize> = (0..sections.len()).collect();
     order.sort_by_key(|index| sections.get(*index).map(|one| one.sh_offset.get(LE)));
     for index in order {
@@ -204,10 +305,14 @@ fn lay_out(
         };
         let new = changed.get(&index);
         if is_loaded(section) && new.is_some() && !is_relocatable(file) {
-            return Err(malformed("a section with debugging information is loaded"));
+            return Err(malformed("a section that would change is loaded"));
         }
-        // What lies among what is loaded stays there.
-        if !is_in_file(section) || new.is_none() && section.sh_offset.get(LE) < end {
+        // What lies among what is loaded stays there; but what ends after it was cut off.
+        let section_end = section
+            .sh_offset
+            .get(LE)
+            .saturating_add(section.sh_size.get(LE));
+        if !is_in_file(section) || new.is_none() && section_end <= end {
             continue;
         }
         let bytes = match new {
@@ -233,11 +338,12 @@ pub(super) fn set(out: &mut [u8], at: usize, bytes: &[u8]) {
     places.zip(bytes).for_each(|(place, byte)| *place = *byte);
 }
 
+/// The greatest alignment: more than sections ask for that are not loaded.
+const MOST_ALIGNMENT: u64 = 1 << 12;
+
 /// Fills up to a multiple.
 pub(super) fn align(out: &mut Vec<u8>, alignment: u64) -> Result<()> {
-    /// More than sections ask for that are not loaded.
-    const MOST: u64 = 1 << 12;
-    if alignment > MOST {
+    if alignment > MOST_ALIGNMENT {
         return Err(malformed(
             "a section asks for an alignment that is too large",
         ));

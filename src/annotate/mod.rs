@@ -26,6 +26,7 @@ mod lists;
 mod shift;
 mod stored;
 mod unit;
+mod waves;
 
 use core::cell::RefCell;
 use std::collections::BTreeMap;
@@ -38,10 +39,10 @@ use crate::debug_info::address_ranges::AddressRangeSet;
 use crate::debug_info::{Bytes, Function, UnitId, UnitKind};
 use crate::error::{Error, Result};
 use crate::inspect::Program;
-use crate::lane_flow::{ActiveLanes, LaneFlow, LanePlan, RangePlan};
+use crate::lane_flow::{LaneFlow, LanePlan};
 use crate::limits::Limits;
 use crate::meter::Meter;
-use crate::object::{CodeObject, Kernel};
+use crate::object::CodeObject;
 pub use annotated::{Annotated, AnnotatedFunction};
 pub use container::{annotate_file, annotate_file_within};
 use elf::{NewSection, set};
@@ -50,6 +51,7 @@ use lists::{Entry, ListKind, Lists};
 use shift::{Edit, Shift, edited};
 use stored::stored;
 use unit::{Addition, Patch, PatchedSection, SectionReference, UnitChange, fixed};
+use waves::{active_lane, push, wave_size};
 
 /// Sections that say where units or entries are, in ways that are not rewritten.
 const INDICES: [&str; 7] = [
@@ -84,35 +86,62 @@ fn annotate_within(
     wanted: &dyn Fn(&str) -> bool,
 ) -> Result<Annotated> {
     let object = CodeObject::parse_within(file, meter)?;
+    meter.hold(file.len() as u64)?;
     let mut found = Annotated {
         file: file.to_vec(),
         ..Annotated::default()
     };
-    if let Some(note) = obstacle(&object) {
+    add_to(&object, file, wanted, &mut found)?;
+    found.limit = found.limit.or_else(|| meter.refused());
+    Ok(found)
+}
+
+fn add_to<'a>(
+    object: &'a CodeObject<'a>,
+    file: &[u8],
+    wanted: &dyn Fn(&str) -> bool,
+    found: &mut Annotated,
+) -> Result<()> {
+    if let Some(note) = obstacle(object) {
         found.notes.push(note);
-        return Ok(found);
+        return Ok(());
     }
-    let Some(wave_size) = wave_size(&object) else {
-        let note = "its kernels have waves of several sizes, or none says which".to_owned();
-        found.notes.push(note);
-        return Ok(found);
+    let wave_size = match wave_size(object) {
+        Ok(Some(wave_size)) => wave_size,
+        Ok(None) => {
+            let note = "its kernels have waves of several sizes, or none says which".to_owned();
+            found.notes.push(note);
+            return Ok(());
+        }
+        Err(error) => {
+            let note = format!(
+                "its kernels, which say how many lanes waves have, cannot be read: {error}"
+            );
+            found.notes.push(note);
+            found.is_short = true;
+            return Ok(());
+        }
     };
-    let program = Program::load(&object)?;
-    let mut annotator = Annotator::new(&object, &program, wave_size)?;
+    let program = Program::load(object)?;
+    let mut annotator = Annotator::new(object, &program, wave_size)?;
     for unit in program.info().unit_ids() {
-        annotator.unit(unit, wanted, &mut found)?;
+        annotator.unit(unit, wanted, found)?;
     }
     let info = program.info();
     let error_of = |unit| info.unit_info(unit).err();
     let errors = info.unit_ids().filter_map(error_of);
     let errors = errors.chain(info.broken().cloned());
-    let notes = errors.map(|error| format!("a unit is left alone: {error}"));
-    found.notes.extend(notes);
-    if let Some(sections) = annotator.finish()? {
-        found.file = elf::with_sections(file, sections)?;
+    for error in errors {
+        let note = format!("a unit is left alone: {error}");
+        object.meter().hold(note.len() as u64)?;
+        found.notes.push(note);
     }
-    found.limit = meter.refused();
-    Ok(found)
+    match annotator.written(file) {
+        Ok(None) => {}
+        Ok(Some(written)) => found.file = written,
+        Err(error) => found.refuse(&error),
+    }
+    Ok(())
 }
 
 /// Why nothing can be added to a code object.
@@ -129,24 +158,6 @@ fn obstacle(object: &CodeObject<'_>) -> Option<String> {
         sections().find(|section| section.size > 0 && INDICES.contains(&section.name.as_ref()));
     let section = old.or(index)?;
     Some(format!("it has {}, which is not rewritten", section.name))
-}
-
-/// How many lanes the waves have that run a code object; nothing if that differs or is not known.
-fn wave_size(object: &CodeObject<'_>) -> Option<WaveSize> {
-    let processor = object.target().processor();
-    let [small, large] =
-        [WaveSize::Wave32, WaveSize::Wave64].map(|size| processor.supports_wave_size(size));
-    let kernels = object.kernels().unwrap_or_default();
-    let mut sizes = kernels.iter().filter_map(Kernel::wave_size);
-    match sizes.next() {
-        Some(first) => sizes.all(|size| size == first).then_some(first),
-        None if small != large => Some(if small {
-            WaveSize::Wave32
-        } else {
-            WaveSize::Wave64
-        }),
-        None => None,
-    }
 }
 
 struct Annotator<'n, 'a> {
@@ -182,6 +193,7 @@ impl<'n, 'a> Annotator<'n, 'a> {
         let mut headers = Vec::new();
         let mut units = dwarf.units();
         while let Ok(Some(header)) = units.next() {
+            object.meter().hold_all::<gimli::UnitHeader<Bytes<'a>>>(2)?;
             headers.push(header);
         }
         let mut lists = BTreeMap::new();
@@ -213,11 +225,11 @@ impl<'n, 'a> Annotator<'n, 'a> {
         if about.section != ".debug_info" {
             return Ok(());
         }
-        let Some(header) = self.headers.iter().copied().find(|header| {
-            header
-                .debug_info_offset()
-                .is_some_and(|at| at.0 as u64 == about.offset)
-        }) else {
+        let found_header = self
+            .headers
+            .binary_search_by_key(&about.offset, |header| header.offset().0 as u64);
+        let Some(header) = (found_header.ok()).and_then(|index| self.headers.get(index).copied())
+        else {
             return Ok(());
         };
         let name = about.name.as_deref().unwrap_or("?").to_owned();
@@ -242,6 +254,10 @@ impl<'n, 'a> Annotator<'n, 'a> {
             if function.die.unit != id || !wanted(name) {
                 continue;
             }
+            // It is kept until the report is written, which has a copy.
+            const COPIES: u64 = 3;
+            let report = (size_of::<Planned>() as u64).saturating_add(name.len() as u64);
+            self.object.meter().hold(report.saturating_mul(COPIES))?;
             let plan = self.plan(&function, &header);
             // What is kept of a function is many times its code, and nobody asks for it again.
             if let Some(range) = function.ranges.first() {
@@ -256,7 +272,7 @@ impl<'n, 'a> Annotator<'n, 'a> {
             4 => ListKind::Loc,
             _ => ListKind::LocLists,
         };
-        match self.add(header, kind, &mut planned) {
+        match self.add(id, header, kind, &mut planned) {
             Ok(()) => {}
             Err(reason) => {
                 for plan in &mut planned {
@@ -357,6 +373,7 @@ impl<'n, 'a> Annotator<'n, 'a> {
     /// Adds to the entries of a unit.
     fn add(
         &mut self,
+        id: UnitId,
         header: gimli::UnitHeader<Bytes<'a>>,
         kind: ListKind,
         planned: &mut [Planned],
@@ -381,9 +398,11 @@ impl<'n, 'a> Annotator<'n, 'a> {
             };
             additions.insert(plan.entry, addition);
         }
+        let unit = self.program.info().gimli_unit(id);
         let source = unit::Source {
             dwarf: &self.dwarf,
             header,
+            unit: unit.map_err(|error| error.to_string())?,
             wave_size: self.wave_size,
             abbrev: self.dwarf.debug_abbrev.reader().slice(),
             kind,
@@ -407,6 +426,24 @@ impl<'n, 'a> Annotator<'n, 'a> {
         }
     }
 
+    /// The file as it is now, read back; nothing if nothing was added.
+    fn written(self, file: &[u8]) -> Result<Option<Vec<u8>>> {
+        let (object, units) = (self.object, self.program.info().unit_ids().count());
+        let Some(sections) = self.finish()? else {
+            return Ok(None);
+        };
+        let written = elf::with_sections(file, sections, object.meter())?;
+        let after = CodeObject::parse_within(&written, object.meter())?;
+        let after = Program::load(&after)?;
+        if after.info().unit_ids().count() != units {
+            return Err(Error::malformed(
+                "ELF file",
+                "written anew it would have other units",
+            ));
+        }
+        Ok(Some(written))
+    }
+
     /// The sections that are others now; nothing if none is.
     fn finish(mut self) -> Result<Option<Vec<NewSection>>> {
         if self
@@ -419,8 +456,14 @@ impl<'n, 'a> Annotator<'n, 'a> {
         // Units are read in the order of their headers.
         self.changes
             .sort_by_key(|(header, _)| header.debug_info_offset().map(|at| at.0));
-        let read =
-            |name: &str| Ok::<_, Error>(self.object.section(name)?.unwrap_or_default().to_vec());
+        let read = |name: &str| {
+            // What is read, changed and stored.
+            const COPIES: u64 = 3;
+            let section = self.object.section(name)?.unwrap_or_default();
+            let meter = self.object.meter();
+            meter.hold((section.len() as u64).saturating_mul(COPIES))?;
+            Ok::<_, Error>(section.to_vec())
+        };
         let mut info = read(".debug_info")?;
         let mut abbrev = read(".debug_abbrev")?;
         let mut lists = BTreeMap::new();
@@ -478,36 +521,6 @@ impl<'n, 'a> Annotator<'n, 'a> {
         });
         stored.collect::<Result<Vec<NewSection>>>().map(Some)
     }
-}
-
-/// Adds an entry to a list, or makes the last one longer that says the same.
-fn push(range: core::ops::Range<u64>, expression: Vec<u8>, list: &mut Vec<Entry>) {
-    match list.last_mut() {
-        Some((last, same)) if last.end == range.start && *same == expression => {
-            last.end = range.end;
-        }
-        Some(_) | None => list.push((range, expression)),
-    }
-}
-
-/// `DW_AT_LLVM_active_lane`; nothing where EXEC always says it.
-fn active_lane(expressions: &Expressions<'_>, plan: &[RangePlan]) -> Result<Option<Vec<Entry>>> {
-    let known = || {
-        plan.iter()
-            .filter_map(|(range, known)| Some((range, known.as_ref().ok()?)))
-    };
-    if known().all(|(_, known)| known.active == ActiveLanes::Exec) {
-        return Ok(None);
-    }
-    let mut list = Vec::new();
-    for (range, known) in known() {
-        push(
-            range.clone(),
-            expressions.active_lane(known.active)?,
-            &mut list,
-        );
-    }
-    Ok(Some(list))
 }
 
 fn apply(patch: &Patch, info: &mut [u8], lists: &mut BTreeMap<PatchedSection, Vec<u8>>) {

@@ -71,6 +71,8 @@ pub(super) struct UnitChange {
 pub(super) struct Source<'s, 'a> {
     pub(super) dwarf: &'s gimli::Dwarf<Bytes<'a>>,
     pub(super) header: gimli::UnitHeader<Bytes<'a>>,
+    /// As gimli reads its entries; without the line table, which could be large.
+    pub(super) unit: &'s gimli::Unit<Bytes<'a>>,
     pub(super) wave_size: WaveSize,
     pub(super) abbrev: &'a [u8],
     /// `.debug_loc` or `.debug_loclists`, whichever is the unit's.
@@ -108,12 +110,11 @@ impl<'a> Source<'_, 'a> {
         &self,
         additions: &BTreeMap<usize, Addition>,
     ) -> Result<UnitChange, Refused> {
-        let unit = self.dwarf.unit(self.header).map_err(refused)?;
         let (abbreviations, last_code) = self.abbreviation_table()?;
         let offset_size = usize::from(self.header.format().word_size());
         let mut walk = Walk {
             source: self,
-            unit: &unit,
+            unit: self.unit,
             additions,
             start: self.start(),
             offset_size,

@@ -77,6 +77,25 @@ impl FileKind {
         )
     }
 
+    /// Whether code objects are looked for in `inner`, where this holds it; of a code object that is not the question.
+    ///
+    /// What bundles and offload binaries hold is looked into whatever it is, but for archives: those are looked into where
+    /// they are the file. A host object in a host object is not meant.
+    pub(crate) fn is_searched_for(self, inner: FileKind) -> bool {
+        match inner {
+            FileKind::Bundle | FileKind::CompressedBundle | FileKind::OffloadBinary => true,
+            FileKind::HostElf => self != FileKind::HostElf,
+            FileKind::CodeObject
+            | FileKind::Elf32
+            | FileKind::BigEndianElf
+            | FileKind::Archive
+            | FileKind::ThinArchive
+            | FileKind::Bitcode
+            | FileKind::Empty
+            | FileKind::Unknown => false,
+        }
+    }
+
     /// What it is, for a person who expected a code object.
     pub(super) fn description(self, data: &[u8]) -> String {
         let fixed = match self {

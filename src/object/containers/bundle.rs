@@ -17,16 +17,19 @@ const MAX_ID: u64 = 512;
 
 impl<'data> Finder<'data> {
     /// Bundles one after the other; between them, any bytes (linkers align each to a page).
-    pub(super) fn bundles(&mut self, data: &'data [u8], place: &ContainerPlace) -> Result<()> {
+    pub(super) fn bundles(
+        &mut self,
+        source: Source<'data, '_>,
+        place: &ContainerPlace,
+    ) -> Result<()> {
         let mut offset = 0;
-        while let Some((at, bundle)) = next_bundle(data, offset) {
+        while let Some((at, bundle)) = next_bundle(source, offset) {
             self.meter.work(PER_ENTRY)?;
-            let mut place = place.clone();
-            place.offset = place.offset.saturating_add(at);
-            let size = if bundle.starts_with(CCOB_MAGIC) {
-                self.compressed_bundle(bundle, place)?
+            let place = source.place(place, at);
+            let size = if bundle.bytes().starts_with(CCOB_MAGIC) {
+                self.compressed_bundle(bundle.bytes(), place)?
             } else {
-                self.bundle(Source::File(bundle), &place)?
+                self.bundle(bundle, &place)?
             };
             offset = at.saturating_add(size.max(1));
         }
@@ -56,7 +59,7 @@ impl<'data> Finder<'data> {
                 )
             })?;
             let id = String::from_utf8_lossy(id).into_owned();
-            self.entry(&id, bundle, offset, size, place)?;
+            self.entry(FileKind::Bundle, &id, bundle, offset, size, place)?;
             at = id_at.saturating_add(id_size);
             end = end.max(at).max(offset.saturating_add(size));
         }
@@ -64,7 +67,7 @@ impl<'data> Finder<'data> {
     }
 
     /// The compressed bundle that `data` starts with; how many bytes it has.
-    fn compressed_bundle(&mut self, data: &'data [u8], mut place: ContainerPlace) -> Result<u64> {
+    fn compressed_bundle(&mut self, data: &[u8], mut place: ContainerPlace) -> Result<u64> {
         let held = Held::new(Arc::clone(&self.meter));
         let compressed = CompressedBundle::read(data, &held)?;
         place.compression = Some(compressed.method);
@@ -136,16 +139,20 @@ impl CompressedBundle {
 }
 
 /// The next bundle at or after `from`: its offset, and everything from there on.
-fn next_bundle(data: &[u8], from: u64) -> Option<(u64, &[u8])> {
-    let rest = tail_at(data, from)?;
+fn next_bundle<'data, 'made>(
+    source: Source<'data, 'made>,
+    from: u64,
+) -> Option<(u64, Source<'data, 'made>)> {
+    let rest = source.tail(from)?;
     // One pass for both, so that a file of many bundles is searched once.
+    let bytes = rest.bytes();
     let starts = |at: &usize| {
-        let here = rest.get(*at..).unwrap_or(&[]);
+        let here = bytes.get(*at..).unwrap_or(&[]);
         here.starts_with(BUNDLE_MAGIC) || here.starts_with(CCOB_MAGIC)
     };
-    let at = (0..rest.len()).find(starts)?;
+    let at = (0..bytes.len()).find(starts)?;
     let at = u64::try_from(at).ok()?;
-    Some((from.checked_add(at)?, tail_at(rest, at)?))
+    Some((from.checked_add(at)?, rest.tail(at)?))
 }
 
 /// Numbers of a bundle's header.

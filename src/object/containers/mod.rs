@@ -2,9 +2,9 @@
 //!
 //! Which of several to take is [`select()`]'s question; opening one is [`CodeObject`](super::CodeObject)'s.
 //!
-//! Nesting is fixed: an archive holds host objects, bundles or code objects; a host object holds bundles
-//! or offload binaries in sections; those hold code objects. Nothing deeper is looked into, so no file
-//! can make this endless. Sources: "Clang Offload Bundler", "Clang Offload Packager", USAGE "Embedding
+//! An archive holds host objects, bundles or code objects; a host object holds bundles or offload binaries in
+//! sections; those hold code objects or, again, any of these but archives (`FileKind::is_searched_for`). How deep
+//! they are nested is a limit (`Limits::containers`). Sources: "Clang Offload Bundler", "Clang Offload Packager", USAGE "Embedding
 //! Bundled Code Objects".
 
 mod bundle;
@@ -27,7 +27,7 @@ use super::compression::Method;
 use super::elf::{self, Header, Names};
 use super::identify::{BUNDLE_MAGIC, FileKind};
 use super::target;
-use crate::error::{Error, Result};
+use crate::error::{Error, Limit, Result};
 use crate::limits::Limits;
 use crate::meter::Meter;
 
@@ -187,13 +187,9 @@ fn search<'data>(
         keep,
         meter: Arc::clone(meter),
         found: Vec::new(),
+        depth: 0,
     };
-    let kind = FileKind::of(data);
-    if kind == FileKind::Archive {
-        finder.archive(data)?;
-    } else {
-        finder.file(data, &ContainerPlace::default())?;
-    }
+    finder.whole(data)?;
     Ok(finder.found)
 }
 
@@ -222,14 +218,39 @@ enum Source<'data, 'made> {
     Made(&'made [u8]),
 }
 
-impl<'made> Source<'_, 'made> {
+impl<'data, 'made> Source<'data, 'made> {
     fn bytes(self) -> &'made [u8]
     where
-        Self: 'made,
+        'data: 'made,
     {
         match self {
             Source::File(bytes) | Source::Made(bytes) => bytes,
         }
+    }
+
+    /// A part of them.
+    fn part(self, offset: u64, size: u64) -> Option<Source<'data, 'made>> {
+        Some(match self {
+            Source::File(bytes) => Source::File(slice_at(bytes, offset, size)?),
+            Source::Made(bytes) => Source::Made(slice_at(bytes, offset, size)?),
+        })
+    }
+
+    /// What comes from an offset on.
+    fn tail(self, offset: u64) -> Option<Source<'data, 'made>> {
+        Some(match self {
+            Source::File(bytes) => Source::File(bytes::tail_at(bytes, offset)?),
+            Source::Made(bytes) => Source::Made(bytes::tail_at(bytes, offset)?),
+        })
+    }
+
+    /// The place of a part, if `place` is that of the whole: what was decompressed has the place of what it was made of.
+    fn place(self, place: &ContainerPlace, offset: u64) -> ContainerPlace {
+        let mut place = place.clone();
+        if let Source::File(_) = self {
+            place.offset = place.offset.saturating_add(offset);
+        }
+        place
     }
 }
 
@@ -250,24 +271,77 @@ struct Finder<'data> {
     keep: Keep,
     meter: Arc<Meter>,
     found: Vec<EmbeddedCodeObject<'data>>,
+    /// How many containers are around what is looked at.
+    depth: u16,
 }
 
 impl<'data> Finder<'data> {
-    /// A file that is not an archive, at `place` of the whole.
-    fn file(&mut self, data: &'data [u8], place: &ContainerPlace) -> Result<()> {
-        match FileKind::of(data) {
-            FileKind::CodeObject => self.add(String::new(), data, place.clone()),
-            FileKind::HostElf => self.host(data, place),
-            FileKind::Bundle | FileKind::CompressedBundle => self.bundles(data, place),
-            FileKind::OffloadBinary => self.offload_binaries(data, place),
-            FileKind::Elf32
+    fn whole(&mut self, data: &'data [u8]) -> Result<()> {
+        let (source, place) = (Source::File(data), ContainerPlace::default());
+        let kind = FileKind::of(data);
+        if kind == FileKind::Archive {
+            return self.within(|finder| finder.archive(data));
+        }
+        if kind == FileKind::CodeObject {
+            return self.add(String::new(), source, place);
+        }
+        self.container(kind, source, &place)
+    }
+
+    /// Looks into a container, unless there are too many around it.
+    fn within<T>(&mut self, look: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let limits = self.meter.limits();
+        if self.depth >= limits.containers {
+            return Err(limits.reached(Limit::Containers));
+        }
+        self.depth = self.depth.saturating_add(1);
+        let found = look(self);
+        self.depth = self.depth.saturating_sub(1);
+        found
+    }
+
+    /// A container that is not an archive, at `place` of the whole.
+    fn container(
+        &mut self,
+        kind: FileKind,
+        source: Source<'data, '_>,
+        place: &ContainerPlace,
+    ) -> Result<()> {
+        self.within(|finder| match kind {
+            FileKind::HostElf => finder.host(source, place),
+            FileKind::Bundle | FileKind::CompressedBundle => finder.bundles(source, place),
+            FileKind::OffloadBinary => finder.offload_binaries(source, place),
+            FileKind::CodeObject
+            | FileKind::Elf32
             | FileKind::BigEndianElf
             | FileKind::Archive
             | FileKind::ThinArchive
             | FileKind::Bitcode
             | FileKind::Empty
             | FileKind::Unknown => Ok(()),
+        })
+    }
+
+    /// What a container holds: a code object, or another container; anything else is passed over.
+    fn part(
+        &mut self,
+        holder: FileKind,
+        id: String,
+        source: Source<'data, '_>,
+        place: ContainerPlace,
+    ) -> Result<()> {
+        let kind = FileKind::of(source.bytes());
+        if kind == FileKind::CodeObject {
+            return self.add(id, source, place);
         }
+        if holder.is_searched_for(kind) {
+            // Entries can overlap, so that the same bytes are searched again and again.
+            if matches!(holder, FileKind::Bundle | FileKind::OffloadBinary) {
+                self.meter.pass(source.bytes().len())?;
+            }
+            return self.container(kind, source, &place);
+        }
+        Ok(())
     }
 
     fn archive(&mut self, data: &'data [u8]) -> Result<()> {
@@ -283,14 +357,20 @@ impl<'data> Finder<'data> {
                 offset: member.file_range().0,
                 ..ContainerPlace::default()
             };
-            self.file(contents, &place)?;
+            self.part(
+                FileKind::Archive,
+                String::new(),
+                Source::File(contents),
+                place,
+            )?;
         }
         Ok(())
     }
 
     /// A host object: the sections that compilers embed device code in.
-    fn host(&mut self, data: &'data [u8], place: &ContainerPlace) -> Result<()> {
+    fn host(&mut self, source: Source<'data, '_>, place: &ContainerPlace) -> Result<()> {
         let bad = |e| elf::bad("ELF header", e);
+        let data = source.bytes();
         let header = Header::parse(data).map_err(bad)?;
         let (sections, names) = elf::section_table(header, data)?;
         self.meter.work(sections.len() as u64)?;
@@ -306,7 +386,7 @@ impl<'data> Finder<'data> {
             }
             self.meter.work(PER_ENTRY)?;
             let (offset, size) = (section.sh_offset.get(LE), section.sh_size.get(LE));
-            let contents = slice_at(data, offset, size).ok_or_else(|| {
+            let contents = source.part(offset, size).ok_or_else(|| {
                 Error::malformed(
                     "host object",
                     format!("section {name} reaches beyond the end of the file"),
@@ -314,53 +394,32 @@ impl<'data> Finder<'data> {
             })?;
             let place = ContainerPlace {
                 section: Some(name.to_string()),
-                offset: place.offset.saturating_add(offset),
-                ..place.clone()
+                ..source.place(place, offset)
             };
             let id = id.map_or(String::new(), |id| String::from_utf8_lossy(id).into_owned());
-            if elf::is_amdgpu(contents) {
-                self.add(id, contents, place)?;
-            } else if FileKind::of(contents) != FileKind::HostElf {
-                self.file(contents, &place)?;
-            }
+            self.part(FileKind::HostElf, id, contents, place)?;
         }
         Ok(())
     }
 
-    /// An entry of a container; passed over if it is not a code object.
+    /// An entry of a bundle or an offload binary.
     fn entry(
         &mut self,
+        holder: FileKind,
         id: &str,
         container: Source<'data, '_>,
         offset: u64,
         size: u64,
         place: &ContainerPlace,
     ) -> Result<()> {
-        let outside = || {
+        let entry = container.part(offset, size).ok_or_else(|| {
             Error::malformed(
                 "bundle",
                 format!("entry {id} reaches beyond the end of the data"),
             )
-        };
-        let entry = slice_at(container.bytes(), offset, size).ok_or_else(outside)?;
-        if !elf::is_amdgpu(entry) {
-            return Ok(());
-        }
-        let mut place = place.clone();
-        let data = match container {
-            Source::File(all) => {
-                place.offset = place.offset.saturating_add(offset);
-                Cow::Borrowed(slice_at(all, offset, size).ok_or_else(outside)?)
-            }
-            Source::Made(_) if self.keeps_next() => {
-                self.meter.hold(bytes::len(entry))?;
-                self.meter.pass(entry.len())?;
-                Cow::Owned(entry.to_vec())
-            }
-            Source::Made(_) => Cow::Borrowed(&[][..]),
-        };
-        self.meter.work(PER_ENTRY)?;
-        self.push(id.to_owned(), entry, data, place)
+        })?;
+        let place = container.place(place, offset);
+        self.part(holder, id.to_owned(), entry, place)
     }
 
     fn keeps_next(&self) -> bool {
@@ -371,10 +430,19 @@ impl<'data> Finder<'data> {
         }
     }
 
-    /// A code object that is in the file as it is.
-    fn add(&mut self, id: String, data: &'data [u8], place: ContainerPlace) -> Result<()> {
+    /// A code object.
+    fn add(&mut self, id: String, source: Source<'data, '_>, place: ContainerPlace) -> Result<()> {
+        let data = match source {
+            Source::File(data) => Cow::Borrowed(data),
+            Source::Made(made) if self.keeps_next() => {
+                self.meter.hold(bytes::len(made))?;
+                self.meter.pass(made.len())?;
+                Cow::Owned(made.to_vec())
+            }
+            Source::Made(_) => Cow::Borrowed(&[][..]),
+        };
         self.meter.work(PER_ENTRY)?;
-        self.push(id, data, Cow::Borrowed(data), place)
+        self.push(id, source.bytes(), data, place)
     }
 
     /// `object` is what was found, `data` what is kept of it.

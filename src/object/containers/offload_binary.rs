@@ -6,8 +6,8 @@
 
 use super::{ContainerPlace, Finder, PER_ENTRY, Source};
 use crate::error::{Error, ErrorKind, Result};
-use crate::object::bytes::{slice_at, tail_at, u16_at, u32_at, u64_at};
-use crate::object::identify::OFFLOAD_MAGIC;
+use crate::object::bytes::{self, tail_at, u16_at, u32_at, u64_at};
+use crate::object::identify::{FileKind, OFFLOAD_MAGIC};
 
 const WHAT: &str = "offload binary";
 /// The longest key or value that is looked at.
@@ -19,26 +19,29 @@ impl<'data> Finder<'data> {
     /// Offload binaries one after the other, with zeros between them.
     pub(super) fn offload_binaries(
         &mut self,
-        data: &'data [u8],
+        source: Source<'data, '_>,
         place: &ContainerPlace,
     ) -> Result<()> {
-        let mut rest = data;
+        let data = source.bytes();
+        let mut at = 0;
         let mut place = place.clone();
-        while rest.starts_with(OFFLOAD_MAGIC) {
+        loop {
+            let rest = tail_at(data, at).unwrap_or_default();
+            if rest.is_empty() {
+                return Ok(());
+            }
+            if !rest.starts_with(OFFLOAD_MAGIC) {
+                break;
+            }
             let size = u64_at(rest, 8).ok_or_else(truncated)?;
-            let binary = slice_at(rest, 0, size).ok_or_else(truncated)?;
+            let binary = source.part(at, size).ok_or_else(truncated)?;
             self.offload_binary(binary, &place)?;
             let after = tail_at(rest, size.max(1)).unwrap_or(&[]);
             let zeros = after.iter().take_while(|&&b| b == 0).count();
-            let next = after.get(zeros..).unwrap_or(&[]);
-            let step = rest.len().saturating_sub(next.len());
-            place.offset = place
-                .offset
-                .saturating_add(u64::try_from(step).unwrap_or(u64::MAX));
-            rest = next;
-        }
-        if rest.is_empty() {
-            return Ok(());
+            let next = after.len().saturating_sub(zeros);
+            let step = bytes::len(rest).saturating_sub(next as u64);
+            place = source.place(&place, step);
+            at = at.saturating_add(step);
         }
         Err(Error::malformed(
             WHAT,
@@ -46,7 +49,8 @@ impl<'data> Finder<'data> {
         ))
     }
 
-    fn offload_binary(&mut self, data: &'data [u8], place: &ContainerPlace) -> Result<()> {
+    fn offload_binary(&mut self, binary: Source<'data, '_>, place: &ContainerPlace) -> Result<()> {
+        let data = binary.bytes();
         let version = u32_at(data, 4).ok_or_else(truncated)?;
         let entries = u64_at(data, 16).ok_or_else(truncated)?;
         let (count, stride) = match version {
@@ -74,7 +78,7 @@ impl<'data> Finder<'data> {
             };
             let kind = u16_at(entry, 2).ok_or_else(truncated)?;
             let id = entry_id(kind, &strings);
-            self.entry(&id, Source::File(data), image, size, place)?;
+            self.entry(FileKind::OffloadBinary, &id, binary, image, size, place)?;
             at = at.saturating_add(stride);
         }
         Ok(())

@@ -215,13 +215,36 @@ fn one_code_object_is_found_without_holding_the_others() {
     assert!(code_object_with(&many, &Selector::Index(150), &limits).is_ok());
 }
 
+/// Containers in one another are looked into, as deep as the limit says.
 #[test]
-fn a_bundle_in_a_bundle_is_not_looked_into() {
+fn a_bundle_in_a_bundle_is_looked_into_up_to_a_depth() {
     let inner = two();
-    assert!(code_objects(&bundle(&[(ID_90A, &inner)])).is_err());
+    let expected = targets(&code_objects(&inner).unwrap());
+    let nested = |depth| (1..depth).fold(inner.clone(), |file, _| bundle(&[(ID_90A, &file)]));
     let size = inner.len() as u32;
+    let packed = bundle(&[(ID_90A, &compressed(&inner, None, size))]);
+    for file in [nested(2), nested(8), packed] {
+        let found = code_objects(&file).unwrap();
+        assert_eq!(targets(&found), expected);
+        for one in found.iter().filter(|one| one.place.compression.is_none()) {
+            let at = one.place.offset as usize;
+            assert_eq!(&file[at..at + one.data.len()], &*one.data);
+        }
+    }
+    let error = code_objects(&nested(9)).unwrap_err();
+    assert!(error.to_string().contains("`containers` of 8"), "{error}");
+    let limits = Limits {
+        containers: 9,
+        ..Limits::DEFAULT
+    };
+    assert!(code_objects_with(&nested(9), &limits).is_ok());
+    // What is compressed twice is no bundle.
     let twice = compressed(&compressed(&inner, None, size), None, 1000);
     assert!(code_objects(&twice).is_err());
+}
+
+fn targets(found: &[EmbeddedCodeObject<'_>]) -> Vec<String> {
+    found.iter().map(|one| one.target.clone()).collect()
 }
 
 /// An x86-64 object with these sections.

@@ -18,7 +18,7 @@ fn results(reads: &[&str]) {
                     ]);
                     assert!(ran.out.len() < 1 << 25, "{what}: {} bytes", ran.out.len());
                     if read.len() > 2 {
-                        let limit = "the limit `memory` of 268435456 was reached";
+                        let limit = "the limit `memory` of 134217728 was reached";
                         assert_eq!(ran.out.matches(limit).count(), 64, "{what}");
                     }
                 });
