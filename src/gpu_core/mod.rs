@@ -123,6 +123,12 @@ impl<'data> GpuCore<'data> {
         self.meter.limits()
     }
 
+    /// How many bytes its files have.
+    #[must_use]
+    pub fn length(&self) -> u64 {
+        self.memory.size()
+    }
+
     /// What all that was read of it has cost, the code objects in it included.
     #[must_use]
     pub fn meter(&self) -> &Arc<Meter> {

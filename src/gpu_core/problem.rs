@@ -176,6 +176,11 @@ problems! {
     } => "{field} cannot be {value}";
 
     // Queues.
+    /// A save area that another queue has too, whose waves are those of that one.
+    SameSaveArea {
+        /// The number of the other queue.
+        queue_id: u32
+    } => "its save area is that of queue {queue_id}, whose waves are not counted twice";
     /// The queue names an agent that is not in the note.
     UnknownAgent {
         /// The `gpu_id`.

@@ -1,6 +1,6 @@
 //! What is found when a core is opened: queues, waves and dispatches, joined from the other parts.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::GpuCore;
@@ -52,6 +52,8 @@ struct Survey<'s, 'data> {
     /// That of the packets: with long queues they must not cost the waves.
     packets: Meter,
     waves: Vec<WaveRecord>,
+    /// The save areas that were read, by address, and the numbers of their queues.
+    areas: BTreeMap<u64, u32>,
     problems: Problems,
 }
 
@@ -76,6 +78,7 @@ pub(super) fn survey<'data>(
         meter: &meter,
         packets: meter.question(),
         waves: Vec::new(),
+        areas: BTreeMap::new(),
         problems,
     };
     let mut queues = Vec::new();
@@ -151,6 +154,12 @@ impl Survey<'_, '_> {
         let Some(layout) = agent.layout().filter(|_| agent.is_debuggable) else {
             return;
         };
+        if let Some(&queue_id) = self.areas.get(&entry.save_area) {
+            let kind = ProblemKind::SameSaveArea { queue_id };
+            self.problems.add(entry.place(), Some(entry.offset), kind);
+            return;
+        }
+        self.areas.insert(entry.save_area, entry.queue_id);
         let xccs = agent.sound_xccs();
         for xcc in 0..xccs {
             let size = u64::from(entry.save_area_size);
