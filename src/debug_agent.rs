@@ -57,6 +57,8 @@ pub struct LoggedWave {
     pub local: BTreeMap<u64, Vec<u8>>,
     /// The code object that it is in.
     pub object: Option<LoggedObject>,
+    /// Whether the text ends before its first whole vector register, so that most of it is missing.
+    pub is_cut: bool,
 }
 
 /// A code object as the text has it.
@@ -80,11 +82,14 @@ impl Log {
     pub fn parse(text: &[u8]) -> Log {
         let mut log = Log::default();
         let mut readers: BTreeMap<String, Reader> = BTreeMap::new();
+        // Where the last line belongs.
+        let mut last = None;
         for line in text.split(|byte| *byte == b'\n') {
             let line = plain(line);
             if line.is_empty() {
                 continue;
             }
+            last = None;
             if let Some((prefix, wave)) = first_line(&line) {
                 if !readers.contains_key(prefix) && readers.len() == PREFIXES {
                     log.skipped = log.skipped.saturating_add(1);
@@ -109,7 +114,9 @@ impl Log {
                         .unwrap_or_default()
                         .trim();
                     let wave = log.waves.get_mut(reader.index);
-                    wave.is_some_and(|wave| reader.line(wave, rest))
+                    let is_read = wave.is_some_and(|wave| reader.line(wave, rest));
+                    last = Some(*reader);
+                    is_read
                 }
                 None => false,
             };
@@ -118,6 +125,12 @@ impl Log {
             }
         }
         log.skipped = log.skipped.saturating_add(log.drop_cut_lines());
+        if let Some(reader) = last
+            && reader.part == Part::Registers
+            && let Some(wave) = log.waves.get_mut(reader.index)
+        {
+            wave.is_cut = wave.vectors.is_empty();
+        }
         log
     }
 

@@ -463,3 +463,39 @@ fn damaged_objects_are_survived() {
     println!("{written} written, {errors} refused");
     assert!(written > 100 && errors > 30);
 }
+
+/// What is written can be opened, and the symbols are those that there were: of a file with a segment that ends inside its table of symbols,
+/// and of one whose section names are not in it, which is left alone.
+#[test]
+fn damaged_layouts_give_files_that_can_be_opened() {
+    let folder = Folder::new("layouts");
+    let given = dwarf_tests::package().join("tests/hostile/given");
+    for (name, is_changed) in [("annfz-info-551", true), ("annfz-info-93", false)] {
+        let mut before = Vec::new();
+        let packed = std::fs::File::open(given.join(format!("{name}.hsaco.gz"))).unwrap();
+        let mut packed = flate2::read::GzDecoder::new(packed);
+        packed.read_to_end(&mut before).unwrap();
+        let (input, output) = (folder.path("in"), folder.path("out"));
+        std::fs::write(&input, &before).unwrap();
+        let document = annotate(&input, &output);
+        assert_eq!(document["changed"], is_changed, "{name}: {document}");
+        let complete = document.get("complete").and_then(Value::as_bool);
+        assert_eq!(complete, (!is_changed).then_some(false), "{name}");
+        let after = std::fs::read(&output).unwrap();
+        let symbols = |file: &[u8]| {
+            let object = hetdwarf::object::CodeObject::parse(file).unwrap();
+            let symbols = object.symbols().unwrap();
+            let symbols = symbols.iter();
+            symbols
+                .map(|one| (one.name.to_string(), one.address))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(symbols(&before), symbols(&after), "{name}");
+        assert!(is_changed || before == after);
+        assert_eq!(
+            hetdwarf(["info".as_ref(), output.as_os_str()]).status,
+            0,
+            "{name}"
+        );
+    }
+}

@@ -1,14 +1,13 @@
 //! `hetdwarf annotate`.
 
 use std::io::Write;
-use std::path::Path;
 
 use super::arguments::{AnnotateArguments, Format};
 use super::failure::{Exit, Failure};
 use super::input::{check_lengths, read_file};
 use super::or_unknown;
+use super::outputs::{Kind, Outputs};
 use super::pattern::pattern;
-use super::save::save;
 use crate::annotate::annotate_file;
 use crate::lane_flow::Reason;
 use crate::object::{code_objects_with, may_hold_code_objects};
@@ -16,10 +15,8 @@ use crate::report::{AnnotateDocument, AnnotateFunction, write_json_pretty};
 
 pub(crate) fn run(arguments: &AnnotateArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     let input = &arguments.input;
-    if is_same_file(input, &arguments.output) {
-        let message = "it is the input too: the output has to be another file";
-        return Err(Failure::in_file(&arguments.output, message));
-    }
+    let mut outputs = Outputs::new(arguments.force, [input.as_path()]);
+    let output = outputs.plan(&arguments.output, Kind::Object)?;
     let place = |error: crate::Error| Failure::in_file(input, error);
     let glob = match &arguments.only {
         Some(glob) => {
@@ -36,22 +33,17 @@ pub(crate) fn run(arguments: &AnnotateArguments, out: &mut dyn Write) -> Result<
     }
     let found = annotate_file(&data, &limits, &wanted).map_err(place)?;
     check_lengths([(input.as_path(), &data)])?;
-    save(&arguments.output, &found.file)
-        .map_err(|error| Failure::in_file(&arguments.output, error))?;
+    output.write(&found.file)?;
     let document = AnnotateDocument::new(&data, &found);
     match arguments.format {
         Format::Json => write_json_pretty(&document, &mut *out)?,
         Format::Text => print(&document, arguments.report, out)?,
     }
-    Ok(Exit::Done)
-}
-
-fn is_same_file(input: &Path, output: &Path) -> bool {
-    match (input.canonicalize(), output.canonicalize()) {
-        (Ok(input), Ok(output)) => input == output,
-        // An output that does not exist is no input.
-        (_, _) => false,
-    }
+    // What a function's own share was not enough for is told of the function; the others have all that there is.
+    Ok(match document.completeness.limit {
+        Some(_) => Exit::Incomplete,
+        None => Exit::Done,
+    })
 }
 
 fn print(
@@ -74,10 +66,14 @@ fn print(
         let reason = Reason::Budget.name();
         let at_limit = |function: &AnnotateFunction| function.missing.get(reason).copied();
         let bytes: u64 = document.functions.iter().filter_map(at_limit).sum();
-        writeln!(
-            out,
-            "not complete: of {bytes} bytes of code it would take too long to tell"
-        )?;
+        match bytes {
+            // The notes say why.
+            0 => writeln!(out, "not complete")?,
+            _ => writeln!(
+                out,
+                "not complete: of {bytes} bytes of code it would take too long to tell"
+            )?,
+        }
     }
     let done = document
         .functions

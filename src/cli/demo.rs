@@ -11,7 +11,7 @@ use super::arguments::DemoArguments;
 use super::core::{Opened, Printer, with_bytes};
 use super::failure::{Exit, Failure};
 use super::lane_pc;
-use super::save::save;
+use super::outputs::{Kind, Outputs};
 use super::sources::Sources;
 
 const CORE: &[u8] = include_bytes!("demo/demo.core");
@@ -24,7 +24,8 @@ pub(crate) fn run(
     out: &mut dyn Write,
 ) -> Result<Exit, Failure> {
     if let Some(path) = &arguments.save {
-        save(path, CORE).map_err(|error| Failure::in_file(path, error))?;
+        let mut outputs = Outputs::new(arguments.force, []);
+        outputs.plan(path, Kind::Core)?.write(CORE)?;
         return Ok(Exit::Done);
     }
     with_bytes(CORE, |opened| show(opened, width, out))

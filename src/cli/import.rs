@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::arguments::{Format, ImportArguments};
 use super::contents::{Contents, Input};
 use super::failure::{Exit, Failure};
-use super::save::save;
+use super::outputs::{Kind, Output, Outputs};
 use crate::arch::{CodeAddress, LoadAddress, ProcessAddress, WaveSize};
 use crate::debug_agent::{Log, LoggedObject, LoggedWave};
 use crate::limits::Limits;
@@ -26,6 +26,9 @@ const MOST_WAVES: usize = 100_000;
 struct ImportDocument {
     format: &'static str,
     waves: Vec<ImportedWave>,
+    /// The waves that were not written, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    problems: Vec<Untrusted<'static>>,
     /// Lines of other output, and damaged ones.
     skipped_lines: u64,
     /// Waves that were printed again, with the same values.
@@ -58,13 +61,107 @@ struct Given {
     data: Vec<u8>,
 }
 
-pub(crate) fn run(arguments: &ImportArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+pub(crate) fn run(
+    arguments: &ImportArguments,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> Result<Exit, Failure> {
     let limits = arguments.limits.limits();
+    let Gathered {
+        waves,
+        skipped_lines,
+        repeated,
+    } = gather(&arguments.logs)?;
+    if waves.is_empty() {
+        let message = "it has no wave of the debug agent: a line `wave_N: pc=0x… (…)`";
+        let first = arguments
+            .logs
+            .first()
+            .map_or(Path::new(""), PathBuf::as_path);
+        return Err(Failure::in_file(first, message));
+    }
+    let given = given(&arguments.objects, &limits)?;
+    let parsed: Vec<(&Given, CodeObject<'_>)> = given
+        .iter()
+        .map(|given| Ok((given, CodeObject::parse_with(&given.data, &limits)?)))
+        .collect::<crate::Result<_>>()?;
+    // Nothing is written before all is known to be writable.
+    let mut files = Vec::new();
+    let mut names: BTreeMap<u64, u64> = BTreeMap::new();
+    let mut problems = Vec::new();
+    for wave in &waves {
+        let found = snapshot(wave, &parsed, arguments.target.as_deref());
+        let (text, mut document) = match found {
+            Ok(found) => found,
+            Err(failure) => {
+                problems.push(failure);
+                continue;
+            }
+        };
+        let count = names.entry(wave.number).or_default();
+        *count += 1;
+        let name = match *count {
+            1 => format!("wave-{}.json", wave.number),
+            // Another wave of the same number, of another program or at another time.
+            count => format!("wave-{}-{count}.json", wave.number),
+        };
+        let path = arguments.output.join(name);
+        document.snapshot = Untrusted::from(&*path).into_owned();
+        files.push((path, text, document));
+    }
+    // One of which nothing can be written is no reason to lose the others.
+    if files.is_empty() && !problems.is_empty() {
+        return Err(problems.swap_remove(0));
+    }
+    let inputs = arguments.logs.iter().chain(&arguments.objects);
+    let mut outputs = Outputs::new(arguments.force, inputs.map(PathBuf::as_path));
+    let folder = &arguments.output;
+    std::fs::create_dir_all(folder).map_err(|error| Failure::in_file(folder, error))?;
+    let mut document = ImportDocument {
+        format: "hetdwarf-import/1",
+        waves: Vec::new(),
+        problems: problems
+            .iter()
+            .map(|problem| problem.to_string().into())
+            .collect(),
+        skipped_lines,
+        repeated,
+    };
+    let planned: Vec<Output> = files
+        .iter()
+        .map(|(path, ..)| outputs.plan(path, Kind::Wave))
+        .collect::<Result<_, _>>()?;
+    for (output, (_, text, wave)) in planned.iter().zip(files) {
+        output.write(text.as_bytes())?;
+        document.waves.push(wave);
+    }
+    match arguments.format {
+        Format::Json => write_json_pretty(&document, &mut *out)?,
+        Format::Text => print(&document, out)?,
+    }
+    for problem in &problems {
+        problem.report(err);
+    }
+    Ok(match problems.is_empty() {
+        true => Exit::Done,
+        false => Exit::BadNews,
+    })
+}
+
+/// What all logs have.
+struct Gathered {
+    waves: Vec<LoggedWave>,
+    skipped_lines: u64,
+    repeated: u64,
+}
+
+/// Reads the logs; a wave that stands there twice counts once.
+fn gather(logs: &[PathBuf]) -> Result<Gathered, Failure> {
     let mut waves: Vec<LoggedWave> = Vec::new();
     let (mut skipped_lines, mut repeated) = (0_u64, 0_u64);
     // Where waves are, by their hashes.
     let mut known: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
-    for path in &arguments.logs {
+    for path in logs {
         let contents = Contents::open(path, Input::Log);
         let log = Log::parse(&contents.map_err(|error| Failure::in_file(path, error))?);
         skipped_lines += log.skipped;
@@ -84,52 +181,11 @@ pub(crate) fn run(arguments: &ImportArguments, out: &mut dyn Write) -> Result<Ex
             }
         }
     }
-    if waves.is_empty() {
-        let message = "it has no wave of the debug agent: a line `wave_N: pc=0x… (…)`";
-        let first = arguments
-            .logs
-            .first()
-            .map_or(Path::new(""), PathBuf::as_path);
-        return Err(Failure::in_file(first, message));
-    }
-    let given = given(&arguments.objects, &limits)?;
-    let parsed: Vec<(&Given, CodeObject<'_>)> = given
-        .iter()
-        .map(|given| Ok((given, CodeObject::parse_with(&given.data, &limits)?)))
-        .collect::<crate::Result<_>>()?;
-    // Nothing is written before all is known to be writable.
-    let mut files = Vec::new();
-    let mut names: BTreeMap<u64, u64> = BTreeMap::new();
-    for wave in &waves {
-        let (text, mut document) = snapshot(wave, &parsed, arguments.target.as_deref())?;
-        let count = names.entry(wave.number).or_default();
-        *count += 1;
-        let name = match *count {
-            1 => format!("wave-{}.json", wave.number),
-            // Another wave of the same number, of another program or at another time.
-            count => format!("wave-{}-{count}.json", wave.number),
-        };
-        let path = arguments.output.join(name);
-        document.snapshot = Untrusted::from(&*path).into_owned();
-        files.push((path, text, document));
-    }
-    let folder = &arguments.output;
-    std::fs::create_dir_all(folder).map_err(|error| Failure::in_file(folder, error))?;
-    let mut document = ImportDocument {
-        format: "hetdwarf-import/1",
-        waves: Vec::new(),
+    Ok(Gathered {
+        waves,
         skipped_lines,
         repeated,
-    };
-    for (path, text, wave) in files {
-        save(&path, text.as_bytes()).map_err(|error| Failure::in_file(&path, error))?;
-        document.waves.push(wave);
-    }
-    match arguments.format {
-        Format::Json => write_json_pretty(&document, &mut *out)?,
-        Format::Text => print(&document, out)?,
-    }
-    Ok(Exit::Done)
+    })
 }
 
 /// The code objects of the files that are given.
@@ -202,6 +258,10 @@ fn snapshot(
     target: Option<&str>,
 ) -> Result<(String, ImportedWave), Failure> {
     let number = wave.number;
+    if wave.is_cut {
+        let message = format!("wave_{number}: the log ends in the middle of it");
+        return Err(Failure::new(message));
+    }
     let saved = wave.object.as_ref().map(|object| saved_name(&object.uri));
     let is_saved = |given: &Given| {
         let name = given.path.file_name().map(|name| name.to_string_lossy());

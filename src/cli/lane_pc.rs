@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::arguments::{Format, LanePcArguments};
 use super::core::{Chosen, with_chosen};
@@ -11,7 +11,7 @@ use super::input::frame_at;
 use super::lane_places::print_others;
 use super::lanes::work_items;
 use super::or_unknown;
-use super::save::save;
+use super::outputs::{Kind, Output, Outputs};
 use super::sources::{self, Sources};
 use super::style::BOLD;
 use crate::inspect::{Recovery, Stop, StopOptions};
@@ -24,8 +24,19 @@ pub(crate) fn run(
     err: &mut dyn Write,
 ) -> Result<Exit, Failure> {
     let chosen = Chosen::of(&arguments.stop, StopOptions::default().reading);
+    let mut outputs = Outputs::new(arguments.force, chosen.files());
+    let mut plan = |path: &Option<PathBuf>, kind| {
+        let planned = path.as_deref().map(|path| outputs.plan(path, kind));
+        planned.transpose()
+    };
+    let pictures = Pictures {
+        svg: plan(&arguments.svg, Kind::Svg)?,
+        html: plan(&arguments.html, Kind::Html)?,
+    };
     // Both write warnings: those of the wave come before what is said of the picture.
-    let (exit, note) = with_chosen(&chosen, err, |stop, file| show(arguments, stop, file, out))?;
+    let (exit, note) = with_chosen(&chosen, err, |stop, file| {
+        show(arguments, &pictures, stop, file, out)
+    })?;
     if let Some(note) = note {
         let to: &mut dyn Write = match arguments.format {
             Format::Json => err,
@@ -36,9 +47,16 @@ pub(crate) fn run(
     Ok(exit)
 }
 
+/// The files that the lanes are drawn into.
+struct Pictures {
+    svg: Option<Output>,
+    html: Option<Output>,
+}
+
 /// Also gives what is missing in the picture.
 fn show(
     arguments: &LanePcArguments,
+    pictures: &Pictures,
     stop: &Stop<'_, '_>,
     file: &Path,
     out: &mut dyn Write,
@@ -52,7 +70,7 @@ fn show(
     let frame = frame_at(stop, arguments.frame)?;
     let document = LanePcDocument::by(&frame, recovery).map_err(place)?;
     let mut note = None;
-    if arguments.svg.is_some() || arguments.html.is_some() {
+    if pictures.svg.is_some() || pictures.html.is_some() {
         let sources = Sources::new(&arguments.sources.source_dirs);
         let read = |path: &str, folder: Option<&str>| Some(sources.text(path, folder)?.to_string());
         let mut picture = LanePicture::new(&frame, &document, &read).map_err(place)?;
@@ -60,20 +78,18 @@ fn show(
             picture.add_note(&text);
             note = Some(text);
         }
-        write_file(arguments.svg.as_deref(), || picture.svg())?;
-        write_file(arguments.html.as_deref(), || picture.html())?;
+        if let Some(output) = &pictures.svg {
+            output.write(picture.svg().as_bytes())?;
+        }
+        if let Some(output) = &pictures.html {
+            output.write(picture.html().as_bytes())?;
+        }
     }
     match arguments.format {
         Format::Json => write_json_pretty(&document, &mut *out)?,
         Format::Text => print(&document, out)?,
     }
     Ok((Exit::Done.unless_limited(&document.completeness), note))
-}
-
-/// Writes a file that was asked for.
-fn write_file(path: Option<&Path>, text: impl FnOnce() -> String) -> Result<(), Failure> {
-    let Some(path) = path else { return Ok(()) };
-    save(path, text().as_bytes()).map_err(|error| Failure::in_file(path, error))
 }
 
 /// A picture: a row for each source line that has lanes, a cell for each lane.

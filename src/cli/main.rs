@@ -7,6 +7,9 @@ use anstream::{AutoStream, ColorChoice};
 use hetdwarf::cli::Plain;
 
 fn main() -> ExitCode {
+    // Without it an interrupted command leaves what it was writing.
+    #[cfg(unix)]
+    let _ = hetdwarf::cli::handle_signals();
     let stdout = std::io::stdout();
     let mut out: Box<dyn Write> = if AutoStream::choice(&stdout) == ColorChoice::Never {
         Box::new(Plain::new(stdout.lock()))

@@ -14,11 +14,14 @@ mod failure;
 mod import;
 mod info;
 mod input;
+#[cfg(unix)]
+mod interrupt;
 mod lane_pc;
 mod lane_places;
 mod lane_table;
 mod lanes;
 mod limits;
+mod outputs;
 mod pattern;
 mod plain;
 mod print;
@@ -45,6 +48,8 @@ use until_closed::UntilClosed;
 
 use crate::untrusted::Untrusted;
 
+#[cfg(unix)]
+pub use interrupt::handle_signals;
 pub use plain::Plain;
 
 /// How many characters a line has where the output is no terminal.
@@ -78,7 +83,7 @@ pub fn run_with_width(
         Ok(cli) => cli,
         Err(error) => {
             let text = error.render();
-            // Help and version are no errors, and go to standard output. Nothing can be done if that fails.
+            // Help and version are no errors, and go to standard output.
             if error.use_stderr() {
                 // It repeats arguments, which can be names of files.
                 let plain = text.to_string();
@@ -89,8 +94,11 @@ pub fn run_with_width(
                 };
                 return 2;
             }
-            let _ = write!(out, "{}", text.ansi());
-            return 0;
+            let written = write!(out, "{}", text.ansi()).and_then(|()| out.flush());
+            return match written {
+                Ok(()) => 0,
+                Err(error) => Failure::from(error).report(err),
+            };
         }
     };
     // Whether anybody reads what goes wrong changes nothing.
@@ -134,7 +142,7 @@ fn run_command(
         Command::LanePc(arguments) => lane_pc::run(&arguments, out, err),
         Command::Annotate(arguments) => annotate::run(&arguments, out),
         Command::Core(arguments) => core::run(&arguments, width, out),
-        Command::Import(arguments) => import::run(&arguments, out),
+        Command::Import(arguments) => import::run(&arguments, out, err),
         Command::Info(arguments) => info::run(&arguments, out),
         Command::Regs(arguments) => regs::run(&arguments, out),
         Command::Demo(arguments) => demo::run(&arguments, width, out),

@@ -116,26 +116,29 @@ fn all_waves(
 ) -> Result<Exit, Failure> {
     let limits = arguments.wave.which.limits.limits();
     let reading = arguments.reading.reading();
-    let groups = ask_all_waves(&arguments.wave.core, reading, &limits, |stop, file| {
-        let lanes = Lanes::of(arguments, stop)?;
-        let mut document = document(arguments, expressions, &lanes, stop, file)?;
-        let waiting = document.waiting_lanes.iter_mut();
-        let waiting = waiting.flat_map(|place| &mut place.expressions);
-        let expressions = document.expressions.iter_mut().chain(waiting);
-        for lane in expressions.filter_map(|e| e.lanes.as_mut()).flatten() {
-            lane.work_item = None;
-        }
-        Ok(document)
-    })?;
+    let (groups, completeness) =
+        ask_all_waves(&arguments.wave.core, reading, &limits, |stop, file| {
+            let lanes = Lanes::of(arguments, stop)?;
+            let mut document = document(arguments, expressions, &lanes, stop, file)?;
+            let waiting = document.waiting_lanes.iter_mut();
+            let waiting = waiting.flat_map(|place| &mut place.expressions);
+            let expressions = document.expressions.iter_mut().chain(waiting);
+            for lane in expressions.filter_map(|e| e.lanes.as_mut()).flatten() {
+                lane.work_item = None;
+            }
+            Ok(document)
+        })?;
     let answers = groups.iter().map(|group| group.document.as_ref());
     let mut exits: Vec<Exit> = answers.map(|d| d.map_or(Exit::BadNews, exit)).collect();
     if groups.is_empty() {
         exits.push(Exit::BadNews);
     }
     // The worst of them.
+    exits.push(Exit::Done.unless_limited(&completeness));
     let exit = exits.into_iter().max_by_key(|exit| exit.code());
     let document = AllWavesDocument {
         format: "hetdwarf-print/1",
+        completeness,
         groups,
     };
     print_all_waves(&document, arguments.format, out, &mut |document, out| {

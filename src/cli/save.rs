@@ -2,7 +2,25 @@
 
 use std::fs::OpenOptions;
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The files that are being written and have no names of their own yet: removed if the command is interrupted.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes what was not written to its end, before the process ends. Nothing is begun or finished as long as the guard is kept.
+pub(crate) fn abandon() -> impl Sized {
+    let mut unfinished = unfinished();
+    for path in unfinished.drain(..) {
+        // Nothing can be done if it fails.
+        let _ = std::fs::remove_file(path);
+    }
+    unfinished
+}
 
 /// Puts `bytes` in place of what a file has. Whoever reads it meanwhile, and whoever reads it after this one was stopped
 /// in between, sees the old or the new bytes. What has the name but is no regular file, as `/dev/stdout`, is written to.
@@ -10,24 +28,8 @@ use std::path::Path;
 /// # Errors
 /// If the file or its folder cannot be written to.
 pub(crate) fn save(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    save_with(path, |out| out.write_all(bytes))
-}
-
-/// The same with bytes that `write` writes, one after the other.
-///
-/// # Errors
-/// Those of `write`, and if the file or its folder cannot be written to.
-pub(crate) fn save_with<T>(
-    path: &Path,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<T>,
-) -> io::Result<T> {
     let old = match std::fs::metadata(path) {
-        Ok(old) if !old.is_file() => {
-            let mut out = BufWriter::new(OpenOptions::new().write(true).open(path)?);
-            let answer = write(&mut out)?;
-            out.flush()?;
-            return Ok(answer);
-        }
+        Ok(old) if !old.is_file() => return write_to_stream(path, bytes),
         Ok(old) => Some(old.permissions()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(error),
@@ -43,22 +45,67 @@ pub(crate) fn save_with<T>(
     let folder = place
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty());
+    let mut list = unfinished();
     // With the permissions of any new file. An error does not name the file that is made up, as that of `tempfile_in` does.
     let mut file = tempfile::Builder::new()
         .prefix(".hetdwarf-")
         .make_in(folder.unwrap_or(Path::new(".")), |path| {
             OpenOptions::new().write(true).create_new(true).open(path)
         })?;
-    let mut out = BufWriter::new(&mut file);
-    let answer = write(&mut out)?;
-    out.flush()?;
-    drop(out);
-    if let Some(old) = old {
-        file.as_file().set_permissions(old)?;
+    let temporary = file.path().to_owned();
+    list.push(temporary.clone());
+    drop(list);
+    let written = write_whole(&mut file, bytes, old);
+    let mut list = unfinished();
+    let done = written.and_then(|()| {
+        file.persist(place)?;
+        Ok(())
+    });
+    list.retain(|path| *path != temporary);
+    done
+}
+
+fn write_whole(
+    file: &mut tempfile::NamedTempFile,
+    bytes: &[u8],
+    permissions: Option<std::fs::Permissions>,
+) -> io::Result<()> {
+    file.write_all(bytes)?;
+    if let Some(permissions) = permissions {
+        file.as_file().set_permissions(permissions)?;
     }
-    file.as_file().sync_data()?;
-    file.persist(place)?;
-    Ok(answer)
+    file.as_file().sync_data()
+}
+
+/// Writes to a pipe or a device. A pipe that nobody reads is an error, and is not waited for.
+fn write_to_stream(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut out = BufWriter::new(open_stream(path)?);
+    out.write_all(bytes)?;
+    out.flush()
+}
+
+#[cfg(unix)]
+fn open_stream(path: &Path) -> io::Result<std::fs::File> {
+    use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+    use std::os::unix::fs::OpenOptionsExt;
+    let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
+    let opened = OpenOptions::new()
+        .write(true)
+        .custom_flags(flags)
+        .open(path);
+    let file = opened.map_err(|error| match rustix::io::Errno::from_io_error(&error) {
+        Some(rustix::io::Errno::NXIO) => io::Error::other("nobody reads from it"),
+        _ => error,
+    })?;
+    // Whoever reads may take time.
+    let flags = fcntl_getfl(&file)?;
+    fcntl_setfl(&file, flags - OFlags::NONBLOCK)?;
+    Ok(file)
+}
+
+#[cfg(not(unix))]
+fn open_stream(path: &Path) -> io::Result<std::fs::File> {
+    OpenOptions::new().write(true).open(path)
 }
 
 #[cfg(test)]

@@ -77,26 +77,28 @@ fn document(
 fn all_waves(arguments: &UnwindArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     let limits = arguments.stop.wave.which.limits.limits();
     let reading = arguments.reading.reading();
-    let groups = ask_all_waves(&arguments.stop.wave.core, reading, &limits, |stop, file| {
-        let chosen = chosen_lanes(arguments.lane.as_deref(), stop.wave().wave_size())?;
-        let mut document = document(chosen.as_deref(), stop, file)?;
-        for lane in &mut document.lanes {
-            lane.work_item = None;
-        }
-        if !arguments.registers {
-            for frame in &mut document.frames {
-                frame.registers.clear();
+    let (groups, completeness) =
+        ask_all_waves(&arguments.stop.wave.core, reading, &limits, |stop, file| {
+            let chosen = chosen_lanes(arguments.lane.as_deref(), stop.wave().wave_size())?;
+            let mut document = document(chosen.as_deref(), stop, file)?;
+            for lane in &mut document.lanes {
+                lane.work_item = None;
             }
-        }
-        Ok(document)
-    })?;
+            if !arguments.registers {
+                for frame in &mut document.frames {
+                    frame.registers.clear();
+                }
+            }
+            Ok(document)
+        })?;
     let is_bad = groups.iter().any(|group| group.document.is_none());
     let exit = if is_bad { Exit::BadNews } else { Exit::Done };
     let documents = groups.iter().filter_map(|group| group.document.as_ref());
     let limits = documents.map(|document| &document.completeness);
-    let exit = limits.fold(exit, Exit::unless_limited);
+    let exit = limits.fold(exit.unless_limited(&completeness), Exit::unless_limited);
     let document = AllWavesDocument {
         format: "hetdwarf-unwind/1",
+        completeness,
         groups,
     };
     print_all_waves(&document, arguments.format, out, &mut |document, out| {
@@ -133,6 +135,7 @@ pub(crate) fn print_all_waves<T: serde::Serialize>(
                 }
                 writeln!(out)?;
             }
+            print_limit(&document.completeness, out)?;
         }
     }
     Ok(())

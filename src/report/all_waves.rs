@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::completeness::Completeness;
 use super::to_json;
 use crate::untrusted::Untrusted;
 
@@ -13,6 +14,9 @@ use crate::untrusted::Untrusted;
 pub struct AllWavesDocument<T> {
     /// That of the documents in it.
     pub format: &'static str,
+    /// Whether every wave was asked; its fields are the document's.
+    #[serde(flatten)]
+    pub completeness: Completeness,
     /// The groups, in the order of their first waves.
     pub groups: Vec<WaveGroup<T>>,
 }

@@ -228,6 +228,19 @@ pub struct ProblemDocument {
     pub message: Untrusted<'static>,
 }
 
+impl ProblemDocument {
+    /// What is wrong with something that is in no file.
+    #[cfg(feature = "cli")]
+    pub(crate) fn of(place: &'static str, message: String) -> ProblemDocument {
+        ProblemDocument {
+            place: place.into(),
+            offset: None,
+            file: None,
+            message: message.into(),
+        }
+    }
+}
+
 /// What waves of a group have in common.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::super::outputs::ForceArguments;
 use super::format::Format;
 use crate::arch::WaveSize;
 
@@ -28,6 +29,8 @@ pub(crate) struct DemoArguments {
     /// Write the core file, for other commands, and print nothing
     #[arg(long, value_name = "FILE")]
     pub(crate) save: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) force: ForceArguments,
 }
 
 #[derive(Debug, Args)]
@@ -35,6 +38,8 @@ pub(crate) struct ManArguments {
     /// The folder that they are written to
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,
+    #[command(flatten)]
+    pub(crate) force: ForceArguments,
 }
 
 #[derive(Debug, Args)]

@@ -1,10 +1,11 @@
 //! The arguments of `core`, and of a core in place of a code object.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
 use super::super::limits::LimitArguments;
+use super::super::outputs::ForceArguments;
 use super::format::Format;
 use super::sources::SourceArguments;
 
@@ -45,6 +46,11 @@ pub(crate) struct CoreArguments {
     /// with --all those of every wave, however many there are
     #[arg(long, value_name = "OUT")]
     pub(crate) html: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) force: ForceArguments,
+    /// With --export: how many MiB are written at most; without it 1,024, and 1,024 times the size of the core
+    #[arg(long, value_name = "MIB", requires = "export")]
+    pub(crate) export_limit: Option<u64>,
     /// With --export: which memory the snapshots have besides LDS, scratch and kernel arguments
     #[arg(long, value_enum, default_value_t, requires = "export")]
     pub(crate) memory: MemoryName,
@@ -103,6 +109,47 @@ pub(crate) struct CoreObjects {
     /// A folder to look in for code objects that are lost or stripped, and for those that are in files
     #[arg(long = "object-path", value_name = "DIR")]
     pub(crate) folders: Vec<PathBuf>,
+}
+
+impl CoreObjects {
+    /// The files that are named.
+    fn files(&self) -> impl Iterator<Item = &Path> {
+        self.given.iter().map(|given| object_and_load(given).0)
+    }
+}
+
+/// The file and the load address of `OBJ[@LOAD]`.
+pub(crate) fn object_and_load(given: &Path) -> (&Path, Option<u64>) {
+    if let Some((path, address)) = given.to_str().and_then(|text| text.rsplit_once('@')) {
+        let number = match address.strip_prefix("0x") {
+            Some(digits) => u64::from_str_radix(digits, 16).ok(),
+            None => address.parse().ok(),
+        };
+        if let Some(number) = number {
+            return (Path::new(path), Some(number));
+        }
+    }
+    (given, None)
+}
+
+impl CoreArguments {
+    /// The files that are read.
+    pub(crate) fn inputs(&self) -> impl Iterator<Item = &Path> {
+        self.files
+            .iter()
+            .map(PathBuf::as_path)
+            .chain(self.objects.files())
+    }
+}
+
+impl CoreChoice {
+    /// The files that are read.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
+        self.core
+            .iter()
+            .map(PathBuf::as_path)
+            .chain(self.objects.files())
+    }
 }
 
 /// A core in place of a code object, whose waves `--wave` chooses from.

@@ -1,10 +1,11 @@
 //! Which code object of a file, and the arguments of commands that tell or make something of one.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
 use super::super::limits::LimitArguments;
+use super::super::outputs::ForceArguments;
 use super::core::CoreObjectChoice;
 use super::format::Format;
 
@@ -37,6 +38,13 @@ pub(crate) struct ObjectArguments {
     pub(crate) dialect: DialectName,
     #[command(flatten)]
     pub(crate) limits: LimitArguments,
+}
+
+impl ObjectArguments {
+    /// The files that are read besides.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
+        self.dwo.as_deref().into_iter()
+    }
 }
 
 /// By the letter or as producers need it.
@@ -78,6 +86,8 @@ pub(crate) struct AnnotateArguments {
     /// The file that is written: another one
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) force: ForceArguments,
     /// Only functions whose name matches
     #[arg(long, value_name = "GLOB")]
     pub(crate) only: Option<String>,
@@ -97,4 +107,5 @@ pub(super) const ANNOTATE_EXAMPLES: &str = "Examples:
 
 What is loaded stays as it is, byte for byte. Functions that say it already are left alone.
 
-Exit status: 0 OUT was written (also if nothing could be added), 2 it was not.";
+Exit status: 0 OUT was written (also if nothing could be added), 2 it was not, or a limit of the whole file was reached
+and OUT has what was found before it.";

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::super::limits::LimitArguments;
+use super::super::outputs::ForceArguments;
 use super::core::CoreChoice;
 use super::format::Format;
 use super::object::{ObjectArguments, StrictArguments};
@@ -168,6 +169,8 @@ pub(crate) struct LanePcArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
     #[command(flatten)]
+    pub(crate) force: ForceArguments,
+    #[command(flatten)]
     pub(crate) sources: SourceArguments,
     /// How to print
     #[arg(long, value_enum, default_value_t)]
@@ -181,7 +184,7 @@ pub(super) const IMPORT_EXAMPLES: &str = "Examples:
 The agent is librocm-debug-agent.so.2, in HSA_TOOLS_LIB; --save-code-objects in ROCM_DEBUG_AGENT_OPTIONS writes the code
 objects too. Its text has no scratch and no global memory: what is there is unavailable.
 
-Exit status: 0 done, 2 there is no wave in it, its target is not known, or it could not be read.";
+Exit status: 0 done, 1 some waves could not be written, 2 none could.";
 
 #[derive(Debug, Args)]
 pub(crate) struct ImportArguments {
@@ -191,6 +194,8 @@ pub(crate) struct ImportArguments {
     /// The folder for the snapshots, wave-N.json with the agent's number of the wave
     #[arg(short, long, value_name = "DIR")]
     pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) force: ForceArguments,
     /// A code object of the program, perhaps one that the agent saved; it gives the target and where it is loaded
     #[arg(long = "object", value_name = "OBJ")]
     pub(crate) objects: Vec<PathBuf>,

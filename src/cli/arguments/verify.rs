@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::super::limits::LimitArguments;
+use super::super::outputs::ForceArguments;
 use super::sources::SourceArguments;
 use crate::verify::Profile;
 
@@ -54,6 +55,8 @@ pub(crate) struct VerifyArguments {
     /// Write what is found to this file, and take it as known
     #[arg(long, value_name = "FILE", conflicts_with = "baseline")]
     pub(crate) write_baseline: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) force: ForceArguments,
     /// The choices of this file, instead of the next hetdwarf.toml
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,

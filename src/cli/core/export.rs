@@ -4,18 +4,23 @@ use core::ops::Range;
 use std::path::Path;
 
 use super::super::failure::Failure;
+use super::super::outputs::{Kind, Outputs};
 use super::super::progress::Progress;
-use super::super::save::save;
-use super::stop::Opened;
+use super::stop::{Budget, Opened};
 use crate::arch::LoadAddress;
 use crate::gpu_core::{CoreWave, GpuCore};
 use crate::inspect::{Stop, StopOptions};
 use crate::location::Arena;
-use crate::report::{AllVarsDocument, UnwindDocument, VarsRequest};
+use crate::report::{AllVarsDocument, ProblemDocument, UnwindDocument, VarsRequest};
 use crate::wave::{Memory, Recorder, Snapshot, Wave};
 
 /// The most bytes of memory that a snapshot gets. Its file has two digits for each, and commands read files of 256 MiB.
 const MOST: u64 = 100 << 20;
+
+/// How many bytes are written of any core, and for each byte of it. Real cores have some ten times their size; a small file
+/// can name the same memory for each of its waves.
+const MOST_WRITTEN: u64 = 1 << 30;
+const PER_BYTE: u64 = 1 << 10;
 
 /// How many levels of what variables point to are read.
 const LEVELS: u32 = 3;
@@ -23,32 +28,73 @@ const LEVELS: u32 = 3;
 /// Writes `wave-INDEX.json` of each wave, INDEX from 1, and `object-N.hsaco` of each code object that was found, N from 0.
 ///
 /// * `all`: whether snapshots have all memory, and not only what the frames' variables reach.
-pub(super) fn export(opened: &Opened<'_>, folder: &Path, all: bool) -> Result<(), Failure> {
+pub(super) fn export(
+    opened: &Opened<'_>,
+    folder: &Path,
+    all: bool,
+    most: Option<u64>,
+    outputs: &mut Outputs,
+) -> Result<Option<ProblemDocument>, Failure> {
+    let length = opened.core.length();
+    let most = most.unwrap_or_else(|| MOST_WRITTEN.saturating_add(length.saturating_mul(PER_BYTE)));
+    let budget = Budget::of(opened.core);
+    let mut left = most;
     let in_folder = |error: std::io::Error| Failure::in_file(folder, error);
     std::fs::create_dir_all(folder).map_err(in_folder)?;
+    // Nothing is written before all is known to be writable.
+    let mut objects = Vec::new();
     for (index, (_, image)) in opened.found.images.iter().enumerate() {
         if let Some(image) = image {
-            write(folder, &format!("object-{index}.hsaco"), image)?;
+            let path = folder.join(format!("object-{index}.hsaco"));
+            objects.push((outputs.plan(&path, Kind::Object)?, image));
         }
     }
-    let mut progress = Progress::new(opened.core.waves().len(), "waves");
+    let mut waves = Vec::new();
     for wave in opened.core.waves() {
+        let path = folder.join(format!("wave-{}.json", wave.index() + 1));
+        waves.push(outputs.plan(&path, Kind::Wave)?);
+    }
+    for (output, image) in objects {
+        let Some(rest) = left.checked_sub(image.len() as u64) else {
+            return Ok(Some(too_much("code objects", most)));
+        };
+        left = rest;
+        output.write(image)?;
+    }
+    let mut progress = Progress::new(opened.core.waves().len(), "waves");
+    for (wave, output) in opened.core.waves().zip(waves) {
         progress.show(wave.index());
         let number = wave.index() + 1;
-        let snapshot = snapshot(opened, &wave, all)
+        if let Err(error) = budget.wave() {
+            let message = format!("waves from {number} on were not exported: {error}");
+            return Ok(Some(ProblemDocument::of("--export", message)));
+        }
+        let snapshot = snapshot(opened, &wave, all, &budget)
             .map_err(|error| Failure::new(format!("--export: wave {number}: {error}")))?;
-        let name = format!("wave-{number}.json");
-        write(folder, &name, snapshot.to_json().as_bytes())?;
+        let text = snapshot.to_json();
+        let Some(rest) = left.checked_sub(text.len() as u64) else {
+            let what = format!("waves from {number} on");
+            return Ok(Some(too_much(&what, most)));
+        };
+        left = rest;
+        output.write(text.as_bytes())?;
     }
-    Ok(())
+    Ok(None)
 }
 
-fn write(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), Failure> {
-    let path = folder.join(name);
-    save(&path, bytes).map_err(|error| Failure::in_file(&path, error))
+fn too_much(what: &str, most: u64) -> ProblemDocument {
+    let message = format!(
+        "{what} were not exported: together all files would have more than {most} bytes; see --export-limit"
+    );
+    ProblemDocument::of("--export", message)
 }
 
-fn snapshot(opened: &Opened<'_>, wave: &CoreWave<'_, '_>, all: bool) -> crate::Result<Snapshot> {
+fn snapshot(
+    opened: &Opened<'_>,
+    wave: &CoreWave<'_, '_>,
+    all: bool,
+    budget: &Budget,
+) -> crate::Result<Snapshot> {
     let process = opened.programs.process();
     // A snapshot has one pc, and it is what lines and variables are looked up by.
     let pc = wave.line_pc();
@@ -97,6 +143,7 @@ fn snapshot(opened: &Opened<'_>, wave: &CoreWave<'_, '_>, all: bool) -> crate::R
         let _ = UnwindDocument::new(&stop);
         let _ = AllVarsDocument::new(&stop, &VarsRequest::default());
         let _ = AllVarsDocument::new(&stop, &VarsRequest::default().children(LEVELS));
+        budget.count(&stop);
         for range in recorder.seen() {
             copy.range(range, None, &mut snapshot)?;
         }

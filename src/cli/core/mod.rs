@@ -19,6 +19,7 @@ use crate::untrusted::Untrusted;
 use super::arguments::{CoreArguments, CoreObjectChoice, Format, GroupByName, MemoryName};
 use super::contents::Contents;
 use super::failure::{Exit, Failure};
+use super::outputs::{Kind, Outputs};
 use super::progress::Progress;
 use crate::limits::Limits;
 use stop::{in_files, with_core};
@@ -30,9 +31,11 @@ pub(crate) fn run(
 ) -> Result<Exit, Failure> {
     let limits = arguments.limits.limits();
     let wanted = &arguments.objects;
-    if let Some(path) = &arguments.html {
-        page::check(path, &arguments.files)?;
-    }
+    let mut outputs = Outputs::new(arguments.force, arguments.inputs());
+    let page = arguments.html.as_deref();
+    let page = page
+        .map(|path| outputs.plan(path, Kind::Html))
+        .transpose()?;
     with_core(
         &arguments.files,
         wanted,
@@ -50,10 +53,15 @@ pub(crate) fn run(
             document.problems.extend(objects::lost(process, found));
             document.problems.extend(found.problems.iter().cloned());
             if let Some(folder) = &arguments.export {
-                export::export(opened, folder, arguments.memory == MemoryName::All)?;
+                let all = arguments.memory == MemoryName::All;
+                let most = arguments
+                    .export_limit
+                    .map(|mib| mib.saturating_mul(1 << 20));
+                let problem = export::export(opened, folder, all, most, &mut outputs)?;
+                document.problems.extend(problem);
             }
-            if let Some(path) = &arguments.html {
-                page::write(path, &document, opened, arguments)?;
+            if let Some(output) = &page {
+                page::write(output, &document, opened, arguments)?;
             }
             match arguments.format {
                 Format::Json => write_json_pretty(&document, &mut *out)?,

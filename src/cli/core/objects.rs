@@ -10,7 +10,7 @@ use crate::object::{CodeObject, code_objects_if_any, may_hold_code_objects};
 use crate::report::{FoundObject, ProblemDocument};
 use crate::untrusted::Untrusted;
 
-use super::super::arguments::CoreObjects;
+use super::super::arguments::{CoreObjects, object_and_load};
 use super::super::contents::{Contents, Input};
 use super::super::failure::Failure;
 use super::super::input::read_file;
@@ -92,27 +92,13 @@ fn problem(index: usize, message: String) -> ProblemDocument {
     }
 }
 
-/// The file and the load address of `--object OBJ[@LOAD]`.
-fn split(given: &Path) -> (PathBuf, Option<u64>) {
-    if let Some((path, address)) = given.to_str().and_then(|text| text.rsplit_once('@')) {
-        let number = match address.strip_prefix("0x") {
-            Some(digits) => u64::from_str_radix(digits, 16).ok(),
-            None => address.parse().ok(),
-        };
-        if let Some(number) = number {
-            return (path.into(), Some(number));
-        }
-    }
-    (given.to_owned(), None)
-}
-
 impl Found<'_> {
     /// Takes a code object that the user gives.
     fn add_given(&mut self, core: &GpuCore<'_>, given: &Path) -> Result<(), Failure> {
-        let (path, load_address) = split(given);
-        let contents = read_file(&path)?;
+        let (path, load_address) = object_and_load(given);
+        let contents = read_file(path)?;
         let inside = code_objects_if_any(&contents, core.limits())
-            .map_err(|error| Failure::in_file(&path, error))?;
+            .map_err(|error| Failure::in_file(path, error))?;
         let mut is_used = false;
         let mut reason = String::from("it has no code object");
         for embedded in inside {
@@ -127,7 +113,7 @@ impl Found<'_> {
                 match core.fit(&object, address) {
                     Fit::Matches { .. } | Fit::Unknown => {
                         let index = self.at(address);
-                        self.put(index, &path, &embedded.data);
+                        self.put(index, path, &embedded.data);
                         is_used = true;
                     }
                     other @ (Fit::OtherTarget | Fit::Differs { .. }) => reason = misfit(other),
@@ -140,7 +126,7 @@ impl Found<'_> {
                 };
                 match core.fit(&object, *address) {
                     Fit::Matches { .. } => {
-                        self.put(index, &path, &embedded.data);
+                        self.put(index, path, &embedded.data);
                         is_used = true;
                     }
                     other @ (Fit::Unknown | Fit::OtherTarget | Fit::Differs { .. }) => {

@@ -1,13 +1,15 @@
 //! The stop of the wave that arguments choose: that of a file, with the code object that it runs, or one of a core.
 
+use core::cell::Cell;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::eval::Reading;
 use crate::gpu_core::{GpuCore, Process, WaveSelector};
 use crate::inspect::{Programs, Stop, StopOptions};
-use crate::limits::Limits;
+use crate::limits::{Limit, Limits, reached};
 use crate::location::Arena;
+use crate::report::Completeness;
 use crate::untrusted::Untrusted;
 
 use super::super::arguments::{
@@ -47,6 +49,14 @@ impl<'c> Chosen<'c> {
             which: &arguments.which,
             reading,
         }
+    }
+
+    /// The files that are read.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &'c Path> {
+        let (core, which) = (self.core, self.which);
+        let files = core.files().chain(which.files());
+        let wave = self.wave.filter(|_| self.object.is_some());
+        self.object.into_iter().chain(wave).chain(files)
     }
 }
 
@@ -205,7 +215,61 @@ fn with_stop<T>(
     })
 }
 
-/// Asks every wave of a core, in order, and groups those with equal answers.
+/// What may be asked of all waves of a core together: as many steps as one question about the core may take. Each wave
+/// has a whole question of its own; once there are too many steps, no further wave is asked.
+#[derive(Debug)]
+pub(super) struct Budget {
+    most: u64,
+    used: Cell<u64>,
+    is_over: Cell<bool>,
+}
+
+impl Budget {
+    /// As how many steps a wave counts besides what is asked of it.
+    const PER_WAVE: u64 = 1 << 10;
+
+    pub(super) fn of(core: &GpuCore<'_>) -> Budget {
+        Budget {
+            most: core.meter().most_steps(),
+            used: Cell::new(0),
+            is_over: Cell::new(false),
+        }
+    }
+
+    /// Pays for a wave.
+    ///
+    /// # Errors
+    /// The limit, if it is reached.
+    pub(super) fn wave(&self) -> crate::Result<()> {
+        self.add(Budget::PER_WAVE);
+        if self.used.get() > self.most {
+            self.is_over.set(true);
+            return Err(reached(Limit::Work, self.most));
+        }
+        Ok(())
+    }
+
+    /// Counts what the questions about a wave have cost.
+    pub(super) fn count(&self, stop: &Stop<'_, '_>) {
+        self.add(stop.meter().steps_of_all());
+    }
+
+    fn add(&self, steps: u64) {
+        self.used.set(self.used.get().saturating_add(steps));
+    }
+
+    /// Whether every wave was asked.
+    pub(super) fn completeness(&self) -> Completeness {
+        let mut completeness = Completeness::default();
+        if self.is_over.get() {
+            completeness.note(&reached(Limit::Work, self.most));
+        }
+        completeness
+    }
+}
+
+/// Asks every wave of a core, in order, and groups those with equal answers. All of them together have one budget: those that
+/// it is not enough for have no answer.
 ///
 /// An answer that cannot be had is one too, with its reason.
 pub(crate) fn ask_all_waves<T: serde::Serialize>(
@@ -213,21 +277,30 @@ pub(crate) fn ask_all_waves<T: serde::Serialize>(
     reading: Reading,
     limits: &Limits,
     mut ask: impl FnMut(&Stop<'_, '_>, &Path) -> Result<T, Failure>,
-) -> Result<Vec<crate::report::WaveGroup<T>>, Failure> {
+) -> Result<(Vec<crate::report::WaveGroup<T>>, Completeness), Failure> {
     let file = first_file(choice);
     with_core(&choice.core, &choice.objects, reading, limits, |opened| {
         check_waves(opened.core, &choice.core)?;
         let mut groups = crate::report::WaveGroups::default();
         let mut progress = Progress::new(opened.core.waves().len(), "waves");
+        let budget = Budget::of(opened.core);
         for wave in opened.core.waves() {
             progress.show(wave.index());
+            if let Err(error) = budget.wave() {
+                groups.add(wave.index() + 1, Err(format!("not asked: {error}")))?;
+                continue;
+            }
             let arena = Arena::new();
             let answer = match opened.programs.stop(&wave, &arena) {
-                Some(stop) => ask(&stop, file).map_err(|failure| failure.to_string()),
+                Some(stop) => {
+                    let answer = ask(&stop, file).map_err(|failure| failure.to_string());
+                    budget.count(&stop);
+                    answer
+                }
                 None => Err("it is in no code object that was found".to_owned()),
             };
             groups.add(wave.index() + 1, answer)?;
         }
-        Ok(groups.into_groups())
+        Ok((groups.into_groups(), budget.completeness()))
     })
 }

@@ -30,16 +30,19 @@ pub(super) fn run(path: &Path, limits: &Limits, out: &mut dyn Write) -> Result<E
     let folder = path.parent().unwrap_or(Path::new(""));
     let mut waves = HashMap::new();
     let mut out = std::io::BufWriter::new(out);
+    let mut failed = false;
     for line in lines {
         let line = line.map_err(wrong)?;
         if line.trim_ascii().is_empty() {
             continue;
         }
         let document = answer_line(&line, folder, limits, &mut waves);
+        failed |=
+            document.error.is_some() || document.lanes.iter().any(|lane| lane.error.is_some());
         writeln!(out, "{}", to_json(&document)?)?;
     }
     out.flush()?;
-    Ok(Exit::Done)
+    Ok(if failed { Exit::BadNews } else { Exit::Done })
 }
 
 type Waves = HashMap<PathBuf, Result<Rc<Snapshot>, String>>;

@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::super::contents::{Contents, Input};
 use super::super::failure::Failure;
-use super::super::save::save;
+use super::super::outputs::Output;
 use super::config::normal;
 use super::judged::Judged;
 use crate::report::{Baseline, BaselineEntry, KnownFindings, VerifiedFile, VerifyDocument};
@@ -66,7 +66,7 @@ pub(super) enum Use<'a> {
     /// What it knows is taken away.
     Known(&'a Place<'a>, KnownFindings<'a>),
     /// It is made of what is found.
-    Written(Place<'a>, Written),
+    Written(Place<'a>, Output, Written),
 }
 
 /// A baseline while it is made.
@@ -82,7 +82,7 @@ impl Use<'_> {
         match self {
             Use::None => {}
             Use::Known(place, known) => known.take(file, &place.name(&file.path)),
-            Use::Written(place, written) => {
+            Use::Written(place, _, written) => {
                 written.baseline.add(file, &place.name(&file.path));
                 let findings = core::mem::take(&mut file.findings).len() as u64;
                 written.findings = written.findings.saturating_add(findings);
@@ -114,9 +114,9 @@ impl Use<'_> {
                 }
                 Ok(())
             }
-            Use::Written(place, written) => {
+            Use::Written(place, output, written) => {
                 document.summary.known = written.findings;
-                place.write(&written, err)
+                place.write(&written, &output, err)
             }
         }
     }
@@ -124,11 +124,15 @@ impl Use<'_> {
 
 impl Place<'_> {
     /// Writes a baseline, and says what differs from the one that was there.
-    fn write(&self, written: &Written, err: &mut dyn Write) -> Result<(), Failure> {
+    fn write(
+        &self,
+        written: &Written,
+        output: &Output,
+        err: &mut dyn Write,
+    ) -> Result<(), Failure> {
         let Written { baseline, findings } = written;
         let old = self.path.symlink_metadata().is_ok().then(|| self.read());
-        save(self.path, baseline.to_json()?.as_bytes())
-            .map_err(|error| Failure::in_file(self.path, error))?;
+        output.write(baseline.to_json()?.as_bytes())?;
         let path = Untrusted::from(self.path);
         match old {
             None => {}

@@ -12,11 +12,12 @@ mod text;
 
 use std::io::Write;
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::arguments::{VerifyArguments, VerifyFormat};
 use super::contents::{Contents, Input};
 use super::failure::{Exit, Failure};
+use super::outputs::{Kind, Outputs};
 use super::progress::Progress;
 use super::sources::Sources;
 use crate::limits::Limits;
@@ -56,8 +57,13 @@ pub(crate) fn run(
     let known = known
         .map(|place| place.read().map(|baseline| (place, baseline)))
         .transpose()?;
+    let inputs = arguments.paths.iter().chain(&arguments.config);
+    let mut outputs = Outputs::new(arguments.force, inputs.map(PathBuf::as_path));
     let mut baseline = match (&arguments.write_baseline, &known) {
-        (Some(path), _) => Use::Written(Place::new(path, &folder), Written::default()),
+        (Some(path), _) => {
+            let output = outputs.plan(path, Kind::Baseline)?;
+            Use::Written(Place::new(path, &folder), output, Written::default())
+        }
         (None, Some((place, baseline))) => Use::Known(place, KnownFindings::new(baseline)),
         (None, None) => Use::None,
     };
