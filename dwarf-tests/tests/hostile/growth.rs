@@ -300,22 +300,39 @@ pub fn shared_view_pairs(count: usize) -> Vec<u8> {
 
 /// A line program of one special opcode again and again.
 fn line_table(count: usize) -> Vec<u8> {
+    // No directories, one file; and at 0x1000.
+    let lists = [0, b'a', 0, 0, 0, 0, 0];
+    let start = [0, 9, 2, 0, 0x10, 0, 0, 0, 0, 0, 0];
+    line_program_of(
+        &lists,
+        &[&start[..], &vec![0x20; count], &[0, 1, 1]].concat(),
+        4,
+    )
+}
+
+/// A line program whose header has these lists, and its instructions.
+pub fn line_program_of(lists: &[u8], program: &[u8], version: u8) -> Vec<u8> {
     let mut header = vec![1, 1, 1, 0xfb, 14, 13];
     header.extend([0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1]);
-    // No directories, one file.
-    header.extend([0, b'a', 0, 0, 0, 0, 0]);
-    let mut table = vec![4, 0];
+    header.extend(lists);
+    let mut table = vec![version, 0];
+    if version >= 5 {
+        table.extend([8, 0]);
+    }
     table.extend((header.len() as u32).to_le_bytes());
     table.extend(header);
-    table.extend([0, 9, 2, 0, 0x10, 0, 0, 0, 0, 0, 0]);
-    table.extend(vec![0x20; count]);
-    table.extend([0, 1, 1]);
+    table.extend(program);
     let length = (table.len() as u32).to_le_bytes();
     [&length[..], &table].concat()
 }
 
+/// A section, compressed.
+pub fn compressed_section(bytes: &[u8]) -> Vec<u8> {
+    compressed(ZLIB, bytes.len(), &deflated(bytes))
+}
+
 /// A unit whose line table is at offset 0.
-fn unit_with_lines() -> (Vec<u8>, Vec<u8>) {
+pub fn unit_with_lines() -> (Vec<u8>, Vec<u8>) {
     let unit = code(COMPILE_UNIT, 0, vec![(0x10, A::Bytes(0x17, vec![0; 4]))]);
     debug_info(&[unit])
 }

@@ -93,6 +93,10 @@ impl Guard {
 
 /// The most memory that this process has had; 0 where that is not known.
 pub fn peak_mib() -> u64 {
+    peak_kib() / 1024
+}
+
+pub fn peak_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kib = line.and_then(|line| {
@@ -102,5 +106,5 @@ pub fn peak_mib() -> u64 {
             .parse::<u64>()
             .ok()
     });
-    kib.map_or(0, |kib| kib / 1024)
+    kib.unwrap_or(0)
 }

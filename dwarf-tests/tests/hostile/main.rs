@@ -14,6 +14,7 @@
     reason = "a test"
 )]
 
+mod amplified;
 mod commands;
 mod costs;
 mod crafted;
