@@ -46,7 +46,7 @@ fn install(folder: &Path) -> PathBuf {
 #[test]
 fn programs_find_the_installed_library_with_pkg_config() {
     if !common::has("pkg-config") || !common::has("gcc") {
-        eprintln!("skipped: there is no pkg-config, or no gcc");
+        common::skipped("there is no pkg-config, or no gcc");
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -69,7 +69,7 @@ fn programs_find_the_installed_library_with_pkg_config() {
 #[test]
 fn programs_find_the_installed_library_with_cmake() {
     if !common::has("cmake") || !common::has("g++") {
-        eprintln!("skipped: there is no cmake, or no g++");
+        common::skipped("there is no cmake, or no g++");
         return;
     }
     let folder = tempfile::tempdir().unwrap();

@@ -29,7 +29,7 @@ impl Browser {
     #[must_use]
     pub fn start() -> Option<Browser> {
         let Some(program) = installed() else {
-            eprintln!("SKIPPED: chromium is not installed, so that pages cannot be opened");
+            crate::skipped("chromium is not installed");
             return None;
         };
         let profile = Folder::new();

@@ -151,6 +151,20 @@ pub fn hetdwarf<A: Into<OsString>>(arguments: impl IntoIterator<Item = A>) -> Ra
     }
 }
 
+/// Says that a test is skipped, and why, past what captures the output of tests; with `HETDWARF_REQUIRE_TOOLS=1` that is a
+/// failure.
+///
+/// # Panics
+/// If everything is required.
+pub fn skipped(why: &str) {
+    use std::io::Write;
+    let is_required = std::env::var_os("HETDWARF_REQUIRE_TOOLS").is_some_and(|value| value == "1");
+    assert!(!is_required, "HETDWARF_REQUIRE_TOOLS: {why}");
+    let test = std::thread::current();
+    let name = test.name().unwrap_or("a test");
+    let _ = writeln!(std::io::stderr(), "SKIPPED {name}: {why}");
+}
+
 /// An LLVM tool of version 22; nothing, and a line on standard error, if it is not installed.
 #[must_use]
 pub fn llvm_tool(name: &str) -> Option<PathBuf> {
@@ -160,7 +174,7 @@ pub fn llvm_tool(name: &str) -> Option<PathBuf> {
         .map(|folder| folder.join(&name))
         .find(|path| path.is_file());
     if found.is_none() {
-        eprintln!("SKIPPED: {name} is not installed, so there is nothing to compare with");
+        skipped(&format!("{name} is not installed"));
     }
     found
 }

@@ -405,7 +405,7 @@ int main(void) { signal(SIGFPE, trap);
 fn precedence_types_and_values_are_those_of_gcc() {
     let version = Command::new("gcc").arg("--version").output();
     if !version.is_ok_and(|output| output.status.success()) || !cfg!(target_arch = "x86_64") {
-        eprintln!("SKIPPED: gcc for x86-64 is not installed, so there is nothing to compare with");
+        dwarf_tests::skipped("gcc for x86-64 is not installed");
         return;
     }
     let mut random = Random(0x2545_f491_4f6c_dd1d);
