@@ -116,6 +116,16 @@ impl<'a> LineTable<'a> {
         Some((row, row.address..next.address))
     }
 
+    /// Returns the row that `pc` belongs to, and the rows before it in its sequence.
+    pub(super) fn find_with(&self, pc: u64) -> Option<(&Row, &[Row])> {
+        let executed = self.executed();
+        let (first, end) = executed.sequences.get(pc)?;
+        let rows = executed.rows.get(first..end)?;
+        let after = rows.partition_point(|row| row.address <= pc);
+        let (row, before) = rows.get(..after)?.split_last()?;
+        Some((row, before))
+    }
+
     pub(super) fn executed(&self) -> &Rows<'a> {
         self.rows.get_or_init(|| execute(&self.program, &self.held))
     }

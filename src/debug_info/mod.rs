@@ -95,6 +95,7 @@ pub(crate) use unit::type_signature;
 pub use unit::{Language, UnitInfo, UnitKind, Units};
 pub(crate) use unit_length::UnitLength;
 pub use value::DieValue;
+pub(crate) use variable::InScope;
 pub use variable::{StartScope, Variable, VariableKind};
 pub use walk::Dies;
 

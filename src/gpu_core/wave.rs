@@ -14,7 +14,7 @@ use super::queue::{Dispatch, Queue};
 use super::record::{AGPR, Blocks, SHARED};
 use super::save_area::SavedWave;
 use super::scratch::Scratch;
-use super::stop::{StopReason, StopReasons};
+use super::stop::StopReasons;
 use super::trap::SavedWords;
 use crate::arch::{Apertures, ProcessAddress, Register, RegisterClass, WaveSize};
 use crate::wave::{self, AccessError, Memory, Wave};
@@ -110,28 +110,6 @@ impl<'c> CoreWave<'c, '_> {
     #[must_use]
     pub fn pc(&self) -> ProcessAddress {
         ProcessAddress(self.record.pc)
-    }
-
-    /// The address to look up the line by, of a wave that stopped at a trap: its instruction, which is the one
-    /// before [`pc`](Self::pc) up to version 11 of the runtime's interface, unless a debugger moved it back. The
-    /// same as `pc` for all others.
-    #[must_use]
-    pub fn line_pc(&self) -> ProcessAddress {
-        let is_trap = [
-            StopReason::Breakpoint,
-            StopReason::AssertTrap,
-            StopReason::DebugTrap,
-            StopReason::Trap,
-        ]
-        .into_iter()
-        .any(|reason| self.record.stops.contains(reason));
-        let before = self.record.pc.checked_sub(4).filter(|_| is_trap);
-        let code = before.and_then(|at| self.core.memory.u32(at));
-        let s_trap = u32::from(self.record.layout.s_trap);
-        ProcessAddress(match (before, code) {
-            (Some(before), Some(code)) if code.wrapping_shr(16) == s_trap => before,
-            _ => self.record.pc,
-        })
     }
 
     /// The mask of active lanes.
@@ -355,7 +333,12 @@ impl Wave for CoreWave<'_, '_> {
             workgroup_size: packet.workgroup_size,
             grid_size: packet.grid_size,
             wave_in_group,
+            kernarg_address: Some(packet.kernarg_address),
         })
+    }
+
+    fn stop_reasons(&self) -> Option<StopReasons> {
+        Some(self.record.stops)
     }
 
     fn read_register(

@@ -3,8 +3,7 @@
 //! Sources: HET A.3.3.5, items 4 to 6; USAGE `DW_AT_LLVM_lane_pc`, `DW_AT_LLVM_active_lane`.
 
 use super::stop::{StopFrame, is_active};
-use crate::arch::{CodeAddress, Lane, ProcessAddress, Register};
-use crate::debug_info::SourceLine;
+use crate::arch::{Lane, ProcessAddress, Register};
 use crate::error::{Error, ErrorKind, Resource, Result, SpecRule};
 use crate::eval::{Context, LaneFocus, locate};
 use crate::lane_flow::Reason;
@@ -294,7 +293,7 @@ impl<'p> StopFrame<'_, 'p, '_> {
         let mut level = self.frame.level();
         while !missing.is_empty() {
             level = level.saturating_add(1);
-            let caller = self.stop.frame(level);
+            let caller = self.stop.call_frame(level);
             let said = caller.and_then(|caller| caller.lane_pcs_within(found.recovery).ok());
             let here = |n: usize, lane: Lane| {
                 let said = said.as_ref().and_then(|said| said.places.get(n).copied());
@@ -315,21 +314,6 @@ impl<'p> StopFrame<'_, 'p, '_> {
             });
         }
         places
-    }
-
-    /// The source line of a lane that is at `pc`, an address of the process.
-    ///
-    /// # Errors
-    /// If the line table is malformed.
-    pub fn line_of_lane(&self, pc: ProcessAddress) -> Result<Option<SourceLine>> {
-        let CodeAddress(address) = self.stop.options().load_address.to_code(pc);
-        // Lanes that are active in a caller are at the end of the call.
-        let lookup = if address == self.frame.code_address() {
-            self.frame.lookup_address()
-        } else {
-            address
-        };
-        self.stop.program().info().line_at(lookup)
     }
 }
 

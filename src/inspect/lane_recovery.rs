@@ -28,7 +28,10 @@ impl Stop<'_, '_> {
     fn recover(&self) -> Result<StopLanes> {
         let wave = self.wave();
         let load_address = self.options().load_address;
-        let Some(pc) = self.frame(0).map(|frame| frame.call_frame().code_address()) else {
+        let Some(pc) = self
+            .call_frame(0)
+            .map(|frame| frame.call_frame().code_address())
+        else {
             return Ok(StopLanes { frames: Vec::new() });
         };
         let flow = self.program().lane_flow(wave.wave_size());
@@ -45,7 +48,7 @@ impl Stop<'_, '_> {
     /// finds another one there.
     pub(super) fn recovered_place(&self, level: usize, lane: Lane) -> Result<LanePlace> {
         let found = self.recovered()?.frames.get(level).map(|frame| frame.pc);
-        let frame = self.frame(level);
+        let frame = self.call_frame(level);
         let frame = frame.map(|frame| frame.call_frame().code_address());
         match (found, frame) {
             (Some(found), Some(address)) if found != address => {

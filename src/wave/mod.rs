@@ -45,6 +45,7 @@
 mod dispatch;
 mod recorder;
 mod snapshot;
+mod stop_reason;
 
 use core::ops::Range;
 
@@ -52,6 +53,7 @@ use crate::arch::{Apertures, Lane, Register, WaveSize};
 pub use dispatch::Dispatch;
 pub use recorder::Recorder;
 pub use snapshot::Snapshot;
+pub use stop_reason::{StopReason, StopReasons};
 
 /// A memory that really exists, as opposed to a view of one: `private_lane` and `generic` addresses are
 /// translated before a debugger is asked.
@@ -124,6 +126,12 @@ pub trait Wave {
 
     /// What the wave is a part of; nothing if unknown.
     fn dispatch(&self) -> Option<Dispatch> {
+        None
+    }
+
+    /// Returns why the wave stopped, or None if that is not known. It decides where a wave is that stands after an `s_trap`: a wave
+    /// that is known to have stopped for another reason is not moved back to the trap.
+    fn stop_reasons(&self) -> Option<StopReasons> {
         None
     }
 

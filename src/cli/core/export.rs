@@ -11,7 +11,7 @@ use crate::arch::LoadAddress;
 use crate::gpu_core::{CoreWave, GpuCore};
 use crate::inspect::{Stop, StopOptions};
 use crate::location::Arena;
-use crate::report::{AllVarsDocument, UnwindDocument, VarsRequest};
+use crate::report::{UnwindDocument, VarsDocument, VarsRequest};
 use crate::wave::{Memory, Recorder, Snapshot, Wave};
 
 /// The most bytes of memory that a snapshot gets. Its file has two digits for each, and commands read files of 256 MiB.
@@ -50,9 +50,8 @@ fn write(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), Failure> {
 
 fn snapshot(opened: &Opened<'_>, wave: &CoreWave<'_, '_>, all: bool) -> crate::Result<Snapshot> {
     let process = opened.programs.process();
-    // A snapshot has one pc, and it is what lines and variables are looked up by.
-    let pc = wave.line_pc();
-    let index = process.object_at(pc);
+    let pc = wave.pc();
+    let index = opened.programs.object_of(wave);
     let loaded = index.and_then(|index| process.objects().get(index));
     let object = loaded.and_then(|loaded| loaded.object.as_ref());
     let target = match (object, wave.agent()) {
@@ -63,6 +62,7 @@ fn snapshot(opened: &Opened<'_>, wave: &CoreWave<'_, '_>, all: bool) -> crate::R
     let mut snapshot = Snapshot::of_registers(target, pc, wave)?;
     let load_address = loaded.map_or_else(LoadAddress::default, |loaded| loaded.load_address);
     snapshot.load_address = load_address;
+    snapshot.stop = wave.stop_reasons();
     let mut copy = Copy {
         core: opened.core,
         left: MOST,
@@ -95,8 +95,8 @@ fn snapshot(opened: &Opened<'_>, wave: &CoreWave<'_, '_>, all: bool) -> crate::R
         let stop = Stop::new(program, &recorder, pc, options, &arena);
         // What cannot be answered of a damaged object cannot be answered of the snapshot either.
         let _ = UnwindDocument::new(&stop);
-        let _ = AllVarsDocument::new(&stop, &VarsRequest::default());
-        let _ = AllVarsDocument::new(&stop, &VarsRequest::default().children(LEVELS));
+        let _ = VarsDocument::of_all_frames(&stop, &VarsRequest::default());
+        let _ = VarsDocument::of_all_frames(&stop, &VarsRequest::default().children(LEVELS));
         for range in recorder.seen() {
             copy.range(range, None, &mut snapshot)?;
         }

@@ -308,7 +308,7 @@ impl FunctionCheck<'_, '_, '_> {
             StopOptions::loaded_at(LOADED_AT),
             (&arena, meter),
         );
-        match stop.frame(0) {
+        match stop.call_frame(0) {
             Some(frame) => frame.lane_pcs_within(Recovery::Never),
             None => Err(Error::malformed("frame", "there is none")),
         }

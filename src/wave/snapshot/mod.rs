@@ -18,7 +18,7 @@ mod write;
 use core::ops::Range;
 use std::collections::BTreeMap;
 
-use super::{AccessError, Dispatch, Memory, Wave};
+use super::{AccessError, Dispatch, Memory, StopReasons, Wave};
 use crate::arch::{Apertures, Lane, LoadAddress, ProcessAddress, Register, WaveSize};
 use crate::error::{Error, Result};
 use contents::Contents;
@@ -52,6 +52,10 @@ pub struct Snapshot {
     pub apertures: Option<Apertures>,
     /// What the wave is a part of; nothing if unknown.
     pub dispatch: Option<Dispatch>,
+    /// Why the wave stopped, if it is known.
+    pub stop: Option<StopReasons>,
+    /// The address of the access that faulted, if it is known; in global memory.
+    pub fault_address: Option<u64>,
     wave_size: WaveSize,
     focus_lane: Option<Lane>,
     /// By DWARF number; always with `PC_64`.
@@ -75,6 +79,8 @@ impl Snapshot {
             load_address: LoadAddress(0),
             apertures: None,
             dispatch: None,
+            stop: None,
+            fault_address: None,
             wave_size,
             focus_lane: None,
             registers: BTreeMap::from([(Register::PC_64, Contents::scalar(&pc.to_le_bytes()))]),
@@ -255,6 +261,10 @@ impl Wave for Snapshot {
 
     fn dispatch(&self) -> Option<Dispatch> {
         self.dispatch
+    }
+
+    fn stop_reasons(&self) -> Option<StopReasons> {
+        self.stop
     }
 
     fn write_register(

@@ -4,7 +4,7 @@ use super::json::{Fault, Node};
 use super::{Snapshot, fault, memory};
 use crate::arch::{AddressSpace, Apertures, Lane, LoadAddress, ProcessAddress, Register, WaveSize};
 use crate::error::{Error, ErrorKind, Result};
-use crate::wave::{Dispatch, Memory};
+use crate::wave::{Dispatch, Memory, StopReason, StopReasons};
 
 /// The name and version of the form.
 pub(super) const FORMAT: &str = "hetdwarf-wave/1";
@@ -21,6 +21,8 @@ const DOCUMENT: &[&str] = &[
     "memory",
     "apertures",
     "dispatch",
+    "stop",
+    "fault_address",
 ];
 
 /// Those of a memory region.
@@ -35,6 +37,7 @@ const DISPATCH: &[&str] = &[
     "workgroup_size",
     "grid_size",
     "wave_in_group",
+    "kernarg_address",
 ];
 
 /// Reads a snapshot.
@@ -79,6 +82,8 @@ fn document(root: &Node<'_>) -> Result<Snapshot, Fault> {
     root.field("memory", |node| regions(&mut snapshot, node))?;
     snapshot.apertures = root.optional("apertures", apertures)?;
     snapshot.dispatch = root.optional("dispatch", dispatch)?;
+    snapshot.stop = root.optional("stop", stop)?;
+    snapshot.fault_address = root.optional("fault_address", |node| node.integer(64))?;
     Ok(snapshot)
 }
 
@@ -200,5 +205,17 @@ fn dispatch(node: &Node<'_>) -> Result<Dispatch, Fault> {
         workgroup_size: node.field("workgroup_size", triple)?,
         grid_size: node.field("grid_size", triple)?,
         wave_in_group: node.field("wave_in_group", number)?,
+        kernarg_address: node.optional("kernarg_address", |node| node.integer(64))?,
     })
+}
+
+/// Reads why the wave stopped.
+fn stop(node: &Node<'_>) -> Result<StopReasons, Fault> {
+    let mut reasons = StopReasons::default();
+    let names = node.list(|node| {
+        let found = StopReason::from_name(node.text()?);
+        found.ok_or_else(|| Fault::expected("the name of a stop reason", node))
+    })?;
+    names.into_iter().for_each(|reason| reasons.insert(reason));
+    Ok(reasons)
 }
