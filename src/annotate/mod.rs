@@ -28,6 +28,7 @@ mod stored;
 mod unit;
 
 use core::cell::RefCell;
+use core::ops::Range;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -38,7 +39,7 @@ use crate::debug_info::address_ranges::AddressRangeSet;
 use crate::debug_info::{Bytes, Function, UnitId, UnitKind};
 use crate::error::{Error, Result};
 use crate::inspect::Program;
-use crate::lane_flow::{ActiveLanes, LaneFlow, LanePlan, RangePlan};
+use crate::lane_flow::{ActiveLanes, LaneFlow, LanePlan};
 use crate::limits::Limits;
 use crate::meter::Meter;
 use crate::object::{CodeObject, Kernel};
@@ -303,17 +304,16 @@ impl<'n, 'a> Annotator<'n, 'a> {
         let Some(entry) = unit::unit_offset(header, function.die.offset) else {
             return leave(&report, "its entry is in another unit");
         };
-        // What switched a lane off is of interest where no line follows. Many places of a function go on at the same.
+        // What switched a lane off is of interest where what acts on it next has no line. Many places of a function go on at the same.
         let known: RefCell<BTreeMap<_, bool>> = RefCell::default();
-        let wants_left = |lane: u8, place: &LanePlan| {
-            let Some((pc, _, resumes)) = place.waiting() else {
+        let wants_left = |_: u8, place: &LanePlan| {
+            let Some(waiting) = place.waiting() else {
                 return false;
             };
             let mut known = known.borrow_mut();
-            *known.entry((lane, pc, resumes)).or_insert_with(|| {
-                let waiting = (pc, None, resumes);
-                let line = self.program.line_in_gap(self.wave_size, lane, waiting);
-                matches!(line, Ok(None))
+            *known.entry(waiting.arrival).or_insert_with(|| {
+                let line = waiting.arrival.map(|at| self.program.info().line_at(at));
+                !matches!(line, Some(Ok(Some(line))) if line.line != 0)
             })
         };
         let plan = (self.flow).plan_with_left(range.start, self.object.meter(), &wants_left);
@@ -349,7 +349,7 @@ impl<'n, 'a> Annotator<'n, 'a> {
             entry,
             base: range.start,
             lane_pc,
-            active_lane: active_lane(&expressions, &plan)?,
+            active_lane: active_lane(&expressions, &self.flow.active_lanes(range.start))?,
             report,
         }))
     }
@@ -481,7 +481,7 @@ impl<'n, 'a> Annotator<'n, 'a> {
 }
 
 /// Adds an entry to a list, or makes the last one longer that says the same.
-fn push(range: core::ops::Range<u64>, expression: Vec<u8>, list: &mut Vec<Entry>) {
+fn push(range: Range<u64>, expression: Vec<u8>, list: &mut Vec<Entry>) {
     match list.last_mut() {
         Some((last, same)) if last.end == range.start && *same == expression => {
             last.end = range.end;
@@ -490,22 +490,17 @@ fn push(range: core::ops::Range<u64>, expression: Vec<u8>, list: &mut Vec<Entry>
     }
 }
 
-/// `DW_AT_LLVM_active_lane`; nothing where EXEC always says it.
-fn active_lane(expressions: &Expressions<'_>, plan: &[RangePlan]) -> Result<Option<Vec<Entry>>> {
-    let known = || {
-        plan.iter()
-            .filter_map(|(range, known)| Some((range, known.as_ref().ok()?)))
-    };
-    if known().all(|(_, known)| known.active == ActiveLanes::Exec) {
+/// Returns the entries of `DW_AT_LLVM_active_lane`, or None where EXEC always says it.
+fn active_lane(
+    expressions: &Expressions<'_>,
+    known: &[(Range<u64>, ActiveLanes)],
+) -> Result<Option<Vec<Entry>>> {
+    if known.iter().all(|(_, active)| *active == ActiveLanes::Exec) {
         return Ok(None);
     }
     let mut list = Vec::new();
-    for (range, known) in known() {
-        push(
-            range.clone(),
-            expressions.active_lane(known.active)?,
-            &mut list,
-        );
+    for (range, active) in known {
+        push(range.clone(), expressions.active_lane(*active)?, &mut list);
     }
     Ok(Some(list))
 }

@@ -4,12 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, OnceLock};
 
+use super::arrival::arrival;
 use super::bill::{Bill, Cells, Cost, Item, Kept, Left, cell_of};
 use super::changed::Predecessors;
 use super::code::Code;
 use super::dataflow::{Returned, follow};
 use super::facts::{Facts, relate_stack_registers, row_at_stop};
-use super::gap;
+use super::gap::{self, Ahead};
 use super::liveness::Dword;
 use super::no_mask;
 use super::place::{DwordPlace, Slot};
@@ -60,6 +61,10 @@ pub(super) struct FunctionFlow {
     stops: Mutex<BTreeMap<usize, Arc<AtStop>>>,
     /// For each place where a wave stopped and half of the wave.
     plans: Mutex<PerHalf<Tree>>,
+    /// The same of what acts on the lanes next.
+    arrivals: Mutex<PerHalf<Tree>>,
+    /// For each place where lanes go on and half of the wave, what follows.
+    following: Mutex<PerHalf<Arc<Ahead>>>,
     /// For each place where a wave stopped, what registers have when the function returns.
     returns: Cells<usize, Option<Arc<Returned>>>,
     /// For each half of the wave, what switches its lanes off; nothing if it would take too long.
@@ -118,6 +123,8 @@ impl FunctionFlow {
             addressing,
             facts: None,
             plans: Mutex::default(),
+            arrivals: Mutex::default(),
+            following: Mutex::default(),
             returns: Mutex::default(),
             switches: Default::default(),
             never: Default::default(),
@@ -200,7 +207,13 @@ impl FunctionFlow {
 
     /// Whether EXEC says before an instruction which lanes are active.
     pub(super) fn is_plain(&self, index: usize) -> bool {
-        (self.facts.as_ref()).is_some_and(|facts| facts.is_plain(index))
+        self.exec_at(index) == Exec::Active
+    }
+
+    /// Returns what EXEC says before an instruction.
+    pub(super) fn exec_at(&self, index: usize) -> Exec {
+        let facts = self.facts.as_ref();
+        facts.map_or(Exec::Unknown, |facts| facts.exec(index))
     }
 
     /// How many instructions may be gone through for the plan of every place.
@@ -228,21 +241,49 @@ impl FunctionFlow {
         answer
     }
 
-    /// What a lane of a half executes that goes on at an instruction, up to the first that may act on it.
+    /// As [`walk_from`](Self::walk_from), up to the next instruction that acts on the lanes; None if it is not known.
+    ///
+    /// # Errors
+    /// A place whose bit decides where they go.
+    pub(super) fn arrival_from(
+        &self,
+        callees: &Callees<'_>,
+        (index, half): (usize, u8),
+        decisions: &Decisions,
+        left: &mut usize,
+    ) -> Result<Option<u64>, Undecided> {
+        let stop = self.at_stop(callees, index);
+        let contexts = self.contexts(callees, half, &stop.rows);
+        let before = self.steps().min(*left);
+        let mut own = Left::of(before);
+        let found = arrival(&contexts, index, stop.state.clone(), decisions, &mut own);
+        *left = left.saturating_sub(before.saturating_sub(own.instructions()));
+        found
+    }
+
+    /// Returns what a lane of a half executes that goes on at an instruction, up to the first that may act on it.
     pub(super) fn until_acting(
         &self,
         callees: &Callees<'_>,
         (index, half): (usize, u8),
-    ) -> Vec<u64> {
+    ) -> Arc<Ahead> {
         /// Hardly any instruction is so far after the last target of a branch; finding its state would take long.
         const FAR: usize = 1 << 16;
-        if self.since(index) > FAR {
-            let address = self.code.instructions.get(index).map(|one| one.address);
-            return address.into_iter().collect();
-        }
-        let stop = self.at_stop(callees, index);
-        let context = self.context(callees, Follow::ActiveLane(half), &stop.rows);
-        gap::until_acting(&context, index, stop.state.clone())
+        let find = || {
+            if self.since(index) > FAR {
+                let address = self.code.instructions.get(index).map(|one| one.address);
+                return Arc::new(Ahead {
+                    places: address.into_iter().collect(),
+                    arrival: None,
+                });
+            }
+            // It is asked for once, and what is known there would be kept for ever.
+            let stop = self.find_at_stop(callees, index);
+            let context = self.context(callees, Follow::ActiveLane(half), &stop.rows);
+            Arc::new(gap::until_acting(&context, index, stop.state))
+        };
+        let mut following = lock(&self.following);
+        Arc::clone(following.entry((index, half)).or_insert_with(find))
     }
 
     /// The instruction that switched a lane off, and those around it that act on no lane.
@@ -284,7 +325,8 @@ impl FunctionFlow {
         self.at_stop(callees, index).state.exec
     }
 
-    /// Answers for lanes of one half of the wave that are not active before an instruction.
+    /// Answers for lanes of one half of the wave that are not active before an instruction: where they go on, or what acts on
+    /// them next.
     ///
     /// # Errors
     /// If it cannot be paid for.
@@ -292,15 +334,18 @@ impl FunctionFlow {
         &self,
         callees: &Callees<'_>,
         (index, half): (usize, u8),
-        lanes: u32,
+        (lanes, is_of_arrival): (u32, bool),
         (asker, bill): (&mut impl Asker, &Bill<'_>),
     ) -> Result<()> {
-        let mut plans = lock(&self.plans);
+        let mut plans = match is_of_arrival {
+            true => lock(&self.arrivals),
+            false => lock(&self.plans),
+        };
         let plan = (plans.entry((index, half))).or_insert_with(|| Tree::new(self.steps()));
         let stop = self.at_stop(callees, index);
-        let context = self.context(callees, Follow::Lane(half), &stop.rows);
         let source = Source {
-            context: &context,
+            contexts: &self.contexts(callees, half, &stop.rows),
+            is_of_arrival,
             start: index,
             state: &stop.state,
         };

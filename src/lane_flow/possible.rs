@@ -10,10 +10,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::bill::Left;
 use super::changed::Predecessors;
 use super::code::{Code, Edge};
-use super::gap::{around, is_control};
+use super::gap::{acts, around, is_control};
 use super::place::DwordPlace;
 use super::plan::LanePlan;
-use super::state::{Exec, State};
+use super::state::State;
 use super::switches::Contexts;
 
 /// How many ways of one kind of lane are told apart.
@@ -138,7 +138,7 @@ pub(super) fn ahead(contexts: &Contexts<'_>, index: usize, state: State) -> Opti
         let instruction = code.instructions.get(index)?;
         if is_on {
             places.insert(instruction.address);
-            if state.exec == Exec::Active && !is_control(&instruction.effect) {
+            if acts(&state, instruction) {
                 continue;
             }
         }
@@ -170,8 +170,8 @@ pub(super) fn behind(code: &Code, before: &Predecessors, index: usize) -> BTreeS
     let mut work = vec![index];
     while let Some(at) = work.pop() {
         for earlier in before.before(at) {
-            let effect = code.instructions.get(earlier).map(|one| one.effect);
-            if effect.is_some_and(|effect| is_control(&effect)) && seen.insert(earlier) {
+            let is_idle = code.instructions.get(earlier).is_some_and(is_control);
+            if is_idle && seen.insert(earlier) {
                 places.extend(address(earlier));
                 work.push(earlier);
             }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use super::Reason;
-use super::answer::{FrameLanes, LaneState, StopLanes};
+use super::answer::{FrameLanes, LaneState, StopLanes, Waiting};
 use super::answers::{Answers, set};
 use super::bill::{Bill, Cost, Item, Kept};
 use super::changed::Changed;
@@ -12,7 +12,7 @@ use super::contents::{Caller, Contents, Frame, read};
 use super::function::FunctionFlow;
 use super::history::WantsLeft;
 use super::place::DwordPlace;
-use super::plan::{LanePlan, PlacePlan, RangePlan};
+use super::plan::{ActiveLanes, LanePlan, PlacePlan, RangePlan, parting};
 use super::possible::OffLane;
 use super::state::{Exec, Section, SectionLanes};
 use super::step::all_lanes;
@@ -100,6 +100,20 @@ pub struct LaneFlow<'a> {
     functions: BTreeMap<u64, Entry<'a>>,
     /// The object's, which holds what is kept of them.
     meter: Arc<Meter>,
+}
+
+/// Forgets what acts next on lanes that part before it: see [`parting`].
+fn forget_where_lanes_part(lanes: &mut [LaneState]) {
+    let kinds = lanes.iter().filter_map(|lane| lane.waiting()).collect();
+    let parting = parting(&kinds);
+    for lane in lanes {
+        let parts = lane.waiting().is_some_and(|one| parting.contains(&one));
+        if let LaneState::Waiting { arrival, .. } = lane
+            && parts
+        {
+            *arrival = None;
+        }
+    }
 }
 
 impl<'a> LaneFlow<'a> {
@@ -267,6 +281,14 @@ impl<'a> LaneFlow<'a> {
         self.plan_within(function, meter, Some(wants_left))
     }
 
+    /// Returns which lanes are active along a function for which [`plan`](LaneFlow::plan) was asked, as far as it is known: also
+    /// where nothing is known of the others.
+    #[must_use]
+    pub fn active_lanes(&self, function: u64) -> Vec<(core::ops::Range<u64>, ActiveLanes)> {
+        let at = self.find_known(function);
+        at.map_or(Vec::new(), |at| at.flow.active_lanes())
+    }
+
     fn plan_within(
         &self,
         function: u64,
@@ -303,19 +325,21 @@ impl<'a> LaneFlow<'a> {
         Ok(Some(plans))
     }
 
-    /// Places that are right for a waiting lane, those first that a reader rather expects: what it executes next, up
-    /// to the first instruction that may act on it, then what switched it off.
-    ///
-    /// * `waiting`: its `pc`, `left` and `resumes`, as [`LaneState::Waiting`] has them.
+    /// Returns places that are right for a waiting lane, in the order in which a reader expects them: what acts on it next, what
+    /// switched it off, then what it executes from where it goes on, up to the first instruction that may act on it.
     #[must_use]
-    pub fn gap(&self, lane: u8, (pc, left, resumes): (u64, Option<u64>, Option<u64>)) -> Vec<u64> {
+    pub fn gap(&self, lane: u8, waiting: Waiting) -> Vec<u64> {
         let half = u8::from(lane >= 32);
-        let ahead = resumes.and_then(|resumes| self.find_known(resumes));
-        let mut gap = ahead.map_or(vec![pc], |at| {
-            at.flow.until_acting(&self.callees, (at.index, half))
-        });
-        let off = left.and_then(|left| self.find_known(left));
+        let mut gap: Vec<u64> = waiting.arrival.into_iter().collect();
+        let off = waiting.left.and_then(|left| self.find_known(left));
         gap.extend(off.into_iter().flat_map(|at| at.flow.around(at.index)));
+        match waiting.resumes.and_then(|resumes| self.find_known(resumes)) {
+            Some(at) => {
+                let ahead = at.flow.until_acting(&self.callees, (at.index, half));
+                gap.extend(&ahead.places);
+            }
+            None => gap.push(waiting.pc),
+        }
         gap
     }
 
@@ -483,12 +507,37 @@ impl<'a> LaneFlow<'a> {
                 is_dispatch_known: wave.is_dispatch_known,
                 wave_size: self.wave_size,
             };
-            let answers = (&mut answers, bill);
-            at.flow
-                .ask(&self.callees, (at.index, half), part, answers)?;
+            let place = (at.index, half);
+            (at.flow).ask(&self.callees, place, (part, false), (&mut answers, bill))?;
+            let open = self.find_following(at, half, answers.lanes);
+            (at.flow).ask(&self.callees, place, (open, true), (&mut answers, bill))?;
             self.find_left(contents, at, (half, bill), lanes)?;
         }
+        forget_where_lanes_part(lanes);
         Ok(())
+    }
+
+    /// Finds what acts next on the lanes of one half that wait, where it follows right after they go on. Returns the others, a bit
+    /// each.
+    fn find_following(&self, at: &At, half: u8, lanes: &mut [LaneState]) -> u32 {
+        let first = usize::from(half).saturating_mul(32);
+        let mut open = 0;
+        for (n, lane) in (0_u32..32).zip(lanes.iter_mut().skip(first)) {
+            if let LaneState::Waiting {
+                resumes: Some(resumes),
+                arrival,
+                ..
+            } = lane
+                && let Some(index) = at.flow.index_of(*resumes)
+            {
+                let ahead = at.flow.until_acting(&self.callees, (index, half));
+                *arrival = ahead.arrival;
+                if arrival.is_none() {
+                    open |= 1_u32.checked_shl(n).unwrap_or(0);
+                }
+            }
+        }
+        open
     }
 
     /// Finds which instruction switched the lanes of one half off that wait.
