@@ -22,7 +22,9 @@ mod archive;
 mod container;
 mod elf;
 mod expression;
+mod index;
 mod lists;
+mod references;
 mod shift;
 mod stored;
 mod unit;
@@ -48,20 +50,13 @@ pub use container::{annotate_file, annotate_file_within};
 use elf::{NewSection, set};
 use expression::Expressions;
 use lists::{Entry, ListKind, Lists};
+use references::fixed;
 use shift::{Edit, Shift, edited};
 use stored::stored;
-use unit::{Addition, Patch, PatchedSection, SectionReference, UnitChange, fixed};
+use unit::{Addition, Patch, PatchedSection, SectionReference, UnitChange};
 
-/// Sections that say where units or entries are, in ways that are not rewritten.
-const INDICES: [&str; 7] = [
-    ".debug_names",
-    ".debug_pubnames",
-    ".debug_pubtypes",
-    ".debug_gnu_pubnames",
-    ".debug_gnu_pubtypes",
-    ".gdb_index",
-    ".debug_cu_index",
-];
+/// Indices of other files' units, which are not rewritten.
+const INDICES: [&str; 2] = [".debug_cu_index", ".debug_tu_index"];
 
 /// Adds what can be told of lanes to a code object.
 ///
@@ -100,17 +95,29 @@ fn annotate_within(
     };
     let program = Program::load(&object)?;
     let mut annotator = Annotator::new(&object, &program, wave_size)?;
-    for unit in program.info().unit_ids() {
-        annotator.unit(unit, wanted, &mut found)?;
-    }
     let info = program.info();
+    for unit in info.unit_ids() {
+        if let Err(error) = annotator.unit(unit, wanted, &mut found) {
+            let name = info.unit_info(unit).ok().and_then(|about| about.name);
+            let name = name.as_deref().unwrap_or("?").to_owned();
+            let note = format!("unit {name} is left alone: {error}");
+            found.notes.push(note);
+        }
+    }
     let error_of = |unit| info.unit_info(unit).err();
     let errors = info.unit_ids().filter_map(error_of);
     let errors = errors.chain(info.broken().cloned());
     let notes = errors.map(|error| format!("a unit is left alone: {error}"));
     found.notes.extend(notes);
-    if let Some(sections) = annotator.finish()? {
-        found.file = elf::with_sections(file, sections)?;
+    let sections = annotator.finish();
+    let new = sections.and_then(|sections| match sections {
+        Some(sections) => elf::with_sections(file, sections).map(Some),
+        None => Ok(None),
+    });
+    match new {
+        Ok(Some(new)) => found.file = new,
+        Ok(None) => {}
+        Err(error) => found.give_up(&error),
     }
     found.limit = meter.refused();
     Ok(found)
@@ -128,8 +135,17 @@ fn obstacle(object: &CodeObject<'_>) -> Option<String> {
     let old = sections().find(|section| section.name.starts_with(".zdebug"));
     let index =
         sections().find(|section| section.size > 0 && INDICES.contains(&section.name.as_ref()));
-    let section = old.or(index)?;
-    Some(format!("it has {}, which is not rewritten", section.name))
+    if let Some(section) = old.or(index) {
+        return Some(format!("it has {}, which is not rewritten", section.name));
+    }
+    // What cannot be followed now cannot be followed when entries have moved.
+    index::FOLLOWED.iter().find_map(|name| {
+        let section = object.section(name).transpose()?;
+        let followed = section
+            .and_then(|section| index::followed(name, section, &Shift::default(), object.meter()));
+        let error = followed.err()?;
+        Some(format!("its {name} cannot be followed: {error}"))
+    })
 }
 
 /// How many lanes the waves have that run a code object; nothing if that differs or is not known.
@@ -243,12 +259,18 @@ impl<'n, 'a> Annotator<'n, 'a> {
             if function.die.unit != id || !wanted(name) {
                 continue;
             }
-            let plan = self.plan(&function, &header);
+            let mut report = AnnotatedFunction::of(&function);
+            let plan = self.plan(&function, &header, &mut report);
+            let plan = plan.unwrap_or_else(|error| Err(error.to_string()));
+            let plan = plan.map_err(|reason| {
+                report.leave(reason);
+                report
+            });
             // What is kept of a function is many times its code, and nobody asks for it again.
             if let Some(range) = function.ranges.first() {
                 self.flow.forget(range.start);
             }
-            match plan? {
+            match plan {
                 Ok(plan) => planned.push(plan),
                 Err(report) => found.functions.push(report),
             }
@@ -261,8 +283,7 @@ impl<'n, 'a> Annotator<'n, 'a> {
             Ok(()) => {}
             Err(reason) => {
                 for plan in &mut planned {
-                    plan.report.left_alone = Some(reason.clone());
-                    plan.report.covered = 0;
+                    plan.report.leave(reason.clone());
                 }
                 found
                     .notes
@@ -280,29 +301,15 @@ impl<'n, 'a> Annotator<'n, 'a> {
         &self,
         function: &Function<'a>,
         header: &gimli::UnitHeader<Bytes<'a>>,
-    ) -> Result<core::result::Result<Planned, AnnotatedFunction>> {
+        report: &mut AnnotatedFunction,
+    ) -> Result<core::result::Result<Planned, String>> {
         let range = function.ranges.first().cloned().unwrap_or_default();
-        let mut report = AnnotatedFunction {
-            name: function.name.as_deref().map(str::to_owned),
-            address: range.start,
-            size: range.end.saturating_sub(range.start),
-            covered: 0,
-            missing: BTreeMap::new(),
-            added: 0,
-            left_alone: None,
-        };
-        let leave = |report: &AnnotatedFunction, why: &str| {
-            let left_alone = Some(why.to_owned());
-            Ok(Err(AnnotatedFunction {
-                left_alone,
-                ..report.clone()
-            }))
-        };
+        let leave = |why: &str| Ok(Err(why.to_owned()));
         if function.simt.lane_pc.is_some() {
-            return leave(&report, "it has DW_AT_LLVM_lane_pc already");
+            return leave("it has DW_AT_LLVM_lane_pc already");
         }
         let Some(entry) = unit::unit_offset(header, function.die.offset) else {
-            return leave(&report, "its entry is in another unit");
+            return leave("its entry is in another unit");
         };
         // What switched a lane off is of interest where what acts on it next has no line. Many places of a function go on at the same.
         let known: RefCell<BTreeMap<_, bool>> = RefCell::default();
@@ -318,10 +325,7 @@ impl<'n, 'a> Annotator<'n, 'a> {
         };
         let plan = (self.flow).plan_with_left(range.start, self.object.meter(), &wants_left);
         let Some(plan) = plan.filter(|_| function.ranges.len() == 1) else {
-            return leave(
-                &report,
-                "no function starts at its address whose code can be decoded",
-            );
+            return leave("no function starts at its address whose code can be decoded");
         };
         let shown = |lane: u8, known| self.program.place_with_line(self.wave_size, lane, known);
         let expressions = Expressions {
@@ -342,15 +346,18 @@ impl<'n, 'a> Annotator<'n, 'a> {
                 }
             }
         }
-        if lane_pc.is_empty() {
-            return leave(&report, "nothing is known of its lanes");
+        let active = self.flow.active_lanes(range.start);
+        let active_lane = active_lane(&expressions, &active, &range)?;
+        // Where EXEC has other lanes than those that are active, that has to be said also if nothing else is known.
+        if lane_pc.is_empty() && (active_lane.is_none() || active.is_empty()) {
+            return leave("nothing is known of its lanes");
         }
         Ok(Ok(Planned {
             entry,
             base: range.start,
             lane_pc,
-            active_lane: active_lane(&expressions, &self.flow.active_lanes(range.start))?,
-            report,
+            active_lane,
+            report: report.clone(),
         }))
     }
 
@@ -395,8 +402,13 @@ impl<'n, 'a> Annotator<'n, 'a> {
                 .flatten()
                 .unwrap_or_default(),
         };
-        match source.change(&additions) {
-            Ok(change) => {
+        match source.change_without_unreadable(&mut additions) {
+            Ok((change, unreadable)) => {
+                for plan in planned.iter_mut() {
+                    if let Some(error) = unreadable.get(&plan.entry) {
+                        plan.report.leave(error.clone());
+                    }
+                }
                 self.changes.push((header, change));
                 Ok(())
             }
@@ -472,6 +484,15 @@ impl<'n, 'a> Annotator<'n, 'a> {
             move_units(&mut ranges, &shift)?;
             sections.push((".debug_aranges", ranges));
         }
+        for name in index::FOLLOWED {
+            let section = self.object.section(name)?.unwrap_or_default();
+            if !section.is_empty() {
+                let meter = self.object.meter();
+                let place = |error: Error| error.within(name, 0);
+                let new = index::followed(name, section, &shift, meter).map_err(place)?;
+                sections.push((name, new));
+            }
+        }
         let stored = sections.into_iter().map(|(name, bytes)| {
             let stored = stored(self.object, name, bytes)?;
             Ok(NewSection { name, stored })
@@ -494,8 +515,12 @@ fn push(range: Range<u64>, expression: Vec<u8>, list: &mut Vec<Entry>) {
 fn active_lane(
     expressions: &Expressions<'_>,
     known: &[(Range<u64>, ActiveLanes)],
+    function: &Range<u64>,
 ) -> Result<Option<Vec<Entry>>> {
-    if known.iter().all(|(_, active)| *active == ActiveLanes::Exec) {
+    if let [(range, ActiveLanes::Exec)] = known
+        && range.start <= function.start
+        && function.end <= range.end
+    {
         return Ok(None);
     }
     let mut list = Vec::new();

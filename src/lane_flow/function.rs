@@ -14,8 +14,6 @@ use super::gap::{self, Ahead};
 use super::liveness::Dword;
 use super::no_mask;
 use super::place::{DwordPlace, Slot};
-use super::plan::{LanePlan, PlacePlan};
-use super::possible::{self, OffLane, Right};
 use super::state::{Exec, State};
 use super::step::{Context, Follow};
 use super::switches::{Contexts, MOST_KNOWN, NEVER, Switches};
@@ -44,7 +42,7 @@ type PerHalf<T> = BTreeMap<(usize, u8), T>;
 pub(super) type Bits = Vec<(DwordPlace, bool)>;
 
 /// Some addresses; nothing if they cannot be told.
-type Addresses = Option<BTreeSet<u64>>;
+pub(super) type Addresses = Option<BTreeSet<u64>>;
 
 /// What is known of a function.
 #[derive(Debug)]
@@ -72,7 +70,7 @@ pub(super) struct FunctionFlow {
     /// The same of lanes that did not enter the function.
     never: [OnceLock<Kept<Option<Switches>>>; 2],
     /// By the address where a lane is on again and the half of the wave, where it can be before it is acted on.
-    ahead: Mutex<BTreeMap<(u64, u8), Addresses>>,
+    pub(super) ahead: Mutex<BTreeMap<(u64, u8), Addresses>>,
     /// The instructions that control comes from.
     predecessors: OnceLock<Predecessors>,
     /// The same for each place where a wave stopped.
@@ -420,7 +418,7 @@ impl FunctionFlow {
     }
 
     /// Of the lanes of a half, those that entered the function or those that did not, what switches them off at each place.
-    fn all_switches(
+    pub(super) fn all_switches(
         &self,
         callees: &Callees<'_>,
         (half, entered): (u8, bool),
@@ -491,7 +489,7 @@ impl FunctionFlow {
     }
 
     /// Rows of scratch in terms of the entry.
-    fn rows_at_entry(&self) -> Option<Vec<Option<Slot>>> {
+    pub(super) fn rows_at_entry(&self) -> Option<Vec<Option<Slot>>> {
         let rows = (self.facts.as_ref()?.dwords().iter()).map(|dword| match dword {
             Dword::Register(_) => None,
             Dword::Row(slot) => Some(*slot),
@@ -499,7 +497,7 @@ impl FunctionFlow {
         Some(rows.collect())
     }
 
-    fn contexts<'c>(
+    pub(super) fn contexts<'c>(
         &'c self,
         callees: &'c Callees<'c>,
         half: u8,
@@ -513,7 +511,7 @@ impl FunctionFlow {
 
     /// The bits that a state in terms of the entry knows before an instruction, in places of a wave that stops there, in
     /// the order of places.
-    fn bits_at_stop(
+    pub(super) fn bits_at_stop(
         &self,
         callees: &Callees<'_>,
         index: usize,
@@ -536,82 +534,6 @@ impl FunctionFlow {
         bits
     }
 
-    /// The lanes that may be off before an instruction, by what switched them off.
-    ///
-    /// * `plan`: what is known there.
-    ///
-    /// # Errors
-    /// If it cannot be paid for.
-    pub(super) fn possible(
-        &self,
-        callees: &Callees<'_>,
-        (index, plan): (usize, &PlacePlan),
-        bill: &Bill<'_>,
-    ) -> Result<Option<Vec<OffLane>>> {
-        let Some(rows) = self.rows_at_entry() else {
-            return Ok(None);
-        };
-        let before = self.predecessors();
-        let mut found = Vec::new();
-        for (half, plan) in (0..self.halves()).zip(&plan.halves) {
-            let contexts = self.contexts(callees, half, &rows);
-            let Some(switches) = self.all_switches(callees, (half, true), bill)? else {
-                return Ok(None);
-            };
-            let never = self.all_switches(callees, (half, false), bill)?;
-            let mut most = Left::of(MOST_KNOWN);
-            let mut known = lock(&self.ahead);
-            let mut ahead = |resumes: u64| {
-                let find = || {
-                    let index = self.code.index_of(resumes)?;
-                    let states = switches.before(&contexts, index, &mut Left::of(MOST_KNOWN))?;
-                    let on = states.into_iter().find(|(switch, _)| switch.is_none())?;
-                    possible::ahead(&contexts, index, on.1)
-                };
-                known.entry((resumes, half)).or_insert_with(find).clone()
-            };
-            let Some(lanes) = switches.before(&contexts, index, &mut most) else {
-                return Ok(None);
-            };
-            let never = never.and_then(|one| one.before(&contexts, index, &mut most));
-            for (switch, state) in lanes.into_iter().chain(never.into_iter().flatten()) {
-                let Some(switch) = switch else { continue };
-                let known = self.bits_at_stop(callees, index, &state);
-                let entered = switch != NEVER;
-                let left = self.code.instructions.get(switch).map(|one| one.address);
-                let behind = match left {
-                    Some(_) => possible::behind(&self.code, before, switch),
-                    None => BTreeSet::new(),
-                };
-                let ways = possible::ways(plan, &known, |way| match way {
-                    LanePlan::Resumes { pc: resumes, .. } => match ahead(*resumes) {
-                        Some(places) if entered => Right::Waits {
-                            resumes: *resumes,
-                            places: places.union(&behind).copied().collect(),
-                        },
-                        places => Right::Open(places),
-                    },
-                    LanePlan::Ends { pc: end, .. } => {
-                        let places = behind.iter().copied().chain([*end]).collect();
-                        if entered {
-                            Right::Ended { places }
-                        } else {
-                            Right::Open(Some(places))
-                        }
-                    }
-                    LanePlan::Elsewhere if !entered => Right::Elsewhere,
-                    LanePlan::Elsewhere | LanePlan::Ask { .. } => {
-                        Right::Open(Some(BTreeSet::new()))
-                    }
-                });
-                bill.pay(behind.len().saturating_add(known.len()))?;
-                found.extend(ways.map(|ways| OffLane { half, left, ways }));
-            }
-            bill.pay(MOST_KNOWN.saturating_sub(most.instructions()))?;
-        }
-        Ok(Some(found))
-    }
-
     /// Whether every way to an instruction puts something into a scalar register that is no mask.
     pub(super) fn holds_no_mask(
         &self,
@@ -622,7 +544,7 @@ impl FunctionFlow {
         no_mask::holds_no_mask(&self.code, callees, before, at)
     }
 
-    fn predecessors(&self) -> &Predecessors {
+    pub(super) fn predecessors(&self) -> &Predecessors {
         (self.predecessors).get_or_init(|| Predecessors::of(&self.code))
     }
 }

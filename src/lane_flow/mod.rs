@@ -86,6 +86,7 @@ mod contents;
 mod dataflow;
 mod exec;
 mod facts;
+mod following;
 mod function;
 mod gap;
 mod history;

@@ -4,15 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use super::Reason;
-use super::answer::{FrameLanes, LaneState, StopLanes, Waiting};
+use super::answer::{FrameLanes, LaneState, StopLanes};
 use super::answers::{Answers, set};
 use super::bill::{Bill, Cost, Item, Kept};
 use super::changed::Changed;
 use super::contents::{Caller, Contents, Frame, read};
+use super::following::forget_where_lanes_part;
 use super::function::FunctionFlow;
 use super::history::WantsLeft;
 use super::place::DwordPlace;
-use super::plan::{ActiveLanes, LanePlan, PlacePlan, RangePlan, parting};
+use super::plan::{ActiveLanes, LanePlan, PlacePlan, RangePlan};
 use super::possible::OffLane;
 use super::state::{Exec, Section, SectionLanes};
 use super::step::all_lanes;
@@ -84,9 +85,9 @@ struct WaveLanes {
 
 /// A place in a function.
 #[derive(Debug)]
-struct At {
-    flow: Arc<FunctionFlow>,
-    index: usize,
+pub(super) struct At {
+    pub(super) flow: Arc<FunctionFlow>,
+    pub(super) index: usize,
     is_kernel: bool,
 }
 
@@ -96,24 +97,10 @@ pub struct LaneFlow<'a> {
     processor: &'static Processor,
     wave_size: WaveSize,
     decoder: Option<Decoder>,
-    callees: Callees<'a>,
+    pub(super) callees: Callees<'a>,
     functions: BTreeMap<u64, Entry<'a>>,
     /// The object's, which holds what is kept of them.
     meter: Arc<Meter>,
-}
-
-/// Forgets what acts next on lanes that part before it: see [`parting`].
-fn forget_where_lanes_part(lanes: &mut [LaneState]) {
-    let kinds = lanes.iter().filter_map(|lane| lane.waiting()).collect();
-    let parting = parting(&kinds);
-    for lane in lanes {
-        let parts = lane.waiting().is_some_and(|one| parting.contains(&one));
-        if let LaneState::Waiting { arrival, .. } = lane
-            && parts
-        {
-            *arrival = None;
-        }
-    }
 }
 
 impl<'a> LaneFlow<'a> {
@@ -325,24 +312,6 @@ impl<'a> LaneFlow<'a> {
         Ok(Some(plans))
     }
 
-    /// Returns places that are right for a waiting lane, in the order in which a reader expects them: what acts on it next, what
-    /// switched it off, then what it executes from where it goes on, up to the first instruction that may act on it.
-    #[must_use]
-    pub fn gap(&self, lane: u8, waiting: Waiting) -> Vec<u64> {
-        let half = u8::from(lane >= 32);
-        let mut gap: Vec<u64> = waiting.arrival.into_iter().collect();
-        let off = waiting.left.and_then(|left| self.find_known(left));
-        gap.extend(off.into_iter().flat_map(|at| at.flow.around(at.index)));
-        match waiting.resumes.and_then(|resumes| self.find_known(resumes)) {
-            Some(at) => {
-                let ahead = at.flow.until_acting(&self.callees, (at.index, half));
-                gap.extend(&ahead.places);
-            }
-            None => gap.push(waiting.pc),
-        }
-        gap
-    }
-
     /// The registers that may have other contents in the frame of a waiting lane than where it waits, since the wave has gone on
     /// for others or will do so.
     ///
@@ -461,7 +430,7 @@ impl<'a> LaneFlow<'a> {
     }
 
     /// The same in a function that was looked at before.
-    fn find_known(&self, pc: u64) -> Option<At> {
+    pub(super) fn find_known(&self, pc: u64) -> Option<At> {
         let entry = self.entry(pc)?;
         let kept = lock(&entry.flow);
         let flow = kept.as_ref()?.found.clone()?;
@@ -515,29 +484,6 @@ impl<'a> LaneFlow<'a> {
         }
         forget_where_lanes_part(lanes);
         Ok(())
-    }
-
-    /// Finds what acts next on the lanes of one half that wait, where it follows right after they go on. Returns the others, a bit
-    /// each.
-    fn find_following(&self, at: &At, half: u8, lanes: &mut [LaneState]) -> u32 {
-        let first = usize::from(half).saturating_mul(32);
-        let mut open = 0;
-        for (n, lane) in (0_u32..32).zip(lanes.iter_mut().skip(first)) {
-            if let LaneState::Waiting {
-                resumes: Some(resumes),
-                arrival,
-                ..
-            } = lane
-                && let Some(index) = at.flow.index_of(*resumes)
-            {
-                let ahead = at.flow.until_acting(&self.callees, (index, half));
-                *arrival = ahead.arrival;
-                if arrival.is_none() {
-                    open |= 1_u32.checked_shl(n).unwrap_or(0);
-                }
-            }
-        }
-        open
     }
 
     /// Finds which instruction switched the lanes of one half off that wait.
