@@ -25,6 +25,7 @@ mod expression;
 mod index;
 mod lists;
 mod references;
+mod sections;
 mod shift;
 mod stored;
 mod unit;
@@ -37,9 +38,8 @@ use std::sync::Arc;
 use gimli::Section;
 
 use crate::arch::WaveSize;
-use crate::debug_info::address_ranges::AddressRangeSet;
-use crate::debug_info::{Bytes, Function, UnitId, UnitKind};
-use crate::error::{Error, Result};
+use crate::debug_info::{Bytes, Function, UnitId, UnitInfo, UnitKind};
+use crate::error::Result;
 use crate::inspect::Program;
 use crate::lane_flow::{ActiveLanes, LaneFlow, LanePlan};
 use crate::limits::Limits;
@@ -47,13 +47,10 @@ use crate::meter::Meter;
 use crate::object::{CodeObject, Kernel};
 pub use annotated::{Annotated, AnnotatedFunction};
 pub use container::{annotate_file, annotate_file_within};
-use elf::{NewSection, set};
 use expression::Expressions;
 use lists::{Entry, ListKind, Lists};
-use references::fixed;
-use shift::{Edit, Shift, edited};
-use stored::stored;
-use unit::{Addition, Patch, PatchedSection, SectionReference, UnitChange};
+use shift::Shift;
+use unit::{Addition, UnitChange};
 
 /// Indices of other files' units, which are not rewritten.
 const INDICES: [&str; 2] = [".debug_cu_index", ".debug_tu_index"];
@@ -84,6 +81,7 @@ fn annotate_within(
         file: file.to_vec(),
         ..Annotated::default()
     };
+    let before = meter.steps();
     if let Some(note) = obstacle(&object) {
         found.notes.push(note);
         return Ok(found);
@@ -93,8 +91,10 @@ fn annotate_within(
         found.notes.push(note);
         return Ok(found);
     };
+    let indices = meter.steps().saturating_sub(before);
     let program = Program::load(&object)?;
     let mut annotator = Annotator::new(&object, &program, wave_size)?;
+    annotator.reserve(wanted, indices);
     let info = program.info();
     for unit in info.unit_ids() {
         if let Err(error) = annotator.unit(unit, wanted, &mut found) {
@@ -175,6 +175,16 @@ struct Annotator<'n, 'a> {
     headers: Vec<gimli::UnitHeader<Bytes<'a>>>,
     lists: BTreeMap<ListKind, Lists>,
     changes: Vec<(gimli::UnitHeader<Bytes<'a>>, UnitChange)>,
+    budget: Budget,
+}
+
+/// What the plans of functions may take.
+#[derive(Clone, Copy, Debug, Default)]
+struct Budget {
+    /// The steps that it takes to follow what moves.
+    reserved: u64,
+    /// How many bytes of code still have to be planned.
+    code: u64,
 }
 
 /// What a function gets.
@@ -215,7 +225,69 @@ impl<'n, 'a> Annotator<'n, 'a> {
             headers,
             lists,
             changes: Vec::new(),
+            budget: Budget::default(),
         })
+    }
+
+    /// Reads what will be rewritten, so that enough is left for that when functions have taken their share.
+    ///
+    /// * `indices`: what indices took.
+    fn reserve(&mut self, wanted: &dyn Fn(&str) -> bool, indices: u64) {
+        /// A unit with an expression that cannot be read is gone through twice.
+        const TIMES: u64 = 2;
+        let (info, meter) = (self.program.info(), self.object.meter());
+        let mut budget = Budget {
+            reserved: indices,
+            code: 0,
+        };
+        for id in info.unit_ids() {
+            let Ok(Some((_, header, kind))) = self.header(id) else {
+                continue;
+            };
+            let before = meter.steps();
+            let _ = self.source(header, kind).change(&BTreeMap::new());
+            let used = meter.steps().saturating_sub(before);
+            let used = used.saturating_mul(TIMES);
+            budget.reserved = budget.reserved.saturating_add(used);
+            for function in info.functions(id).into_iter().flatten() {
+                if function.die.unit == id && wanted(function.name.as_deref().unwrap_or_default()) {
+                    let size = AnnotatedFunction::of(&function).size;
+                    budget.code = budget.code.saturating_add(size);
+                }
+            }
+        }
+        self.budget = budget;
+    }
+
+    /// The header of a unit of this file, and the section of its lists.
+    fn header(
+        &self,
+        id: UnitId,
+    ) -> Result<Option<(UnitInfo<'a>, gimli::UnitHeader<Bytes<'a>>, ListKind)>> {
+        let about = self.program.info().unit_info(id)?;
+        let is_it = |header: &gimli::UnitHeader<Bytes<'a>>| {
+            let offset = header.debug_info_offset();
+            offset.is_some_and(|at| at.0 as u64 == about.offset)
+        };
+        let header = self.headers.iter().copied().find(is_it);
+        let kind = match about.version {
+            ..=4 => ListKind::Loc,
+            _ => ListKind::LocLists,
+        };
+        let header = header.filter(|_| about.section == ".debug_info");
+        Ok(header.map(|header| (about, header, kind)))
+    }
+
+    fn source(&self, header: gimli::UnitHeader<Bytes<'a>>, kind: ListKind) -> unit::Source<'_, 'a> {
+        unit::Source {
+            dwarf: &self.dwarf,
+            header,
+            wave_size: self.wave_size,
+            abbrev: self.dwarf.debug_abbrev.reader().slice(),
+            kind,
+            meter: self.object.meter(),
+            lists: (self.object.section(kind.section()).ok().flatten()).unwrap_or_default(),
+        }
     }
 
     /// Adds to the functions of a unit.
@@ -226,15 +298,7 @@ impl<'n, 'a> Annotator<'n, 'a> {
         found: &mut Annotated,
     ) -> Result<()> {
         let info = self.program.info();
-        let about = info.unit_info(id)?;
-        if about.section != ".debug_info" {
-            return Ok(());
-        }
-        let Some(header) = self.headers.iter().copied().find(|header| {
-            header
-                .debug_info_offset()
-                .is_some_and(|at| at.0 as u64 == about.offset)
-        }) else {
+        let Some((about, header, kind)) = self.header(id)? else {
             return Ok(());
         };
         let name = about.name.as_deref().unwrap_or("?").to_owned();
@@ -251,10 +315,14 @@ impl<'n, 'a> Annotator<'n, 'a> {
             found
                 .notes
                 .push(format!("unit {name} is left alone: {reason}"));
-            return Ok(());
         }
         let mut planned = Vec::new();
-        for function in info.functions(id)? {
+        // What refers to entries of other units is followed all the same.
+        let functions = match refused {
+            Some(_) => Vec::new(),
+            None => info.functions(id)?,
+        };
+        for function in functions {
             let name = function.name.as_deref().unwrap_or_default();
             if function.die.unit != id || !wanted(name) {
                 continue;
@@ -275,10 +343,6 @@ impl<'n, 'a> Annotator<'n, 'a> {
                 Err(report) => found.functions.push(report),
             }
         }
-        let kind = match about.version {
-            4 => ListKind::Loc,
-            _ => ListKind::LocLists,
-        };
         match self.add(header, kind, &mut planned) {
             Ok(()) => {}
             Err(reason) => {
@@ -298,7 +362,7 @@ impl<'n, 'a> Annotator<'n, 'a> {
 
     /// What a function gets, or why nothing.
     fn plan(
-        &self,
+        &mut self,
         function: &Function<'a>,
         header: &gimli::UnitHeader<Bytes<'a>>,
         report: &mut AnnotatedFunction,
@@ -323,7 +387,16 @@ impl<'n, 'a> Annotator<'n, 'a> {
                 !matches!(line, Some(Ok(Some(line))) if line.line != 0)
             })
         };
-        let plan = (self.flow).plan_with_left(range.start, self.object.meter(), &wants_left);
+        // Each function may take its share of what is left; of what it may take a plan takes half.
+        let meter = self.object.meter();
+        let left = meter.steps_left().saturating_sub(self.budget.reserved);
+        let (size, code) = (u128::from(report.size), u128::from(self.budget.code.max(1)));
+        let share = u128::from(left).saturating_mul(size).div_euclid(code);
+        let share = u64::try_from(share).unwrap_or(u64::MAX);
+        self.budget.code = self.budget.code.saturating_sub(report.size);
+        let part = meter.part(share.saturating_mul(2).min(left));
+        let plan = (self.flow).plan_with_left(range.start, &part, &wants_left);
+        meter.work(part.steps())?;
         let Some(plan) = plan.filter(|_| function.ranges.len() == 1) else {
             return leave("no function starts at its address whose code can be decoded");
         };
@@ -346,12 +419,12 @@ impl<'n, 'a> Annotator<'n, 'a> {
                 }
             }
         }
-        let active = self.flow.active_lanes(range.start);
-        let active_lane = active_lane(&expressions, &active, &range)?;
-        // Where EXEC has other lanes than those that are active, that has to be said also if nothing else is known.
-        if lane_pc.is_empty() && (active_lane.is_none() || active.is_empty()) {
+        if lane_pc.is_empty() {
             return leave("nothing is known of its lanes");
         }
+        // Where EXEC has other lanes than those that are active, that is known also where nothing else is.
+        let active = self.flow.active_lanes(range.start);
+        let active_lane = active_lane(&expressions, &active, &range)?;
         Ok(Ok(Planned {
             entry,
             base: range.start,
@@ -376,11 +449,9 @@ impl<'n, 'a> Annotator<'n, 'a> {
         let mut additions = BTreeMap::new();
         for plan in planned.iter_mut() {
             let before = lists.mark();
-            let lane_pc = lists.add(plan.base, &plan.lane_pc).ok_or_else(too_long)?;
-            let active_lane = match &plan.active_lane {
-                Some(list) => Some(lists.add(plan.base, list).ok_or_else(too_long)?),
-                None => None,
-            };
+            let mut add = |list: &[Entry]| lists.add(plan.base, list).ok_or_else(too_long);
+            let lane_pc = add(&plan.lane_pc)?;
+            let active_lane = plan.active_lane.as_deref().map(add).transpose()?;
             plan.report.added = lists.mark().saturating_sub(before);
             let addition = Addition {
                 lane_pc,
@@ -388,21 +459,10 @@ impl<'n, 'a> Annotator<'n, 'a> {
             };
             additions.insert(plan.entry, addition);
         }
-        let source = unit::Source {
-            dwarf: &self.dwarf,
-            header,
-            wave_size: self.wave_size,
-            abbrev: self.dwarf.debug_abbrev.reader().slice(),
-            kind,
-            meter: self.object.meter(),
-            lists: self
-                .object
-                .section(kind.section())
-                .ok()
-                .flatten()
-                .unwrap_or_default(),
-        };
-        match source.change_without_unreadable(&mut additions) {
+        match self
+            .source(header, kind)
+            .change_without_unreadable(&mut additions)
+        {
             Ok((change, unreadable)) => {
                 for plan in planned.iter_mut() {
                     if let Some(error) = unreadable.get(&plan.entry) {
@@ -413,91 +473,12 @@ impl<'n, 'a> Annotator<'n, 'a> {
                 Ok(())
             }
             Err(reason) => {
-                lists.reset(mark);
+                if let Some(lists) = self.lists.get_mut(&kind) {
+                    lists.reset(mark);
+                }
                 Err(reason)
             }
         }
-    }
-
-    /// The sections that are others now; nothing if none is.
-    fn finish(mut self) -> Result<Option<Vec<NewSection>>> {
-        if self
-            .changes
-            .iter()
-            .all(|(_, change)| change.edits.is_empty())
-        {
-            return Ok(None);
-        }
-        // Units are read in the order of their headers.
-        self.changes
-            .sort_by_key(|(header, _)| header.debug_info_offset().map(|at| at.0));
-        let read =
-            |name: &str| Ok::<_, Error>(self.object.section(name)?.unwrap_or_default().to_vec());
-        let mut info = read(".debug_info")?;
-        let mut abbrev = read(".debug_abbrev")?;
-        let mut lists = BTreeMap::new();
-        for kind in [ListKind::Loc, ListKind::LocLists] {
-            lists.insert(PatchedSection::Lists(kind), read(kind.section())?);
-        }
-        let mut edits: Vec<Edit> = Vec::new();
-        for (_, change) in &self.changes {
-            edits.extend(change.edits.iter().cloned());
-        }
-        let shift = Shift::new(&edits);
-        for (header, change) in &mut self.changes {
-            let Some(table) = change.abbreviations.take() else {
-                continue;
-            };
-            set_header(&mut info, header, change, abbrev.len()).ok_or_else(too_long)?;
-            abbrev.extend(table);
-        }
-        for (_, change) in &self.changes {
-            for reference in &change.references {
-                let SectionReference {
-                    section,
-                    at,
-                    size,
-                    target,
-                } = *reference;
-                let bytes = fixed(shift.entry(target), size).ok_or_else(too_long)?;
-                let patch = Patch { section, at, bytes };
-                apply(&patch, &mut info, &mut lists);
-            }
-            for patch in &change.patches {
-                apply(patch, &mut info, &mut lists);
-            }
-        }
-        let mut sections = vec![
-            (".debug_info", edited(&info, &edits)),
-            (".debug_abbrev", abbrev),
-        ];
-        for (kind, added) in self.lists {
-            let section = lists
-                .remove(&PatchedSection::Lists(kind))
-                .unwrap_or_default();
-            if let Some(section) = added.append_to(section).ok_or_else(too_long)? {
-                sections.push((kind.section(), section));
-            }
-        }
-        let mut ranges = read(".debug_aranges")?;
-        if !ranges.is_empty() {
-            move_units(&mut ranges, &shift)?;
-            sections.push((".debug_aranges", ranges));
-        }
-        for name in index::FOLLOWED {
-            let section = self.object.section(name)?.unwrap_or_default();
-            if !section.is_empty() {
-                let meter = self.object.meter();
-                let place = |error: Error| error.within(name, 0);
-                let new = index::followed(name, section, &shift, meter).map_err(place)?;
-                sections.push((name, new));
-            }
-        }
-        let stored = sections.into_iter().map(|(name, bytes)| {
-            let stored = stored(self.object, name, bytes)?;
-            Ok(NewSection { name, stored })
-        });
-        stored.collect::<Result<Vec<NewSection>>>().map(Some)
     }
 }
 
@@ -528,64 +509,4 @@ fn active_lane(
         push(range.clone(), expressions.active_lane(*active)?, &mut list);
     }
     Ok(Some(list))
-}
-
-fn apply(patch: &Patch, info: &mut [u8], lists: &mut BTreeMap<PatchedSection, Vec<u8>>) {
-    let section = match patch.section {
-        PatchedSection::Info => info,
-        PatchedSection::Lists(_) => match lists.get_mut(&patch.section) {
-            Some(section) => section.as_mut_slice(),
-            None => return,
-        },
-    };
-    set(section, patch.at, &patch.bytes);
-}
-
-fn too_long() -> Error {
-    Error::malformed("debugging information", "it is too long for its offsets")
-}
-
-/// Sets the length of a unit and where its abbreviations are.
-fn set_header(
-    info: &mut [u8],
-    header: &gimli::UnitHeader<Bytes<'_>>,
-    change: &UnitChange,
-    abbreviations: usize,
-) -> Option<()> {
-    let start = header.debug_info_offset()?.0;
-    let offset_size = usize::from(header.format().word_size());
-    let more = change
-        .edits
-        .iter()
-        .map(|edit| edit.bytes.len().saturating_sub(edit.removed));
-    let length = header.unit_length().checked_add(more.sum())?;
-    // 64-bit DWARF marks its lengths with four bytes.
-    let at = start.checked_add(offset_size.saturating_sub(4))?;
-    set(info, at, &fixed(length, offset_size)?);
-    // After the length the version; of DWARF 5 then a type and a size.
-    let before: usize = if header.version() >= 5 { 4 } else { 2 };
-    let at = at.checked_add(offset_size)?.checked_add(before)?;
-    set(info, at, &fixed(abbreviations, offset_size)?);
-    Some(())
-}
-
-/// Moves the offsets of units that the headers of `.debug_aranges` have.
-fn move_units(ranges: &mut [u8], shift: &Shift) -> Result<()> {
-    let mut next = 0;
-    while next < ranges.len() as u64 {
-        let old = AddressRangeSet::read(ranges, next)?;
-        let (unit, end) = (usize::try_from(old.unit), old.end);
-        // Of 64-bit DWARF no producer for this target writes them.
-        let unit = unit.ok().filter(|_| old.offset_size == 4);
-        let moved = unit.and_then(|unit| fixed(shift.entry(unit), 4));
-        // After the length and the version.
-        let at = usize::try_from(next).ok().and_then(|at| at.checked_add(6));
-        set(
-            ranges,
-            at.ok_or_else(too_long)?,
-            &moved.ok_or_else(too_long)?,
-        );
-        next = end;
-    }
-    Ok(())
 }

@@ -122,7 +122,10 @@ impl<'a> Source<'_, 'a> {
     }
 
     /// What becomes of the unit if entries at these offsets in it get something.
-    fn change(&self, additions: &BTreeMap<usize, Addition>) -> Result<UnitChange, Refused> {
+    pub(super) fn change(
+        &self,
+        additions: &BTreeMap<usize, Addition>,
+    ) -> Result<UnitChange, Refused> {
         let unit = self.dwarf.unit(self.header).map_err(refused)?;
         let (abbreviations, last_code) = self.abbreviation_table()?;
         let offset_size = usize::from(self.header.format().word_size());
@@ -370,6 +373,7 @@ impl<'a> Walk<'_, '_, 'a> {
         [at, after_code, end]: [usize; 3],
     ) -> Result<(), Refused> {
         let key = (abbreviation.code(), addition.active_lane.is_some());
+        let lists = [Some(addition.lane_pc), addition.active_lane];
         let code = match self.codes.get(&key) {
             Some(code) => *code,
             None => {
@@ -389,10 +393,7 @@ impl<'a> Walk<'_, '_, 'a> {
         });
         let mut bytes = Vec::new();
         bytes.extend(u8::try_from(self.source.wave_size.lanes()));
-        for list in [Some(addition.lane_pc), addition.active_lane]
-            .into_iter()
-            .flatten()
-        {
+        for list in lists.into_iter().flatten() {
             let size = bytes.len().saturating_add(self.offset_size);
             bytes.extend((list as u64).to_le_bytes());
             bytes.truncate(size);

@@ -84,7 +84,7 @@ pub(super) fn is_taken_by_active(
 }
 
 /// The instruction that switched a lane off, those that follow it up to a branch, and those before it, as far as none of
-/// them acts on a lane or writes EXEC.
+/// them acts on a lane or writes EXEC. Nothing is before a comparison that switched it off.
 pub(super) fn around(code: &Code, index: usize) -> Vec<u64> {
     let address = |index: usize| code.instructions.get(index).map(|one| one.address);
     let is_idle = |index: usize| {
@@ -103,7 +103,10 @@ pub(super) fn around(code: &Code, index: usize) -> Vec<u64> {
             break;
         }
     }
-    for before in (0..index).rev().take(MOST) {
+    // A comparison that writes EXEC acted on the lane; what is before it is over.
+    let is_control = code.instructions.get(index).is_some_and(is_control);
+    let before = if is_control { 0..index } else { 0..0 };
+    for before in before.rev().take(MOST) {
         let after = before.saturating_add(1);
         if code.is_leader(after) || !is_idle(before) {
             break;
