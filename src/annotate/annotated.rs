@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::debug_info::Function;
 use crate::error::Error;
 use crate::lane_flow::Reason;
 
@@ -27,6 +28,38 @@ impl Annotated {
         let is_short =
             |function: &AnnotatedFunction| function.missing.contains_key(Reason::Budget.name());
         self.limit.is_none() && !self.functions.iter().any(is_short)
+    }
+
+    /// Notes that nothing is added, and why.
+    pub(super) fn give_up(&mut self, error: &Error) {
+        self.notes.push(format!("nothing is added: {error}"));
+        for function in &mut self.functions {
+            if function.left_alone.is_none() {
+                function.leave(error.to_string());
+            }
+        }
+    }
+}
+
+impl AnnotatedFunction {
+    /// A function that nothing was added for so far.
+    pub(super) fn of(function: &Function<'_>) -> AnnotatedFunction {
+        let range = function.ranges.first().cloned().unwrap_or_default();
+        AnnotatedFunction {
+            name: function.name.as_deref().map(str::to_owned),
+            address: range.start,
+            size: range.end.saturating_sub(range.start),
+            covered: 0,
+            missing: BTreeMap::new(),
+            added: 0,
+            left_alone: None,
+        }
+    }
+
+    /// Notes that nothing is added for the function, and why.
+    pub(super) fn leave(&mut self, why: String) {
+        (self.covered, self.added) = (0, 0);
+        self.left_alone = Some(why);
     }
 }
 

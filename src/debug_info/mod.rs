@@ -66,7 +66,7 @@ mod type_name;
 pub mod types;
 mod unit;
 mod unit_index;
-mod unit_length;
+pub(crate) mod unit_length;
 mod value;
 mod variable;
 mod walk;

@@ -78,6 +78,7 @@
 
 mod answer;
 mod answers;
+mod arrival;
 mod bill;
 mod changed;
 mod code;
@@ -85,6 +86,7 @@ mod contents;
 mod dataflow;
 mod exec;
 mod facts;
+mod following;
 mod function;
 mod gap;
 mod history;
@@ -109,7 +111,7 @@ mod walk;
 
 use core::fmt;
 
-pub use answer::{FrameLanes, LaneState, StopLanes};
+pub use answer::{FrameLanes, LaneState, StopLanes, Waiting};
 pub(crate) use bill::Bill;
 pub use changed::Changed;
 pub use place::{DwordPlace, Slot};
