@@ -80,24 +80,27 @@ pub(super) fn has_moving_members(types: &TypeTable, ty: TypeId) -> bool {
 
 /// Whether a type is a vector whose elements have one byte, or another name for one.
 pub(super) fn is_vector_of_bytes(types: &TypeTable, ty: TypeId) -> bool {
+    matches!(
+        &types.get(named(types, ty)).kind,
+        TypeKind::Array { element, vector: true, .. } if types.get(*element).byte_size == Some(1)
+    )
+}
+
+/// Returns true if a type is a structure, class or union.
+pub(super) fn is_class(types: &TypeTable, ty: TypeId) -> bool {
+    matches!(types.get(named(types, ty)).kind, TypeKind::Record { .. })
+}
+
+/// The type that names and qualifiers stand for, as far as 64 of them tell.
+fn named(types: &TypeTable, ty: TypeId) -> TypeId {
     let mut next = ty;
     for _ in 0..64 {
-        let kind = &types.get(next).kind;
-        if let TypeKind::Typedef(target) | TypeKind::Qualified(_, target) = kind {
-            next = *target;
-            continue;
+        match types.get(next).kind {
+            TypeKind::Typedef(target) | TypeKind::Qualified(_, target) => next = target,
+            _ => break,
         }
-        let TypeKind::Array {
-            element,
-            vector: true,
-            ..
-        } = kind
-        else {
-            return false;
-        };
-        return types.get(*element).byte_size == Some(1);
     }
-    false
+    next
 }
 
 impl<'p> Reader<'_, '_, 'p, '_> {

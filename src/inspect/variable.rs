@@ -4,7 +4,7 @@ use core::cell::OnceCell;
 use std::sync::Arc;
 
 use super::context::{FrameContext, VariableContext};
-use super::layout::{LaneTypes, has_moving_members, is_vector_of_bytes};
+use super::layout::{LaneTypes, has_moving_members, is_class, is_vector_of_bytes};
 use super::legacy::Meanings;
 use super::plan::{FramePlan, Listed, PlannedVariable};
 use super::stop::StopFrame;
@@ -231,9 +231,12 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
             (within.legacy, bit_size, expression)
         {
             let byte_elements = is_vector_of_bytes(types, ty);
+            let address = self.frame.lookup_address();
+            let is_class = is_class(types, ty);
             let object = ObjectShape {
                 bits,
                 byte_elements,
+                slot_pointer: legacy.slot_pointer(variable, self.function, is_class, address)?,
             };
             let meanings = legacy.planned_meaning(&expression, object, planned)?;
             self.fetch_meant(meanings, object, within, found)?
