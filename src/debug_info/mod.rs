@@ -89,6 +89,8 @@ pub use scope::InlinedCall;
 pub use source_file::SourceFile;
 pub use source_frame::{SourceFrame, SourceFrames};
 pub use source_line::SourceLine;
+#[cfg(feature = "serde")]
+pub(crate) use type_name::brackets_after_name;
 pub use type_name::type_name;
 #[cfg(feature = "serde")]
 pub(crate) use unit::type_signature;

@@ -23,6 +23,47 @@ pub fn type_name(table: &TypeTable, ty: TypeId) -> String {
     .name(ty, DEPTH)
 }
 
+/// How many of the brackets at the end of a type's name a declaration in C has after the variable's name: those of an array.
+///
+/// Brackets in the names of other languages' types, as Zig's `[]i16`, belong to the name. An array of pointers to arrays or
+/// functions has its brackets within the name, and none after it.
+#[cfg(any(feature = "serde", test))]
+pub(crate) fn brackets_after_name(table: &TypeTable, ty: TypeId) -> usize {
+    let mut next = ty;
+    let mut count = 0usize;
+    let mut is_outermost = true;
+    for _ in 0..DEPTH {
+        let ty = table.get(next);
+        next = match &ty.kind {
+            TypeKind::Qualified(_, target) => *target,
+            TypeKind::Typedef(target) if ty.name.is_none() => *target,
+            TypeKind::Array {
+                element,
+                dimensions,
+                ..
+            } if is_outermost => {
+                count = count.saturating_add(dimensions.len().max(1));
+                *element
+            }
+            TypeKind::Pointer { target, .. } | TypeKind::MemberPointer { target, .. } => {
+                is_outermost = false;
+                *target
+            }
+            TypeKind::Array { .. } | TypeKind::Function { .. } => return 0,
+            TypeKind::Void
+            | TypeKind::Base(_)
+            | TypeKind::Represented { .. }
+            | TypeKind::Record { .. }
+            | TypeKind::Variants { .. }
+            | TypeKind::Enumeration { .. }
+            | TypeKind::Typedef(_)
+            | TypeKind::Unspecified
+            | TypeKind::Unsupported(_) => return count,
+        };
+    }
+    0
+}
+
 impl TypeTable {
     /// [`type_name`], which is kept if it is as short as nearly all are.
     pub(crate) fn name_of(&mut self, ty: TypeId) -> Arc<str> {

@@ -196,6 +196,21 @@ impl<'p, 'a> LegacyReader<'p, 'a> {
         })
     }
 
+    pub(super) fn asked(&self) -> &Asked<'p, 'a> {
+        &self.asked
+    }
+
+    /// What the location of a truth value means if it is in scalar registers; see `truth`. Nothing if it means what that of
+    /// any other object does.
+    pub(super) fn truth_meaning(
+        &self,
+        expression: &ExpressionBytes<'p>,
+        pc: u64,
+    ) -> Result<Option<Meanings<'p>>> {
+        let meaning = self.truth_value(expression, pc)?;
+        Ok(meaning.map(|meaning| self.keep(expression, &meaning)))
+    }
+
     fn pay(&self, expression: &ExpressionBytes<'p>) -> Result<()> {
         let length = expression.bytes.len() as u64;
         self.asked.meter.work(length.div_ceil(8))

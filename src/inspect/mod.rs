@@ -49,6 +49,7 @@ mod process;
 mod program;
 mod prologue;
 mod stop;
+mod truth;
 mod undescribed;
 mod value;
 mod variable;

@@ -4,7 +4,7 @@ use core::cell::OnceCell;
 use std::sync::Arc;
 
 use super::context::{FrameContext, VariableContext};
-use super::layout::{LaneTypes, has_moving_members, is_class, is_vector_of_bytes};
+use super::layout::{LaneTypes, has_moving_members, is_class, is_truth_value, is_vector_of_bytes};
 use super::legacy::Meanings;
 use super::plan::{FramePlan, Listed, PlannedVariable};
 use super::stop::StopFrame;
@@ -238,7 +238,16 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
                 byte_elements,
                 slot_pointer: legacy.slot_pointer(variable, self.function, is_class, address)?,
             };
-            let meanings = legacy.planned_meaning(&expression, object, planned)?;
+            let truth = match is_truth_value(types, ty) {
+                true => {
+                    legacy.truth_meaning(&expression, self.frame.call_frame().code_address())?
+                }
+                false => None,
+            };
+            let meanings = match truth {
+                Some(meanings) => meanings,
+                None => legacy.planned_meaning(&expression, object, planned)?,
+            };
             self.fetch_meant(meanings, object, within, found)?
         } else {
             let attribute = match (within.legacy, expression) {

@@ -577,7 +577,7 @@ impl FunctionFlow {
         no_mask::holds_no_mask(&self.code, callees, before, at)
     }
 
-    fn predecessors(&self) -> &Predecessors {
+    pub(super) fn predecessors(&self) -> &Predecessors {
         (self.predecessors).get_or_init(|| Predecessors::of(&self.code))
     }
 }

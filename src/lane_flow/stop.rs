@@ -84,9 +84,9 @@ struct WaveLanes {
 
 /// A place in a function.
 #[derive(Debug)]
-struct At {
-    flow: Arc<FunctionFlow>,
-    index: usize,
+pub(super) struct At {
+    pub(super) flow: Arc<FunctionFlow>,
+    pub(super) index: usize,
     is_kernel: bool,
 }
 
@@ -96,7 +96,7 @@ pub struct LaneFlow<'a> {
     processor: &'static Processor,
     wave_size: WaveSize,
     decoder: Option<Decoder>,
-    callees: Callees<'a>,
+    pub(super) callees: Callees<'a>,
     functions: BTreeMap<u64, Entry<'a>>,
     /// The object's, which holds what is kept of them.
     meter: Arc<Meter>,
@@ -413,7 +413,7 @@ impl<'a> LaneFlow<'a> {
     ///
     /// # Errors
     /// If it cannot be paid for.
-    fn find(
+    pub(super) fn find(
         &self,
         pc: u64,
         is_caller: bool,

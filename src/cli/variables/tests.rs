@@ -40,6 +40,7 @@ fn variable(
         name: name.trim_end_matches('2').to_owned().into(),
         kind,
         ty: ty.to_owned().into(),
+        brackets: 0,
         die: Hex(0),
         decl: DeclarationDocument {
             file: None,
