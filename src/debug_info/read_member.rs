@@ -75,9 +75,15 @@ impl<'a> TypeReader<'_, '_, 'a> {
                 .and_then(|ty| self.info.size(ty, self.meter)),
         };
         let offset = unit.and_then(|unit| {
-            let below = i128::from(unit.checked_mul(8)?)
-                .checked_sub(from_top)?
-                .checked_sub(size.into())?;
+            let room = i128::from(unit.checked_mul(8)?).checked_sub(size.into())?;
+            let below = match room.checked_sub(from_top)? {
+                below @ 0.. => below,
+                // A bit-field that goes on after its unit starts before it: the data forms do not say that a number has a sign.
+                _ => room.checked_sub(with_sign(
+                    from_top,
+                    die.attribute(DW_AT_bit_offset)?.form(),
+                )?)?,
+            };
             u64::try_from(below.checked_add(start.into())?).ok()
         });
         Ok(offset)
@@ -190,6 +196,22 @@ impl<'a> TypeReader<'_, '_, 'a> {
         }
         Ok(choices)
     }
+}
+
+/// A number in one of the forms that do not say whether it has a sign, taken as one that has.
+fn with_sign(number: i128, form: DwForm) -> Option<i128> {
+    let sizes = [
+        (DW_FORM_data1, 8u32),
+        (DW_FORM_data2, 16),
+        (DW_FORM_data4, 32),
+        (DW_FORM_data8, 64),
+        (DW_FORM_udata, 64),
+    ];
+    let Some((_, bits)) = sizes.iter().find(|(known, _)| *known == form) else {
+        return Some(number);
+    };
+    let unused = 128u32.checked_sub(*bits)?;
+    Some(number.checked_shl(unused)?.checked_shr(unused)?)
 }
 
 /// The ranges of a list of discriminants; nothing if it is malformed. Source: DWARF 5 §5.7.10.

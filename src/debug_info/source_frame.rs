@@ -152,7 +152,7 @@ impl<'a> DebugInfo<'a> {
         let Some(unit) = self.find_unit(pc)? else {
             return Ok(None);
         };
-        let row = self.lines_of(unit)?.and_then(|table| table.find(pc));
+        let row = (self.lines_of(unit)?).and_then(|table| self.row_at(table, pc));
         Ok(row.map(|(row, _)| Place {
             unit,
             file: Some(row.file),

@@ -13,11 +13,12 @@ use crate::error::{Ambiguity, ErrorKind, Result};
 use crate::eval::{
     BaseType, CallSite, DieReference, Doubt, ExpressionBytes, IntegerType, LegacyBase, LegacyFrame,
     LegacyUnit, LocationAttribute, LocationEntry, Meaning, ObjectShape, Procedure, Reading,
-    Resolver, SlotPointer, Unit, rewrite_legacy, single_register,
+    Resolver, SlotPointer, Subprogram, Unit, rewrite_legacy, single_register,
 };
-use crate::expr::{Opcode, Operation, first_code, operations};
+use crate::expr::{Encoding, Opcode, Operation, first_code, operations};
 use crate::location::Arena;
 use crate::meter::Meter;
+use crate::object::descriptor::Field;
 use crate::object::{Kernel, SymbolSection};
 use fallible_iterator::FallibleIterator;
 
@@ -32,7 +33,7 @@ fn legacy_frame(
         Some((_, Some(LocationAttribute::Expression(expression)))) => {
             single_register(&expression).map_or(LegacyBase::Unknown, LegacyBase::Register)
         }
-        Some((function, None)) if program.is_kernel(function) => LegacyBase::Zero,
+        Some((function, None)) if frame_starts_at_zero(program, function) => LegacyBase::Zero,
         Some((_, Some(LocationAttribute::List { .. }) | None)) | None => LegacyBase::Unknown,
     };
     match program.processor().scratch_addressing() {
@@ -54,6 +55,43 @@ fn legacy_frame(
             scaled_by: None,
         },
     }
+}
+
+/// Returns true for a kernel whose frame is the first in the lane's private memory. Where waves can ask for more vector registers,
+/// memory may be set apart for those before it.
+fn frame_starts_at_zero(program: &Program<'_>, function: &Function<'_>) -> bool {
+    let is_dynamic = |kernel: &Kernel| {
+        let descriptor = kernel.descriptor.as_ref();
+        descriptor.and_then(|descriptor| descriptor.field(Field::EnableDynamicVgpr)) == Some(1)
+    };
+    program.is_kernel(function) && !program.kernel_of(function).is_some_and(is_dynamic)
+}
+
+/// What `DW_OP_fbreg` counts from in a kernel that has no `DW_AT_frame_base`.
+const START_OF_PRIVATE: ExpressionBytes<'static> = {
+    // DW_OP_lit0, DW_OP_lit5, DW_OP_LLVM_user DW_OP_LLVM_form_aspace_address
+    let bytes = &[0x30, 0x35, 0xe9, 0x02];
+    ExpressionBytes::alone(bytes, Unit::unknown(Encoding::AMDGPU))
+};
+
+/// What expressions in a function refer to. An optimised kernel has no `DW_AT_frame_base`: LLVM leaves it out where no register
+/// holds the start of the frame.
+pub(super) fn subprogram<'p>(
+    program: &Program<'p>,
+    function: &Function<'p>,
+    reader: &UnitReader<'_, '_>,
+) -> Subprogram<'p> {
+    let subprogram = function.subprogram();
+    let is_left_out = subprogram.frame_base.is_none()
+        && !matches!(reader, UnitReader::Strict)
+        && frame_starts_at_zero(program, function);
+    if is_left_out {
+        return Subprogram {
+            frame_base: Some(LocationAttribute::Expression(START_OF_PRIVATE)),
+            ..subprogram
+        };
+    }
+    subprogram
 }
 
 /// Says what locations of a unit without the extensions mean; as a [`Resolver`], it gives those that expressions
