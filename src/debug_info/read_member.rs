@@ -243,6 +243,13 @@ pub(super) fn is_data_member(die: &Die<'_>) -> bool {
     die.tag() == DW_TAG_inheritance || (die.tag() == DW_TAG_member && !is_static)
 }
 
+/// Whether an entry in a record is a static data member that is a constant: a variable from DWARF 5 on.
+pub(super) fn is_constant_member(die: &Die<'_>) -> bool {
+    let is_variable = die.tag() == DW_TAG_variable;
+    let is_member = die.tag() == DW_TAG_member && !is_data_member(die);
+    (is_variable || is_member) && die.attribute(DW_AT_const_value).is_some()
+}
+
 /// The offset that an expression adds to what is on the stack, if that is all it does:
 /// `DW_OP_plus_uconst N`, or `DW_OP_constu N` with or without `DW_OP_plus`.
 pub(super) fn plain_member_offset(expression: &[u8]) -> Option<u64> {

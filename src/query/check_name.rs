@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::check::{Checked, Checker};
 use super::class::{INT, IntegerType, Rank};
 use super::error::{QueryError, QueryErrorKind};
-use super::member::find_member;
+use super::member::{find_constant, find_member};
 use super::names::{Entity, is_scope_of};
 use super::number::Number;
 use super::step::{Action, Calculation, StepId};
@@ -44,6 +44,9 @@ impl<'a> Checker<'_, '_, '_, 'a> {
         if let Some(step) = step {
             return Ok(step);
         }
+        if let Some(constant) = self.constant_of_class(path)? {
+            return self.constant_member(constant);
+        }
         let units = self.names.order();
         if let Some(variable) = self.scope.elsewhere(path, units) {
             return self.variable(&variable);
@@ -57,6 +60,40 @@ impl<'a> Checker<'_, '_, '_, 'a> {
         };
         let ty = value.ty;
         Ok(self.object(Action::Variable(value), ty, None))
+    }
+
+    pub(super) fn constant_member(&mut self, entry: DieId) -> Checked<StepId> {
+        let stop = self.scope.frame.stop();
+        let constant = stop.program().info().constant_member(entry, stop.meter());
+        let constant = constant.map_err(self.fault())?;
+        self.variable(&Arc::new(constant))
+    }
+
+    /// The static data member that a path names: of the class before its name, or of the class that the function is in.
+    fn constant_of_class(&mut self, path: &Path<'_>) -> Checked<Option<DieId>> {
+        let (is_absolute, mut scopes) = match path.scopes.is_empty() {
+            false => (path.is_absolute, path.scopes.clone()),
+            true if path.is_absolute => return Ok(None),
+            true => (true, self.scope.class().split("::").collect()),
+        };
+        let Some(name) = scopes.pop().filter(|name| !name.is_empty()) else {
+            return Ok(None);
+        };
+        let class = Path {
+            is_absolute,
+            scopes,
+            name,
+        };
+        let is_type = |entity| matches!(entity, Entity::Type(_));
+        let found = self.names.find(&class, &|named| is_type(named.entity));
+        let Some(found) = found.map_err(self.fault())? else {
+            return Ok(None);
+        };
+        let stop = self.scope.frame.stop();
+        let (info, table) = (stop.program().info(), &mut self.types.table);
+        let ty = info.read_type_within(table, Some(found.die), stop.meter());
+        let ty = ty.map_err(self.fault())?;
+        Ok(find_constant(&self.types.table, ty, path.name))
     }
 
     fn unknown_name(&mut self, path: &Path<'_>) -> QueryError {

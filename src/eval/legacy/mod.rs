@@ -155,7 +155,9 @@ pub fn rewrite_legacy(
         readings: smallvec![expression.bytes.to_vec()],
         doubts: Vec::new(),
     };
-    let Ok(items) = operations(expression.bytes, encoding).collect::<Vec<Item<'_>>>() else {
+    let is_something = |item: &Item<'_>| Ok(item.operation != Operation::Nop);
+    let items = operations(expression.bytes, encoding).filter(is_something);
+    let Ok(items) = items.collect::<Vec<Item<'_>>>() else {
         return as_it_is();
     };
     let mut meaning = Meaning::default();

@@ -176,6 +176,9 @@ impl Translator<'_> {
                 | Operation::Addrx { .. }
                 | Operation::ImplicitValue { .. }
                 | Operation::ImplicitPointer { .. }
+                | Operation::Call2 { .. }
+                | Operation::Call4 { .. }
+                | Operation::CallRef { .. }
                 | Operation::Undefined,
                 [],
                 Ending::Plain,
