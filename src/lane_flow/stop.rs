@@ -87,7 +87,7 @@ struct WaveLanes {
 pub(super) struct At {
     pub(super) flow: Arc<FunctionFlow>,
     pub(super) index: usize,
-    is_kernel: bool,
+    pub(super) is_kernel: bool,
 }
 
 /// The functions of a code object. What is found out about one is kept for all waves that stop in it.

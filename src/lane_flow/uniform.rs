@@ -60,6 +60,7 @@ impl LaneFlow<'_> {
             callees: &self.callees,
             seen: BTreeSet::new(),
             work: Vec::new(),
+            is_kernel: at.is_kernel,
             is_uniform: false,
             is_per_lane: false,
         };
@@ -68,9 +69,9 @@ impl LaneFlow<'_> {
         Ok(match (search.is_uniform, search.is_per_lane) {
             _ if is_known.is_none() => None,
             (true, true) => None,
-            (false, true) => Some(Uniformity::PerLane),
-            // All bits are the same.
-            (_, false) => Some(Uniformity::Uniform),
+            (true, false) => Some(Uniformity::Uniform),
+            // Where it is neither, all bits are the same.
+            (false, _) => Some(Uniformity::PerLane),
         })
     }
 }
@@ -99,6 +100,7 @@ struct Search<'s> {
     callees: &'s Callees<'s>,
     seen: BTreeSet<Wanted>,
     work: Vec<Wanted>,
+    is_kernel: bool,
     is_uniform: bool,
     is_per_lane: bool,
 }
@@ -111,8 +113,18 @@ impl Search<'_> {
         }
         while let Some((at, home, half)) = self.work.pop() {
             let before = self.flow.predecessors();
-            // What the function was entered with, nobody knows.
-            if at == 0 || self.seen.len() > MOST || before.before(at).next().is_none() {
+            if at == 0 {
+                // A kernel is entered with values that are the same for all lanes; what a function is entered with, nobody
+                // knows.
+                let is_value = matches!(home, Home::Register(MachineRegister::Sgpr(_)));
+                if !self.is_kernel || !is_value {
+                    return None;
+                }
+                self.is_uniform = true;
+            } else if before.before(at).next().is_none() {
+                return None;
+            }
+            if self.seen.len() > MOST {
                 return None;
             }
             for earlier in before.before(at) {
@@ -166,6 +178,12 @@ impl Search<'_> {
             }
             (Home::Register(_), Effect::Scalar { op, dst, a, b }) => {
                 let place = place_of(dst)?;
+                // A flag or a byte that is taken out of something else.
+                let is_cut = |operand: Operand| matches!(operand.constant(), Some(1..=0xff));
+                if op == ScalarOp::And && (is_cut(a) || is_cut(b)) {
+                    self.is_uniform = true;
+                    return Some(());
+                }
                 let operands = match kind_of(op) {
                     Kind::Copy => [Some(a), None],
                     Kind::Combine => [Some(a), Some(b)],
