@@ -8,6 +8,7 @@
     clippy::panic,
     clippy::indexing_slicing,
     clippy::arithmetic_side_effects,
+    clippy::needless_range_loop,
     reason = "a failure here is a failure of the test"
 )]
 

@@ -136,3 +136,60 @@ fn pass_over(cursor: &mut Cursor<'_>, form: dw::DwForm, offset_size: u8) -> Resu
     cursor.bytes(bytes)?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A table at offset 3 of a section: its header and a program of one byte.
+    fn table(lists: &[u8]) -> Vec<u8> {
+        let after = [&[4, 1, 1, 0xfb, 14, 2, 0], lists].concat();
+        let mut header = vec![5, 0, 8, 0];
+        header.extend(u32::try_from(after.len()).unwrap().to_le_bytes());
+        header.extend(after);
+        header.push(0x77);
+        let length = u32::try_from(header.len()).unwrap().to_le_bytes();
+        [&[9, 9, 9], &length[..], &header, &[8, 8]].concat()
+    }
+
+    #[test]
+    fn lists_without_formats_get_one_and_the_lengths_follow() {
+        // No directories, no files; one directory "d" and no files; a file "f" in it as a number of one byte.
+        let cases: [(&[u8], usize); 3] = [
+            (&[0, 0, 0, 0], 4),
+            (&[1, 1, 8, 1, b'd', 0, 0, 0], 2),
+            (&[0, 0, 2, 1, 8, 2, 0xb, 1, b'f', 0, 0], 2),
+        ];
+        for (lists, added) in cases {
+            let section = table(lists);
+            let completed = complete(&section, 3).unwrap();
+            assert_eq!(completed.added, added);
+            assert_eq!(completed.bytes.len(), section.len() - 5 + added);
+            assert_eq!(usize::from(completed.bytes[0]), completed.bytes.len() - 4);
+            assert_eq!(completed.bytes.last(), Some(&0x77));
+            let lines = gimli::DebugLine::new(&completed.bytes, gimli::LittleEndian);
+            let program = lines.program(gimli::DebugLineOffset(0), 8, None, None);
+            let instructions = program.unwrap().header().raw_program_buf().slice().to_vec();
+            assert_eq!(instructions, [0x77]);
+        }
+    }
+
+    #[test]
+    fn other_tables_are_left_alone() {
+        // All formats are there; entries without formats; a form that nobody knows.
+        for lists in [
+            &[1, 1, 8, 0, 1, 1, 8, 0][..],
+            &[0, 3, 0, 2],
+            &[1, 1, 0x70, 1, 0, 0],
+        ] {
+            assert!(complete(&table(lists), 3).is_none(), "{lists:?}");
+        }
+        let section = table(&[0, 0, 0, 0]);
+        for end in 0..section.len() - 2 {
+            assert!(complete(&section[..end], 3).is_none(), "{end}");
+        }
+        let mut old = section.clone();
+        old[7] = 4;
+        assert!(complete(&old, 3).is_none());
+    }
+}

@@ -211,7 +211,7 @@ fn with_sign(number: i128, form: DwForm) -> Option<i128> {
         return Some(number);
     };
     let unused = 128u32.checked_sub(*bits)?;
-    Some(number.checked_shl(unused)?.checked_shr(unused)?)
+    number.checked_shl(unused)?.checked_shr(unused)
 }
 
 /// The ranges of a list of discriminants; nothing if it is malformed. Source: DWARF 5 §5.7.10.

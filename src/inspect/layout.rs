@@ -116,10 +116,11 @@ pub(super) fn is_class(types: &TypeTable, ty: TypeId) -> bool {
 fn named(types: &TypeTable, ty: TypeId) -> TypeId {
     let mut next = ty;
     for _ in 0..64 {
-        match types.get(next).kind {
-            TypeKind::Typedef(target) | TypeKind::Qualified(_, target) => next = target,
-            _ => break,
-        }
+        let (TypeKind::Typedef(target) | TypeKind::Qualified(_, target)) = types.get(next).kind
+        else {
+            break;
+        };
+        next = target;
     }
     next
 }

@@ -78,16 +78,15 @@ impl<'p> LegacyReader<'p, '_> {
             }
             // The bit of a lane, widened.
             conversions => {
-                let is_bit = |item: &Item<'_>| match item.operation {
-                    Operation::Convert { base_type } => {
-                        let unit = expression.unit;
-                        let bit = IntegerType {
-                            bits: 1,
-                            signed: false,
-                        };
-                        self.integer(unit, base_type) == Some(bit)
-                    }
-                    _ => false,
+                let is_bit = |item: &Item<'_>| {
+                    let Operation::Convert { base_type } = item.operation else {
+                        return false;
+                    };
+                    let bit = IntegerType {
+                        bits: 1,
+                        signed: false,
+                    };
+                    self.integer(expression.unit, base_type) == Some(bit)
                 };
                 let (bit, rest) = conversions.split_first()?;
                 let is_value = rest.last()?.operation == Operation::StackValue;

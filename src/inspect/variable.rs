@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::context::{FrameContext, VariableContext};
 use super::layout::{LaneTypes, has_moving_members, is_class, is_truth_value, is_vector_of_bytes};
-use super::legacy::Meanings;
+use super::legacy::{LegacyReader, Meanings};
 use super::plan::{FramePlan, Listed, PlannedVariable};
 use super::stop::StopFrame;
 use super::value::{Contents, LocationReading, NotUnderstood, Rare, VariableValue};
@@ -230,14 +230,7 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
         let contents = if let (Some(legacy), Some(bits), Some(expression)) =
             (within.legacy, bit_size, expression)
         {
-            let byte_elements = is_vector_of_bytes(types, ty);
-            let address = self.frame.lookup_address();
-            let is_class = is_class(types, ty);
-            let object = ObjectShape {
-                bits,
-                byte_elements,
-                slot_pointer: legacy.slot_pointer(variable, self.function, is_class, address)?,
-            };
+            let object = self.shape_of(planned, (ty, bits), types, legacy)?;
             let truth = match is_truth_value(types, ty) {
                 true => {
                     legacy.truth_meaning(&expression, self.frame.call_frame().code_address())?
@@ -269,6 +262,28 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
         };
         self.follow_pointers(&contents, ty, within, types, &mut found.lane_types);
         Ok(contents)
+    }
+
+    /// What is known of an object whose location is not meant by the letter.
+    fn shape_of(
+        &self,
+        planned: &PlannedVariable<'a>,
+        (ty, bits): (TypeId, u64),
+        types: &TypeTable,
+        legacy: &LegacyReader<'p, 'a>,
+    ) -> Result<ObjectShape> {
+        let address = self.frame.lookup_address();
+        let is_class = is_class(types, ty);
+        Ok(ObjectShape {
+            bits,
+            byte_elements: is_vector_of_bytes(types, ty),
+            slot_pointer: legacy.slot_pointer(
+                &planned.variable,
+                self.function,
+                is_class,
+                address,
+            )?,
+        })
     }
 
     /// What the list at an offset of the section of a unit says here. A list that has been searched is not searched again.
