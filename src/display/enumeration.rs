@@ -20,7 +20,7 @@ impl Printer<'_> {
             return self.out.put(INCOMPLETE);
         };
         let size = part.bit_field.unwrap_or(full);
-        if size == 0 {
+        if size == 0 && part.bit_field.is_none() {
             // No bits are needed to tell one value.
             return match enumerators {
                 [only] => self.out.put(&only.name),

@@ -37,7 +37,7 @@ impl Printer<'_> {
             });
         }
         let size = part.bit_field.unwrap_or(base.bit_size.into());
-        if size == 0 {
+        if size == 0 && part.bit_field.is_none() {
             return self.without_bits(name);
         }
         if let Some(lost) = self.bits.state(part.bit_offset, size).text() {
