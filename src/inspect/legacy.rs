@@ -204,6 +204,10 @@ impl<'p, 'a> LegacyReader<'p, 'a> {
         let Some(LocationAttribute::Expression(expression)) = variable.location else {
             return Ok(SlotPointer::Generic);
         };
+        // Nearly no location ends so.
+        if expression.bytes.last() != Some(&DEREF) {
+            return Ok(SlotPointer::Generic);
+        }
         let Some(slot) = Slot::of(&expression).filter(|slot| slot.leads_to_object) else {
             return Ok(SlotPointer::Generic);
         };
@@ -517,6 +521,9 @@ impl<'p, 'a> UnitReader<'p, 'a> {
         Ok(())
     }
 }
+
+/// The code of `DW_OP_deref`.
+const DEREF: u8 = first_code(Opcode::Deref);
 
 /// The code of `DW_OP_bregx`. No vector register has a number that `DW_OP_breg0` to `DW_OP_breg31` could name.
 const BREGX: u8 = first_code(Opcode::Bregx);
