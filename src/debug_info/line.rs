@@ -309,8 +309,8 @@ fn rows_without_names<'a>(
     (offset, address_size): (usize, u8),
     held: &Held,
 ) -> Option<Rows<'a>> {
-    let completed = complete(section, offset)?;
-    let lines = gimli::DebugLine::new(&completed.bytes, gimli::LittleEndian);
+    let bytes = complete(section, offset)?;
+    let lines = gimli::DebugLine::new(&bytes, gimli::LittleEndian);
     let program = lines.program(DebugLineOffset(0), address_size, None, None);
     let executed = execute(&program.ok()?, offset, held);
     Some(Rows {

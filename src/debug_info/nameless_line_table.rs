@@ -9,23 +9,15 @@ use super::unit_length::UnitLength;
 use crate::error::{Error, Result};
 use crate::expr::Cursor;
 
-/// A copy of a line table.
-#[derive(Debug)]
-pub(crate) struct Completed {
-    /// The table alone, which begins at the first byte.
-    pub(crate) bytes: Vec<u8>,
-    /// How many bytes it is longer than the table in the section. They are in its header.
-    pub(crate) added: usize,
-}
-
 /// A list of formats with a path as text in the entry, and none.
 const FORMATS: [u8; 3] = [1, dw::DW_LNCT_path.0 as u8, dw::DW_FORM_string.0 as u8];
 
 /// Copies the line table at an offset of a section, with a format for each list that has neither formats nor entries. Nothing if
-/// there is no such list, or the table is not as DWARF 5 has it.
+/// there is no such list, or the table is not as DWARF 5 has it. The copy is the table alone; what it is longer than the
+/// table is in its lengths.
 ///
 /// The caller pays for as many bytes as the section has after the offset.
-pub(crate) fn complete(section: &[u8], offset: usize) -> Option<Completed> {
+pub(crate) fn complete(section: &[u8], offset: usize) -> Option<Vec<u8>> {
     let header = Header::read(section, offset).ok()?;
     let lists = header.lists.into_iter().flatten().collect::<Vec<usize>>();
     let added = lists.len().checked_mul(FORMATS.len().checked_sub(1)?)?;
@@ -49,7 +41,7 @@ pub(crate) fn complete(section: &[u8], offset: usize) -> Option<Completed> {
         let number = u64::from_le_bytes(number).checked_add(added as u64)?;
         field.copy_from_slice(number.to_le_bytes().get(..size)?);
     }
-    Some(Completed { bytes, added })
+    Some(bytes)
 }
 
 /// Where things are in a table of DWARF 5, in the section.
@@ -162,12 +154,11 @@ mod tests {
         ];
         for (lists, added) in cases {
             let section = table(lists);
-            let completed = complete(&section, 3).unwrap();
-            assert_eq!(completed.added, added);
-            assert_eq!(completed.bytes.len(), section.len() - 5 + added);
-            assert_eq!(usize::from(completed.bytes[0]), completed.bytes.len() - 4);
-            assert_eq!(completed.bytes.last(), Some(&0x77));
-            let lines = gimli::DebugLine::new(&completed.bytes, gimli::LittleEndian);
+            let bytes = complete(&section, 3).unwrap();
+            assert_eq!(bytes.len(), section.len() - 5 + added);
+            assert_eq!(usize::from(bytes[0]), bytes.len() - 4);
+            assert_eq!(bytes.last(), Some(&0x77));
+            let lines = gimli::DebugLine::new(&bytes, gimli::LittleEndian);
             let program = lines.program(gimli::DebugLineOffset(0), 8, None, None);
             let instructions = program.unwrap().header().raw_program_buf().slice().to_vec();
             assert_eq!(instructions, [0x77]);

@@ -3,6 +3,7 @@
 //! The library's line tables serve look-ups by unit and leave out what no look-up needs; here gimli is
 //! asked for everything. Source: DWARF 5 §6.2.
 
+use core::ops::Range;
 use std::borrow::Cow;
 use std::io::{self, Write};
 
@@ -127,7 +128,9 @@ impl<'a> Lines<'a> {
             match table.program(DebugLineOffset(next), 8, None, None) {
                 Ok(program) if output.json() => self.json(program, output)?,
                 Ok(program) => self.text(program, output)?,
-                Err(gimli::Error::MissingFileEntryFormatPath) => self.nameless(next, output)?,
+                Err(gimli::Error::MissingFileEntryFormatPath) => {
+                    self.nameless(next..end, output)?
+                }
                 Err(error) => output.problem(&self.malformed(next, error))?,
             }
             next = end;
@@ -136,15 +139,16 @@ impl<'a> Lines<'a> {
     }
 
     /// Prints a table that has no directories or no files, and no formats for them.
-    fn nameless(&self, offset: usize, output: &mut Output<'_>) -> io::Result<()> {
+    fn nameless(&self, table: Range<usize>, output: &mut Output<'_>) -> io::Result<()> {
+        let offset = table.start;
         let refused = || self.malformed(offset, gimli::Error::MissingFileEntryFormatPath);
-        let Some(completed) = complete(&self.bytes, offset) else {
+        let Some(bytes) = complete(&self.bytes, offset) else {
             return output.problem(&refused());
         };
         let lines = Lines {
-            bytes: Bytes::new(&completed.bytes, gimli::LittleEndian),
+            bytes: Bytes::new(&bytes, gimli::LittleEndian),
             start: offset,
-            added: completed.added,
+            added: bytes.len().saturating_sub(table.len()),
             ..*self
         };
         let table = gimli::DebugLine::from(lines.bytes);
