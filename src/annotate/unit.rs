@@ -457,9 +457,14 @@ impl<'a> Walk<'_, '_, 'a> {
                 bytes,
             });
         }
+        let (header, address_size) = (&self.source.header, self.unit.encoding().address_size);
         let encoding = Encoding {
-            address_size: self.unit.encoding().address_size,
-            offset_size: self.source.header.format().word_size(),
+            address_size,
+            offset_size: Encoding::reference_size(
+                header.version(),
+                address_size,
+                header.format().word_size(),
+            ),
             dialect: Dialect::User,
         };
         for expression in &self.expressions {

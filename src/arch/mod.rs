@@ -33,7 +33,9 @@ pub(crate) use processor::AccumulationFile;
 pub use processor::{
     Architecture, Family, FlatScratch, Processor, ScratchAddressing, TargetFeature,
 };
-pub use register::{Register, RegisterClass, RegisterKind, RegisterName, RegisterRange};
+pub use register::{
+    Register, RegisterClass, RegisterKind, RegisterName, RegisterRange, UnnumberedRegister,
+};
 pub use space::{AddressSpace, MemorySpace};
 pub use target_id::{CodeObjectVersion, FeatureSetting, TargetId};
 

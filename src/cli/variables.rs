@@ -267,16 +267,25 @@ fn print_scopes(
 }
 
 /// A variable by its declaration, as `int *g`. `with_line`: says where it is declared, to tell it from others of its name.
+/// Splits a type before so many pairs of brackets at its end; it is left whole if there are fewer.
+fn split_brackets(ty: &str, count: usize) -> (&str, &str) {
+    let mut rest = ty;
+    for _ in 0..count {
+        let inner = rest.strip_suffix(']').and_then(|rest| rest.rfind('['));
+        match inner.and_then(|at| rest.get(..at)) {
+            Some(before) => rest = before,
+            // A long name is cut.
+            None => return (ty, ""),
+        }
+    }
+    ty.split_at_checked(rest.len()).unwrap_or((ty, ""))
+}
+
 fn row(variable: &VariableDocument, with_line: bool) -> Row<'_> {
     let ty = variable.ty.to_string();
-    let (before, mut after) = match ty.split_once('[') {
-        // Lengths stand after the name; types within parentheses are left as they are.
-        Some((element, lengths)) if !ty.contains('(') => {
-            (format!("{element} "), format!("[{lengths}"))
-        }
-        Some(_) | None if ty.ends_with('*') => (ty.clone(), String::new()),
-        Some(_) | None => (format!("{ty} "), String::new()),
-    };
+    let (before, lengths) = split_brackets(&ty, variable.brackets);
+    let space = if before.ends_with('*') { "" } else { " " };
+    let (before, mut after) = (format!("{before}{space}"), lengths.to_owned());
     if let (true, Some(line)) = (with_line, variable.decl.line) {
         after.push_str(&format!(" (line {line})"));
     }

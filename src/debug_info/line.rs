@@ -4,6 +4,7 @@
 //! that can be searched. The names of files are left to `source_file`. Source: DWARF 5 §6.2.
 
 use core::ops::Range;
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use gimli::{DebugLineOffset, LineInstruction, LineRow, SectionId};
@@ -11,7 +12,7 @@ use gimli::{DebugLineOffset, LineInstruction, LineRow, SectionId};
 use super::id::UnitId;
 use super::range_map::RangeMap;
 use super::raw_list::is_discarded;
-use super::{Bytes, DebugInfo};
+use super::{Bytes, DebugInfo, complete};
 use crate::error::{Error, Result};
 use crate::meter::Held;
 use crate::sync::lock;
@@ -51,7 +52,11 @@ pub struct Row {
 /// A line table: the files it names, and its rows.
 #[derive(Debug)]
 pub struct LineTable<'a> {
-    pub(super) program: gimli::IncompleteLineProgram<Bytes<'a>>,
+    version: u16,
+    /// Where it is in the section.
+    pub(super) offset: usize,
+    /// Nothing if it names no files: its rows are known then.
+    program: Option<gimli::IncompleteLineProgram<Bytes<'a>>>,
     /// The number of the file with the table.
     pub(super) file: usize,
     rows: OnceLock<Rows<'a>>,
@@ -59,14 +64,27 @@ pub struct LineTable<'a> {
     held: Held,
 }
 
+/// The row that an address belongs to.
+#[derive(Clone, Debug)]
+pub(super) struct FoundRow<'t> {
+    pub(super) row: &'t Row,
+    /// The rows before it in its sequence.
+    pub(super) before: &'t [Row],
+    /// The addresses that belong to it.
+    pub(super) range: Range<u64>,
+}
+
 /// What executing a line program gives.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Rows<'a> {
     rows: Vec<Row>,
     /// Ranges of numbers in `rows`, by address.
     sequences: RangeMap<(usize, usize)>,
-    /// The header with the files that `DW_LNE_define_file` added.
-    pub(super) header: gimli::LineProgramHeader<Bytes<'a>>,
+    /// The same of sequences that have the same addresses, in the order of the program: those of functions that a linker found
+    /// to have the same code.
+    twins: BTreeMap<(u64, u64), Vec<(usize, usize)>>,
+    /// The header with the files that `DW_LNE_define_file` added, if there is one.
+    pub(super) header: Option<gimli::LineProgramHeader<Bytes<'a>>>,
     /// What ended the program before its end.
     broken: Option<Error>,
 }
@@ -75,13 +93,13 @@ impl<'a> LineTable<'a> {
     /// The version of the table.
     #[must_use]
     pub fn version(&self) -> u16 {
-        self.program.header().version()
+        self.version
     }
 
     /// How many files the header lists.
     #[must_use]
     pub fn file_count(&self) -> usize {
-        self.program.header().file_names().len()
+        self.header().map_or(0, |header| header.file_names().len())
     }
 
     /// The number of the first file in the header: 1 before DWARF 5, else 0.
@@ -105,30 +123,97 @@ impl<'a> LineTable<'a> {
 
     /// The row that `pc` belongs to, and the address of the next row: the last row at or before `pc` in
     /// the sequence that contains it.
+    ///
+    /// Of sequences with the same addresses it is the first, whose code a linker keeps that finds functions with the same code.
     #[must_use]
     pub fn find(&self, pc: u64) -> Option<(&Row, Range<u64>)> {
-        let executed = self.executed();
-        let (first, end) = executed.sequences.get(pc)?;
-        let rows = executed.rows.get(first..end)?;
-        let after = rows.partition_point(|row| row.address <= pc);
-        let row = rows.get(after.checked_sub(1)?)?;
-        let next = rows.get(after)?;
-        Some((row, row.address..next.address))
+        let found = self.find_declared(pc, || None)?;
+        Some((found.row, found.range))
     }
 
-    /// Returns the row that `pc` belongs to, and the rows before it in its sequence.
-    pub(super) fn find_with(&self, pc: u64) -> Option<(&Row, &[Row])> {
+    /// The same; of sequences with the same addresses the one of a function.
+    ///
+    /// * `declaration`: the number of the file and the line where the function is declared. Only asked for if it matters.
+    pub(super) fn find_declared(
+        &self,
+        pc: u64,
+        declaration: impl FnOnce() -> Option<(u64, u64)>,
+    ) -> Option<FoundRow<'_>> {
         let executed = self.executed();
-        let (first, end) = executed.sequences.get(pc)?;
+        let mut found = executed.sequences.get(pc)?;
+        if let Some(twins) = executed.twins_of(found) {
+            let first = twins.first().copied()?;
+            let own = declaration().and_then(|place| executed.nearest(twins, place));
+            found = own.unwrap_or(first);
+        }
+        let (first, end) = found;
         let rows = executed.rows.get(first..end)?;
         let after = rows.partition_point(|row| row.address <= pc);
         let (row, before) = rows.get(..after)?.split_last()?;
-        Some((row, before))
+        let next = rows.get(after)?;
+        Some(FoundRow {
+            row,
+            before,
+            range: row.address..next.address,
+        })
+    }
+
+    /// The header, if the table names files.
+    pub(super) fn header(&self) -> Option<&gimli::LineProgramHeader<Bytes<'a>>> {
+        (self.program.as_ref()).map(gimli::IncompleteLineProgram::header)
     }
 
     pub(super) fn executed(&self) -> &Rows<'a> {
-        self.rows.get_or_init(|| execute(&self.program, &self.held))
+        self.rows.get_or_init(|| match &self.program {
+            Some(program) => execute(program, self.offset, &self.held),
+            None => Rows::default(),
+        })
     }
+}
+
+impl Rows<'_> {
+    /// The sequences that have the same addresses as one, if there are others.
+    fn twins_of(&self, (first, end): (usize, usize)) -> Option<&[(usize, usize)]> {
+        if self.twins.is_empty() {
+            return None;
+        }
+        let rows = self.rows.get(first..end)?;
+        let key = (rows.first()?.address, rows.last()?.address);
+        self.twins.get(&key).map(Vec::as_slice)
+    }
+
+    /// The sequence that begins nearest after the place where a function is declared.
+    fn nearest(
+        &self,
+        twins: &[(usize, usize)],
+        (file, line): (u64, u64),
+    ) -> Option<(usize, usize)> {
+        /// So many functions are looked at.
+        const MOST: usize = 64;
+        let after = |twin: &(usize, usize)| {
+            let rows = self.rows.get(twin.0..twin.1)?;
+            let first = rows.iter().take(MOST).find(|row| row.line != 0)?;
+            let lines = first.line.checked_sub(line)?;
+            (first.file == file).then_some((lines, *twin))
+        };
+        let found = twins.iter().take(MOST).filter_map(after);
+        found.min_by_key(|(lines, _)| *lines).map(|(_, twin)| twin)
+    }
+}
+
+/// Sequences that have the same addresses as others.
+fn twins(sequences: &[(Range<u64>, (usize, usize))]) -> BTreeMap<(u64, u64), Vec<(usize, usize)>> {
+    let mut sorted: Vec<_> = sequences.iter().collect();
+    sorted.sort_by_key(|(range, _)| (range.start, range.end));
+    let groups = sorted.chunk_by(|(one, _), (other, _)| one == other);
+    let several = groups.filter(|group| group.len() > 1);
+    several
+        .filter_map(|group| {
+            let (range, _) = group.first()?;
+            let rows = group.iter().map(|(_, rows)| *rows).collect();
+            Some(((range.start, range.end), rows))
+        })
+        .collect()
 }
 
 impl<'a> DebugInfo<'a> {
@@ -191,26 +276,41 @@ impl<'a> DebugInfo<'a> {
         if *read > size.saturating_mul(OVERLAP) {
             return Err(place("too many line tables overlap"));
         }
-        let program = file
-            .dwarf
-            .debug_line
-            .program(
-                DebugLineOffset(offset),
-                entry.header.address_size(),
-                None,
-                None,
-            )
-            .map_err(error)?;
+        let held = Held::new(Arc::clone(self.meter()));
+        let lines = &file.dwarf.debug_line;
+        let address_size = entry.header.address_size();
+        let program = match lines.program(DebugLineOffset(offset), address_size, None, None) {
+            Ok(program) => program,
+            Err(gimli::Error::MissingFileEntryFormatPath) => {
+                let section = gimli::Section::reader(lines).slice();
+                let length = section.len().saturating_sub(offset);
+                *read = read.saturating_add(length);
+                held.meter().pass(length)?;
+                let rows = rows_without_names(section, (offset, address_size), &held);
+                let rows = rows.ok_or_else(|| error(gimli::Error::MissingFileEntryFormatPath))?;
+                return Ok(LineTable {
+                    // Older tables have no formats.
+                    version: 5,
+                    offset,
+                    program: None,
+                    file: entry.file,
+                    rows: OnceLock::from(rows),
+                    held,
+                });
+            }
+            Err(other) => return Err(error(other)),
+        };
         let length = program.header().header_length();
         *read = read.saturating_add(length);
-        let held = Held::new(Arc::clone(self.meter()));
         held.meter().pass(length)?;
         let header = program.header();
         let names = (header.file_names().len()).saturating_add(header.include_directories().len());
         let size = size_of::<gimli::FileEntry<Bytes<'a>>>() as u64;
         held.hold(size.saturating_mul(names as u64))?;
         Ok(LineTable {
-            program,
+            version: header.version(),
+            offset,
+            program: Some(program),
             file: entry.file,
             rows: OnceLock::new(),
             held,
@@ -218,21 +318,46 @@ impl<'a> DebugInfo<'a> {
     }
 }
 
+/// The rows of a table that has no directories or no files, and no formats for them.
+fn rows_without_names<'a>(
+    section: &[u8],
+    (offset, address_size): (usize, u8),
+    held: &Held,
+) -> Option<Rows<'a>> {
+    let bytes = complete(section, offset)?;
+    let lines = gimli::DebugLine::new(&bytes, gimli::LittleEndian);
+    let program = lines.program(DebugLineOffset(0), address_size, None, None);
+    let executed = execute(&program.ok()?, offset, held);
+    Some(Rows {
+        rows: executed.rows,
+        sequences: executed.sequences,
+        twins: executed.twins,
+        header: None,
+        broken: executed.broken,
+    })
+}
+
 /// Executes a line program. gimli executes the instructions; the loop is ours because its own would
 /// overflow on the lowest possible `DW_LNS_advance_line`.
-fn execute<'a>(program: &gimli::IncompleteLineProgram<Bytes<'a>>, held: &Held) -> Rows<'a> {
+///
+/// * `offset`: where the table is in the section.
+fn execute<'a>(
+    program: &gimli::IncompleteLineProgram<Bytes<'a>>,
+    offset: usize,
+    held: &Held,
+) -> Rows<'a> {
     let mut program = program.clone();
     let mut rows = Vec::new();
     let mut sequences = Vec::new();
-    let offset = program.header().offset().0 as u64;
     let fault = |error: gimli::Error| {
-        Error::malformed("line program", error.to_string()).within(".debug_line", offset)
+        Error::malformed("line program", error.to_string()).within(".debug_line", offset as u64)
     };
     let broken = run(&mut program, &mut rows, &mut sequences, held, fault).err();
     Rows {
+        twins: twins(&sequences),
         sequences: RangeMap::new(sequences),
         rows,
-        header: program.header().clone(),
+        header: Some(program.header().clone()),
         broken,
     }
 }

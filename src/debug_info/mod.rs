@@ -47,6 +47,7 @@ mod layout;
 mod line;
 mod location_list;
 pub(crate) mod name_index;
+mod nameless_line_table;
 mod range_map;
 mod ranges;
 pub(crate) mod raw_list;
@@ -85,10 +86,13 @@ pub(crate) use index_table::{IndexFault, IndexTable, index_of};
 pub(crate) use layout::{Layout, Question};
 pub use line::{LineTable, Row};
 pub use location_list::LocationEntries;
+pub(crate) use nameless_line_table::complete;
 pub use scope::InlinedCall;
 pub use source_file::SourceFile;
 pub use source_frame::{SourceFrame, SourceFrames};
 pub use source_line::SourceLine;
+#[cfg(feature = "serde")]
+pub(crate) use type_name::brackets_after_name;
 pub use type_name::type_name;
 #[cfg(feature = "serde")]
 pub(crate) use unit::type_signature;

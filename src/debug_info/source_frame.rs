@@ -131,7 +131,7 @@ impl<'a> DebugInfo<'a> {
     /// # Errors
     /// If nothing is found, but something that might have led to it could not be read.
     pub fn source_frames(&self, pc: u64) -> Result<SourceFrames<'_, 'a>> {
-        let place = self.row_at(pc)?.map(|(place, _)| place);
+        let place = self.place_of(pc)?.map(|(place, _)| place);
         self.frames_from(pc, place, &self.question())
     }
 
@@ -145,7 +145,7 @@ impl<'a> DebugInfo<'a> {
         pc: u64,
         meter: &Meter,
     ) -> Result<SourceFrames<'_, 'a>> {
-        let place = match self.row_at(pc)? {
+        let place = match self.place_of(pc)? {
             Some((place, before)) if place.line == 0 => {
                 Some(self.place_before(pc, before, meter)?.unwrap_or(place))
             }
@@ -200,12 +200,12 @@ impl<'a> DebugInfo<'a> {
     }
 
     /// Returns the place of the row of `pc`, and the rows before it in its sequence.
-    fn row_at(&self, pc: u64) -> Result<Option<(Place, &[Row])>> {
+    fn place_of(&self, pc: u64) -> Result<Option<(Place, &[Row])>> {
         let Some(unit) = self.find_unit(pc)? else {
             return Ok(None);
         };
-        let found = self.lines_of(unit)?.and_then(|table| table.find_with(pc));
-        Ok(found.map(|(row, before)| (Place::of_row(unit, row, false), before)))
+        let found = (self.lines_of(unit)?).and_then(|table| self.row_at(table, pc));
+        Ok(found.map(|found| (Place::of_row(unit, found.row, false), found.before)))
     }
 
     /// Returns the place of the last of `rows` with a line that is in the same function and inlined call as `pc`.

@@ -409,6 +409,20 @@ impl<'a> DebugInfo<'a> {
         names
     }
 
+    /// The static data member of a record at an entry.
+    ///
+    /// # Errors
+    /// If there is no entry.
+    pub(crate) fn constant_member(&self, id: DieId, meter: &Meter) -> Result<Variable<'a>> {
+        pay_for_variable(meter)?;
+        let variable = self.variable(&self.die(id)?, meter);
+        pay_for_names(meter, &variable)?;
+        Ok(Variable {
+            kind: VariableKind::Constant,
+            ..variable
+        })
+    }
+
     /// Reads the variable, parameter or constant `die`; its scope is left to the caller.
     fn variable(&self, die: &Die<'a>, meter: &Meter) -> Variable<'a> {
         let mut problem = None;

@@ -3,6 +3,7 @@
 //! The library's line tables serve look-ups by unit and leave out what no look-up needs; here gimli is
 //! asked for everything. Source: DWARF 5 §6.2.
 
+use core::ops::Range;
 use std::borrow::Cow;
 use std::io::{self, Write};
 
@@ -18,7 +19,7 @@ use super::digits::{push_hex, push_right};
 use super::list::address;
 use super::names::quoted;
 use super::output::Output;
-use crate::debug_info::{Bytes, UnitLength};
+use crate::debug_info::{Bytes, UnitLength, complete};
 use crate::error::Error;
 use crate::report::{Hex, hex_bytes};
 
@@ -32,6 +33,9 @@ struct Lines<'a> {
     bytes: Bytes<'a>,
     strings: DebugStr<Bytes<'a>>,
     line_strings: DebugLineStr<Bytes<'a>>,
+    /// Where the bytes are in the section, and how many of them are not in there but in the header of their table.
+    start: usize,
+    added: usize,
 }
 
 #[derive(Serialize)]
@@ -96,6 +100,8 @@ pub(super) fn dump(sources: &Sources<'_>, output: &mut Output<'_>) -> Result<(),
             bytes,
             strings: sources.bytes(split, ".debug_str")?.into(),
             line_strings: sources.bytes(split, ".debug_line_str")?.into(),
+            start: 0,
+            added: 0,
         };
         lines.tables(output)?;
     }
@@ -122,11 +128,40 @@ impl<'a> Lines<'a> {
             match table.program(DebugLineOffset(next), 8, None, None) {
                 Ok(program) if output.json() => self.json(program, output)?,
                 Ok(program) => self.text(program, output)?,
+                Err(gimli::Error::MissingFileEntryFormatPath) => {
+                    self.nameless(next..end, output)?
+                }
                 Err(error) => output.problem(&self.malformed(next, error))?,
             }
             next = end;
         }
         Ok(())
+    }
+
+    /// Prints a table that has no directories or no files, and no formats for them.
+    fn nameless(&self, table: Range<usize>, output: &mut Output<'_>) -> io::Result<()> {
+        let offset = table.start;
+        let refused = || self.malformed(offset, gimli::Error::MissingFileEntryFormatPath);
+        let Some(bytes) = complete(&self.bytes, offset) else {
+            return output.problem(&refused());
+        };
+        let lines = Lines {
+            bytes: Bytes::new(&bytes, gimli::LittleEndian),
+            start: offset,
+            added: bytes.len().saturating_sub(table.len()),
+            ..*self
+        };
+        let table = gimli::DebugLine::from(lines.bytes);
+        match table.program(DebugLineOffset(0), 8, None, None) {
+            Ok(program) if output.json() => lines.json(program, output),
+            Ok(program) => lines.text(program, output),
+            Err(_) => output.problem(&refused()),
+        }
+    }
+
+    /// Where a table is in the section.
+    fn offset(&self, header: &LineProgramHeader<Bytes<'a>>) -> usize {
+        header.offset().0.saturating_add(self.start)
     }
 
     fn malformed(&self, offset: usize, error: gimli::Error) -> Error {
@@ -160,7 +195,7 @@ impl<'a> Lines<'a> {
         mut program: IncompleteLineProgram<Bytes<'a>>,
         output: &mut Output<'_>,
     ) -> io::Result<()> {
-        let offset = program.header().offset().0;
+        let offset = self.offset(program.header());
         self.header(program.header(), output)?;
         self.files(program.header(), output)?;
         writeln!(output)?;
@@ -185,9 +220,10 @@ impl<'a> Lines<'a> {
     ) -> io::Result<()> {
         let size = header.format().word_size();
         let bits = u32::from(size).saturating_mul(8);
-        writeln!(output, "debug_line[{:#010x}]", header.offset().0)?;
+        writeln!(output, "debug_line[{:#010x}]", self.offset(header))?;
         writeln!(output, "Line table prologue:")?;
-        let length = address(header.unit_length() as u64, size);
+        let length = header.unit_length().saturating_sub(self.added);
+        let length = address(length as u64, size);
         writeln!(output, "    total_length: {length}")?;
         writeln!(output, "          format: DWARF{bits}")?;
         writeln!(output, "         version: {}", header.version())?;
@@ -201,7 +237,8 @@ impl<'a> Lines<'a> {
             let selector = self.bytes.slice().get(at).copied().unwrap_or(0);
             writeln!(output, " seg_select_size: {selector}")?;
         }
-        let length = address(header.header_length() as u64, size);
+        let length = header.header_length().saturating_sub(self.added);
+        let length = address(length as u64, size);
         writeln!(output, " prologue_length: {length}")?;
         writeln!(
             output,
@@ -272,7 +309,7 @@ impl<'a> Lines<'a> {
         output: &mut Output<'_>,
     ) -> io::Result<()> {
         let header = program.header();
-        let offset = header.offset().0;
+        let offset = self.offset(header);
         let text = |value| self.string(value).unwrap_or_default().into_owned();
         let files = header.file_names().iter().map(|file| FileFields {
             name: text(file.path_name()),

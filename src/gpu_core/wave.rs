@@ -16,7 +16,9 @@ use super::save_area::SavedWave;
 use super::scratch::Scratch;
 use super::stop::StopReasons;
 use super::trap::SavedWords;
-use crate::arch::{Apertures, ProcessAddress, Register, RegisterClass, WaveSize};
+use crate::arch::{
+    Apertures, ProcessAddress, Register, RegisterClass, UnnumberedRegister, WaveSize,
+};
 use crate::wave::{self, AccessError, Memory, Wave};
 
 /// What is kept of a wave.
@@ -374,6 +376,23 @@ impl Wave for CoreWave<'_, '_> {
             Some(at) if self.core.memory.read(at, out) => Ok(()),
             _ => Err(AccessError::Unavailable),
         }
+    }
+
+    fn read_unnumbered(&self, register: UnnumberedRegister) -> Result<u64, AccessError> {
+        let saved = |name| self.hardware_register(name);
+        let value = match register {
+            UnnumberedRegister::M0 => saved(HardwareRegister::M0),
+            UnnumberedRegister::Mode => saved(HardwareRegister::Mode),
+            UnnumberedRegister::TrapSts => saved(HardwareRegister::Trapsts),
+            UnnumberedRegister::FlatScratch => saved(HardwareRegister::FlatScratch),
+            UnnumberedRegister::XnackMask => saved(HardwareRegister::XnackMask),
+            UnnumberedRegister::StatePriv => saved(HardwareRegister::StatePriv),
+            UnnumberedRegister::ExcpFlagPriv => saved(HardwareRegister::ExcpFlagPriv),
+            UnnumberedRegister::ExcpFlagUser => saved(HardwareRegister::ExcpFlagUser),
+            UnnumberedRegister::TrapCtrl => saved(HardwareRegister::TrapCtrl),
+            UnnumberedRegister::Ttmp(number) => self.trap_temporary(number.into()).map(u64::from),
+        };
+        value.ok_or(AccessError::Unavailable)
     }
 
     fn apertures(&self) -> Option<Apertures> {

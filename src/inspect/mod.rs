@@ -53,6 +53,7 @@ mod prologue;
 mod stop;
 mod symbols;
 mod trap;
+mod truth;
 mod undescribed;
 mod value;
 mod variable;

@@ -4,8 +4,8 @@ use core::cell::OnceCell;
 use std::sync::Arc;
 
 use super::context::{FrameContext, VariableContext};
-use super::layout::{LaneTypes, has_moving_members, is_vector_of_bytes};
-use super::legacy::Meanings;
+use super::layout::{LaneTypes, has_moving_members, is_class, is_truth_value, is_vector_of_bytes};
+use super::legacy::{LegacyReader, Meanings};
 use super::plan::{FramePlan, Listed, PlannedVariable};
 use super::stop::StopFrame;
 use super::value::{Contents, LocationReading, NotUnderstood, Rare, VariableValue};
@@ -266,12 +266,17 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
         let contents = if let (Some(legacy), Some(bits), Some(expression)) =
             (within.legacy, bit_size, expression)
         {
-            let byte_elements = is_vector_of_bytes(types, ty);
-            let object = ObjectShape {
-                bits,
-                byte_elements,
+            let object = self.shape_of(planned, (ty, bits), types, legacy)?;
+            let truth = match is_truth_value(types, ty) {
+                true => {
+                    legacy.truth_meaning(&expression, self.frame.call_frame().code_address())?
+                }
+                false => None,
             };
-            let meanings = legacy.planned_meaning(&expression, object, planned)?;
+            let meanings = match truth {
+                Some(meanings) => meanings,
+                None => legacy.planned_meaning(&expression, object, planned)?,
+            };
             self.fetch_meant(meanings, object, within, found)?
         } else {
             let attribute = match (within.legacy, expression) {
@@ -293,6 +298,28 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
         };
         self.follow_pointers(&contents, ty, within, types, &mut found.lane_types);
         Ok(contents)
+    }
+
+    /// What is known of an object whose location is not meant by the letter.
+    fn shape_of(
+        &self,
+        planned: &PlannedVariable<'a>,
+        (ty, bits): (TypeId, u64),
+        types: &TypeTable,
+        legacy: &LegacyReader<'p, 'a>,
+    ) -> Result<ObjectShape> {
+        let address = self.frame.lookup_address();
+        let is_class = is_class(types, ty);
+        Ok(ObjectShape {
+            bits,
+            byte_elements: is_vector_of_bytes(types, ty),
+            slot_pointer: legacy.slot_pointer(
+                &planned.variable,
+                self.function,
+                is_class,
+                address,
+            )?,
+        })
     }
 
     /// What the list at an offset of the section of a unit says here. A list that has been searched is not searched again.

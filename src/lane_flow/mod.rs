@@ -105,6 +105,7 @@ mod switches;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod uniform;
 mod value;
 mod vector;
 mod walk;
@@ -118,6 +119,7 @@ pub use place::{DwordPlace, Slot};
 pub use plan::{ActiveLanes, LanePlan, PlacePlan, RangePlan};
 pub(crate) use possible::{OffLane, Right};
 pub use stop::{Function, LaneFlow};
+pub(crate) use uniform::Uniformity;
 
 /// Why it cannot be told where a lane is.
 #[non_exhaustive]

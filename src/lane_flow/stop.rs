@@ -88,7 +88,7 @@ struct WaveLanes {
 pub(super) struct At {
     pub(super) flow: Arc<FunctionFlow>,
     pub(super) index: usize,
-    is_kernel: bool,
+    pub(super) is_kernel: bool,
 }
 
 /// The functions of a code object. What is found out about one is kept for all waves that stop in it.
@@ -406,7 +406,7 @@ impl<'a> LaneFlow<'a> {
     ///
     /// # Errors
     /// If it cannot be paid for.
-    fn find(
+    pub(super) fn find(
         &self,
         pc: u64,
         is_caller: bool,

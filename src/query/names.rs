@@ -9,10 +9,10 @@ use std::rc::Rc;
 
 use gimli::DwTag;
 use gimli::constants::{
-    DW_AT_declaration, DW_AT_name, DW_TAG_base_type, DW_TAG_class_type, DW_TAG_enumeration_type,
-    DW_TAG_enumerator, DW_TAG_lexical_block, DW_TAG_namespace, DW_TAG_structure_type,
-    DW_TAG_subprogram, DW_TAG_template_alias, DW_TAG_typedef, DW_TAG_union_type,
-    DW_TAG_unspecified_type,
+    DW_AT_declaration, DW_AT_export_symbols, DW_AT_name, DW_TAG_base_type, DW_TAG_class_type,
+    DW_TAG_enumeration_type, DW_TAG_enumerator, DW_TAG_lexical_block, DW_TAG_namespace,
+    DW_TAG_structure_type, DW_TAG_subprogram, DW_TAG_template_alias, DW_TAG_typedef,
+    DW_TAG_union_type, DW_TAG_unspecified_type,
 };
 
 use super::syntax::{Path, Tag};
@@ -40,6 +40,8 @@ pub(super) struct Named {
     pub(super) entity: Entity,
     /// The namespaces, classes and enumerations that it is in, as `a::b`.
     scope: Option<Rc<str>>,
+    /// The same without inline namespaces, if it is in one.
+    short: Option<Rc<str>>,
     is_declaration: bool,
 }
 
@@ -58,6 +60,8 @@ pub(super) struct Names<'d, 'a> {
 struct Open {
     depth: usize,
     scope: Option<Rc<str>>,
+    /// The same without inline namespaces, if there is one.
+    short: Option<Option<Rc<str>>>,
     enumeration: Option<DieId>,
 }
 
@@ -169,6 +173,7 @@ impl<'d, 'a> Names<'d, 'a> {
             }
             let outer = open.last();
             let scope = outer.and_then(|outer| outer.scope.clone());
+            let short = outer.and_then(|outer| outer.short.clone());
             let enumeration = outer.and_then(|outer| outer.enumeration);
             let entity = entity(tag, enumeration);
             let is_scope = opens_scope(tag) && die.has_children();
@@ -186,9 +191,19 @@ impl<'d, 'a> Names<'d, 'a> {
                     _ => scope.clone(),
                 };
                 let enumeration = (tag == DW_TAG_enumeration_type).then(|| die.id());
+                let is_inline = tag == DW_TAG_namespace && die.flag(DW_AT_export_symbols);
+                let shorter = match (&name, &inner) {
+                    (_, None) => None,
+                    _ if is_inline => Some(short.clone().unwrap_or_else(|| scope.clone())),
+                    (Some(name), Some(_)) if is_scope => {
+                        (short.as_ref()).map(|short| Some(inner_scope(short.as_deref(), name)))
+                    }
+                    _ => short.clone(),
+                };
                 open.push(Open {
                     depth,
                     scope: inner,
+                    short: shorter,
                     enumeration,
                 });
             }
@@ -200,6 +215,7 @@ impl<'d, 'a> Names<'d, 'a> {
                     die: die.id(),
                     entity,
                     scope,
+                    short: short.map(|short| short.unwrap_or_else(|| "".into())),
                     is_declaration,
                 };
                 names.entry(name).or_default().push(named);
@@ -213,14 +229,13 @@ impl Named {
     /// Whether it is what a path names: the end of its scopes are the path's, or all if the path is absolute.
     /// An enumerator is in the scope of its enumeration, and in the one around that.
     fn is_at(&self, path: &Path<'_>) -> bool {
-        let scope = self.scope.as_deref().unwrap_or_default();
-        if is_scope_of(path, scope) {
-            return true;
-        }
-        let Entity::Enumerator { .. } = self.entity else {
-            return false;
-        };
-        is_scope_of(path, scope.rsplit_once("::").map_or("", |(outer, _)| outer))
+        let full = self.scope.as_deref().unwrap_or_default();
+        let mut scopes = [Some(full), self.short.as_deref()].into_iter().flatten();
+        scopes.any(|scope| {
+            let outer = || scope.rsplit_once("::").map_or("", |(outer, _)| outer);
+            is_scope_of(path, scope)
+                || matches!(self.entity, Entity::Enumerator { .. }) && is_scope_of(path, outer())
+        })
     }
 }
 

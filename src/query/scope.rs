@@ -49,6 +49,13 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
         self.function.as_ref().map(|function| function.die.unit)
     }
 
+    /// The namespaces and classes that the frame's function is in, as `a::b`.
+    pub(super) fn class(&self) -> &str {
+        let function = self.function.as_ref();
+        let qualifier = function.and_then(|function| function.qualifier.as_deref());
+        qualifier.unwrap_or_default()
+    }
+
     /// The variable of a function or block that a path names.
     pub(super) fn local(&self, path: &Path<'_>) -> Option<Arc<Variable<'a>>> {
         if path.is_absolute {

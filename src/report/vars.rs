@@ -170,6 +170,9 @@ pub struct VariableDocument {
     /// Its type's name.
     #[serde(rename = "type")]
     pub ty: Untrusted<'static>,
+    /// How many of the brackets at the end of the type stand after the name in a declaration.
+    #[serde(skip)]
+    pub brackets: usize,
     /// The offset of its entry.
     pub die: Hex,
     /// Where it is declared.

@@ -49,7 +49,7 @@ mod stop_reason;
 
 use core::ops::Range;
 
-use crate::arch::{Apertures, Lane, Register, WaveSize};
+use crate::arch::{Apertures, Lane, Register, UnnumberedRegister, WaveSize};
 pub use dispatch::Dispatch;
 pub use recorder::Recorder;
 pub use snapshot::Snapshot;
@@ -118,6 +118,15 @@ pub trait Wave {
     /// # Errors
     /// [`AccessError::Unavailable`] if any byte is not known; halves are asked for then, as for registers.
     fn read_memory(&self, memory: Memory, address: u64, out: &mut [u8]) -> Result<(), AccessError>;
+
+    /// The value of a register that DWARF has no number for, zero-extended. Only asked for where a person names it.
+    ///
+    /// # Errors
+    /// As [`read_register`](Wave::read_register); without an implementation they are not known.
+    fn read_unnumbered(&self, register: UnnumberedRegister) -> Result<u64, AccessError> {
+        let _ = register;
+        Err(AccessError::Unavailable)
+    }
 
     /// Where the generic address space shows local and private memory; nothing if unknown.
     fn apertures(&self) -> Option<Apertures> {

@@ -40,6 +40,8 @@ fn variable(
         name: name.trim_end_matches('2').to_owned().into(),
         kind,
         ty: ty.to_owned().into(),
+        // One array is in these tests.
+        brackets: usize::from(ty.ends_with(']')),
         die: Hex(0),
         decl: DeclarationDocument {
             file: None,
@@ -95,12 +97,14 @@ fn parameters_come_first_and_what_is_the_same_is_said_once() {
         variable("int j", VariableKind::Variable, "f", &["3", "3"]),
         variable("char * p", VariableKind::Parameter, "f", &["0x1", "0x1"]),
         variable("long[4] q", VariableKind::Parameter, "f", &["{1}", "{2}"]),
+        variable("[]i16 s", VariableKind::Variable, "f", &["{4}", "{4}"]),
     ]);
     assert_eq!(
         lines,
         [
             "char *p = 0x1 (all lanes)",
             "int j = 3 (all lanes)",
+            "[]i16 s = {4} (all lanes)",
             "lane         0    1",
             "long q[4]  {1}  {2}",
             "int i        1    2",

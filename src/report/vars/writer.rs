@@ -14,6 +14,7 @@ use super::{
     PER_LANE, VariableDocument, VarsRequest, lane_message,
 };
 use crate::arch::Lane;
+use crate::debug_info::brackets_after_name;
 use crate::debug_info::types::TypeTable;
 use crate::error::Result;
 use crate::inspect::{StopFrame, ValueState, ValueStateKind, VariableValue};
@@ -159,6 +160,7 @@ impl<'w> Writer<'w> {
             name: name.to_owned().into(),
             kind: variable.kind,
             ty: value.type_name.to_string().into(),
+            brackets: brackets_after_name(&self.types, value.ty),
             die: Hex::from(variable.die.offset),
             decl: DeclarationDocument {
                 file: variable.declaration.file.as_ref().map(path),

@@ -19,7 +19,9 @@ use core::ops::Range;
 use std::collections::BTreeMap;
 
 use super::{AccessError, Dispatch, Memory, StopReasons, Wave};
-use crate::arch::{Apertures, Lane, LoadAddress, ProcessAddress, Register, WaveSize};
+use crate::arch::{
+    Apertures, Lane, LoadAddress, ProcessAddress, Register, UnnumberedRegister, WaveSize,
+};
 use crate::error::{Error, Result};
 use contents::Contents;
 use memory::Regions;
@@ -60,6 +62,8 @@ pub struct Snapshot {
     focus_lane: Option<Lane>,
     /// By DWARF number; always with `PC_64`.
     registers: BTreeMap<Register, Contents>,
+    /// Those without a number.
+    unnumbered: BTreeMap<UnnumberedRegister, u64>,
     memory: BTreeMap<Memory, Regions>,
 }
 
@@ -84,6 +88,7 @@ impl Snapshot {
             wave_size,
             focus_lane: None,
             registers: BTreeMap::from([(Register::PC_64, Contents::scalar(&pc.to_le_bytes()))]),
+            unnumbered: BTreeMap::new(),
             memory: BTreeMap::new(),
         }
     }
@@ -140,6 +145,21 @@ impl Snapshot {
             )));
         };
         self.registers.insert(register, Contents::scalar(bytes));
+        Ok(())
+    }
+
+    /// Gives a register that DWARF has no number for its value.
+    ///
+    /// # Errors
+    /// If the value has more bits than the register.
+    pub fn set_unnumbered(&mut self, register: UnnumberedRegister, value: u64) -> Result<()> {
+        let size = register.size_in_bits();
+        if value.checked_shr(size).unwrap_or(0) != 0 {
+            return Err(fault(format!(
+                "expected a value of {size} bits, found {value:#x}"
+            )));
+        }
+        self.unnumbered.insert(register, value);
         Ok(())
     }
 
@@ -241,6 +261,11 @@ impl Wave for Snapshot {
         let bytes = contents.read(bits, out.len())?;
         out.copy_from_slice(bytes);
         Ok(())
+    }
+
+    fn read_unnumbered(&self, register: UnnumberedRegister) -> Result<u64, AccessError> {
+        let value = self.unnumbered.get(&register).copied();
+        value.ok_or(AccessError::Unavailable)
     }
 
     fn read_memory(&self, memory: Memory, address: u64, out: &mut [u8]) -> Result<(), AccessError> {

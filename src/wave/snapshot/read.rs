@@ -2,7 +2,10 @@
 
 use super::json::{Fault, Node};
 use super::{Snapshot, fault, memory};
-use crate::arch::{AddressSpace, Apertures, Lane, LoadAddress, ProcessAddress, Register, WaveSize};
+use crate::arch::{
+    AddressSpace, Apertures, Lane, LoadAddress, ProcessAddress, Register, UnnumberedRegister,
+    WaveSize,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::wave::{Dispatch, Memory, StopReason, StopReasons};
 
@@ -106,6 +109,15 @@ fn registers(snapshot: &mut Snapshot, node: &Node<'_>) -> Result<(), Fault> {
 
 /// Reads one register: a value, or a list of one per lane.
 fn register(snapshot: &mut Snapshot, name: &str, value: &Node<'_>) -> Result<(), Fault> {
+    if let Some(register) = UnnumberedRegister::from_name(name) {
+        if snapshot.unnumbered.contains_key(&register) {
+            return Err(Fault::new(
+                "the register is there twice, by two of its names",
+            ));
+        }
+        let value = value.integer(register.size_in_bits())?;
+        return snapshot.set_unnumbered(register, value).map_err(reason);
+    }
     let register = Register::from_name(name, Some(snapshot.wave_size))
         .ok_or_else(|| Fault::new("expected the name of a register"))?;
     let size = snapshot.size_of(register).map_err(reason)?;

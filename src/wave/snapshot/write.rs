@@ -41,6 +41,10 @@ impl fmt::Display for Document<'_> {
                 separator = ",\n  ";
             }
         }
+        for (register, value) in &snapshot.unnumbered {
+            write!(f, "{separator}\"{register}\": \"{value:#x}\"")?;
+            separator = ",\n  ";
+        }
         f.write_str("},\n \"memory\": [")?;
         let mut separator = "\n  ";
         for (&memory, regions) in &snapshot.memory {
